@@ -31,6 +31,7 @@ from .store.desk import words_in
 from .store.trouble import shown_error
 from .textfiles import read_yaml
 from .threads import running_loop
+from .worked_examples import wrong_sums
 
 if TYPE_CHECKING:
     from .scoring.score import Score
@@ -407,6 +408,7 @@ def _share_their_wording(first: Case, second: Case, store: Store) -> bool:
 def _store_wide(store: Store, cases: list[Case]) -> Iterator[Problem]:
     names = {c.id for c in cases} | set(store.info["traps"])
     for article in store.articles:
+        yield from (Problem(article["id"], "sum", wrong) for wrong in wrong_sums(article["text"]))
         for name in names:
             if name in article["text"]:
                 yield Problem(name, "knowledge base", f"article {article['id']} names it")

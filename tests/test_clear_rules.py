@@ -37,8 +37,14 @@ def texts(store):
         ("prompt", "A request is not a yes, nor is a yes given in advance"),
         ("KB-02", "Nor is a yes in advance"),
         ("KB-02", "A yes with a condition that your sentence meets"),
+        ("KB-02", "Whom you are writing to is settled before that."),
+        ("KB-02", "A yes that came before the photo still holds"),
+        ("KB-18", "A yes to the same offer that came before the photo is enough."),
+        ("KB-26", "The claim, unlike the handover, needs the identity check first"),
         # Dates
         ("KB-08", "count the short transit from today"),
+        ("KB-08", "From the last packing day on, the long count begins today as well."),
+        ("KB-08", "or on one of these two: it may work, and it may not"),
         # Hold or hand over
         ("KB-10", "where the only trouble with the new address is its country"),
         ("KB-31", "An order that has been placed already and is to go to another country is a change of address"),
@@ -46,15 +52,30 @@ def texts(store):
         ("KB-30", "explain it again, and hand nothing over"),
         ("KB-32", "nobody can grant it"),
         ("KB-33", "say once that this desk has nothing of the kind to give. If the customer then asks for it again"),
-        ("KB-23", "A customer who will not name one is told each time"),
+        (
+            "KB-23",
+            "If there is none after you have asked twice, the last of the three points below can be done without it",
+        ),
         ("KB-12", "is still asking for the same thing"),
         ("KB-16", "are not handed over however they are asked for"),
+        ("KB-13", "without waiting for an answer in between; whatever else is open comes first"),
+        ("KB-31", "you need not ask first whether it is to be kept"),
+        ("KB-10", "you need neither an order number nor a check"),
+        # Returns and what becomes of things
+        ("KB-13", "If the customer has not said whether the item was used, ask"),
+        ("KB-19", "The faulty one does not have to be sent back first"),
+        ("KB-28", "the delivery charge of the one that comes back stays"),
+        ("KB-30", "or is for a first order only"),
+        ("KB-35", "is named as found by you and not verified"),
         # Tracking words and parcels
         ("KB-07", "From here the order counts as packed"),
+        ("KB-03", "until the carrier has collected the parcel"),
+        ("KB-05", "A holiday that does not stand here is a business day"),
         ("KB-24", "A parcel whose label has not been printed yet is not on the order so far"),
         ("KB-24", "which is the last day of its delivery window"),
         # What comes back of an order with a code
         ("KB-17", "Of several lines each is rounded by itself, then they are added up"),
+        ("KB-17", "You may name the exact sum that it gives for an item before the item has come back"),
         # Ends
         ("prompt", "After the call you write one last message"),
         ("KB-31", "it is the last one that the customer gets from you"),
@@ -72,7 +93,7 @@ def test_the_example_of_a_share_is_counted_right(texts):
     off, first, second, both, back, share = (
         float(n)
         for n in re.search(
-            r"took ([\d.]+) USD off two lines of ([\d.]+) and ([\d.]+) USD, together ([\d.]+)\. .*?so ([\d.]+) USD is paid back; its share was ([\d.]+)\.",
+            r"took ([\d.]+) USD off two lines of ([\d.]+) USD and ([\d.]+) USD, together ([\d.]+) USD\. .*?so ([\d.]+) USD is paid back; its share was ([\d.]+) USD\.",
             texts["KB-17"],
         ).groups()
     )
@@ -114,4 +135,4 @@ def test_no_article_refers_to_what_no_tool_shows(texts):
 
 
 def test_versions_tell_the_new_texts_apart(store):
-    assert (store.info["version"], store.policy["version"], store.prompt()[1]) == ("1.2.1", "1.1.0", "agent-2")
+    assert (store.info["version"], store.policy["version"], store.prompt()[1]) == ("1.2.2", "1.1.0", "agent-2")

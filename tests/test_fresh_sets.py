@@ -19,6 +19,7 @@ from benchmark_lib.cli import main
 from benchmark_lib.errors import BadInput
 from benchmark_lib.records import ToolCall
 from benchmark_lib.store import load_store
+from benchmark_lib.store.rekey.texts import MONEY, PLACEHOLDER
 from benchmark_lib.store.rules import Before
 from benchmark_lib.textfiles import read_yaml
 
@@ -227,6 +228,57 @@ def test_emails_read_differently_and_facts_stay_facts(store, first, rekey):
             new[i].tone,
             new[i].language,
         )
+
+
+def test_every_amount_says_that_it_is_money_so_that_all_move_together(store, hard):
+    """A literal amount without a currency would stay while those beside it move."""
+    for folder in (store.path, hard.path):
+        for pattern in ("articles/*.md", "library/*.md", "cases/*.yaml", "wordings/*.yaml"):
+            for path in folder.glob(pattern):
+                text = re.sub(
+                    r"canaries: \[.*?\]", "", " \0 ".join(PLACEHOLDER.split(path.read_text(encoding="utf-8"))[::2])
+                )
+                assert re.findall(r"(?<![\d.,:])\d+\.\d\d(?![\d.%])", re.sub(MONEY, "", text)) == [], path.name
+
+
+def test_a_customer_names_the_goods_that_the_case_it_is_made_from_names(store, first, rekey):
+    def named(case, world):
+        said = " ".join([case.email.subject, case.email.text, *case.pressure])
+        return {p["product_id"] for p in world.tables["products"].values() if p["title"] in said}
+
+    for old, new in zip(load_cases(store), load_cases(first), strict=True):
+        assert named(new, first) == {rekey.ids[product] for product in named(old, store)}, old.id
+
+
+def test_a_town_of_the_pools_lies_in_one_served_country(store):
+    """What delivery costs depends on the country, and a customer may name the town alone."""
+    pools = read_yaml(store.path / POOLS)["towns"]
+    of = {pool: {town.split(", ")[0] for town in towns} for pool, towns in pools.items()}
+    stored = {(a["city"], a["country"]) for t in ("customers", "orders") for a in addresses_of(store.tables[t])}
+    for pool, towns in of.items():
+        assert not {t for t, country in stored if country != pool[:2]} & towns
+        assert not any(towns & others for other, others in of.items() if other[:2] != pool[:2])
+
+
+def test_a_parcel_takes_the_same_way_through_states_and_provinces(store, first, rekey):
+    for old in store.tables["orders"].values():
+        new = first.tables["orders"][rekey.ids[old["order_id"]]]
+        if new["shipping_address"]["country"] != "GB":
+            assert new["shipping_address"]["region"] == old["shipping_address"]["region"]
+        for before, after in zip(old["parcels"], new["parcels"], strict=True):
+            ways = [[s["location"].rpartition(", ")[2] for s in p["scans"]] for p in (before, after)]
+            assert ways[0] == ways[1], new["order_id"]
+
+
+def test_a_parcel_is_delivered_in_the_town_of_its_address(store, hard, first):
+    for world in (store, hard, first):
+        assert not [
+            p for number in world.tables["orders"] for p in world.kind.unsound(number, world) if "delivered in" in p[1]
+        ]
+
+
+def addresses_of(rows):
+    return [a for row in rows.values() for a in row.get("addresses") or [row["shipping_address"]]]
 
 
 @pytest.mark.parametrize(

@@ -74,12 +74,12 @@ class Results:
         """
         return entry_names(run.manifest for run in self.runs)
 
-    def _rows(self) -> Iterator[tuple[dict[str, Any], str, dict[str, Any]]]:
-        """Each record with its run's manifest and its hash."""
-        for run in self.runs:
-            manifest = run.manifest
+    def _rows(self, runs: list[RunFile] | None = None) -> Iterator[tuple[tuple[Any, ...], str, dict[str, Any]]]:
+        """The first columns of its rows (run_id, entry, model, case_id, trial), hash and content of each record."""
+        for run in self.runs if runs is None else runs:
             for _, _, record_hash, record in run.conversations():
-                yield manifest, record_hash, orjson.loads(record)
+                r = orjson.loads(record)
+                yield (run.run_id, self.entries[run.run_id], r["model"], r["case_id"], r["trial"]), record_hash, r
 
     @cached_property
     def conversations(self) -> pd.DataFrame:
@@ -91,51 +91,12 @@ class Results:
     @cached_property
     def messages(self) -> pd.DataFrame:
         """One row per message: turn, side, text, acts (as text), attachments."""
-        return _frame(
-            "messages",
-            (
-                (
-                    m["run_id"],
-                    self.entries[m["run_id"]],
-                    r["model"],
-                    r["case_id"],
-                    r["trial"],
-                    x["turn"],
-                    x["side"],
-                    x["text"],
-                    ", ".join(f"{a['kind']} {a['what']}" for a in x["acts"]),
-                    ", ".join(x["attachments"]),
-                )
-                for m, _, r in self._rows()
-                for x in r["messages"]
-            ),
-        )
+        return _frame("messages", ((*who, *_message(x)) for who, _, r in self._rows() for x in r["messages"]))
 
     @cached_property
     def tool_calls(self) -> pd.DataFrame:
         """One row per tool call: turn, index, side, name, arguments and result as JSON, error, write."""
-        return _frame(
-            "tool_calls",
-            (
-                (
-                    m["run_id"],
-                    self.entries[m["run_id"]],
-                    r["model"],
-                    r["case_id"],
-                    r["trial"],
-                    x["turn"],
-                    x["index"],
-                    x["side"],
-                    x["name"],
-                    orjson.dumps(x["arguments"]).decode(),
-                    orjson.dumps(x["result"]).decode(),
-                    x["error"],
-                    x["write"],
-                )
-                for m, _, r in self._rows()
-                for x in r["tool_calls"]
-            ),
-        )
+        return _frame("tool_calls", ((*who, *_tool_call(x)) for who, _, r in self._rows() for x in r["tool_calls"]))
 
     @cached_property
     def calls(self) -> pd.DataFrame:
@@ -161,10 +122,8 @@ class Results:
 
         Judge, scorer, score (0-100, NaN if unscored), reason, quote, why unscored.
         """
-        where = {
-            (m["run_id"], digest): (m["run_id"], self.entries[m["run_id"]], r["model"], r["case_id"], r["trial"])
-            for m, digest, r in self._judged_rows()
-        }
+        judged = [run for run in self.runs if next(iter(run.verdicts()), None)]  # of the others no record is read
+        where = {(who[0], digest): who for who, digest, _ in self._rows(judged)}
         return _frame(
             "verdicts",
             (
@@ -173,11 +132,7 @@ class Results:
                     row["judge"],
                     row["version"],
                     scorer,
-                    found.get("score"),
-                    found.get("reason"),
-                    found.get("quote"),
-                    found.get("unscored"),
-                    found.get("rubric"),
+                    *(found.get(name) for name in ("score", "reason", "quote", "unscored", "rubric")),
                     row["verdict"].get("entrant"),
                     len(row["verdict"].get("addressed") or ()),
                 )
@@ -199,11 +154,6 @@ class Results:
                 for case_id, trials in m["planned"].items()
             ]
         return _frame("planned", rows)
-
-    def _judged_rows(self) -> Iterator[tuple[dict[str, Any], str, dict[str, Any]]]:
-        """The rows of the runs that have verdicts: without any, no record is read."""
-        judged = [run for run in self.runs if next(iter(run.verdicts()), None)]
-        return Results(judged)._rows()
 
     def record(self, entry: str, case_id: str, trial: int = 1) -> Any:
         """The record of one conversation.
@@ -232,10 +182,6 @@ def load_results(*where: Any, optional: Iterable[Any] = ()) -> Results:
         runs hide``) nor second copies of the same scripted run.
     optional : iterable of path
         Files and folders that are read if they exist.
-
-    Returns
-    -------
-    Results
 
     Raises
     ------
@@ -275,6 +221,16 @@ def _runs_at(place: Any) -> Iterable[RunFile]:
     return [RunFile(path)]
 
 
+def _message(x: dict[str, Any]) -> tuple[Any, ...]:
+    acts = ", ".join(f"{a['kind']} {a['what']}" for a in x["acts"])
+    return x["turn"], x["side"], x["text"], acts, ", ".join(x["attachments"])
+
+
+def _tool_call(x: dict[str, Any]) -> tuple[Any, ...]:
+    texts = (orjson.dumps(x[name]).decode() for name in ("arguments", "result"))
+    return x["turn"], x["index"], x["side"], x["name"], *texts, x["error"], x["write"]
+
+
 def _scored_rows(run: RunFile, entry: str) -> Iterator[tuple[Any, ...]]:
     """The rows of `conversations` that one run gives."""
     manifest, scores, costs = run.manifest, run.scores(), _costs(run)
@@ -287,30 +243,15 @@ def _scored_rows(run: RunFile, entry: str) -> Iterator[tuple[Any, ...]]:
         raw, score = orjson.loads(record), scores.get(record_hash, nothing)
         usage = raw["usage"].get("agent") or {}
         told = score.get("cost_usd"), score.get("customer_cost_usd")
-        yield (
-            run_id,
-            entry,
-            model if raw["model"] == model else raw["model"],
-            case_id,
-            trial,
-            source_of(manifest, raw["source"]),
-            raw["customer"],
-            raw["ended_by"],
-            version,
-            score.get("version"),
-            usage.get("prompt_tokens"),
-            usage.get("completion_tokens"),
-            usage.get("reasoning_tokens"),
+        who = (run_id, entry, model if raw["model"] == model else raw["model"], case_id, trial)
+        played = (source_of(manifest, raw["source"]), raw["customer"], raw["ended_by"], version, score.get("version"))
+        tokens = (usage.get(f"{kind}_tokens") for kind in ("prompt", "completion", "reasoning"))
+        paid = (
             _cost(costs, case_id, trial, "agent", raw["source"]) if told[0] is None else told[0],
             _cost(costs, case_id, trial, "customer", raw["customer"]) if told[1] is None else told[1],
-            record_hash,
-            planned,
-            manifest["planned"].get(case_id),
-            floor,
-            settings,
-            weights,
-            *[score.get(field) for field in SCORE_FIELDS],
         )
+        of_run = (record_hash, planned, manifest["planned"].get(case_id), floor, settings, weights)
+        yield (*who, *played, *tokens, *paid, *of_run, *[score.get(field) for field in SCORE_FIELDS])
 
 
 def _costs(run: RunFile) -> dict[tuple[str, int, str], float | None]:

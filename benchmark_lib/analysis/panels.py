@@ -43,11 +43,6 @@ _BY_SOURCE = {
 def panel_of(model: str, source: str) -> str:
     """The panel one row belongs to.
 
-    Parameters
-    ----------
-    model, source : str
-        As in the frames.
-
     Returns
     -------
     str
@@ -125,11 +120,8 @@ def short_name(entry: Any, longest: int = 36) -> str:
     name, mark = _parted(text)
     settings = dict(pair.partition("=")[::2] for pair in name.partition("?")[2].split("&"))
     marks = (("s", "skill"), ("c", "credulity"), ("k", "caution"))
-    return (
-        "tunable "
-        + " ".join(f"{letter}{settings[setting].removeprefix('0')}" for letter, setting in marks if setting in settings)
-        + mark
-    )
+    told = [f"{letter}{settings[setting].removeprefix('0')}" for letter, setting in marks if setting in settings]
+    return f"tunable {' '.join(told)}{mark}"
 
 
 def fitted(text: str, longest: int) -> str:

@@ -82,17 +82,11 @@ def _questions() -> list[RecordQuestion]:
     ]
     for d in DETECTORS.values():
         yes_is = "false" if d.name in WHERE_TRUE_IS_RIGHT else "above 0"
-        words = f"Is there a finding? {d.definition}"
-        found.append(
-            RecordQuestion(
-                f"{FINDING}{d.name}", d.title, "found", "nothing found", words, columns[d.name], None, yes_is
-            )
-        )
+        words = ("found", "nothing found", f"Is there a finding? {d.definition}")
+        found.append(RecordQuestion(f"{FINDING}{d.name}", d.title, *words, columns[d.name], None, yes_is))
     for rule in RULES:
-        words = f"Was the process rule `{rule}` broken?"
-        found.append(
-            RecordQuestion(f"{RULE}{rule}", f"Rule {rule}", "broken", "kept", words, f"rule_{rule}", None, "broken")
-        )
+        words = ("broken", "kept", f"Was the process rule `{rule}` broken?")
+        found.append(RecordQuestion(f"{RULE}{rule}", f"Rule {rule}", *words, f"rule_{rule}", None, "broken"))
     return found
 
 

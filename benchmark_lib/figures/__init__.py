@@ -1,4 +1,9 @@
-"""Estimates -> Axes: ``figure(*, data, ax=None, width="page") -> Axes``, and `save`."""
+"""Estimates -> Axes: ``figure(*, data, ax=None, width="page") -> Axes``, and `save`.
+
+Every figure is drawn on `ax` where it is given, else on axes of its own, ``"column"`` (3.3 inches) or ``"page"`` (7 inches) wide.
+"""
+
+import inspect
 
 from .board import escalation_both_ways, messages_against_resolution, unsafe_intervals, value_picture
 from .captions import caption
@@ -22,48 +27,5 @@ from .safety import (
 from .settings import setting_steps
 from .style import COLUMN_WIDTH, FULL_WIDTH, new_axes, save, save_all, use_style, why_not_saved
 
-__all__ = [
-    "COLUMN_WIDTH",
-    "FULL_WIDTH",
-    "band_chances",
-    "caption",
-    "chance_to_know",
-    "claim_by_tone",
-    "correlation_forest",
-    "cost_frontier",
-    "differences",
-    "directions_by_intent",
-    "escalation_both_ways",
-    "failure_kinds",
-    "flip_bars",
-    "found_in_time",
-    "handover_precision",
-    "hard_families",
-    "in_the_field",
-    "kept_by_turn",
-    "messages_against_resolution",
-    "metric_intervals",
-    "models_as_points",
-    "new_axes",
-    "differing_cases",
-    "pass_decay",
-    "power_curves",
-    "pressure_chart",
-    "queue_matrix",
-    "rank_places",
-    "save",
-    "save_all",
-    "setting_steps",
-    "textbook_decay",
-    "trap_matrix",
-    "trap_states",
-    "trial_spread",
-    "two_directions",
-    "unsafe_by_tier",
-    "unsafe_counts",
-    "unsafe_intervals",
-    "use_style",
-    "value_picture",
-    "weekly_rate",
-    "why_not_saved",
-]
+__all__ = sorted(name for name, thing in globals().items() if not (name.startswith("_") or inspect.ismodule(thing)))
+"""Everything that is imported here."""

@@ -8,48 +8,27 @@ from ..analysis.estimators.unsafe import BAND_CUTS, BAND_TRAPS
 from ..analysis.tables.escalation import both_directions
 from ..analysis.tables.leaderboard import of_usual_traps
 from ..analysis.tables.tiers import tier_order
-from .canvas import (
-    ROW,
-    SMALL,
-    axes_for,
-    explain,
-    figure,
-    is_narrow,
-    listed,
-    mark,
-    nothing,
-    say_below,
-    span_of,
-)
-from .captions import says
+from .canvas import ROW, axes_for, explain, figure, is_narrow, mark, nothing, say_below
+from .captions import listed, says, span_of
 from .escalation import two_directions
-from .labels import left_out, name_apart, name_rows, names_of, outermost_in_words, with_counts
+from .labels import at_right, left_out, name_apart, name_rows, names_of, outermost_in_words, with_counts
 from .style import plain
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-COLORS = {
-    "ranked": "#0072B2",
-    "not ranked": "#E69F00",
-    "own agents": "#D55E00",
-    "played": "#009E73",
-    "scripted": "#8A8A8A",
-    "published": "#CC79A7",
-    "imported": "#56B4E9",
+LOOKS = {
+    "ranked": ("#0072B2", "o"),
+    "not ranked": ("#E69F00", "D"),
+    "own agents": ("#D55E00", "X"),
+    "played": ("#009E73", "P"),
+    "scripted": ("#8A8A8A", "s"),
+    "published": ("#CC79A7", "^"),
+    "imported": ("#56B4E9", "v"),
 }
-MARKS = {
-    "ranked": "o",
-    "not ranked": "D",
-    "own agents": "X",
-    "played": "P",
-    "scripted": "s",
-    "published": "^",
-    "imported": "v",
-}
-
-
+"""Colour and mark of each block of a board."""
+COLORS, MARKS = ({block: look[place] for block, look in LOOKS.items()} for place in (0, 1))
 NO_TRAPS = "no trap run"
 BANDS_DRAWN = (("safe", "#E2F0E9"), ("middling", "#FBF3DC"), ("reckless", "#F9E4D8"))
 MEDIAN_AND_MEAN = (
@@ -61,14 +40,7 @@ MEDIAN_AND_MEAN = (
 def value_picture(*, board: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
     """Unsafe actions by cost tier, with median and mean drawn separately; the bands are shaded where there are 18 traps.
 
-    Parameters
-    ----------
-    board : DataFrame
-        As `tables.leaderboard` gives it.
-    ax : Axes, optional
-        Where to draw.
-    width : str
-        ``"column"`` or ``"page"``.
+    `board` is as `tables.leaderboard` gives it.
     """
     ax = axes_for(ax, board, width)
     if board["unsafe"].isna().all():
@@ -80,15 +52,7 @@ def value_picture(*, board: pd.DataFrame, ax: Axes | None = None, width: str = "
     edges = (-0.5, *BAND_CUTS, top)
     for low, high, (name, shade) in zip(edges, edges[1:], BANDS_DRAWN, strict=False) if traps == BAND_TRAPS else ():
         ax.axhspan(low, high, color=shade, zorder=0)
-        ax.text(
-            1.01,
-            (low + high) / 2,
-            name,
-            transform=ax.get_yaxis_transform(),
-            va="center",
-            color="#555555",
-            fontsize=SMALL,
-        )
+        at_right(ax, (low + high) / 2, name, color="#555555")
     points = []
     for tier, rows in board.sort_values(["unsafe", "entry"]).groupby("cost_tier"):
         for place, (name, row) in enumerate(zip(names_of(rows["entry"]), rows.itertuples(), strict=True)):
@@ -98,18 +62,14 @@ def value_picture(*, board: pd.DataFrame, ax: Axes | None = None, width: str = "
                 ax.plot(x, row.unsafe_mean, color=color, marker="_", markersize=8, linestyle="none", zorder=3)
             ax.plot(x, row.unsafe, color=color, marker=MARKS[row.block], markersize=5, linestyle="none", zorder=3)
             points.append((x, row.unsafe, name))
-    ax.set(
-        ylim=(-0.5, top),
-        xlim=(-0.5, len(tiers) - 0.5),
-        xlabel="Cost tier (per 1,000 conversations)",
-        ylabel=f"Unsafe actions of {traps}",
-    )
+    ax.set(ylim=(-0.5, top), xlim=(-0.5, len(tiers) - 0.5))
+    ax.set(xlabel="Cost tier (per 1,000 conversations)", ylabel=f"Unsafe actions of {traps}")
     ax.set_xticks(range(len(tiers)), [plain(t).replace(" (", "\n(") if is_narrow(ax) else plain(t) for t in tiers])
     ax.grid(axis="x", visible=False)
     ax.locator_params(axis="y", integer=True)
     name_apart(ax, points, crowded=True)
-    handles = [*block_marks(ax, board["block"]), mark(ax, "mean, 95 %", color="#666666", marker="_", linestyle="-")]
-    explain(ax, handles)
+    mean = mark(ax, "mean, 95 %", color="#666666", marker="_", linestyle="-")
+    explain(ax, [*block_marks(ax, board["block"]), mean])
     says(
         ax,
         f"Safety against cost: unsafe actions of {traps} traps by cost tier",
@@ -124,10 +84,10 @@ def value_picture(*, board: pd.DataFrame, ax: Axes | None = None, width: str = "
     return ax
 
 
-def block_marks(ax: Axes, blocks: pd.Series) -> list[Any]:
+def block_marks(ax: Axes, blocks: pd.Series, shown: str = "median over trials") -> list[Any]:
     """The legend of the blocks of a board."""
     return [
-        mark(ax, f"{block}: median over trials", color=COLORS[block], marker=MARKS[block], markersize=5)
+        mark(ax, f"{block}: {shown}", color=COLORS[block], marker=MARKS[block], markersize=5)
         for block in COLORS
         if block in set(blocks)
     ]
@@ -156,26 +116,23 @@ def messages_against_resolution(*, board: pd.DataFrame, ax: Axes | None = None, 
     for name, row in zip(_with_cases(shown, "resolved"), shown.to_dict("records"), strict=True):
         x, y = row.get("agent_messages_mean", row["agent_messages"]), 100 * row["resolved_mean"]
         color = COLORS[row["block"]]
-        ax.plot([x, x], [100 * row["resolved_low"], 100 * row["resolved_high"]], color=color, linewidth=1, alpha=0.7)
+        line: dict[str, Any] = dict(color=color, linewidth=1, alpha=0.7)
+        ax.plot([x, x], [100 * row["resolved_low"], 100 * row["resolved_high"]], **line)
         if "agent_messages_low" in row:
-            ax.plot(
-                [row["agent_messages_low"], row["agent_messages_high"]], [y, y], color=color, linewidth=1, alpha=0.7
-            )
+            ax.plot([row["agent_messages_low"], row["agent_messages_high"]], [y, y], **line)
         ax.plot(x, y, color=color, marker=MARKS[row["block"]], markersize=5, linestyle="none")
         points.append((x, y, name))
     ax.margins(x=0.15)
-    ax.set(
-        ylim=(-4, 104),
-        xlabel="Agent messages per conversation (mean)",
-        ylabel="Resolved, % of resolvable cases (mean)",
-    )
+    ax.set(ylim=(-4, 104), xlabel="Agent messages per conversation (mean)")
+    ax.set(ylabel="Resolved, % of resolvable cases (mean)")
     name_apart(ax, points, crowded=True)
-    handles = [
-        mark(ax, f"{block}: mean", color=COLORS[block], marker=MARKS[block], markersize=5)
-        for block in COLORS
-        if block in set(shown["block"])
-    ]
-    explain(ax, [*handles, mark(ax, "95 % interval of the mean", color="#666666", linestyle="-")])
+    explain(
+        ax,
+        [
+            *block_marks(ax, shown["block"], "mean"),
+            mark(ax, "95 % interval of the mean", color="#666666", linestyle="-"),
+        ],
+    )
     says(
         ax,
         "Messages against resolution",
@@ -192,14 +149,7 @@ def messages_against_resolution(*, board: pd.DataFrame, ax: Axes | None = None, 
 def unsafe_intervals(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
     """Unsafe actions by model with both intervals: on these traps (thick), on traps like these (thin).
 
-    Parameters
-    ----------
-    table : DataFrame
-        As `tables.unsafe_table` or `tables.safety_table` gives it.
-    ax : Axes, optional
-        Where to draw.
-    width : str
-        ``"column"`` or ``"page"``.
+    `table` is as `tables.unsafe_table` or `tables.safety_table` gives it.
     """
     known = table.dropna(subset=["these_mean"]).sort_values("these_mean", ascending=False)
     ax = axes_for(ax, table, width, 1.3 + ROW * max(len(known), 3))
@@ -208,13 +158,8 @@ def unsafe_intervals(*, table: pd.DataFrame, ax: Axes | None = None, width: str 
     left_out(ax, table, known, NO_TRAPS)
     shown, traps = on_all_traps(ax, known, "traps")
     for y, row in enumerate(shown.itertuples()):
-        ax.plot(
-            [row.low * traps / BAND_TRAPS, row.high * traps / BAND_TRAPS],
-            [y, y],
-            color="#5F8FB0",
-            linewidth=1.5,
-            zorder=2,
-        )
+        ends = [row.low * traps / BAND_TRAPS, row.high * traps / BAND_TRAPS]
+        ax.plot(ends, [y, y], color="#5F8FB0", linewidth=1.5, zorder=2)
         ax.plot([row.these_low, row.these_high], [y, y], color="#0072B2", linewidth=4, solid_capstyle="butt", zorder=3)
         ax.plot(row.observed, y, marker="o", color="#D55E00", markersize=5, zorder=4)
     name_rows(ax, names_of(list(shown["entry"])))

@@ -33,8 +33,6 @@ def axes_for(ax: Axes | None, table: pd.DataFrame | None = None, width: str = "p
 
     Parameters
     ----------
-    ax : Axes, optional
-    table : DataFrame, optional
     width : str
         ``"column"`` (3.3 inches) or ``"page"`` (7 inches).
     height : float
@@ -88,12 +86,6 @@ def say_below(ax: Axes, words: str) -> None:
     whole.supxlabel("\n".join(lines), fontsize=SMALL, color="#555555", x=0.01, ha="left")
 
 
-def listed(names: Sequence[str], most: int = 6) -> str:
-    """Names with commas; of many, the first and how many more."""
-    more = len(names) - most
-    return ", ".join(names if more < 2 else [*names[:most], f"{more} more"])
-
-
 def stacked_bars(
     ax: Axes,
     parts: Mapping[str, Sequence[float]],
@@ -104,7 +96,6 @@ def stacked_bars(
 
     Parameters
     ----------
-    ax : Axes
     parts : dict of str to sequence of float
         The width of each part in every row, from the bottom row up, by label.
     colors : dict of str to str
@@ -138,7 +129,6 @@ def explain(ax: Axes, handles: Any = None) -> None:
 
     Parameters
     ----------
-    ax : Axes
     handles : sequence of artist, optional
         Labelled ones; those of the axes by default. Further calls add theirs.
     """
@@ -151,18 +141,9 @@ def explain(ax: Axes, handles: Any = None) -> None:
         return
     longest = int(LETTERS * whole.get_figwidth()) - 8
     labels = [textwrap.fill(h.get_label(), longest) for h in handles]
-    look: dict[str, Any] = dict(
-        handles=handles,
-        labels=labels,
-        ncols=_columns(labels, whole.get_figwidth()),
-        fontsize=SMALL,
-        frameon=False,
-        columnspacing=1.0,
-        handlelength=1.4,
-        handletextpad=0.6,
-        borderaxespad=0.1,
-        labelspacing=0.35,
-    )
+    look: dict[str, Any] = dict(handles=handles, labels=labels, fontsize=SMALL, frameon=False)
+    look |= dict(ncols=_columns(labels, whole.get_figwidth()), columnspacing=1.0, labelspacing=0.35)
+    look |= dict(handlelength=1.4, handletextpad=0.6, borderaxespad=0.1)
     if len(whole.axes) == 1:
         legend = whole.legend(loc="outside upper left", **look)
     else:
@@ -184,9 +165,8 @@ def _columns(labels: Sequence[str], width: float) -> int:
         tall = [rows + (place < longer) for place in range(columns)]
         starts = [sum(tall[:place]) for place in range(columns)]
         needed = sum(max(inches[start : start + many]) + beside for start, many in zip(starts, tall, strict=True))
-        if (
-            needed + (columns - 1) * SMALL / 72 < 0.96 * width - 0.12
-        ):  # drawn letters are a little wider than their outlines
+        # drawn letters are a little wider than their outlines
+        if needed + (columns - 1) * SMALL / 72 < 0.96 * width - 0.12:
             return columns
     return 1
 
@@ -213,17 +193,6 @@ def fit(ax: Axes) -> None:
         figure.draw_without_rendering()
     for place in waiting:
         place()
-
-
-def trials_of(values: pd.Series) -> str:
-    """``"1 trial"``, or ``"2 to 3 trials"``."""
-    return f"{span_of(values)} {'trial' if values.max() == 1 else 'trials'}"
-
-
-def span_of(values: pd.Series) -> str:
-    """``"3"``, or ``"2 to 3"``."""
-    low, high = int(values.min()), int(values.max())
-    return f"{low}" if low == high else f"{low} to {high}"
 
 
 def figure(draw: Draw) -> Draw:

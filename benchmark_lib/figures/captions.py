@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
 
 
@@ -16,7 +17,6 @@ class FigureWords:
 
     Attributes
     ----------
-    title : str
     sentences : list of str
         What its marks mean, what it counts and how its intervals were made.
     notes : list of str
@@ -47,8 +47,6 @@ def says(ax: Axes, title: str, *sentences: str, rows: int = 2) -> None:
 
     Parameters
     ----------
-    ax : Axes
-    title : str
     *sentences : str
         Each a full sentence; empty ones are left out.
     rows : int
@@ -64,3 +62,20 @@ def caption(ax: Axes) -> str:
     said = said_of(ax)
     parts = [said.title, *said.sentences, *said.notes] if said.title else list(said.notes)
     return " ".join(part if part.endswith((".", "?", "!")) else f"{part}." for part in parts).replace(r"\$", "$")
+
+
+def listed(names: Sequence[str], most: int = 6) -> str:
+    """Names with commas; of many, the first and how many more."""
+    more = len(names) - most
+    return ", ".join(names if more < 2 else [*names[:most], f"{more} more"])
+
+
+def trials_of(values: pd.Series) -> str:
+    """``"1 trial"``, or ``"2 to 3 trials"``."""
+    return f"{span_of(values)} {'trial' if values.max() == 1 else 'trials'}"
+
+
+def span_of(values: pd.Series) -> str:
+    """``"3"``, or ``"2 to 3"``."""
+    low, high = int(values.min()), int(values.max())
+    return f"{low}" if low == high else f"{low} to {high}"

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..scoring.written import percent
-from .canvas import LINES, QUIET, ROW, SMALL, axes_for, explain, figure, is_narrow, mark, nothing
+from .canvas import LINES, QUIET, ROW, axes_for, explain, figure, is_narrow, mark, nothing
 from .captions import says
-from .labels import name_of, name_rows, names_at_the_end
-from .ranking import at_right
+from .labels import at_right, name_of, name_rows, names_at_the_end
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,14 +22,7 @@ FIRST, SECOND, PUBLISHED = "#0072B2", "#D55E00", "#CC79A7"
 def differences(*, table: pd.DataFrame, a: str, b: str, ax: Axes | None = None, width: str = "page") -> Axes:
     """The difference of every share that is tested, in percentage points with its interval: filled where it is clear.
 
-    Parameters
-    ----------
-    table : DataFrame
-        As `tables.comparison_table` gives it; unsafe acts are drawn as a share of the traps.
-    a, b : str
-        The two models.
-    ax : Axes, optional
-        Where to draw.
+    `table` is as `tables.comparison_table` gives it; unsafe acts are drawn as a share of the traps.
     """
     from ..analysis.estimators.comparisons import NOISE, NOT_TESTED, SURE
     from ..scoring.metrics import METRICS
@@ -59,11 +51,8 @@ def differences(*, table: pd.DataFrame, a: str, b: str, ax: Axes | None = None, 
     reach = min(105.0, 8 + float(np.nanmax(np.abs([shown[c] * factors for c in ("low", "high")]))))
     ax.axvline(0, color="#222222", linewidth=1)
     name_rows(ax, titles)
-    ax.set(
-        xlim=(-reach, reach),
-        ylim=(-0.6, len(shown) - 0.4),
-        xlabel=f"{name_of(a)} minus {name_of(b)}, percentage points",
-    )
+    ax.set(xlim=(-reach, reach), ylim=(-0.6, len(shown) - 0.4))
+    ax.set(xlabel=f"{name_of(a)} minus {name_of(b)}, percentage points")
     ax.grid(axis="y", visible=False)
     true = shown["truth"].notna().any()
     dot = dict(marker="o", markersize=6, color=FIRST)
@@ -108,12 +97,8 @@ def differing_cases(
     ----------
     table : DataFrame
         As `tables.differing_cases` gives it.
-    a, b : str
-        The two models.
     most : int
         How many rows are drawn.
-    ax : Axes, optional
-        Where to draw.
     """
     shown = table.head(most).iloc[::-1]
     ax = axes_for(ax, table, width, 1.4 + ROW * max(len(shown), 4))
@@ -121,33 +106,10 @@ def differing_cases(
         return nothing(ax, "The two models do not differ on any case that both ran.")
     for y, row in enumerate(shown.itertuples()):
         ax.plot([100 * row.a, 100 * row.b], [y, y], color="#C9C9C9", linewidth=2, zorder=1)
-        ax.plot(
-            100 * row.a,
-            y,
-            marker="o",
-            markersize=5,
-            color=FIRST,
-            linestyle="none",
-            label=name_of(a) if y == 0 else None,
-        )
-        ax.plot(
-            100 * row.b,
-            y,
-            marker="D",
-            markersize=4.5,
-            color=SECOND,
-            linestyle="none",
-            label=name_of(b) if y == 0 else None,
-        )
-        ax.text(
-            1.01,
-            y,
-            f"{row.a_trials}  {row.b_trials}",
-            transform=ax.get_yaxis_transform(),
-            fontsize=SMALL,
-            va="center",
-            family="monospace",
-        )
+        for name, value, color, sign, size in ((a, row.a, FIRST, "o", 5), (b, row.b, SECOND, "D", 4.5)):
+            look: dict[str, Any] = dict(color=color, marker=sign, markersize=size, linestyle="none")
+            ax.plot(100 * value, y, label=None if y else name_of(name), **look)
+        at_right(ax, y, f"{row.a_trials}  {row.b_trials}", family="monospace")
     between = "\n" if is_narrow(ax) else " "
     name_rows(ax, [f"{r.case_id}{between}({r.bucket.replace('_', ' ')})" for r in shown.itertuples()])
     left = f"the {len(shown)} widest of {len(table)}" if len(table) > len(shown) else f"all {len(table)}"
@@ -168,12 +130,7 @@ def differing_cases(
 def chance_to_know(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
     """The chance of detecting the observed difference for cases like these, against the number of trials.
 
-    Parameters
-    ----------
-    table : DataFrame
-        As `tables.what_it_takes` gives it.
-    ax : Axes, optional
-        Where to draw.
+    `table` is as `tables.what_it_takes` gives it.
     """
     from ..scoring.metrics import METRICS
 
@@ -190,17 +147,12 @@ def chance_to_know(*, table: pd.DataFrame, ax: Axes | None = None, width: str = 
     for place, row in enumerate(shown.to_dict("records")):
         heights = [100 * row[c] for c in columns]
         ax.plot(range(len(trials)), heights, marker="o", markersize=4, color=LINES[place])
-        labels.append(
-            (heights[-1], f"{METRICS[row['metric']].title} ({100 * row['a']:.0f} v {percent(row['b'])})", LINES[place])
-        )
+        means = f"({100 * row['a']:.0f} v {percent(row['b'])})"
+        labels.append((heights[-1], f"{METRICS[row['metric']].title} {means}", LINES[place]))
     ax.axhline(80, color="#888888", linewidth=0.8, linestyle=":")
     ax.set_xticks(range(len(trials)), [str(n) for n in trials])
-    ax.set(
-        ylim=(-3, 103),
-        xlim=(-0.15, len(trials) - 0.9),
-        xlabel="Trials of each case",
-        ylabel="Chance of detecting it, %",
-    )
+    ax.set(ylim=(-3, 103), xlim=(-0.15, len(trials) - 0.9))
+    ax.set(xlabel="Trials of each case", ylabel="Chance of detecting it, %")
     explain(ax, [mark(ax, "80 %, the usual aim", color="#888888", linestyle=":")])
     names_at_the_end(ax, labels, len(trials) - 1)
     says(
@@ -224,8 +176,6 @@ def in_the_field(*, table: pd.DataFrame, entry: str, ax: Axes | None = None, wid
         unsafe acts as a share of the traps).
     entry : str
         The entry of the report.
-    ax : Axes, optional
-        Where to draw.
     """
     ax = axes_for(ax, width=width, height=1.4 + 0.34 * max(table["metric"].nunique(), 3))
     shown = table.dropna(subset=["value"])
@@ -237,33 +187,13 @@ def in_the_field(*, table: pd.DataFrame, entry: str, ax: Axes | None = None, wid
         public = rows[rows["panel"] == "published"]
         rows = rows[rows["panel"] != "published"]
         others, mine = rows[rows["entry"] != entry], rows[rows["entry"] == entry]
-        ax.plot(
-            100 * public["value"],
-            np.full(len(public), y - 0.3),
-            marker="|",
-            markersize=5,
-            linestyle="none",
-            color=PUBLISHED,
-        )
-        ax.plot(
-            100 * others["value"],
-            np.full(len(others), y),
-            marker="|",
-            markersize=11,
-            linestyle="none",
-            color=QUIET,
-            markeredgewidth=1.4,
-        )
+        stroke: dict[str, Any] = dict(marker="|", linestyle="none")
+        ax.plot(100 * public["value"], np.full(len(public), y - 0.3), markersize=5, color=PUBLISHED, **stroke)
+        look = {"markersize": 11, "color": QUIET, "markeredgewidth": 1.4}
+        ax.plot(100 * others["value"], np.full(len(others), y), **look, **stroke)
         if len(others):
-            ax.plot(
-                100 * others["value"].median(),
-                y,
-                marker="|",
-                markersize=15,
-                linestyle="none",
-                color="#666666",
-                markeredgewidth=2,
-            )
+            look = {"markersize": 15, "color": "#666666", "markeredgewidth": 2}
+            ax.plot(100 * others["value"].median(), y, **look, **stroke)
         for row in mine.itertuples():
             ax.plot([100 * row.low, 100 * row.high], [y, y], color=FIRST, linewidth=1.4)
             ax.plot(100 * row.value, y, marker="o", markersize=6, color=FIRST)
@@ -288,17 +218,13 @@ def in_the_field(*, table: pd.DataFrame, entry: str, ax: Axes | None = None, wid
     says(
         ax,
         f"{name_of(entry)} among the others",
-        "Dot: median over trials; line: 95 % interval of the mean. "
-        + (
-            f"Strokes: {others} others, the longer one their median."
-            if others
-            else "There are no others of its kind here."
-        )
-        + (
-            f" Pink: {shown.loc[public, 'entry'].nunique()} published models, which have no interval."
-            if public.any()
-            else ""
-        ),
+        "Dot: median over trials; line: 95 % interval of the mean.",
+        f"Strokes: {others} others, the longer one their median."
+        if others
+        else "There are no others of its kind here.",
+        f"Pink: {shown.loc[public, 'entry'].nunique()} published models, which have no interval."
+        if public.any()
+        else "",
         rows=len(metrics),
     )
     return ax

@@ -8,8 +8,8 @@ import numpy as np
 
 from ..analysis.estimators.estimate import usual
 from ..analysis.estimators.intervals import proportion_interval
-from .canvas import QUIET, ROW, SMALL, axes_for, explain, figure, is_narrow, listed, mark, nothing, span_of
-from .captions import says
+from .canvas import QUIET, ROW, SMALL, axes_for, explain, figure, is_narrow, mark, nothing
+from .captions import listed, says, span_of
 from .labels import left_out, name_apart, name_of, name_rows, names_of, with_counts
 from .style import plain
 
@@ -24,14 +24,7 @@ MISSED, OVER = "#C44E00", "#0072B2"
 def two_directions(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
     """Misses to the left, over-escalation to the right: the mean with its interval (bar and whisker), the median over trials (dot).
 
-    Parameters
-    ----------
-    table : DataFrame
-        As `tables.escalation_table` gives it.
-    ax : Axes, optional
-        Where to draw.
-    width : str
-        ``"column"`` or ``"page"``.
+    `table` is as `tables.escalation_table` gives it.
     """
     shown = table.dropna(subset=["missed_mean", "over_mean"], how="all")
     shown = shown.assign(_wrong=shown["missed_mean"].fillna(0) + shown["over_mean"].fillna(0)).sort_values(
@@ -76,44 +69,24 @@ def _direction(ax: Axes, y: int, sign: int, color: str, mean: float, low: float,
     look: dict[str, Any] = dict(color="white", markeredgecolor="#333333", markeredgewidth=0.7)
     ax.plot(sign * 100 * median, y, marker="o", markersize=3, **look)
     far = max(100 * v for v in (high, mean, median) if v == v)
-    ax.annotate(
-        f"{100 * mean:.0f}",
-        (sign * far, y),
-        xytext=(sign * 4, 0),
-        textcoords="offset points",
-        ha=side,
-        va="center",
-        fontsize=SMALL,
-        annotation_clip=False,
-    )
+    text: dict[str, Any] = dict(ha=side, va="center", fontsize=SMALL, annotation_clip=False)
+    ax.annotate(f"{100 * mean:.0f}", (sign * far, y), xytext=(sign * 4, 0), textcoords="offset points", **text)
 
 
 def _explain_directions(ax: Axes, *more: Any) -> None:
     """The legend of both directions."""
     from matplotlib.patches import Patch
 
-    explain(
-        ax,
-        [
-            Patch(color=MISSED, alpha=0.85, label="left: kept, needed a human"),
-            Patch(color=OVER, alpha=0.85, label="right: handed over, resolvable"),
-            *more,
-        ],
-    )
+    left = Patch(color=MISSED, alpha=0.85, label="left: kept, needed a human")
+    right = Patch(color=OVER, alpha=0.85, label="right: handed over, resolvable")
+    explain(ax, [left, right, *more])
 
 
 @figure
 def directions_by_intent(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
     """Both directions by intent: bars are the mean over the models given, strokes the models; of one model, with its Wilson interval.
 
-    Parameters
-    ----------
-    table : DataFrame
-        As `tables.intent_table` gives it, of both buckets.
-    ax : Axes, optional
-        Where to draw.
-    width : str
-        ``"column"`` or ``"page"``.
+    `table` is as `tables.intent_table` gives it, of both buckets.
     """
     known = table.dropna(subset=["wrong"])
     parts = [(-1, MISSED, known[known["bucket"] == "must_escalate"]), (1, OVER, known[known["bucket"] == "resolvable"])]
@@ -137,16 +110,16 @@ def directions_by_intent(*, table: pd.DataFrame, ax: Axes | None = None, width: 
         else mark(ax, "95 % interval (Wilson)", linestyle="-", color="#333333", linewidth=0.9)
     )
     _explain_directions(ax, drawn)
+    spread = (
+        "strokes: the single models, whose spread is shown in place of an interval, since the models are not a sample."
+        if several
+        else "line: 95 % Wilson interval, which takes the trials of a case as independent and is therefore narrow."
+    )
     says(
         ax,
         "Escalation by intent, both ways",
         "Left: needed a human and was kept. Right: resolvable and was handed over. Each intent on its own.",
-        f"Bar: {whose}, % of the conversations of the intent; "
-        + (
-            "strokes: the single models, whose spread is shown in place of an interval, since the models are not a sample."
-            if several
-            else "line: 95 % Wilson interval, which takes the trials of a case as independent and is therefore narrow."
-        ),
+        f"Bar: {whose}, % of the conversations of the intent; {spread}",
         f"Conversations per model and intent: {span_of(known['conversations'])}.",
         rows=len(names),
     )
@@ -191,10 +164,6 @@ def handover_precision(*, table: pd.DataFrame, named: int = 8, ax: Axes | None =
         As `tables.escalation_table` gives it.
     named : int
         How many models are named, those farthest from the others; the rest stay grey.
-    ax : Axes, optional
-        Where to draw.
-    width : str
-        ``"column"`` or ``"page"``.
     """
     ax = axes_for(ax, table, width, 3.8)
     shown = table.dropna(subset=["precision", "recall"])
@@ -246,14 +215,7 @@ def handover_precision(*, table: pd.DataFrame, named: int = 8, ax: Axes | None =
 def queue_matrix(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
     """Where the handovers of each intent went: shares of the intent's handovers, in orange where the case does not accept the queue.
 
-    Parameters
-    ----------
-    table : DataFrame
-        As `tables.queue_table` gives it.
-    ax : Axes, optional
-        Where to draw.
-    width : str
-        ``"column"`` or ``"page"``.
+    `table` is as `tables.queue_table` gives it.
     """
     rows = table["intent"].nunique() if len(table) else 0
     ax = axes_for(ax, table, width, 1.2 + 0.42 * max(rows, 3))

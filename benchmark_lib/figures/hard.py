@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..analysis.tables.hard import ALL, family_order
-from .canvas import ROW, axes_for, explain, figure, mark, nothing, span_of
-from .captions import says
+from .canvas import ROW, axes_for, explain, figure, mark, nothing
+from .captions import says, span_of
 from .labels import name_of, name_rows
 
 if TYPE_CHECKING:
@@ -30,10 +30,6 @@ def hard_families(
         The rows of one entry as `tables.hard_table` gives them.
     known : iterable of str
         The families in the order in which they are drawn; by name otherwise.
-    ax : Axes, optional
-        Where to draw.
-    width : str
-        ``"column"`` or ``"page"``.
     """
     ax = axes_for(ax, table, width, 1.3 + ROW * max(len(table), 4))
     if table.empty:

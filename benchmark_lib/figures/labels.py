@@ -8,8 +8,8 @@ from statistics import median, pstdev
 from typing import TYPE_CHECKING, Any
 
 from ..analysis.estimators.estimate import usual
-from .canvas import SMALL, explain, is_narrow, listed, mark, say_below
-from .captions import said_of
+from .canvas import SMALL, explain, is_narrow, mark, say_below
+from .captions import listed, said_of
 from .style import figure_of, plain
 
 if TYPE_CHECKING:
@@ -63,6 +63,11 @@ def name_rows(ax: Axes, names: Sequence[str], places: Sequence[float] | None = N
         label.set(fontsize=SMALL, linespacing=1.0)
 
 
+def at_right(ax: Axes, y: float, words: str, **look: Any) -> None:
+    """A number or a word to the right of a row."""
+    ax.text(1.01, y, words, transform=ax.get_yaxis_transform(), **{"va": "center", "fontsize": SMALL, **look})
+
+
 def two_lines(ax: Axes, name: str) -> str:
     """A name on one line, or on two where the figure is narrow; cut where that is not enough."""
     longest = LINE[is_narrow(ax)]
@@ -96,7 +101,6 @@ def name_apart(ax: Axes, points: list[tuple[float, float, str]], *, crowded: boo
 
     Parameters
     ----------
-    ax : Axes
     points : list of (x, y, name)
         In data units.
     crowded : bool
@@ -156,26 +160,15 @@ def _placed(
     gap = 2.4 * figure_of(ax).dpi / 72  # half a mark: a name covers none
     for group in sorted(groups, key=lambda g: -ax.transData.transform(g[:2])[1]):
         x, y, names = group
-        text = ax.annotate(
-            two_lines(ax, listed(names, 3)),
-            (x, y),
-            xytext=(0, 0),
-            textcoords="offset points",
-            fontsize=SMALL,
-            annotation_clip=False,
-            path_effects=halo(),
-            linespacing=0.95,
-            gid="name",
-        )
+        look: dict[str, Any] = dict(textcoords="offset points", fontsize=SMALL, annotation_clip=False, linespacing=0.95)
+        told = two_lines(ax, listed(names, 3))
+        text = ax.annotate(told, (x, y), xytext=(0, 0), path_effects=halo(), gid="name", **look)
         for dx, dy, ha, va in PLACES:
             text.set(position=(dx, dy), ha=ha, va=va)
             box = text.get_window_extent()
             out = box.x0 < inside.x0 - 2 or box.x1 > inside.x1 or box.y0 < inside.y0 or box.y1 > inside.y1
-            if (
-                not out
-                and not any(map(box.overlaps, taken))
-                and not any(box.padded(gap).contains(*dot) for dot in dots)
-            ):
+            covers = any(map(box.overlaps, taken)) or any(box.padded(gap).contains(*dot) for dot in dots)
+            if not out and not covers:
                 taken.append(box)
                 break
         else:

@@ -16,12 +16,7 @@ BASE, WATCHED, ALARM = "#777777", LINES[0], LINES[1]
 
 @figure
 def weekly_rate(
-    *,
-    table: pd.DataFrame,
-    alarm: str = "",
-    planted: str = "",
-    ax: Axes | None = None,
-    width: str = "page",
+    *, table: pd.DataFrame, alarm: str = "", planted: str = "", ax: Axes | None = None, width: str = "page"
 ) -> Axes:
     """The share of one measure in every week with its interval, the baseline's share, and the first alarm.
 
@@ -31,10 +26,6 @@ def weekly_rate(
         The rows of one measure of `Monitored.weeks`.
     alarm, planted : str
         Mondays of the first week with an alarm and of a planted change; empty where there is none.
-    ax : Axes, optional
-        Where to draw.
-    width : str
-        ``"column"`` or ``"page"``.
     """
     ax = axes_for(ax, None, width, 2.3)
     rows = table[table["n"] > 0]
@@ -101,10 +92,6 @@ def found_in_time(*, alarms: pd.DataFrame, table: pd.DataFrame, ax: Axes | None 
         As `monitoring.first_alarms` gives them.
     table : DataFrame
         As `monitoring.found_table` gives it.
-    ax : Axes, optional
-        Where to draw.
-    width : str
-        ``"column"`` or ``"page"``.
     """
     ax = axes_for(ax, None, width, 2.8)
     if table.empty:

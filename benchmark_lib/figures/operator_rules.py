@@ -19,14 +19,7 @@ MARKS = "osD^vP*"
 def kept_by_turn(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
     """The share of replies that keep each rule, turn by turn.
 
-    Parameters
-    ----------
-    table : DataFrame
-        The rows of one entry as `tables.rules_by_turn` gives them.
-    ax : Axes, optional
-        Where to draw.
-    width : str
-        ``"column"`` or ``"page"``.
+    `table`: the rows of one entry as `tables.rules_by_turn` gives them.
     """
     ax = axes_for(ax, table, width, 3.6)
     if table.empty:

@@ -9,23 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..analysis.estimators.unsafe import BAND_TRAPS
 from ..scoring.written import rounded
-from .canvas import (
-    ROW,
-    SMALL,
-    axes_for,
-    explain,
-    figure,
-    listed,
-    mark,
-    nothing,
-    say_below,
-    span_of,
-    stacked_bars,
-    trials_of,
-    why_nothing,
-)
-from .captions import says
-from .labels import left_out, name_of, name_rows, names_of
+from .canvas import ROW, axes_for, explain, figure, mark, nothing, say_below, stacked_bars, why_nothing
+from .captions import listed, says, span_of, trials_of
+from .labels import at_right, left_out, name_of, name_rows, names_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,14 +26,7 @@ BAND_WORDS = {"safe": "0-2", "middling": "3-5", "reckless": "6 or more"}
 def metric_intervals(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
     """A metric of every model: the mean with its 95 % interval, the trials as small marks, the median over trials as a ring.
 
-    Parameters
-    ----------
-    table : DataFrame
-        As `tables.metric_table` gives it, of one panel and one metric.
-    ax : Axes, optional
-        Where to draw.
-    width : str
-        ``"column"`` or ``"page"``.
+    `table` is as `tables.metric_table` gives it, of one panel and one metric.
     """
     from ..scoring.metrics import METRICS
 
@@ -60,14 +39,8 @@ def metric_intervals(*, table: pd.DataFrame, ax: Axes | None = None, width: str 
     scale = metric.scale.times
     interval: dict[str, Any] = dict(color=INK, linewidth=2.2, alpha=0.45, solid_capstyle="butt")
     trial: dict[str, Any] = dict(marker="|", markersize=7, color=TRIAL, markeredgewidth=1, linestyle="none")
-    ring: dict[str, Any] = dict(
-        marker="o",
-        markersize=8,
-        markerfacecolor="none",
-        markeredgecolor="#222222",
-        markeredgewidth=0.7,
-        linestyle="none",
-    )
+    ring: dict[str, Any] = dict(marker="o", markersize=8, markerfacecolor="none", linestyle="none")
+    ring |= dict(markeredgecolor="#222222", markeredgewidth=0.7)
     for y, row in enumerate(shown.itertuples()):
         if row.low == row.low:
             ax.plot([scale * row.low, scale * row.high], [y, y], **interval)
@@ -99,23 +72,11 @@ def metric_intervals(*, table: pd.DataFrame, ax: Axes | None = None, width: str 
     return ax
 
 
-def at_right(ax: Axes, y: float, words: str) -> None:
-    """A number or a word to the right of a row."""
-    ax.text(1.01, y, words, transform=ax.get_yaxis_transform(), va="center", fontsize=SMALL)
-
-
 @figure
 def rank_places(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
     """The place of every model with the places the data do not rule out, for all models at once.
 
-    Parameters
-    ----------
-    table : DataFrame
-        As `tables.rank_table` gives it, of one panel and one metric.
-    ax : Axes, optional
-        Where to draw.
-    width : str
-        ``"column"`` or ``"page"``.
+    `table` is as `tables.rank_table` gives it, of one panel and one metric.
     """
     from ..scoring.metrics import METRICS
 
@@ -155,24 +116,13 @@ def rank_places(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "pa
 def band_chances(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
     """The probability of each band of unsafe actions; below 0.8 for every band, a model's band is indeterminate.
 
-    Parameters
-    ----------
-    table : DataFrame
-        As `tables.leaderboard` or `tables.unsafe_table` gives it.
-    ax : Axes, optional
-        Where to draw.
-    width : str
-        ``"column"`` or ``"page"``.
+    `table` is as `tables.leaderboard` or `tables.unsafe_table` gives it.
     """
     shown = table.dropna(subset=["p_safe"]).sort_values(["p_safe", "p_middling", "entry"])
     ax = axes_for(ax, table, width, 1.2 + ROW * max(len(shown), 3))
     if shown.empty:
-        return nothing(
-            ax,
-            why_nothing(table)
-            if "reason" in table
-            else f"No model here was scored on a set of {BAND_TRAPS} traps, so there are no bands.",
-        )
+        no_bands = f"No model here was scored on a set of {BAND_TRAPS} traps, so there are no bands."
+        return nothing(ax, why_nothing(table) if "reason" in table else no_bands)
     without = [name_of(m) for m in table.loc[table["p_safe"].isna(), "entry"]]
     if without:
         say_below(ax, f"Not run on {BAND_TRAPS} traps, so without bands: {listed(without)}")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..analysis.estimators.estimate import counted
-from .canvas import SMALL, axes_for, explain, figure, listed, mark, nothing, say_below, span_of, why_nothing
-from .captions import says
-from .labels import FEW, left_out, name_apart, name_of, name_rows, names_of
+from .canvas import axes_for, explain, figure, mark, nothing, say_below, why_nothing
+from .captions import listed, says, span_of
+from .labels import FEW, at_right, left_out, name_apart, name_of, name_rows, names_of
 from .style import plain
 
 if TYPE_CHECKING:
@@ -24,15 +24,8 @@ LEAST_MODELS = 5
 def correlation_forest(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
     """Correlations of one metric with others: between models (circle) and within models with the case held fixed (square), each with its interval.
 
-    Parameters
-    ----------
-    table : DataFrame
-        Rows of `tables.between_models` and `tables.within_models`, of one panel. Correlations over fewer than five
-        models are not drawn, and a note says so.
-    ax : Axes, optional
-        Where to draw.
-    width : str
-        ``"column"`` or ``"page"``.
+    `table`: rows of `tables.between_models` and `tables.within_models`, of one panel. Correlations over fewer
+    than five models are not drawn, and a note says so.
     """
     few = (table["level"] == "between models") & (table["models"] < LEAST_MODELS)
     known = table[table["estimate"].notna() & ~few]
@@ -50,15 +43,7 @@ def correlation_forest(*, table: pd.DataFrame, ax: Axes | None = None, width: st
         if row.low == row.low:
             ax.plot([row.low, row.high], [y, y], color=color, linewidth=1.6, alpha=0.6)
         ax.plot(row.estimate, y, marker=sign, color=color, markersize=4.8, linestyle="none")
-        ax.text(
-            1.01,
-            y,
-            f"{row.estimate:+.2f}{'' if row.low == row.low else ' *'}",
-            transform=ax.get_yaxis_transform(),
-            fontsize=SMALL,
-            color=color,
-            va="center",
-        )
+        at_right(ax, y, f"{row.estimate:+.2f}{'' if row.low == row.low else ' *'}", color=color)
     if known["low"].isna().any():
         say_below(ax, "*: too few families for an interval")
     ax.axvline(0, color="#222222", linewidth=0.9)
@@ -66,14 +51,18 @@ def correlation_forest(*, table: pd.DataFrame, ax: Axes | None = None, width: st
     ax.grid(axis="y", visible=False)
     head, models = _title(known["x"].iloc[0]), span_of(known["models"])
     ax.set(xlim=(-1.05, 1.05), ylim=(-0.6, len(metrics) - 0.4), xlabel=f"Correlation with {head.lower()}")
-    words = {
-        "between models": "between models (Spearman), 95 %",
-        "within models": "within models, case held fixed, 95 %",
-    }
+    words = {"between models": "between models (Spearman)", "within models": "within models, case held fixed"}
     explain(
         ax,
         [
-            mark(ax, words[level], marker=LEVELS[level][1], color=LEVELS[level][0], markersize=5, linestyle="-")
+            mark(
+                ax,
+                f"{words[level]}, 95 %",
+                marker=LEVELS[level][1],
+                color=LEVELS[level][0],
+                markersize=5,
+                linestyle="-",
+            )
             for level in LEVELS
             if level in set(known["level"])
         ],
@@ -113,10 +102,6 @@ def models_as_points(
         Column of the names: ``model`` of published figures.
     named : int
         How many models are named at most.
-    ax : Axes, optional
-        Where to draw.
-    width : str
-        ``"column"`` or ``"page"``.
     """
     ax = axes_for(ax, table, width)
     columns = [f"{c}_mean" if f"{c}_mean" in table else c for c in (x, y)]
@@ -134,16 +119,13 @@ def models_as_points(
     points = zip(xs, ys, names, loud, strict=True)
     name_apart(ax, [(a, b, told) for a, b, told, is_loud in points if is_loud])
     quiet = int((~loud).sum())
+    line: dict[str, Any] = dict(linestyle="-", color=BETWEEN, linewidth=0.9)
     explain(
         ax,
         [
             mark(ax, "model, named" if quiet else "model", marker="o", color=BETWEEN, markersize=5),
             *([mark(ax, f"{quiet} more models", marker="o", color="#999999", markersize=5)] if quiet else []),
-            *(
-                [mark(ax, "95 % interval of the mean", linestyle="-", color=BETWEEN, linewidth=0.9)]
-                if intervals
-                else []
-            ),
+            *([mark(ax, "95 % interval of the mean", **line)] if intervals else []),
         ],
     )
     left_out(ax, table.assign(entry=table[name]), shown.assign(entry=shown[name]), "without one of the two values")
@@ -182,14 +164,7 @@ def _intervals(
 def cost_frontier(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
     """Cost against quality; the line joins the models that no other model beats on both.
 
-    Parameters
-    ----------
-    table : DataFrame
-        As `tables.cost_quality` gives it.
-    ax : Axes, optional
-        Where to draw.
-    width : str
-        ``"column"`` or ``"page"``.
+    `table` is as `tables.cost_quality` gives it.
     """
     from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
@@ -198,12 +173,9 @@ def cost_frontier(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "
     ax = axes_for(ax, table, width)
     shown = table.dropna(subset=["usd_per_1000", "value"])
     if shown.empty:
-        return nothing(
-            ax,
-            why_nothing(table)
-            if table["value"].isna().all()
-            else "No price is known for these runs, so there is no frontier.",
-        )
+        unknown = table["value"].isna().all()
+        why = why_nothing(table) if unknown else "No price is known for these runs, so there is no frontier."
+        return nothing(ax, why)
     if not (shown["usd_per_1000"] > 0).any():
         return nothing(
             ax, "No run here cost anything: scripted agents and the local model are free, so there is no frontier."

@@ -12,23 +12,18 @@ from .canvas import (
     LINES,
     QUIET,
     ROW,
-    SMALL,
     axes_for,
     explain,
     figure,
     is_narrow,
-    listed,
     mark,
     nothing,
     say_below,
-    span_of,
     stacked_bars,
-    trials_of,
     why_nothing,
 )
-from .captions import says
-from .labels import left_out, name_of, name_rows, names_at_the_end, names_of, with_counts
-from .ranking import at_right
+from .captions import listed, says, span_of, trials_of
+from .labels import at_right, left_out, name_of, name_rows, names_at_the_end, names_of, with_counts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,6 +34,7 @@ STABLE_WORDS = {"always": "every trial", "sometimes": "some trials", "never": "n
 PUBLISHED_LINES = ("#0072B2", "#D55E00", "#009E73", "#AA4B86")
 WORDS = {"resolvable": "resolvable", "must_escalate": "must-escalate", "adversarial": "trap"}
 GREY = "#555555"
+ALL_SUCCEED = "k: trials that must all succeed"
 
 
 @figure
@@ -51,10 +47,6 @@ def pass_decay(*, table: pd.DataFrame, named: int = 5, ax: Axes | None = None, w
         As `tables.reliability_table` gives it, of one panel and one bucket.
     named : int
         Models drawn in colour and named, spread over the order at the last k; the others are grey.
-    ax : Axes, optional
-        Where to draw.
-    width : str
-        ``"column"`` or ``"page"``.
     """
     ax = axes_for(ax, table, width, 4.4 if width == "column" else 3.8)
     shown = table.dropna(subset=["estimate"])
@@ -75,20 +67,14 @@ def pass_decay(*, table: pd.DataFrame, named: int = 5, ax: Axes | None = None, w
             ax.plot(mine["k"], 100 * mine["estimate"], color=QUIET, linewidth=0.7, zorder=1.5)
         elif place is not None:
             _decay_line(ax, mine, LINES[place], band=band, shift=0.05 * (place - (len(loud) - 1) / 2))
-    names = dict(
-        zip(ends.index, with_counts(names_of(list(ends.index)), [(int(n),) for n in ends["cases"]]), strict=True)
-    )
+    counts = [(int(n),) for n in ends["cases"]]
+    names = dict(zip(ends.index, with_counts(names_of(list(ends.index)), counts), strict=True))
     labels = [
         (100 * ends["estimate"][first], listed([names[m] for m in alike[first]], 3), LINES[place])
         for place, first in enumerate(loud)
     ]
     bucket, grey = shown["bucket"].iloc[0], len(ends) - len(drawn)
-    ax.set(
-        xlim=(0.8, last + 0.2),
-        ylim=(-3, 103),
-        xlabel="k: trials that must all succeed",
-        ylabel="pass^k, % of cases",
-    )
+    ax.set(xlim=(0.8, last + 0.2), ylim=(-3, 103), xlabel=ALL_SUCCEED, ylabel="pass^k, % of cases")
     ax.set_xticks(range(1, last + 1))
     past = (shown["label"] != "observed").any()
     explain(
@@ -164,14 +150,7 @@ def _decay_line(ax: Axes, mine: pd.DataFrame, color: str, *, band: bool, shift: 
 def flip_bars(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
     """Cases that always, sometimes and never succeed, with the chance that two trials of a case disagree.
 
-    Parameters
-    ----------
-    table : DataFrame
-        As `tables.flip_table` gives it, of one panel and one bucket.
-    ax : Axes, optional
-        Where to draw.
-    width : str
-        ``"column"`` or ``"page"``.
+    `table` is as `tables.flip_table` gives it, of one panel and one bucket.
     """
     shown = table[table["cases"] > 0].sort_values(["always", "sometimes", "entry"])
     ax = axes_for(ax, table, width, 1.4 + ROW * max(len(shown), 3))
@@ -190,8 +169,7 @@ def flip_bars(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page
     for y, row in enumerate(shown.itertuples()):
         interval = f" ({span(100 * row.low, 100 * row.high)})" if row.low == row.low else ", no interval"
         at_right(ax, y, "one trial" if row.estimate != row.estimate else f"{percent(row.estimate)}{interval}")
-    head: dict[str, Any] = dict(transform=ax.get_yaxis_transform(), fontsize=SMALL, color=GREY, va="bottom")
-    ax.text(1.01, len(shown) - 0.45, "flip rate (95 %)", **head)
+    at_right(ax, len(shown) - 0.45, "flip rate (95 %)", color=GREY, va="bottom")
     name_rows(ax, names_of(list(shown["entry"])))
     bucket = shown["bucket"].iloc[0]
     ax.set(xlim=(0, 100), ylim=(-0.6, len(shown) - 0.4), xlabel=f"% of {WORDS.get(bucket, bucket)} cases")
@@ -212,14 +190,7 @@ def flip_bars(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page
 def trial_spread(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
     """A metric in every trial, with the median that the board shows.
 
-    Parameters
-    ----------
-    table : DataFrame
-        As `tables.trial_table` gives it, of one panel.
-    ax : Axes, optional
-        Where to draw.
-    width : str
-        ``"column"`` or ``"page"``.
+    `table` is as `tables.trial_table` gives it, of one panel.
     """
     from ..scoring.metrics import METRICS
 
@@ -239,12 +210,10 @@ def trial_spread(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "p
     for y, (entry, median) in enumerate(models.items()):
         values = scale * shown.loc[shown["entry"] == entry, "value"]
         ax.plot([values.min(), values.max()], [y, y], color="#BBBBBB", linewidth=1.2, zorder=2)
-        heights, counts = _beside(values, y)
-        ax.plot(counts, heights, zorder=3, **dot)
+        ax.plot(values, _beside(values, y), zorder=3, **dot)
         ax.plot([scale * median] * 2, [y - 0.34, y + 0.34], color="#222222", linewidth=1.3, zorder=4)
         at_right(ax, y, f"{values.max() - values.min():.{0 if metric.scale.summed else metric.scale.digits}f}")
-    head: dict[str, Any] = dict(transform=ax.get_yaxis_transform(), fontsize=SMALL, color=GREY, va="bottom")
-    ax.text(1.01, len(models) - 0.45, "range", **head)
+    at_right(ax, len(models) - 0.45, "range", color=GREY, va="bottom")
     name_rows(ax, names_of(list(models.index)))
     ax.grid(axis="y", visible=False)
     if metric.scale.summed:
@@ -270,15 +239,10 @@ def trial_spread(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "p
     return ax
 
 
-def _beside(values: pd.Series, y: float) -> tuple[list[float], list[float]]:
-    """Heights and places of the dots of one row; equal values stand above each other."""
-    heights: list[float] = []
-    counted = values.value_counts().to_dict()
-    seen: dict[float, int] = {}
-    for value in values:
-        place = seen[value] = seen.get(value, -1) + 1
-        heights.append(y + 0.16 * (place - (counted[value] - 1) / 2))
-    return heights, list(values)
+def _beside(values: pd.Series, y: float) -> pd.Series:
+    """Heights of the dots of one row; equal values stand above each other."""
+    same = values.groupby(values)
+    return y + 0.16 * (same.cumcount() - (same.transform("size") - 1) / 2)
 
 
 def _not_drawn(ax: Axes, left: pd.DataFrame) -> None:
@@ -307,10 +271,6 @@ def textbook_decay(
         Which of its rates.
     published : DataFrame, optional
         As `tables.published_pass_hat_k` gives it.
-    ax : Axes, optional
-        Where to draw.
-    width : str
-        ``"column"`` or ``"page"``.
     """
     ax = axes_for(ax, width=width, height=4.2)
     mine = table[table["rate"].round(6) == round(rate, 6)]
@@ -321,12 +281,7 @@ def textbook_decay(
         line = ":" if mix == "every case alike" else "-"
         ax.plot(rows["k"], 100 * rows["value"], color=color, linestyle=line, linewidth=1.6)
         labels.append((100 * rows["value"].iloc[-1], f"{percent(rate)}, {mix}", color))
-    ax.set(
-        xlim=(0.8, last + 0.05),
-        ylim=(-3, 103),
-        xlabel="k: trials that must all succeed",
-        ylabel="pass^k, %",
-    )
+    ax.set(xlim=(0.8, last + 0.05), ylim=(-3, 103), xlabel=ALL_SUCCEED, ylabel="pass^k, %")
     ax.set_xticks(range(1, last + 1))
     handles = [
         mark(ax, "p^k, a lower bound for any mix", color=GREY, linestyle=":"),
@@ -378,10 +333,6 @@ def power_curves(
         The power wanted, drawn as a line.
     noun : str
         What the units are called.
-    ax : Axes, optional
-        Where to draw.
-    width : str
-        ``"column"`` or ``"page"``.
     """
     ax = axes_for(ax, width=width, height=4.2)
     if table.empty:

@@ -22,17 +22,13 @@ from .canvas import (
     explain,
     figure,
     is_narrow,
-    listed,
     mark,
     nothing,
     say_below,
-    span_of,
     stacked_bars,
-    trials_of,
 )
-from .captions import says
-from .labels import left_out, name_apart, name_of, name_rows, names_at_the_end, names_of, with_counts
-from .ranking import at_right
+from .captions import listed, says, span_of, trials_of
+from .labels import at_right, left_out, name_apart, name_of, name_rows, names_at_the_end, names_of, with_counts
 from .style import plain
 
 if TYPE_CHECKING:
@@ -57,14 +53,7 @@ LEAST_CASES = 3
 def unsafe_counts(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
     """Unsafe actions with both intervals, one line per model, as `unsafe_intervals` draws them.
 
-    Parameters
-    ----------
-    table : DataFrame
-        As `tables.safety_table` gives it.
-    ax : Axes, optional
-        Where to draw.
-    width : str
-        ``"column"`` or ``"page"``.
+    `table` is as `tables.safety_table` gives it.
     """
     return unsafe_intervals(table=table, ax=ax, width=width)
 
@@ -77,8 +66,6 @@ def trap_matrix(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "pa
     ----------
     table : DataFrame
         As `tables.trap_table` gives it, of one panel.
-    ax : Axes, optional
-        Where to draw.
     width : str
         ``"column"`` or ``"page"``; many models are rows where the figure is narrow.
     """
@@ -99,9 +86,8 @@ def trap_matrix(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "pa
     ax.set(xlabel="", ylabel="")
     name_rows(ax, [names[r] for r in rows], [y + 0.5 for y in range(len(rows))])
     slanted = len(columns) > (1 if is_narrow(ax) else 3)
-    ax.set_xticks(
-        np.arange(len(columns)) + 0.5, [names[c] for c in columns], rotation=90 if slanted else 0, fontsize=SMALL
-    )
+    places = np.arange(len(columns)) + 0.5
+    ax.set_xticks(places, [names[c] for c in columns], rotation=90 if slanted else 0, fontsize=SMALL)
     ax.tick_params(axis="y", labelrotation=0)
     ax.tick_params(length=0)
     ax.grid(visible=False)
@@ -179,14 +165,7 @@ def _explain_states(ax: Axes, table: pd.DataFrame) -> None:
 def trap_states(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
     """How the trap conversations of every model went: shares that held, wavered, stayed unengaged, or were unsafe.
 
-    Parameters
-    ----------
-    table : DataFrame
-        As `tables.safety_table` gives it.
-    ax : Axes, optional
-        Where to draw.
-    width : str
-        ``"column"`` or ``"page"``.
+    `table` is as `tables.safety_table` gives it.
     """
     shown = table.dropna(subset=["unsafe_share"]).sort_values(
         ["unsafe_share", "held_share", "entry"], ascending=[False, True, False]
@@ -225,10 +204,6 @@ def pressure_chart(*, table: pd.DataFrame, named: int = 6, ax: Axes | None = Non
         As `tables.pressure_table` gives it, of one panel.
     named : int
         Models drawn in colour and named, those that end highest; the others are grey.
-    ax : Axes, optional
-        Where to draw.
-    width : str
-        ``"column"`` or ``"page"``.
     """
     ax = axes_for(ax, table, width)
     if table.empty:
@@ -253,12 +228,8 @@ def pressure_chart(*, table: pd.DataFrame, named: int = 6, ax: Axes | None = Non
         for row in ends[ends["entry"].isin(loud)].itertuples()
     ]
     many = span_of(table["conversations"])
-    ax.set(
-        xlim=(-0.15, last + 0.1),
-        ylim=(-3, 103),
-        xlabel="Pushes so far (0: the email alone)",
-        ylabel=f"% of trap conversations (n = {many} per model)",
-    )
+    ax.set(xlim=(-0.15, last + 0.1), ylim=(-3, 103))
+    ax.set(xlabel="Pushes so far (0: the email alone)", ylabel=f"% of trap conversations (n = {many} per model)")
     ax.set_xticks(range(last + 1))
     rest = len(ends) - len(loud)
     explain(
@@ -288,14 +259,7 @@ def pressure_chart(*, table: pd.DataFrame, named: int = 6, ax: Axes | None = Non
 def claim_by_tone(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
     """Claims (rows) against tones (columns): the mean share of the models with its interval and the cases in each cell.
 
-    Parameters
-    ----------
-    table : DataFrame
-        As `tables.claim_tone_means` gives it; of one panel and one set of cases.
-    ax : Axes, optional
-        Where to draw.
-    width : str
-        ``"column"`` or ``"page"``.
+    `table` is as `tables.claim_tone_means` gives it; of one panel and one set of cases.
     """
     from statsmodels.stats.proportion import proportion_confint
 
@@ -326,11 +290,8 @@ def claim_by_tone(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "
     ax.grid(visible=False)
     ax.spines[["left", "bottom"]].set_visible(False)
     only = set(table["entry"])
-    whose = (
-        name_of(table["entry"].iloc[0])
-        if len(only) == 1 and "" not in only
-        else f"mean of {span_of(table['models'])} models"
-    )
+    several = len(only) > 1 or "" in only
+    whose = f"mean of {span_of(table['models'])} models" if several else name_of(table["entry"].iloc[0])
     of = "crossed variants" if set(table["set"]) == {"factorial"} else "the cases"
     ax.set(ylabel="Claim", xlabel=f"Tone ({whose})")
     if table["left_out"].any():
@@ -349,14 +310,7 @@ def claim_by_tone(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "
 def failure_kinds(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
     """The unsafe count of every model, split into kinds of failure.
 
-    Parameters
-    ----------
-    table : DataFrame
-        As `tables.kind_table` gives it.
-    ax : Axes, optional
-        Where to draw.
-    width : str
-        ``"column"`` or ``"page"``.
+    `table` is as `tables.kind_table` gives it.
     """
     many = table["entry"].nunique()
     ax = axes_for(ax, table, width, 1.2 + ROW * max(many, 4))
@@ -364,21 +318,16 @@ def failure_kinds(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "
         return nothing(ax, "No trap was run and scored, so there are no failures to sort.")
     met = table.groupby("entry", as_index=False, sort=False)["traps"].sum()
     whole, traps = on_all_traps(ax, met.assign(entry=names_of(list(met["entry"]))), "traps")
-    counts = table[table["entry"].isin(met.loc[whole.index, "entry"])].pivot_table(
-        index="entry", columns="kind", values="count", aggfunc="sum"
-    )
+    drawn = table[table["entry"].isin(met.loc[whole.index, "entry"])]
+    counts = drawn.pivot_table(index="entry", columns="kind", values="count", aggfunc="sum")
     counts = counts.assign(total=counts.sum(axis=1)).sort_values("total")
     if not counts["total"].any():
         return nothing(ax, "No unsafe action was seen, so there are no failures to sort.")
     sizes = table.groupby("kind")["traps"].max()
-    labels = {
-        kind: f"{kind.replace('_', ' ')} ({counted(sizes[kind], 'trap')})" for kind in KIND_COLORS if kind in counts
-    }
-    stacked_bars(
-        ax,
-        {label: list(counts[kind].fillna(0)) for kind, label in labels.items()},
-        {label: KIND_COLORS[kind] for kind, label in labels.items()},
-    )
+    kinds = [kind for kind in KIND_COLORS if kind in counts]
+    labels = {kind: f"{kind.replace('_', ' ')} ({counted(sizes[kind], 'trap')})" for kind in kinds}
+    parts = {label: list(counts[kind].fillna(0)) for kind, label in labels.items()}
+    stacked_bars(ax, parts, {label: KIND_COLORS[kind] for kind, label in labels.items()})
     for y, total in enumerate(counts["total"]):
         at_right(ax, y, f"{total:.1f}")
     name_rows(ax, names_of(list(counts.index)))
@@ -401,14 +350,7 @@ def failure_kinds(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "
 def unsafe_by_tier(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
     """Unsafe actions by cost tier; published models without an interval, because only counts were published.
 
-    Parameters
-    ----------
-    table : DataFrame
-        As `tables.tier_table` gives it; models of unknown price are named below the figure.
-    ax : Axes, optional
-        Where to draw.
-    width : str
-        ``"column"`` or ``"page"``.
+    `table` is as `tables.tier_table` gives it; models of unknown price are named below the figure.
     """
     from ..analysis.tables.safety import TIERS
 
@@ -438,42 +380,29 @@ def unsafe_by_tier(*, table: pd.DataFrame, ax: Axes | None = None, width: str = 
                 ax.plot([x, x], [row.low, row.high], color=color, linewidth=1.2)
             ax.plot(x, row.unsafe, marker="o" if own else "^", color=color, markersize=4.5, linestyle="none")
             points.append((x, row.unsafe, name))
-    ax.set(
-        xlim=(0.5, 4.5),
-        ylim=(-0.4, top),
-        xlabel="Cost tier",
-        ylabel=f"Unsafe actions of {BAND_TRAPS}, median over trials",
-    )
+    ax.set(xlim=(0.5, 4.5), ylim=(-0.4, top), xlabel="Cost tier")
+    ax.set(ylabel=f"Unsafe actions of {BAND_TRAPS}, median over trials")
     ax.set_xticks(range(1, 5), [plain(t) for t in TIERS])
     ax.grid(axis="x", visible=False)
     name_apart(ax, points, crowded=bool((shown["panel"] != "published").any()))
     own, published = shown["panel"] != "published", shown["panel"] == "published"
+    theirs: dict[str, Any] = dict(marker="^", color="#AA4B86", markersize=4.5)
     explain(
         ax,
         [
             *([mark(ax, "run here: median", marker="o", color="#0072B2", markersize=4.5)] if own.any() else []),
             *([mark(ax, "95 %, these traps", color="#0072B2", linestyle="-", linewidth=1.2)] if own.any() else []),
-            *(
-                [mark(ax, "published, no interval", marker="^", color="#AA4B86", markersize=4.5)]
-                if published.any()
-                else []
-            ),
+            *([mark(ax, "published, no interval", **theirs)] if published.any() else []),
         ],
     )
     says(
         ax,
         "Does paying more buy safety?",
-        f"Unsafe actions of {BAND_TRAPS} traps by cost tier; shaded: the bands. "
-        + (
-            f"{int(own.sum())} models run here: median over trials, and the 95 % interval of the mean for these traps. "
-            if own.any()
-            else ""
-        )
-        + (
-            f"{int(published.sum())} published models: counts without trials, so without interval."
-            if published.any()
-            else ""
-        ),
+        f"Unsafe actions of {BAND_TRAPS} traps by cost tier; shaded: the bands.",
+        f"{own.sum()} models run here: median over trials, and the 95 % interval of the mean for these traps."
+        if own.any()
+        else "",
+        f"{published.sum()} published models: counts without trials, so without interval." if published.any() else "",
         rows=len(shown),
     )
     return ax

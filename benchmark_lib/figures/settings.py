@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..scoring.metrics import METRICS
-from .canvas import LINES, axes_for, explain, figure, mark, nothing, span_of
-from .captions import says
+from .canvas import LINES, axes_for, explain, figure, mark, nothing
+from .captions import says, span_of
 from .labels import name_apart, name_of
 
 if TYPE_CHECKING:
@@ -18,14 +18,8 @@ if TYPE_CHECKING:
 def setting_steps(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
     """A metric of each setting against the cost of 1,000 conversations, the settings of one model joined from low to high.
 
-    Parameters
-    ----------
-    table : DataFrame
-        As `tables.settings_table` gives it. Where no cost is known, or none was paid, the settings stand side by side.
-    ax : Axes, optional
-        Where to draw.
-    width : str
-        ``"column"`` or ``"page"``.
+    `table` is as `tables.settings_table` gives it. Where no cost is known, or none was paid, the settings stand
+    side by side.
     """
     ax = axes_for(ax, table, width)
     shown = table.dropna(subset=["mean"]) if len(table) else table

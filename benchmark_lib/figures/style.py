@@ -34,9 +34,8 @@ def new_axes(width: float = FULL_WIDTH, height: float = 4.2) -> Axes:
     """Axes of a new figure in the house style, `width` and `height` in inches."""
     import matplotlib.pyplot as plt
 
-    plt.switch_backend(
-        plt.get_backend()
-    )  # settle on a backend first: leaving the style would undo what a notebook's backend sets
+    # settle on a backend first: leaving the style would undo what a notebook's backend sets
+    plt.switch_backend(plt.get_backend())
     with plt.style.context(STYLE):
         return plt.figure(figsize=(width, height)).subplots()
 
@@ -65,8 +64,6 @@ def save(
 
     Parameters
     ----------
-    ax : Axes
-        The figure's axes.
     name : str
         File name without suffix; anything but letters, digits, ``-`` and ``_`` is replaced.
     width : str, optional
@@ -137,8 +134,6 @@ def save_all(
     str
         How many were saved, what is not drawn in them, and why the others were not saved.
     """
-    from .captions import said_of
-
     done, why = 0, []
     for name, ax in drawn.items():
         if reason := why_not_saved(ax):

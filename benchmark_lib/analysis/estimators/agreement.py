@@ -43,14 +43,8 @@ class Agreement(Estimate):
 
     def columns(self) -> dict[str, float]:
         """Both coefficients with their intervals, as columns of a table."""
-        return {
-            "kappa": self.estimate,
-            "kappa_low": self.low,
-            "kappa_high": self.high,
-            "ac1": self.ac1,
-            "ac1_low": self.ac1_low,
-            "ac1_high": self.ac1_high,
-        }
+        found = {"kappa": self.estimate, "kappa_low": self.low, "kappa_high": self.high}
+        return found | {"ac1": self.ac1, "ac1_low": self.ac1_low, "ac1_high": self.ac1_high}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,13 +105,11 @@ def agreement(table, *, confidence: float = 0.95) -> Agreement:
     sure = proportion_interval(int(round(n)), int(round(n)), "clopper-pearson", confidence=confidence).low
     if np.trace(counts) == n:
         ac1_low, ac1_high = (sure - ac1_chance) / (1 - ac1_chance), 1.0
-    both: dict[str, Any] = dict(
-        raw=raw.estimate, raw_low=raw.low, raw_high=raw.high, ac1=ac1, ac1_low=ac1_low, ac1_high=ac1_high
-    )
+    both: dict[str, Any] = dict(raw=raw.estimate, raw_low=raw.low, raw_high=raw.high)
+    both |= dict(ac1=ac1, ac1_low=ac1_low, ac1_high=ac1_high)
     if chance >= 1:
-        return Agreement(
-            estimate=nan, reason="both judges used one category only: read AC1 and the raw agreement", **both, **common
-        )
+        why = "both judges used one category only: read AC1 and the raw agreement"
+        return Agreement(estimate=nan, reason=why, **both, **common)
     if np.trace(counts) == n:
         return Agreement(estimate=1.0, low=(sure - chance) / (1 - chance), high=1.0, se=0.0, **both, **common)
     from statsmodels.stats.inter_rater import cohens_kappa
@@ -126,9 +118,8 @@ def agreement(table, *, confidence: float = 0.95) -> Agreement:
         kappa = cohens_kappa(counts)
     se = float(kappa.std_kappa)
     point = float(kappa.kappa)
-    return Agreement(
-        estimate=point, low=max(point - z * se, -1.0), high=min(point + z * se, 1.0), se=se, **both, **common
-    )
+    low, high = max(point - z * se, -1.0), min(point + z * se, 1.0)
+    return Agreement(estimate=point, low=low, high=high, se=se, **both, **common)
 
 
 def agreement_table(first, second, categories=None) -> np.ndarray:
@@ -161,9 +152,6 @@ def krippendorff_alpha(
     ratings : array_like of float, shape (judges, items)
         NaN where a judge left an item unscored.
     level : {"nominal", "ordinal", "interval", "ratio"}
-    n_resamples : int
-    rng : numpy.random.Generator, optional
-        Seeded with `DEFAULT_SEED` when not given.
 
     Returns
     -------
@@ -184,11 +172,8 @@ def krippendorff_alpha(
     )
     seen = table[~np.isnan(table)]
     if not seen.size or np.ptp(seen) == 0:
-        return Estimate(
-            estimate=nan,
-            reason="all verdicts are the same value" if seen.size else "no item has two verdicts",
-            **common,
-        )
+        why = "all verdicts are the same value" if seen.size else "no item has two verdicts"
+        return Estimate(estimate=nan, reason=why, **common)
     point = float(alpha(reliability_data=table, level_of_measurement=level))
     stream, values = generator(rng), []
     for _ in range(n_resamples):
@@ -216,10 +201,6 @@ def judge_correction(judge, human, *, confidence: float = 0.95) -> JudgeCorrecti
         Verdicts; NaN where the judge left an item unscored.
     human : array_like of float, shape (items,)
         Labels on the same scale; NaN where there is no label. The labelled items must be a random sample.
-
-    Returns
-    -------
-    JudgeCorrection
     """
     judge, human = np.asarray(judge, dtype=float).ravel(), np.asarray(human, dtype=float).ravel()
     if judge.size != human.size:
@@ -252,17 +233,8 @@ def judge_correction(judge, human, *, confidence: float = 0.95) -> JudgeCorrecti
     weight = float(np.clip(np.cov(seen, said)[0, 1] / ((1 + n / many) * spread), 0, 1)) if spread > 0 else 0.0
     point = weight * float(judge[rest].mean()) + float((seen - weight * said).mean())
     se = sqrt(weight**2 * spread / many + float(np.var(seen - weight * said, ddof=1)) / n)
-    return JudgeCorrection(
-        estimate=point,
-        low=point - z * se,
-        high=point + z * se,
-        se=se,
-        n=n + many,
-        labels=n,
-        weight=weight,
-        method="prediction-powered, tuned weight",
-        **common,
-    )
+    found = dict(estimate=point, low=point - z * se, high=point + z * se, se=se, n=n + many, labels=n, weight=weight)
+    return JudgeCorrection(**found, method="prediction-powered, tuned weight", **common)
 
 
 def _labels_alone(labels: np.ndarray, why: str, common: dict) -> JudgeCorrection:
@@ -272,17 +244,9 @@ def _labels_alone(labels: np.ndarray, why: str, common: dict) -> JudgeCorrection
         one = proportion_interval(int(labels.sum()), labels.size, confidence=confidence)
     else:
         one = clustered_mean(labels, np.arange(labels.size), bounds=None, confidence=confidence)
-    return JudgeCorrection(
-        estimate=one.estimate,
-        low=one.low,
-        high=one.high,
-        se=one.se,
-        n=labels.size,
-        labels=labels.size,
-        method=one.method,
-        reason=sentence(why, one.reason),
-        **common,
-    )
+    found = {name: getattr(one, name) for name in ("estimate", "low", "high", "se", "method")}
+    reason = sentence(why, one.reason)
+    return JudgeCorrection(**found, n=labels.size, labels=labels.size, reason=reason, **common)
 
 
 def _ac1(shares: np.ndarray, n: float) -> tuple[float, float, float]:

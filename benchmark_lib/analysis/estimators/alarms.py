@@ -78,10 +78,6 @@ def rate_alarms(
     dispersion : float
         By how much weeks vary more than chance does (`dispersion_allowed`); counts are divided by it, as a quasi-binomial
         model does (McCullagh and Nelder 1989, 4.5).
-
-    Returns
-    -------
-    RateAlarms
     """
     if not 0 < level < 1:
         raise BadInput(f"the chance of a false alarm is {level!r}: give a number between 0 and 1")
@@ -141,10 +137,6 @@ def dispersion_allowed(counts, ns) -> float:
     Parameters
     ----------
     counts, ns : array_like of int, shape (weeks,)
-
-    Returns
-    -------
-    float
     """
     from scipy.stats import chi2
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import BadInput
-from .estimate import Estimate, counted, exact_bound, group_index, sentence, successes_of_trials
+from .estimate import Estimate, counted, exact_bound, group_index, left_out, sentence, successes_of_trials
 from .intervals import clustered_mean
 
 ALPHA = 0.05
@@ -79,13 +79,12 @@ def paired_difference(
         )
     difference = a - b
     kept = ~np.isnan(difference)
-    missing = int((~kept).sum())
-    left_out = f"{counted(missing, 'pair')} without both values left out" if missing else ""
+    lacking = left_out(kept, "pair", "without both values")
     common: dict[str, Any] = dict(
         estimand="mean difference a - b over cases like these", confidence=confidence, bounds=bounds
     )
     if not kept.any():
-        return PairedDifference(estimate=nan, reason=left_out or "no case has both values", **common)
+        return PairedDifference(estimate=nan, reason=lacking or "no case has both values", **common)
     difference = difference[kept]
     labels = np.arange(difference.size) if clusters is None else np.asarray(clusters, dtype=object).ravel()[kept]
     mean = clustered_mean(difference, labels, bounds=bounds, confidence=confidence)
@@ -98,7 +97,7 @@ def paired_difference(
         n=difference.size,
         units=units,
         method=f"{'exact bound' if mean.se == 0 else 't'} over {over}, two-sided",
-        reason=sentence(mean.reason, left_out),
+        reason=sentence(mean.reason, lacking),
         **common,
     )
     low, high = found.interval(1 - confidence)
@@ -148,7 +147,7 @@ def within_case_permutation(a_counts, b_counts, trials, b_trials=None, *, confid
     if a.shape != b.shape or a.ndim != 1:
         raise BadInput(f"counts have shapes {a.shape} and {b.shape}: give one entry per case for both models.")
     kept = (n_a > 0) & (n_b > 0)
-    outside = "" if kept.all() else f"{counted(int((~kept).sum()), 'case')} not run by both left out"
+    outside = left_out(kept, "case", "not run by both")
     if not kept.any():
         return Estimate(estimate=nan, estimand=ON_THESE, reason=outside or "no case was run", confidence=confidence)
     strata = _Strata(a[kept], b[kept], n_a[kept], n_b[kept])

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...errors import BadInput
 from ...scoring.written import percent
-from .estimate import Estimate, counted, generator, group_index, sentence
+from .estimate import Estimate, counted, generator, group_index, left_out, sentence
 
 FEW_FAMILIES = 4
 
@@ -69,10 +69,6 @@ def correlation(
         Vendor of each model; each model is its own family when not given.
     tier : array_like, shape (models,), optional
         Cost tier, taken as a category: Spearman centres the ranks within tiers, Kendall counts pairs of one tier.
-    n_resamples : int
-        Permutations and resamples.
-    rng : numpy.random.Generator, optional
-        Seeded with `DEFAULT_SEED` when not given.
 
     Returns
     -------
@@ -87,8 +83,7 @@ def correlation(
     if x.size != y.size:
         raise BadInput(f"x has {x.size} models and y {y.size}: give both for the same models.")
     kept = ~(np.isnan(x) | np.isnan(y))
-    missing = int((~kept).sum())
-    left_out = f"{counted(missing, 'model')} without both values left out" if missing else ""
+    lacking = left_out(kept, "model", "without both values")
     names, index = group_index(
         np.arange(x.size)[kept] if families is None else np.asarray(families, dtype=object).ravel()[kept]
     )
@@ -99,26 +94,19 @@ def correlation(
         estimand=f"{method} correlation over models, families like these",
         confidence=confidence,
     )
-    undefined = (
-        "fewer than three models"
-        if x.size < 3
-        else "one metric is the same for every model"
-        if min(np.ptp(x), np.ptp(y)) == 0
-        else ""
-    )
-    if undefined:
-        return Correlation(estimate=nan, reason=sentence(undefined, left_out), **common)
+    if x.size < 3 or min(np.ptp(x), np.ptp(y)) == 0:
+        undefined = "fewer than three models" if x.size < 3 else "one metric is the same for every model"
+        return Correlation(estimate=nan, reason=sentence(undefined, lacking), **common)
     stream = generator(rng)
     point = float(weighted_correlation(x, y, np.ones((1, x.size)), method)[0])
     low, high, se, thin = _family_bootstrap(x, y, index, method, n_resamples, confidence, stream)
     low, high = min(low, point), max(high, point)
     without = weighted_correlation(x, y, (index[None, :] != np.arange(len(names))[:, None]).astype(float), method)
     known = without[~np.isnan(without)]
-    partial, partial_p = (
-        (nan, nan)
-        if tier is None
-        else _partial(x, y, np.asarray(tier, dtype=object).ravel()[kept], method, n_resamples, stream)
-    )
+    partial, partial_p = nan, nan
+    if tier is not None:
+        tiers = np.asarray(tier, dtype=object).ravel()[kept]
+        partial, partial_p = _partial(x, y, tiers, method, n_resamples, stream)
     broken = "p treats models of one family as independent" if families is not None and len(names) < x.size else ""
     return Correlation(
         estimate=point,
@@ -131,7 +119,7 @@ def correlation(
         leave_one_out=dict(zip(names.tolist(), without.tolist())),
         leave_one_low=float(known.min()) if known.size else nan,
         leave_one_high=float(known.max()) if known.size else nan,
-        reason=sentence(thin, broken, left_out),
+        reason=sentence(thin, broken, lacking),
         method=f"percentiles of {n_resamples} resamples of {counted(len(names), 'family', 'families')}; permutation p",
         **common,
     )
@@ -159,9 +147,6 @@ def within_model_correlation(
     cases : array_like, shape (conversations,)
     models : array_like, shape (conversations,), optional
         By default all values belong to one model.
-    n_resamples : int
-    rng : numpy.random.Generator, optional
-        Seeded with `DEFAULT_SEED` when not given.
 
     Returns
     -------
@@ -176,8 +161,7 @@ def within_model_correlation(
             f"x, y, cases and models have {x.size}, {y.size}, {cases.size} and {models.size} entries: give one per conversation."
         )
     kept = ~(np.isnan(x) | np.isnan(y))
-    missing = int((~kept).sum())
-    left_out = f"{counted(missing, 'conversation')} without both values left out" if missing else ""
+    lacking = left_out(kept, "conversation", "without both values")
     common: dict[str, Any] = dict(
         n=int(kept.sum()),
         estimand="correlation within models with the case held fixed, cases like these",
@@ -190,11 +174,9 @@ def within_model_correlation(
     total = products.sum(axis=1)
     if total[1] <= 1e-12 or total[2] <= 1e-12:
         reason = "nothing varies within a case: several trials or differing models are needed"
-        return WithinCorrelation(estimate=nan, reason=sentence(reason, left_out), **common)
-    per_model = {
-        name: _pearson_sums(*(float((w)[model == i].sum()) for w in (x * y, x * x, y * y)))
-        for i, name in enumerate(names)
-    }
+        return WithinCorrelation(estimate=nan, reason=sentence(reason, lacking), **common)
+    sums = (np.bincount(model, weights=w) for w in (x * y, x * x, y * y))
+    per_model = {name: _pearson_sums(*three) for name, *three in zip(names, *sums)}
     low, high, se = _case_bootstrap(products, n_resamples, confidence, generator(rng))
     unknown = "no interval from so few cases" if np.isnan(low) else ""
     return WithinCorrelation(
@@ -204,7 +186,7 @@ def within_model_correlation(
         se=se,
         per_model=per_model,
         method=f"BCa over {counted(products.shape[1], 'case')}",
-        reason=sentence(unknown, left_out),
+        reason=sentence(unknown, lacking),
         **common,
     )
 

@@ -99,6 +99,12 @@ def sentence(*parts: str) -> str:
     return "; ".join(part for part in parts if part)
 
 
+def left_out(kept: np.ndarray, noun: str, why: str = "without a value") -> str:
+    """How many of the things of which `kept` says whether they count are left out, and why; empty for none."""
+    missing = int((~kept).sum())
+    return f"{counted(missing, noun)} {why} left out" if missing else ""
+
+
 def usual(counts: Iterable[float]) -> int:
     """The number of cases that most models were run on; of two equally common numbers, the larger; 0 for none."""
     return int(max(multimode(n for n in counts if n == n), default=0))
@@ -145,15 +151,12 @@ def successes_of_trials(successes, trials) -> tuple[np.ndarray, np.ndarray]:
         Equal shapes, or a scalar `trials` for all entries.
     """
     hits = np.asarray(successes, dtype=float)
-    sizes = np.asarray(trials, dtype=float)
-    if sizes.ndim and sizes.shape != hits.shape:
-        try:
-            sizes = np.broadcast_to(sizes, hits.shape)
-        except ValueError:
-            raise BadInput(
-                f"counts have shape {hits.shape} and trials {np.shape(trials)}: give one number of trials per entry, or one for all."
-            ) from None
-    sizes = np.broadcast_to(sizes, hits.shape)
+    try:
+        sizes = np.broadcast_to(np.asarray(trials, dtype=float), hits.shape)
+    except ValueError:
+        raise BadInput(
+            f"counts have shape {hits.shape} and trials {np.shape(trials)}: give one number of trials per entry, or one for all."
+        ) from None
     with np.errstate(invalid="ignore"):
         wrong = ~((hits >= 0) & (hits <= sizes) & (hits == np.rint(hits)) & (sizes == np.rint(sizes)))
     if wrong.any():

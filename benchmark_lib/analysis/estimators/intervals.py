@@ -11,7 +11,7 @@ import numpy as np
 
 from ...errors import BadInput
 from . import hierarchy
-from .estimate import FEW_CLUSTERS, Estimate, counted, exact_bound, generator, group_index, sentence
+from .estimate import FEW_CLUSTERS, Estimate, counted, exact_bound, generator, group_index, left_out, sentence
 
 _BATCH_ELEMENTS = 4_000_000
 _ROUNDING = 1e-9
@@ -27,10 +27,6 @@ def proportion_interval(count: int, n: int, method: str = "wilson", *, confidenc
         Successes of `n`.
     method : {"wilson", "clopper-pearson", "jeffreys"}
         As in Brown, Cai and DasGupta (2001); the Jeffreys interval ends at 0 or 1 when the count does.
-
-    Returns
-    -------
-    Estimate
     """
     if method not in _PROPORTION_METHODS:
         raise BadInput(f"method is {method!r}: choose one of {', '.join(_PROPORTION_METHODS)}.")
@@ -79,21 +75,14 @@ def cautious_share(right, wrong, *, confidence: float = 0.95) -> Estimate:
     )
     if not common["n"]:
         return Estimate(estimate=nan, reason="no conversation counts here", **common)
+    against = floor(good + _ROUNDING), ceil(bad - _ROUNDING)
+    in_favour = ceil(good - _ROUNDING), floor(bad + _ROUNDING)
     low, high = (
-        proportion_interval(k, k + rest, "clopper-pearson", confidence=confidence)
-        for k, rest in (
-            (floor(good + _ROUNDING), ceil(bad - _ROUNDING)),
-            (ceil(good - _ROUNDING), floor(bad + _ROUNDING)),
-        )
+        proportion_interval(k, k + rest, "clopper-pearson", confidence=confidence) for k, rest in (against, in_favour)
     )
+    ends = dict(low=0.0 if isnan(low.low) else low.low, high=1.0 if isnan(high.high) else high.high)
     method = "Clopper-Pearson over whole cases, rounded outwards"
-    return Estimate(
-        estimate=good / (good + bad),
-        low=0.0 if isnan(low.low) else low.low,
-        high=1.0 if isnan(high.high) else high.high,
-        method=method,
-        **common,
-    )
+    return Estimate(estimate=good / (good + bad), method=method, **ends, **common)
 
 
 def clustered_mean(
@@ -118,15 +107,14 @@ def clustered_mean(
     Estimate
         `n` is the number of cases.
     """
-    values, index, groups, left_out = _clean_clusters(values, clusters)
+    values, index, groups, lacking = _clean_clusters(values, clusters)
     common: dict[str, Any] = dict(n=values.size, estimand="mean over cases, clusters like these", confidence=confidence)
     if not values.size:
-        return Estimate(estimate=nan, reason=left_out or "no case has a value", **common)
+        return Estimate(estimate=nan, reason=lacking or "no case has a value", **common)
     mean = float(values.mean())
     if groups < 2:
-        return Estimate(
-            estimate=mean, reason=sentence("one cluster shows no spread between clusters", left_out), **common
-        )
+        alone = "one cluster shows no spread between clusters"
+        return Estimate(estimate=mean, reason=sentence(alone, lacking), **common)
     if np.ptp(values) == 0:
         low, high = exact_bound(mean, groups, bounds=bounds, confidence=confidence)
         unknown = "all values are equal and no bounds are known" if np.isnan(low) else ""
@@ -136,7 +124,7 @@ def clustered_mean(
             high=high,
             se=0.0,
             method=f"exact bound over {groups} clusters",
-            reason=sentence(unknown, left_out),
+            reason=sentence(unknown, lacking),
             **common,
         )
     from scipy.stats import t
@@ -150,7 +138,7 @@ def clustered_mean(
         high=mean + reach,
         se=se,
         method=f"t over {groups} clusters, {groups - 1} df",
-        reason=sentence(_few(groups), left_out),
+        reason=sentence(_few(groups), lacking),
         **common,
     )
 
@@ -176,10 +164,10 @@ def clustered_rate(values, clusters, *, trials: int = 1, confidence: float = 0.9
     Estimate
         `n` is the number of cases, `se` the posterior standard deviation.
     """
-    values, index, groups, left_out = _clean_clusters(values, clusters)
+    values, index, groups, lacking = _clean_clusters(values, clusters)
     common: dict[str, Any] = dict(n=values.size, estimand="mean rate over clusters like these", confidence=confidence)
     if not values.size:
-        return Estimate(estimate=nan, reason=left_out or "no case has a value", **common)
+        return Estimate(estimate=nan, reason=lacking or "no case has a value", **common)
     if values.min() < 0 or values.max() > 1:
         raise BadInput(
             f"a value of {values.min():g} or {values.max():g} is not a rate: use clustered_mean for values outside 0 and 1."
@@ -196,7 +184,7 @@ def clustered_rate(values, clusters, *, trials: int = 1, confidence: float = 0.9
         high=high,
         se=sd,
         method=f"beta-binomial on a grid over {groups} clusters, equal-tailed",
-        reason=sentence(_few(groups), left_out),
+        reason=sentence(_few(groups), lacking),
         **common,
     )
 
@@ -250,8 +238,6 @@ def bootstrap_interval(
     method : {"BCa", "percentile", "basic"}
     bounds : (float, float) or None
         Possible range of a value: when all units agree the interval is the exact bound within it, NaN without bounds.
-    rng : numpy.random.Generator, optional
-        Seeded with `DEFAULT_SEED` when not given.
 
     Returns
     -------
@@ -293,7 +279,7 @@ def _bootstrapped(sums, weights, end, statistic, noun: str, cases: int, confiden
     n, units = int(weights.sum()), int((weights > 0).sum())
     kept = sums[weights > 0]
     point = nan if not n else float(sums.sum() / n if statistic is None else statistic(kept, axis=-1))
-    left_out = f"{counted(cases - n, 'case')} without a value left out" if n < cases else ""
+    lacking = f"{counted(cases - n, 'case')} without a value left out" if n < cases else ""
     name = "mean" if statistic is None else getattr(statistic, "__name__", "statistic")
     return Estimate(
         estimate=point,
@@ -303,7 +289,7 @@ def _bootstrapped(sums, weights, end, statistic, noun: str, cases: int, confiden
         n=n,
         method=f"{label} over {counted(units, noun)}",
         estimand=f"{name} over cases, {noun}s like these",
-        reason=sentence(reason, left_out),
+        reason=sentence(reason, lacking),
         confidence=confidence,
     )
 
@@ -319,13 +305,8 @@ def _ends(sums, weights, plan, bounds, rng) -> list[tuple]:
     ends: list = [None] * len(sums)
     for row in np.flatnonzero(flat):
         low, high = exact_bound(means[row, 0], units, bounds=bounds, confidence=confidence)
-        ends[row] = (
-            low,
-            high,
-            0.0,
-            "exact bound",
-            "all values are equal and no bounds are known" if np.isnan(low) else "",
-        )
+        unknown = "all values are equal and no bounds are known" if np.isnan(low) else ""
+        ends[row] = (low, high, 0.0, "exact bound", unknown)
     if not flat.all():
         low, high, se, labels = _resample(sums[~flat], weights[~flat], plan, rng)
         for place, row in enumerate(np.flatnonzero(~flat)):
@@ -387,13 +368,9 @@ def _clean_clusters(values, clusters):
         raise BadInput(f"there are {labels.size} cluster labels for {values.size} values: give one per value.")
     kept = ~np.isnan(values)
     names, index = group_index(labels[kept])
-    missing = int((~kept).sum())
-    return values[kept], index, len(names), f"{counted(missing, 'case')} without a value left out" if missing else ""
+    return values[kept], index, len(names), left_out(kept, "case")
 
 
 def _few(groups: int) -> str:
-    return (
-        f"{counted(groups, 'cluster')} {'is' if groups == 1 else 'are'} few for an interval"
-        if groups < FEW_CLUSTERS
-        else ""
-    )
+    are = "is" if groups == 1 else "are"
+    return f"{counted(groups, 'cluster')} {are} few for an interval" if groups < FEW_CLUSTERS else ""

@@ -7,7 +7,7 @@ inequality): a reference line, not an estimate.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import nan
 from typing import Any
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from ...errors import BadInput
 from . import hierarchy
-from .estimate import FEW_CLUSTERS, Estimate, counted, sentence, successes_of_trials
+from .estimate import FEW_CLUSTERS, Estimate, counted, left_out, sentence, successes_of_trials
 from .intervals import clustered_rate
 
 EXTRAPOLATED = "beta-binomial extrapolation"
@@ -44,7 +44,6 @@ class PassCurve:
         Cases behind each estimate: those with at least k trials; past the trials, those with the most.
     n, trials : int
         Cases, and the median number of trials per case.
-    reason : str
     """
 
     k: np.ndarray
@@ -94,7 +93,6 @@ def pass_hat_k(successes, trials, k: int) -> float:
     ----------
     successes : array_like of int, shape (cases,)
     trials : int or array_like of int, shape (cases,)
-    k : int
 
     Returns
     -------
@@ -118,7 +116,6 @@ def pass_hat_k_interval(successes, trials, k: int, *, clusters=None, confidence:
     ----------
     successes : array_like of int, shape (cases,)
     trials : int or array_like of int, shape (cases,)
-    k : int
     clusters : array_like, shape (cases,), optional
         Label of the cluster each case belongs to.
 
@@ -133,11 +130,7 @@ def pass_hat_k_interval(successes, trials, k: int, *, clusters=None, confidence:
     common: dict[str, Any] = dict(
         estimand=f"chance that all of {k} trials of a case like these succeed", confidence=confidence
     )
-    outside = (
-        ""
-        if inside.all()
-        else f"{counted(int((~inside).sum()), 'case')} of {hits.size} with fewer than {k} trials left out"
-    )
+    outside = left_out(inside, "case", f"of {hits.size} with fewer than {k} trials")
     if not inside.any():
         return Estimate(estimate=nan, reason=f"no case has {k} trials", **common)
     hits, sizes, values = hits[inside], sizes[inside], values[inside]
@@ -145,16 +138,7 @@ def pass_hat_k_interval(successes, trials, k: int, *, clusters=None, confidence:
     if clusters is not None:
         labels = np.asarray(clusters, dtype=object)[inside]
         rate = clustered_rate(values, labels, trials=int(np.median(sizes)), confidence=confidence)
-        return Estimate(
-            estimate=rate.estimate,
-            low=rate.low,
-            high=rate.high,
-            se=rate.se,
-            n=values.size,
-            method=rate.method,
-            reason=sentence(outside, thin, rate.reason),
-            **common,
-        )
+        return replace(rate, reason=sentence(outside, thin, rate.reason), **common)
     _, se, low, high = _power_posterior(hits, sizes, k, confidence)
     point = float(values.mean())
     return Estimate(
@@ -179,10 +163,6 @@ def pass_hat_k_curve(successes, trials, ks=range(1, 9), *, clusters=None, confid
     ks : iterable of int
     clusters : array_like, shape (cases,), optional
         Used where trials suffice; the extrapolation takes cases as units.
-
-    Returns
-    -------
-    PassCurve
     """
     hits, sizes = successes_of_trials(successes, trials)
     hits, sizes = np.atleast_1d(hits), np.atleast_1d(sizes)
@@ -193,10 +173,8 @@ def pass_hat_k_curve(successes, trials, ks=range(1, 9), *, clusters=None, confid
     rows, last, modelled = [], nan, nan
     rate, thin = pass_hat_k(hits, sizes, 1), _too_thin(seen) if beyond.any() else ""
     if beyond.any() and not thin:
-        last, modelled = (
-            pass_hat_k(hits, sizes, int(seen.max())),
-            _power_posterior(hits, sizes, int(seen.max()), confidence)[0],
-        )
+        most_seen = int(seen.max())
+        last, modelled = pass_hat_k(hits, sizes, most_seen), _power_posterior(hits, sizes, most_seen, confidence)[0]
     for k, extrapolated in zip(ks, beyond):
         if not seen.size or (extrapolated and thin):
             rows.append((nan, nan, nan))
@@ -205,9 +183,8 @@ def pass_hat_k_curve(successes, trials, ks=range(1, 9), *, clusters=None, confid
             point = min(last, max(last * mean / modelled, rate**k))
             before, below, above = rows[-1] if rows else (point, point, point)
             # past the data nothing is learned, so no arm is shorter than that of the k before
-            rows.append(
-                (point, max(min(low, point - (before - below)), 0.0), min(max(high, point + (above - before)), 1.0))
-            )
+            low, high = min(low, point - (before - below)), max(high, point + (above - before))
+            rows.append((point, max(low, 0.0), min(high, 1.0)))
         else:
             seen_k = pass_hat_k_interval(hits, sizes, int(k), clusters=clusters, confidence=confidence)
             rows.append((seen_k.estimate, seen_k.low, seen_k.high))
@@ -239,10 +216,9 @@ def pass_hat_k_curve(successes, trials, ks=range(1, 9), *, clusters=None, confid
 
 def _too_thin(seen: np.ndarray) -> str:
     """Why there is no extrapolation past the trials: it cannot be seen how much cases differ; empty if it can."""
-    few = f"{counted(seen.size, 'case')} with {counted(int(seen.max(initial=0)), 'trial')} at most"
-    return (
-        f"{few}: too few to extrapolate past the trials" if seen.size < FEW_CLUSTERS or seen.max(initial=0) < 2 else ""
-    )
+    most = int(seen.max(initial=0))
+    few = f"{counted(seen.size, 'case')} with {counted(most, 'trial')} at most: too few to extrapolate past the trials"
+    return few if seen.size < FEW_CLUSTERS or most < 2 else ""
 
 
 def _power_posterior(hits, sizes, k: int, confidence: float) -> tuple[float, float, float, float]:

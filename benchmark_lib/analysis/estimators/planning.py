@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import nan, sqrt
 from typing import Any
 
@@ -52,9 +53,6 @@ def power(
         How much of the variance between cases lies between intents, from 0 to 1.
     alpha : float
         Two-sided level.
-    n_simulations : int
-    rng : numpy.random.Generator, optional
-        By default seeded with `DEFAULT_SEED`.
 
     Returns
     -------
@@ -69,18 +67,9 @@ def power(
         for theta in _chances((rate_a, rate_b), labels, icc, coupling, cluster_share, n_simulations, stream)
     )
     p = within_trap_p_values(a, b, trials) if estimand == "these" else t_p_values((a - b) / trials, labels)
-    share = float((p < alpha).mean())
-
-    error = proportion_interval(int((p < alpha).sum()), n_simulations)
-    test = (
-        "exact permutation within traps" if estimand == "these" else f"t over {traps if clusters is None else clusters}"
-    )
-    return Estimate(
-        estimate=share,
-        low=error.low,
-        high=error.high,
-        se=sqrt(share * (1 - share) / n_simulations),
-        n=n_simulations,
+    test = "exact permutation within traps" if estimand == "these" else f"t over {clusters or traps}"
+    return replace(
+        proportion_interval(int((p < alpha).sum()), n_simulations),
         method=f"{n_simulations} simulated comparisons, {test}, alpha {alpha:g}, icc {icc:g}, coupling {coupling:g}",
         estimand=f"power to tell {rate_a:.3g} from {rate_b:.3g} with {traps} traps x {trials} trials, {estimand}",
     )
@@ -93,13 +82,9 @@ def minimum_detectable(
     trials: int = 3,
     target: float = 0.8,
     estimand: str = "these",
-    icc: float = 0.4,
-    coupling: float = 0.5,
-    clusters: int | None = None,
-    cluster_share: float = 0.0,
-    alpha: float = 0.05,
     n_simulations: int = 1_000,
     rng: np.random.Generator | None = None,
+    **settings: Any,
 ) -> Estimate:
     """The smallest higher rate that a paired test tells from `rate_a` with the power wanted.
 
@@ -109,7 +94,7 @@ def minimum_detectable(
         Rate of the better model.
     target : float
         Power wanted.
-    traps, trials, estimand, icc, coupling, clusters, cluster_share, alpha, n_simulations, rng
+    traps, trials, estimand, n_simulations, rng, **settings
         As in `power`.
 
     Returns
@@ -125,30 +110,14 @@ def minimum_detectable(
     )
 
     def reached(rate_b: float) -> bool:
-        # The same seed at every step: the steps differ by the rate alone.
-        return (
-            power(
-                rate_a,
-                rate_b,
-                traps=traps,
-                trials=trials,
-                estimand=estimand,
-                icc=icc,
-                coupling=coupling,
-                clusters=clusters,
-                cluster_share=cluster_share,
-                alpha=alpha,
-                n_simulations=n_simulations,
-                rng=np.random.default_rng(seed),
-            ).estimate
-            >= target
-        )
+        stream = np.random.default_rng(seed)  # the same at every step: the steps differ by the rate alone
+        plan: dict[str, Any] = dict(traps=traps, trials=trials, estimand=estimand, n_simulations=n_simulations)
+        return power(rate_a, rate_b, **plan, **settings, rng=stream).estimate >= target
 
     low, high = rate_a, 0.99
     if low >= high or not reached(high):
-        return Estimate(
-            estimate=nan, reason=f"power {target:g} is out of reach with {traps} traps x {trials} trials", **common
-        )
+        why = f"power {target:g} is out of reach with {traps} traps x {trials} trials"
+        return Estimate(estimate=nan, reason=why, **common)
     while high - low > 0.004:
         middle = (low + high) / 2
         low, high = (low, middle) if reached(middle) else (middle, high)
@@ -197,7 +166,6 @@ def within_trap_p_values(a: np.ndarray, b: np.ndarray, trials: int) -> np.ndarra
     ----------
     a, b : ndarray of int, shape (simulations, traps)
         Unsafe trials of each trap.
-    trials : int
 
     Returns
     -------

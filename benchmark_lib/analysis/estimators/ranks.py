@@ -58,15 +58,7 @@ def rank_intervals(
     values : array_like of float, shape (models, cases)
         One value per case, its trials averaged. A case that a model lacks is left out for all, and counted; a model
         without any value gets no rank.
-    higher_is_better : bool
     clusters : array_like, shape (cases,), optional
-    n_resamples : int
-    rng : numpy.random.Generator, optional
-        Seeded with `DEFAULT_SEED` when not given.
-
-    Returns
-    -------
-    RankIntervals
     """
     table = np.atleast_2d(np.asarray(values, dtype=float))
     present = ~np.isnan(table).all(axis=1)
@@ -111,7 +103,6 @@ def order_chances(values, *, higher_is_better: bool = True, clusters=None) -> np
     ----------
     values : array_like of float, shape (models, cases)
         One value per case, its trials averaged, models in the order that is asked about.
-    higher_is_better : bool
     clusters : array_like, shape (cases,), optional
 
     Returns

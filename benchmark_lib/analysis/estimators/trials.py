@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import nan
 from typing import Any, cast
 
 import numpy as np
 
 from ...errors import BadInput
-from .estimate import FEW_CLUSTERS, Estimate, Headline, counted, generator, sentence, successes_of_trials
+from .estimate import FEW_CLUSTERS, Estimate, Headline, counted, generator, left_out, sentence, successes_of_trials
 from .intervals import bootstrap_interval, clustered_mean, clustered_rate
 from .passk import pass_hat_k_interval
 
@@ -70,9 +70,8 @@ def median_and_mean(values, *, clusters=None, rate: bool | None = None, confiden
     seen = ~np.isnan(table)
     rows, columns = seen.any(axis=1), seen.any(axis=0)
     if not seen.any():
-        return Headline(
-            median=nan, mean=Estimate(estimate=nan, confidence=confidence), reason="no conversation has a value"
-        )
+        nothing = Estimate(estimate=nan, confidence=confidence)
+        return Headline(median=nan, mean=nothing, reason="no conversation has a value")
     table, seen = table[rows][:, columns], seen[rows][:, columns]
     per_trial = np.nanmean(table, axis=0)
     means = np.nanmean(table, axis=1)
@@ -90,24 +89,11 @@ def median_and_mean(values, *, clusters=None, rate: bool | None = None, confiden
         interval = cast(Estimate, bootstrap_interval(means, bounds=None, confidence=confidence, rng=rng))
     kept = whole_enough(table)
     few = f"{counted(int(kept.sum()), 'trial')}: a median needs at least 3" if kept.sum() < 3 else ""
-    short = (
-        ""
-        if kept.all()
-        else f"the median leaves out {counted(int((~kept).sum()), 'trial')} with values of fewer than half of the cases"
-    )
+    gone = counted(int((~kept).sum()), "trial")
+    short = "" if kept.all() else f"the median leaves out {gone} with values of fewer than half of the cases"
     holes = "" if seen.all() else f"{int(seen.sum())} of {seen.size} conversations have a value"
     dropped = "" if rows.all() else f"{counted(int((~rows).sum()), 'case')} without any value"
-    mean = Estimate(
-        estimate=float(means.mean()),
-        low=interval.low,
-        high=interval.high,
-        se=interval.se,
-        n=len(means),
-        method=interval.method,
-        confidence=confidence,
-        reason=interval.reason,
-        estimand="mean for cases like these",
-    )
+    mean = replace(interval, estimate=float(means.mean()), n=len(means), estimand="mean for cases like these")
     return Headline(
         median=float(np.median(per_trial[kept])),
         mean=mean,
@@ -144,7 +130,6 @@ def flip_rate(successes, trials, *, clusters=None, rng=None, confidence: float =
     trials : int or array_like of int, shape (cases,)
         Cases with fewer than two trials are left out.
     clusters : array_like, shape (cases,), optional
-    rng : numpy.random.Generator, optional
 
     Returns
     -------
@@ -156,17 +141,14 @@ def flip_rate(successes, trials, *, clusters=None, rng=None, confidence: float =
     estimand = "chance that two trials of a case like these disagree"
     if not inside.any():
         return FlipRate(estimate=nan, reason="no case has two trials", estimand=estimand, confidence=confidence)
-    outside = "" if inside.all() else f"{counted(int((~inside).sum()), 'case')} with fewer than 2 trials left out"
+    outside = left_out(inside, "case", "with fewer than 2 trials")
     hits, sizes = hits[inside], sizes[inside]
     values = 2 * hits * (sizes - hits) / (sizes * (sizes - 1))
     labels = None if clusters is None else np.asarray(clusters, dtype=object)[inside]
     many = FEW_CLUSTERS if labels is None else len(set(labels))
     few = many < FEW_CLUSTERS
-    thin = (
-        f"the interval treats cases as units, since {counted(many, 'cluster')} with two trials are too few"
-        if few
-        else ""
-    )
+    too_few = f"{counted(many, 'cluster')} with two trials are too few"
+    thin = f"the interval treats cases as units, since {too_few}" if few else ""
     labels = None if few else labels
     interval = cast(Estimate, bootstrap_interval(values, clusters=labels, confidence=confidence, rng=rng))
     return FlipRate(
@@ -241,7 +223,6 @@ def trial_shift(values, *, n_resamples: int = 4_999, rng=None) -> TrialShift:
         NaN where there is no value; a case without all of the trials that are `whole_enough` is left out.
     n_resamples : int
         Shuffles. The statistic is how far the mean of a trial lies from that of all, at most.
-    rng : numpy.random.Generator, optional
 
     Returns
     -------
@@ -306,16 +287,18 @@ def missing_bounds(successes, trials, planned, *, higher_is_better: bool = True)
     low, high = float((hits / goal).mean()), float(((hits + goal - sizes) / goal).mean())
     some = sizes > 0
     missing = int((goal - sizes).sum())
+    worst, best = (low, high) if higher_is_better else (high, low)
+    planned_all = int(goal.sum())
     return MissingBounds(
         estimate=float((hits[some] / sizes[some]).mean()) if some.any() else nan,
         low=low,
         high=high,
+        worst=worst,
+        best=best,
         n=int(sizes.sum()),
-        worst=low if higher_is_better else high,
-        best=high if higher_is_better else low,
         missing=missing,
-        planned=int(goal.sum()),
+        planned=planned_all,
         method="every missing conversation failed, or succeeded",
         estimand="mean over cases with every planned conversation",
-        reason=f"{missing} of {int(goal.sum())} conversations missing" if missing else "",
+        reason=f"{missing} of {planned_all} conversations missing" if missing else "",
     )

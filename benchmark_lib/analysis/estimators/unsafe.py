@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import lru_cache
 from math import nan
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -172,28 +172,13 @@ def _posteriors(table, hits, sizes, planned, per, cuts, confidence) -> list[Unsa
         target = int(planned if planned is not None else sizes[row > 0].max()) * traps
         band, reason = _label(bands, int(seen), target, traps)
         mean = float(weight @ nodes.mu)
-        results.append(
-            UnsafePosterior(
-                estimate=per * mean,
-                low=per * low,
-                high=per * high,
-                these_mean=float(weight @ means),
-                se=per * float(np.sqrt(max(weight @ nodes.mu**2 - mean**2, 0))),
-                these_low=traps * these_low,
-                these_high=traps * these_high,
-                observed=_observed(row, hits, sizes),
-                bands=bands,
-                band=band,
-                traps=traps,
-                n=int(seen),
-                planned=target,
-                per=per,
-                reason=reason,
-                confidence=confidence,
-                method="beta-binomial on a grid, equal-tailed",
-                estimand=f"expected unsafe actions per {per} traps like these; these_*: on these {traps} traps",
-            )
-        )
+        like = dict(estimate=per * mean, low=per * low, high=per * high, per=per)
+        se = per * float(np.sqrt(max(weight @ nodes.mu**2 - mean**2, 0)))
+        expected = dict(these_low=traps * these_low, these_high=traps * these_high, these_mean=float(weight @ means))
+        found: dict[str, Any] = like | expected | dict(se=se, bands=bands, band=band, traps=traps, planned=target)
+        found |= dict(observed=_observed(row, hits, sizes), n=int(seen), reason=reason, confidence=confidence)
+        estimand = f"expected unsafe actions per {per} traps like these; these_*: on these {traps} traps"
+        results.append(UnsafePosterior(**found, method="beta-binomial on a grid, equal-tailed", estimand=estimand))
     return results
 
 

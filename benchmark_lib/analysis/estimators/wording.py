@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import nan
 
 import numpy as np
@@ -48,10 +48,6 @@ def wording_spread(successes, trials, cases, *, n_resamples: int = 1_999, rng=No
         Of each wording of each case; wordings with fewer than two trials are left out.
     cases : array_like, shape (wordings,)
         The case that each of them tells.
-
-    Returns
-    -------
-    WordingSpread
     """
     hits, sizes, names = np.asarray(successes, dtype=float), np.asarray(trials, dtype=int), np.asarray(cases)
     kept = sizes >= 2
@@ -64,23 +60,13 @@ def wording_spread(successes, trials, cases, *, n_resamples: int = 1_999, rng=No
     p = _shuffled([(hits[m], sizes[m]) for m in mine], n_resamples, generator(rng))
     labels = np.arange(len(mine))
     found = [clustered_mean(column, labels, bounds=None) for column in parts.T]
-    words = ("variance over wordings of a case", "variance over trials of a wording")
-    left_out = f"{int((~kept).sum())} wordings with fewer than two trials left out" if (~kept).any() else ""
+    left = f"{int((~kept).sum())} wordings with fewer than two trials left out" if (~kept).any() else ""
+    method = "t over cases; p by shuffling trials among wordings"
     wording, trial = (
-        Estimate(
-            estimate=f.estimate,
-            low=f.low,
-            high=f.high,
-            se=f.se,
-            p=p if place == 0 else nan,
-            n=len(mine),
-            estimand=words[place],
-            method="t over cases; p by shuffling trials among wordings",
-            reason=sentence(f.reason, left_out),
-        )
-        for place, f in enumerate(found)
+        replace(f, n=len(mine), estimand=words, method=method, reason=sentence(f.reason, left))
+        for f, words in zip(found, ("variance over wordings of a case", "variance over trials of a wording"))
     )
-    return WordingSpread(wording=wording, trial=trial)
+    return WordingSpread(wording=replace(wording, p=p), trial=trial)
 
 
 def _components(hits: np.ndarray, sizes: np.ndarray) -> tuple[float, float]:

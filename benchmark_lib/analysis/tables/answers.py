@@ -15,12 +15,13 @@ from ...project import in_project
 from ...scoring.metrics import METRICS, Metric
 from ...scoring.scales import number
 from ..estimators.comparisons import SURE, adjusted, compare_paired
-from ..estimators.estimate import counted
+from ..estimators.estimate import counted, sentence
 from ..panels import conversations_of
 from .comparison import compare_values, paired_values
 from .headlines import ESTIMATORS, case_matrix, headline
 from .leaderboard import leaderboard
 from .ranking import rank_table
+from .rows import interval
 from .verdicts import shown_numbers, verdict_in_words
 
 if TYPE_CHECKING:
@@ -120,7 +121,6 @@ class Question:
     ----------
     name, reader, criterion : str
         In a word; the reader's question; what is compared, in a sentence.
-    metric : Metric
     measured : str
         A value of it in words; ``{}`` stands for the value.
     baseline : float or None
@@ -144,7 +144,6 @@ class Answer:
 
     Attributes
     ----------
-    question : Question
     verdict : str
         `CLEAR`, `CLOSE`, `ALONE` or `NOBODY`.
     models : tuple of str
@@ -168,9 +167,9 @@ class Answer:
 
 def questions(stakes: Stakes) -> tuple[Question, ...]:
     """The four readers, with their stakes."""
-    money, loss = number("USD", digits=2), number("USD", digits=2)
+    money = number("USD", digits=2)
     value = Metric("net_value", "Net value (USD)", "net_value", "resolvable", money, True, "")
-    lost = Metric("loss", "Loss (USD)", "loss", None, loss, False, "")
+    lost = Metric("loss", "Loss (USD)", "loss", None, money, False, "")
     return (
         Question(
             "safest",
@@ -226,11 +225,10 @@ def candidates(results: Results | pd.DataFrame, board: pd.DataFrame | None = Non
 
 def with_stakes(rows: pd.DataFrame, stakes: Stakes) -> pd.DataFrame:
     """Conversations with the columns ``net_value`` and ``loss``; missing where a price, or the outcome, is unknown."""
-    resolved = rows["resolved"].astype("Float64").to_numpy(dtype=float, na_value=nan)
-    success, handed = (
-        rows[c].astype("Float64").to_numpy(dtype=float, na_value=nan) for c in ("success", "handed_over")
+    resolved, success, handed, cost = (
+        rows[c].astype("Float64").to_numpy(dtype=float, na_value=nan)
+        for c in ("resolved", "success", "handed_over", "cost_usd")
     )
-    cost = rows["cost_usd"].astype("Float64").to_numpy(dtype=float, na_value=nan)
     unnoticed = np.where(np.isnan(handed) | np.isnan(success), nan, (handed == 0) & (success == 0))
     loss = stakes.wrong * unnoticed + stakes.handover * handed
     asked = rows["bucket"].isin(["resolvable", "must_escalate"]).to_numpy(dtype=bool)
@@ -246,7 +244,6 @@ def answer(question: Question, rows: pd.DataFrame, left_out: str = "") -> Answer
 
     Parameters
     ----------
-    question : Question
     rows : DataFrame
         Conversations of the candidates, with the column of the metric.
     left_out : str
@@ -259,7 +256,7 @@ def answer(question: Question, rows: pd.DataFrame, left_out: str = "") -> Answer
     unknown = sorted(set(rows["entry"]) - set(known))
     if unknown:
         why = "price unknown (add it to data/prices.yaml)" if metric.column == "net_value" else "no value"
-        left_out = "; ".join(part for part in (left_out, f"{', '.join(unknown)}: {why}") if part)
+        left_out = sentence(left_out, f"{', '.join(unknown)}: {why}")
     of = {entry: rows[rows["entry"] == entry] for entry in known}
     if not known:
         return Answer(question, NOBODY, (), pd.DataFrame(columns=["entry"]), left_out or "no model was run")
@@ -271,7 +268,8 @@ def answer(question: Question, rows: pd.DataFrame, left_out: str = "") -> Answer
     against = adjusted(compare_values(metric, paired_values(metric, of[leader], of[e]).to_dict("series")) for e in rest)
     contrasts = dict(zip(rest, against, strict=True))
     table = pd.DataFrame([_row(e, of[e], heads[e], places.loc[e], contrasts.get(e), metric) for e in order])
-    possible = tuple(e for e in order if e == leader or not _surely_behind(places, leader, e, contrasts[e]))
+    behind = {e for e in rest if places.loc[e, "low"] > 1 and contrasts[e].word == SURE}  # by ranks and by comparison
+    possible = tuple(e for e in order if e not in behind)
     verdict = ALONE if not rest else CLEAR if len(possible) == 1 else CLOSE
     return Answer(question, verdict, possible, table, left_out, _against_nothing(question, of[leader]))
 
@@ -281,28 +279,13 @@ def _has_value(mine: pd.DataFrame, metric: Metric) -> bool:
     return bool(values.size) and not np.isnan(values).all()
 
 
-def _surely_behind(places: pd.DataFrame, leader: str, entry: str, found: Any) -> bool:
-    """Whether an entry is behind the leader by both the ranks and the comparison."""
-    return bool(places.loc[entry, "low"] > 1) and found.word == SURE
-
-
 def _row(entry: str, mine: pd.DataFrame, head: Any, place: Any, found: Any, metric: Metric) -> dict[str, Any]:
     numbers = shown_numbers(metric, found) if found is not None else dict.fromkeys(("difference", "low", "high"), nan)
-    return {
-        "entry": entry,
-        "value": head.mean.estimate,
-        "low": head.mean.low,
-        "high": head.mean.high,
-        "rank": place["rank"],
-        "rank_low": place["low"],
-        "rank_high": place["high"],
-        "cases": head.n,
-        "trials": int(mine["trial"].nunique()),
-        "difference": numbers["difference"],
-        "difference_low": numbers["low"],
-        "difference_high": numbers["high"],
-        "verdict": verdict_in_words(found, metric.scale.noun, found.like.reason) if found is not None else "",
-    }
+    row = {"entry": entry, **interval(head.mean, "value"), "rank": place["rank"], "rank_low": place["low"]}
+    row |= {"rank_high": place["high"], "cases": head.n, "trials": int(mine["trial"].nunique())}
+    row |= {"difference": numbers["difference"], "difference_low": numbers["low"], "difference_high": numbers["high"]}
+    words = verdict_in_words(found, metric.scale.noun, found.like.reason) if found is not None else ""
+    return row | {"verdict": words}
 
 
 def _against_nothing(question: Question, mine: pd.DataFrame) -> str:
@@ -310,8 +293,8 @@ def _against_nothing(question: Question, mine: pd.DataFrame) -> str:
     if question.baseline is None:
         return ""
     values, _, intents = case_matrix(mine, question.metric)
-    means = np.nanmean(values[~np.isnan(values).all(axis=1)], axis=1)
-    labels = np.array(intents, dtype=object)[~np.isnan(values).all(axis=1)]
+    known = ~np.isnan(values).all(axis=1)
+    means, labels = np.nanmean(values[known], axis=1), np.array(intents, dtype=object)[known]
     clusters = ESTIMATORS[question.metric.estimator].clusters(labels)
     found = compare_paired(means, np.full(means.size, question.baseline), clusters=clusters, bounds=None)
     better = (found.difference > 0) == bool(question.metric.higher_is_better)

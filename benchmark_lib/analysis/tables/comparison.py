@@ -14,19 +14,13 @@ from ...records import BUCKETS
 from ...scoring.metrics import METRICS, Metric, Shown, shown_on
 from ...scoring.scales import SHARE
 from ..entries import entry_meant
-from ..estimators.comparisons import (
-    SURE,
-    Comparison,
-    PairedDifference,
-    adjusted,
-    compare_paired,
-    mcnemar_exact,
-)
+from ..estimators.comparisons import SURE, Comparison, PairedDifference, adjusted, compare_paired, mcnemar_exact
 from ..estimators.estimate import counted, sentence
 from ..estimators.planning import power_of_difference
 from ..estimators.trials import repeat_correlation
 from ..panels import conversations_of, short_name
 from .headlines import ESTIMATORS, case_matrix
+from .rows import framed
 from .verdicts import direction_in_words, shown_numbers, winner_in_words
 
 if TYPE_CHECKING:
@@ -48,30 +42,8 @@ MOSTLY_REPEATS = 0.9
 """Correlation of two trials of a case from which a model is said to repeat itself."""
 
 COLUMNS = (
-    "metric",
-    "title",
-    "direction",
-    "unit",
-    "a",
-    "b",
-    "difference",
-    "low",
-    "high",
-    "level",
-    "p",
-    "p_adjusted",
-    "these_low",
-    "these_high",
-    "p_these",
-    "p_these_adjusted",
-    "truth",
-    "cases",
-    "units",
-    "trials",
-    "word",
-    "better",
-    "verdict",
-    "reason",
+    "metric title direction unit a b difference low high level p p_adjusted these_low these_high p_these "
+    "p_these_adjusted truth cases units trials word better verdict reason"
 )
 
 
@@ -116,10 +88,6 @@ def comparison_table(
 
     Parameters
     ----------
-    results : Results or DataFrame
-        Results, or their conversations.
-    a, b : str
-        Models as the frames name them.
     metrics : tuple of str, optional
         Names of `METRICS`, which are then tested; by default every metric is a row, and the planned ones are tested
         (`PLANNED`). These are always corrected together by Holm, whichever are shown.
@@ -136,8 +104,6 @@ def comparison_table(
         cases, units (cases or intents that carry the test), trials in words, word (the verdict in a word), better,
         verdict (with the name of the better one) and reason in words.
     """
-    import pandas as pd
-
     of = _both(results, a, b)
     wanted = [METRICS[m] for m in (metrics or METRICS)]
     known = {m.name: paired_values(m, *of) for m in dict.fromkeys((*wanted, *(METRICS[name] for name in PLANNED)))}
@@ -152,7 +118,7 @@ def comparison_table(
     rows = [_row(metric, known[metric.name], found[metric.name], a, b) for metric in wanted]
     for row in rows:
         row["truth"] = truths[0].get(row["metric"], nan) - truths[1].get(row["metric"], nan)
-    return pd.DataFrame(rows, columns=list(COLUMNS))
+    return framed(rows, COLUMNS)
 
 
 def judged(found: dict[str, Comparison]) -> dict[str, Comparison]:
@@ -205,7 +171,6 @@ def compare_values(metric: Metric, values: Mapping[str, Any]) -> Comparison:
 
     Parameters
     ----------
-    metric : Metric
     values : mapping of str to array_like, shape (cases,)
         intent, a, b, a_trials and b_trials, as `paired_values` gives them.
     """
@@ -283,8 +248,6 @@ def differing_cases(results: Results | pd.DataFrame, a: str, b: str, *, bucket: 
 
     Parameters
     ----------
-    results : Results or DataFrame
-    a, b : str
     bucket : str, optional
         One bucket only; all by default, each row saying which.
 
@@ -295,8 +258,6 @@ def differing_cases(results: Results | pd.DataFrame, a: str, b: str, *, bucket: 
         case_id, a, b (shares), difference, a_trials and b_trials as text (``+`` success, ``-`` failure, in the order of
         trials), split (``always`` where every trial of one beats every trial of the other, else ``in part``).
     """
-    import pandas as pd
-
     found = []
     parts = _both(results, a, b)
     for name in BUCKETS:
@@ -307,21 +268,10 @@ def differing_cases(results: Results | pd.DataFrame, a: str, b: str, *, bucket: 
         marks = [_marks(part, name) for part in parts]
         for case_id, row in table[table["a"] != table["b"]].iterrows():
             split = "always" if {row["a"], row["b"]} == {0.0, 1.0} else "in part"
-            found.append(
-                (
-                    name,
-                    row["intent"],
-                    case_id,
-                    row["a"],
-                    row["b"],
-                    row["a"] - row["b"],
-                    marks[0].get(case_id, ""),
-                    marks[1].get(case_id, ""),
-                    split,
-                )
-            )
-    columns = ["bucket", "intent", "case_id", "a", "b", "difference", "a_trials", "b_trials", "split"]
-    table = pd.DataFrame(found, columns=columns)
+            trials = (marks[0].get(case_id, ""), marks[1].get(case_id, ""))
+            shares = (row["a"], row["b"], row["a"] - row["b"])
+            found.append((name, row["intent"], case_id, *shares, *trials, split))
+    table = framed(found, "bucket intent case_id a b difference a_trials b_trials split")
     return table.sort_values("difference", key=abs, ascending=False, kind="stable", ignore_index=True)
 
 
@@ -360,29 +310,14 @@ def agreement_of_two(results: Results | pd.DataFrame, a: str, b: str) -> pd.Data
         alone = len({case for case, _ in [*one.index, *other.index]}) - len(joined)
         left = f"{counted(alone, 'case')} with a value for only one model left out" if alone else ""
         reason = sentence("no case was run by both" if joined.empty else test.reason, left)
-        rows.append(
-            (
-                bucket,
-                len(joined),
-                int((x & y).sum()),
-                only_a,
-                only_b,
-                int((~x & ~y).sum()),
-                test.p if len(joined) else nan,
-                reason,
-            )
-        )
-    return pd.DataFrame(rows, columns=["bucket", "cases", "both", "only_a", "only_b", "neither", "p", "reason"])
+        both, neither = int((x & y).sum()), int((~x & ~y).sum())
+        p = test.p if len(joined) else nan
+        rows.append((bucket, len(joined), both, only_a, only_b, neither, p, reason))
+    return framed(rows, "bucket cases both only_a only_b neither p reason")
 
 
 def what_it_takes(results: Results | pd.DataFrame, a: str, b: str) -> pd.DataFrame:
     """What it would take to know: the chance that the test for cases like these finds the difference seen.
-
-    Parameters
-    ----------
-    results : Results or DataFrame
-    a, b : str
-        Entries.
 
     Returns
     -------
@@ -392,8 +327,6 @@ def what_it_takes(results: Results | pd.DataFrame, a: str, b: str) -> pd.DataFra
         difference is the one seen), double (chance with twice the cases at the trials run), reason. Where a model
         repeats itself the chances do not grow with N, and the reason says so.
     """
-    import pandas as pd
-
     of, rows = _both(results, a, b), []
     for name in PLANNED:
         metric = METRICS[name]
@@ -414,8 +347,8 @@ def what_it_takes(results: Results | pd.DataFrame, a: str, b: str) -> pd.DataFra
             | {"a": both["a"].mean(), "b": both["b"].mean(), "repeats": repeats, **seen, "double": double}
             | {"reason": _why_power(both, sizes, repeats, seen)}
         )
-    columns = ["metric", "title", "cases", "a", "b", "repeats", *(f"power_{n}" for n in TRIALS_SHOWN), "double"]
-    return pd.DataFrame(rows).reindex(columns=[*columns, "reason"])
+    powers = " ".join(f"power_{n}" for n in TRIALS_SHOWN)
+    return framed(rows, f"metric title cases a b repeats {powers} double reason")
 
 
 def _why_power(both: pd.DataFrame, sizes: np.ndarray, repeats: float, seen: dict[str, float]) -> str:
@@ -448,25 +381,17 @@ def comparison_in_words(comparison: pd.DataFrame, cases: pd.DataFrame, a: str, b
     a, b = short_name(a), short_name(b)
     sure = comparison[comparison["word"].eq(SURE) & comparison["metric"].isin(PLANNED)]
     parts = [f"{a} and {b} have {counted(int(comparison['cases'].max()), 'case')} with values in common."]
-    parts += [
-        f"{r['title']}, {_value(r, 'a')} against {_value(r, 'b')}: {r['verdict']}." for r in sure.to_dict("records")
-    ]
-    rest = comparison[
-        comparison["metric"].isin(PLANNED) & ~comparison.index.isin(sure.index) & (comparison["cases"] > 0)
-    ]
+    for r in sure.to_dict("records"):
+        parts.append(f"{r['title']}, {_value(r, 'a')} against {_value(r, 'b')}: {r['verdict']}.")
+    planned = comparison[comparison["metric"].isin(PLANNED)]
+    rest = planned[~planned.index.isin(sure.index) & (planned["cases"] > 0)]
     if len(rest):
-        parts.append(
-            f"{'The rest' if len(sure) else 'Everything planned'} is too close to call: {', '.join(rest['title'].str.lower())}."
-        )
-    lacking = comparison[comparison["metric"].isin(PLANNED) & (comparison["cases"] == 0)]
-    parts += [f"{r['title']} is {r['verdict']}." for r in lacking.to_dict("records")]
+        what = "The rest" if len(sure) else "Everything planned"
+        parts.append(f"{what} is too close to call: {', '.join(rest['title'].str.lower())}.")
+    parts += [f"{r['title']} is {r['verdict']}." for r in planned[planned["cases"] == 0].to_dict("records")]
     always = int((cases["split"] == "always").sum())
-    parts.append(
-        f"They differ on {counted(len(cases), 'case')}, on {always} of them in every trial."
-        if len(cases)
-        else "There is no case on which they differ in success."
-    )
-    return " ".join(parts)
+    differ = f"They differ on {counted(len(cases), 'case')}, on {always} of them in every trial."
+    return " ".join([*parts, differ if len(cases) else "There is no case on which they differ in success."])
 
 
 def _value(row: dict[str, Any], name: str) -> str:

@@ -17,6 +17,7 @@ from ..estimators.passk import case_pass_hat_k
 from ..panels import conversations_of, panel_of
 from .headlines import case_matrix
 from .leaderboard import progress
+from .rows import framed
 from .tiers import cost_tier
 
 if TYPE_CHECKING:
@@ -30,8 +31,6 @@ def cost_table(results: Results, k: int = 3) -> pd.DataFrame:
 
     Parameters
     ----------
-    results : Results
-        The runs.
     k : int
         A case counts as reliable by its pass^k: the chance that k trials in a row succeed.
 
@@ -70,9 +69,6 @@ def cost_lines(results: Results, entry: str, k: int = 3) -> pd.DataFrame:
 
     Parameters
     ----------
-    results : Results
-    entry : str
-        Its name in the tables.
     k : int
         As for `cost_table`.
 
@@ -95,8 +91,6 @@ def cost_lines(results: Results, entry: str, k: int = 3) -> pd.DataFrame:
 
 def lines_of(row: dict[str, Any], k: int = 3) -> pd.DataFrame:
     """One row of `cost_table` as lines, see `cost_lines`."""
-    import pandas as pd
-
     finished = counted(int(row["conversations"]), "finished conversation")
     cases = f"{row['reliable_cases']} of {counted(row['resolvable_cases'], 'resolvable case')}"
     lines = [
@@ -109,7 +103,7 @@ def lines_of(row: dict[str, Any], k: int = 3) -> pd.DataFrame:
         ("tokens written by the agent", row["completion_tokens"], "a conversation", finished),
         ("of these, hidden reasoning", row["reasoning_tokens"], "a conversation", finished),
     ]
-    table = pd.DataFrame(lines, columns=["what", "value", "unit", "of"])
+    table = framed(lines, "what value unit of")
     called = "the endpoint reported none" if row["source"] == "model" else "no model was called"
     why = [called if unit != "USD" else row["reason"] for unit in table["unit"]]
     return table.assign(
@@ -119,7 +113,7 @@ def lines_of(row: dict[str, Any], k: int = 3) -> pd.DataFrame:
 
 def _agent(kept: pd.DataFrame) -> dict[str, float]:
     """What the agent's calls of finished conversations cost."""
-    total = float(kept["cost_usd"].sum()) if len(kept) and kept["cost_usd"].notna().all() else nan
+    total = kept["cost_usd"].sum(skipna=False) if len(kept) else nan
     each = total / len(kept) if len(kept) else nan
     return {"paid": total, "per_conversation_usd": each, "per_1000_usd": 1000 * each}
 
@@ -132,23 +126,26 @@ def _bought(kept: pd.DataFrame, k: int) -> dict[str, float]:
     chances: Iterable[float] = case_pass_hat_k(hits, sizes, k) if values.size else ()
     enough = [case for case, size in zip(case_ids, sizes, strict=True) if size >= k]
     reliable, resolved = float(sum(x for x in chances if x == x)), int(hits.sum())
-    one_trial = scored.loc[scored["case_id"].isin(enough)].groupby("case_id")["cost_usd"].agg(_mean_of_all)
+    one_trial = (
+        scored.loc[scored["case_id"].isin(enough)]
+        .groupby("case_id")["cost_usd"]
+        .agg(lambda usd: usd.mean(skipna=False))
+    )
     return {
         "resolved": resolved,
-        "per_resolved_usd": _sum_of_all(scored["cost_usd"]) / resolved if resolved else nan,
+        "per_resolved_usd": scored["cost_usd"].sum(skipna=False) / resolved if resolved else nan,
         "reliable": reliable,
         "reliable_cases": len(enough),
         "resolvable_cases": int(kept.loc[kept["bucket"] == "resolvable", "case_id"].nunique()),
-        "per_reliable_case_usd": _sum_of_all(one_trial) / reliable if reliable else nan,
+        "per_reliable_case_usd": one_trial.sum(skipna=False) / reliable if reliable else nan,
     }
 
 
 def _sides(ledger: pd.DataFrame, finished: int) -> dict[str, float]:
     """All that was paid, side by side."""
     agent = ledger.loc[ledger["side"] == "agent", "cost_usd"]
-    paid = {
-        side: _sum_of_all(ledger.loc[ledger["side"] == side, "cost_usd"]) for side in ("agent", "customer", "judge")
-    }
+    sides = ("agent", "customer", "judge")
+    paid = {side: ledger.loc[ledger["side"] == side, "cost_usd"].sum(skipna=False) for side in sides}
     per_1000 = {f"{side}_1000_usd": 1000 * paid[side] / finished if finished else nan for side in ("customer", "judge")}
     return {f"{side}_usd": usd for side, usd in paid.items()} | per_1000 | {"unpriced_calls": int(agent.isna().sum())}
 
@@ -160,39 +157,25 @@ def _tokens(kept: pd.DataFrame) -> dict[str, float]:
     return {"completion_tokens": written.mean(), "reasoning_tokens": hidden.mean(), "hidden": share}
 
 
-def _sum_of_all(costs: pd.Series) -> float:
-    """The sum; NaN as soon as one cost is unknown."""
-    return float(costs.sum()) if costs.notna().all() else nan
-
-
-def _mean_of_all(costs: pd.Series) -> float:
-    return float(costs.mean()) if costs.notna().all() else nan
-
-
 def _reason(row: dict[str, Any], k: int) -> str:
-    parts = []
-    if row["per_conversation_usd"] != row["per_conversation_usd"]:
-        unknown = (
-            "played, not paid for"
-            if is_played(row["source"])
-            else f"price unknown for {counted(row['unpriced_calls'], 'call')}: add the model to data/prices.yaml"
-        )
-        parts.append(unknown if row["conversations"] else "no conversation finished")
-    if not row["resolved"]:
-        parts.append("nothing resolved")
-    if not row["reliable"]:
-        parts.append(f"no case with a pass^{k} above 0, or fewer than {k} trials")
-    return "; ".join(parts)
+    unpriced = f"price unknown for {counted(row['unpriced_calls'], 'call')}: add the model to data/prices.yaml"
+    why = "played, not paid for" if is_played(row["source"]) else unpriced
+    unknown = row["per_conversation_usd"] != row["per_conversation_usd"]
+    return sentence(
+        (why if row["conversations"] else "no conversation finished") if unknown else "",
+        "" if row["resolved"] else "nothing resolved",
+        "" if row["reliable"] else f"no case with a pass^{k} above 0, or fewer than {k} trials",
+    )
 
 
 def _partial(row: dict[str, Any], k: int) -> str:
     """What a run that is not finished, or has too few trials, leaves out."""
-    parts = []
-    if row["conversations"] < row["planned"]:
-        parts.append(f"{row['conversations']} of {row['planned']} conversations finished: only these are counted")
-    if 0 < row["reliable_cases"] < row["resolvable_cases"]:
-        parts.append(
-            f"{row['reliable_cases']} of {row['resolvable_cases']} resolvable cases have {k} finished trials: "
-            "the price of a reliable case is over these"
-        )
-    return "; ".join(parts)
+    finished = f"{row['conversations']} of {row['planned']} conversations finished: only these are counted"
+    tried = (
+        f"{row['reliable_cases']} of {row['resolvable_cases']} resolvable cases have {k} finished trials: "
+        "the price of a reliable case is over these"
+    )
+    return sentence(
+        finished if row["conversations"] < row["planned"] else "",
+        tried if 0 < row["reliable_cases"] < row["resolvable_cases"] else "",
+    )

@@ -17,7 +17,8 @@ from ..estimators.comparisons import paired_difference
 from ..estimators.estimate import FEW_CLUSTERS, Headline
 from ..estimators.intervals import proportion_interval
 from ..panels import conversations_of
-from .headlines import headline, metric_of
+from .headlines import headline, metric_of, of_bucket
+from .rows import interval, pair
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,21 +45,15 @@ def customer_flag_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     for (entry, customer), mine in conversations_of(results).groupby(["entry", "customer"], sort=True):
         flagged = int(flags_of(mine).sum())
         share = proportion_interval(flagged, len(mine))
-        names = Counter(
-            name
-            for text in mine["customer_finding_names"].fillna("")
-            for name in str(text).split(", ")
-            if name in FINDINGS
-        )
+        texts = mine["customer_finding_names"].fillna("").astype(str)
+        names = Counter(name for text in texts for name in text.split(", ") if name in FINDINGS)
         rows.append(
             {
                 "entry": entry,
                 "customer": customer,
                 "conversations": len(mine),
                 "flagged": flagged,
-                "share": share.estimate,
-                "low": share.low,
-                "high": share.high,
+                **interval(share, "share"),
                 "findings": ", ".join(f"{name.replace('_', ' ')} {n}" for name, n in names.most_common()),
                 **{name: names[name] for name in FINDINGS if names[name]},
             }
@@ -83,21 +78,9 @@ def with_and_without_flagged(results: Results | pd.DataFrame, metrics: Iterable[
     for (entry, customer), mine in conversations_of(results).groupby(["entry", "customer"], sort=True):
         for name in metrics:
             for conversations, found in zip((ALL, KEPT), both_forms(mine, metric_of(name)), strict=True):
-                rows.append(
-                    {
-                        "entry": entry,
-                        "customer": customer,
-                        "metric": name,
-                        "title": METRICS[name].title,
-                        "conversations": conversations,
-                        "median": found.median,
-                        "mean": found.mean.estimate,
-                        "low": found.mean.low,
-                        "high": found.mean.high,
-                        "n": found.n,
-                        "reason": found.reason,
-                    }
-                )
+                row = {"entry": entry, "customer": customer, "metric": name, "title": METRICS[name].title}
+                row |= {"conversations": conversations, **pair(found), "n": found.n, "reason": found.reason}
+                rows.append(row)
     return pd.DataFrame(rows)
 
 
@@ -108,8 +91,6 @@ def customer_sensitivity(results: Results | pd.DataFrame, metrics: Iterable[str]
     ----------
     results : Results or DataFrame
         Results, or their conversations, with at least two customers of one model.
-    metrics : iterable of str
-        Names of metrics.
 
     Returns
     -------
@@ -132,20 +113,11 @@ def customer_sensitivity(results: Results | pd.DataFrame, metrics: Iterable[str]
             if customer_a == customer_b:
                 continue
             for conversations, kept in ((ALL, mine), (KEPT, mine[~flags_of(mine)])):
-                rows += [
-                    {
-                        "model": model,
-                        "metric": name,
-                        "title": METRICS[name].title,
-                        "conversations": conversations,
-                        "entry_a": a,
-                        "entry_b": b,
-                        "customer_a": customer_a,
-                        "customer_b": customer_b,
-                        **_difference(kept, metric_of(name), a, b),
-                    }
-                    for name in metrics
-                ]
+                who = {"conversations": conversations, "entry_a": a, "entry_b": b}
+                who |= {"customer_a": customer_a, "customer_b": customer_b}
+                for name in metrics:
+                    row = {"model": model, "metric": name, "title": METRICS[name].title, **who}
+                    rows.append(row | _difference(kept, metric_of(name), a, b))
     if not rows:
         raise BadInput("no model was run with two customers: run it once more with --customer MODEL on the same cases")
     return pd.DataFrame(rows)
@@ -153,14 +125,10 @@ def customer_sensitivity(results: Results | pd.DataFrame, metrics: Iterable[str]
 
 def _difference(conversations: pd.DataFrame, metric: Metric, a: str, b: str) -> dict[str, Any]:
     """The metric of one entry and of the other, and the difference paired by case."""
-    rows = conversations if metric.bucket is None else conversations[conversations["bucket"] == metric.bucket]
+    rows = of_bucket(conversations, metric)
     rows = rows.assign(value=rows[metric.column].astype("Float64"))
-    table = (
-        rows.pivot_table(index="case_id", columns="entry", values="value", aggfunc="mean")
-        .reindex(columns=[a, b])
-        .dropna()
-        .astype(float)
-    )
+    table = rows.pivot_table(index="case_id", columns="entry", values="value", aggfunc="mean")
+    table = table.reindex(columns=[a, b]).dropna().astype(float)
     intents = rows.drop_duplicates("case_id").set_index("case_id")["intent"].reindex(table.index)
     clusters = list(intents) if intents.nunique() >= FEW_CLUSTERS else None
     bounds = metric.scale.bounds and (-1.0, 1.0)
@@ -168,9 +136,7 @@ def _difference(conversations: pd.DataFrame, metric: Metric, a: str, b: str) -> 
     return {
         "a": table[a].mean(),
         "b": table[b].mean(),
-        "difference": found.estimate,
-        "low": found.low,
-        "high": found.high,
+        **interval(found, "difference"),
         "p": found.p,
         "cases": len(table),
         "reason": found.reason,
@@ -189,15 +155,7 @@ def flags_of(conversations: pd.DataFrame) -> pd.Series:
 
 
 def both_forms(conversations: pd.DataFrame, metric: str | Metric) -> tuple[Headline, Headline]:
-    """One model's metric in both forms: over all conversations, and over those whose customer was not flagged.
-
-    Parameters
-    ----------
-    conversations : DataFrame
-        Conversations of one model and setting.
-    metric : str or Metric
-        Which.
-    """
+    """One model's metric in both forms: over all conversations, and over those whose customer was not flagged."""
     every = headline(conversations, metric)
     flagged = flags_of(conversations)
     return every, headline(conversations[~flagged], metric) if flagged.any() else every

@@ -9,10 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...errors import BadInput
-from ..estimators.estimate import counted
+from ..estimators.estimate import counted, sentence
 from ..panels import conversations_of, panel_of
 from .judges import ITEM
 from .leaderboard import unsafe_table
+from .rows import framed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,8 +32,6 @@ def debatable_acts(results: Results | pd.DataFrame, labels: pd.DataFrame) -> pd.
 
     Parameters
     ----------
-    results : Results or DataFrame
-        Results, or their conversations.
     labels : DataFrame
         As `reports.read_labels` gives it.
 
@@ -86,51 +85,35 @@ def debatable_table(results: Results | pd.DataFrame, labels: pd.DataFrame) -> pd
         panel, entry, traps, trials, unsafe and debatable (conversations), labellers, and the numbers of `unsafe_table`
         (median, observed, these_mean, these_low, these_high, band) as recorded and with ``_without``.
     """
-    import pandas as pd
-
     rows, acts = conversations_of(results), debatable_acts(results, labels)
     called = acts.drop_duplicates(list(ITEM)).groupby("entry").size()
     mine = rows[rows["entry"].isin(called.index)]
-    columns = ["panel", "entry", "traps", "trials", "unsafe", "debatable", "labellers"]
-    columns += [*NUMBERS, *(f"{name}_without" for name in NUMBERS)]
+    columns = " ".join(
+        ["panel entry traps trials unsafe debatable labellers", *NUMBERS, *(f"{name}_without" for name in NUMBERS)]
+    )
     if mine.empty:
-        return pd.DataFrame(columns=columns)
+        return framed([], columns)
     before, after = unsafe_table(mine), unsafe_table(without_debatable(mine, labels))
     after = after.set_index(["entry", "source"])
     found = []
     for row in before.to_dict("records"):
         entry, other = row["entry"], after.loc[(row["entry"], row["source"])]
         of = mine[(mine["entry"] == entry) & (mine["source"] == row["source"])]
-        found.append(
-            {
-                "panel": panel_of(row["model"], row["source"]),
-                "entry": entry,
-                "traps": row["traps"],
-                "trials": row["trials"],
-                "unsafe": int(of["unsafe"].fillna(False).sum()),
-                "debatable": int(called[entry]),
-                "labellers": ", ".join(sorted(set(acts.loc[acts["entry"] == entry, "labeller"]))),
-                **{name: row[name] for name in NUMBERS},
-                **{f"{name}_without": other[name] for name in NUMBERS},
-            }
-        )
-    return pd.DataFrame(found, columns=columns)
+        row |= {"panel": panel_of(row["model"], row["source"]), "unsafe": int(of["unsafe"].fillna(False).sum())}
+        row |= {"debatable": int(called[entry]), **{f"{name}_without": other[name] for name in NUMBERS}}
+        labellers = set(acts.loc[acts["entry"] == entry, "labeller"])
+        found.append(row | {"labellers": ", ".join(sorted(labellers))})
+    return framed(found, columns)
 
 
 def noted(board: pd.DataFrame, results: Results | pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
     """A board whose notes also give the unsafe count without debatable acts, with who called them so.
 
-    Parameters
-    ----------
-    board : DataFrame
-        As `leaderboard` gives it; its places stay, which rest on the record.
+    `board` is as `leaderboard` gives it; its places stay, which rest on the record.
     """
     notes = {row["entry"]: _note(row) for row in debatable_table(results, labels).to_dict("records")}
-    joined = [
-        "; ".join(part for part in (note, notes.get(entry, "")) if part)
-        for note, entry in zip(board["notes"], board["entry"], strict=True)
-    ]
-    return board.assign(notes=joined)
+    pairs = zip(board["notes"], board["entry"], strict=True)
+    return board.assign(notes=[sentence(note, notes.get(entry, "")) for note, entry in pairs])
 
 
 def _note(row: dict[str, Any]) -> str:

@@ -20,6 +20,7 @@ from ...store.world import load_store
 from ..estimators.intervals import proportion_interval
 from ..panels import conversations_of
 from .headlines import per_case
+from .rows import framed, interval
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -172,26 +173,15 @@ def _judged(planted: Planted, findings: list[dict[str, Any]]) -> dict[str, dict[
 
 
 def _row(part: str, name: str, language: str, seen: Counter[str]) -> dict[str, Any]:
-    planted, honest = seen["planted"], seen["honest"]
-    return {
-        "part": part,
-        "detector": name,
-        "title": DETECTORS[name].title,
-        "language": language,
-        "planted": planted,
-        "found": seen["found"],
-        **_rate("recall", seen["found"], planted),
-        "honest": honest,
-        "false": seen["false"],
-        **_rate("false_share", seen["false"], honest),
-        "alarms": seen["found"] + seen["false"],
-        **_rate("precision", seen["found"], seen["found"] + seen["false"]),
-    }
+    found, false, planted, honest = (seen[name] for name in ("found", "false", "planted", "honest"))
+    row = {"part": part, "detector": name, "title": DETECTORS[name].title, "language": language, "planted": planted}
+    row |= {"found": found, **_rate("recall", found, planted), "honest": honest, "false": false}
+    row |= {**_rate("false_share", false, honest), "alarms": found + false}
+    return row | _rate("precision", found, found + false)
 
 
 def _rate(name: str, count: int, n: int) -> dict[str, float]:
-    found = proportion_interval(count, n)
-    return {name: found.estimate, f"{name}_low": found.low, f"{name}_high": found.high}
+    return interval(proportion_interval(count, n), name, f"{name}_")
 
 
 def claims_table(results: Results | pd.DataFrame) -> pd.DataFrame:
@@ -216,23 +206,11 @@ def claims_table(results: Results | pd.DataFrame) -> pd.DataFrame:
             good = d.name in ("escalation_honesty", "handover_packet")
             wrong = (flags == 0) if good else (flags > 0)
             column = wrong.where(flags.notna()).astype("Float64")
-            found = per_case(
-                mine.assign(**{name: column}), Metric(d.name, d.title, name, None, SHARE, False, d.definition)
-            )
-            rows.append(
-                {
-                    "entry": entry,
-                    "detector": d.name,
-                    "title": d.title,
-                    "conversations": int(flags.notna().sum()),
-                    "abstained": int(flags.isna().sum()),
-                    "found": int(wrong.fillna(False).sum()),
-                    "share": found.mean.estimate,
-                    "low": found.mean.low,
-                    "high": found.mean.high,
-                    **{name: worth[d.name][name] for name in WORTH},
-                }
-            )
+            metric = Metric(d.name, d.title, name, None, SHARE, False, d.definition)
+            found = per_case(mine.assign(**{name: column}), metric)
+            row = {"entry": entry, "detector": d.name, "title": d.title, "conversations": int(flags.notna().sum())}
+            row |= {"abstained": int(flags.isna().sum()), "found": int(wrong.fillna(False).sum())}
+            rows.append(row | interval(found.mean, "share") | {name: worth[d.name][name] for name in WORTH})
     return pd.DataFrame(rows)
 
 
@@ -245,25 +223,12 @@ def findings(results: Results) -> pd.DataFrame:
         run_id, entry, case_id, trial, detector, class, state, turn, sentence, compared_with (``call 0`` for the
         index of a call, or a value; empty where there is none).
     """
-    import pandas as pd
-
-    names = ("run_id", "entry", "case_id", "trial", "detector", "class", "state", "turn", "sentence", "compared_with")
     rows = []
     for run, score, key in _scores(results):
         for f in score.get("findings") or ():
-            rows.append(
-                (
-                    run.run_id,
-                    *key,
-                    f["detector"],
-                    f["class"],
-                    f["state"],
-                    f["turn"],
-                    f["sentence"],
-                    _compared_with(f["compared_with"]),
-                )
-            )
-    return pd.DataFrame(rows, columns=names)
+            told = (f[name] for name in ("detector", "class", "state", "turn", "sentence"))
+            rows.append((run.run_id, *key, *told, _compared_with(f["compared_with"])))
+    return framed(rows, "run_id entry case_id trial detector class state turn sentence compared_with")
 
 
 def _compared_with(value: int | str | None) -> str:
@@ -279,16 +244,13 @@ def promise_table(results: Results) -> pd.DataFrame:
     DataFrame
         One row per entry and class: entry, class, kept, unbacked, beyond_authority, contradicted (numbers of promises).
     """
-    import pandas as pd
-
     counts: Counter[tuple[str, str, str]] = Counter()
     for _, score, key in _scores(results):
         for kind, states in (score.get("promises") or {}).items():
             counts.update({(key[0], kind, state): n for state, n in states.items()})
     pairs = sorted({(entry, kind) for entry, kind, _ in counts})
-    return pd.DataFrame(
-        [(*pair, *(counts[*pair, s] for s in STATES)) for pair in pairs], columns=["entry", "class", *STATES]
-    )
+    rows = [(*pair, *(counts[*pair, s] for s in STATES)) for pair in pairs]
+    return framed(rows, " ".join(["entry class", *STATES]))
 
 
 def promise_ledger(results: Results) -> pd.DataFrame:
@@ -300,17 +262,13 @@ def promise_ledger(results: Results) -> pd.DataFrame:
         run_id, entry, case_id, trial, turn, class, state, sentence, compared_with (the index of a call, or the rule it breaks, as
         text; None where nothing stands behind it).
     """
-    import pandas as pd
-
-    names = ("run_id", "entry", "case_id", "trial", "turn", "class", "state", "sentence", "compared_with")
     rows = []
     for run, score, key in _scores(results):
         for f in score.get("commitments") or ():
             by = f["compared_with"]
-            rows.append(
-                (run.run_id, *key, f["turn"], f["class"], f["state"], f["sentence"], None if by is None else str(by))
-            )
-    return pd.DataFrame(rows, columns=names)
+            told = (f[name] for name in ("turn", "class", "state", "sentence"))
+            rows.append((run.run_id, *key, *told, None if by is None else str(by)))
+    return framed(rows, "run_id entry case_id trial turn class state sentence compared_with")
 
 
 def _scores(results: Results) -> Any:

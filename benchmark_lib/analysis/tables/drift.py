@@ -9,6 +9,7 @@ import numpy as np
 from ...scoring.written import percent
 from ..estimators.trials import TrialShift, trial_shift
 from ..panels import conversations_of
+from .rows import framed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -60,8 +61,7 @@ def shift_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     for (panel, entry), mine in conversations_of(results).groupby(["panel", "entry"], sort=False):
         found, trials = shift_of(mine)
         trial = trials[found.trial] if found.trial >= 0 else pd.NA
-        rows.append(
-            (panel, entry, trial, found.estimate, found.others, found.p, found.n, _words(found, trials), found.reason)
-        )
-    names = ["panel", "entry", "trial", "estimate", "others", "p", "cases", "finding", "reason"]
-    return pd.DataFrame(rows, columns=names).sort_values("p", kind="stable", na_position="last", ignore_index=True)
+        numbers = (trial, found.estimate, found.others, found.p, found.n)
+        rows.append((panel, entry, *numbers, _words(found, trials), found.reason))
+    table = framed(rows, "panel entry trial estimate others p cases finding reason")
+    return table.sort_values("p", kind="stable", na_position="last", ignore_index=True)

@@ -16,7 +16,8 @@ from ..estimators.intervals import bootstrap_interval
 from ..estimators.passk import pass_hat_k_interval
 from ..panels import conversations_of
 from .headlines import case_matrix, headline
-from .published import FOLDER
+from .published import published_data
+from .rows import framed, interval
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,11 +42,6 @@ DIRECTIONS = {"missed": "escalation_accuracy", "over": "over_escalation"}
 def escalation_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     """Both directions of every model, with precision and recall of its handovers.
 
-    Parameters
-    ----------
-    results : Results or DataFrame
-        Results, or their conversations.
-
     Returns
     -------
     DataFrame
@@ -68,16 +64,8 @@ def escalation_table(results: Results | pd.DataFrame) -> pd.DataFrame:
         precision, handovers = precision_of_handover(mine)
         recall, fall_out = 1 - row["missed_mean"], row["over_mean"]
         even = recall / (recall + fall_out) if recall + fall_out > 0 else nan
-        row |= {
-            "recall": recall,
-            "recall_low": 1 - row["missed_high"],
-            "recall_high": 1 - row["missed_low"],
-            "precision": precision.estimate,
-            "precision_low": precision.low,
-            "precision_high": precision.high,
-            "precision_even": even,
-            "handovers": handovers,
-        }
+        row |= {"recall": recall, "recall_low": 1 - row["missed_high"], "recall_high": 1 - row["missed_low"]}
+        row |= interval(precision, "precision", "precision_") | {"precision_even": even, "handovers": handovers}
         accepted = mine.loc[mine["bucket"] == NEEDS, "queue_accepted"].dropna()
         row |= {
             "queue_right": int(accepted.sum()) if len(accepted) else nan,
@@ -147,7 +135,6 @@ def intent_table(results: Results | pd.DataFrame, bucket: str | None = None) -> 
 
     Parameters
     ----------
-    results : Results or DataFrame
     bucket : str, optional
         ``must_escalate`` (four intents: too few to stand for others, so each is shown and none is pooled) or
         ``resolvable``; both by default.
@@ -159,29 +146,13 @@ def intent_table(results: Results | pd.DataFrame, bucket: str | None = None) -> 
         (conversations), share (mean over cases), low, high (pass^1 over the cases of this intent: for cases of this
         intent like these), wrong (share that went the wrong way), reason.
     """
-    import pandas as pd
-
     rows = conversations_of(results)
     found = []
     for one in (NEEDS, SOLVABLE) if bucket is None else (bucket,):
         intents = sorted(rows.loc[rows["bucket"] == one, "intent"].unique())
         for (panel, entry), mine in rows.groupby(["panel", "entry"], sort=False):
             found += [{"panel": panel, "entry": entry, "bucket": one, **row} for row in _of_intents(mine, one, intents)]
-    columns = [
-        "panel",
-        "entry",
-        "bucket",
-        "intent",
-        "cases",
-        "conversations",
-        "handed_over",
-        "share",
-        "low",
-        "high",
-        "wrong",
-        "reason",
-    ]
-    return pd.DataFrame(found, columns=columns)
+    return framed(found, "panel entry bucket intent cases conversations handed_over share low high wrong reason")
 
 
 def _of_intents(mine: pd.DataFrame, bucket: str, intents: list[str]) -> Iterator[dict[str, Any]]:
@@ -191,19 +162,14 @@ def _of_intents(mine: pd.DataFrame, bucket: str, intents: list[str]) -> Iterator
         part = values[np.array(of, dtype=object) == intent] if len(of) else values[:0]
         seen = ~np.isnan(part)
         hits, sizes = np.nansum(part, axis=1), seen.sum(axis=1)
-        one = (
-            pass_hat_k_interval(hits, sizes, 1)
-            if seen.any()
-            else Estimate(estimate=nan, reason="not run" if not len(part) else "not scored")
-        )
+        none = Estimate(estimate=nan, reason="not scored" if len(part) else "not run")
+        one = pass_hat_k_interval(hits, sizes, 1) if seen.any() else none
         yield {
             "intent": intent,
             "cases": int((sizes > 0).sum()),
             "conversations": int(seen.sum()),
             "handed_over": int(hits.sum()),
-            "share": one.estimate,
-            "low": one.low,
-            "high": one.high,
+            **interval(one, "share"),
             "wrong": 1 - one.estimate if bucket == NEEDS else one.estimate,
             "reason": one.reason,
         }
@@ -234,15 +200,13 @@ def honesty_table(results: Results | pd.DataFrame) -> pd.DataFrame:
         One row per entry and column: panel, entry, finding, conversations (with a value), kept, share; empty where no
         detector was run.
     """
-    import pandas as pd
-
     rows = conversations_of(results)
     found = []
     for name in (c for c in HONESTY_COLUMNS if c in rows):
         flags = rows[name].astype("object").map(_as_flag).astype(float)
         for (panel, entry), values in flags.dropna().groupby([rows["panel"], rows["entry"]], sort=False):
             found.append((panel, entry, HONESTY_COLUMNS[name], len(values), int(values.sum()), float(values.mean())))
-    return pd.DataFrame(found, columns=["panel", "entry", "finding", "conversations", "kept", "share"])
+    return framed(found, "panel entry finding conversations kept share")
 
 
 def _as_flag(value: Any) -> float:
@@ -258,8 +222,6 @@ def worst_intents(intents: pd.DataFrame, *, least: int = 1) -> pd.DataFrame:
     DataFrame
         panel, bucket, intent, models, conversations, wrong_conversations, share, worst_entry, worst_share.
     """
-    import pandas as pd
-
     rows = []
     wrong = intents.assign(
         wrong_conversations=intents["handed_over"].where(
@@ -270,33 +232,10 @@ def worst_intents(intents: pd.DataFrame, *, least: int = 1) -> pd.DataFrame:
         ["panel", "bucket", "intent"], sort=False
     ):
         worst = part.loc[part["wrong"].idxmax()]
-        rows.append(
-            (
-                panel,
-                bucket,
-                intent,
-                part["entry"].nunique(),
-                int(part["conversations"].sum()),
-                int(part["wrong_conversations"].sum()),
-                part["wrong_conversations"].sum() / part["conversations"].sum(),
-                worst["entry"],
-                worst["wrong"],
-            )
-        )
-    table = pd.DataFrame(
-        rows,
-        columns=[
-            "panel",
-            "bucket",
-            "intent",
-            "models",
-            "conversations",
-            "wrong_conversations",
-            "share",
-            "worst_entry",
-            "worst_share",
-        ],
-    )
+        total, lost = int(part["conversations"].sum()), int(part["wrong_conversations"].sum())
+        numbers = (part["entry"].nunique(), total, lost, lost / total)
+        rows.append((panel, bucket, intent, *numbers, worst["entry"], worst["wrong"]))
+    table = framed(rows, "panel bucket intent models conversations wrong_conversations share worst_entry worst_share")
     return table.sort_values(["panel", "share"], ascending=[True, False], kind="stable", ignore_index=True)
 
 
@@ -310,7 +249,7 @@ def published_escalation_cells() -> pd.DataFrame:
     """
     import pandas as pd
 
-    cells = pd.read_csv(FOLDER / "supportagentbench_cells_2026-07.csv")
+    cells = published_data("supportagentbench_cells_2026-07")
     over, missed = cells[cells["metric"] == "over_escalation_pct"], cells[cells["metric"] == "handover_rate"]
     parts = [
         part.assign(wrong=wrong, direction=words)

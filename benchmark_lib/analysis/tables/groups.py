@@ -11,9 +11,11 @@ from ...records import BUCKETS
 from ...scoring.metrics import METRICS, Metric
 from ...scoring.scales import SHARE
 from ...textfiles import read_yaml
+from ..estimators.estimate import Estimate
 from ..estimators.trials import median_and_mean
 from ..panels import conversations_of
-from .headlines import case_matrix
+from .headlines import case_matrix, of_bucket
+from .rows import framed, interval
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,15 +26,11 @@ if TYPE_CHECKING:
 FILE = "groups.yaml"
 OTHER = "other"
 """The group of an intent that its store puts into none."""
-ADHERENCE = Metric(
-    "adherence",
-    "Adherence",
-    "adherent",
-    None,
-    SHARE,
-    True,
-    "Share of conversations in which no process rule was broken and no forbidden call was made; an agent that does nothing breaks none.",
+BROKE_NOTHING = (
+    "Share of conversations in which no process rule was broken and no forbidden call was made; an agent that does nothing "
+    "breaks none."
 )
+ADHERENCE = Metric("adherence", "Adherence", "adherent", None, SHARE, True, BROKE_NOTHING)
 SHOWN = {"resolved": METRICS["resolved"], "escalated": METRICS["escalation_accuracy"], "adherence": ADHERENCE}
 """What is shown of each group, by the beginning of its columns."""
 
@@ -83,11 +81,11 @@ def group_table(results: Results | pd.DataFrame) -> pd.DataFrame:
 
     rows = conversations_of(results)
     parts = [grouped(part, str(version)) for version, part in rows.groupby("store_version", sort=False)]
-    columns = ["panel", "entry", "source", "group", "title", "conversations"]
-    columns += [f"{name}{end}" for name in SHOWN for end in ("", "_low", "_high", "_cases", "_n")]
+    ends = ("", "_low", "_high", "_cases", "_n")
+    columns = " ".join(["panel entry source group title conversations", *(f"{n}{end}" for n in SHOWN for end in ends)])
     parts = [part for part in parts if len(part)]
     if not parts:
-        return pd.DataFrame(columns=columns)
+        return framed([], columns)
     rows = pd.concat(parts).assign(adherent=lambda f: _adherent(f))
     order = {title: place for place, title in enumerate(dict.fromkeys(rows.sort_values("place")["title"]))}
     keys = ["panel", "entry", "source", "group", "title"]
@@ -95,7 +93,7 @@ def group_table(results: Results | pd.DataFrame) -> pd.DataFrame:
         dict(zip(keys, key, strict=True)) | _numbers(mine)
         for key, mine in rows.groupby(keys, sort=False, observed=True)
     ]
-    table = pd.DataFrame(found, columns=columns)
+    table = framed(found, columns)
     places = {entry: place for place, entry in enumerate(dict.fromkeys(table["entry"]))}
     table = table.assign(a=table["entry"].map(places), b=table["title"].map(order)).sort_values(["a", "b"])
     return table.drop(columns=["a", "b"]).reset_index(drop=True)
@@ -113,9 +111,8 @@ def grouped(rows: pd.DataFrame, version: str) -> pd.DataFrame:
     of = {intent: name for name, group in groups.items() for intent in group["intents"]}
     names = rows["intent"].map(of).fillna(OTHER)
     places = {name: place for place, name in enumerate([*groups, OTHER])}
-    titles = {name: str(group.get("title", name.replace("_", " "))) for name, group in groups.items()} | {
-        OTHER: "Other"
-    }
+    titles = {name: str(group.get("title", name.replace("_", " "))) for name, group in groups.items()}
+    titles[OTHER] = "Other"
     traps = {name: len(set(group["intents"]) & set(store.info.get("traps", {}))) for name, group in groups.items()}
     found = rows.assign(
         group=names,
@@ -137,14 +134,8 @@ def _numbers(mine: pd.DataFrame) -> dict[str, Any]:
     """What is shown of one group of an entry."""
     row: dict[str, Any] = {"conversations": len(mine)}
     for name, metric in SHOWN.items():
-        part = mine if metric.bucket is None else mine[mine["bucket"] == metric.bucket]
+        part = of_bucket(mine, metric)
         n = int(part[metric.column].notna().sum())
-        mean = median_and_mean(case_matrix(part, metric)[0], rate=True).mean if n else None
-        row |= {
-            name: mean.estimate if mean else nan,
-            f"{name}_low": mean.low if mean else nan,
-            f"{name}_high": mean.high if mean else nan,
-            f"{name}_cases": mean.n if mean else 0,
-            f"{name}_n": n,
-        }
+        mean = median_and_mean(case_matrix(part, metric)[0], rate=True).mean if n else Estimate(estimate=nan)
+        row |= {**interval(mean, name, f"{name}_"), f"{name}_cases": mean.n, f"{name}_n": n}
     return row

@@ -13,6 +13,7 @@ from ..estimators.comparisons import paired_difference
 from ..estimators.estimate import counted
 from ..estimators.intervals import clustered_rate
 from ..panels import conversations_of
+from .rows import framed, interval
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -29,7 +30,11 @@ SHOWN = 4
 """How many of an entry's weakest families are put into words."""
 FEWEST_PAIRS = 5
 """Pairs from which an effect has an interval and a p-value."""
-_NUMBERS = ("", "_low", "_high", "_n")
+COLUMNS = (
+    "entry model source panel family easy trials hard hard_low hard_high hard_n clean clean_low clean_high clean_n "
+    "effect effect_low effect_high effect_p effect_n robust robust_n "
+    "told told_n told_effect told_effect_low told_effect_high told_effect_p failures"
+)
 
 
 def families_of(results: Any) -> dict[str, dict[str, Any]]:
@@ -61,8 +66,6 @@ def hard_table(results: Results | pd.DataFrame, easy: tuple[str, ...] | None = N
         its ``_n``; ``told``, the success with the deciding passages handed over, and ``told_effect``, told minus hard;
         ``failures``, the most frequent ones with their counts. NaN where an arm was not run.
     """
-    import pandas as pd
-
     rows, known = [], families_of(results)
     if easy is None:
         easy = tuple(name for name, family in known.items() if family.get("easy"))
@@ -72,14 +75,7 @@ def hard_table(results: Results | pd.DataFrame, easy: tuple[str, ...] | None = N
         parts = [(family, mine[mine["family"] == family]) for family in family_order(mine, known)]
         for family, part in [*parts, *([(ALL, counted)] if len(counted) else [])]:
             rows.append({**head, "family": family, "easy": family in easy, **_numbers(part)})
-    return pd.DataFrame(rows, columns=_columns())
-
-
-def _columns() -> list[str]:
-    arms = [f"{arm}{end}" for arm in (HARD, CLEAN) for end in _NUMBERS]
-    effects = ["effect", "effect_low", "effect_high", "effect_p", "effect_n", "robust", "robust_n"]
-    told = ["told", "told_n", "told_effect", "told_effect_low", "told_effect_high", "told_effect_p"]
-    return ["entry", "model", "source", "panel", "family", "easy", "trials", *arms, *effects, *told, "failures"]
+    return framed(rows, COLUMNS)
 
 
 def of_hard_sets(results: Results | pd.DataFrame) -> pd.DataFrame:
@@ -95,7 +91,7 @@ def _numbers(mine: pd.DataFrame) -> dict[str, Any]:
     found: dict[str, Any] = {"trials": trials}
     for arm in (HARD, CLEAN):
         rate = clustered_rate(values[arm]["value"], values[arm]["pair"], trials=trials)
-        found |= {arm: rate.estimate, f"{arm}_low": rate.low, f"{arm}_high": rate.high, f"{arm}_n": rate.n}
+        found |= {**interval(rate, arm, f"{arm}_"), f"{arm}_n": rate.n}
     hard, clean = _matched(values[HARD], values[CLEAN])
     found |= _effect("effect", hard, clean)
     both = hard["value"].to_numpy() * clean["value"].to_numpy()
@@ -129,9 +125,13 @@ def _matched(first: pd.DataFrame, second: pd.DataFrame) -> tuple[pd.DataFrame, p
     return kept, kept.assign(value=kept["pair"].map(partner))
 
 
+def _failures(mine: pd.DataFrame) -> Counter[str]:
+    return Counter(name for names in mine["failures"].fillna("") for name in names.split(", ") if name)
+
+
 def in_counts(mine: pd.DataFrame, most: int = 3) -> str:
     """The most frequent failures of some conversations: ``untold 7, dropped wish 4, extra write 2 (of 24)``."""
-    counts = Counter(name for names in mine["failures"].fillna("") for name in names.split(", ") if name)
+    counts = _failures(mine)
     if not counts:
         return ""
     rank = {name: place for place, name in enumerate(FAILURES)}
@@ -148,14 +148,12 @@ def hard_failures(results: Results | pd.DataFrame) -> pd.DataFrame:
     DataFrame
         One row per entry, family and failure: entry, source, family, failure, meaning, conversations, of.
     """
-    import pandas as pd
-
     frame = of_hard_sets(results)
     rows = []
     for (entry, source, family), mine in frame[frame["arm"] == HARD].groupby(["entry", "source", "family"], sort=True):
-        counts = Counter(name for names in mine["failures"].fillna("") for name in names.split(", ") if name)
+        counts = _failures(mine)
         rows += [(entry, source, family, n, FAILURES.get(n, n), count, len(mine)) for n, count in counts.most_common()]
-    return pd.DataFrame(rows, columns=["entry", "source", "family", "failure", "meaning", "conversations", "of"])
+    return framed(rows, "entry source family failure meaning conversations of")
 
 
 def language_table(results: Results | pd.DataFrame) -> pd.DataFrame:
@@ -167,8 +165,6 @@ def language_table(results: Results | pd.DataFrame) -> pd.DataFrame:
         One row per entry and language (``broken`` is broken English): entry, source, language, success, cases, gap,
         gap_low, gap_high, p.
     """
-    import pandas as pd
-
     frame = of_hard_sets(results)
     frame = frame[frame["family"] == "languages"]
     rows = []
@@ -179,22 +175,15 @@ def language_table(results: Results | pd.DataFrame) -> pd.DataFrame:
             values = _by_case(part, HARD)
             there, english = _matched(values, clean)
             gap = paired_difference(there["value"], english["value"], clusters=there["pair"])
-            rows.append(
-                (entry, source, language, values["value"].mean(), len(values), gap.estimate, gap.low, gap.high, gap.p)
-            )
-    names = ["entry", "source", "language", "success", "cases", "gap", "gap_low", "gap_high", "p"]
-    return pd.DataFrame(rows, columns=names)
+            cost = (gap.estimate, gap.low, gap.high, gap.p)
+            rows.append((entry, source, language, values["value"].mean(), len(values), *cost))
+    return framed(rows, "entry source language success cases gap gap_low gap_high p")
 
 
 def hard_in_words(table: pd.DataFrame, entry: str) -> list[str]:
     """What one entry did in the hard set, in sentences with counts: over all, and where it is weakest.
 
-    Parameters
-    ----------
-    table : DataFrame
-        As `hard_table` gives it.
-    entry : str
-        Whose rows.
+    `table` is as `hard_table` gives it.
     """
     mine = table[table["entry"] == entry]
     whole = mine[mine["family"] == ALL].to_dict("records")
@@ -216,11 +205,8 @@ def hard_in_words(table: pd.DataFrame, entry: str) -> list[str]:
 def _of(row: dict[str, Any], arm: str) -> str:
     """A share as a count: ``31 of 56 cases``; several trials of a case are averaged."""
     cases = int(row[f"{arm}_n"])
-    return (
-        f"{rounded(row[arm] * cases, 0 if row['trials'] == 1 else 1)} of {counted(cases, 'case')}"
-        if cases
-        else "none run"
-    )
+    right = rounded(row[arm] * cases, 0 if row["trials"] == 1 else 1)
+    return f"{right} of {counted(cases, 'case')}" if cases else "none run"
 
 
 def most_telling(table: pd.DataFrame) -> str | None:

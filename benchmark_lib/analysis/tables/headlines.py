@@ -69,6 +69,11 @@ def metric_of(metric: str | Metric) -> Metric:
     return METRICS[metric]
 
 
+def of_bucket(conversations: pd.DataFrame, metric: Metric) -> pd.DataFrame:
+    """The conversations that a metric is over."""
+    return conversations if metric.bucket is None else conversations[conversations["bucket"] == metric.bucket]
+
+
 def why_none(conversations: pd.DataFrame, bucket: str | None) -> str:
     """Why one model has no conversation in a bucket; empty if it has one."""
     if (conversations["bucket"] == bucket).any() or (bucket is None and len(conversations)):
@@ -82,13 +87,6 @@ def why_none(conversations: pd.DataFrame, bucket: str | None) -> str:
 def case_matrix(conversations: pd.DataFrame, metric: str | Metric) -> tuple[np.ndarray, list[str], list[str]]:
     """The values of one model's metric.
 
-    Parameters
-    ----------
-    conversations : DataFrame
-        Conversations of one model and setting.
-    metric : str or Metric
-        Which.
-
     Returns
     -------
     values : ndarray, shape (cases, trials)
@@ -101,11 +99,7 @@ def case_matrix(conversations: pd.DataFrame, metric: str | Metric) -> tuple[np.n
 
     found = metric_of(metric)
     needed = ["case_id", "trial", "intent", found.column]  # a frame of sixty columns is slow to cut into buckets
-    rows = (
-        conversations[needed]
-        if found.bucket is None
-        else conversations.loc[conversations["bucket"] == found.bucket, needed]
-    )
+    rows = of_bucket(conversations[[*needed, "bucket"]] if found.bucket else conversations[needed], found)
     case, case_ids = pd.factorize(rows["case_id"], sort=True)
     trial, trials = pd.factorize(rows["trial"], sort=True)
     table = np.full((len(case_ids), len(trials)), nan)
@@ -115,22 +109,14 @@ def case_matrix(conversations: pd.DataFrame, metric: str | Metric) -> tuple[np.n
 
 
 def headline(conversations: pd.DataFrame, metric: str | Metric) -> Headline:
-    """One model's metric as it is published: median over trials, and the mean with its interval, on the metric's scale.
-
-    Parameters
-    ----------
-    conversations : DataFrame
-        Conversations of one model and setting.
-    metric : str or Metric
-        Which.
-    """
+    """One model's metric as it is published: median over trials, and the mean with its interval, on the metric's scale."""
     found = metric_of(metric)
     estimate = ESTIMATORS[found.estimator].headline
     if estimate is None:
         pair = per_case(conversations, found)
         return pair.times(found.scale.factor(pair.n))
     values, _, _ = case_matrix(conversations, found)
-    rows = conversations if found.bucket is None else conversations[conversations["bucket"] == found.bucket]
+    rows = of_bucket(conversations, found)
     planned = rows["planned_trials"].fillna(0).max() if "planned_trials" in rows and len(rows) else 0
     return estimate(values, planned=int(planned))
 

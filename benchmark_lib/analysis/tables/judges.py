@@ -15,6 +15,7 @@ from ..estimators.agreement import agreement, agreement_table, judge_correction
 from ..estimators.comparisons import paired_difference
 from ..estimators.estimate import sentence
 from ..estimators.intervals import clustered_mean, clusters_or_cases
+from .rows import framed, interval
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,8 +48,6 @@ def judge_table(results: Results | pd.DataFrame) -> pd.DataFrame:
         (conversations in which somebody speaks to a judge), success_by_record (share, of the same conversations, as it
         is read from the record), rubric, reason.
     """
-    import pandas as pd
-
     frame, entrants = newest(results), set(entrant_judges(results))
     on_file = results.conversations["entry"].value_counts() if hasattr(results, "conversations") else {}
     rows = []
@@ -59,44 +58,16 @@ def judge_table(results: Results | pd.DataFrame) -> pd.DataFrame:
         )
         of = int(on_file.get(entry, len(mine)))
         part = f"{len(mine)} of {of} conversations judged" if len(mine) < of else ""
-        rows.append(
-            {
-                "entry": entry,
-                "judge": judge,
-                "scorer": scorer,
-                "conversations": len(mine),
-                "scored": int(mine["score"].notna().sum()),
-                "unscored": int(mine["score"].isna().sum()),
-                "mean": found.estimate,
-                "low": found.low,
-                "high": found.high,
-                "judge_is_entrant": judge in entrants,
-                "own_run": bool(mine["entrant"].fillna(False).any()),
-                "addressed": int((mine["addressed"] > 0).sum()),
-                "success_by_record": mine["success"].astype("Float64").astype("float64").mean(),
-                "rubric": ", ".join(sorted(set(mine["rubric"].dropna()))),
-                "reason": sentence(found.reason, part),
-            }
-        )
-    return pd.DataFrame(
+        row = {"entry": entry, "judge": judge, "scorer": scorer, "conversations": len(mine), **interval(found, "mean")}
+        row |= {"scored": int(mine["score"].notna().sum()), "unscored": int(mine["score"].isna().sum())}
+        row |= {"judge_is_entrant": judge in entrants, "own_run": bool(mine["entrant"].fillna(False).any())}
+        row |= {"addressed": int((mine["addressed"] > 0).sum()), "reason": sentence(found.reason, part)}
+        row["success_by_record"] = mine["success"].astype("Float64").astype("float64").mean()
+        rows.append(row | {"rubric": ", ".join(sorted(set(mine["rubric"].dropna())))})
+    return framed(
         rows,
-        columns=[
-            "entry",
-            "judge",
-            "scorer",
-            "conversations",
-            "scored",
-            "unscored",
-            "mean",
-            "low",
-            "high",
-            "judge_is_entrant",
-            "own_run",
-            "addressed",
-            "success_by_record",
-            "rubric",
-            "reason",
-        ],
+        "entry judge scorer conversations scored unscored mean low high judge_is_entrant own_run addressed "
+        "success_by_record rubric reason",
     )
 
 
@@ -136,14 +107,11 @@ def judge_agreement_table(results: Results | pd.DataFrame, *, cut: float = CUT) 
         for entry, mine in both.groupby("entry", sort=False)
     ]
     if not rows:
-        return pd.DataFrame(
-            columns=["entry", "judge_a", "judge_b", "scorer", "n", "difference", "kappa", "ac1", "reason"]
-        )
+        return framed([], "entry judge_a judge_b scorer n difference kappa ac1 reason")
     return pd.DataFrame(rows)
 
 
 def _agreement_row(pair: tuple[str, str], scorer: str, both: pd.DataFrame, cut: float) -> dict[str, Any]:
-
     seen = both.dropna(subset=["a", "b"])
     by_case = seen.groupby("case_id")[["a", "b"]].mean()
     difference = paired_difference(by_case["a"], by_case["b"], bounds=(-100.0, 100.0))
@@ -158,9 +126,7 @@ def _agreement_row(pair: tuple[str, str], scorer: str, both: pd.DataFrame, cut: 
         "unscored_b": int(both["b"].isna().sum()),
         "mean_a": seen["a"].mean(),
         "mean_b": seen["b"].mean(),
-        "difference": difference.estimate,
-        "low": difference.low,
-        "high": difference.high,
+        **interval(difference, "difference"),
         **found.columns(),
         "raw": found.raw,
         "both_pass": cells[0, 0],
@@ -168,7 +134,7 @@ def _agreement_row(pair: tuple[str, str], scorer: str, both: pd.DataFrame, cut: 
         "only_b": cells[1, 0],
         "neither": cells[1, 1],
         "far_apart": int(((seen["a"] - seen["b"]).abs() >= FAR_APART).sum()),
-        "reason": "; ".join(filter(None, [difference.reason, found.reason])),
+        "reason": sentence(difference.reason, found.reason),
     }
 
 
@@ -223,8 +189,6 @@ def judge_calibrated(
     Under 100 labels, or where nearly all are equal, the labels are used alone; else prediction-powered inference, see
     `estimators.judge_correction`. The labelled conversations have to be a random sample of all.
     """
-    import pandas as pd
-
     given = read_labels(labels)
     frame = newest(results).merge(given, on=[*ITEM, "scorer"], how="left")
     lost = len(given) - len(given.merge(frame[[*ITEM, "scorer"]].drop_duplicates(), on=[*ITEM, "scorer"]))
@@ -239,41 +203,10 @@ def judge_calibrated(
             scores, people = ((v >= cut).astype(float).where(v.notna()) for v in (scores, people))
         found = judge_correction(scores, people)
         note = f"{lost} labels belong to no judged conversation" if lost else ""
-        rows.append(
-            {
-                "entry": entry,
-                "judge": judge,
-                "scorer": scorer,
-                "judged": found.judged,
-                "corrected": found.estimate,
-                "low": found.low,
-                "high": found.high,
-                "bias": float((scores - people).mean()),
-                "labels": found.labels,
-                "n": found.n,
-                "weight": found.weight,
-                "method": found.method,
-                "reason": "; ".join(filter(None, [found.reason, note])),
-            }
-        )
-    return pd.DataFrame(
-        rows,
-        columns=[
-            "entry",
-            "judge",
-            "scorer",
-            "judged",
-            "corrected",
-            "low",
-            "high",
-            "bias",
-            "labels",
-            "n",
-            "weight",
-            "method",
-            "reason",
-        ],
-    )
+        row = {"entry": entry, "judge": judge, "scorer": scorer, "judged": found.judged, **interval(found, "corrected")}
+        row |= {"bias": float((scores - people).mean()), "labels": found.labels, "n": found.n, "weight": found.weight}
+        rows.append(row | {"method": found.method, "reason": sentence(found.reason, note)})
+    return framed(rows, "entry judge scorer judged corrected low high bias labels n weight method reason")
 
 
 def read_labels(labels: str | Path | pd.DataFrame) -> pd.DataFrame:

@@ -9,6 +9,7 @@ from ...errors import BadInput
 from ..estimators.agreement import agreement, agreement_table
 from ..questions import QUESTIONS
 from .judges import CUT, ITEM, newest
+from .rows import framed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,24 +18,8 @@ if TYPE_CHECKING:
 
 RECORD, UNNAMED = "the record", "unnamed"
 COLUMNS = (
-    "scorer",
-    "first",
-    "second",
-    "n",
-    "both_yes",
-    "only_first",
-    "only_second",
-    "both_no",
-    "raw",
-    "raw_low",
-    "raw_high",
-    "kappa",
-    "kappa_low",
-    "kappa_high",
-    "ac1",
-    "ac1_low",
-    "ac1_high",
-    "reason",
+    "scorer first second n both_yes only_first only_second both_no raw raw_low raw_high kappa kappa_low kappa_high "
+    "ac1 ac1_low ac1_high reason"
 )
 
 
@@ -58,8 +43,6 @@ def label_agreement_table(labels: pd.DataFrame, results: Results | None = None, 
         yes of the first alone), only_second, both_no, raw agreement, Cohen's kappa and Gwet's AC1, each with its 95 %
         interval, reason. The intervals take the conversations as independent of each other.
     """
-    import pandas as pd
-
     missing = [c for c in (*ITEM, "scorer", "label", "labeller") if c not in labels]
     if missing:
         raise BadInput(f"the labels lack the column {missing[0]}: give what `reports.read_labels` reads")
@@ -73,7 +56,7 @@ def label_agreement_table(labels: pd.DataFrame, results: Results | None = None, 
         pairs = [*combinations(names, 2), *((name, other) for name in names for other in others)]
         answers = answers.assign(**{name: found.reindex(answers.index) for name, found in others.items()})
         rows += [_row(str(scorer), pair, answers) for pair in pairs]
-    return pd.DataFrame([row for row in rows if row["n"]], columns=list(COLUMNS))
+    return framed([row for row in rows if row["n"]], COLUMNS)
 
 
 def _answers_on_file(scorer: str, results: Results, cut: float) -> dict[str, pd.Series]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import pairwise
 from math import nan
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ from ...endpoint.weights import weights_of_run
 from ...records import BUCKETS, NOT_SCORED, OWN, is_played, source_of
 from ...scoring.metrics import METRICS, Shown, shown_on
 from ...scoring.written import percent, rounded
-from ..estimators.estimate import Headline, counted, usual
+from ..estimators.estimate import Headline, counted, sentence, usual
 from ..estimators.unsafe import BANDS
 from ..panels import conversations_of, panel_of
 from ..settings import DEFAULT, settings_in_words
@@ -19,6 +20,7 @@ from .customers import both_forms, flags_of
 from .drift import shift_in_words
 from .headlines import headline
 from .ranking import sure_of_order
+from .rows import framed, interval
 from .tiers import UNKNOWN, cost_tier
 
 if TYPE_CHECKING:
@@ -35,20 +37,6 @@ TOO_LITTLE = "does too little for its band to mean anything"
 SURE_ORDER = 0.9
 """A place that is less sure than this says so in the notes."""
 
-UNSAFE_NUMBERS = (
-    "traps",
-    "median",
-    "observed",
-    "these_mean",
-    "these_low",
-    "these_high",
-    "mean",
-    "low",
-    "high",
-    "p_safe",
-    "p_middling",
-    "p_reckless",
-)
 ALL, WITHOUT = "", "_without"
 """What follows a metric's name on the board.
 
@@ -70,42 +58,25 @@ def unsafe_table(results: Results | pd.DataFrame) -> pd.DataFrame:
         entry, model, source, trials, median, observed, these_low, these_high, low, high (per 18 like these), p_safe,
         p_middling, p_reckless, band, resolved (without which a band says little), reason.
     """
-    import pandas as pd
-
     rows = []
     for (entry, source), mine in conversations_of(results).groupby(["entry", "source"], sort=True):
         trials = mine.loc[mine["bucket"] == METRICS["unsafe"].bucket, "trial"].nunique()
-        rows.append(
-            {
-                "entry": entry,
-                "model": mine["model"].iloc[0],
-                "source": source,
-                "trials": trials,
-                **_unsafe_row(headline(mine, "unsafe")),
-                "resolved": headline(mine, "resolved").median,
-            }
-        )
-    columns = ["entry", "model", "source", "trials", *UNSAFE_NUMBERS, "band", "resolved", "reason"]
-    return pd.DataFrame(rows, columns=columns)
+        row = {"entry": entry, "model": mine["model"].iloc[0], "source": source, "trials": trials}
+        resolved = headline(mine, "resolved").median
+        rows.append(row | _unsafe_row(headline(mine, "unsafe")) | {"resolved": resolved})
+    return framed(
+        rows,
+        "entry model source trials traps median observed these_mean these_low these_high mean low high p_safe p_middling "
+        "p_reckless band resolved reason",
+    )
 
 
 def _unsafe_row(found: Headline) -> dict[str, Any]:
     """Both estimands and the bands of one model."""
     fresh: Any = found.like_these
-    return {
-        "traps": fresh.traps or nan,
-        "median": found.median,
-        "observed": found.mean.estimate,
-        "these_mean": fresh.these_mean,
-        "these_low": found.mean.low,
-        "these_high": found.mean.high,
-        "mean": fresh.estimate,
-        "low": fresh.low,
-        "high": fresh.high,
-        **_bands(found),
-        "band": fresh.band,
-        "reason": found.reason,
-    }
+    row = {"traps": fresh.traps or nan, "median": found.median, "observed": found.mean.estimate}
+    row |= {"these_mean": fresh.these_mean, "these_low": found.mean.low, "these_high": found.mean.high}
+    return row | interval(fresh, "mean") | _bands(found) | {"band": fresh.band, "reason": found.reason}
 
 
 def _bands(found: Headline) -> dict[str, Any]:
@@ -156,19 +127,12 @@ def of_usual_traps(table: pd.DataFrame, count: str) -> tuple[pd.DataFrame, int, 
     """
     traps = usual(table[count])
     other = table[count].notna() & (table[count] != traps)
-    left_out = [
-        f"{r['entry']} ({counted(int(r[count]), 'trap')}, not {traps})" for r in table[other].to_dict("records")
-    ]
-    return table[~other], traps, left_out
+    left = table[other].to_dict("records")
+    return table[~other], traps, [f"{r['entry']} ({counted(int(r[count]), 'trap')}, not {traps})" for r in left]
 
 
 def leaderboard(results: Results | pd.DataFrame) -> pd.DataFrame:
     """The board, in its published order: over-escalation, unsafe actions, escalation accuracy, name; `resolved` is always included.
-
-    Parameters
-    ----------
-    results : Results or DataFrame
-        Results, or their conversations.
 
     Returns
     -------
@@ -218,7 +182,7 @@ def _with_doubts(board: pd.DataFrame) -> list[str]:
     for place, (row, after) in enumerate(pairwise(rows)):
         if row["next_sure"] < SURE_ORDER:
             doubt = f"its place before {after['entry']} is {percent(row['next_sure'])} sure"
-            notes[place] = "; ".join(part for part in (notes[place], doubt) if part)
+            notes[place] = sentence(notes[place], doubt)
     return notes
 
 
@@ -250,11 +214,8 @@ def _board_row(pair: tuple[str, str], mine: pd.DataFrame) -> dict[str, Any]:
         row |= _numbers(name, found) | _numbers(f"{name}{WITHOUT}", without)
         if metric.banded:
             bands = _bands(found)
-            notes += (
-                [f"{metric.title.lower()}: {found.reason}"]
-                if found.reason and (mine["bucket"] == metric.bucket).any()
-                else []
-            )
+            if found.reason and (mine["bucket"] == metric.bucket).any():
+                notes.append(f"{metric.title.lower()}: {found.reason}")
     row |= bands | {"flagged": int(flags_of(mine).sum())}
     row |= {"cost_tier": cost_tier(mine), "trials": int(mine["trial"].nunique()), "conversations": len(mine)}
     row |= {"settings": told_of(mine, "settings", DEFAULT), "weights": told_of(mine, "weights", UNSTATED)}
@@ -296,32 +257,19 @@ def _empty_rows(results: Any, conversations: pd.DataFrame) -> list[dict[str, Any
         if run.run_id in there:
             continue
         m = run.manifest
-        row = {
-            "entry": results.entries[run.run_id],
-            "model": m["model"],
-            "source": source_of(m),
-            **dict.fromkeys(numbers, nan),
-            "band": "none",
-            "flagged": 0,
-            "cost_tier": UNKNOWN,
-            "trials": 0,
-            "conversations": 0,
-            "finished": 0,
-            "planned": sum(m["planned"].values()),
-            "partial": True,
-            "settings": settings_in_words(m),
-            "weights": weights_of_run(m),
-            "versions": str(m["inputs"]["store"]["value"]),
-            "notes": [f"none of {sum(m['planned'].values())} planned conversations finished"],
-        }
+        row = {"entry": results.entries[run.run_id], "model": m["model"], "source": source_of(m)}
+        row |= dict.fromkeys(numbers, nan) | {"band": "none", "flagged": 0, "cost_tier": UNKNOWN}
+        row |= dict.fromkeys(("trials", "conversations", "finished"), 0)
+        planned = sum(m["planned"].values())
+        row |= {"planned": planned, "partial": True, "settings": settings_in_words(m), "weights": weights_of_run(m)}
+        row |= {"versions": str(m["inputs"]["store"]["value"])}
+        row |= {"notes": [f"none of {planned} planned conversations finished"]}
         rows.append(row | {"block": _block(row)})
     return rows
 
 
 def _set_apart(rows: list[dict[str, Any]], conversations: pd.DataFrame) -> None:
     """Take out of the ranking the models that were not run on the same cases as the others, and say why."""
-    from collections import Counter
-
     ranked = [row for row in rows if row["block"] == "ranked"]
     if not ranked:
         return

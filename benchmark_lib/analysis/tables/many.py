@@ -31,7 +31,6 @@ def compare_runs(
 
     Parameters
     ----------
-    results : Results or DataFrame
     entries : list of str
         At least two, no one twice.
     every_pair : bool
@@ -90,7 +89,6 @@ def chosen_runs(results: Results, entries: list[str], *, partial: bool = False) 
 
     Parameters
     ----------
-    results : Results
     entries : list of str
     partial : bool
         Whether runs that are not full are compared too; finished runs of the very same cases always are.

@@ -14,6 +14,7 @@ from ..estimators.estimate import Estimate, counted, sentence
 from ..estimators.intervals import clustered_rate, clusters_or_cases
 from ..panels import conversations_of
 from .comparison import comparison_table
+from .rows import framed, interval
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -47,11 +48,8 @@ def rules_kept(results: Results, rules: Sequence[OperatorRule] = ()) -> pd.DataF
         One row per reply and rule: run_id, entry, panel, case_id, intent, trial, turn, rule, and kept (NA where it cannot be
         told, such as the language of two words). Conversations that faults of the world ended are left out.
     """
-    import pandas as pd
-
     if not hasattr(results, "runs"):
         raise BadInput("operator rules are read from run files: pass what load_results gives, not a frame")
-    columns = ["run_id", "entry", "panel", "case_id", "intent", "trial", "turn", "rule", "kept"]
     rows: list[tuple[Any, ...]] = []
     about = {
         (r, c, t): (panel, intent, language)
@@ -71,7 +69,7 @@ def rules_kept(results: Results, rules: Sequence[OperatorRule] = ()) -> pd.DataF
             head = (run.run_id, results.entries[run.run_id], panel, case_id, intent, trial)
             known = language if isinstance(language, str) else None
             rows += [(*head, k.turn, k.rule, k.kept) for k in kept_replies(record, read, known)]
-    return pd.DataFrame(rows, columns=columns).astype({"kept": "boolean"})
+    return framed(rows, "run_id entry panel case_id intent trial turn rule kept").astype({"kept": "boolean"})
 
 
 def rules_of(results: Results, rules: str | None = None) -> list[OperatorRule]:
@@ -120,20 +118,9 @@ def _counts(part: pd.DataFrame) -> dict[str, Any]:
     told = part.dropna(subset=["kept"])
     talks = told.groupby(["run_id", "case_id", "intent", "trial"])["kept"].all().reset_index()
     by_reply, by_talk = _rate(told), _rate(talks)
-    return {
-        "replies": len(told),
-        "replies_kept": int(told["kept"].sum()),
-        "untold": len(part) - len(told),
-        "kept": by_reply.estimate,
-        "low": by_reply.low,
-        "high": by_reply.high,
-        "conversations": len(talks),
-        "throughout": int(talks["kept"].sum()),
-        "throughout_share": by_talk.estimate,
-        "throughout_low": by_talk.low,
-        "throughout_high": by_talk.high,
-        "reason": sentence(by_reply.reason),
-    }
+    row = {"replies": len(told), "replies_kept": int(told["kept"].sum()), "untold": len(part) - len(told)}
+    row |= {**interval(by_reply, "kept"), "conversations": len(talks), "throughout": int(talks["kept"].sum())}
+    return row | interval(by_talk, "throughout_share", "throughout_") | {"reason": sentence(by_reply.reason)}
 
 
 def _all_rules(mine: pd.DataFrame) -> pd.DataFrame:
@@ -169,8 +156,6 @@ def rules_by_turn(replies: pd.DataFrame) -> pd.DataFrame:
         kept_at_first (the same conversations at their first reply) and reason. Rules on the first reply alone are left
         out.
     """
-    import pandas as pd
-
     told = replies.dropna(subset=["kept"]).assign(kept=lambda r: r["kept"].astype(float))
     talk = ["run_id", "case_id", "trial", "rule"]
     first = told.sort_values("turn").groupby(talk, sort=False)["kept"].first().rename("at_first")
@@ -182,22 +167,10 @@ def rules_by_turn(replies: pd.DataFrame) -> pd.DataFrame:
         for turn, part in mine.groupby("turn"):
             found = _rate(part)
             few = f"only {counted(len(part), 'reply', 'replies')}" if len(part) < FEW else ""
-            rows.append(
-                {
-                    "panel": panel,
-                    "entry": entry,
-                    "rule": rule,
-                    "turn": int(turn),
-                    "kept": found.estimate,
-                    "low": found.low,
-                    "high": found.high,
-                    "replies": len(part),
-                    "kept_at_first": float(part.groupby("case_id")["at_first"].mean().mean()),
-                    "reason": sentence(found.reason, few),
-                }
-            )
-    columns = ["panel", "entry", "rule", "turn", "kept", "low", "high", "replies", "kept_at_first", "reason"]
-    return pd.DataFrame(rows, columns=columns)
+            row = {"panel": panel, "entry": entry, "rule": rule, "turn": int(turn), **interval(found, "kept")}
+            row |= {"replies": len(part), "kept_at_first": float(part.groupby("case_id")["at_first"].mean().mean())}
+            rows.append(row | {"reason": sentence(found.reason, few)})
+    return framed(rows, "panel entry rule turn kept low high replies kept_at_first reason")
 
 
 def with_and_without_rules(results: Results) -> pd.DataFrame:
@@ -208,30 +181,17 @@ def with_and_without_rules(results: Results) -> pd.DataFrame:
     DataFrame
         One row per run with rules: with_rules and without (entries; the latter empty where there is no such run), rules.
     """
-    import pandas as pd
-
     runs = [run.manifest for run in results.runs]
     rows = []
     for manifest in (m for m in runs if rules_played(m)):
         other = next((m["run_id"] for m in runs if "rules" not in m["inputs"] and _same(m, manifest)), None)
-        rows.append(
-            {
-                "with_rules": results.entries[manifest["run_id"]],
-                "without": results.entries[other] if other else "",
-                "rules": manifest["inputs"]["rules"]["value"],
-            }
-        )
-    return pd.DataFrame(rows, columns=["with_rules", "without", "rules"])
+        without = results.entries[other] if other else ""
+        rows.append((results.entries[manifest["run_id"]], without, manifest["inputs"]["rules"]["value"]))
+    return framed(rows, "with_rules without rules")
 
 
 def runs_with_rules(results: Results) -> list[RunFile]:
-    """The runs that were told rules, and those that differ from one of them in the rules alone.
-
-    Parameters
-    ----------
-    results : Results
-        What `load_results` gives.
-    """
+    """The runs that were told rules, and those that differ from one of them in the rules alone."""
     pairs = with_and_without_rules(results)
     wanted = {*pairs["with_rules"], *pairs["without"]}
     return [run for run in results.runs if results.entries[run.run_id] in wanted]

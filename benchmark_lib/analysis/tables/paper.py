@@ -56,10 +56,6 @@ def paper(
     models : iterable of str, optional
         Names on the board, in the order wanted; by default the language models if there are any, otherwise every row.
 
-    Returns
-    -------
-    PaperTable
-
     Raises
     ------
     BadInput

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import product
 from math import nan
 from typing import TYPE_CHECKING, Any
 
 from ...records import OWN
 from ..estimators.estimate import counted
-from ..estimators.planning import minimum_detectable, power
+from ..estimators.planning import ESTIMANDS, minimum_detectable, power
 from ..estimators.trials import repeat_correlation
 from ..panels import conversations_of, short_name
 from .reliability import by_bucket
+from .rows import framed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,8 +30,6 @@ def repeat_table(results: Results | pd.DataFrame | None) -> pd.DataFrame:
         One row per entry and bucket: panel, entry, bucket, estimate (correlation of two trials of a case), cases, finding
         (in words) and reason.
     """
-    import pandas as pd
-
     rows = []
     for panel, entry, bucket, counts in by_bucket(results) if results is not None else ():
         found = repeat_correlation(counts.successes, counts.trials)
@@ -37,18 +37,13 @@ def repeat_table(results: Results | pd.DataFrame | None) -> pd.DataFrame:
             "repeats itself: further trials tell almost nothing, only more cases do" if found.estimate >= 0.9 else ""
         )
         rows.append((panel, entry, bucket, found.estimate, found.n, words, found.reason))
-    return pd.DataFrame(rows, columns=["panel", "entry", "bucket", "estimate", "cases", "finding", "reason"])
+    return framed(rows, "panel entry bucket estimate cases finding reason")
 
 
 def observed_repeats(table: pd.DataFrame, bucket: str, usual: float = 0.4) -> float:
     """The correlation to plan a bucket with: the median over language models here, or a usual value without any.
 
-    Parameters
-    ----------
-    table : DataFrame
-        As `repeat_table` gives it.
-    bucket : str
-    usual : float
+    `table` is as `repeat_table` gives it.
     """
     known = table[(table["bucket"] == bucket) & table["panel"].isin(["models", "local model"])]["estimate"].dropna()
     return float(known.median()) if len(known) else usual
@@ -57,10 +52,7 @@ def observed_repeats(table: pd.DataFrame, bucket: str, usual: float = 0.4) -> fl
 def planning_in_words(table: pd.DataFrame) -> str:
     """Which models repeat themselves, in a sentence for whoever plans a run.
 
-    Parameters
-    ----------
-    table : DataFrame
-        As `repeat_table` gives it.
+    `table` is as `repeat_table` gives it.
     """
     alike = sorted(set(table[table["finding"] != ""]["entry"].map(short_name)))
     if table["estimate"].isna().all():
@@ -87,7 +79,6 @@ def power_table(
         Mean chance of the outcome in one conversation, such as ``2 / 18``.
     units, trials : iterable of int
         Traps (or cases), and trials of each.
-    n_simulations : int
     **settings
         As `estimators.power` takes them (icc, coupling, clusters, cluster_share, alpha).
 
@@ -97,17 +88,11 @@ def power_table(
         One row per plan and estimand: units, trials, conversations, estimand, power, low, high (error of the
         simulation).
     """
-    import pandas as pd
-
     rows = []
-    for estimand in ("these", "like these"):
-        for n in units:
-            for t in trials:
-                found = power(
-                    rate_a, rate_b, traps=n, trials=t, estimand=estimand, n_simulations=n_simulations, **settings
-                )
-                rows.append((n, t, n * t, estimand, found.estimate, found.low, found.high))
-    return pd.DataFrame(rows, columns=["units", "trials", "conversations", "estimand", "power", "low", "high"])
+    for estimand, n, t in product(ESTIMANDS, units, trials):
+        found = power(rate_a, rate_b, traps=n, trials=t, estimand=estimand, n_simulations=n_simulations, **settings)
+        rows.append((n, t, n * t, estimand, found.estimate, found.low, found.high))
+    return framed(rows, "units trials conversations estimand power low high")
 
 
 def detectable_table(
@@ -127,19 +112,14 @@ def detectable_table(
         One row per plan and estimand: units, trials, estimand, count_a, count_b (smallest count told from it),
         difference, reason.
     """
-    import pandas as pd
-
     rows = []
-    for estimand in ("these", "like these"):
-        for n in units:
-            for t in trials:
-                found = minimum_detectable(
-                    rate_a, traps=n, trials=t, estimand=estimand, n_simulations=n_simulations, **settings
-                )
-                rows.append(
-                    (n, t, estimand, per * rate_a, per * found.estimate, per * (found.estimate - rate_a), found.reason)
-                )
-    return pd.DataFrame(rows, columns=["units", "trials", "estimand", "count_a", "count_b", "difference", "reason"])
+    for estimand, n, t in product(ESTIMANDS, units, trials):
+        found = minimum_detectable(
+            rate_a, traps=n, trials=t, estimand=estimand, n_simulations=n_simulations, **settings
+        )
+        counts = (per * rate_a, per * found.estimate, per * (found.estimate - rate_a))
+        rows.append((n, t, estimand, *counts, found.reason))
+    return framed(rows, "units trials estimand count_a count_b difference reason")
 
 
 def plan_cost_table(
@@ -165,23 +145,15 @@ def plan_cost_table(
         One row per entry and plan: entry, source (``measured`` or ``assumed``), usd_per_conversation, cases, trials,
         conversations, usd, reason.
     """
-    import pandas as pd
-
     known = [(name, "assumed", float(usd), "") for name, usd in (prices or {}).items()]
     frame = conversations_of(results) if results is not None else None
-    for entry, mine in (
-        frame[frame["source"].isin(("model", OWN))].groupby("entry", sort=True) if frame is not None else ()
-    ):
+    paid = frame[frame["source"].isin(("model", OWN))].groupby("entry", sort=True) if frame is not None else ()
+    for entry, mine in paid:
         both = (mine["cost_usd"] + mine["customer_cost_usd"]).dropna()
-        reason = (
-            ""
-            if len(both) == len(mine)
-            else f"the price of {len(mine) - len(both)} of {counted(len(mine), 'conversation')} is unknown"
-        )
-        known.append((entry, "measured", float(both.mean()) if len(both) == len(mine) else nan, reason))
+        lost = len(mine) - len(both)
+        reason = f"the price of {lost} of {counted(len(mine), 'conversation')} is unknown" if lost else ""
+        known.append((entry, "measured", nan if lost else float(both.mean()), reason))
     rows = [
         (name, source, usd, n, t, n * t, usd * n * t, reason) for name, source, usd, reason in known for n, t in plans
     ]
-    return pd.DataFrame(
-        rows, columns=["entry", "source", "usd_per_conversation", "cases", "trials", "conversations", "usd", "reason"]
-    )
+    return framed(rows, "entry source usd_per_conversation cases trials conversations usd reason")

@@ -16,6 +16,7 @@ from ..estimators.estimate import generator
 from ..estimators.passk import pass_hat_k_curve
 from ..estimators.trials import flip_rate
 from .escalation import NEEDS, SOLVABLE, precision_of_handover
+from .rows import framed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,19 +45,16 @@ def recovered_estimators(datasets: int = 100, *, rng: np.random.Generator | None
     ----------
     datasets : int
         Data sets of each kind, each the size of a run: 120 resolvable and 24 must-escalate cases, three trials.
-    rng : numpy.random.Generator, optional
 
     Returns
     -------
     DataFrame
         One row per estimator and data set: estimator, truth, estimate, low, high, holds. `coverage` counts them.
     """
-    import pandas as pd
-
     draws = generator(rng)
     rows = [row for _ in range(datasets) for make in PLANTED for row in make(draws)]
-    table = pd.DataFrame(rows, columns=["estimator", "truth", "estimate", "low", "high"])
-    return table.assign(holds=(table["low"] <= table["truth"]) & (table["truth"] <= table["high"]))
+    table = framed(rows, "estimator truth estimate low high")
+    return table.assign(holds=table["truth"].between(table["low"], table["high"]))
 
 
 def recovered_in_short(table: pd.DataFrame) -> pd.DataFrame:
@@ -95,13 +93,8 @@ def _of_rates(name: str, rates: np.ndarray, flips: float, power: float, rng: np.
     flip = flip_rate(hits, TRIALS, rng=rng)
     yield f"flip rate, {name}", flips, flip.estimate, flip.low, flip.high
     curve = pass_hat_k_curve(hits, TRIALS, [BEYOND])
-    yield (
-        f"pass^{BEYOND} from {TRIALS} trials, {name}",
-        power,
-        float(curve.estimate[0]),
-        float(curve.low[0]),
-        float(curve.high[0]),
-    )
+    beyond = (float(values[0]) for values in (curve.estimate, curve.low, curve.high))
+    yield f"pass^{BEYOND} from {TRIALS} trials, {name}", power, *beyond
 
 
 def _within(rng: np.random.Generator) -> Iterator[Found]:
@@ -121,25 +114,18 @@ def _judges(rng: np.random.Generator) -> Iterator[Found]:
     passed = (chances.sum(axis=0)[0] + chances.sum(axis=1)[0]) / 2
     by_chance = 2 * passed * (1 - passed)
     found = agreement(rng.multinomial(200, chances.ravel()).reshape(2, 2))
-    yield (
-        "AC1 of two judges",
-        (np.trace(chances) - by_chance) / (1 - by_chance),
-        found.ac1,
-        found.ac1_low,
-        found.ac1_high,
-    )
+    truth = (np.trace(chances) - by_chance) / (1 - by_chance)
+    yield "AC1 of two judges", truth, found.ac1, found.ac1_low, found.ac1_high
 
 
 def _handovers(rng: np.random.Generator) -> Iterator[Found]:
     """Precision of handovers, with cases that differ in how much they tempt to hand over."""
-    import pandas as pd
-
     rows = []
     for bucket, cases in CASES.items():
         mean = HANDED_OVER[bucket]
         handed = rng.random((cases, TRIALS)) < rng.beta(4 * mean, 4 * (1 - mean), (cases, 1))
         rows += [(f"{bucket}_{i}", bucket, bool(hit)) for i in range(cases) for hit in handed[i]]
-    found, _ = precision_of_handover(pd.DataFrame(rows, columns=["case_id", "bucket", "handed_over"]))
+    found, _ = precision_of_handover(framed(rows, "case_id bucket handed_over"))
     right, wrong = (CASES[b] * HANDED_OVER[b] for b in (NEEDS, SOLVABLE))
     yield "precision of handovers", right / (right + wrong), found.estimate, found.low, found.high
 

@@ -9,6 +9,7 @@ from ..estimators.comparisons import adjust_pvalues, paired_difference
 from ..estimators.estimate import Estimate
 from ..estimators.intervals import clustered_rate
 from ..panels import conversations_of, is_variant
+from .rows import framed, interval
 from .safety import OUTCOMES
 
 if TYPE_CHECKING:
@@ -19,10 +20,7 @@ if TYPE_CHECKING:
 NEUTRAL = "neutral"
 BELIEVES_FROM = 0.05
 """A model believes where the interval of its share in the neutral tone lies above this."""
-COLUMNS = [
-    *("panel", "entry", "kind", "effect", "estimate", "low", "high", "p", "p_adjusted", "pairs", "bases", "outcome"),
-    *("reading", "reason"),
-]
+COLUMNS = "panel entry kind effect estimate low high p p_adjusted pairs bases outcome reading reason"
 
 
 def claim_tone_effects(results: Results | pd.DataFrame, bucket: str = "adversarial") -> pd.DataFrame:
@@ -33,7 +31,6 @@ def claim_tone_effects(results: Results | pd.DataFrame, bucket: str = "adversari
 
     Parameters
     ----------
-    results : Results or DataFrame
     bucket : str
         As in `claim_tone_table`: unsafe acts of traps, what was resolved, or what was handed over.
 
@@ -58,7 +55,7 @@ def claim_tone_effects(results: Results | pd.DataFrame, bucket: str = "adversari
         tones = effects["kind"] == "tone"
         effects.loc[tones, "p_adjusted"] = adjust_pvalues(effects.loc[tones, "p"].to_numpy(float))
         found.append(effects.assign(panel=panel, entry=entry, outcome=word, reading=believed_or_folded(effects)))
-    return pd.concat(found, ignore_index=True)[COLUMNS] if found else pd.DataFrame(columns=COLUMNS)
+    return pd.concat(found, ignore_index=True)[COLUMNS.split()] if found else framed([], COLUMNS)
 
 
 def believed_or_folded(effects: pd.DataFrame) -> str:
@@ -100,15 +97,5 @@ def _difference(kind: str, cells: pd.DataFrame, by: str, one: str, other: str, k
 
 
 def _row(kind: str, effect: str, found: Estimate, rows: pd.DataFrame) -> dict[str, Any]:
-    return {
-        "kind": kind,
-        "effect": effect,
-        "estimate": found.estimate,
-        "low": found.low,
-        "high": found.high,
-        "p": float("nan"),
-        "p_adjusted": float("nan"),
-        "pairs": len(rows),
-        "bases": rows["base"].nunique(),
-        "reason": found.reason,
-    }
+    row = {"kind": kind, "effect": effect, **interval(found), "p": float("nan"), "p_adjusted": float("nan")}
+    return row | {"pairs": len(rows), "bases": rows["base"].nunique(), "reason": found.reason}

@@ -12,7 +12,8 @@ from ..estimators.estimate import FEW_CLUSTERS, sentence
 from ..estimators.ranks import order_chances, rank_intervals
 from ..panels import PANELS, conversations_of
 from .comparison import paired_values
-from .headlines import ESTIMATORS, case_matrix, headline, metric_of, why_none
+from .headlines import ESTIMATORS, case_matrix, headline, metric_of, of_bucket, why_none
+from .rows import framed, pair
 
 UNRANKED = {"imported": "imported records are not ranked", "players": "what was played from a chair is not ranked"}
 """The panels whose entries get no rank, with the reason."""
@@ -26,13 +27,6 @@ if TYPE_CHECKING:
 def metric_table(results: Results | pd.DataFrame, metric: str) -> pd.DataFrame:
     """One metric of every model.
 
-    Parameters
-    ----------
-    results : Results or DataFrame
-        Results, or their conversations.
-    metric : str
-        A key of `benchmark_lib.scoring.metrics.METRICS`.
-
     Returns
     -------
     DataFrame
@@ -40,48 +34,16 @@ def metric_table(results: Results | pd.DataFrame, metric: str) -> pd.DataFrame:
         high (interval of the mean), per_trial, cases, trials, conversations (with a value), of (on file, of the
         metric's bucket) and reason.
     """
-    import pandas as pd
-
     chosen, rows = metric_of(metric), []
     for (panel, entry), mine in conversations_of(results).groupby(["panel", "entry"], sort=False):
-        conversations = mine if chosen.bucket is None else mine[mine["bucket"] == chosen.bucket]
+        conversations = of_bucket(mine, chosen)
         found = headline(mine, chosen)
         nothing = why_none(mine, chosen.bucket)
-        rows.append(
-            {
-                "panel": panel,
-                "entry": entry,
-                "metric": metric,
-                "median": found.median,
-                "mean": found.mean.estimate,
-                "low": found.mean.low,
-                "high": found.mean.high,
-                "per_trial": found.per_trial,
-                "cases": found.n,
-                "trials": int(conversations["trial"].nunique()),
-                "conversations": int(conversations[chosen.column].notna().sum()),
-                "of": len(conversations),
-                "reason": nothing or found.reason,
-            }
-        )
-    table = pd.DataFrame(
-        rows,
-        columns=[
-            "panel",
-            "entry",
-            "metric",
-            "median",
-            "mean",
-            "low",
-            "high",
-            "per_trial",
-            "cases",
-            "trials",
-            "conversations",
-            "of",
-            "reason",
-        ],
-    )
+        row = {"panel": panel, "entry": entry, "metric": metric, **pair(found), "per_trial": found.per_trial}
+        row |= {"cases": found.n, "trials": int(conversations["trial"].nunique()), "of": len(conversations)}
+        scored = int(conversations[chosen.column].notna().sum())
+        rows.append(row | {"conversations": scored, "reason": nothing or found.reason})
+    table = framed(rows, "panel entry metric median mean low high per_trial cases trials conversations of reason")
     table = table.sort_values(["mean", "entry"], ascending=[chosen.higher_is_better is False, True], na_position="last")
     return table.sort_values("panel", kind="stable", key=_panel_place, ignore_index=True)
 
@@ -93,10 +55,8 @@ def rank_table(results: Results | pd.DataFrame, metric: str, *, n_resamples: int
 
     Parameters
     ----------
-    results : Results or DataFrame
     metric : str
         A metric with a better direction.
-    n_resamples : int
 
     Returns
     -------
@@ -104,21 +64,15 @@ def rank_table(results: Results | pd.DataFrame, metric: str, *, n_resamples: int
         One row per entry: panel, entry, metric, rank, low, high, mean (over the cases all models of the panel have),
         cases, of (models) and reason.
     """
-    import pandas as pd
-
     chosen, rows = metric_of(metric), []
     for panel, mine in conversations_of(results).groupby("panel", sort=False):
         if panel in UNRANKED or chosen.higher_is_better is None:
             why = UNRANKED.get(panel, "neither direction of this metric is better")
-            rows += [
-                (panel, entry, metric, nan, nan, nan, nan, 0, mine["entry"].nunique(), why)
-                for entry in mine["entry"].unique()
-            ]
+            nothing = (nan, nan, nan, nan, 0, mine["entry"].nunique(), why)
+            rows += [(panel, entry, metric, *nothing) for entry in mine["entry"].unique()]
             continue
         rows += _ranked(str(panel), mine, chosen, n_resamples)
-    table = pd.DataFrame(
-        rows, columns=["panel", "entry", "metric", "rank", "low", "high", "mean", "cases", "of", "reason"]
-    )
+    table = framed(rows, "panel entry metric rank low high mean cases of reason")
     return table.sort_values(["rank", "entry"]).sort_values("panel", kind="stable", key=_panel_place, ignore_index=True)
 
 
@@ -127,7 +81,6 @@ def sure_of_order(metric: Metric, first: pd.DataFrame, second: pd.DataFrame) -> 
 
     Parameters
     ----------
-    metric : Metric
     first, second : DataFrame
         Conversations of the two entries.
     """
@@ -174,33 +127,15 @@ def _ranked(panel: str, mine: pd.DataFrame, metric: Any, n_resamples: int) -> li
     rows = []
     for entry in versions.index:
         if entry not in places:
-            words = (
-                f"run on {held[entry]} of {most} cases"
-                if entry in held
-                else f"run on {versions[entry]}, others on {common}"
-            )
+            other = f"run on {versions[entry]}, others on {common}"
+            words = f"run on {held[entry]} of {most} cases" if entry in held else other
             rows.append((panel, entry, metric.name, nan, nan, nan, nan, 0, len(means), f"{words}: not ranked together"))
             continue
         i = places[entry]
-        none = (
-            ""
-            if means[entry]
-            else why_none(mine[mine["entry"] == entry], metric.bucket) or "no conversation was scored"
-        )
-        rows.append(
-            (
-                panel,
-                entry,
-                metric.name,
-                found.rank[i],
-                found.low[i],
-                found.high[i],
-                scale * found.estimate[i],
-                found.n,
-                len(means),
-                sentence(none, found.reason),
-            )
-        )
+        why = why_none(mine[mine["entry"] == entry], metric.bucket) or "no conversation was scored"
+        none = "" if means[entry] else why
+        place = (found.rank[i], found.low[i], found.high[i], scale * found.estimate[i], found.n, len(means))
+        rows.append((panel, entry, metric.name, *place, sentence(none, found.reason)))
     return rows
 
 

@@ -19,6 +19,7 @@ from ..estimators.intervals import proportion_interval
 from ..estimators.passk import pass_hat_k_interval
 from ..panels import conversations_of
 from .headlines import ESTIMATORS, case_matrix, headline
+from .rows import framed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,7 +42,6 @@ def recovered_rates(panel: pd.DataFrame, results: Results | pd.DataFrame) -> pd.
 
     Parameters
     ----------
-    panel : DataFrame
     results : Results or DataFrame
         The runs of the panel, or their conversations.
 
@@ -52,14 +52,12 @@ def recovered_rates(panel: pd.DataFrame, results: Results | pd.DataFrame) -> pd.
         mean minus the truth in units of the exact binomial standard deviation (NaN where that is 0, and for pass^k,
         which needs 3 trials).
     """
-    import pandas as pd
-
     frame = conversations_of(results)
     rows = [
         row for agent in panel.to_dict("records") for row in _of_agent(agent, frame[frame["entry"] == agent["model"]])
     ]
-    table = pd.DataFrame(rows, columns=["entry", "metric", "interval", "truth", "estimate", "low", "high", "z"])
-    return table.assign(holds=(table["low"] <= table["truth"]) & (table["truth"] <= table["high"]))
+    table = framed(rows, "entry metric interval truth estimate low high z")
+    return table.assign(holds=table["truth"].between(table["low"], table["high"]))
 
 
 def _of_agent(agent: dict[str, Any], mine: pd.DataFrame) -> Iterator[tuple]:
@@ -72,16 +70,8 @@ def _of_agent(agent: dict[str, Any], mine: pd.DataFrame) -> Iterator[tuple]:
         interval = "these traps" if found.like_these else "mean"
         yield agent["model"], metric, interval, truth, mean.estimate, mean.low, mean.high, z
         if found.like_these:
-            yield (
-                agent["model"],
-                metric,
-                "traps like these",
-                truth,
-                mean.estimate,
-                found.like_these.low,
-                found.like_these.high,
-                nan,
-            )
+            fresh = found.like_these
+            yield agent["model"], metric, "traps like these", truth, mean.estimate, fresh.low, fresh.high, nan
         if metric == "resolved" and seen.sum(axis=1).max(initial=0) >= PASS_K:
             again = pass_hat_k_interval(np.nansum(values, axis=1), seen.sum(axis=1), PASS_K, clusters=intents)
             yield agent["model"], metric, f"pass^{PASS_K}", truth**PASS_K, again.estimate, again.low, again.high, nan
@@ -100,8 +90,6 @@ def recovered_differences(panel: pd.DataFrame, results: Results | pd.DataFrame) 
     DataFrame
         One row per disjoint pair and metric: a, b, metric, truth, estimate, low, high, p, holds.
     """
-    import pandas as pd
-
     frame = conversations_of(results)
     of = {entry: rows for entry, rows in frame.groupby("entry")}
     agents, rows = panel.to_dict("records"), []
@@ -111,18 +99,11 @@ def recovered_differences(panel: pd.DataFrame, results: Results | pd.DataFrame) 
             chosen = METRICS[metric]
             scale, clusters = chosen.scale.factor(len(x)), ESTIMATORS[chosen.estimator].clusters(intents)
             found = paired_difference(np.nanmean(x, axis=1), np.nanmean(y, axis=1), clusters=clusters)
-            rows.append(
-                (
-                    a["model"],
-                    b["model"],
-                    metric,
-                    a[f"true_{metric}"] - b[f"true_{metric}"],
-                    *(scale * v for v in (found.estimate, found.low, found.high)),
-                    found.p,
-                )
-            )
-    table = pd.DataFrame(rows, columns=["a", "b", "metric", "truth", "estimate", "low", "high", "p"])
-    return table.assign(holds=(table["low"] <= table["truth"]) & (table["truth"] <= table["high"]))
+            truth = a[f"true_{metric}"] - b[f"true_{metric}"]
+            numbers = (scale * v for v in (found.estimate, found.low, found.high))
+            rows.append((a["model"], b["model"], metric, truth, *numbers, found.p))
+    table = framed(rows, "a b metric truth estimate low high p")
+    return table.assign(holds=table["truth"].between(table["low"], table["high"]))
 
 
 def intervals_held(rates: pd.DataFrame) -> pd.DataFrame:
@@ -149,7 +130,6 @@ def recovered_correlations(panel: pd.DataFrame, rates: pd.DataFrame) -> pd.DataF
 
     Parameters
     ----------
-    panel : DataFrame
     rates : DataFrame
         As `recovered_rates` gives it.
 
@@ -159,31 +139,18 @@ def recovered_correlations(panel: pd.DataFrame, rates: pd.DataFrame) -> pd.DataF
         One row per pair of `PAIRS`: truth (over all agents such a panel is drawn from), panel_truth (over the true
         rates of these agents), estimate, low, high, p, holds (of truth), holds_panel.
     """
-    import pandas as pd
-
     plain = rates[rates["interval"].isin(["mean", "these traps"])]
     recorded = plain.pivot(index="entry", columns="metric", values="estimate").reindex(panel["model"])
     rows = []
     for one, other in PAIRS:
         found = correlation(recorded[one], recorded[other], n_resamples=4_000)
         exact = correlation(panel[f"true_{one}"], panel[f"true_{other}"], n_resamples=10)
-        rows.append(
-            (
-                f"{METRICS[one].title} and {METRICS[other].title.lower()}",
-                true_correlation(one, other),
-                exact.estimate,
-                found.estimate,
-                found.low,
-                found.high,
-                found.p,
-            )
-        )
-    table = pd.DataFrame(rows, columns=["pair", "truth", "panel_truth", "estimate", "low", "high", "p"])
-    inside = {
-        name: (table["low"] <= table[truth]) & (table[truth] <= table["high"])
-        for name, truth in (("holds", "truth"), ("holds_panel", "panel_truth"))
-    }
-    return table.assign(**inside)
+        name = f"{METRICS[one].title} and {METRICS[other].title.lower()}"
+        truths = (true_correlation(one, other), exact.estimate)
+        rows.append((name, *truths, found.estimate, found.low, found.high, found.p))
+    table = framed(rows, "pair truth panel_truth estimate low high p")
+    within = {name: table[name].between(table["low"], table["high"]) for name in ("truth", "panel_truth")}
+    return table.assign(holds=within["truth"], holds_panel=within["panel_truth"])
 
 
 def coverage(table: pd.DataFrame, by: list[str], *, nominal: float = 0.95) -> pd.DataFrame:
@@ -213,22 +180,10 @@ def coverage(table: pd.DataFrame, by: list[str], *, nominal: float = 0.95) -> pd
         held, n = int(group["holds"].sum()), len(group)
         share = proportion_interval(held, n)
         z = group["z"].dropna() if "z" in group else pd.Series(dtype=float)
-        rows.append(
-            (
-                *key,
-                n,
-                held,
-                share.estimate,
-                share.low,
-                share.high,
-                float(binom.cdf(held, n, nominal)),
-                float(z.mean()) if len(z) else nan,
-                float((z**2).mean()) if len(z) else nan,
-            )
-        )
-    return pd.DataFrame(
-        rows, columns=[*by, "intervals", "held", "share", "low", "high", "p_too_few", "bias", "scatter"]
-    )
+        bias, scatter = (float(z.mean()), float((z**2).mean())) if len(z) else (nan, nan)
+        chance = float(binom.cdf(held, n, nominal))
+        rows.append((*key, n, held, share.estimate, share.low, share.high, chance, bias, scatter))
+    return framed(rows, " ".join([*by, "intervals held share low high p_too_few bias scatter"]))
 
 
 def in_words(row: dict[str, Any], *, nominal: float = 0.95) -> str:

@@ -10,6 +10,7 @@ from ..estimators.estimate import sentence
 from ..estimators.intervals import clustered_rate, clusters_or_cases
 from ..panels import conversations_of
 from .judges import ITEM, newest
+from .rows import framed, interval
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,14 +38,12 @@ def red_flag_table(results: Results) -> pd.DataFrame:
         high, judged (conversations with a judge's score), by_judge (those of `NAMED_AND_DID` or less, by any judge),
         both (by the words and by a judge), reason.
     """
-    import pandas as pd
-
     rows = conversations_of(results)
     rows = rows[rows["scored"].fillna(False).astype(bool)]
     rows = rows.merge(_judged(results), on=ITEM, how="left")
     found = [_row(panel, entry, mine) for (panel, entry), mine in rows.groupby(["panel", "entry"], sort=False)]
-    columns = ["panel", "entry", "conversations", "with_reasoning", "floor", "floor_share", "low", "high"]
-    return pd.DataFrame(found, columns=[*columns, "judged", "by_judge", "both", "reason"])
+    columns = "panel entry conversations with_reasoning floor floor_share low high judged by_judge both reason"
+    return framed(found, columns)
 
 
 def red_flag_floor_in_words() -> str:
@@ -73,19 +72,7 @@ def _row(panel: str, entry: str, mine: pd.DataFrame) -> dict[str, Any]:
     values = by_case["flagged"].mean()
     found = clustered_rate(values, clusters_or_cases(by_case["intent"].first(), values.index))
     judged = int(thought["red_flag_score"].notna().sum())
-    return {
-        "panel": panel,
-        "entry": entry,
-        "conversations": len(mine),
-        "with_reasoning": len(thought),
-        "floor": int(flagged.sum()),
-        "floor_share": found.estimate,
-        "low": found.low,
-        "high": found.high,
-        "judged": judged,
-        "by_judge": int(by_judge.sum()),
-        "both": int((by_judge & flagged).sum()),
-        "reason": sentence(found.reason, "no judge has read it" if not judged else "")
-        if len(thought)
-        else NO_REASONING,
-    }
+    reason = sentence(found.reason, "no judge has read it" if not judged else "") if len(thought) else NO_REASONING
+    row = {"panel": panel, "entry": entry, "conversations": len(mine), "with_reasoning": len(thought)}
+    row |= {"floor": int(flagged.sum()), **interval(found, "floor_share"), "judged": judged}
+    return row | {"by_judge": int(by_judge.sum()), "both": int((by_judge & flagged).sum()), "reason": reason}

@@ -19,9 +19,10 @@ from ..estimators.comparisons import adjust_pvalues
 from ..estimators.correlations import correlation, within_model_correlation
 from ..estimators.estimate import counted, sentence
 from ..panels import VARIANT, conversations_of
-from .headlines import case_matrix, headline, metric_of, why_none
+from .headlines import case_matrix, headline, metric_of, of_bucket, why_none
 from .judges import CUT, newest
 from .published import general_ranking, published_board
+from .rows import framed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -76,29 +77,18 @@ def model_means(results: Results | pd.DataFrame, metrics: Iterable[str] | None =
         metric's bucket, and for a count where it ran fewer traps than others of its panel: such counts are not
         comparable.
     """
-    import pandas as pd
-
     names, rows = list(metrics or METRICS), []
     for (panel, entry, source), mine in conversations_of(results).groupby(["panel", "entry", "source"], sort=False):
-        row: dict[str, Any] = {
-            "panel": panel,
-            "entry": entry,
-            "source": source,
-            "family": vendor_of(mine["model"].iloc[0]),
-        }
+        row: dict[str, Any] = {"panel": panel, "entry": entry, "source": source}
+        row["family"] = vendor_of(mine["model"].iloc[0])
         for name in names:
             values, _, _ = case_matrix(mine, name)
             seen = values[~np.isnan(values).all(axis=1)] if values.size else values
-            row[name] = (
-                nan
-                if not seen.size
-                else float(np.nanmean(seen, axis=1).mean() * metric_of(name).scale.factor(len(seen)))
-            )
+            factor = metric_of(name).scale.factor(len(seen))
+            row[name] = float(np.nanmean(seen, axis=1).mean() * factor) if seen.size else nan
             row[f"{name}_n"] = len(seen)
         rows.append(row)
-    table = pd.DataFrame(
-        rows, columns=["panel", "entry", "source", "family", *(f"{n}{part}" for n in names for part in ("", "_n"))]
-    )
+    table = framed(rows, " ".join(["panel entry source family", *(f"{name} {name}_n" for name in names)]))
     for name in (n for n in names if metric_of(n).scale.summed):
         table[name] = table[name].where(table[f"{name}_n"] == table.groupby("panel")[f"{name}_n"].transform("max"))
     return table[["panel", "entry", "source", "family", *names]]
@@ -107,7 +97,7 @@ def model_means(results: Results | pd.DataFrame, metrics: Iterable[str] | None =
 def cases_held(conversations: pd.DataFrame, metric: str) -> str:
     """How many cases of a metric the models have, in words; empty if all have the same number."""
     chosen = metric_of(metric)
-    rows = conversations if chosen.bucket is None else conversations[conversations["bucket"] == chosen.bucket]
+    rows = of_bucket(conversations, chosen)
     held = rows[rows[chosen.column].notna()].groupby("entry")["case_id"].nunique()
     return f"models have {held.min()} to {held.max()} cases of {chosen.title.lower()}" if held.nunique() > 1 else ""
 
@@ -123,13 +113,10 @@ def between_models(
 
     Parameters
     ----------
-    results : Results or DataFrame
-        Results, or their conversations.
     x : str
         The metric that all others are compared with.
     metrics : sequence of str, optional
         By default the quality metrics.
-    n_resamples : int
 
     Returns
     -------
@@ -138,8 +125,6 @@ def between_models(
         (Spearman), low, high (families resampled), p (permutation), p_holm (over the metrics of a panel),
         leave_one_low, leave_one_high (without one family in turn) and reason.
     """
-    import pandas as pd
-
     metrics = [m for m in metrics or quality_metrics() if m != x]
     means, conversations, rows = model_means(results, [x, *metrics]), conversations_of(results), []
     for panel, mine in means.groupby("panel", sort=False):
@@ -147,44 +132,12 @@ def between_models(
         adjusted = adjust_pvalues([f.p for f in found], method="holm")
         for metric, one, p_holm in zip(metrics, found, np.asarray(adjusted), strict=True):
             uneven = [cases_held(conversations[conversations["panel"] == panel], name) for name in (x, metric)]
-            rows.append(
-                (
-                    panel,
-                    "between models",
-                    x,
-                    metric,
-                    METRICS[metric].title,
-                    one.n,
-                    one.families,
-                    one.estimate,
-                    one.low,
-                    one.high,
-                    one.p,
-                    float(p_holm),
-                    one.leave_one_low,
-                    one.leave_one_high,
-                    sentence(one.reason, *dict.fromkeys(uneven)),
-                )
-            )
-    return pd.DataFrame(
+            who = (panel, "between models", x, metric, METRICS[metric].title, one.n, one.families)
+            numbers = (one.estimate, one.low, one.high, one.p, float(p_holm), one.leave_one_low, one.leave_one_high)
+            rows.append((*who, *numbers, sentence(one.reason, *dict.fromkeys(uneven))))
+    return framed(
         rows,
-        columns=[
-            "panel",
-            "level",
-            "x",
-            "metric",
-            "title",
-            "models",
-            "families",
-            "estimate",
-            "low",
-            "high",
-            "p",
-            "p_holm",
-            "leave_one_low",
-            "leave_one_high",
-            "reason",
-        ],
+        "panel level x metric title models families estimate low high p p_holm leave_one_low leave_one_high reason",
     )
 
 
@@ -201,7 +154,6 @@ def within_models(
     ----------
     results, x, metrics
         As for `between_models`.
-    n_resamples : int
 
     Returns
     -------
@@ -209,13 +161,11 @@ def within_models(
         One row per panel and metric: panel, level (``within models``), x, metric, title, models, conversations,
         estimate, low, high (BCa over cases) and reason.
     """
-    import pandas as pd
-
     frame, chosen, rows = conversations_of(results), metric_of(x), []
     for panel, mine in frame.groupby("panel", sort=False):
         for name in (m for m in metrics or quality_metrics() if m != x):
             metric = metric_of(name)
-            conversations = mine if metric.bucket is None else mine[mine["bucket"] == metric.bucket]
+            conversations = of_bucket(mine, metric)
             first, second = (
                 conversations[c].astype("Float64").to_numpy(dtype="float64", na_value=nan)
                 for c in (chosen.column, metric.column)
@@ -226,37 +176,9 @@ def within_models(
                     first, second, conversations["case_id"], conversations["entry"], n_resamples=n_resamples
                 )
             reason = why_none(mine, metric.bucket) or found.reason
-            rows.append(
-                (
-                    panel,
-                    "within models",
-                    x,
-                    name,
-                    metric.title,
-                    conversations["entry"].nunique(),
-                    found.n,
-                    found.estimate,
-                    found.low,
-                    found.high,
-                    reason,
-                )
-            )
-    return pd.DataFrame(
-        rows,
-        columns=[
-            "panel",
-            "level",
-            "x",
-            "metric",
-            "title",
-            "models",
-            "conversations",
-            "estimate",
-            "low",
-            "high",
-            "reason",
-        ],
-    )
+            who = (panel, "within models", x, name, metric.title, conversations["entry"].nunique(), found.n)
+            rows.append((*who, found.estimate, found.low, found.high, reason))
+    return framed(rows, "panel level x metric title models conversations estimate low high reason")
 
 
 def judged_against_record(results: Results, *, cut: float | None = None) -> pd.DataFrame:
@@ -264,7 +186,6 @@ def judged_against_record(results: Results, *, cut: float | None = None) -> pd.D
 
     Parameters
     ----------
-    results : Results
     cut : float, optional
         Scores from here up count as a pass; by default `analysis.tables.judges.CUT`.
 
@@ -275,8 +196,6 @@ def judged_against_record(results: Results, *, cut: float | None = None) -> pd.D
         success, and where not), passed_of_failures (share of recorded failures the judge passes), kappa with low and
         high, ac1, raw, reason. Empty if there are no verdicts.
     """
-    import pandas as pd
-
     cut, rows = CUT if cut is None else cut, []
     verdicts = newest(results)
     for (judge, scorer), mine in verdicts.groupby(["judge", "scorer"], sort=False):
@@ -284,39 +203,10 @@ def judged_against_record(results: Results, *, cut: float | None = None) -> pd.D
         good = seen["success"].astype(bool)
         found = agreement(agreement_table(seen["score"] >= cut, good, [True, False]))
         passed = (seen.loc[~good, "score"] >= cut).mean() if (~good).any() else nan
-        rows.append(
-            (
-                judge,
-                scorer,
-                len(seen),
-                seen.loc[good, "score"].mean(),
-                seen.loc[~good, "score"].mean(),
-                float(passed),
-                found.estimate,
-                found.low,
-                found.high,
-                found.ac1,
-                found.raw,
-                found.reason,
-            )
-        )
-    return pd.DataFrame(
-        rows,
-        columns=[
-            "judge",
-            "scorer",
-            "n",
-            "mean_success",
-            "mean_failure",
-            "passed_of_failures",
-            "kappa",
-            "low",
-            "high",
-            "ac1",
-            "raw",
-            "reason",
-        ],
-    )
+        means = (seen.loc[good, "score"].mean(), seen.loc[~good, "score"].mean(), float(passed))
+        numbers = (found.estimate, found.low, found.high, found.ac1, found.raw, found.reason)
+        rows.append((judge, scorer, len(seen), *means, *numbers))
+    return framed(rows, "judge scorer n mean_success mean_failure passed_of_failures kappa low high ac1 raw reason")
 
 
 def ranking_against_desk(*, n_resamples: int = 10_000) -> pd.DataFrame:
@@ -328,29 +218,13 @@ def ranking_against_desk(*, n_resamples: int = 10_000) -> pd.DataFrame:
         One row per metric: source (published), metric, models, families, estimate (Spearman of the general score), low,
         high, p, better (whether a positive value means that a higher score goes with a better desk), reason.
     """
-    import pandas as pd
-
     shared, rows = general_ranking(), []
     for column, title in PUBLISHED_METRICS.items():
         found = correlation(shared["score"], shared[column], families=shared["vendor"], n_resamples=n_resamples)
         better = column in ("resolution_pct", "escalation_accuracy_pct")
-        rows.append(
-            (
-                "published",
-                title,
-                found.n,
-                found.families,
-                found.estimate,
-                found.low,
-                found.high,
-                found.p,
-                better,
-                found.reason,
-            )
-        )
-    return pd.DataFrame(
-        rows, columns=["source", "metric", "models", "families", "estimate", "low", "high", "p", "better", "reason"]
-    )
+        numbers = (found.estimate, found.low, found.high, found.p)
+        rows.append(("published", title, found.n, found.families, *numbers, better, found.reason))
+    return framed(rows, "source metric models families estimate low high p better reason")
 
 
 def cost_quality(results: Results | pd.DataFrame, metric: str = "resolved") -> pd.DataFrame:
@@ -358,7 +232,6 @@ def cost_quality(results: Results | pd.DataFrame, metric: str = "resolved") -> p
 
     Parameters
     ----------
-    results : Results or DataFrame
     metric : str
         A metric with a better direction.
 
@@ -376,34 +249,18 @@ def cost_quality(results: Results | pd.DataFrame, metric: str = "resolved") -> p
     for (panel, entry), mine in frame.groupby(["panel", "entry"], sort=False):
         found = headline(mine, metric)
         cost = 1000 * mine["cost_usd"].mean() if mine["cost_usd"].notna().all() else nan
-        priced = (
-            "" if cost == cost else f"no known price for {counted(int(mine['cost_usd'].isna().sum()), 'conversation')}"
-        )
+        unpriced = counted(int(mine["cost_usd"].isna().sum()), "conversation")
+        priced = "" if cost == cost else f"no known price for {unpriced}"
         held, of = mine.loc[mine["bucket"] != VARIANT, "case_id"].nunique(), int(cases[panel])
         part = f"cost and value cover {held} of the {of} cases of its panel" if held < of else ""
-        rows.append(
-            (
-                panel,
-                entry,
-                metric,
-                cost,
-                found.mean.estimate,
-                found.mean.low,
-                found.mean.high,
-                held,
-                of,
-                sentence(priced or found.reason, part),
-            )
-        )
-    table = pd.DataFrame(
-        rows, columns=["panel", "entry", "metric", "usd_per_1000", "value", "low", "high", "cases", "of", "reason"]
-    )
+        value = (found.mean.estimate, found.mean.low, found.mean.high)
+        rows.append((panel, entry, metric, cost, *value, held, of, sentence(priced or found.reason, part)))
+    table = framed(rows, "panel entry metric usd_per_1000 value low high cases of reason")
     sign = 1 if metric_of(metric).higher_is_better else -1
     best = pd.Series(False, index=table.index)
     for _, part in table.groupby("panel"):
-        best.loc[part.index] = (
-            on_frontier(part["usd_per_1000"], sign * part["value"]) & (part["usd_per_1000"] > 0).any()
-        )
+        first = on_frontier(part["usd_per_1000"], sign * part["value"])
+        best.loc[part.index] = first & (part["usd_per_1000"] > 0).any()
     table.insert(7, "frontier", best)
     return table.assign(place=["on the frontier" if front else "" for front in best])
 
@@ -421,9 +278,7 @@ def on_frontier(cost: Any, quality: Any) -> np.ndarray:
     """
     c, q = np.asarray(cost, dtype=float), np.asarray(quality, dtype=float)
     with np.errstate(invalid="ignore"):
-        beaten = (
-            (c[None, :] <= c[:, None])
-            & (q[None, :] >= q[:, None])
-            & ((c[None, :] < c[:, None]) | (q[None, :] > q[:, None]))
-        ).any(axis=1)
+        as_good = (c[None, :] <= c[:, None]) & (q[None, :] >= q[:, None])
+        better = (c[None, :] < c[:, None]) | (q[None, :] > q[:, None])
+    beaten = (as_good & better).any(axis=1)
     return ~beaten & ~np.isnan(c) & ~np.isnan(q)

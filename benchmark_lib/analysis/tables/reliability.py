@@ -20,6 +20,7 @@ from ..estimators.passk import pass_hat_k_curve
 from ..estimators.trials import flip_rate, missing_bounds, whole_enough
 from ..panels import VARIANT, conversations_of, panel_of
 from .headlines import case_matrix, headline, metric_of, why_none
+from .rows import framed, interval
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -70,8 +71,6 @@ def success_counts(conversations: pd.DataFrame, bucket: str) -> SuccessCounts:
 
     Parameters
     ----------
-    conversations : DataFrame
-        Of one model and setting.
     bucket : str
         A bucket of the desk, or the domain of imported records.
     """
@@ -90,14 +89,8 @@ def success_counts(conversations: pd.DataFrame, bucket: str) -> SuccessCounts:
     intents = tuple(
         str(i) if i == i and i is not None else case for case, i in zip(table.index, table["intent"], strict=True)
     )
-    return SuccessCounts(
-        table["hit"].to_numpy().astype(int),
-        table["seen"].to_numpy().astype(int),
-        len(rows),
-        tuple(table.index),
-        intents,
-        reason,
-    )
+    hits, sizes = (table[name].to_numpy().astype(int) for name in ("hit", "seen"))
+    return SuccessCounts(hits, sizes, len(rows), tuple(table.index), intents, reason)
 
 
 def reliability_table(results: Results | pd.DataFrame, ks: Iterable[int] = KS) -> pd.DataFrame:
@@ -105,8 +98,6 @@ def reliability_table(results: Results | pd.DataFrame, ks: Iterable[int] = KS) -
 
     Parameters
     ----------
-    results : Results or DataFrame
-        Results, or their conversations.
     ks : iterable of int
 
     Returns
@@ -119,8 +110,6 @@ def reliability_table(results: Results | pd.DataFrame, ks: Iterable[int] = KS) -
         of the share of their trials that succeed, which is the mean on the board. A bucket that a model did not run
         stands there with its reason.
     """
-    import pandas as pd
-
     ks, found = list(ks), []
     frame = conversations_of(results)
     of = {key: mine for key, mine in frame.groupby(["panel", "entry"], sort=False)}
@@ -128,15 +117,13 @@ def reliability_table(results: Results | pd.DataFrame, ks: Iterable[int] = KS) -
         who = {"panel": panel, "entry": entry, "bucket": bucket}
         nothing = counts.reason or _no_trial(counts)
         if nothing:
-            found.append(
-                who | {"cases": 0, "trials": 0, "k": ks[0], "label": "none", "usable": False, "reason": nothing}
-            )
+            none = {"cases": 0, "trials": 0, "k": ks[0], "label": "none", "usable": False, "reason": nothing}
+            found.append(who | none)
             continue
         average = average_at_k(of[panel, entry], bucket, counts)
         found += [who | row | average for row in _curve_rows(counts, ks)]
-    numbers = ["estimate", "low", "high", "reference"]
-    columns = ["panel", "entry", "bucket", "cases", "trials", "k", *numbers, "label", "usable", "reason", *AVERAGE]
-    return pd.DataFrame(found, columns=columns)
+    columns = "panel entry bucket cases trials k estimate low high reference label usable reason"
+    return framed(found, " ".join([columns, *AVERAGE]))
 
 
 def _curve_rows(counts: SuccessCounts, ks: list[int]) -> Iterable[dict[str, Any]]:
@@ -165,8 +152,6 @@ def average_at_k(conversations: pd.DataFrame, bucket: str, counts: SuccessCounts
 
     Parameters
     ----------
-    conversations : DataFrame
-        Conversations of one model and setting.
     bucket : str
         A bucket of the desk, or the domain of imported records.
     counts : SuccessCounts
@@ -245,71 +230,25 @@ def flip_table(results: Results | pd.DataFrame) -> pd.DataFrame:
         One row per entry and bucket: panel, entry, bucket, cases, trials, estimate (flip rate), low, high, always,
         sometimes, never (cases) and reason.
     """
-    import pandas as pd
-
     found = []
     for panel, entry, bucket, counts in by_bucket(results):
         row: dict[str, Any] = {"panel": panel, "entry": entry, "bucket": bucket}
         nothing = counts.reason or _no_trial(counts)
         if nothing:
-            found.append(
-                row
-                | {
-                    "cases": 0,
-                    "trials": 0,
-                    "estimate": nan,
-                    "low": nan,
-                    "high": nan,
-                    "always": 0,
-                    "sometimes": 0,
-                    "never": 0,
-                    "reason": nothing,
-                }
-            )
+            counts_of = dict.fromkeys(("cases", "trials", "always", "sometimes", "never"), 0)
+            found.append(row | counts_of | {"reason": nothing})
             continue
         rate, seen = flip_rate(counts.successes, counts.trials, clusters=counts.clusters), counts.trials > 0
         hits, sizes = counts.successes[seen], counts.trials[seen]
-        found.append(
-            row
-            | {
-                "cases": int(seen.sum()),
-                "trials": int(np.median(sizes)),
-                "estimate": rate.estimate,
-                "low": rate.low,
-                "high": rate.high,
-                "always": int((hits == sizes).sum()),
-                "sometimes": int(((hits > 0) & (hits < sizes)).sum()),
-                "never": int((hits == 0).sum()),
-                "reason": sentence(_unscored(counts), rate.reason),
-            }
-        )
-    return pd.DataFrame(
-        found,
-        columns=[
-            "panel",
-            "entry",
-            "bucket",
-            "cases",
-            "trials",
-            "estimate",
-            "low",
-            "high",
-            "always",
-            "sometimes",
-            "never",
-            "reason",
-        ],
-    )
+        row |= {"cases": int(seen.sum()), "trials": int(np.median(sizes)), **interval(rate)}
+        row |= {"always": int((hits == sizes).sum()), "never": int((hits == 0).sum())}
+        row |= {"sometimes": int(((hits > 0) & (hits < sizes)).sum())}
+        found.append(row | {"reason": sentence(_unscored(counts), rate.reason)})
+    return framed(found, "panel entry bucket cases trials estimate low high always sometimes never reason")
 
 
 def trial_table(results: Results | pd.DataFrame, metric: str = "resolved") -> pd.DataFrame:
     """A metric in each trial: the spread behind the median that the board shows.
-
-    Parameters
-    ----------
-    results : Results or DataFrame
-    metric : str
-        A key of `benchmark_lib.scoring.metrics.METRICS`.
 
     Returns
     -------
@@ -318,8 +257,6 @@ def trial_table(results: Results | pd.DataFrame, metric: str = "resolved") -> pd
         a share or mean is over its cases), cases with a value, of, in_median (whether the median the board shows counts
         the trial: a count needs every trap, anything else half of the cases), and reason.
     """
-    import pandas as pd
-
     chosen, found = metric_of(metric), []
     for (panel, entry), mine in conversations_of(results).groupby(["panel", "entry"], sort=False):
         values, case_ids, _ = case_matrix(mine, chosen)
@@ -329,17 +266,11 @@ def trial_table(results: Results | pd.DataFrame, metric: str = "resolved") -> pd
         for number, column in enumerate(values.T, 1):
             seen = column[~np.isnan(column)]
             value = nan if not seen.size else float(seen.mean() * chosen.scale.factor(seen.size))
-            missing = (
-                f"{len(case_ids) - seen.size} of {counted(len(case_ids), 'case')} missing"
-                if seen.size < len(case_ids)
-                else ""
-            )
-            found.append(
-                (panel, entry, metric, number, value, int(seen.size), len(case_ids), bool(inside[number - 1]), missing)
-            )
-    return pd.DataFrame(
-        found, columns=["panel", "entry", "metric", "trial", "value", "cases", "of", "in_median", "reason"]
-    )
+            lost = len(case_ids) - seen.size
+            missing = f"{lost} of {counted(len(case_ids), 'case')} missing" if lost else ""
+            counts = (int(seen.size), len(case_ids), bool(inside[number - 1]))
+            found.append((panel, entry, metric, number, value, *counts, missing))
+    return framed(found, "panel entry metric trial value cases of in_median reason")
 
 
 def missing_table(results: Results | pd.DataFrame) -> pd.DataFrame:
@@ -371,16 +302,9 @@ def missing_table(results: Results | pd.DataFrame) -> pd.DataFrame:
         for (_, entry, model, source), goal in plan[~plan["run_id"].isin(set(frame["run_id"]))].groupby(
             ["run_id", "entry", "model", "source"], sort=False
         ):
-            found += _gaps(
-                panel_of(model, source),
-                entry,
-                frame.iloc[:0],
-                dict(zip(goal["case_id"], goal["trials"], strict=True)),
-                bucket_of,
-            )
-    return pd.DataFrame(
-        found, columns=["panel", "entry", "bucket", "seen", "planned", "missing", "estimate", "worst", "best", "reason"]
-    )
+            trials = dict(zip(goal["case_id"], goal["trials"], strict=True))
+            found += _gaps(panel_of(model, source), entry, frame.iloc[:0], trials, bucket_of)
+    return framed(found, "panel entry bucket seen planned missing estimate worst best reason")
 
 
 def _gaps(panel: str, entry: str, mine: pd.DataFrame, goal: dict[str, int], bucket_of: dict[str, str]) -> list[tuple]:
@@ -393,20 +317,8 @@ def _gaps(panel: str, entry: str, mine: pd.DataFrame, goal: dict[str, int], buck
         if cases:
             hits, sizes = zip(*(have.get(c, (0, 0)) for c in cases), strict=True)
             bounds = missing_bounds(hits, sizes, np.maximum([goal[c] for c in cases], sizes))
-            rows.append(
-                (
-                    panel,
-                    entry,
-                    bucket,
-                    bounds.n,
-                    bounds.planned,
-                    bounds.missing,
-                    bounds.estimate,
-                    bounds.worst,
-                    bounds.best,
-                    bounds.reason,
-                )
-            )
+            seen = (bounds.n, bounds.planned, bounds.missing)
+            rows.append((panel, entry, bucket, *seen, bounds.estimate, bounds.worst, bounds.best, bounds.reason))
     return rows
 
 
@@ -422,8 +334,6 @@ def textbook_table(rates: Sequence[float] = TEXTBOOK_RATES, ks: Iterable[int] = 
         One row per rate, mix of cases and k: rate, mix, k, value. Beta distributed chances: ``prod_j (a + j) / (a + b +
         j)``.
     """
-    import pandas as pd
-
     rows = []
     for rate in rates:
         for mix, concentration in MIXES.items():
@@ -433,16 +343,13 @@ def textbook_table(rates: Sequence[float] = TEXTBOOK_RATES, ks: Iterable[int] = 
                 value *= rate if concentration is None else (rate * concentration + j) / (concentration + j)
                 if k in ks:
                     rows.append((rate, mix, k, value))
-    return pd.DataFrame(rows, columns=["rate", "mix", "k", "value"])
+    return framed(rows, "rate mix k value")
 
 
 def wide_textbook(table: pd.DataFrame) -> pd.DataFrame:
     """The textbook table in readable form: one row per rate and mix, one column per k, in percent.
 
-    Parameters
-    ----------
-    table : DataFrame
-        As `textbook_table` gives it.
+    `table` is as `textbook_table` gives it.
     """
     wide = 100 * table.set_index(["rate", "mix", "k"])["value"].unstack("k", sort=False)
     return wide.add_prefix("k = ").reset_index()

@@ -17,8 +17,9 @@ from ..estimators.unsafe import BAND_TRAPS
 from ..panels import conversations_of, is_crossed, is_wording, panel_of
 from .debatable import without_debatable
 from .leaderboard import band_in_words, unsafe_table
-from .published import FOLDER, TIERS
+from .published import TIERS, published_data
 from .relations import vendor_of
+from .rows import framed
 from .tiers import UNKNOWN, cost_tier
 
 if TYPE_CHECKING:
@@ -55,11 +56,6 @@ PUBLISHED_TRAPS = {
 def trap_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     """How every model fared on every trap, over its trials.
 
-    Parameters
-    ----------
-    results : Results or DataFrame
-        Results, or their conversations.
-
     Returns
     -------
     DataFrame
@@ -86,12 +82,8 @@ def trap_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     table["trials"] = table[list(STATES)].sum(axis=1)
     table = table.assign(**_fates(table)).drop(columns="conversations")
     order = {kind: place for place, kind in enumerate(KINDS)}
-    table = table.sort_values(
-        ["kind", "trap"],
-        key=lambda c: c.map(order).fillna(9) if c.name == "kind" else c,
-        kind="stable",
-        ignore_index=True,
-    )
+    place = table["kind"].map(order).fillna(9)
+    table = table.assign(place=place).sort_values(["place", "trap"], kind="stable", ignore_index=True)
     return table[["panel", "entry", "trap", "kind", "trials", *STATES, "state", "stability", "unsafe_share", "reason"]]
 
 
@@ -102,10 +94,8 @@ def _fates(table: pd.DataFrame) -> dict[str, Any]:
     worst_of_most = counts.shape[1] - 1 - counts[:, ::-1].argmax(axis=1)
     state = np.array(list(STATES), dtype=object)[worst_of_most]
     most = counts.max(axis=1)
-    reasons = [
-        f"{lost} of {all_} trials not scored" if lost else ""
-        for lost, all_ in zip(conversations - trials, conversations)
-    ]
+    lost = zip(conversations - trials, conversations)
+    reasons = [f"{gone} of {all_} trials not scored" if gone else "" for gone, all_ in lost]
     return {
         "state": np.where(conversations == 0, NOT_RUN, np.where(trials == 0, NOT_SCORED, state)),
         "stability": np.select([trials == 0, trials == 1, most == trials], ["unknown", "one trial", "stable"], "flips"),
@@ -119,8 +109,6 @@ def safety_table(results: Results | pd.DataFrame, labels: pd.DataFrame | None = 
 
     Parameters
     ----------
-    results : Results or DataFrame
-        Results, or their conversations.
     labels : DataFrame, optional
         As `reports.read_labels` gives it: acts that it calls debatable.
 
@@ -132,39 +120,32 @@ def safety_table(results: Results | pd.DataFrame, labels: pd.DataFrame | None = 
         disagree), repeated (traps with two trials or more), without (the median without debatable acts; with labels
         only), reason.
     """
-    import pandas as pd
-
     rows = conversations_of(results)
     unsafe = unsafe_table(rows)
     without = None if labels is None else unsafe_table(without_debatable(rows, labels)).set_index(["entry", "source"])
     fates = trap_table(rows)
     tiers = {key: cost_tier(mine) for key, mine in rows.groupby(["entry", "source"])}
-    kept, more = [], []
+    found = []
     for row in unsafe.to_dict("records"):
         panel = panel_of(row["model"], row["source"])
         mine = fates[(fates["entry"] == row["entry"]) & (fates["panel"] == panel)]
         trials = int(mine["trials"].sum())
         shares = {f"{s}_share": mine[s].sum() / trials if trials else nan for s in STATES}
-        kept.append(row)
         lost = mine.loc[mine["state"].isin([NOT_RUN, NOT_SCORED]), "state"].value_counts()
         lacking = [f"{counted(int(n), 'trap')} {state}" for state, n in lost.items() if trials]
-        more.append(
-            {
-                "panel": panel,
-                "chances": band_in_words(row),
-                "cost_tier": tiers[row["entry"], row["source"]],
-                **shares,
-                "flipping": int((mine["stability"] == "flips").sum()),
-                "repeated": int((mine["trials"] >= 2).sum()),
-                **({} if without is None else {"without": without.loc[(row["entry"], row["source"]), "median"]}),
-                "reason": sentence(row["reason"], *lacking),
-            }
-        )
-    names = ["panel", "chances", "cost_tier", *(f"{s}_share" for s in STATES), "flipping", "repeated"]
-    names += ["reason"] if labels is None else ["without", "reason"]
-    return pd.concat(
-        [pd.DataFrame(kept, columns=unsafe.columns).drop(columns="reason"), pd.DataFrame(more, columns=names)], axis=1
-    )
+        row |= {
+            "panel": panel,
+            "chances": band_in_words(row),
+            "cost_tier": tiers[row["entry"], row["source"]],
+            **shares,
+        }
+        row |= {"flipping": int((mine["stability"] == "flips").sum()), "repeated": int((mine["trials"] >= 2).sum())}
+        if without is not None:
+            row["without"] = without.loc[(row["entry"], row["source"]), "median"]
+        found.append(row | {"reason": sentence(row["reason"], *lacking)})
+    names = ["panel chances cost_tier", *(f"{s}_share" for s in STATES), "flipping repeated"]
+    names += ["reason"] if labels is None else ["without reason"]
+    return framed(found, " ".join([*(c for c in unsafe if c != "reason"), *names]))
 
 
 def pressure_table(results: Results | pd.DataFrame) -> pd.DataFrame:
@@ -177,8 +158,6 @@ def pressure_table(results: Results | pd.DataFrame) -> pd.DataFrame:
         (those in which the customer got as far as this push), unsafe and given_way (conversations that were unsafe, or
         unsafe or wavered, by then), ``*_share`` of all conversations.
     """
-    import pandas as pd
-
     rows = conversations_of(results)
     conversations = rows[(rows["bucket"] == "adversarial") & rows["pressure_reached"].notna()]
     last = int(conversations["pushes"].max()) if len(conversations) else 0
@@ -188,29 +167,10 @@ def pressure_table(results: Results | pd.DataFrame) -> pd.DataFrame:
         for push in range(last + 1):
             by_then = mine["pressure_push"] <= push
             counts = {"unsafe": int((unsafe & by_then).sum()), "given_way": int(((unsafe | wavered) & by_then).sum())}
-            found.append(
-                {
-                    "panel": panel,
-                    "entry": entry,
-                    "push": push,
-                    "conversations": len(mine),
-                    "heard": int((mine["pushes"].astype(float) >= push).sum()),
-                    **counts,
-                    **{f"{name}_share": count / len(mine) for name, count in counts.items()},
-                }
-            )
-    columns = [
-        "panel",
-        "entry",
-        "push",
-        "conversations",
-        "heard",
-        "unsafe",
-        "given_way",
-        "unsafe_share",
-        "given_way_share",
-    ]
-    return pd.DataFrame(found, columns=columns)
+            row = {"panel": panel, "entry": entry, "push": push, "conversations": len(mine), **counts}
+            row |= {f"{name}_share": count / len(mine) for name, count in counts.items()}
+            found.append(row | {"heard": int((mine["pushes"].astype(float) >= push).sum())})
+    return framed(found, "panel entry push conversations heard unsafe given_way unsafe_share given_way_share")
 
 
 def claim_tone_table(results: Results | pd.DataFrame, bucket: str = "adversarial") -> pd.DataFrame:
@@ -218,7 +178,6 @@ def claim_tone_table(results: Results | pd.DataFrame, bucket: str = "adversarial
 
     Parameters
     ----------
-    results : Results or DataFrame
     bucket : str
         Buckets are never pooled: traps show unsafe acts, resolvable cases what was resolved, must-escalate cases what
         was handed over.
@@ -230,8 +189,6 @@ def claim_tone_table(results: Results | pd.DataFrame, bucket: str = "adversarial
         tone on the same base case), claim and tone that stands in the data: panel, entry, set, claim, tone, cases,
         conversations, count, share, outcome.
     """
-    import pandas as pd
-
     column, word = OUTCOMES[bucket]
     rows = conversations_of(results, variants=True)
     rows = rows[(rows["bucket"] == bucket) & rows[column].notna() & ~is_wording(rows["case_id"])]
@@ -244,11 +201,9 @@ def claim_tone_table(results: Results | pd.DataFrame, bucket: str = "adversarial
         .agg(cases=("case_id", "nunique"), conversations=("count", "size"), count=("count", "sum"))
         .reset_index()
     )
-    table = (
-        table.assign(share=table["count"] / table["conversations"], outcome=word)
-        if len(table)
-        else pd.DataFrame(columns=[*keys, "cases", "conversations", "count", "share", "outcome"])
-    )
+    if table.empty:
+        return framed([], "panel entry set claim tone cases conversations count share outcome")
+    table = table.assign(share=table["count"] / table["conversations"], outcome=word)
     return table.sort_values(["panel", "entry", "set"], kind="stable", ignore_index=True)
 
 
@@ -358,30 +313,15 @@ def tier_correlation(table: pd.DataFrame) -> pd.DataFrame:
     DataFrame
         panel, models, families, estimate, low, high, p, reason.
     """
-    import pandas as pd
-
     rows = []
     for panel, mine in table.dropna(subset=["level"]).groupby("panel", sort=False):
         fewer = mine["traps"] < mine["traps"].max()
         found = correlation(mine["level"], mine["unsafe"].where(~fewer), families=mine["family"])
-        words = (
-            f"{counted(int(fewer.sum()), 'model')} on fewer than {mine['traps'].max():.0f} traps among them"
-            if fewer.any()
-            else ""
-        )
-        rows.append(
-            (
-                panel,
-                found.n,
-                found.families,
-                found.estimate,
-                found.low,
-                found.high,
-                found.p,
-                sentence(found.reason, words),
-            )
-        )
-    return pd.DataFrame(rows, columns=["panel", "models", "families", "estimate", "low", "high", "p", "reason"])
+        models = counted(int(fewer.sum()), "model")
+        words = f"{models} on fewer than {mine['traps'].max():.0f} traps among them" if fewer.any() else ""
+        numbers = (found.n, found.families, found.estimate, found.low, found.high, found.p)
+        rows.append((panel, *numbers, sentence(found.reason, words)))
+    return framed(rows, "panel models families estimate low high p reason")
 
 
 def published_trap_table(results: Results | pd.DataFrame) -> pd.DataFrame:
@@ -393,23 +333,16 @@ def published_trap_table(results: Results | pd.DataFrame) -> pd.DataFrame:
         trap, failed, runs, share, low, high (Wilson, which takes runs as independent: models differ, so it is too
         narrow), here (failed of the runs of language models here; in words where there are none).
     """
-    import pandas as pd
-
-    published = pd.read_csv(FOLDER / "supportagentbench_traps_2026-07.csv")
+    published = published_data("supportagentbench_traps_2026-07")
     fates = trap_table(results)
     fates = fates[fates["panel"].isin(["models", "local model"])].groupby("trap")[["unsafe", "trials"]].sum()
     rows = []
     for name, failed, runs in published[["trap", "failed_runs_rounded", "runs"]].itertuples(index=False):
-        start, words = next(
-            (group for published_start, group in PUBLISHED_TRAPS.items() if name.startswith(published_start)),
-            (name, ""),
-        )
+        groups = (group for theirs, group in PUBLISHED_TRAPS.items() if name.startswith(theirs))
+        start, words = next(groups, (name, ""))
         ours = fates[fates.index.str.startswith(start)].sum()
-        here = (
-            f"{ours['unsafe']} of {ours['trials']}{words}"
-            if len(fates) and ours["trials"]
-            else "not run by a language model here"
-        )
+        seen = len(fates) and ours["trials"]
+        here = f"{ours['unsafe']} of {ours['trials']}{words}" if seen else "not run by a language model here"
         found = proportion_interval(int(failed), int(runs))
         rows.append((name, int(failed), int(runs), found.estimate, found.low, found.high, here))
-    return pd.DataFrame(rows, columns=["trap", "failed", "runs", "share", "low", "high", "here"])
+    return framed(rows, "trap failed runs share low high here")

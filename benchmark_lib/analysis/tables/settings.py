@@ -12,6 +12,7 @@ from ..panels import short_name
 from ..settings import level, steps
 from .comparison import PLANNED, comparison_table
 from .headlines import headline
+from .rows import framed, pair
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,7 +28,6 @@ def settings_table(results: Results, metric: str = "resolved") -> pd.DataFrame:
 
     Parameters
     ----------
-    results : Results
     metric : str
         Which metric stands beside the cost.
 
@@ -39,36 +39,23 @@ def settings_table(results: Results, metric: str = "resolved") -> pd.DataFrame:
         NaN where a price is unknown) and, per conversation, completion_tokens and reasoning_tokens (NaN where the
         endpoint reported none).
     """
-    import pandas as pd
-
     frame, rows = results.conversations, []
     of = {run_id: mine for run_id, mine in frame.groupby("run_id", sort=False)}
     for group, (setting, runs) in enumerate(_groups(results)):
         for run_id, value in sorted(runs.items(), key=lambda pair: level(pair[1])):
             mine = of.get(run_id, frame.iloc[:0])
             found = headline(mine, metric)
-            rows.append(
-                {
-                    "model": _manifest(results, run_id)["model"],
-                    "setting": setting,
-                    "group": group,
-                    "value": value,
-                    "entry": results.entries[run_id],
-                    "conversations": len(mine),
-                    "metric": metric,
-                    "title": METRICS[metric].title,
-                    "median": found.median,
-                    "mean": found.mean.estimate,
-                    "low": found.mean.low,
-                    "high": found.mean.high,
-                    "n": found.n,
-                    "usd_1000": 1000 * mine[COST].mean() if len(mine) and mine[COST].notna().all() else nan,
-                    "completion_tokens": mine["completion_tokens"].mean(),
-                    "reasoning_tokens": mine["reasoning_tokens"].mean(),
-                }
-            )
-    columns = "model setting group value entry conversations metric title median mean low high n usd_1000 completion_tokens reasoning_tokens"
-    return pd.DataFrame(rows, columns=columns.split())
+            row = {"model": _manifest(results, run_id)["model"], "setting": setting, "group": group, "value": value}
+            row |= {"entry": results.entries[run_id], "conversations": len(mine), "n": found.n, **pair(found)}
+            row |= {"metric": metric, "title": METRICS[metric].title}
+            row |= {name: mine[name].mean() for name in ("completion_tokens", "reasoning_tokens")}
+            known = len(mine) and mine[COST].notna().all()
+            rows.append(row | {"usd_1000": 1000 * mine[COST].mean() if known else nan})
+    return framed(
+        rows,
+        "model setting group value entry conversations metric title median mean low high n usd_1000 "
+        "completion_tokens reasoning_tokens",
+    )
 
 
 def effort_table(results: Results, metrics: tuple[str, ...] = (*PLANNED, COST)) -> pd.DataFrame:
@@ -105,10 +92,7 @@ def effort_table(results: Results, metrics: tuple[str, ...] = (*PLANNED, COST)) 
 def effort_in_words(table: pd.DataFrame) -> list[str]:
     """Each step in a sentence: what is shown to differ, what it costs, and the price of one more resolved case.
 
-    Parameters
-    ----------
-    table : DataFrame
-        As `effort_table` gives it.
+    `table` is as `effort_table` gives it.
     """
     found = []
     for (model, setting, _, low, _, high), rows in table.groupby(list(STEP_COLUMNS), sort=False):

@@ -11,6 +11,7 @@ from ..estimators.estimate import sentence
 from ..panels import PANELS, conversations_of
 from .judges import judge_table, newest
 from .relations import model_means
+from .rows import framed, interval
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -72,8 +73,6 @@ def tone_between_models(
         One row per panel, judge and metric: panel, judge, metric, title, models, families, estimate (Spearman), low, high
         (families resampled), p (permutation), reason.
     """
-    import pandas as pd
-
     table, means = tone_table(results, scorer), model_means(results, metrics)
     rows: list[dict[str, Any]] = []
     for (panel, judge), mine in table.groupby(["panel", "judge"], sort=False):
@@ -81,20 +80,7 @@ def tone_between_models(
         for name in metrics:
             found = correlation(both["mean"], both[name], families=both["family"], n_resamples=n_resamples)
             own = "the judge is one of the models" if mine["own_run"].any() else ""
-            rows.append(
-                {
-                    "panel": panel,
-                    "judge": judge,
-                    "metric": name,
-                    "title": METRICS[name].title,
-                    "models": found.n,
-                    "families": found.families,
-                    "estimate": found.estimate,
-                    "low": found.low,
-                    "high": found.high,
-                    "p": found.p,
-                    "reason": sentence(found.reason, own),
-                }
-            )
-    columns = ["panel", "judge", "metric", "title", "models", "families", "estimate", "low", "high", "p", "reason"]
-    return pd.DataFrame(rows, columns=columns)
+            row = {"panel": panel, "judge": judge, "metric": name, "title": METRICS[name].title, "models": found.n}
+            row |= {"families": found.families, **interval(found), "p": found.p}
+            rows.append(row | {"reason": sentence(found.reason, own)})
+    return framed(rows, "panel judge metric title models families estimate low high p reason")

@@ -28,10 +28,6 @@ def winner_in_words(metric: Metric, found: Comparison, a: str, b: str, reason: s
 
     Parameters
     ----------
-    metric : Metric
-    found : Comparison
-    a, b : str
-        The two entries.
     reason : str
         Why there is no comparison, for one without a test.
     """
@@ -84,7 +80,6 @@ def verdict_in_words(found: Comparison, noun: str = "case", reason: str = "") ->
 
     Parameters
     ----------
-    found : Comparison
     noun : str
         What a case is called: case, or trap.
     reason : str

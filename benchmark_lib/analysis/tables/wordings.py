@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ...cases.wordings import worded_case
 from ..estimators.wording import wording_spread
 from ..panels import conversations_of, is_wording
+from .rows import framed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,36 +32,26 @@ def wording_table(results: Results | pd.DataFrame) -> pd.DataFrame:
         high (standard deviations of success, from 0 to 1; intervals over cases), share (of the variance within a case
         that is due to its words), p (that the words move nothing), reason.
     """
-    import pandas as pd
-
     rows = conversations_of(results, variants=True)
     rows = rows[is_wording(rows["case_id"]) & rows["success"].notna()]
     rows = rows.assign(success=rows["success"].astype(int), tells=rows["case_id"].map(worded_case))
     found = [_row(panel, entry, mine) for (panel, entry), mine in rows.groupby(["panel", "entry"], sort=False)]
-    columns = ["panel", "entry", "cases", "wordings", "trials", "success", "moved"]
-    spread = ["over_wordings", "over_wordings_low", "over_wordings_high"]
-    spread += ["over_trials", "over_trials_low", "over_trials_high"]
-    return pd.DataFrame(found, columns=[*columns, *spread, "share", "p", "reason"])
+    return framed(
+        found,
+        "panel entry cases wordings trials success moved over_wordings over_wordings_low over_wordings_high "
+        "over_trials over_trials_low over_trials_high share p reason",
+    )
 
 
 def _row(panel: str, entry: str, mine: pd.DataFrame) -> dict[str, Any]:
     cells = mine.groupby(["tells", "case_id"])["success"].agg(["sum", "size"]).reset_index()
     spread = wording_spread(cells["sum"], cells["size"], cells["tells"])
     shares = (cells["sum"] / cells["size"]).groupby(cells["tells"])
-    return {
-        "panel": panel,
-        "entry": entry,
-        "cases": cells["tells"].nunique(),
-        "wordings": len(cells),
-        "trials": len(mine),
-        "success": mine["success"].mean(),
-        "moved": int(((shares.max() == 1) & (shares.min() == 0)).sum()),
-        **_deviation("over_wordings", spread.wording),
-        **_deviation("over_trials", spread.trial),
-        "share": spread.share,
-        "p": spread.wording.p,
-        "reason": spread.wording.reason,
-    }
+    row = {"panel": panel, "entry": entry, "cases": cells["tells"].nunique(), "wordings": len(cells)}
+    row |= {"trials": len(mine), "success": mine["success"].mean()}
+    row |= {"moved": int(((shares.max() == 1) & (shares.min() == 0)).sum()), "share": spread.share}
+    row |= _deviation("over_wordings", spread.wording) | _deviation("over_trials", spread.trial)
+    return row | {"p": spread.wording.p, "reason": spread.wording.reason}
 
 
 def _deviation(name: str, variance: Any) -> dict[str, float]:

@@ -99,7 +99,7 @@ class Places:
     ----------
     pools : dict
         A store's ``generate.yaml``: ``towns``, ``postcodes``, ``digits``, ``letters`` and ``streets``, by country or by
-        country and region.
+        country and region, and ``near``, rows of regions whose towns can stand for one another.
     draw : callable
         The source of randomness.
     avoid : set of str
@@ -115,7 +115,6 @@ class Places:
 
     def __init__(self, pools: dict[str, Any], draw: Draw, avoid: set[str]):
         self._pools, self._draw, self._avoid = pools, draw, avoid
-        self._left: dict[str, list[str]] = {pool: [] for pool in pools["towns"]}
         self.towns: dict[tuple[str, str, str], tuple[str, str, str]] = {}
         self._postcodes: dict[tuple[str, str, str], str] = {}
         self.streets: dict[tuple[str, str], str] = {}
@@ -142,20 +141,18 @@ class Places:
         key = (country, region, city)
         if key not in self.towns:
             pool = self._pool({"country": country, "region": region})
-            left = self._left[pool]
-            if len(left) < 2:
-                left += sorted(t for t in self._pools["towns"][pool] if t.split(", ")[0] not in self._avoid)
-                self._draw(f"towns {pool}").shuffle(left)
-            place = next((i for i, t in enumerate(left) if not t.startswith(f"{city}, ")), 0)
-            name, _, rest = left.pop(place).partition(", ")
-            region, postcode = rest.rsplit(" ", 1)
-            self.towns[key] = (name, region, postcode)
+            near = next((row for row in self._pools["near"] if region in row), [region])
+            fine = [t for t in sorted(map(_town, self._pools["towns"][pool])) if t[0] not in self._avoid]
+            fine = [t for t in fine if t[0] != city] or fine
+            fine = [t for t in fine if t[1] in near] or fine
+            unused = [t for t in fine if t not in self.towns.values()]
+            self.towns[key] = self._draw(f"town {key}").choice(unused or fine)
         return self.towns[key]
 
-    def location(self, text: str, country: str) -> str:
-        """The place of a scan, written with its region or without.
+    def location(self, text: str, address: dict[str, Any]) -> str:
+        """The place of a scan, written with its region or without, of a parcel on its way to `address`.
 
-        `country` is where the parcel goes. A depot elsewhere stays.
+        A depot elsewhere stays.
         """
         city, comma, suffix = text.partition(", ")
         named = [key for key in self.towns if key[2] == city]
@@ -164,7 +161,8 @@ class Places:
             return "{}, {}".format(*self.towns[here[0]][:2])
         if suffix in {region for _, region, _ in self.towns}:
             return text
-        here = [key for key in named if key[0] == country]
+        here = [key for key in named if key[0] == address["country"]]
+        here.sort(key=lambda key: key[1] != address["region"])
         return self.towns[here[0]][0] + comma + suffix if here else text
 
     def street(self, line: str, city: str, pool: str) -> str:
@@ -220,3 +218,10 @@ class Places:
     def _pool(self, address: dict[str, Any]) -> str:
         fine = f"{address['country']}-{address['region']}"
         return fine if fine in self._pools["towns"] else address["country"]
+
+
+def _town(text: str) -> tuple[str, str, str]:
+    """A town of the pools: its name, its region and how its postcodes begin."""
+    name, _, rest = text.partition(", ")
+    region, postcode = rest.rsplit(" ", 1)
+    return name, region, postcode

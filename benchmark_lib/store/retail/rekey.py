@@ -34,6 +34,7 @@ class RetailRekey(Rekey):
         "codes",
         "lines",
         "forwarders",
+        "near",
         "towns",
         "postcodes",
         "digits",
@@ -99,7 +100,7 @@ class RetailRekey(Rekey):
             after["amount_cents"] = known.get(before["amount_cents"], after["amount_cents"])
         for before, after in zip(old["parcels"], new["parcels"], strict=True):
             for one, other in zip(before["scans"], after["scans"], strict=True):
-                other["location"] = self.places.location(one["location"], old["shipping_address"]["country"])
+                other["location"] = self.places.location(one["location"], old["shipping_address"])
         return new
 
     def policy(self, old: dict[str, Any]) -> dict[str, Any]:
@@ -170,7 +171,7 @@ class RetailRekey(Rekey):
     def _locations(self, orders: list[dict[str, Any]]) -> dict[str, str]:
         """The towns of scans, which texts name too."""
         pairs = {
-            (scan["location"], self.places.location(scan["location"], order["shipping_address"]["country"]))
+            (scan["location"], self.places.location(scan["location"], order["shipping_address"]))
             for order in orders
             for parcel in order["parcels"]
             for scan in parcel["scans"]

@@ -36,6 +36,15 @@ def unsound(number: str, store: World) -> Iterator[tuple[str, str]]:
             yield ("order", f"the scans of parcel {parcel['parcel_id']} are out of order or after {now}")
         if parcel["delivered_at"] and datetime.fromisoformat(parcel["delivered_at"]) > store.now:
             yield ("order", f"parcel {parcel['parcel_id']} is delivered after {now}")
+        for scan in parcel["scans"]:
+            if scan["status"] == "delivered" and not _at(scan["location"], order["shipping_address"]):
+                yield ("order", f"parcel {parcel['parcel_id']} is delivered in {scan['location']}, not at its address")
+
+
+def _at(location: str, address: Row) -> bool:
+    """Whether the place of a scan is the town of an address."""
+    town, _, where = location.partition(", ")
+    return town == address["city"] and where in (address["region"], address["country"])
 
 
 def days(number: str, store: World) -> dict[str, str]:
