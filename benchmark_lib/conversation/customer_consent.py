@@ -80,8 +80,12 @@ class Consenting(FollowingUp):
         beside = set(now.heard.proposed) - self._held_out(now)
         wanted = [w for w in wishes if w.tool in beside]
         picked = [] if said.moves else self._picks(now, talk)
-        unnamed = not wanted and not self.case.family and all(w.tool not in now.heard.proposed for w in picked)
-        if picked and unnamed and self._open("goal"):
+        unnamed = (
+            not self.case.family
+            and len(now.heard.alternatives) > 1
+            and not {*now.heard.proposed} & {w.tool for w in picked}
+        )
+        if picked and unnamed and not wanted and self._open("goal"):
             self._answer("goal", said)
             said.acts.append(
                 Act("agreed", picked[0].tool, arguments=dict(picked[0].arguments) if len(picked) == 1 else {})
