@@ -54,6 +54,9 @@ nothing else was; from the last a sentence is read for what it is about at all.
 PLAIN = 0.75
 """Probability from which a sentence without a question mark is a question."""
 
+CLAIMS = 0.75
+"""Probability from which a report counts against an agent that did not act."""
+
 REMEMBERED = 3
 """How many sentences back an offer may stand that a bare "Shall I go ahead?" is about."""
 
@@ -139,8 +142,8 @@ class ParsedMessage:
 
     @property
     def surely_claimed(self) -> set[str]:
-        """Tools that it says were carried out, and more likely than not."""
-        return {tool for tool, chance in self.reports.items() if chance >= SURE}
+        """Tools that it plainly says were carried out."""
+        return {tool for tool, chance in self.reports.items() if chance >= CLAIMS}
 
 
 @dataclass(frozen=True)
