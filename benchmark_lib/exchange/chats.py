@@ -25,16 +25,8 @@ if TYPE_CHECKING:
 class Chat:
     """A conversation with what its agent was told.
 
-    Attributes
-    ----------
-    record : Conversation
-        The record.
-    prompt : str or None
-        The system prompt; None where the case set or the prompt that was played is not on this machine.
-    sender : str
-        Whom the first message comes from.
-    score : dict
-        The latest score; empty where there is none.
+    `prompt` is None where the case set or the prompt that was played is not on this machine, `sender` whom the first
+    message comes from, `score` the latest one, empty where there is none.
     """
 
     record: Conversation
@@ -104,9 +96,10 @@ def chat_messages(chat: Chat) -> list[dict[str, Any]]:
 
 
 def write_chats(run: RunFile, path: Path) -> None:
-    """Write a run as JSON lines of chats: ``messages``, ``tools``, and ``metadata`` with case, trial, model, ending and score.
+    """Write a run as JSON lines of chats: ``messages``, ``tools``, and ``metadata`` with case, trial, model and score.
 
-    Trials that an infrastructure fault ended are left out. The tools are those of the store, and the user's own as the run file keeps them.
+    Trials that an infrastructure fault ended are left out. The tools are those of the store, and the user's own as the
+    run file keeps them.
     """
     store = store_played(run.manifest)
     tools = store.schemas() if store is not None else []

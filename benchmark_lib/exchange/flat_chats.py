@@ -1,7 +1,5 @@
 """Flat lists of chat messages, as other harnesses keep them, -> the messages and calls of a record."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,20 +16,8 @@ TRANSFER = "transfer_to_human"
 class Imported:
     """What a file holds.
 
-    Attributes
-    ----------
-    model, customer : str
-        Who spoke.
-    version : str
-        Benchmark and domain, in the place of the store's version.
-    policy : str
-        The agent's prompt, as far as the file has it.
-    cases : dict of str to object
-        The text of each case.
-    trials : int
-        Trials planned a case.
-    rows : list of (Conversation, dict)
-        Records with their scores.
+    `version` is benchmark and domain, in the place of the store's, `policy` the agent's prompt as far as the file has
+    it, `cases` the text of each, `trials` how many are planned for each, and `rows` are records with their scores.
     """
 
     model: str

@@ -1,7 +1,5 @@
 """Records of other harnesses -> a run file that `load_results` reads; every record in it is labelled ``imported``."""
 
-from __future__ import annotations
-
 import dataclasses
 import sqlite3
 from collections import Counter
@@ -50,10 +48,8 @@ def import_results(
 
     Parameters
     ----------
-    path : path
-        The file; for tau2 also its folder.
-    out : path
-        The run file to write; it must not exist.
+    path, out : path
+        The file, for tau2 also its folder, and the run file to write, which must not exist.
     format : {"tau-bench", "tau2", "inspect", "jsonl"}, optional
         Not needed for a file whose name tells it, such as ``X.eval``.
         ``jsonl`` is one record a line with its score, as ``deskbench export --format jsonl`` writes them to
@@ -273,13 +269,7 @@ def _given_score(raw: dict[str, Any], domain: str | None, where: str) -> dict[st
 
 
 def _typed(score: dict[str, Any], where: Any) -> dict[str, Any]:
-    """A score whose columns are each of their type, as the frames need them.
-
-    Raises
-    ------
-    BadInput
-        For the first that is not.
-    """
+    """A score whose columns are each of their type, as the frames need them; `BadInput` for the first that is not."""
     columns = {column.field: column for column in DICTIONARY["conversations"].values()}
     typed: dict[str, Any] = {}
     for name, value in score.items():
@@ -303,13 +293,7 @@ def _brief(value: Any) -> str:
 
 
 def _as_written(c: Conversation, score: dict[str, Any], path: Path) -> tuple[Conversation, bytes, bytes]:
-    """A record and its score as JSON, once every part of them is known to be of its kind.
-
-    Raises
-    ------
-    BadInput
-        For the first part that is not: a run file that holds it could be written, and not be loaded.
-    """
+    """A record and its score as JSON; `BadInput` for a part that is not of its kind, so that it could not be loaded."""
     where = f"{path}, case {_brief(c.case_id)}, trial {_brief(c.trial)}"
     wrong = wrong_field(c)
     if wrong:

@@ -28,24 +28,10 @@ SCORED = tuple(dict.fromkeys(["success", *(metric.column for metric in METRICS.v
 
 
 def write_inspect(run: RunFile, folder: Path) -> Path:
-    """Write a run as an ``.eval`` log: a case is a sample, a trial is an epoch.
+    """Write a run as an ``.eval`` log, under the kind of name that Inspect's viewer expects; returns where.
 
-    Parameters
-    ----------
-    run : RunFile
-        The run.
-    folder : Path
-        Where the log is written, under the kind of name that Inspect's viewer expects: time, task and id.
-
-    Returns
-    -------
-    Path
-        The log.
-
-    Notes
-    -----
-    ``success`` is given by bucket and never pooled; every field that a metric is made from stands beside it. A trial
-    that an infrastructure fault ended carries an error and no score.
+    A case is a sample, a trial is an epoch. ``success`` is given by bucket and never pooled; every field that a metric
+    is made from stands beside it. A trial that an infrastructure fault ended carries an error and no score.
     """
     manifest = run.manifest
     header = _header(manifest)

@@ -1,10 +1,8 @@
-"""Result files of tau-bench (one array of trajectories) and tau2 (one object of simulations) -> records and the rewards they came with.
+"""Result files of tau-bench (one array of trajectories) and tau2 (one object of simulations) -> records and rewards.
 
 The reward is taken as the file gives it and never computed again: what it was read from (`reward_basis`) stands beside
 it.
 """
-
-from __future__ import annotations
 
 import re
 from collections import Counter
@@ -40,21 +38,9 @@ DEFAULT_BASIS = ("DB", "COMMUNICATE")
 
 
 def read_tau_bench(entries: Any, path: Path, model: str | None, domain: str | None) -> Imported:
-    """Read a trajectory file of tau-bench.
+    """Read a trajectory file of tau-bench, whose name tells model and customer where `model` is not given.
 
-    Parameters
-    ----------
-    entries : list
-        The file's content.
-    path : Path
-        Its name tells model and customer where `model` is not given.
-    model, domain : str or None
-        As the caller names them.
-
-    Raises
-    ------
-    BadInput
-        For another format, or where model or domain stand nowhere.
+    `BadInput` for another format, or where model or domain stand nowhere.
     """
     if not isinstance(entries, list) or not entries:
         raise BadInput(
@@ -142,21 +128,9 @@ def _action_in(text: str) -> dict[str, Any] | None:
 
 
 def read_tau2(content: Any, path: Path, model: str | None, domain: str | None) -> Imported:
-    """Read a results file of tau2, or of its directory form with one file a simulation beside it.
+    """Read a results file of tau2, or of its directory form with one file a simulation in a folder beside it.
 
-    Parameters
-    ----------
-    content : dict
-        The file's content.
-    path : Path
-        Where it lies: a folder ``simulations`` beside it is read in place of the list in it.
-    model, domain : str or None
-        As the caller names them; the file says both.
-
-    Raises
-    ------
-    BadInput
-        For another format, or where the model stands nowhere.
+    `BadInput` for another format, or where the model stands nowhere.
     """
     if not isinstance(content, dict) or not {"info", "tasks", "simulations"} <= content.keys():
         summary = isinstance(content, dict) and ("metrics" in content or "termination_reasons" in content)

@@ -1,7 +1,5 @@
 """The engine: many cases and trials, a bounded number at once, each conversation scored and written as it ends."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 from collections.abc import Iterator
@@ -34,19 +32,7 @@ LARGEST_BACKLOG = 400
 class Engine:
     """Plays what is missing on a run file.
 
-    Parameters
-    ----------
-    plan : Plan
-        What is to be run.
-    run : RunFile
-        The file it is written to.
-
-    Attributes
-    ----------
-    manifest : dict
-        Of the file, as the session found it.
-    also_faulty : str
-        What beside network and endpoint may end a conversation, as a part of a sentence.
+    `also_faulty` is what beside network and endpoint may end a conversation, as a part of a sentence.
     """
 
     also_faulty = ""
@@ -79,12 +65,8 @@ class Engine:
     async def play(self) -> Stop | None:
         """Play what is missing; returns why it ended early, or None.
 
-        Raises
-        ------
-        CannotSave
-            When the file cannot be written any more.
-        Exception
-            What an agent of the user's own raised, or a defect.
+        Raises `CannotSave` when the file cannot be written any more, what an agent of the user's own raised, or a
+        defect.
         """
         if self.done < self.total:
             out_of_reach = await self._prepare()
@@ -297,17 +279,7 @@ async def scores_row(plan: Plan, conversation: Conversation, case: Case, record:
 async def play_one(
     plan: Plan, case: Case, trial: int, complete: dict[str, Recorder], as_trial: int | None = None
 ) -> Conversation:
-    """Play one conversation of a plan.
-
-    Parameters
-    ----------
-    plan, case, trial : Plan, Case, int
-        Which one.
-    complete : dict of str to Recorder
-        The model call of each side that is a model.
-    as_trial : int, optional
-        The number under which it is played, see `played_as`.
-    """
+    """Play one conversation of a plan; `complete` is the model call of each side, `as_trial` see `played_as`."""
     agent = await plan.agent(case, trial, complete.get("agent"))
     customer = plan.customer(case, trial, complete.get("customer"))
     conversation = await converse(

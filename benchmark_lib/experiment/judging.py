@@ -1,9 +1,4 @@
-"""Judges over finished run files.
-
-What is judged stays judged, every call is on the file's cost ledger and never bought twice.
-"""
-
-from __future__ import annotations
+"""Judges over finished run files: what is judged stays judged, every call is on the ledger and never bought twice."""
 
 import asyncio
 import contextlib
@@ -39,16 +34,12 @@ class Judged:
 
     Attributes
     ----------
-    path : Path
-        The run file.
     conversations, made : int
         Conversations that were to be judged, by every judge, and verdicts made now; the rest was on file.
     unscored : Counter
         Scores of the new verdicts that do not count, by reason.
     incomplete : int
         Conversations that a fault of the endpoint left without a verdict.
-    stopped : Stop or None
-        Why it ended early.
     """
 
     path: Path
@@ -81,13 +72,11 @@ async def judge_runs(
     ----------
     *runs : path or RunFile
         The run files.
-    judges : sequence of str
-        The endpoints' names of the judging models.
+    judges, scorers : sequence of str
+        The endpoints' names of the judging models, and what is scored.
     base_urls, settings : sequence
         Endpoint and model settings (file or dict, role ``judge``) of each judge; one for all, or one each in the same
         order.
-    scorers : sequence of str
-        Which scorers; all by default.
     store : str or Path, optional
         The store the runs were played on; by default the one that each of them names.
     tools : str, optional
@@ -95,10 +84,8 @@ async def judge_runs(
         the run file keeps of them.
     limit : int, optional
         Judge only so many conversations of each run: the same ones each time, picked by the hash of their record.
-    apart : bool
-        One call a scorer in place of one call for all.
-    unfinished : bool
-        Also judge a run that still lacks conversations.
+    apart, unfinished : bool
+        One call a scorer in place of one call for all; also judge a run that still lacks conversations.
     concurrency : int
         Conversations judged at once.
     budget_usd : float, optional
@@ -208,19 +195,7 @@ def check_run(run: RunFile, store: Store, unfinished: bool) -> dict[str, Case]:
 
 
 class Judging:
-    """One round of judging on one run file, which the caller holds locked.
-
-    Parameters
-    ----------
-    run : RunFile
-        The file; verdicts and calls are written to it.
-    models : list of Model
-        The judges.
-    rubrics : list of Rubric
-        What is scored.
-    cases, store : dict of str to Case, Store
-        What the run was played on.
-    """
+    """One round of judging on one run file, which the caller holds locked."""
 
     def __init__(
         self,
@@ -252,12 +227,8 @@ class Judging:
     async def play(self, budget_usd: float | None) -> Judged:
         """Judge what has no verdict of this version yet.
 
-        Raises
-        ------
-        BadInput
-            When an endpoint refuses key, model or settings at its first call.
-        CannotSave
-            When the file cannot be written any more.
+        `BadInput` when an endpoint refuses key, model or settings at its first call, `CannotSave` when the file cannot
+        be written any more.
         """
         if self._work:
             await self._check_reach()
@@ -360,10 +331,7 @@ class Judging:
 
 
 def _chosen(run: RunFile, limit: int | None) -> list[str]:
-    """Record hashes of the finished conversations.
-
-    With a limit those that come first by hash, a sample that stays the same.
-    """
+    """Record hashes of the finished conversations; with a limit those that come first, a sample that stays the same."""
     endings = run.endings()
     found = [digest for case_id, trial, digest, _ in run.conversations() if endings[case_id, trial] not in NOT_SCORED]
     return found if limit is None else sorted(found)[:limit]
@@ -375,10 +343,7 @@ def same_model(one: str, other: str) -> bool:
 
 
 class JudgeCalls:
-    """The judges' finished calls on a run file, and the numbers that new ones get.
-
-    Calls of all judges and versions stay on the ledger.
-    """
+    """The finished calls of all judges and versions on a run file, and the numbers that new ones get."""
 
     def __init__(self, path: Path):
         self._db = connect_to_read(path)

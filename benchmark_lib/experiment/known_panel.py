@@ -45,13 +45,7 @@ TRUTHS: dict[str, Callable[[Any], Any]] = {
 
 
 def known_panel(agents: int = AGENTS, *, rng: np.random.Generator | None = None) -> pd.DataFrame:
-    """Draw a panel of agents whose true rates are known.
-
-    Parameters
-    ----------
-    agents : int
-    rng : numpy.random.Generator, optional
-        Seeded with `DEFAULT_SEED` when not given.
+    """Draw a panel of agents whose true rates are known, by default from `DEFAULT_SEED`.
 
     Returns
     -------
@@ -96,20 +90,9 @@ def _settings(agents: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
 
 
 def play_panel(panel: pd.DataFrame, folder: str | Path, *, cases: str = "all", trials: int = 3) -> list[RunFile]:
-    """Play the agents of a panel over the real cases, as ``deskbench run`` does; what is on file and still current stays as it is.
+    """Play the agents of a `known_panel` over the real cases, as ``deskbench run`` does, into files of a folder.
 
-    Parameters
-    ----------
-    panel : DataFrame
-        As `known_panel` gives it.
-    folder : path
-        Where the run files go; each appears there whole.
-    cases, trials
-        As for `Experiment`.
-
-    Returns
-    -------
-    list of RunFile
+    What is on file and still current stays as it is; the others appear there whole.
     """
     from filelock import FileLock
 
@@ -140,10 +123,7 @@ def panel_runs(folder: str | Path | None = "data/runs/panel") -> list[RunFile]:
 
 
 def _current(path: Path, plan: Plan) -> bool:
-    """Whether a file holds what the plan would play.
-
-    Same inputs, same cases, every trial finished and scored by the present rules.
-    """
+    """Whether a file holds what the plan would play, every trial finished and scored by the present rules."""
     if not path.is_file():
         return False
     run = RunFile(path)

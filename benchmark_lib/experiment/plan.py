@@ -1,7 +1,4 @@
-"""From the options of an experiment to a plan.
-
-Everything is read and checked here, before anything is written or spent.
-"""
+"""From the options of an experiment to a plan: everything is read and checked before anything is written or spent."""
 
 from __future__ import annotations
 
@@ -67,10 +64,7 @@ File systems take 255, and the names of the files beside it are longer.
 
 @dataclass
 class Model:
-    """One side that is a language model.
-
-    Its endpoint, what it costs, its settings, and its price as the price file lists it.
-    """
+    """One side that is a language model: its endpoint, what it costs, its settings, and its price as it is listed."""
 
     endpoint: Endpoint
     price: Callable[[Usage], float | None]
@@ -86,28 +80,18 @@ class Plan:
     ----------
     model, source, customer_name : str
         As in the records.
-    store, cases, schemas, prompt : Store, list of Case, list, str
-        What is played with.
     prompt_file : Path or None
         Where the prompt was read from, if not from the store.
     rules : list of OperatorRule
         What an operator adds to the prompt.
-    trials, messages, seed, concurrency : int
-        As given.
-    budget_usd : float or None
-        As given.
     models : dict of str to Model
         The sides that are language models behind an endpoint; empty in a replay.
     own_agent : object or None
         An agent of the user's own, or what makes one.
     players : Players or None
         Who sits in the chair of a side.
-    path : Path
-        The run file.
-    manifest : dict
-        As a new file would hold it.
-    session : dict
-        What is recorded of this session.
+    manifest, session : dict
+        As a new file would hold it, and what is recorded of this session.
     """
 
     model: str
@@ -178,10 +162,7 @@ class Plan:
         return str(VERSION)
 
     def blame(self, error: Exception, case_id: str, trial: int) -> Exception:
-        """The error to show for one that came out of a conversation.
-
-        The user's own agent is named, a defect stays as it is.
-        """
+        """The error to show for one that came out of a conversation: the user's own agent is named, a defect stays."""
         if self.own_agent is None or isinstance(error, BadInput):
             return error
         frames = inspect.getinnerframes(error.__traceback__) if error.__traceback__ else []
@@ -193,14 +174,10 @@ class Plan:
 
 
 def prepare(options: Options, keyless: bool = False) -> Plan:
-    """Read and check everything an experiment names.
+    """Read and check everything an experiment names; the first thing that is wrong is refused with `BadInput`.
 
-    With `keyless` no key is looked for, for a plan that is never played; nor is one for a plan that other machines play.
-
-    Raises
-    ------
-    BadInput
-        For the first thing that is wrong, in one sentence.
+    With `keyless` no key is looked for, for a plan that is never played; nor is one for a plan that other machines
+    play.
     """
     _check_numbers(options)
     check_executor(options)

@@ -1,7 +1,4 @@
-"""Verdicts and labels whose truth is known.
-
-What the tables about judges are tried on where no judge has been paid yet.
-"""
+"""Verdicts and labels whose truth is known, for the tables about judges where no judge has been paid yet."""
 
 from __future__ import annotations
 
@@ -26,14 +23,7 @@ REASON = "planted"
 class PlantedVerdicts:
     """Made-up verdicts of two judges, made-up labels of people on a random part, and the mean people would give to all.
 
-    Attributes
-    ----------
-    verdicts : DataFrame
-        As `Results.verdicts`.
-    labels : DataFrame
-        run_id, case_id, trial, scorer, label.
-    truth : dict of str to float
-        By scorer.
+    `verdicts` are as `Results.verdicts`, `labels` have run_id, case_id, trial, scorer and label, `truth` is by scorer.
     """
 
     verdicts: pd.DataFrame
@@ -56,10 +46,9 @@ def planted_verdicts(
     ----------
     conversations, labelled : int
         How many conversations there are, and how many of them people labelled.
-    bias : float
-        Points the lenient judge gives too much and the strict one, by half, too little.
-    noise : float
-        Standard deviation of each judge's own error, in points.
+    bias, noise : float
+        Points the lenient judge gives too much and the strict one, by half, too little, and standard deviation of each
+        judge's own error, in points.
     unscored : float
         Share of scores that do not count.
     rng : numpy.random.Generator, optional

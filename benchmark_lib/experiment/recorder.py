@@ -1,9 +1,4 @@
-"""Model calls on their way to the run file.
-
-Replayed where they are on it, made, paid and written where they are not.
-"""
-
-from __future__ import annotations
+"""Model calls on their way to the run file: replayed where they are on it, made, paid and written where not."""
 
 import asyncio
 from collections.abc import Callable
@@ -116,16 +111,8 @@ class Line:
 
     Parameters
     ----------
-    side : str
-        ``agent`` or ``customer``.
-    endpoint : Endpoint
-        Where the calls go.
     price : callable
         Usage to US dollars, None where no price is known.
-    settings : dict
-        The model settings.
-    budget, writer : Money, RowSink
-        Of the run.
     stop, called : callable
         Told a `Stop` that ends the run, and the cost of every finished call.
     wave : int
@@ -157,14 +144,9 @@ class Line:
     async def call(
         self, key: tuple[str, int, int], request: bytes, messages: list[Any], tools: Any, body: dict[str, Any]
     ) -> Completion:
-        """Make one call and return its completion when it is on disk.
+        """Make one call and return its completion when it is on disk, or raise the endpoint's error.
 
-        Raises
-        ------
-        EndpointError
-            As the endpoint raised it.
-        asyncio.CancelledError
-            When the run is being stopped: the conversation is left where it is.
+        `asyncio.CancelledError` when the run is being stopped: the conversation is left where it is.
         """
         if not self._proven:
             async with self._gate:
@@ -275,12 +257,7 @@ def call_row(
 class Recorder:
     """The model calls of one side of one conversation: what a model agent or model customer is given as ``complete``.
 
-    Parameters
-    ----------
-    line : CallLine or None
-        None in a replay: nothing but the file is asked.
-    kept : dict
-        The calls on file, see `KeptCalls.of`.
+    `line` is None in a replay: nothing but the file is asked. `kept` are the calls on file, see `KeptCalls.of`.
     """
 
     def __init__(

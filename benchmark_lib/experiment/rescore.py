@@ -25,30 +25,16 @@ def rescore(
     again: bool = False,
     tools: str | dict[str, Tool] | None = None,
 ) -> tuple[int, int]:
-    """Add the scores of the present scoring version to a run file, for the records that lack them or could not be scored before.
+    """Add the scores of the present version to a run file, for records that lack them or could not be scored before.
 
-    A record that cannot be scored never keeps the others from it: why is written in its place (see `score_faults`).
-
-    Parameters
-    ----------
-    path : str or Path
-        A run file.
-    store : str or Path, optional
-        The store it was played on; by default the one that the file names.
-    again : bool
-        Also score the records that have scores of this version.
-    tools : str or dict of str to Tool, optional
-        Where the user's own tools are, for a run that was played with some; by default in the module that it names.
+    A record that cannot be scored never keeps the others from it: why is written in its place (see `score_faults`). By
+    default the store and the user's own tools are those that the file names; `BadInput` if they or a case are not those
+    of the run. With `again` the records that have scores of this version are scored too.
 
     Returns
     -------
     tuple of int
         Conversations that got scores now, and conversations on file.
-
-    Raises
-    ------
-    BadInput
-        If the store, a tool or a case is not the one of the run.
     """
     from ..scoring import VERSION, score
     from .writer import RunLock

@@ -3,8 +3,6 @@
 A record that cannot be scored is a fault of ours: stored, shown, and tried again, never silent.
 """
 
-from __future__ import annotations
-
 import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -46,10 +44,7 @@ class ScoreFault:
 
 
 def scores_as_json(score: Scorer, conversation: Conversation, case: Case) -> tuple[bytes, bool]:
-    """The scores of a record as they are written, and whether there are any.
-
-    What scoring raises becomes a fault that is written.
-    """
+    """The scores of a record as they are written, or the fault that scoring it raised, and whether there are any."""
     try:
         return orjson.dumps(score(conversation, case)), True
     except Exception as error:
@@ -81,10 +76,7 @@ def size(conversation: Conversation, record: bytes) -> int:
 
 
 def score_faults(run: RunFile, scores: dict[str, dict[str, Any]] | None = None) -> Iterator[ScoreFault]:
-    """The conversations on file without a score, with the reason.
-
-    `scores` are those to look in, by default the latest of each record.
-    """
+    """The conversations on file without a score, with the reason; `scores` are by default the latest of each record."""
     scores = run.scores() if scores is None else scores
     for case_id, trial, digest, _ in run.conversations():
         found = scores.get(digest)

@@ -35,13 +35,7 @@ class CannotSave(RuntimeError):
 
 
 class Writer:
-    """Writes rows of a run file from a thread of its own; use inside a running event loop.
-
-    Parameters
-    ----------
-    path : Path
-        An existing run file.
-    """
+    """Writes rows of an existing run file from a thread of its own; use inside a running event loop."""
 
     def __init__(self, path: Path):
         self.path = path
@@ -144,13 +138,9 @@ def _was_seen(future: asyncio.Future[None]) -> None:
 class RunLock:
     """Holds a run file against a second process; the system lets go of it when this process ends, however it ends.
 
-    Whatever the file is called, through links or relative paths, it is the same lock.
-
-    Raises
-    ------
-    BadInput
-        On entering, when another run holds it, or when it has a second name on the disk, under which another run could
-        write it.
+    Whatever the file is called, through links or relative paths, it is the same lock. Entering is refused with
+    `BadInput` when another run holds it, or when it has a second name on the disk, under which another run could write
+    it.
     """
 
     def __init__(self, path: Path):

@@ -1,7 +1,5 @@
 """What a manifest must hold before anything is read from it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 KINDS = {

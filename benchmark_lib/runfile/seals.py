@@ -5,8 +5,6 @@ run does not pass for one of this run. It guards against accidents (a failing di
 who can compute it anew.
 """
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Iterator, Sequence
 from hashlib import blake2b
@@ -106,13 +104,7 @@ def is_sealed(db: sqlite3.Connection) -> bool:
 
 
 def salt_in(db: sqlite3.Connection) -> bytes | None:
-    """The salt of a run file, None where its rows carry no seals.
-
-    Raises
-    ------
-    sqlite3.DatabaseError
-        If the run's name is not in the file, or is not what was written.
-    """
+    """The salt of a run file, None for rows without seals; `sqlite3.DatabaseError` if the run's name is damaged."""
     if not is_sealed(db):
         return None
     row = db.execute("SELECT key, value, seal FROM manifest WHERE key='run_id'").fetchone()
@@ -132,8 +124,6 @@ def checked_rows(
 
     Parameters
     ----------
-    db : sqlite3.Connection
-        From `runfile.connect_to_read`.
     names : sequence of str, optional
         The columns wanted; all of them by default. A large column that is not among them is not read.
     where : str

@@ -82,8 +82,9 @@ class DeskKind:
         ``differs(call, text, store)``: what of a text is not what the call did; None where all that can be compared
         agrees.
     arrives : callable
-        ``arrives(calls, store)``: the first day on which goods can arrive, the index of the call that shows it, and whether it
-        is the day a parcel under way is expected; without an index where no call shows anything, None where none is to come.
+        ``arrives(calls, store)``: the first day on which goods can arrive, the index of the call that shows it, and
+        whether it is the day a parcel under way is expected; without an index where no call shows anything, None where
+        none is to come.
     proves : callable
         ``proves(slot, value, case, store)``: whether a value that a customer gave is of use, so that it should not be
         asked for again.
@@ -159,26 +160,14 @@ _REGISTERED: dict[str, DeskKind] = {}
 
 
 def register_kind(kind: DeskKind) -> DeskKind:
-    """Make a kind of desk known, so that a store can name it.
-
-    Raises
-    ------
-    BadInput
-        If another kind has its name.
-    """
+    """Make a kind of desk known, so that a store can name it; `BadInput` if another kind has its name."""
     if kind.name in _SHIPPED or _REGISTERED.get(kind.name, kind) is not kind:
         raise BadInput(f"a kind of desk {kind.name!r} is known already: give this one another name")
     return _REGISTERED.setdefault(kind.name, kind)
 
 
 def kind_named(name: Any, folder: Path) -> DeskKind:
-    """The kind of desk that the store in a folder names.
-
-    Raises
-    ------
-    BadInput
-        If there is none of that name. Code is never loaded because a store's folder names it.
-    """
+    """The kind of desk that a store's folder names, `BadInput` for none; no code is loaded because a folder says so."""
     if name in _SHIPPED:
         return import_module(_SHIPPED[name]).KIND
     if name not in _REGISTERED:

@@ -4,8 +4,6 @@ Every part runs in a process of its own that is ended when its time is over, so 
 of the table.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import json

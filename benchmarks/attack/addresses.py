@@ -1,7 +1,5 @@
 """Part: base URLs that carry a password and a key; neither may stand in anything that is written or printed."""
 
-from __future__ import annotations
-
 import gzip
 import tempfile
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Part: agents of a user's own that leave, block or cheat; none of it may count as success, or as a finished run."""
 
-from __future__ import annotations
-
 import re
 import signal
 import tempfile

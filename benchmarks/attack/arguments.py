@@ -3,8 +3,6 @@
 A table of them with the files they need, damaged manifests, and a generated family for every command.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import random

@@ -1,7 +1,5 @@
 """Damaged run files: how they are damaged, what is still whole in them, and what loading and recovering make of it."""
 
-from __future__ import annotations
-
 import random
 import sqlite3
 import warnings

@@ -1,7 +1,5 @@
 """Part: what an endpoint may do to memory, to the budget and to the run file; and where it cannot be reached."""
 
-from __future__ import annotations
-
 import os
 import resource
 import sqlite3

@@ -1,7 +1,5 @@
 """Part: one conversation of long hostile replies among many that have calls in flight."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import select

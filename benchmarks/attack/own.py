@@ -1,7 +1,5 @@
 """Agents and tools of a user's own that misbehave; ``deskbench run --agent benchmarks.attack.own:NAME`` plays one."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import sys

@@ -3,8 +3,6 @@
 What one of them repeats is said over and over, as far as a match has come by then.
 """
 
-from __future__ import annotations
-
 import random
 import re
 import sys

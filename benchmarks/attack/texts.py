@@ -1,7 +1,5 @@
 """Hostile texts from a seed: repeated, nested and random ones in four languages, and numbers of every size."""
 
-from __future__ import annotations
-
 import random
 from functools import lru_cache
 

@@ -1,7 +1,5 @@
 """Part: tools of a user's own that raise, sleep, leave or return what cannot be written."""
 
-from __future__ import annotations
-
 import signal
 import tempfile
 import time

@@ -1,7 +1,5 @@
 """The engine of a run on many machines: deals conversations to the workers and writes what they send back."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import secrets
@@ -65,17 +63,7 @@ class Seat:
 
 
 class MachinesEngine(Engine):
-    """Plays what is missing on a run file, on the workers of a cluster.
-
-    Parameters
-    ----------
-    plan, run : Plan, RunFile
-        As for `Engine`.
-    cluster : Cluster
-        Where it is played.
-    options : Options
-        From which each worker prepares the plan for itself.
-    """
+    """Plays what is missing on a run file on the workers of a cluster, each of which prepares the plan for itself."""
 
     also_faulty = ", a worker"
 

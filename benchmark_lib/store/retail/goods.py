@@ -1,7 +1,5 @@
 """The search over a shop's goods."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import Any
 

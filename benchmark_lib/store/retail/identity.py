@@ -1,7 +1,5 @@
 """Who may be told of an order: identity as the customer has proved it, and what of an order a message tells."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from functools import lru_cache
@@ -68,10 +66,7 @@ def _proofs(customer_id: str, store: World) -> dict[str, set[str]]:
 
 
 def _given(customer_id: str, before: Before, store: World) -> dict[str, bool]:
-    """Which proofs stand in the head of the first email or in the customer's own words.
-
-    The postcode of an address that is to be the new one proves nothing.
-    """
+    """Which proofs the first email's head or the customer's words hold; the postcode of a new address is none."""
     customer, mine = store.tables["customers"][customer_id], orders_of(store)[customer_id]
     said = [kept(m.text) for m in before.messages if m.side == "customer"]
     words, who = fold("\n".join(said)), before.sender_name

@@ -3,8 +3,6 @@
 What a real desk would refuse is carried out and recorded: what counts is what the agent did.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
