@@ -2,8 +2,3 @@
 
 from .exports import export_frames
 from .imports import import_results
-
-__all__ = [
-    "export_frames",
-    "import_results",
-]

@@ -1,11 +1,9 @@
 """Conversations as the chat messages that a model's endpoint sees, with tool calls: what fine-tuning formats are made of."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 
@@ -15,10 +13,8 @@ from ..cases.played import cases_played, store_played
 from ..conversation.model_agent import as_letter
 from ..experiment.manifest import hashed
 from ..records import NOT_SCORED, Conversation, Message, ToolCall, as_text
-
-if TYPE_CHECKING:
-    from ..runfile import RunFile
-    from ..store import Store
+from ..runfile import RunFile
+from ..store import Store
 
 
 @dataclass(frozen=True)

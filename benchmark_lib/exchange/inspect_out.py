@@ -3,23 +3,19 @@
 An ``.eval`` file is a zip of JSON: a header, a file per sample, and a summary of every sample.
 """
 
-from __future__ import annotations
-
 import zipfile
 from collections import defaultdict
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 
 from ..project import slug
 from ..records import NOT_SCORED, ToolCall, Usage, content_hash
+from ..runfile import RunFile
 from ..scoring.metrics import METRICS
 from .chats import Chat, chats_of, key_of
-
-if TYPE_CHECKING:
-    from ..runfile import RunFile
 
 LOG_VERSION = 2
 """The version of Inspect's log schema that is written here."""

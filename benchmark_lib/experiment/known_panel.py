@@ -1,16 +1,15 @@
 """Scripted agents whose true rates are known, played on the real cases: what is recorded must agree with the truth."""
 
-from __future__ import annotations
-
 import inspect
 import os
 from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from ..conversation.scripted import Tunable, parse_spec
 from ..project import in_project
@@ -19,9 +18,6 @@ from ..runfile import SUFFIX, RunFile
 from .experiment import Experiment
 from .manifest import differences
 from .plan import Plan, prepare
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 DEFAULT_SEED = 20260629
 """Seed of the panel drawn where no `rng` is given."""
@@ -52,8 +48,6 @@ def known_panel(agents: int = AGENTS, *, rng: np.random.Generator | None = None)
     DataFrame
         model (its spec), seed, the settings, and ``true_*`` for every metric of `TRUTHS`.
     """
-    import pandas as pd
-
     stream = np.random.default_rng(DEFAULT_SEED) if rng is None else rng
     panel = pd.DataFrame({name: values.round(2) for name, values in _settings(agents, stream).items()})
     panel.insert(

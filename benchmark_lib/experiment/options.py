@@ -1,15 +1,11 @@
 """What a run is to be: every option with its meaning and default, known to the plan and to `Experiment`."""
 
-from __future__ import annotations
-
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..endpoint.address import check_base_url
-
-if TYPE_CHECKING:
-    from .players import Players
+from .players import Players
 
 
 @dataclass

@@ -1,7 +1,5 @@
 """From the options of an experiment to a plan: everything is read and checked before anything is written or spent."""
 
-from __future__ import annotations
-
 import copy
 import inspect
 import math
@@ -12,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..cases import Case, load_cases
 from ..cases.arms import prompt_of
@@ -37,6 +35,7 @@ from ..endpoint.weights import STATED
 from ..errors import BadInput
 from ..project import project_folder
 from ..records import OWN, Conversation, Usage
+from ..scoring.score import Score
 from ..store import Store, load_store, load_tools
 from ..store.own_tools import TOOL_LIMIT_S, guarded
 from ..store.recorded_tools import declared_tools
@@ -47,9 +46,6 @@ from .manifest import default_name, new_manifest, part, public_url, session
 from .options import Options
 from .players import Players
 from .recorder import Recorder
-
-if TYPE_CHECKING:
-    from ..scoring.score import Score
 
 SCRIPTED = "scripted:"
 MEND = "mend it, then give the same command again"

@@ -1,18 +1,13 @@
 """Verdicts and labels whose truth is known, for the tables about judges where no judge has been paid yet."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from ..errors import BadInput
 from ..scoring.judges import SCORERS
 from .known_panel import DEFAULT_SEED
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 LENIENT, STRICT = "planted:lenient", "planted:strict"
 RUN_ID, MODEL = "planted", "planted"
@@ -54,8 +49,6 @@ def planted_verdicts(
     rng : numpy.random.Generator, optional
         Seeded with `DEFAULT_SEED` when not given.
     """
-    import pandas as pd
-
     if not 1 <= labelled <= conversations:
         raise BadInput(
             f"{labelled} of {conversations} conversations cannot be labelled: give labelled from 1 to conversations"

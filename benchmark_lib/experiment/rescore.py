@@ -1,19 +1,15 @@
 """Scoring a finished run file again: the records are read, nothing is asked."""
 
-from __future__ import annotations
-
 import sqlite3
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..cases.played import same_cases, store_of
 from ..records import SCORE_FAULT
 from ..runfile import RunFile, connect_to_write, upsert
+from ..store import Tool
 from .scoring import scores_as_json
-
-if TYPE_CHECKING:
-    from ..store import Tool
 
 GROUP = 50
 """Records that are scored between two commits: what was scored stays so, whatever happens to the next."""

@@ -7,7 +7,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 
@@ -17,9 +17,7 @@ from ..conversation.agent_view import plain_text
 from ..records import NO_SCORE, SCORE_FAULT, Conversation
 from ..runfile import RunFile
 from ..scoring import TAGS
-
-if TYPE_CHECKING:
-    from ..scoring.score import Score
+from ..scoring.score import Score
 
 SHOWN, LONGEST_TRACEBACK = 300, 20_000
 RECORD_A_TEXT = 8
@@ -29,7 +27,7 @@ A larger one holds long arguments or results.
 """
 PACKAGE = str(Path(__file__).parents[2])
 
-Scorer = Callable[[Conversation, Case], "Score"]
+Scorer = Callable[[Conversation, Case], Score]
 """What gives a record its scores."""
 
 

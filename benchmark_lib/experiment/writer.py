@@ -5,8 +5,6 @@ together with whatever else is waiting, because its conversation goes on only th
 in flight. Conversations and scores wait for each other up to `GROUP_S`, because nobody waits for them.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import os
@@ -16,7 +14,7 @@ import time
 from collections import deque
 from itertools import groupby
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Self, cast
 
 from ..errors import BadInput
 from ..runfile import connect_to_write, upsert
@@ -151,7 +149,7 @@ class RunLock:
         self._file = self._real.with_name(f".{self._real.name}.lock")
         self._lock = FileLock(self._file, timeout=0)
 
-    def __enter__(self) -> RunLock:
+    def __enter__(self) -> Self:
         from filelock import Timeout
 
         if self._real.is_file() and self._real.stat().st_nlink > 1:

@@ -48,20 +48,9 @@ class Desk:
     """
 
     __slots__ = (
-        "store",
-        "tools",
-        "calls",
-        "turn",
-        "over",
-        "faults",
-        "staged",
-        "_trouble",
-        "_planted",
-        "_deeds",
-        "_overlay",
-        "_mark",
-        "_broken",
-    )
+        "store", "tools", "calls", "turn", "over", "faults", "staged", "_trouble", "_planted", "_deeds", "_overlay",
+        "_mark", "_broken",
+    )  # fmt: skip
 
     def __init__(
         self,

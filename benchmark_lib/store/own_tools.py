@@ -1,7 +1,5 @@
 """Tools of the user's own: checked before a run, and so called that none of them can end, stall or spoil it."""
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 import functools
@@ -12,16 +10,14 @@ import threading
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 
 from ..errors import BadInput
 from ..records import Fault
+from .desk import Desk
 from .tools import TOOL_FAULT, ArgumentError, NotFound, Tool
-
-if TYPE_CHECKING:
-    from .desk import Desk
 
 TOOL_LIMIT_S = 30.0
 """Seconds a call of a tool of the user's own may take, unless the run says otherwise."""

@@ -5,8 +5,6 @@ file keeps. A command that has to carry the tools out takes them from the module
 if its text holds the very functions that were played.
 """
 
-from __future__ import annotations
-
 import ast
 import inspect
 import io
@@ -15,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib.machinery import PathFinder
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 from pydantic import BaseModel
@@ -24,9 +22,7 @@ from ..errors import BadInput
 from ..records import content_hash
 from .own_tools import guarded
 from .tools import TOOL_FAULT, ArgumentError, Tool, import_object, load_tools, source_hashes
-
-if TYPE_CHECKING:
-    from .world import Store
+from .world import Store
 
 Declared = list[dict[str, Any]]
 

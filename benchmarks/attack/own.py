@@ -277,13 +277,6 @@ def returns_depth(desk: Any) -> dict:
 
 
 TOOLS = (
-    raises,
-    sleeps,
-    exits,
-    returns_object,
-    returns_circle,
-    returns_large_number,
-    returns_surrogate,
-    returns_odd_keys,
+    raises, sleeps, exits, returns_object, returns_circle, returns_large_number, returns_surrogate, returns_odd_keys,
     returns_depth,
-)
+)  # fmt: skip

@@ -8,5 +8,3 @@ key, no prompt, no conversation passes its scheduler.
 
 from .cluster import Cluster, check_executor, opened
 from .spreading import spread
-
-__all__ = ["Cluster", "check_executor", "opened", "spread"]

@@ -31,16 +31,7 @@ STAFF_EVERY_S = 1.0
 COST = COLUMNS["calls"].index("cost_usd")
 LOST = "worker_lost"
 """The kind of a fault where a worker died with a conversation."""
-OF_THIS_MACHINE = (
-    "executor",
-    "scheduler",
-    "workers",
-    "players",
-    "out",
-    "progress",
-    "replay",
-    "settings",
-)
+OF_THIS_MACHINE = ("executor", "scheduler", "workers", "players", "out", "progress", "replay", "settings")
 """Options that a worker is not told, or not as they were given."""
 
 

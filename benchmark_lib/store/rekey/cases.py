@@ -11,20 +11,9 @@ from .texts import EMAIL, NUMBER, PLACEHOLDER, TextRekey, address_letters, any_o
 from .trees import leaves
 
 PLAIN_KEYS = (
-    "intent",
-    "family",
-    "twin_of",
-    "claim",
-    "tone",
-    "language",
-    "hardness",
-    "tool",
-    "tools",
-    "unit",
-    "kind",
-    "when",
+    "intent", "family", "twin_of", "claim", "tone", "language", "hardness", "tool", "tools", "unit", "kind", "when",
     "attach",
-)
+)  # fmt: skip
 """Fields of a case whose values are words of the library or of the store, and stay."""
 
 

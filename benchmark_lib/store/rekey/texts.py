@@ -1,20 +1,16 @@
 """Texts of another world: identifiers, dates, amounts and names of goods exchanged, the sentences kept."""
 
-from __future__ import annotations
-
 import re
 import uuid
 from collections.abc import Iterable
 from datetime import date, datetime, timedelta
 from functools import lru_cache
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from zoneinfo import ZoneInfo
 
+from ..world import Store
 from .people import Names, Places, other_digits
-
-if TYPE_CHECKING:
-    from ..world import Store
 
 ID = r"(?<![\w-])[A-Z][A-Z0-9]*-?\d[\w-]*"
 EMAIL = r"[\w.+-]+@[\w.-]+\.example\b"
@@ -24,19 +20,9 @@ MONEY = rf"\$\s?{NUMBER}(?!\d)|(?<![\d.,]){NUMBER}(?:(?:, | or | to |-| o | a | 
 PLACEHOLDER = re.compile(r"(\{\{.*?\}\}|\{%.*?%\})", re.S)
 YEAR = re.compile(r"(?<![\d-])20\d\d(?![\d-])")
 MONTHS = (
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
+    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
     "December",
-)
+)  # fmt: skip
 MONTH = rf"\b(?:{'|'.join(MONTHS)})\b"
 LEADING_CENTS = re.compile(r"(\{\{ (?:money\()?)(\d{4,})(?= - [^{}]*_cents)")
 _DAY = r"\d{1,2}(?:st|nd|rd|th)?(?![\d:])"

@@ -1,11 +1,9 @@
 """A domain of tau2 in the place of a store, and one of its environments in the place of a desk."""
 
-from __future__ import annotations
-
 from functools import cache, cached_property
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Self
 
 import orjson
 
@@ -113,13 +111,13 @@ class TauStore:
         """False: no tool of ours stands here."""
         return False
 
-    def with_tools(self, own: dict[str, Any]) -> TauStore:
+    def with_tools(self, own: dict[str, Any]) -> Self:
         """The same store; tools of one's own cannot stand here, since the package's evaluator does not know them."""
         if own:
             raise BadInput(f"{self.name} is graded with the tools of its package alone: leave --tools out")
         return self
 
-    def of(self, case: Any) -> TauStore:
+    def of(self, case: Any) -> Self:
         """The store as a case sees it, which is the store."""
         return self
 
