@@ -61,13 +61,8 @@ def is_address(url: str) -> bool:
     try:
         parts = urlsplit(url)
         host = (parts.hostname or "").encode("idna")
-        return (
-            parts.scheme in DEFAULT_PORTS
-            and bool(host)
-            and parts.port != 0
-            and url.isprintable()
-            and not re.search(r"[\s\\]", url)
-        )
+        readable = url.isprintable() and not re.search(r"[\s\\]", url)
+        return parts.scheme in DEFAULT_PORTS and bool(host) and parts.port != 0 and readable
     except ValueError:
         return False
 

@@ -121,14 +121,8 @@ def fault(
 ) -> EndpointError:
     """Build the error of one kind, a key of `ADVICE`; `where` is model and host, `detail` what the endpoint said."""
     text = one_line(detail) or f"status {status}"
-    return EndpointError(
-        kind,
-        ADVICE[kind].format(where=where, detail=text),
-        kind in STOPS_THE_RUN,
-        status=status,
-        detail=text,
-        retry_after_s=retry_after_s,
-    )
+    sentence, fatal = ADVICE[kind].format(where=where, detail=text), kind in STOPS_THE_RUN
+    return EndpointError(kind, sentence, fatal, status=status, detail=text, retry_after_s=retry_after_s)
 
 
 def kind_of_status(status: int | None, text: str) -> str:

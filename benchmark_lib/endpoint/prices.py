@@ -126,12 +126,8 @@ def _load(path: Path, _: int) -> PriceFile:
         for n, name in enumerate(content.get("free") or (), 1)
     ]
     listed = [read_price(entry, f"{path}: models, entry {n}") for n, entry in enumerate(content.get("models") or (), 1)]
-    return PriceFile(
-        str(content["dated"]),
-        tuple(free + listed),
-        read_tiers(content.get("tiers"), path),
-        content_hash(path.read_bytes()),
-    )
+    tiers = read_tiers(content.get("tiers"), path)
+    return PriceFile(str(content["dated"]), tuple(free + listed), tiers, content_hash(path.read_bytes()))
 
 
 def read_free(name: Any, dated: date, where: str) -> Price:
@@ -164,15 +160,9 @@ def read_price(entry: Any, where: str) -> Price:
     for name in ("at", "as_of", "source"):
         if isinstance(values.get(name), (list, dict)):
             raise BadInput(f"{where} ({entry['model']:.60}): {name!r} must be a text; correct it")
-    return Price(
-        entry["model"],
-        float(values["input"]),
-        float(values["cached_input"]),
-        float(values["output"]),
-        str(entry.get("as_of", "")),
-        str(entry.get("source", "")),
-        str(entry.get("at", "*")),
-    )
+    told: dict[str, Any] = {name: float(values[name]) for name in ("input", "cached_input", "output")}
+    told |= {name: str(entry[name]) for name in ("as_of", "source", "at") if name in entry}
+    return Price(entry["model"], **told)
 
 
 def read_tiers(entries: Any, path: Path) -> tuple[tuple[str, float], ...]:
@@ -184,11 +174,7 @@ def read_tiers(entries: Any, path: Path) -> tuple[tuple[str, float], ...]:
     except (TypeError, KeyError):
         tiers = ()
     bounds = [bound for _, bound in tiers]
-    if (
-        not tiers
-        or not all(is_amount(bound, math.inf) for bound in bounds[:-1])
-        or bounds[-1] != math.inf
-        or bounds != sorted(set(bounds))
-    ):
+    amounts = all(is_amount(bound, math.inf) for bound in bounds[:-1])
+    if not tiers or not amounts or bounds[-1] != math.inf or bounds != sorted(set(bounds)):
         raise BadInput(f"{path}: 'tiers' must be a list of name and up_to_usd, rising, the last one null; correct it")
     return tiers

@@ -46,6 +46,11 @@ class RequestedCall:
     arguments: dict[str, Any] | str
     extra: dict[str, Any] = field(default_factory=dict)
 
+    def as_sent(self) -> dict[str, Any]:
+        """Return the call as the endpoint wants it back."""
+        function = {"name": self.name, "arguments": arguments_text(self.arguments)}
+        return {"id": self.id, "type": "function", **self.extra, "function": function}
+
 
 @dataclass(slots=True)
 class Completion:
@@ -84,15 +89,7 @@ class Completion:
         """Return the assistant message to append to the conversation, with the provider's own fields echoed."""
         message: dict[str, Any] = {"role": "assistant", "content": self.text or None}
         if self.tool_calls:
-            message["tool_calls"] = [
-                {
-                    "id": call.id,
-                    "type": "function",
-                    **call.extra,
-                    "function": {"name": call.name, "arguments": arguments_text(call.arguments)},
-                }
-                for call in self.tool_calls
-            ]
+            message["tool_calls"] = [call.as_sent() for call in self.tool_calls]
         elif not self.text:
             message["content"] = ""
         sent = raw_message(self.raw)
@@ -175,14 +172,8 @@ def parse_reply(
         raise fault("server", where, "the answer ended in an error")
     text, reasoning = split_text(message)
     calls = requested_calls(message, len(messages), call_ids(messages))
-    return Completion(
-        text,
-        calls,
-        finish[:LONGEST_FINISH] if isinstance(finish, str) else None,
-        read_usage(raw.get("usage")),
-        reasoning,
-        raw,
-    )
+    finish = finish[:LONGEST_FINISH] if isinstance(finish, str) else None
+    return Completion(text, calls, finish, read_usage(raw.get("usage")), reasoning, raw)
 
 
 def split_text(message: dict[str, Any]) -> tuple[str, str]:
@@ -237,16 +228,10 @@ def requested_calls(message: dict[str, Any], position: int, taken: set[str]) -> 
         usable = isinstance(given, str) and 0 < len(given) <= LONGEST_ID and given not in taken
         number = str(given) if usable else fresh_id(position, index, taken)
         taken.add(number)
-        extra = (
-            {key: value for key, value in entry.items() if key not in STANDARD_CALL_FIELDS}
-            if function is not entry
-            else {}
-        )
-        calls.append(
-            RequestedCall(
-                number, name if isinstance(name, str) else "", read_arguments(function.get("arguments")), extra
-            )
-        )
+        more = entry if function is not entry else {}
+        extra = {key: value for key, value in more.items() if key not in STANDARD_CALL_FIELDS}
+        name = name if isinstance(name, str) else ""
+        calls.append(RequestedCall(number, name, read_arguments(function.get("arguments")), extra))
     return calls
 
 
@@ -286,14 +271,8 @@ def arguments_text(arguments: Any) -> str:
 
 def count(value: Any) -> int | None:
     """Return a token count, None for what is none: a text, a fraction, a negative number, or more than there can be."""
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, (int, float))
-        or not 0 <= value <= MOST_TOKENS
-        or value != int(value)
-    ):
-        return None
-    return int(value)
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return int(value) if number and 0 <= value <= MOST_TOKENS and value == int(value) else None
 
 
 def read_usage(usage: Any) -> Usage:

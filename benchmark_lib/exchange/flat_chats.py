@@ -65,16 +65,8 @@ class FlatChat:
             except orjson.JSONDecodeError:
                 parsed = None
             arguments = parsed if isinstance(parsed, dict) else arguments
-        made = ToolCall(
-            self.turn,
-            len(self.calls),
-            str(name),
-            arguments if isinstance(arguments, dict | str) else {},
-            None,
-            None,
-            None,
-            side,
-        )
+        given = arguments if isinstance(arguments, dict | str) else {}
+        made = ToolCall(self.turn, len(self.calls), str(name), given, None, None, None, side)
         self.calls.append(made)
         self._open[key] = made
 
@@ -104,19 +96,9 @@ class FlatChat:
     ) -> Conversation:
         """The record of what was read; `speakers` are the model of the agent and who the customer was."""
         model, customer = speakers
-        return Conversation(
-            case_id,
-            trial,
-            model,
-            "imported",
-            customer,
-            self.messages,
-            self.calls,
-            ended_by=ended_by,
-            usage=usage or {},
-            faults=faults,
-            reasoning=self.reasoning,
-        )
+        found = Conversation(case_id, trial, model, "imported", customer, self.messages, self.calls)
+        found.ended_by, found.usage, found.faults, found.reasoning = ended_by, usage or {}, faults, self.reasoning
+        return found
 
     @property
     def waits(self) -> bool:

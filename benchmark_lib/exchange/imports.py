@@ -165,15 +165,8 @@ def read_jsonl(data: bytes, path: Path, model: str | None, domain: str | None) -
         c.model = model
     version = path.name + (f" ({domain})" if domain else "")
     customers = sorted({c.customer for c, _ in rows})
-    return Imported(
-        model,
-        ", ".join(customers),
-        version,
-        "",
-        {c.case_id: c.case_id for c, _ in rows},
-        max(c.trial for c, _ in rows),
-        rows,
-    )
+    cases, trials = {c.case_id: c.case_id for c, _ in rows}, max(c.trial for c, _ in rows)
+    return Imported(model, ", ".join(customers), version, "", cases, trials, rows)
 
 
 def _json(data: bytes, where: Any) -> Any:
@@ -188,13 +181,7 @@ def _record(raw: Any, where: str) -> Conversation:
     if not isinstance(raw, dict) or not isinstance(raw.get("messages"), list):
         raise BadInput(f"{where} is no record with case_id, trial and messages: import the records.jsonl of an export")
     case_id, trial = raw.get("case_id"), raw.get("trial")
-    if (
-        not isinstance(case_id, str)
-        or not case_id
-        or not isinstance(trial, int)
-        or isinstance(trial, bool)
-        or trial < 1
-    ):
+    if not isinstance(case_id, str) or not case_id or not isinstance(trial, int) or trial is True or trial < 1:
         raise BadInput(f"{where}: case_id must be a text and trial a whole number from 1 up")
     ended_by, model, customer = (raw.get(name) or "" for name in ("ended_by", "model", "customer"))
     if ended_by and (not isinstance(ended_by, str) or ended_by not in ENDINGS):
@@ -231,16 +218,9 @@ def _messages(raw: list[dict[str, Any]]) -> list[Message]:
         if m["side"] not in ("customer", "agent"):
             raise KeyError("side must be customer or agent")
         turn = turn + (m["side"] == "customer") if m.get("turn") is None else m["turn"]
-        found.append(
-            Message(
-                turn,
-                m["side"],
-                str(m.get("text") or ""),
-                _parts(Act, m.get("acts")),
-                [str(a) for a in m.get("attachments") or ()],
-                {str(a): str(line) for a, line in (m.get("shows") or {}).items()},
-            )
-        )
+        attached = [str(a) for a in m.get("attachments") or ()]
+        shows = {str(a): str(line) for a, line in (m.get("shows") or {}).items()}
+        found.append(Message(turn, m["side"], str(m.get("text") or ""), _parts(Act, m.get("acts")), attached, shows))
     return found
 
 

@@ -200,10 +200,8 @@ def _tau2_row(
             ("turns", "agent_messages", "agent_words", "empty_replies", "tool_calls", "failed_calls", "handed_over")
         )
     # A cost of 0 may also mean that the model has no price in tau2's list: it is unknown here.
-    return c, score | {
-        "cost_usd": simulation.get("agent_cost") or None,
-        "customer_cost_usd": simulation.get("user_cost") or None,
-    }
+    costs = {"cost_usd": "agent_cost", "customer_cost_usd": "user_cost"}
+    return c, score | {ours: simulation.get(theirs) or None for ours, theirs in costs.items()}
 
 
 def _read_tau2_message(talk: FlatChat, m: dict[str, Any]) -> None:
@@ -231,19 +229,13 @@ def _tau2_ending(simulation: dict[str, Any], talk: FlatChat) -> tuple[str, list[
         ended_by = "handed_over"
     if reason in ("user_stop", "agent_stop", "max_steps"):
         return ended_by, _out_of_scope(ended_by)
-    side = {"agent_fault": "agent", "customer_fault": "customer", "infrastructure_fault": "infrastructure"}.get(
-        ended_by, "judge"
-    )
+    side = ended_by.removesuffix("_fault") if ended_by.endswith("_fault") else "judge"
     return ended_by, [Fault(side, reason or "unknown", "the termination reason the file gives")]
 
 
 def _out_of_scope(ended_by: str) -> list[Fault]:
-    found = ended_by == "customer_fault"
-    return (
-        [Fault("customer", "out_of_scope", "the customer's instructions did not cover what it was asked")]
-        if found
-        else []
-    )
+    fault = Fault("customer", "out_of_scope", "the customer's instructions did not cover what it was asked")
+    return [fault] if ended_by == "customer_fault" else []
 
 
 def _tau2_usage(messages: list[dict[str, Any]]) -> dict[str, Usage]:

@@ -248,7 +248,7 @@ class Engine:
 
 def lines_to(models: dict[str, Model], **shared: Any) -> dict[str, Line]:
     """The line to each side that is a model; `shared` is what all have in common, see `Line`."""
-    return {side: Line(side, m.endpoint, m.price, m.settings, **shared) for side, m in models.items()}
+    return {side: Line(side, model, **shared) for side, model in models.items()}
 
 
 def end_after(error: Exception, case_id: str, trial: int) -> Stop | None:

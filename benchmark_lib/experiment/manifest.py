@@ -62,16 +62,9 @@ def new_manifest(model: str, source: str, inputs: dict[str, Any], cases: dict[st
     trials : int
         Trials a case; ``planned`` holds them case by case, because cases may be added with other numbers of trials.
     """
-    run_id = f"{slug(model)}-{secrets.token_hex(4)}"
+    run_id, planned = f"{slug(model)}-{secrets.token_hex(4)}", dict.fromkeys(cases, trials)
     begun = {"run_id": run_id, "model": model, "source": source, "created": now()}
-    return {
-        **begun,
-        "inputs": inputs,
-        "cases": cases,
-        "trials": trials,
-        "planned": dict.fromkeys(cases, trials),
-        "sessions": [],
-    }
+    return {**begun, "inputs": inputs, "cases": cases, "trials": trials, "planned": planned, "sessions": []}
 
 
 def differences(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
@@ -103,12 +96,8 @@ def merged(old: dict[str, Any], new: dict[str, Any], path: Path) -> dict[str, An
         listed = "; ".join(found[:SHOWN_DIFFERENCES]) + (f"; and {more} more" if more > 0 else "")
         raise BadInput(f"{path} was begun with other inputs: {listed}: give another --out to begin a new run")
     planned = {case_id: max(old["planned"].get(case_id, 0), trials) for case_id, trials in new["planned"].items()}
-    return {
-        **old,
-        "cases": {**old["cases"], **new["cases"]},
-        "trials": max(old["trials"], new["trials"]),
-        "planned": {**old["planned"], **planned},
-    }
+    found_now = {"cases": {**old["cases"], **new["cases"]}, "trials": max(old["trials"], new["trials"])}
+    return {**old, **found_now, "planned": {**old["planned"], **planned}}
 
 
 def played_as(manifest: dict[str, Any], case_id: str, trial: int) -> int:

@@ -6,8 +6,7 @@ import math
 import os
 import stat
 from asyncio import CancelledError
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -34,7 +33,7 @@ from ..endpoint.keys import LOOPBACK_KEY
 from ..endpoint.weights import STATED
 from ..errors import BadInput
 from ..project import project_folder
-from ..records import OWN, Conversation, Usage
+from ..records import OWN, Conversation
 from ..scoring.score import Score
 from ..store import Store, load_store, load_tools
 from ..store.own_tools import TOOL_LIMIT_S, guarded
@@ -45,7 +44,7 @@ from .machines import check_executor
 from .manifest import default_name, new_manifest, part, public_url, session
 from .options import Options
 from .players import Players
-from .recorder import Recorder
+from .recorder import Model, Recorder, model_at
 
 SCRIPTED = "scripted:"
 MEND = "mend it, then give the same command again"
@@ -56,16 +55,6 @@ LONGEST_NAME = 240
 
 File systems take 255, and the names of the files beside it are longer.
 """
-
-
-@dataclass
-class Model:
-    """One side that is a language model: its endpoint, what it costs, its settings, and its price as it is listed."""
-
-    endpoint: Endpoint
-    price: Callable[[Usage], float | None]
-    settings: dict[str, Any]
-    listed: dict[str, Any] | None
 
 
 @dataclass
@@ -309,12 +298,12 @@ def _cut(path: Path) -> str:
 
 
 def _check_numbers(options: Options) -> None:
-    for name in ("trials", "messages", "concurrency"):
+    for name, largest in LARGEST.items():
         value = getattr(options, name)
         if not isinstance(value, int) or isinstance(value, bool) or value < 1:
             raise BadInput(f"{name} must be a whole number from 1 up, not {value!r}: change --{name}")
-        if value > LARGEST[name]:
-            raise BadInput(f"{name} must be at most {LARGEST[name]}, not {value:.6g}: change --{name}")
+        if value > largest:
+            raise BadInput(f"{name} must be at most {largest}, not {value:.6g}: change --{name}")
     if not isinstance(options.seed, int) or isinstance(options.seed, bool) or options.seed < 0:
         raise BadInput(f"seed must be a whole number from 0 up, not {options.seed!r}: change --seed")
     if options.seed > LARGEST_SEED:
@@ -404,38 +393,24 @@ def _models(
 
 
 def _model(options: Options, name: str, base_url: str | None, settings: RoleSettings, keyless: bool) -> Model:
-    from ..endpoint.prices import find_price
-
     key = LOOPBACK_KEY if keyless else None
     if keyless:
         settings = settings.model_copy(update={"headers_env": {}, "query_env": {}})
     endpoint = Endpoint(
         name, base_url, key, settings=settings, timeout=options.timeout, concurrency=options.concurrency
     )
-    price = find_price(name, endpoint.base_url)
-    if price is None and options.budget_usd is not None:
-        raise BadInput(
-            f"no price is known for {name}, so a budget cannot be kept: leave --budget-usd out, or add the price"
-        )
-    listed = None if price is None else asdict(price)
-    return Model(endpoint, price.cost_usd if price else lambda usage: None, settings.body, listed)
+    return model_at(endpoint, priced=options.budget_usd is not None)
 
 
 def _session(options: Options, models: dict[str, Model]) -> dict[str, Any]:
     return session(
-        cases=options.cases,
-        trials=options.trials,
-        concurrency=options.concurrency,
-        budget_usd=options.budget_usd,
+        **{name: getattr(options, name) for name in ("cases", "trials", "concurrency", "budget_usd")},
         **({"executor": {"name": options.executor, "workers": options.workers}} if options.executor else {}),
         **({"weights": options.weights} if options.weights else {}),
-        endpoints={
-            side: {
-                "model": m.endpoint.model,
-                "base_url": public_url(m.endpoint.base_url),
-                "timeout_s": m.endpoint.timeout,
-                "price": m.listed,
-            }
-            for side, m in models.items()
-        },
+        endpoints={side: _called_at(model) for side, model in models.items()},
     )
+
+
+def _called_at(model: Model) -> dict[str, Any]:
+    at = model.endpoint
+    return {"model": at.model, "base_url": public_url(at.base_url), "timeout_s": at.timeout, "price": model.listed}

@@ -11,7 +11,8 @@ from .known_panel import DEFAULT_SEED
 
 LENIENT, STRICT = "planted:lenient", "planted:strict"
 RUN_ID, MODEL = "planted", "planted"
-REASON = "planted"
+MADE_UP = {"reason": "planted", "quote": "", "unscored": "", "rubric": "planted", "entrant": False, "addressed": 0}
+LOST = {"score": float("nan"), "unscored": "planted failure"}
 
 
 @dataclass(frozen=True)
@@ -74,19 +75,8 @@ def planted_verdicts(
             scores = np.clip(people + shift + stream.normal(0, noise, conversations), 0, 100).round()
             lost = stream.random(conversations) < unscored
             rows += [
-                {
-                    **item,
-                    "judge": judge,
-                    "version": "planted",
-                    "scorer": scorer,
-                    "score": float("nan") if gone else score,
-                    "reason": REASON,
-                    "quote": "",
-                    "unscored": "planted failure" if gone else "",
-                    "rubric": "planted",
-                    "entrant": False,
-                    "addressed": 0,
-                }
+                {**item, "judge": judge, "version": "planted", "scorer": scorer, "score": score, **MADE_UP}
+                | (LOST if gone else {})
                 for item, score, gone in zip(items, scores, lost)
             ]
     return PlantedVerdicts(pd.DataFrame(rows), pd.DataFrame(labels), truth)

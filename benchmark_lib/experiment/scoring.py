@@ -55,15 +55,8 @@ def _fault(case: Case, error: Exception) -> dict[str, Any]:
     place = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
     reason = f"{type(error).__name__}: {' '.join(str(error).split())[:SHOWN]}{place}"
     told = "".join(traceback.format_exception(error)).replace(f"{PACKAGE}/", "")[-LONGEST_TRACEBACK:]
-    tags = {tag: getattr(case, tag) for tag in TAGS}
-    found = {
-        "bucket": case.bucket,
-        "intent": case.intent,
-        **tags,
-        "scored": False,
-        SCORE_FAULT: reason,
-        "traceback": told,
-    }
+    found = {tag: getattr(case, tag) for tag in ("bucket", "intent", *TAGS)}
+    found |= {"scored": False, SCORE_FAULT: reason, "traceback": told}
     return {name: plain_text(value) if isinstance(value, str) else value for name, value in found.items()}
 
 

@@ -148,7 +148,6 @@ class Player:
             stop=self._stop,
             called=lambda cost: None,  # the run counts the rows
             wave=plan.concurrency,
-            began=False,
         )
 
     async def play(self, messages: AsyncIterator[list[Any]]) -> None:

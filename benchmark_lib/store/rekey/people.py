@@ -111,15 +111,8 @@ class Places:
         if key is None:
             return {**old, "name": name}
         town, region, _ = self.town(old["country"], old["region"], old["city"])
-        postcode = self._postcode(old, key)
-        return {
-            **old,
-            "name": name,
-            "line1": self.street(old["line1"], old["city"], key),
-            "city": town,
-            "region": region,
-            "postcode": postcode,
-        }
+        postcode, line1 = self._postcode(old, key), self.street(old["line1"], old["city"], key)
+        return {**old, "name": name, "line1": line1, "city": town, "region": region, "postcode": postcode}
 
     def town(self, country: str, region: str, city: str) -> tuple[str, str, str]:
         """The town that stands for a town: its name, its region and how its postcodes begin."""
@@ -163,18 +156,12 @@ class Places:
     def _new_street(self, old: str, pool: str) -> str:
         kind, random = self._of_country("streets", pool), self._draw(f"street {pool} {old}")
         digits = str(re.findall(r"^\d+", old)[0]).zfill(2)
-        return untaken(
-            lambda: (
-                kind["shape"]
-                .format(
-                    number=other_digits(digits, random),
-                    name=random.choice(kind["names"]),
-                    kind=random.choice(kind["kinds"]),
-                )
-                .strip()
-            ),
-            self._taken,
-        )
+
+        def made() -> str:
+            number, name = other_digits(digits, random), random.choice(kind["names"])
+            return str(kind["shape"].format(number=number, name=name, kind=random.choice(kind["kinds"])).strip())
+
+        return untaken(made, self._taken)
 
     def _postcode(self, old: dict[str, Any], pool: str) -> str:
         key = (old["country"], old["city"], old["postcode"])

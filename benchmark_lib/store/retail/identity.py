@@ -143,14 +143,8 @@ def _details_beside(number: str, theirs: tuple[str, ...], store: World) -> _Deta
     details = _details(number, store)
     for other in theirs:
         known = _details(other, store)
-        details = _Details(
-            details.values - known.values,
-            details.streets - known.streets,
-            details.postcodes - known.postcodes,
-            details.places - known.places,
-            details.cards - known.cards,
-            details.titles - known.titles,
-        )
+        pairs: Any = zip(details, known)
+        details = _Details(*(mine - its for mine, its in pairs))
     return details
 
 

@@ -11,7 +11,7 @@ from ...errors import BadInput
 from ...project import DATA
 from ...records import Fault, ToolCall, content_hash
 from ...textfiles import front_matter, read_yaml
-from ..desk import flat
+from ..desk import differing, flat
 from ..kinds import DeskKind
 from .package import Domain, domain, package_version
 
@@ -186,7 +186,7 @@ def _error(content: str) -> str:
 
 
 def _differences(old: Any, new: Any) -> list[dict[str, Any]]:
-    found = []
+    found: list[dict[str, Any]] = []
     for table in type(new).model_fields:
         before, after = getattr(old, table), getattr(new, table)
         for key in sorted(after.taken) if hasattr(after, "taken") else [""]:
@@ -194,11 +194,7 @@ def _differences(old: Any, new: Any) -> list[dict[str, Any]]:
             if rows[0] == rows[1]:
                 continue
             a, b = (dict(flat(_plain(row), "" if key else table)) for row in rows)
-            found += [
-                {"table": table, "id": key or table, "field": name, "old": a.get(name), "new": b.get(name)}
-                for name in a | b
-                if a.get(name) != b.get(name)
-            ]
+            found += differing(table, key or table, a, b)
     return found
 
 
