@@ -22,10 +22,7 @@ from .figure import OutOfTime, limited
 
 Files = dict[str, str | bytes]
 RUN = ["run", "scripted:no_op", "--cases", "address_change_1", "--trials", "1", "--out", "new.deskbench"]
-ASKING = [
-    "run", "some-model", "--base-url", "http://127.0.0.1:9/v1", "--cases", "address_change_1", "--trials", "1", "--out",
-    "new.deskbench",
-]  # fmt: skip
+ASKING = ["run", "some-model", "--base-url", "http://127.0.0.1:9/v1", *RUN[2:]]
 GOOD, FULL_BYTES, LONGEST_S = "run.deskbench", 10_000, 8.0
 LARGE = "9" * 20
 
@@ -129,6 +126,20 @@ VALUES = (
 """What is given where a command wants something else."""
 
 
+AGENTS = (
+    "..a:X", ".a:X", "a..b:X", "broken:Agent", "raising:Agent", "leaving:Agent", "bytes_module:Agent", "nothing:Agent",
+    "odd:Agent", "odd:Made", "a/b:X", "os:", "json:loads",
+)  # fmt: skip
+TOOLS = (
+    "os:system", "os:environ", "..a:X", "json:dumps", "broken:TOOLS", "raising:TOOLS", "leaving:TOOLS", "odd:TOOLS",
+    "a..b:X",
+)  # fmt: skip
+PLACES = (
+    "a" * 300, "/sys/x.deskbench", "/dev/full", "/proc/self/mem", "notes.txt/x", "\udcff.deskbench/\x01" + "c" * 300,
+)  # fmt: skip
+"""Agents, tools and places of run files that cannot be used."""
+
+
 @dataclass(frozen=True)
 class Line:
     """A wrong command line; `full` gives it a disk on which nothing larger than a few kB can be written."""
@@ -146,47 +157,9 @@ def table() -> list[Line]:
     run, out = RUN[:-2], RUN[-2:]
     lines = [[*RUN, option, LARGE] for option in ("--seed", "--messages", "--trials", "--concurrency")]
     lines += [[*RUN, "--trials", "1" * 5000], [*RUN, "--timeout", "inf"], [*RUN, "--budget-usd", "1e999"]]
-    for agent in (
-        "..a:X",
-        ".a:X",
-        "a..b:X",
-        "broken:Agent",
-        "raising:Agent",
-        "leaving:Agent",
-        "bytes_module:Agent",
-        "nothing:Agent",
-        "odd:Agent",
-        "odd:Made",
-        "a/b:X",
-        "os:",
-        "json:loads",
-    ):
-        lines.append(["run", "own", "--agent", agent, *RUN[2:]])
-    lines += [
-        [*RUN, "--tools", tools]
-        for tools in (
-            "os:system",
-            "os:environ",
-            "..a:X",
-            "json:dumps",
-            "broken:TOOLS",
-            "raising:TOOLS",
-            "leaving:TOOLS",
-            "odd:TOOLS",
-            "a..b:X",
-        )
-    ]
-    lines += [
-        [*run, "--out", path]
-        for path in (
-            "a" * 300,
-            "/sys/x.deskbench",
-            "/dev/full",
-            "/proc/self/mem",
-            "notes.txt/x",
-            "\udcff.deskbench/\x01" + "c" * 300,
-        )
-    ]
+    lines += [["run", "own", "--agent", agent, *RUN[2:]] for agent in AGENTS]
+    lines += [[*RUN, "--tools", tools] for tools in TOOLS]
+    lines += [[*run, "--out", path] for path in PLACES]
     lines += [[*ASKING, "--settings", name] for name in SETTINGS if name != "none.yaml"]
     lines += [[*RUN, "--prompt", name] for name in PROMPTS]
     lines += [["notebook", "00_start", "-p", value] for value in ("runs=[", "runs={a: *b}", "=5", "nothing", "a b=1")]
