@@ -102,22 +102,17 @@ class Endpoint:
         self.settings = role_settings(settings)
         self.base_url = check_base_url(base_url or self.settings.base_url)
         host = urlsplit(self.base_url).hostname or ""
-        key = (
-            check_key(api_key, "api_key")
-            if api_key
-            else find_key(self.settings.api_key_env, host, not is_loopback(self.base_url))
-        )
+        needed = not is_loopback(self.base_url)
+        key = check_key(api_key, "api_key") if api_key else find_key(self.settings.api_key_env, host, needed)
         remember(key)
         self._key = SecretStr(key)
         self._headers = {name: SecretStr(value) for name, value in self.settings.all_headers().items()}
         secrets = {key, *self.settings.secrets()}
-        self._secrets = [
-            SecretStr(secret) for secret in sorted(secrets, key=len, reverse=True) if len(secret) >= SHORTEST_SECRET
-        ]
+        longest_first = sorted(secrets, key=len, reverse=True)
+        self._secrets = [SecretStr(secret) for secret in longest_first if len(secret) >= SHORTEST_SECRET]
         query = urlencode(self.settings.all_query())
-        self._address = SecretStr(
-            f"{self.base_url}/chat/completions{'?' * bool(query)}{query}"
-        )  # whole, or the client parses two a call
+        address = f"{self.base_url}/chat/completions{'?' * bool(query)}{query}"
+        self._address = SecretStr(address)  # whole, or the client parses two a call
         proxy_of(self.base_url)  # one that cannot work is refused here, before anything is sent
         self.timeout = timeout or self.settings.timeout or DEFAULT_TIMEOUT_S
         self.attempts = attempts or self.settings.attempts or DEFAULT_ATTEMPTS

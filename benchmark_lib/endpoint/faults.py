@@ -109,9 +109,8 @@ class EndpointError(Exception):
 def one_line(text: object) -> str:
     """Return a text on one line, without keys and control characters, and cut to a readable length."""
     whole = str(text)
-    start = (
-        whole if len(whole) <= LONGEST_READ else whole[:LONGEST_READ].rpartition(" ")[0]
-    )  # no key is cut in two and then not known
+    # No key is cut in two and then not known.
+    start = whole if len(whole) <= LONGEST_READ else whole[:LONGEST_READ].rpartition(" ")[0]
     line = "".join(character for character in " ".join(scrub(start).split()) if character.isprintable())
     return line if len(line) <= DETAIL_LENGTH else line[: DETAIL_LENGTH - 3] + "..."
 

@@ -115,11 +115,8 @@ class Engine:
                 "give the same command again to try them once more"
             )
         if self.done < self.total:
-            whose = (
-                "this is a fault of Deskbench"
-                if self.plan.own_agent is None
-                else "the agent cancelled the task it was called in"
-            )
+            theirs, ours = "the agent cancelled the task it was called in", "this is a fault of Deskbench"
+            whose = ours if self.plan.own_agent is None else theirs
             return Stop(
                 f"{self.total - self.done} of {self.total} conversations were not played though nobody stopped the run: "
                 f"{whose}; {MEND}"
@@ -155,15 +152,9 @@ class Engine:
 
     def _open_lines(self, budget: Budget) -> dict[str, CallLine]:
         players = self.plan.players
-        lines = lines_to(
-            self.plan.models,
-            budget=budget,
-            writer=self._writer,
-            stop=self.stop,
-            called=self._progress.call,
-            wave=self.plan.concurrency,
-            began=self.run.counts()["calls"] > 0,
-        )
+        shared = {"budget": budget, "writer": self._writer, "stop": self.stop, "called": self._progress.call}
+        began = self.run.counts()["calls"] > 0
+        lines = lines_to(self.plan.models, wave=self.plan.concurrency, began=began, **shared)
         return {players.side: PlayersLine(players, self.run, self._writer), **lines} if players else {**lines}
 
     async def _close(self) -> None:
@@ -174,9 +165,8 @@ class Engine:
         self._kept.close()
         self._writer.close()
         with contextlib.suppress(asyncio.CancelledError):
-            while (
-                self._on_the_way
-            ):  # the writer has ended, so the last acknowledgements arrive within a few steps of the loop
+            # The writer has ended, so the last acknowledgements arrive within a few steps of the loop.
+            while self._on_the_way:
                 await asyncio.sleep(0)
         self._progress.close()
         for model in self.plan.models.values():
@@ -283,18 +273,11 @@ async def play_one(
     agent = await plan.agent(case, trial, complete.get("agent"))
     customer = plan.customer(case, trial, complete.get("customer"))
     conversation = await converse(
-        case,
-        plan.store,
-        agent,
-        customer,
+        *(case, plan.store, agent, customer),
+        **{name: getattr(plan, name) for name in ("seed", "model", "source", "customer_name", "schemas")},
         trial=as_trial or trial,
-        seed=plan.seed,
         max_messages=plan.messages,
-        model=plan.model,
-        source=plan.source,
-        customer_name=plan.customer_name,
         prompt=plan.prompt_of(case),
-        schemas=plan.schemas,
         own=plan.own_agent is not None,
     )
     conversation.trial = trial

@@ -50,6 +50,7 @@ SCRIPTED = "scripted:"
 MEND = "mend it, then give the same command again"
 LARGEST = {"trials": 100_000, "messages": 10_000, "concurrency": 10_000}
 LARGEST_SEED = 2**63 - 1
+AS_GIVEN = ("trials", "messages", "seed", "concurrency", "budget_usd", "players", "progress")
 LONGEST_NAME = 240
 """Bytes that the name of a run file may have.
 
@@ -207,18 +208,12 @@ def prepare(options: Options, keyless: bool = False) -> Plan:
         prompt=prompt,
         prompt_file=prompt_file,
         rules=rules,
-        trials=options.trials,
-        messages=options.messages,
-        seed=options.seed,
-        concurrency=options.concurrency,
-        budget_usd=options.budget_usd,
         models=models,
         own_agent=own_agent,
-        players=options.players,
         path=run_path(options, model),
         manifest=new_manifest(model, source, inputs, {c.id: c.hash for c in cases}, options.trials),
         session=_session(options, models),
-        progress=options.progress,
+        **{name: getattr(options, name) for name in AS_GIVEN},
     )
 
 
@@ -274,17 +269,10 @@ def run_path(options: Options, model: str) -> Path:
         if len(os.fsencode(path.name)) > LONGEST_NAME:
             raise BadInput(f"--out {_cut(path)} has a name longer than {LONGEST_NAME} bytes: give a shorter one")
         return path
+    settings = options.settings if isinstance(options.settings, dict) else options.settings and str(options.settings)
     given = [
-        options.base_url,
-        _named(options.agent),
-        options.customer,
-        options.customer_base_url,
-        str(options.store),
-        options.prompt and str(options.prompt),
-        _named(options.tools),
-        options.settings if isinstance(options.settings, dict) else options.settings and str(options.settings),
-        options.seed,
-        options.messages,
+        *(options.base_url, _named(options.agent), options.customer, options.customer_base_url, str(options.store)),
+        *(options.prompt and str(options.prompt), _named(options.tools), settings, options.seed, options.messages),
         *(["isolate"] if options.isolate else []),
         *([f"rules {options.rules}"] if options.rules else []),
         *([options.players.side, options.players.source] if options.players else []),

@@ -191,9 +191,7 @@ class Line:
             self._go_on()
             completion = await self.endpoint.complete(messages, tools, **body)
             cost = self.price(completion.usage)
-            if (
-                cost is None
-            ):  # no tokens were reported: what was reserved is what the run reckons with, now and when it is gone on with
+            if cost is None:  # no tokens were reported: the run reckons with what was reserved, now and when it goes on
                 cost = reserved or None
         except EndpointError as error:
             self._failed(key, request, error)

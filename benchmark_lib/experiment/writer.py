@@ -71,9 +71,8 @@ class Writer:
         self._urgent.set()
         self._something.set()
         self._thread.join()
-        with contextlib.suppress(
-            sqlite3.Error
-        ):  # a reader looks at the file: the log stays beside it until the next run
+        # A reader may look at the file: the log then stays beside it until the next run.
+        with contextlib.suppress(sqlite3.Error):
             self._db.execute("PRAGMA journal_mode=DELETE")
         self._db.close()
 

@@ -2,16 +2,8 @@
 
 from typing import Any
 
-KINDS = {
-    "run_id": str,
-    "model": str,
-    "source": str,
-    "inputs": dict,
-    "cases": dict,
-    "trials": int,
-    "planned": dict,
-    "sessions": list,
-}
+KINDS: dict[str, type] = {"run_id": str, "model": str, "source": str, "inputs": dict, "cases": dict}
+KINDS |= {"trials": int, "planned": dict, "sessions": list}
 """The parts that every manifest has, each of its kind."""
 WORDS = {str: "a text", dict: "an object", list: "a list", int: "a whole number"}
 

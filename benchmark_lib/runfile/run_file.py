@@ -18,7 +18,7 @@ from ..commands import command
 from ..errors import BadInput
 from ..records import NOT_SCORED, Conversation
 from .manifests import wrong_part
-from .salvage import readable
+from .salvage import DAMAGE, readable
 from .schema import APPLICATION_ID, FORMAT
 from .seals import COLUMNS, checked_rows, light_columns
 
@@ -153,10 +153,7 @@ class RunFile:
         try:
             with closing(connect_to_read(self.path)) as db:
                 yield db
-        except (
-            sqlite3.DatabaseError,
-            UnicodeDecodeError,
-        ) as error:  # the second where SQLite's own message quotes what is damaged
+        except DAMAGE as error:
             raise _damaged(self.path, error) from None
 
 

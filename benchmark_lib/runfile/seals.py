@@ -17,24 +17,13 @@ from ..records import content_hash
 SIZE = 8
 """Bytes of one checksum."""
 
+TOKENS = ("prompt_tokens", "completion_tokens", "reasoning_tokens", "cached_tokens")
 COLUMNS = {
     "manifest": ("key", "value"),
     "calls": (
-        "case_id",
-        "trial",
-        "side",
-        "n",
-        "request_hash",
-        "model",
-        "response",
-        "prompt_tokens",
-        "completion_tokens",
-        "reasoning_tokens",
-        "cached_tokens",
-        "latency_s",
-        "attempts",
-        "cost_usd",
-        "finished_at",
+        *("case_id", "trial", "side", "n", "request_hash", "model", "response"),
+        *TOKENS,
+        *("latency_s", "attempts", "cost_usd", "finished_at"),
     ),
     "conversations": ("case_id", "trial", "ended_by", "record_hash", "record", "finished_at"),
     "scores": ("record_hash", "version", "scores"),
@@ -49,7 +38,7 @@ LARGE = {"calls": "response", "conversations": "record", "scores": "scores", "ve
 It is checked by itself, so that the other columns of its row can be checked without reading it.
 """
 REALS = frozenset(("latency_s", "cost_usd"))
-NUMBERS = REALS | {"trial", "n", "prompt_tokens", "completion_tokens", "reasoning_tokens", "cached_tokens"}
+NUMBERS = REALS | {"trial", "n", *TOKENS}
 
 INDEX = {name: f"sqlite_autoindex_{name}_1" for name in COLUMNS} | {"faults": "faults_at"}
 """An index that holds every row of a table a second time, by which a row that was lost is missed."""

@@ -68,14 +68,13 @@ def _guard(tool: Tool, limit_s: float) -> Callable[..., Any]:
     def call(desk: Desk, **arguments: Any) -> Any:
         mine = copy.copy(desk)
         mine._overlay, mine.calls = orjson.loads(orjson.dumps(desk._overlay)), list(desk.calls)
+
+        def work() -> tuple[Any, Any]:
+            result = _written("it returned", tool.function(mine, **arguments))
+            return result, _written("it left on the desk", mine._overlay)
+
         try:
-            result, overlay = _within(
-                limit_s,
-                lambda: (
-                    _written("it returned", tool.function(mine, **arguments)),
-                    _written("it left on the desk", mine._overlay),
-                ),
-            )
+            result, overlay = _within(limit_s, work)
         except NotFound as error:
             raise NotFound(_message(error)) from None
         except ArgumentError as error:

@@ -154,12 +154,7 @@ def import_object(spec: str, what: str) -> Any:
         return getattr(importlib.import_module(module_name), name)
     except (ImportError, AttributeError) as error:
         reason = str(error)
-    except (
-        Exception,
-        SystemExit,
-        GeneratorExit,
-        CancelledError,
-    ) as error:  # whatever the module does while it is imported
+    except (Exception, SystemExit, GeneratorExit, CancelledError) as error:  # whatever it does while it is imported
         reason = f"{type(error).__name__}: {error}"
     raise BadInput(f"{what} {spec!r} cannot be loaded: {reason}; name an importable module and an object in it")
 

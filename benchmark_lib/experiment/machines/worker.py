@@ -141,14 +141,8 @@ class Player:
         self._writer, self._budget = FarWriter(channel), FarBudget(plan.budget_usd is not None, channel)
         self._cases = {c.id: c for c in plan.cases}
         self._playing: set[asyncio.Task[None]] = set()
-        self._lines = lines_to(
-            plan.models,
-            budget=self._budget,
-            writer=self._writer,
-            stop=self._stop,
-            called=lambda cost: None,  # the run counts the rows
-            wave=plan.concurrency,
-        )
+        shared = {"budget": self._budget, "writer": self._writer, "stop": self._stop, "wave": plan.concurrency}
+        self._lines = lines_to(plan.models, called=lambda cost: None, **shared)  # the run counts the rows
 
     async def play(self, messages: AsyncIterator[list[Any]]) -> None:
         """Play what is dealt until the run says that it is over, or is gone."""
