@@ -74,11 +74,8 @@ def problem_of(value: Any) -> str | None:
     if isinstance(value, str):
         return None if is_text(value) else "is not valid Unicode; write it again"
     if isinstance(value, int):
-        return (
-            None
-            if -LARGEST_INTEGER <= value <= LARGEST_INTEGER
-            else "is a number of too many digits; write a smaller one"
-        )
+        fits = -LARGEST_INTEGER <= value <= LARGEST_INTEGER
+        return None if fits else "is a number of too many digits; write a smaller one"
     if isinstance(value, float):
         return None if math.isfinite(value) else f"is {value}; give a finite number"
     if isinstance(value, list):

@@ -125,14 +125,8 @@ def ordered(record: Conversation, side: str, words: str) -> Conversation:
 
 
 async def _played(agent: str, case: Case, store: Store) -> Conversation:
-    return await converse(
-        case,
-        store,
-        make_agent(agent, case=case, store=store),
-        make_customer("scripted", case=case, store=store),
-        model=agent,
-        source="scripted",
-    )
+    sides = make_agent(agent, case=case, store=store), make_customer("scripted", case=case, store=store)
+    return await converse(case, store, *sides, model=agent, source="scripted")
 
 
 def _readable(entries: list[tuple[str, dict[str, Any]]]) -> ProbeFinding:

@@ -50,11 +50,8 @@ def known_panel(agents: int = AGENTS, *, rng: np.random.Generator | None = None)
     """
     stream = np.random.default_rng(DEFAULT_SEED) if rng is None else rng
     panel = pd.DataFrame({name: values.round(2) for name, values in _settings(agents, stream).items()})
-    panel.insert(
-        0,
-        "model",
-        ["scripted:tunable?" + "&".join(f"{n}={row[n]:.2f}" for n in RANGES) for row in panel.to_dict("records")],
-    )
+    specs = ("&".join(f"{n}={row[n]:.2f}" for n in RANGES) for row in panel.to_dict("records"))
+    panel.insert(0, "model", [f"scripted:tunable?{spec}" for spec in specs])
     panel.insert(1, "seed", stream.choice(2**31, size=agents, replace=False))
     return panel.assign(**{f"true_{name}": truth(panel) for name, truth in TRUTHS.items()})
 

@@ -39,11 +39,8 @@ def rescore(
     shop = store_of(run.path, run.manifest, store, tools, carried_out=True)
     cases = same_cases(run.path, run.manifest, shop, "score it")
     with RunLock(run.path):
-        have = (
-            set()
-            if again
-            else {digest for digest, found in run.scores(str(VERSION)).items() if not found.get(SCORE_FAULT)}
-        )
+        scored = {} if again else run.scores(str(VERSION))
+        have = {digest for digest, found in scored.items() if not found.get(SCORE_FAULT)}
         records = [(digest, case_id, trial) for case_id, trial, digest, _ in run.conversations()]
         missing = [(digest, cases[case_id], trial) for digest, case_id, trial in records if digest not in have]
         made = 0

@@ -61,7 +61,7 @@ def declared_tools(tools: dict[str, Tool], policy: dict[str, Any]) -> Declared:
     return [
         {
             "name": tool.name,
-            "module": None if (module := tool.function.__module__) == "__main__" else module,
+            "module": None if tool.function.__module__ == "__main__" else tool.function.__module__,
             "write": tool.write,
             "source": source_hashes(tool)[0],
             "schema": tool.schema(policy),

@@ -40,12 +40,9 @@ class Cluster:
     def workers(self) -> dict[str, str]:
         """The workers that are there now: how each is named in a message, by address."""
         known = self.client.scheduler_info(n_workers=-1)["workers"]
-        return {
-            address: address
-            if info["name"] in (address, "") or isinstance(info["name"], int)
-            else f"{info['name']} ({address})"
-            for address, info in known.items()
-        }
+        names = {address: info["name"] for address, info in known.items()}
+        unnamed = {address for address, name in names.items() if name in (address, "") or isinstance(name, int)}
+        return {a: a if a in unnamed else f"{name} ({a})" for a, name in names.items()}
 
 
 def check_executor(options: Options) -> None:

@@ -147,12 +147,8 @@ class MachinesEngine(Engine):
             count = self.run.counts()
             self.stop(Stop(next(iter(self._refused.values())), refused=not (count["calls"] or count["finished"])))
         elif time.monotonic() - self._manned_at > WITHOUT_WORKERS_S:
-            self.stop(
-                Stop(
-                    f"{self._cluster.where} has had no worker for {WITHOUT_WORKERS_S:g} s: start some, "
-                    "then give the same command to go on"
-                )
-            )
+            what = f"{self._cluster.where} has had no worker for {WITHOUT_WORKERS_S:g} s"
+            self.stop(Stop(f"{what}: start some, then give the same command to go on"))
 
     def _refuse(self, seat: Seat, why: str) -> None:
         self._refused[seat.address] = sentence = f"worker {seat.name} {why}"
