@@ -85,16 +85,7 @@ class AnsweredAct(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
     kind: Literal[
-        "gave",
-        "lacked",
-        "attached",
-        "agreed",
-        "agreed_if",
-        "refused",
-        "asked",
-        "pushed",
-        "followed_up",
-        "left",
+        "gave", "lacked", "attached", "agreed", "agreed_if", "refused", "asked", "pushed", "followed_up", "left"
     ]
     what: str = Field(max_length=200)
 

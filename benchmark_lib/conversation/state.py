@@ -44,15 +44,7 @@ class ConversationState:
     """
 
     def __init__(
-        self,
-        case: Case,
-        desk: Desk,
-        *,
-        trial: int,
-        seed: int,
-        prompt: str,
-        tools: list[dict[str, Any]],
-        limit: int = 8,
+        self, case: Case, desk: Desk, *, trial: int, seed: int, prompt: str, tools: list[dict[str, Any]], limit: int = 8
     ):
         self.messages: list[Message] = []
         self.faults: list[Fault] = desk.faults
