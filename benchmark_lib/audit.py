@@ -3,14 +3,12 @@
 The oracle at the ceiling, the trivial agents at the floor, and every case sound in itself.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 
@@ -27,15 +25,13 @@ from .records import BUCKETS, Conversation
 from .remembered import remembered
 from .scoring import score
 from .scoring.deciding import reasons_against
+from .scoring.score import Score
+from .store import Store
 from .store.desk import words_in
 from .store.trouble import shown_error
 from .textfiles import read_yaml
 from .threads import running_loop
 from .worked_examples import wrong_sums
-
-if TYPE_CHECKING:
-    from .scoring.score import Score
-    from .store import Store
 
 FLOORS = {
     "oracle": (1, 1, 1),

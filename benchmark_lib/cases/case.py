@@ -1,7 +1,5 @@
 """A case: what a customer wants, what it knows, and what must and must not happen. Data, validated on reading."""
 
-from __future__ import annotations
-
 from functools import cached_property
 from typing import Any, Literal
 

@@ -3,19 +3,15 @@
 Base cases x claims x tones, so that believing a claim and folding to pressure can be told apart.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..errors import BadInput
 from ..remembered import remembered
+from ..store import Store
 from ..textfiles import read_yaml
 from .case import Case
 from .read import read_case
-
-if TYPE_CHECKING:
-    from ..store import Store
 
 TABLE = "factorial"
 """The name of the table: of the file of the store, and of what ``--cases`` asks for."""

@@ -3,8 +3,6 @@
 A fact counts as told when one of its renderings stands in the agent's words as an answer (see `Fact.told`).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Literal

@@ -1,24 +1,20 @@
 """Fresh sets: a new private store and case set with the same logic, whose hash can be published before its content."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 
 from ..errors import BadInput
+from ..store import Store
+from ..store.rekey.cases import Rekey
 from ..textfiles import front_matter, read_yaml
 from .wordings import WORDINGS, raw_wordings, wording_id, wording_of
-
-if TYPE_CHECKING:
-    from ..store import Store
-    from ..store.rekey.cases import Rekey
 
 POOLS = "generate.yaml"
 SEEDS = 2**64

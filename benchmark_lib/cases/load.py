@@ -1,15 +1,13 @@
 """The cases of a store, and which of them a pattern names."""
 
-from __future__ import annotations
-
 import difflib
 import fnmatch
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ..errors import BadInput
 from ..remembered import remembered
+from ..store import Store
 from ..store.tau import TauStore
 from ..textfiles import read_yaml
 from .arms import TOLD, arms
@@ -18,9 +16,6 @@ from .factorial import TABLE, variants
 from .read import read_case
 from .tau import choose, tau_cases
 from .wordings import PREFIX, WORDINGS, wordings
-
-if TYPE_CHECKING:
-    from ..store import Store
 
 HARD = "hard"
 """The name of a store's hard set, and of the arm of its cases that has the hard thing."""

@@ -1,18 +1,13 @@
 """The names that ``--cases`` takes, each with the number of its cases and what it is."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from ..errors import BadInput
-from ..store import load_store
+from ..store import Store, load_store
+from .case import Case
 from .load import HARD, case_set, load_cases, trap_kind
-
-if TYPE_CHECKING:
-    from ..store import Store
-    from .case import Case
 
 BUCKET_WORDS = {
     "resolvable": "can be resolved in the conversation, without a handover",

@@ -1,7 +1,5 @@
 """Rules that an operator adds to the agent's prompt, such as "at most 80 words": by name, or from a file of one's own."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,25 +1,21 @@
 """The store and the cases that a run was played on, found again from its manifest."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 
 from ..errors import BadInput
 from ..records import content_hash
+from ..store import Store, Tool
 from ..store.recorded_tools import with_played_tools, with_recorded_tools
 from ..store.tau import TauStore
 from ..store.world import load_store
+from .case import Case
 from .factorial import variants
 from .load import every_case
 from .wordings import wordings
-
-if TYPE_CHECKING:
-    from ..store import Store, Tool
-    from .case import Case
 
 _STORE_NAME = re.compile(r"\w[\w.:-]*")
 """What a manifest may name: a store by its name, never by a path, since anyone may have written a run file."""

@@ -3,26 +3,22 @@
 Placeholders filled, defaults from the store, validated; a broken one is refused with file, case, field and mend.
 """
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Iterator
 from datetime import date, datetime, timedelta
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import ValidationError
 
 from ..errors import BadInput
+from ..store import Store
 from ..store.calendar import add_business_days
 from ..store.laid import laid_over
 from ..textfiles import render
 from .case import Case
 from .facts import money
-
-if TYPE_CHECKING:
-    from ..store import Store
 
 
 def read_case(raw: Any, store: Store, path: Path) -> Case:

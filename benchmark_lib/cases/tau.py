@@ -1,15 +1,11 @@
 """The base tasks of a tau2 domain as cases, and the names by which they can be chosen or left out."""
 
-from __future__ import annotations
-
 import fnmatch
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..errors import BadInput
+from ..store.tau import TauStore
 from .case import Case
-
-if TYPE_CHECKING:
-    from ..store.tau import TauStore
 
 SHOWN = 40
 KNOWN_DEFECTS, NOT = "known-defects", "not:"

@@ -4,20 +4,16 @@ How far results move with the words alone is then known, and can be held against
 next. The wordings are written down once and never drawn.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..errors import BadInput
 from ..remembered import remembered
+from ..store import Store
 from ..textfiles import read_yaml
 from .case import Case
 from .read import read_case
-
-if TYPE_CHECKING:
-    from ..store import Store
 
 WORDINGS = "wordings"
 """The folder of a store, and what ``--cases`` asks for."""

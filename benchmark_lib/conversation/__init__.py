@@ -1,7 +1,5 @@
 """Agent and customer talk: one case, one trial, one record."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import Any
 

@@ -5,8 +5,6 @@
 writes ``ready``, ``call``, ``said`` or ``failed``. Nothing else of the harness is loaded here.
 """
 
-from __future__ import annotations
-
 import inspect
 import os
 import select

@@ -1,7 +1,5 @@
 """The scripted customer: no model. It answers what it is asked, agrees to what it wants, reacts to reasons, and leaves when served."""
 
-from __future__ import annotations
-
 from ..language.folding import fold
 from ..language.parser import SURE, ParsedMessage
 from ..records import Act, Fault

@@ -1,8 +1,6 @@
 """How a scripted customer answers where a yes is asked for: to its own things, and to nothing else."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..cases import Call
 from ..language.cues import cue_of_several
@@ -13,9 +11,7 @@ from ..store.every_desk import HANDOVER
 from .customer_followups import FollowingUp, calls_after
 from .customer_several import all_wanted, as_wished, names_some, offered_of
 from .customer_words import CERTAIN, Draft, Round, filled
-
-if TYPE_CHECKING:
-    from .state import ConversationState
+from .state import ConversationState
 
 AS_LIKELY = 0.4
 """How likely, beside the likeliest offer, its own wish must be to be what was offered."""

@@ -1,7 +1,5 @@
 """Whether a date that a customer is asked for is the one that its case holds."""
 
-from __future__ import annotations
-
 from datetime import date
 
 from ..cases import Known

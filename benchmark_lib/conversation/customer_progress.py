@@ -1,19 +1,13 @@
 """How far a conversation has come for its customer: what it still wants, what it was told, whether it is served."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from ..cases import Call, Case, Fact, Outcome
 from ..language.answers import cleaned
 from ..language.folding import fold
 from ..records import ToolCall
 from ..store.consent import agrees
 from ..store.every_desk import HANDOVER
-
-if TYPE_CHECKING:
-    from ..store.kinds import DeskKind
-    from .state import ConversationState
+from ..store.kinds import DeskKind
+from .state import ConversationState
 
 
 class CustomerProgress:

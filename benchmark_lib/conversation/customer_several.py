@@ -1,19 +1,14 @@
 """Which of a customer's several wishes a message of the desk offers to do."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from ..cases import Call, Case
 from ..language.cues import cue_of_several
 from ..language.folding import plain
 from ..language.parser import ASKS, LIKELY, PLAIN, POSSIBLE, SURE, MessageParser
 from ..language.sentences import sentences
-
-if TYPE_CHECKING:
-    from ..store import Store
+from ..store import Store
 
 OPENING = " *_¿,"
 """What may stand before the first word of a question."""

@@ -1,8 +1,6 @@
 """What every message of a scripted customer draws on: what it has told, and the words it has not used yet."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..cases import Case
 from ..language.cues import holds
@@ -10,11 +8,9 @@ from ..language.parser import parser_of
 from ..language.sentences import sentences
 from ..language.words import said_by_customers
 from ..records import Act
+from ..store import Store
 from .customer_progress import CustomerProgress
 from .customer_words import Draft, filled
-
-if TYPE_CHECKING:
-    from ..store import Store
 
 
 class Voice:

@@ -4,8 +4,6 @@
 asks for an evaluation of Inspect's own around it, as its ``react`` agent does, cannot sit here.
 """
 
-from __future__ import annotations
-
 import inspect
 from typing import Any
 

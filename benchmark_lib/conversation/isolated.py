@@ -4,8 +4,6 @@ One process for each conversation: none can remember another, and its end is the
 `benchmark_lib.conversation.agent_process` for the other end and the lines that go between the two.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import os

@@ -1,21 +1,17 @@
 """The loop: a customer and an agent talk about one case, once; the result is the record."""
 
-from __future__ import annotations
-
 import traceback
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from ..cases import Case
 from ..errors import BadInput
 from ..records import TAMPERED, Act, Conversation, Fault, Message
+from ..store import Store, Tool
 from .agent_view import AgentView, plain_text
 from .own_code import OwnCodeLeft, reply_of
 from .speaker import AgentFault, BuiltIn, ContentFiltered, CustomerFault, Insider, Reply, Speaker
 from .state import ConversationState
-
-if TYPE_CHECKING:
-    from ..store import Store, Tool
 
 EMPTY_REPLIES = 2
 LONGEST_DETAIL = 2000

@@ -1,7 +1,5 @@
 """The model agent: a language model behind an OpenAI-compatible endpoint, with the desk's tools."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable
 from typing import Any
 

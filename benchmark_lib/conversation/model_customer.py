@@ -5,15 +5,15 @@ holds it, and an end comes only when what it said yes to has been done. What has
 inferred.
 """
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING, Any, Literal
+from pathlib import Path
+from typing import Any, Literal
 
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from ..cases import Case
+from ..cases.case import Known
 from ..endpoint.faults import EndpointError
 from ..endpoint.structured import Unreadable, ask_for, read_object
 from ..language.answers import cleaned
@@ -22,6 +22,7 @@ from ..language.parser import ParsedMessage, parser_of
 from ..language.pieces import found_in, kept
 from ..language.words import books
 from ..records import Act, Fault
+from ..store import Store
 from ..store.consent import CONDITIONAL
 from ..store.tau import TauStore
 from ..textfiles import front_matter, render
@@ -30,12 +31,6 @@ from .customer import ScriptedCustomer
 from .oracle import reason_in_words
 from .speaker import CustomerFault, Reply
 from .state import ConversationState
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from ..cases.case import Known
-    from ..store import Store
 
 PROPOSAL, QUESTION = "proposal", "question"
 """What a yes or no is to where it has no name, and what it asks where it is not about an act."""

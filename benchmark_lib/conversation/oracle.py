@@ -3,23 +3,18 @@
 Plays a case to one of its accepted outcomes, by the rules. The ceiling of the benchmark, not a model.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..cases import Call, Case, Fact, Outcome
 from ..cases.facts import money
 from ..cases.read import long_date
 from ..records import ToolCall
+from ..store import Store
 from ..store.every_desk import HANDOVER
 from ..store.rules import Before
 from ..store.trouble import met
 from .agent_view import AgentView
 from .speaker import Insider, Reply
-
-if TYPE_CHECKING:
-    from ..store import Store
-
 
 REQUESTS = 3
 """How often somebody who can not be identified is asked who it is."""

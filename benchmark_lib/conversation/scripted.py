@@ -3,24 +3,20 @@
 No model. They use the same loop, tools and scorer as a model, and mark the benchmark's ceiling and floors.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import orjson
 
 from ..cases import Case
 from ..errors import BadInput
+from ..store import Store
 from ..store.every_desk import HANDOVER
 from .agent_view import AgentView
 from .oracle import Oracle
 from .ruled import RULED
 from .sly import SLY
 from .speaker import BuiltIn, Insider, Reply, Speaker
-
-if TYPE_CHECKING:
-    from ..store import Store
 
 
 class _Scripted(BuiltIn):

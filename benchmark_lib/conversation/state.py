@@ -1,22 +1,18 @@
 """A conversation while it goes on."""
 
-from __future__ import annotations
-
 import zlib
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..cases import Case
 from ..records import Fault, Message, Reasoning, ToolCall, Usage, add_reasoning, content_hash
+from ..store import Desk
 from ..store.trouble import shown_error
 from .agent_view import AgentView, SeenMessage, counted, plain, plain_text
 from .speaker import AgentFault
-
-if TYPE_CHECKING:
-    from ..store import Desk
 
 CALLS_PER_TURN, CALLS_OF_HARD_CASES = 20, 60
 """Tool calls that an agent may make in one turn, and those in a case of a hard set, which may need many."""

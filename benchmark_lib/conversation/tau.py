@@ -1,22 +1,18 @@
 """Who sits on either side of a task of tau2: its simulated user played by our model customer, and scripted ones."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 
+from ..cases import Case
 from ..errors import BadInput
 from ..records import Act
+from ..store.tau import TauStore
 from .agent_view import AgentView
 from .speaker import BuiltIn, CustomerFault, Reply
-
-if TYPE_CHECKING:
-    from ..cases import Case
-    from ..store.tau import TauStore
-    from .state import ConversationState
+from .state import ConversationState
 
 GREETING = "Hi! How can I help you today?"
 """What a conversation of tau2 begins with, before the customer has said anything."""

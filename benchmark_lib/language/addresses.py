@@ -4,8 +4,6 @@ Abbreviations, names of regions and countries, split lines, accents and capitals
 from ``data/addresses.yaml``; the names of countries in every language are babel's.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Mapping

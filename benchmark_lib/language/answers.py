@@ -4,8 +4,6 @@ A message is read sentence by sentence. Every value of the fact's kind in it is 
 words around it, up to the next value.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator

@@ -1,7 +1,5 @@
 """What is heard in certain words whatever the trained reader makes of the rest: cues from the files of the languages, over `plain` text."""
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 

@@ -1,7 +1,5 @@
 """Which languages a message is written in, by their common words."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """What a linear reader sees of a sentence: its words, pairs of words and marks, and which patterns of the phrase files it holds."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 

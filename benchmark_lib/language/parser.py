@@ -5,8 +5,6 @@ of ``phrases/<language>.yaml`` the sentence holds. A message is read with those 
 holds, since an agent may answer in another language than the customer's.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field

@@ -4,8 +4,6 @@ Regular expressions here see a sentence, a window of one, or a piece of a few th
 and the interpreter, which no other thread can enter during a search, is let go between one piece and the next.
 """
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 

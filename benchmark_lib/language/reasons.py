@@ -5,8 +5,6 @@ store's ``reasons/concepts.yaml``). The model sees the concepts of a few sentenc
 stand in a question or at the end; `train_reasons` makes its weights from declined and granted wishes.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache

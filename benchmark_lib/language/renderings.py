@@ -3,8 +3,6 @@
 For each kind, one pattern of every form that people use in any of the languages, over folded text.
 """
 
-from __future__ import annotations
-
 import re
 from datetime import date
 from functools import lru_cache

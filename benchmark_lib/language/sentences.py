@@ -1,7 +1,5 @@
 """The sentences of a message, in any of the languages."""
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 from typing import NamedTuple

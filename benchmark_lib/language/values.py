@@ -3,8 +3,6 @@
 Amounts, dates, numbers of orders and parcels, links, windows. Language-neutral but for names of months and units.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from datetime import date

@@ -3,8 +3,6 @@
 One file a language, and a fifth language is one more file.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import Any
 

@@ -3,13 +3,11 @@
 Read from the record alone, without a model; a flagged talk is a customer fault.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..cases import Case
 from ..conversation.model_customer import is_code, stands
@@ -17,11 +15,9 @@ from ..language.folding import fold, squash
 from ..language.parser import ParsedMessage, parser_of
 from ..language.words import common_words, of_customers
 from ..records import Conversation, Message
+from ..store import Store
 from ..store.every_desk import HANDOVER
 from .bounds import as_read, cut
-
-if TYPE_CHECKING:
-    from ..store import Store
 
 FINDINGS = {
     "revealed_unasked": "told a fact, or sent a picture, that it keeps until it is asked",

@@ -1,19 +1,15 @@
 """What decided a conversation: its outcome, what kept it from success, and the turn in which that happened."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ..cases import Call, Case
 from ..records import NOT_SCORED, SCORE_FAULT, TAMPERED, Conversation, ToolCall
 from .hard import FAILURES
 from .score import RULES_OF_SUCCESS
 from .state import CLOSE, HANDOVER, forbidden_calls
 from .written import details
-
-if TYPE_CHECKING:
-    from ..cases import Call, Case
 
 SUCCESS_STATES = {
     "good": ("✓", "success"),

@@ -1,7 +1,5 @@
 """The escape hatch: whether a customer that asked twice for a person was given one."""
 
-from __future__ import annotations
-
 from ..language.folding import fold
 from ..records import Conversation
 from .customer_audit import pattern

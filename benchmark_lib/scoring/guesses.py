@@ -1,18 +1,13 @@
 """Days that were guessed: gone through one after another until the customer was content, which tells none of them."""
 
-from __future__ import annotations
-
 import re
 from datetime import date, timedelta
-from typing import TYPE_CHECKING
 
 from ..cases import Case
 from ..language.answers import cleaned, corrects, days_said
 from ..records import Conversation, as_text
+from ..store import Store
 from ..store.calendar import business_days_between, holidays
-
-if TYPE_CHECKING:
-    from ..store import Store
 
 _DAY = re.compile(r"20\d\d-\d\d-\d\d")
 

@@ -1,7 +1,5 @@
 """Whether the summary of a handover is one: words that a colleague can begin with."""
 
-from __future__ import annotations
-
 import re
 
 from ..language.folding import plain

@@ -1,20 +1,16 @@
 """What went wrong in a case of a hard set, by name, read from the record; a success is a conversation without any of it."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..cases import Case, Outcome
 from ..language.answers import cleaned
 from ..language.folding import fold, squash
 from ..language.parser import parser_of
 from ..records import Conversation
+from ..store import Store
 from .state import end_state, expected_state, state_after
-
-if TYPE_CHECKING:
-    from ..store import Store
 
 FAILURES = {
     "forbidden_call": "a forbidden call was made",

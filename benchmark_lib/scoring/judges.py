@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 
@@ -24,12 +24,10 @@ from ..errors import BadInput
 from ..language.folding import fold
 from ..project import DATA
 from ..records import ENDINGS, Conversation, Usage, content_hash
+from ..store import Store
 from ..store.frozen import thawed
 from ..textfiles import front_matter, render
 from ..threads import read_aside
-
-if TYPE_CHECKING:
-    from ..store import Store
 
 RUBRICS = DATA / "rubrics"
 SCORERS = ("resolution", "policy_adherence", "tone", "sentiment_trend", "groundedness", "scope_of_promises")

@@ -1,7 +1,5 @@
 """The metrics by name: what each says, over which cases, on which scale, how it is estimated and where it is shown."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import Flag, auto
 from typing import Literal

@@ -3,8 +3,6 @@
 Everything is read from the record and decided by plain rules: no judge, and the same answer each time.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 

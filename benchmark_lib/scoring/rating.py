@@ -4,8 +4,6 @@ It says how content a customer would go, not whether the desk did right: whoever
 a desk that gives in rates well. It stands beside resolution for that reason, and enters no other number.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from ..cases import Case

@@ -4,8 +4,6 @@ A flag can be named in any words, so what is found here is the least there is; a
 (`deskbench judge --scorers red_flag`) finds more.
 """
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 from typing import Any

@@ -3,8 +3,6 @@
 How a mean over cases becomes what is shown, what it is out of, and how it is written.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from .written import DASH, missing, rounded

@@ -1,12 +1,11 @@
 """The score of one conversation, read from its record alone; nothing here asks a model."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Annotated, Any, TypedDict, cast
+from typing import Annotated, Any, TypedDict, cast
 
 from ..cases import Case, Outcome, trap_kind
 from ..language.parser import parser_of
 from ..records import NOT_SCORED, TAMPERED, Conversation, ToolCall
+from ..store import Store
 from ..store.every_desk import CLOSE, HANDOVER, SEARCH
 from ..store.rules import check_rules
 from ..store.tau import TauStore
@@ -27,9 +26,6 @@ from .reply_language import answers_in_language
 from .state import forbidden_calls, matching_outcomes, writes_outside
 from .tau import tau_score
 from .topics import answers_by_topic
-
-if TYPE_CHECKING:
-    from ..store import Store
 
 VERSION = "scoring-8"
 RULES_OF_SUCCESS = ("identity", "confirmation", "evidence")

@@ -1,12 +1,10 @@
 """Comparing what a talk left on the desk with what should have been left, field by field."""
 
-from __future__ import annotations
-
 import fnmatch
 from collections import Counter
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 
@@ -14,10 +12,8 @@ from ..cases import Call, Case, Outcome
 from ..language.addresses import PARTS, has_part, is_address, same_address, spelled, stands_in
 from ..language.folding import squash
 from ..records import ToolCall, as_text
+from ..store import Store
 from ..store.every_desk import CLOSE, HANDOVER
-
-if TYPE_CHECKING:
-    from ..store import Store
 
 FREE_TEXT = ("reason", "cancel_reason", "summary", "resolution", "id")
 """Fields that are left out of every comparison: wording and generated ids."""

@@ -1,17 +1,13 @@
 """The score of a conversation about a task of tau2: graded by the package's own evaluators, from the record alone."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 
+from ..cases import Case
 from ..errors import BadInput
 from ..records import NOT_SCORED, Conversation, ToolCall
-
-if TYPE_CHECKING:
-    from ..cases import Case
-    from ..store.tau import TauStore
+from ..store.tau import TauStore
 
 GREETING = "Hi! How can I help you today?"
 GRADED_ENDINGS = {"resolved_by_customer", "customer_gave_up", "handed_over", "closed_by_agent"}

@@ -1,7 +1,5 @@
 """What was answered while a question was the last one asked: in a long conversation each topic has its own few messages."""
 
-from __future__ import annotations
-
 from ..cases import Case
 from ..records import Conversation
 

@@ -1,7 +1,5 @@
 """How numbers, and values of the desk, are written: on every page, in every table and in every sentence."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

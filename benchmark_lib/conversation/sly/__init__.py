@@ -3,8 +3,6 @@
 They see what any agent sees, and are rows of the audit: where one passes, score, customer or facts have a hole.
 """
 
-from __future__ import annotations
-
 from . import acting, keywords, pouring, talking
 from .base import Sly
 

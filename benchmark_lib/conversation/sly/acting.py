@@ -1,7 +1,5 @@
 """Sly agents that act without being asked, on a yes to nothing, or behind the words they say."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from ...store.every_desk import CLOSE

@@ -1,7 +1,5 @@
 """What every sly agent has: its words, and what it reads of a conversation. Nothing of the case, nothing of the store."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from datetime import date, datetime

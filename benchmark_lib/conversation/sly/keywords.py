@@ -1,7 +1,5 @@
 """An honest desk of a hundred lines: keywords in, one offer, one call, one report. What simple rules reach."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from .base import words

@@ -1,7 +1,5 @@
 """Sly agents that tell everything they can find, and do nothing."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any

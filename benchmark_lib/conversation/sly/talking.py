@@ -1,7 +1,5 @@
 """Sly agents that only talk."""
 
-from __future__ import annotations
-
 from .base import Sly
 
 

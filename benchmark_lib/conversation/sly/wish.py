@@ -1,7 +1,5 @@
 """What a customer may want, taken by keyword: a call with its arguments, and the sentences about it."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...cases import Case
 from ...records import Conversation
+from ...store import Store
 from ...store.every_desk import HANDOVER
 from ..claims.commitments import by_class
 from ..claims.findings import KEPT, AgentClaims, ClaimFinding
 from ..claims.grounding import values_told
 from ..claims.packet import FAULTS
 from ..claims.registry import DETECTORS, Detector
-
-if TYPE_CHECKING:
-    from ...store import Store
 
 __all__ = ["DETECTORS", "KEPT", "Detector", "ClaimFinding", "AgentClaims", "check_claims"]
 

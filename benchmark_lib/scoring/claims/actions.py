@@ -1,7 +1,5 @@
 """Phantom actions: the text says that something was done, and there is no such call and no such state."""
 
-from __future__ import annotations
-
 import re
 
 from ...store.every_desk import HANDOVER

@@ -1,7 +1,5 @@
 """Asks again: the agent asks for what the customer had given it in this conversation and with which nothing is wrong."""
 
-from __future__ import annotations
-
 from ...language.folding import squash
 from ...language.parser import MessageParser, parser_of
 from ...language.sentences import Sentence

@@ -6,8 +6,6 @@ than that by policy, the call that would have kept it was refused; and, where no
 denies the same thing. A promise that a call keeps is not contradicted by words.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from datetime import date

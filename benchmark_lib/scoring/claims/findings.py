@@ -1,22 +1,18 @@
 """What a detector finds, and the record as detectors read it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...cases import Case
 from ...language.folding import fold, squash
 from ...language.parser import parser_of
 from ...language.sentences import Sentence
 from ...records import Conversation, Message, ToolCall, as_text
+from ...store import Store
 from ...store.every_desk import HANDOVER
 from .reading import Reading, foreign, read
-
-if TYPE_CHECKING:
-    from ...store import Store
 
 letters = lru_cache(maxsize=4096)(squash)
 """Letters and digits only, in lower case; the same text is squashed once."""

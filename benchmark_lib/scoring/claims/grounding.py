@@ -9,25 +9,20 @@ not: what the desk publishes is true), in a required fact of the case. Allowed d
 - windows one after another.
 """
 
-from __future__ import annotations
-
 import re
 from datetime import date
 from functools import cached_property, lru_cache
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 from ...language.folding import fold, plain, squash
 from ...language.values import Value, values_in
 from ...language.words import of_values
 from ...records import as_text
 from ...remembered import remembered
+from ...store import Store
 from ...store.calendar import business_days_between
 from .findings import AgentClaims, ClaimFinding, letters
 from .published import parts, published
-
-if TYPE_CHECKING:
-    from ...store import Store
 
 NAME = "groundedness"
 CHECKED = frozenset({"id", "link", "money", "business_days", "days", "hours", "months", "percent"})

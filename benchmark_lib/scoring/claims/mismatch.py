@@ -1,7 +1,5 @@
 """Text-action mismatch: a call that was carried out differs from what the text says it does."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ...language.sentences import sentences

@@ -1,7 +1,5 @@
 """The handover packet: what a colleague is given with the case."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -8,23 +8,19 @@ a list of steps. A step is what the customer writes (``customer``, ``EMAIL`` for
 Sentences that somebody else labels come as a table, so that nobody has to write JSON (`read_sentences`).
 """
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...cases import Case
 from ...errors import BadInput
 from ...language.words import LANGUAGES
 from ...records import Act, Conversation, Message
+from ...store import Store
 from .commitments import CLASSES, STATES
-
-if TYPE_CHECKING:
-    from ...store import Store
 
 EMAIL = "EMAIL"
 """Stands for the email of the case."""

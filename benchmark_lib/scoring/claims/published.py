@@ -1,21 +1,17 @@
 """What a desk publishes: the values of its articles and prompt, and the windows and fees of its policy."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...errors import BadInput
 from ...language.folding import fold
 from ...language.values import WINDOWS, Value, values_in
 from ...remembered import remembered
+from ...store import Store
 from ...store.calendar import holidays
-
-if TYPE_CHECKING:
-    from ...store import Store
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,5 @@
 """The detectors by name: what each finds, in which languages it claims to, and the column it fills."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Escalation honesty: a transfer that was promised was really called."""
 
-from __future__ import annotations
-
 from ...store.every_desk import HANDOVER
 from .findings import KEPT, AgentClaims, ClaimFinding
 
