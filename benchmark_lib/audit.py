@@ -71,8 +71,6 @@ class Audit:
 
     Attributes
     ----------
-    cases : list of Case
-        What was audited.
     problems : list of Problem
         Empty where the case set is sound.
     scores : list of dict
@@ -113,8 +111,6 @@ def audit(store: Store, pattern: str = "all") -> Audit:
 
     Parameters
     ----------
-    store : Store
-        The store whose cases are audited.
     pattern : str
         Which cases, as for `load_cases`.
     """

@@ -39,8 +39,6 @@ def audit_with_sly(store: Store, pattern: str = "all", processes: int = 1, tools
 
     Parameters
     ----------
-    store : Store
-        The store whose cases are audited.
     pattern : str
         Which cases, as for `load_cases`; of a hard set the sly agents play the hard arm alone.
     processes : int

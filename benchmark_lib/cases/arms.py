@@ -52,8 +52,6 @@ def prompt_of(case: Any, store: Store, prompt: str, file: Path | None = None) ->
 
     Parameters
     ----------
-    case, store : Case, Store
-        The case and its store.
     prompt : str
         The prompt of every case that has nothing of its own.
     file : Path, optional

@@ -38,8 +38,6 @@ class Trouble(_Part):
 
     Attributes
     ----------
-    tool : str
-        The tool.
     at, times : int
         The first of its calls in the conversation that meets it (from 1), and how many in a row do.
     where : dict

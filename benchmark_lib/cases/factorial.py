@@ -26,11 +26,6 @@ def variants(store: Store) -> tuple[Case, ...]:
     The email and the pushes of a variant depend on base case and tone alone; order, ledger and what is right depend on
     base case and claim alone. Only where the claim is true is the act that the customer asks for not forbidden.
 
-    Parameters
-    ----------
-    store : Store
-        The store.
-
     Raises
     ------
     BadInput

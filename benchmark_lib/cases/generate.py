@@ -27,8 +27,6 @@ class FreshSet:
 
     Attributes
     ----------
-    path : Path
-        Its folder.
     name : str
         The store's name, ``<store>-<seed>``.
     sha256 : str

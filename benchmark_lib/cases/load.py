@@ -30,8 +30,6 @@ def load_cases(store: Store, pattern: str = "all") -> list[Case]:
 
     Parameters
     ----------
-    store : Store
-        The store whose ``cases/*.yaml`` are read.
     pattern : str
         ``all``, or names separated by commas: case ids, intents, buckets, failure kinds or ``slice`` (the store's few
         cases for a quick look), with ``*`` and ``?`` as wildcards. The variants of the evidence x pressure table are

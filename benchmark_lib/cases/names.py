@@ -39,19 +39,7 @@ class NameOfCases(NamedTuple):
 
 
 def names_with_counts(store: Store, cases: list[Case]) -> Iterator[NameOfCases]:
-    """Every name of a store's cases: buckets, failure kinds, intents, families, arms, and the further sets it has.
-
-    Parameters
-    ----------
-    store : Store
-        Gives the descriptions.
-    cases : list of Case
-        All cases of the store.
-
-    Yields
-    ------
-    NameOfCases
-    """
+    """Every name of a store's cases: buckets, failure kinds, intents, families, arms, and the further sets it has."""
     told = {**store.info.get("intents", {}), **store.info.get("traps", {}), **store.info.get("families", {})}
 
     def described(kind: str, counts: Counter[str]) -> Iterator[NameOfCases]:

@@ -70,8 +70,6 @@ def load_rules(given: str | Path, desk: str) -> list[OperatorRule]:
     ----------
     given : str or Path
         ``ticket_first,no_emojis`` or ``my_rules.yaml``, or both.
-    desk : str
-        The name of the desk.
 
     Raises
     ------

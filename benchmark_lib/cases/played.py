@@ -78,8 +78,6 @@ def store_of(
 
     Parameters
     ----------
-    path, manifest : Path, dict
-        The run file and its manifest.
     given : str or Path, optional
         A store by name, or its folder.
     tools : str or dict of str to Tool, optional
@@ -126,9 +124,6 @@ def same_cases(path: Path, manifest: dict[str, Any], store: Store, wanted: str) 
 
     Parameters
     ----------
-    path, manifest : Path, dict
-        The run file and its manifest.
-    store : Store
     wanted : str
         What is to be done with the run, for the error message: ``score it``.
 

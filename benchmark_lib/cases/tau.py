@@ -23,7 +23,6 @@ def choose(store: TauStore, pattern: str) -> list[Case]:
 
     Parameters
     ----------
-    store : TauStore
     pattern : str
         ``all``, or parts separated by commas: ids of tasks with or without the domain (``12``, ``retail_12``, with
         wildcards), ``known-defects``, and any of these after ``not:``, which leaves them out.

@@ -27,13 +27,7 @@ MOST_FILES = 256
 
 
 class Pipe:
-    """The lines to and from the harness.
-
-    Parameters
-    ----------
-    incoming, outgoing : binary file
-        Where lines come from and go to.
-    """
+    """The lines to and from the harness."""
 
     def __init__(self, incoming: IO[bytes], outgoing: IO[bytes]):
         self._incoming, self._outgoing = incoming, outgoing

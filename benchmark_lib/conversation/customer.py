@@ -24,15 +24,7 @@ FAIRLY = 0.5
 
 
 class ScriptedCustomer(Consenting):
-    """Plays one case once.
-
-    Parameters
-    ----------
-    case : Case
-        What it wants and knows.
-    store : Store
-        Whose phrases it uses.
-    """
+    """Plays one case once."""
 
     async def reply(self, talk: ConversationState) -> Reply:
         """The next message, with its acts."""

@@ -15,12 +15,6 @@ def another_date(asked: set[str], known: Known, today: date, language: str) -> b
     ----------
     asked : set of str
         What the dates are of that the desk asks for (see `ParsedMessage.dates`).
-    known : Known
-        The date that the customer knows.
-    today : datetime.date
-        The desk's day.
-    language : str
-        The customer's.
     """
     words = f"{known.value or ''} {known.say or ''}"
     days = {date.fromisoformat(v.value) >= today for v in values_in(words, today.year) if v.kind == "date"}

@@ -13,11 +13,6 @@ from .state import ConversationState
 class CustomerProgress:
     """What a customer knows of its case's state.
 
-    Parameters
-    ----------
-    case, kind : Case, DeskKind
-        What is played.
-
     Attributes
     ----------
     claimed : set of str

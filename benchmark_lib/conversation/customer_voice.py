@@ -14,15 +14,7 @@ from .customer_words import Draft, filled
 
 
 class Voice:
-    """The words of one customer.
-
-    Parameters
-    ----------
-    case : Case
-        What it wants and knows.
-    store : Store
-        Whose phrases it uses.
-    """
+    """The words of one customer."""
 
     def __init__(self, case: Case, store: Store):
         self.case, self.store, self.parser, self.kind = case, store, parser_of(store), store.kind

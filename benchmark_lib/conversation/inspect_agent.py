@@ -27,8 +27,6 @@ class InspectAgent:
     ----------
     made : callable
         The solver or agent; see `inspect_kind`.
-    kind : {"solver", "agent"}
-        Which of the two it is.
     """
 
     def __init__(self, made: Any, kind: str):

@@ -45,8 +45,6 @@ class IsolatedAgent(BuiltIn):
         ``module:object``, as for an agent in this process.
     environment : dict of str to str
         The environment of the process; see `environment_of`.
-    limit_s : float
-        How long one reply may take.
     """
 
     def __init__(self, spec: str, environment: dict[str, str], limit_s: float = REPLY_S):

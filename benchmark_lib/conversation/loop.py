@@ -39,19 +39,11 @@ async def converse(
 
     Parameters
     ----------
-    case, store : Case, Store
-        What it is about.
-    agent, customer : Speaker
-        The two sides.
     trial, seed : int
         Seed the talk's random numbers together with the case id.
     max_messages : int
         How many messages the customer may send, unless the case says so itself; a model customer may add its last words once the desk has answered
         the last of them.
-    model, source, customer_name : str
-        Go into the record.
-    prompt : str
-        The agent's system prompt.
     tools : dict of str to Tool, optional
         The tools on the desk; the store's own by default.
     schemas : list of dict, optional
@@ -59,10 +51,6 @@ async def converse(
     own : bool
         True for an agent of the user's own, even one that derives from a built-in one; whatever is not a `BuiltIn` is
         one in any case.
-
-    Returns
-    -------
-    Conversation
 
     Raises
     ------

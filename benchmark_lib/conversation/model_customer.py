@@ -108,8 +108,6 @@ class ModelCustomer:
     ----------
     complete : async callable
         ``complete(messages) -> Completion``; buys or replays one model call.
-    case, store : Case, Store
-        What it wants and knows, and where.
 
     Attributes
     ----------

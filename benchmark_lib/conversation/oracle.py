@@ -21,15 +21,7 @@ REQUESTS = 3
 
 
 class Oracle(Insider):
-    """Knows the case and reaches one of its accepted outcomes through the customer, without breaking a rule.
-
-    Parameters
-    ----------
-    case, store : Case, Store
-        What is played.
-    outcome : int
-        Which of the case's accepted outcomes.
-    """
+    """Knows the case and reaches one of its accepted outcomes through the customer, without breaking a rule."""
 
     def __init__(self, case: Case, store: Store, outcome: int = 0):
         super().__init__()

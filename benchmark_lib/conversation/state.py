@@ -27,8 +27,6 @@ class ConversationState:
         What was said so far, with the customer's acts.
     desk : Desk
         Where the agent's calls are carried out.
-    faults : list of Fault
-        What went wrong so far.
     usage : dict of str to Usage
         Tokens by side.
     reasoning : list of Reasoning

@@ -85,17 +85,7 @@ class TauScriptedCustomer:
 
 
 class TauModelCustomer:
-    """A language model with the prompt, the greeting and the tools that tau2 gives its simulated user.
-
-    Parameters
-    ----------
-    complete : async callable
-        Buys or replays one model call.
-    prompt : str
-        Its system prompt.
-    tools : list of dict
-        Its tools as OpenAI function schemas; empty where the customer has none.
-    """
+    """A language model with the prompt, the greeting and the tools that tau2 gives its simulated user."""
 
     def __init__(self, complete: Any, prompt: str, tools: list[dict[str, Any]]):
         self._complete, self._tools = complete, tools or None

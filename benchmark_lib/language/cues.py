@@ -18,12 +18,8 @@ def none_asked(plain: str, requests: bool, languages: tuple[str, ...]) -> str | 
 
     Parameters
     ----------
-    plain : str
-        The sentence.
     requests : bool
         Whether it holds the words of a request.
-    languages : tuple of str
-        Those it is read in.
     """
     marked = mark_of(plain) == "?"
     kinds = ["elsewhere", "later", *(OF_QUESTIONS if marked else ["handling"])]

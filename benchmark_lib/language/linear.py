@@ -24,8 +24,6 @@ class LinearReader:
 
     Parameters
     ----------
-    features : list of str
-        Their names.
     targets : list of str
         ``ask``, ``yes``, ``offer``, ``done``, ``no`` and ``bye`` for what a sentence does, ``slot:...`` and ``tool:...``
         for what it is about.
@@ -58,8 +56,6 @@ class LinearReader:
             New ones, each once.
         count : float
             What each of them counts.
-        before : Seen, optional
-            The sentence so far.
         """
         names = list(features)
         places = [place for name in names if (place := self._row.get(name)) is not None]

@@ -97,8 +97,6 @@ def reasons_in(texts: Iterable[str], folder: Path, heard: Iterable[str] = ()) ->
 
     Parameters
     ----------
-    texts : iterable of str
-        The messages.
     folder : Path
         The store's ``reasons``; without weights nothing is found.
     heard : iterable of str

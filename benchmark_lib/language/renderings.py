@@ -33,10 +33,6 @@ def rendering(kind: str, value: str, unit: str | None = None, names: tuple[str, 
 
     Parameters
     ----------
-    kind, value : str
-        What it is, and the value as text.
-    unit : str, optional
-        Of a measure.
     names : tuple of str
         The expressions that name a choice.
     """

@@ -34,8 +34,6 @@ def values_in(text: str, year: int) -> tuple[Value, ...]:
 
     Parameters
     ----------
-    text : str
-        As it was written.
     year : int
         The year of a date that names none.
     """

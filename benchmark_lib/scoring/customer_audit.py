@@ -115,8 +115,6 @@ def audit_customer(conversation: Conversation, case: Case, store: Store) -> list
     ----------
     conversation : Conversation
         The record. Of a scripted customer only its recorded faults are read: it cannot say anything but its case.
-    case, store : Case, Store
-        What it was played on.
 
     Returns
     -------

@@ -208,9 +208,6 @@ def deciding_moment(record: Conversation, score: Mapping[str, Any], case: Case |
 
     Parameters
     ----------
-    record : Conversation
-    score : mapping
-        As in `reasons_against`.
     case : Case, optional
         The case that was played; without it the first change is taken as the forbidden call of an unsafe conversation.
     """

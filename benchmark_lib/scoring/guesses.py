@@ -25,12 +25,8 @@ def guessed(conversation: Conversation, answers: list[str], case: Case, store: S
 
     Parameters
     ----------
-    conversation : Conversation
-        The record, for what the customer asked for.
     answers : list of str
         The agent's messages in order, as far as they count (see `answers_of`).
-    case, store : Case, Store
-        What was played.
     """
     wanted = {name: str(fact.value)[:10] for name, fact in case.facts.items() if fact.kind == "date"}
     if not wanted:

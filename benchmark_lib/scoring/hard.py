@@ -40,8 +40,6 @@ def failures(c: Conversation, case: Case, store: Store, found: dict[str, Any]) -
 
     Parameters
     ----------
-    c, case, store : Conversation, Case, Store
-        The record, its case, and the store as the case sees it.
     found : dict
         The score so far: facts, forbidden calls, rules, handover, and whether the matter was declined.
     """

@@ -302,10 +302,6 @@ async def judge_conversation(
     ----------
     complete : async callable
         ``complete(messages) -> Completion``.
-    conversation, case, store : Conversation, Case, Store
-        The record, and what it was played on.
-    rubrics : list of Rubric
-        What is scored.
     apart : bool
         One call a scorer in place of one for all.
 

@@ -30,8 +30,6 @@ def kept_replies(
 
     Parameters
     ----------
-    conversation : Conversation
-    rules : iterable of OperatorRule
     language : str or None
         The customer's, where it is known.
 

@@ -34,8 +34,6 @@ def rating(conversation: Conversation, case: Case, found: dict[str, Any]) -> dic
 
     Parameters
     ----------
-    conversation, case : Conversation, Case
-        What was played.
     found : dict
         Its score so far, with what the detectors found.
 

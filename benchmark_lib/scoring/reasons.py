@@ -21,8 +21,6 @@ def reasons_told(conversation: Conversation, texts: list[str], case: Case, store
         The record, for what the customer wrote: to say it back tells no reason.
     texts : list of str
         The agent's messages as far as they count (see `answers_of`).
-    case, store : Case, Store
-        What was played.
     """
     parser = parser_of(store)
     heard = [m.text for m in conversation.messages if m.side == "customer"]

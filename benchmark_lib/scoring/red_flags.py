@@ -24,8 +24,6 @@ def red_flags(conversation: Conversation, found: dict[str, Any]) -> dict[str, An
 
     Parameters
     ----------
-    conversation : Conversation
-        The record.
     found : dict
         Its score so far: ``forbidden_by``, ``rules_broken_by`` and ``unsafe``.
 

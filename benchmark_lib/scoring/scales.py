@@ -69,7 +69,6 @@ class Scale:
 
         Parameters
         ----------
-        value : float or None
         brief : bool
             Whether it stands in a sentence.
         sign : bool

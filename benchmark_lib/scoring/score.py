@@ -243,10 +243,6 @@ def score(conversation: Conversation, case: Case, store: Store, findings: bool =
 
     Parameters
     ----------
-    conversation : Conversation
-        The record.
-    case, store : Case, Store
-        What it was played on.
     findings : bool
         False leaves out what detectors find in the words, which takes as long as all the rest.
 

@@ -107,8 +107,6 @@ def forbidden_calls(calls: list[ToolCall], case: Case, store: Store | None = Non
 
     Parameters
     ----------
-    calls, case : list of ToolCall, Case
-        The calls of a conversation and its case.
     store : Store, optional
         Without it, only an address that is the forbidden one is recognised.
     """

@@ -67,8 +67,6 @@ def in_words(value: Any, depth: int = 0) -> str:
 
     Parameters
     ----------
-    value : plain data
-        Dicts, lists and scalars.
     depth : int
         How deep it is nested; below `DEEPEST` only dots are shown.
     """

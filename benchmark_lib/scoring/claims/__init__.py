@@ -23,11 +23,6 @@ MOST = 20
 def check_claims(conversation: Conversation, case: Case, store: Store) -> dict[str, Any]:
     """Run every detector over one record.
 
-    Parameters
-    ----------
-    conversation, case, store : Conversation, Case, Store
-        The record and what it was played on.
-
     Returns
     -------
     dict

@@ -87,13 +87,7 @@ def _looks_only(value: Value, sentence: str) -> bool:
 
 
 class Ground:
-    """What a reply may rest on, reply by reply.
-
-    Parameters
-    ----------
-    claims : AgentClaims
-        The conversation.
-    """
+    """What a reply may rest on, reply by reply."""
 
     def __init__(self, claims: AgentClaims):
         self.claims, self.store = claims, claims.store

@@ -88,7 +88,6 @@ def read_sentences(path: Path | str, cases: dict[str, Case], store: Store) -> It
     path : path
         With the columns id, lang (one of four), case, class (``none``, or class and state of the promise as in ``refund:unbacked``), calls
         (of `calls_without_choice`, with spaces between, carried out before the reply; may be empty), reply, and, if wanted, reply_2.
-    cases, store : dict of str to Case, Store
 
     Raises
     ------

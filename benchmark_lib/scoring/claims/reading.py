@@ -91,8 +91,6 @@ def read(text: str, languages: tuple[str, ...] = ()) -> Reading:
 
     Parameters
     ----------
-    text : str
-        The message.
     languages : tuple of str
         What to read it in where it is too short to show its language; else it is read in what it shows.
     """
