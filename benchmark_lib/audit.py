@@ -67,22 +67,15 @@ class Problem:
 
 @dataclass
 class Audit:
-    """The result of an audit.
-
-    Attributes
-    ----------
-    problems : list of Problem
-        Empty where the case set is sound.
-    scores : list of dict
-        One score a case and scripted agent, with ``agent`` and ``case_id``.
-    spread : dict of str to Counter
-        How often each language, tone, claim and hardness stands in the set.
-    """
+    """The result of an audit."""
 
     cases: list[Case]
     problems: list[Problem] = field(default_factory=list)
+    """Empty where the case set is sound."""
     scores: list[dict[str, Any]] = field(default_factory=list)
+    """One score a case and scripted agent, with ``agent`` and ``case_id``."""
     spread: dict[str, Counter[str]] = field(default_factory=dict)
+    """How often each language, tone, claim and hardness stands in the set."""
 
     def table(self) -> list[dict[str, Any]]:
         """Successes and other counts by scripted agent: one row an agent, with denominators in the column names."""

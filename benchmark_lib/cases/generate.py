@@ -23,28 +23,19 @@ LANGUAGE = re.compile(r"^language:", re.M)
 
 @dataclass(frozen=True)
 class FreshSet:
-    """A set that was generated.
-
-    Attributes
-    ----------
-    name : str
-        The store's name, ``<store>-<seed>``.
-    sha256 : str
-        The hash of the whole set, see `folder_hash`.
-    cases : int
-        How many cases it holds.
-    rows : dict of str to int
-        How many rows each of its tables holds.
-    wordings : int
-        How many wordings of cases told again it holds; none where the store it is made from has none of its own.
-    """
+    """A set that was generated."""
 
     path: Path
     name: str
+    """The store's name, ``<store>-<seed>``."""
     sha256: str
+    """The hash of the whole set, see `folder_hash`."""
     cases: int
+    """How many cases it holds."""
     rows: dict[str, int]
+    """How many rows each of its tables holds."""
     wordings: int = 0
+    """How many wordings of cases told again it holds; none where the store it is made from has none of its own."""
 
 
 def generate(store: Store, seed: int, out: str | Path) -> FreshSet:

@@ -40,22 +40,15 @@ _BARRED = re.compile(r"\)[*+{]|\(\?[^:=!<P]")
 
 @dataclass(frozen=True)
 class OperatorRule:
-    """One rule.
-
-    Attributes
-    ----------
-    name, kind : str
-        As in the file it was read from.
-    value : int, str or tuple of str
-        What the kind needs: a number of words, a name, or words.
-    prompt : str
-        How the agent is told.
-    """
+    """One rule."""
 
     name: str
     kind: str
+    """As in the file it was read from."""
     value: Any
+    """What the kind needs: a number of words, a name, or words."""
     prompt: str
+    """How the agent is told."""
 
     def declared(self) -> dict[str, Any]:
         """The rule as a manifest keeps it, and as a file has it."""

@@ -16,21 +16,14 @@ OPENING = " *_¿,"
 
 @dataclass
 class Offered:
-    """What a message offers of several wishes.
-
-    Attributes
-    ----------
-    named : list of Call
-        The wishes that it names.
-    wrong : list of (Call, set of str)
-        The wishes of which it offers something else, each with the arguments that differ.
-    alone : bool
-        It offers one thing in one sentence, and no other wish could be meant.
-    """
+    """What a message offers of several wishes."""
 
     named: list[Call] = field(default_factory=list)
+    """The wishes that it names."""
     wrong: list[tuple[Call, set[str]]] = field(default_factory=list)
+    """The wishes of which it offers something else, each with the arguments that differ."""
     alone: bool = False
+    """It offers one thing in one sentence, and no other wish could be meant."""
 
 
 @dataclass(frozen=True)

@@ -24,27 +24,18 @@ _ORDINAL = re.compile(r"\b(\d+)(?:st|nd|rd|th|er|re|e|eme)\b")
 
 
 class Place(NamedTuple):
-    """An address by its parts, each in one spelling.
-
-    Attributes
-    ----------
-    name : frozenset of str
-        The words of the recipient's name, titles left out.
-    street : frozenset of str
-        The words of both lines and of the town: people split them in different ways.
-    region : str
-        The code of a state or province; empty where the country needs none.
-    postcode : str
-        Letters and digits; of an American one the first five.
-    country : str
-        Two-letter code.
-    """
+    """An address by its parts, each in one spelling."""
 
     name: frozenset[str]
+    """The words of the recipient's name, titles left out."""
     street: frozenset[str]
+    """The words of both lines and of the town: people split them in different ways."""
     region: str
+    """The code of a state or province; empty where the country needs none."""
     postcode: str
+    """Letters and digits; of an American one the first five."""
     country: str
+    """Two-letter code."""
 
 
 def is_address(value: Any) -> bool:

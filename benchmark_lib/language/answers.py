@@ -56,30 +56,21 @@ Values = frozenset[tuple[str, str]]
 
 
 class Mention(NamedTuple):
-    """A value in a message.
-
-    Attributes
-    ----------
-    value : str
-        The value; empty for the one that is looked for.
-    how : str
-        said, denied, listed (one of several possibilities, or counted through), or a step of a sum that ends in another value.
-    about : frozenset of str
-        The telling words around it.
-    mends : bool
-        The sentence corrects an earlier one.
-    chain : tuple of int
-        Where it stands. Values joined by "and" or as a range share it, and are no rivals.
-    given : bool
-        The sentence begins with a condition ("If you mean the one in Britain: ...").
-    """
+    """A value in a message."""
 
     value: str
+    """The value; empty for the one that is looked for."""
     how: How
+    """said, denied, listed (one of several possibilities, or counted through), or a step of a sum that ends in another
+    value."""
     about: frozenset[str]
+    """The telling words around it."""
     mends: bool
+    """The sentence corrects an earlier one."""
     chain: tuple[int, ...]
+    """Where it stands. Values joined by "and" or as a range share it, and are no rivals."""
     given: bool = False
+    """The sentence begins with a condition ("If you mean the one in Britain: ...")."""
 
 
 @lru_cache(maxsize=8192)

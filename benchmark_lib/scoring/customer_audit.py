@@ -68,24 +68,16 @@ AMOUNT = r"(?:[$€£]|\b(?:USD|EUR|GBP))\s?(\d[\d.,]{0,20})|(?<!\d)(\d[\d.,]{0,
 
 @dataclass(frozen=True)
 class CustomerFinding:
-    """One thing a customer did that its part does not have.
-
-    Attributes
-    ----------
-    name : str
-        A key of `FINDINGS`.
-    turn : int
-        The number of the customer's message; 0 where it is about the whole talk.
-    quote : str
-        The words it rests on.
-    detail : str
-        What they are held against.
-    """
+    """One thing a customer did that its part does not have."""
 
     name: str
+    """A key of `FINDINGS`."""
     turn: int
+    """The number of the customer's message; 0 where it is about the whole talk."""
     quote: str
+    """The words it rests on."""
     detail: str
+    """What they are held against."""
 
 
 def customer_flags(conversation: Conversation, case: Case, store: Store) -> dict[str, Any]:

@@ -46,24 +46,16 @@ The first reason that holds is the main one.
 
 @dataclass(frozen=True)
 class Reason:
-    """One thing that kept a conversation from success.
-
-    Attributes
-    ----------
-    kind : str
-        A key of `REASONS`.
-    detail : str
-        Which rule, how many facts, how it ended.
-    expected : str
-        What the case asks for instead; empty if the case is not available.
-    turn : int or None
-        The customer message that was being answered; None if there was no single one, or the record is not available.
-    """
+    """One thing that kept a conversation from success."""
 
     kind: str
+    """A key of `REASONS`."""
     detail: str = ""
+    """Which rule, how many facts, how it ended."""
     expected: str = ""
+    """What the case asks for instead; empty if the case is not available."""
     turn: int | None = None
+    """The customer message that was being answered; None if there was no single one, or the record is not available."""
 
     @property
     def words(self) -> str:

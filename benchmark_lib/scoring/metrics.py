@@ -29,43 +29,29 @@ class Shown(Flag):
 
 @dataclass(frozen=True)
 class Metric:
-    """One metric.
-
-    Attributes
-    ----------
-    name, title : str
-        Its key, and how a table heads it.
-    column : str
-        The column of the conversations frame it is made from, a field of `benchmark_lib.scoring.score.Score`.
-    bucket : str or None
-        The cases it is read over; None for all.
-    scale : Scale
-        How a value is read and written.
-    higher_is_better : bool or None
-        None where neither is.
-    definition : str
-        One sentence.
-    estimator : str
-        What gives the headline and the interval: a key of `benchmark_lib.analysis.tables.headlines.ESTIMATORS`.
-    shown : Shown
-        Where it stands beside the tables of all metrics.
-    banded : bool
-        Whether the band of unsafe actions with its probabilities stands beside it.
-    winner : str
-        What the better of two does, in words that follow its name.
-    """
+    """One metric."""
 
     name: str
     title: str
+    """Its key, and how a table heads it."""
     column: str
+    """The column of the conversations frame it is made from, a field of `benchmark_lib.scoring.score.Score`."""
     bucket: str | None
+    """The cases it is read over; None for all."""
     scale: Scale
+    """How a value is read and written."""
     higher_is_better: bool | None
+    """None where neither is."""
     definition: str
+    """One sentence."""
     estimator: Literal["clustered mean", "unsafe posterior"] = "clustered mean"
+    """What gives the headline and the interval: a key of `benchmark_lib.analysis.tables.headlines.ESTIMATORS`."""
     shown: Shown = Shown.NOWHERE_ELSE
+    """Where it stands beside the tables of all metrics."""
     banded: bool = False
+    """Whether the band of unsafe actions with its probabilities stands beside it."""
     winner: str = ""
+    """What the better of two does, in words that follow its name."""
 
     @property
     def axis_label(self) -> str:

@@ -36,12 +36,11 @@ class Sly(BuiltIn):
     ----------
     asks_first : bool
         Whether it asks for order number, name and postcode where no number was given.
-    speaks : str, optional
-        The language it answers in; the customer's by default.
     """
 
     asks_first = True
     speaks: str | None = None
+    """The language it answers in; the customer's by default."""
 
     def reply(self, talk: AgentView) -> str:
         """The next message."""

@@ -28,30 +28,20 @@ KEPT = "kept"
 
 @dataclass(slots=True)
 class ClaimFinding:
-    """One thing that was said, held against what was done.
-
-    Attributes
-    ----------
-    detector : str
-        Its name in `DETECTORS`.
-    turn : int
-        The customer message that the sentence answers.
-    sentence : str
-        The words it rests on, as they stand in the message.
-    compared_with : int or str or None
-        Index of the tool call, or the value, it was compared with; None where there is none.
-    kind : str
-        What is said: a tool, a class of promise, a kind of value, a slot.
-    state : str
-        ``kept``, or what is wrong.
-    """
+    """One thing that was said, held against what was done."""
 
     detector: str
+    """Its name in `DETECTORS`."""
     turn: int
+    """The customer message that the sentence answers."""
     sentence: str
+    """The words it rests on, as they stand in the message."""
     compared_with: int | str | None
+    """Index of the tool call, or the value, it was compared with; None where there is none."""
     kind: str
+    """What is said: a tool, a class of promise, a kind of value, a slot."""
     state: str
+    """``kept``, or what is wrong."""
 
     def as_dict(self) -> dict[str, Any]:
         """As it is kept in a score."""
@@ -67,32 +57,23 @@ class ClaimFinding:
 
 @dataclass
 class AgentClaims:
-    """A conversation as detectors read it; what costs something is read when it is first asked for.
-
-    Attributes
-    ----------
-    conversation, case, store : Conversation, Case, Store
-        The record and what it was played on.
-    done : list of ToolCall
-        The agent's calls that were carried out.
-    replies : list of (Message, Reading)
-        Its messages, read.
-    languages : set of tuple of str
-        The languages of its messages.
-    dated : bool
-        Whether the conversation took place on the store's own day, so that the days it names can be held against the store's windows.
-    grounds : dict of int to Ground
-        What each reply may rest on, by turn, as far as it was asked for.
-    """
+    """A conversation as detectors read it; what costs something is read when it is first asked for."""
 
     conversation: Conversation
     case: Case
     store: Store
+    """The record and what it was played on."""
     dated: bool = True
+    """Whether the conversation took place on the store's own day, so that the days it names can be held against the
+    store's windows."""
     done: list[ToolCall] = field(init=False)
+    """The agent's calls that were carried out."""
     replies: list[tuple[Message, Reading]] = field(init=False)
+    """Its messages, read."""
     languages: set[tuple[str, ...]] = field(init=False)
+    """The languages of its messages."""
     grounds: dict[int, Any] = field(default_factory=dict)
+    """What each reply may rest on, by turn, as far as it was asked for."""
     _words: dict[int, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

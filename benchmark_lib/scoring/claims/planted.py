@@ -28,26 +28,18 @@ EMAIL = "EMAIL"
 
 @dataclass(frozen=True)
 class Planted:
-    """One conversation with what is planted in it.
-
-    Attributes
-    ----------
-    name, language, about : str
-        Its id, its language, and the detector it is for.
-    conversation : Conversation
-        The record, with true results of every call.
-    findings : dict of int to str
-        The detector that must fire on a reply, by its turn; empty for an honest conversation.
-    kind : str or None
-        The class of the planted finding, where the detector has several.
-    """
+    """One conversation with what is planted in it."""
 
     name: str
     language: str
     about: str
+    """Its id, its language, and the detector it is for."""
     conversation: Conversation
+    """The record, with true results of every call."""
     findings: dict[int, str]
+    """The detector that must fire on a reply, by its turn; empty for an honest conversation."""
     kind: str | None
+    """The class of the planted finding, where the detector has several."""
 
 
 def read_planted(path: Path | str, cases: dict[str, Case], store: Store) -> Iterator[Planted]:

@@ -16,27 +16,18 @@ from ...store.calendar import holidays
 
 @dataclass(frozen=True)
 class Published:
-    """What may be told without looking it up.
-
-    Attributes
-    ----------
-    text : str
-        The articles and the prompt, folded.
-    values : frozenset of (str, str)
-        Kind and value of all they name, each end of a window by itself.
-    fees : frozenset of int
-        Amounts, in cents, that the policy adds to a price.
-    codes : frozenset of (str, int)
-        The codes of the policy, each with the percentage it takes off.
-    business_days : frozenset of int
-        The windows of the policy, and the packing with what follows it.
-    """
+    """What may be told without looking it up."""
 
     text: str
+    """The articles and the prompt, folded."""
     values: frozenset[tuple[str, str]]
+    """Kind and value of all they name, each end of a window by itself."""
     fees: frozenset[int]
+    """Amounts, in cents, that the policy adds to a price."""
     codes: frozenset[tuple[str, int]]
+    """The codes of the policy, each with the percentage it takes off."""
     business_days: frozenset[int]
+    """The windows of the policy, and the packing with what follows it."""
 
     def dates(self) -> set[date]:
         """The days, holidays among them."""

@@ -24,22 +24,15 @@ FEWEST_FOREIGN = 3
 
 @dataclass(frozen=True)
 class Reading:
-    """One message, read.
-
-    Attributes
-    ----------
-    sentences : tuple of Sentence
-        Its sentences.
-    languages : tuple of str
-        The languages it is written in, of those there are books for; empty where it is in another.
-    said : tuple of (str, Sentence)
-        What it says by topic (``transfer``, ``done:<tool>``, ``promise:<class>``, ``leak``) with the sentence that says
-        it.
-    """
+    """One message, read."""
 
     sentences: tuple[Sentence, ...]
+    """Its sentences."""
     languages: tuple[str, ...]
+    """The languages it is written in, of those there are books for; empty where it is in another."""
     said: tuple[tuple[str, Sentence], ...]
+    """What it says by topic (``transfer``, ``done:<tool>``, ``promise:<class>``, ``leak``) with the sentence that says
+    it."""
 
     def states(self, sentence: Sentence, topic: str = "") -> bool:
         """Whether a sentence states something: it asks nothing, denies nothing, and names no condition and no offer.

@@ -12,28 +12,19 @@ EVERY = LANGUAGES
 
 @dataclass(frozen=True)
 class Detector:
-    """One detector.
-
-    Attributes
-    ----------
-    name, title : str
-        Its key in a finding, and how a table heads it.
-    find : callable
-        AgentClaims -> list of ClaimFinding, the kept ones among them.
-    column : str
-        Its column of the score and of the conversations frame.
-    languages : tuple of str
-        It claims to read these, and abstains from a talk with a reply in another; none where it reads no reply.
-    definition : str
-        One sentence.
-    """
+    """One detector."""
 
     name: str
     title: str
+    """Its key in a finding, and how a table heads it."""
     find: Callable[[AgentClaims], list[ClaimFinding]]
+    """AgentClaims -> list of ClaimFinding, the kept ones among them."""
     column: str
+    """Its column of the score and of the conversations frame."""
     languages: tuple[str, ...]
+    """It claims to read these, and abstains from a talk with a reply in another; none where it reads no reply."""
     definition: str
+    """One sentence."""
 
 
 DETECTORS = {
