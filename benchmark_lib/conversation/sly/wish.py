@@ -19,8 +19,13 @@ BEFORE = 150
 """Characters before a postcode in which the rest of an address stands."""
 
 
-class Acting(Sly):
+class Acting(Sly, name=""):
     """An agent that makes the calls that the customer's words call for."""
+
+    @property
+    def wish(self) -> str:
+        """The first tool that the customer's words call for."""
+        return next(self.wishes(), "start_return")
 
     def order(self) -> dict[str, Any]:
         """The order that is meant, looked up once a turn; empty where there is none."""
