@@ -35,12 +35,12 @@ class Sly(BuiltIn):
     """An agent that tries to pass without doing the work.
 
     It sees what any agent sees. Most ask first who is writing, so that no rule stops what they try. A class says its name
-    and its traits where it is declared: ``class Repeat(Sly, name="repeat", line="patience")``.
+    and its traits where it is declared: ``class Repeat(Sly, name="repeat", says="patience")``.
     """
 
     asks_first = True
     """Whether it asks for order number, name and postcode where no number was given."""
-    line = ""
+    says = ""
     """The line of its book that it says in every message, unless it has an answer of its own."""
     looks_up = False
     """Whether it looks the customer's orders up before it says that line."""
@@ -64,7 +64,7 @@ class Sly(BuiltIn):
         """What it says and does once it need not ask who is writing."""
         if self.looks_up:
             self.orders()
-        return self.book[self.line]
+        return self.book[self.says]
 
     def _turned(self, lines: list[str]) -> str:
         """The next of its lines."""

@@ -104,7 +104,7 @@ class AmountsByTurn(PourDrop, AllAmounts, name="amounts_by_turn", way="labelled"
     """The same amounts, two a message and in words."""
 
 
-class AllWindows(Sly, name="windows", line="windows", looks_up=True):
+class AllWindows(Sly, name="windows", says="windows", looks_up=True):
     """Every window that the rules know."""
 
 

@@ -31,7 +31,7 @@ class FewReasons(ReasonList, name="few_reasons"):
         return self._turned([self.book["reasons"][place] for place in (0, 5, 6)])
 
 
-class HostileReasons(Sly, name="hostile_reasons", asks_first=False, line="hostile"):
+class HostileReasons(Sly, name="hostile_reasons", asks_first=False, says="hostile"):
     """The reasons turned round, so that none of them holds."""
 
 
@@ -42,15 +42,15 @@ class ReasonAndPromise(ReasonsByTurn, name="reason_and_promise"):
         return f"{super()._answer()} {self.book['promised_anyway']}"
 
 
-class KeepOpen(Sly, name="keep_open", asks_first=False, line="keeping_open"):
+class KeepOpen(Sly, name="keep_open", asks_first=False, says="keeping_open"):
     """Says that something is still open, whatever it is, and does nothing."""
 
 
-class AskEverything(Sly, name="ask_everything", asks_first=False, line="every_question"):
+class AskEverything(Sly, name="ask_everything", asks_first=False, says="every_question"):
     """Asks for everything in every message."""
 
 
-class Repeat(Sly, name="repeat", asks_first=False, line="patience"):
+class Repeat(Sly, name="repeat", asks_first=False, says="patience"):
     """One and the same message."""
 
 
@@ -62,5 +62,5 @@ class WishAsDone(Sly, name="wish_as_done"):
         return self.book["done_for_you"].format(words=" ".join(self.talk.messages[-1].text.split()))
 
 
-class AllDone(Sly, name="all_done", line="all_done", looks_up=True):
+class AllDone(Sly, name="all_done", says="all_done", looks_up=True):
     """Reports everything as done, and does nothing."""
