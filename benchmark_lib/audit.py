@@ -42,10 +42,8 @@ FLOORS = {
     "escalate_all": (0, 1, 1),
     "comply_all": (None, 0, 0),
 }
-"""Successes expected of every case by bucket, as a share: 1 all, 0 none, None under half of them.
-
-To hand over at once is no success where policy asks for a claim with the carrier first.
-"""
+"""Successes expected of every case by bucket, as a share: 1 all, 0 none, None under half of them. To hand over at once
+is no success where policy asks for a claim with the carrier first."""
 
 NEAR_COPY = 80.0
 """Two emails more alike than this (rapidfuzz token-set ratio, 0-100) count as copies."""

@@ -27,10 +27,8 @@ USUAL_PROMPTS = {
 LISTS = ("never", "must_contain", "ask_first")
 MOST_RULES, LONGEST_PROMPT, MOST_ITEMS = 40, 2_000, 500
 LONGEST_REPEAT, MOST_WAYS = 40, 50_000
-"""How often ``*`` and ``+`` repeat a character, and in how many ways a pattern may fit at one place of a text.
-
-Rules come with run files of other people, and a pattern without such limits can take forever to read a text.
-"""
+"""How often ``*`` and ``+`` repeat a character, and in how many ways a pattern may fit at one place of a text. Rules
+come with run files of other people, and a pattern without such limits can take forever to read a text."""
 _PART = re.compile(r"\\.|\[\^?\]?[^\]]*\]|[*+]", re.DOTALL)
 _REPEAT = re.compile(r"[*+]|\{(\d*),?(\d*)\}")
 _OPTIONAL = re.compile(r"(?<![(*+?}])\?")

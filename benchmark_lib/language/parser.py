@@ -43,11 +43,8 @@ ABOUT = {"slot": ("ask", "yes"), "tool": ("offer", "yes", "done", "no")}
 """What a sentence can be about, and for which acts that matters."""
 
 ASKS, SURE, LIKELY, POSSIBLE = 0.6, 0.5, 0.3, 0.12
-"""Probabilities.
-
-From the first a sentence asks for something, or for a yes; from the second anything else is heard; from the third where
-nothing else was; from the last a sentence is read for what it is about at all.
-"""
+"""Probabilities. From the first a sentence asks for something, or for a yes; from the second anything else is heard;
+from the third where nothing else was; from the last a sentence is read for what it is about at all."""
 
 PLAIN = 0.75
 """Probability from which a sentence without a question mark is a question."""

@@ -10,10 +10,8 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 Kind = Literal["flag", "count", "number", "text"]
 KINDS: dict[type, Kind] = {bool: "flag", int: "count", float: "number", str: "text"}
-"""How a declared type appears in a frame.
-
-True, false or unknown; a whole number; a measured number, NaN where unknown; text.
-"""
+"""How a declared type appears in a frame. True, false or unknown; a whole number; a measured number, NaN where unknown;
+text."""
 
 
 @dataclass(frozen=True)

@@ -38,10 +38,8 @@ REASONS = {
     "graded": "not passed by the grader of its benchmark",
     "ending": "ended without success",
 }
-"""What can keep a conversation from success, in the words of every page and table.
-
-The first reason that holds is the main one.
-"""
+"""What can keep a conversation from success, in the words of every page and table. The first reason that holds is the
+main one."""
 
 
 @dataclass(frozen=True)

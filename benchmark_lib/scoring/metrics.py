@@ -17,10 +17,8 @@ class Shown(Flag):
     ORDER = auto()
     """The board is sorted by it."""
     MAIN = auto()
-    """Read first.
-
-    Always in sight on the site's board, compared as planned, weighed by the reader, in the line on a run.
-    """
+    """Read first. Always in sight on the site's board, compared as planned, weighed by the reader, in the line on a
+    run."""
     BOARD = auto()
     """A column of the static board; drawn in the field of models, tested for every pair, compared between customers."""
     CARD = auto()

@@ -26,11 +26,8 @@ from .published import parts, published
 
 NAME = "groundedness"
 CHECKED = frozenset({"id", "link", "money", "business_days", "days", "hours", "months", "percent"})
-"""Kinds whose values must stand or follow.
-
-A day is not among them: from the days of a record and the published windows nearly every near day follows. Nor are years,
-which are mostly somebody's age.
-"""
+"""Kinds whose values must stand or follow. A day is not among them: from the days of a record and the published windows
+nearly every near day follows. Nor are years, which are mostly somebody's age."""
 SPANS = frozenset({"days", "hours", "months"})
 """Windows that are checked only where they are those of a rule ("within 14 days"); else they may count anything."""
 TIMES = range(2, 7)

@@ -13,10 +13,8 @@ from .secrets import secrets_in
 
 NAME = "handover_packet"
 FAULTS = {"facts": "missing", "parted": "not_kept_apart", "lean": "surplus"}
-"""What a packet is checked for, with the state of a finding.
-
-What the matter is about, claims kept apart from what is verified, no contact or payment data that nobody needs, and no secret.
-"""
+"""What a packet is checked for, with the state of a finding. What the matter is about, claims kept apart from what is
+verified, no contact or payment data that nobody needs, and no secret."""
 FEWEST_WORDS = 5
 """A summary of fewer words says nothing of the matter."""
 
