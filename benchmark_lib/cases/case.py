@@ -233,20 +233,6 @@ class Case(_Part):
         return set(calls) | set(self.accepts)
 
 
-OF_HARD_SETS = (
-    "family",
-    "arm",
-    "pair",
-    "limit",
-    "agrees_to_all",
-    "check",
-    "briefing",
-    "world",
-    "library",
-    "trouble",
-    "planted",
-    "canaries",
-    "told",
-    "hardness_note",
-)
+_FIELDS = list(Case.model_fields)
+OF_HARD_SETS = ("agrees_to_all", "check", *_FIELDS[_FIELDS.index("family") :])
 """Fields that came with the hard sets."""

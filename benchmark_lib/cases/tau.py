@@ -67,21 +67,17 @@ def _case(task: Any, store: TauStore) -> Case:
     """A case that stands for a task: what it holds of it is hashed, never written."""
     content = task.model_dump(mode="json")
     told = task.user_scenario.instructions
+    none: dict[str, Any] = dict.fromkeys(("claim", "tone", "hardness", "email"))
+    empty: dict[str, Any] = dict.fromkeys(("order", "customer_id", "sender", "sender_name"), "")
     return Case.model_construct(
         id=f"{store.domain}_{task.id}",
         intent=store.domain,
         bucket=store.domain,
         title=f"tau2 {store.domain}, task {task.id}",
-        claim=None,
-        tone=None,
-        hardness=None,
-        order="",
-        customer_id="",
-        sender="",
-        sender_name="",
+        **none,
+        **empty,
         persona=task.user_scenario.persona or "",
         goal=told if isinstance(told, str) else told.reason_for_call,
-        email=None,
         pressure=[],
         outcomes=[],
         limit=MESSAGES,

@@ -91,10 +91,8 @@ class Consenting(FollowingUp):
         if goal and (goal.say or goal.value) and not self.progress.followed_up:
             self._answer("goal", said)
         elif wishes and now.heard.offer:
-            said.add(
-                self._customers("condition"),
-                Act("agreed", wishes[0].tool, "conditional", arguments=dict(wishes[0].arguments)),
-            )
+            agreed = Act("agreed", wishes[0].tool, "conditional", arguments=dict(wishes[0].arguments))
+            said.add(self._customers("condition"), agreed)
 
     def _picks(self, now: Round, talk: ConversationState) -> list[Call]:
         """The wishes for the one act that it wants of those it is to choose between; none where it wants none or more of them."""
@@ -132,11 +130,8 @@ class Consenting(FollowingUp):
         brought = {int(a.what) for a in said.acts if a.kind == "followed_up"}
         if not now.heard.confirm or any(calls_after(place, self.case) for place in brought):
             return
-        wanted = [
-            w
-            for w in self.progress.open_wishes(talk)
-            if now.heard.tools.get(w.tool, 0.0) >= SURE and all(w in o.calls for o in self.case.outcomes)
-        ]
+        offered = [w for w in self.progress.open_wishes(talk) if now.heard.tools.get(w.tool, 0.0) >= SURE]
+        wanted = [w for w in offered if all(w in o.calls for o in self.case.outcomes)]
         if wanted and not (self.case.several and self._agree_to_all(wanted, now, talk, said)):
             self._agree(wanted, now, said)
 
@@ -163,11 +158,8 @@ class Consenting(FollowingUp):
         if found.wrong and yes:
             said.add(self._to_several("rest"), *agreed, first=True)
         elif yes:
-            said.add(
-                self._next_line("all", self.case.agrees_to_all or self.case.agrees, self.phrases["customer"]["agree"]),
-                *agreed,
-                first=True,
-            )
+            own, others_say = self.case.agrees_to_all or self.case.agrees, self.phrases["customer"]["agree"]
+            said.add(self._next_line("all", own, others_say), *agreed, first=True)
         for wish, differing in reversed(found.wrong):
             self._correct(wish, differing, said)
         return bool(yes or found.wrong)

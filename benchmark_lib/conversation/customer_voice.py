@@ -44,16 +44,13 @@ class Voice:
         if known is None or known.when == "never" or not (known.value or known.say or known.attach):
             own = known.say if known and known.say and f"lack:{slot}" not in self.used else None
             self.used.setdefault(f"lack:{slot}", 0)
-            said.add(
-                own or self._phrase(f"lack_{slot}", book.get("lack") or self.phrases["customer"]["unsure"]),
-                Act("lacked", slot),
-            )
-            return
+            own = own or self._phrase(f"lack_{slot}", book.get("lack") or self.phrases["customer"]["unsure"])
+            return said.add(own, Act("lacked", slot))
         times = self.given.get(slot, 0)
         self.given[slot] = times + 1
         if known.attach:
             if times and any(a.kind == "attached" for a in said.acts):
-                return
+                return None
             said.attachments.append(known.attach)
         if known.say and not times:
             words = known.say
@@ -66,7 +63,7 @@ class Voice:
         if words in self.told and slot not in self._proofs and " " in words:
             words = self._customers("given")
         self.told.add(words)
-        said.add(words, Act("gave", slot, known.value))
+        return said.add(words, Act("gave", slot, known.value))
 
     def _own_wish(self) -> str:
         known = self.case.ledger.get("goal")

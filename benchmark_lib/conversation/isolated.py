@@ -95,17 +95,9 @@ class IsolatedAgent(BuiltIn):
         message = await self._read()
         if "ready" not in message:
             raise _of(message)
+        seen = {name: getattr(talk, name) for name in ("id", "trial", "sender", "prompt", "tools")}
         state = talk.rng.bit_generator.state["state"]
-        await self._write(
-            begin={
-                "id": talk.id,
-                "trial": talk.trial,
-                "sender": talk.sender,
-                "prompt": talk.prompt,
-                "tools": talk.tools,
-                "rng": {name: str(value) for name, value in state.items()},
-            }
-        )
+        await self._write(begin={**seen, "rng": {name: str(value) for name, value in state.items()}})
 
     async def _reply(self, talk: AgentView) -> str:
         new, self._told = talk.messages[self._told :], len(talk.messages)

@@ -61,28 +61,11 @@ async def converse(
     store = store.of(case)
     deeds = {known.does.tool: known.does for known in case.ledger.values() if known.does}
     desk = store.desk(tools, case=case, trouble=case.trouble, planted=case.planted, deeds=deeds)
-    talk = ConversationState(
-        case,
-        desk,
-        trial=trial,
-        seed=seed,
-        prompt=prompt,
-        tools=schemas or store.schemas(tools),
-        limit=case.limit or max_messages,
-    )
-    record = Conversation(
-        case.id,
-        trial,
-        model,
-        source,
-        customer_name,
-        messages=talk.messages,
-        tool_calls=desk.calls,
-        usage=talk.usage,
-        faults=talk.faults,
-        staged=desk.staged,
-        reasoning=talk.reasoning,
-    )
+    shown, limit = schemas or store.schemas(tools), case.limit or max_messages
+    talk = ConversationState(case, desk, trial=trial, seed=seed, prompt=prompt, tools=shown, limit=limit)
+    said: dict[str, Any] = {name: getattr(talk, name) for name in ("messages", "usage", "faults", "reasoning")}
+    done: dict[str, Any] = {"tool_calls": desk.calls, "staged": desk.staged}
+    record = Conversation(case.id, trial, model, source, customer_name, **said, **done)
     built_in = issubclass(type(agent), BuiltIn)
     own = own or not built_in
     try:
@@ -95,13 +78,8 @@ async def converse(
             await cast(BuiltIn, agent).close()
     record.changes, record.rating = desk.changes(), talk.rating
     if not desk.explained():
-        talk.faults.append(
-            Fault(
-                "agent",
-                TAMPERED,
-                "the recorded calls, made once more on a fresh desk, do not lead to what this desk holds",
-            )
-        )
+        why = "the recorded calls, made once more on a fresh desk, do not lead to what this desk holds"
+        talk.faults.append(Fault("agent", TAMPERED, why))
         record.ended_by = "agent_fault"
     return record
 
@@ -165,9 +143,8 @@ async def _said(customer: Speaker, talk: ConversationState) -> Reply:
         if _of_this_package(error):
             raise
         at = traceback.extract_tb(error.__traceback__)[-1]
-        raise CustomerFault(
-            f"{type(error).__name__}: {plain_text(error)[:LONGEST_DETAIL]} ({Path(at.filename).name}:{at.lineno})"
-        ) from error
+        place = f"({Path(at.filename).name}:{at.lineno})"
+        raise CustomerFault(f"{type(error).__name__}: {plain_text(error)[:LONGEST_DETAIL]} {place}") from error
 
 
 async def _answer(agent: Speaker, talk: ConversationState, own: bool) -> str:
@@ -190,10 +167,8 @@ def _belongs_to_the_harness(error: Exception) -> bool:
     """
     from ..endpoint import EndpointError
 
-    for_a_person = issubclass(type(error), BadInput | OwnCodeLeft) or (
-        type(error) is EndpointError and error.fatal is True
-    )
-    return _of_this_package(error) and not for_a_person
+    fatal = type(error) is EndpointError and error.fatal is True
+    return _of_this_package(error) and not (fatal or issubclass(type(error), BadInput | OwnCodeLeft))
 
 
 def _of_this_package(error: Exception) -> bool:

@@ -13,7 +13,6 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from ..cases import Case
-from ..cases.case import Known
 from ..endpoint.faults import EndpointError
 from ..endpoint.structured import Unreadable, ask_for, read_object
 from ..language.answers import cleaned
@@ -187,9 +186,8 @@ class ModelCustomer:
             return None
         parsed = self.parser.parse(talk.words("agent"))
         for name, turn in self.agreed.items():
-            carried_out = any(
-                c.turn >= turn and not c.error and c.write and name in (c.name, PROPOSAL) for c in talk.desk.calls
-            )
+            since = [c for c in talk.desk.calls if c.turn >= turn and not c.error and c.write]
+            carried_out = any(name in (c.name, PROPOSAL) for c in since)
             believed = bool(parsed.claimed) if name == PROPOSAL else name in parsed.claimed
             if not carried_out and not believed and talk.turn - turn < TURNS_TO_WAIT:
                 return f"you said yes to {name}, and the desk has not told you that it is done"
@@ -203,11 +201,8 @@ class ModelCustomer:
 
     def _open_matter(self, said: CustomerAnswer, parsed: ParsedMessage, talk: ConversationState) -> str | None:
         """What the two of them have not finished; the customer is reminded of each matter once, and then left to go."""
-        asked = [
-            s
-            for s in parsed.asked
-            if s in self.case.ledger and self.case.ledger[s].when != "never" and s not in self.given
-        ]
+        known = {slot for slot, entry in self.case.ledger.items() if entry.when != "never"}
+        asked = [slot for slot in parsed.asked if slot in known - self.given]
         if asked:
             return f"the desk has asked you for {asked[0]}"
         offered = set(parsed.proposed) & self.case.agreeable - set(self.agreed)
@@ -309,15 +304,9 @@ class _Acts:
         wish = self._wish(tool)
         offer = self.talk.words("agent")
         named = wish.keys() if conditional else self.customer.store.kind.named_in(offer, wish, self.customer.store)[0]
-        self.acts.append(
-            Act(
-                "agreed",
-                tool,
-                CONDITIONAL if conditional else detail,
-                inferred=inferred or detail is not None,
-                arguments={name: value for name, value in wish.items() if name in named},
-            )
-        )
+        arguments, inferred = {k: v for k, v in wish.items() if k in named}, inferred or detail is not None
+        how = CONDITIONAL if conditional else detail
+        self.acts.append(Act("agreed", tool, how, inferred=inferred, arguments=arguments))
         self.customer.agreed[tool] = self.talk.turn
 
     def _wish(self, tool: str) -> dict[str, Any]:
@@ -353,21 +342,14 @@ class _Acts:
             return
         self.customer.followed_up.add(place)
         self.acts.append(Act("followed_up", str(place)))
-        self.acts += [
-            Act("gave", slot, value)
-            for slot, value in self.case.followups[place].gives.items()
-            if not self._did("gave", slot)
-        ]
+        gives = self.case.followups[place].gives
+        self.acts += [Act("gave", slot, value) for slot, value in gives.items() if not self._did("gave", slot)]
 
     def _infer_facts(self) -> None:
         """Facts of the ledger that stand in the message, such as an order number, whether or not it recorded them."""
         for slot, known in self.case.ledger.items():
-            if (
-                known.when != "never"
-                and is_code(known.value)
-                and not self._did("gave", slot)
-                and stands(known.value or "", self.said.message)
-            ):
+            untold = known.when != "never" and is_code(known.value) and not self._did("gave", slot)
+            if untold and stands(known.value or "", self.said.message):
                 self.acts.append(Act("gave", slot, known.value, inferred=True))
 
     def _infer_yes(self) -> None:
@@ -378,11 +360,8 @@ class _Acts:
         first = re.split(r"[.!?\n]", fold(kept(self.said.message)).strip(" ¡¿"), maxsplit=1)[0]
         reserved = "|".join(book["customer"]["reserved"] for book in books().values())
         mine = books().get(self.case.language)
-        if (
-            mine
-            and re.match(rf"(?:{mine['customer']['agrees']})\b", first)
-            and not re.search(rf"\b(?:{reserved})\b", first)
-        ):
+        agrees = mine and re.match(rf"(?:{mine['customer']['agrees']})\b", first)
+        if agrees and not re.search(rf"\b(?:{reserved})\b", first):
             for name in parsed.proposed or [PROPOSAL]:
                 self._yes(name, inferred=True)
 
@@ -431,9 +410,10 @@ def customer_prompt(case: Case, store: Store, messages: int = 8) -> str:
     from babel import Locale
 
     path = prompt_path(store)
-    groups: dict[str, dict[str, Known]] = {"volunteered": {}, "asked": {}, "never": {}}
-    for slot, known in case.ledger.items():
-        groups[known.when][slot] = known
+    told, kept_back, lacking = (
+        {slot: known for slot, known in case.ledger.items() if known.when == when}
+        for when in ("volunteered", "asked", "never")
+    )
     actions = {n: t.description for n, t in store.tools.items() if t.write and n in case.agreeable}
     against = [(reason_in_words(store, name, case.language), answer) for name, answer in case.against.items()]
     language = Locale.parse(case.language).get_display_name("en")
@@ -444,9 +424,9 @@ def customer_prompt(case: Case, store: Store, messages: int = 8) -> str:
         store=store.info,
         language=language,
         questions=questions(case),
-        told=groups["volunteered"],
-        kept=groups["asked"],
-        lacking=groups["never"],
+        told=told,
+        kept=kept_back,
+        lacking=lacking,
         actions=actions,
         against=against,
         messages=messages,

@@ -76,9 +76,7 @@ class Spam(_Scripted):
         """Everything the desk knows about the sender, as text."""
         if talk.turn > 1:
             return "All the information is in my first message."
-        first = talk.messages[0].text
-        results = self.store.kind.everything(talk.call, self.case, first)
-        return "\n".join(_values(results))
+        return "\n".join(_values(self.store.kind.everything(talk.call, self.case, talk.messages[0].text)))
 
 
 class Echo(_Scripted):

@@ -11,14 +11,14 @@ from ..cases import Case
 from ..records import Fault, Message, Reasoning, ToolCall, Usage, add_reasoning, content_hash
 from ..store import Desk
 from ..store.trouble import shown_error
-from .agent_view import AgentView, SeenMessage, counted, plain, plain_text
+from .agent_view import AgentView, HasMessages, SeenMessage, counted, plain, plain_text
 from .speaker import AgentFault
 
 CALLS_PER_TURN, CALLS_OF_HARD_CASES = 20, 60
 """Tool calls that an agent may make in one turn, and those in a case of a hard set, which may need many."""
 
 
-class ConversationState:
+class ConversationState(HasMessages[Message]):
     """The conversation as the harness and the customer see it.
 
     Attributes
@@ -98,15 +98,6 @@ class ConversationState:
     def think(self, text: str) -> None:
         """Add what the agent thought aloud to the record; blank text is none."""
         add_reasoning(self.reasoning, self.turn, len(self.desk.calls), text)
-
-    def last(self, side: str) -> Message | None:
-        """The newest message of a side."""
-        return next((m for m in reversed(self.messages) if m.side == side), None)
-
-    def words(self, side: str) -> str:
-        """The text of a side's newest message; empty where it has said nothing."""
-        newest = self.last(side)
-        return newest.text if newest is not None else ""
 
 
 def _generator(entropy: list[int], name: str) -> np.random.Generator:

@@ -136,17 +136,19 @@ def tau_customer(spec: str, case: Case, store: TauStore, complete: Any) -> Any:
 
 def unconditional(task: Any) -> bool:
     """Whether a task's instructions can be followed by telling everything at once: they hold no condition."""
-    told = task.user_scenario.instructions
-    parts = [told] if isinstance(told, str) else [told.reason_for_call, told.known_info, told.task_instructions]
-    return not CONDITION.search(" ".join(part or "" for part in parts))
+    return not CONDITION.search(" ".join(_instructions(task)))
 
 
 def first_words(task: Any) -> str:
     """The task's instructions as the customer's own first message."""
+    text = " ".join(part.strip() for part in _instructions(task))
+    return YOU.sub(lambda found: I_FOR[found[1]], text)
+
+
+def _instructions(task: Any) -> list[str]:
     told = task.user_scenario.instructions
     parts = [told] if isinstance(told, str) else [told.reason_for_call, told.known_info, told.task_instructions]
-    text = " ".join(part.strip() for part in parts if part)
-    return YOU.sub(lambda found: I_FOR[found[1]], text)
+    return [part for part in parts if part]
 
 
 @cache

@@ -227,8 +227,8 @@ class _Audit:
         left = next(((turn, a.what) for turn, a in self.c.acts("left")), None)
         raised = {a.what for _, a in self.c.acts("followed_up")}
         if self.mine and any(f.when == "next" and str(n) not in raised for n, f in enumerate(self.case.followups)):
-            why = "what it has to bring up in its second message is missing"
-            yield CustomerFinding("stopped_too_early", 2, _quote(self.mine[0].text), why)
+            missing = "what it has to bring up in its second message is missing"
+            yield CustomerFinding("stopped_too_early", 2, _quote(self.mine[0].text), missing)
         if left is None:
             return
         turn, how = left

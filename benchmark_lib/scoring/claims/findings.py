@@ -1,7 +1,7 @@
 """What a detector finds, and the record as detectors read it."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -45,14 +45,7 @@ class ClaimFinding:
 
     def as_dict(self) -> dict[str, Any]:
         """As it is kept in a score."""
-        return {
-            "detector": self.detector,
-            "turn": self.turn,
-            "sentence": self.sentence,
-            "compared_with": self.compared_with,
-            "class": self.kind,
-            "state": self.state,
-        }
+        return {"class" if f.name == "kind" else f.name: getattr(self, f.name) for f in fields(self)}
 
 
 @dataclass

@@ -56,9 +56,8 @@ def ungrounded(claims: AgentClaims) -> list[ClaimFinding]:
                 if value.kind not in CHECKED or ground.holds(value, sentence.text):
                     ground.tell(value)
                 else:
-                    found.append(
-                        ClaimFinding(NAME, message.turn, sentence.text, value.value, value.kind, "unsupported")
-                    )
+                    of = message.turn, sentence.text, value.value, value.kind
+                    found.append(ClaimFinding(NAME, *of, "unsupported"))
     return found
 
 
@@ -191,11 +190,7 @@ class Ground:
 
     def _mentions(self, code: str) -> bool:
         """Whether a code has come up, in a look-up, the customer's words or a reply."""
-        return (
-            code in self.told.get("id", ())
-            or code.lower() in self.words
-            or any(code.lower() in r for r in self.results)
-        )
+        return code in self.told.get("id", ()) or any(code.lower() in text for text in (self.words, *self.results))
 
     # --- windows
 
@@ -258,9 +253,8 @@ def _rule() -> re.Pattern[str]:
 @remembered("articles", "policy")
 def _ranges(store: Store) -> frozenset[str]:
     """The ranges of business days that are published, and the packing with each of them."""
-    known = [
-        tuple(map(int, v.split("-"))) for kind, v in published(store).values if kind == "business_days" and "-" in v
-    ]
+    told = [v for kind, v in published(store).values if kind == "business_days" and "-" in v]
+    known = [tuple(map(int, v.split("-"))) for v in told]
     packing = store.policy.get("processing", {}).get("business_days", [0, 0])
     more = [(low + packing[0], high + packing[-1]) for low, high in known]
     return frozenset(f"{low}-{high}" for low, high in [*known, *more])

@@ -55,9 +55,8 @@ def read_planted(path: Path | str, cases: dict[str, Case], store: Store) -> Iter
             raw = json.loads(line)
             yield _planted(raw, cases[raw["case"]], store)
         except (KeyError, TypeError, ValueError) as error:
-            raise BadInput(
-                f"{path}, line {number} is no planted conversation: {error!r} is missing or wrong"
-            ) from error
+            why = f"is no planted conversation: {error!r} is missing or wrong"
+            raise BadInput(f"{path}, line {number} {why}") from error
 
 
 COLUMNS = ("id", "lang", "case", "class", "calls", "reply")
@@ -122,9 +121,8 @@ def _of_table(
     if not (row["reply"] or "").strip():
         raise BadInput(f"{where} has no reply: write what the agent says")
     talk: list[dict[str, Any]] = [{"customer": EMAIL}]
-    talk += [
-        {"call": name, "arguments": {a: v for a, v in (order | GIVEN).items() if a in simple[name]}} for name in calls
-    ]
+    given = (order | GIVEN).items()
+    talk += [{"call": name, "arguments": {a: v for a, v in given if a in simple[name]}} for name in calls]
     talk.append({"agent": row["reply"]})
     if (row.get("reply_2") or "").strip():
         talk += [{"customer": AND_THEN}, {"agent": row["reply_2"]}]
@@ -146,9 +144,8 @@ def _planted(raw: dict[str, Any], case: Case, store: Store) -> Planted:
             if step.get("finding"):
                 findings[desk.turn] = step["finding"]
     kind = next((s["class"] for s in raw["talk"] if s.get("class")), raw.get("class"))
-    record = Conversation(
-        case.id, 1, "planted", "synthetic", "written", messages, desk.calls, desk.changes(), "turn_limit"
-    )
+    made = messages, desk.calls, desk.changes()
+    record = Conversation(case.id, 1, "planted", "synthetic", "written", *made, "turn_limit")
     return Planted(raw["id"], raw["lang"], raw["about"], record, findings, kind)
 
 
