@@ -142,10 +142,8 @@ def _write(rekey: Rekey, out: Path) -> int:
         _yaml(out / "cases" / path.name, {"canary": rekey.canary, "cases": made_cases})
         cases += len(made_cases)
     if (source.path / "factorial.yaml").is_file():
-        _yaml(
-            out / "factorial.yaml",
-            {**rekey.factorial(read_yaml(source.path / "factorial.yaml")), "canary": rekey.canary},
-        )
+        table = rekey.factorial(read_yaml(source.path / "factorial.yaml"))
+        _yaml(out / "factorial.yaml", {**table, "canary": rekey.canary})
     for name in ("articles", "library"):
         for path, place in _files(source, f"{name}/*.md"):
             _text(out / place, rekey.article(path.read_text(encoding="utf-8")))

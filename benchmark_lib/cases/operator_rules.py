@@ -75,17 +75,14 @@ def load_rules(given: str | Path, desk: str) -> list[OperatorRule]:
         elif part.endswith((".yaml", ".yml")):
             found += _rules_of(Path(part), desk)
         else:
-            raise BadInput(
-                f"--rules: there is no rule {part!r}: name some of {', '.join(shipped)}, or a YAML file of rules"
-            )
+            some = f"name some of {', '.join(shipped)}, or a YAML file of rules"
+            raise BadInput(f"--rules: there is no rule {part!r}: {some}")
     names = [rule.name for rule in found]
     twice = next((name for name in names if names.count(name) > 1), None)
-    if twice or not found:
-        raise BadInput(
-            f"--rules names {twice} twice: name each rule once"
-            if twice
-            else f"--rules names no rule: name some of {', '.join(shipped)}, or leave it out"
-        )
+    if twice:
+        raise BadInput(f"--rules names {twice} twice: name each rule once")
+    if not found:
+        raise BadInput(f"--rules names no rule: name some of {', '.join(shipped)}, or leave it out")
     return found
 
 

@@ -92,9 +92,8 @@ def store_of(
         found, or others.
     """
     if manifest["source"] == "imported":
-        raise BadInput(
-            f"{path} was imported, so its scores stay as they came: name the run file that was played instead"
-        )
+        why = "so its scores stay as they came: name the run file that was played instead"
+        raise BadInput(f"{path} was imported, {why}")
     store = load_store(given) if given is not None else _store_named(store_name(manifest))
     if store is None:
         raise BadInput(f"{path} was played on another store or another version of it: name its folder with --store")
@@ -112,11 +111,8 @@ def cases_played(manifest: dict[str, Any], store: Store | None) -> dict[str, Cas
         cases = known_cases(store) if store is not None else {}
     except BadInput:
         return {}
-    return {
-        case_id: cases[case_id]
-        for case_id, digest in manifest["cases"].items()
-        if case_id in cases and cases[case_id].hash == digest
-    }
+    played = {name: digest for name, digest in manifest["cases"].items() if name in cases}
+    return {name: cases[name] for name, digest in played.items() if cases[name].hash == digest}
 
 
 def same_cases(path: Path, manifest: dict[str, Any], store: Store, wanted: str) -> dict[str, Case]:
@@ -137,7 +133,6 @@ def same_cases(path: Path, manifest: dict[str, Any], store: Store, wanted: str) 
     cases = known_cases(store)
     changed = [c for c, digest in manifest["cases"].items() if c not in cases or cases[c].hash != digest]
     if changed:
-        raise BadInput(
-            f"{path} was played with another text of case {changed[0]}: {wanted} with the cases of that time"
-        )
+        why = f"{wanted} with the cases of that time"
+        raise BadInput(f"{path} was played with another text of case {changed[0]}: {why}")
     return cases

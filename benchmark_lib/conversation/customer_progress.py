@@ -82,13 +82,8 @@ class CustomerProgress:
 
     def _telling(self, wish: Call) -> list[str]:
         """The arguments by which a wish is told from others of its tool that stand in one outcome with it."""
-        beside = [
-            c.arguments
-            for outcome in self.case.outcomes
-            if wish in outcome.calls
-            for c in outcome.calls
-            if c.tool == wish.tool
-        ]
+        together = [o.calls for o in self.case.outcomes if wish in o.calls]
+        beside = [c.arguments for calls in together for c in calls if c.tool == wish.tool]
         return [name for name, value in wish.arguments.items() if any(b.get(name) != value for b in beside)]
 
     def served(self, talk: ConversationState) -> bool:

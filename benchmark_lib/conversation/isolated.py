@@ -33,6 +33,8 @@ START_S = 60.0
 """How long loading the agent may take when it is checked, in seconds."""
 LONGEST_LINE = 4 * 2**20
 """Bytes of the longest message that is taken from an agent's process."""
+APART: dict[str, Any] = {"start_new_session": True, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+"""How an agent's process is started."""
 SECRET = re.compile("key|token|secret|passw|auth|cookie|credential", re.IGNORECASE)
 
 
@@ -86,11 +88,9 @@ class IsolatedAgent(BuiltIn):
             *_command(self.spec),
             cwd=self._folder,
             env=self.environment,
-            start_new_session=True,
             limit=LONGEST_LINE,
             stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
+            **APART,
         )
         message = await self._read()
         if "ready" not in message:
@@ -156,10 +156,8 @@ def check_isolated(spec: str, environment: dict[str, str]) -> str:
             [*_command(spec), agent_process.CHECK],
             cwd=folder,
             env=environment,
-            start_new_session=True,
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
+            **APART,
         )
         answers = cast(IO[bytes], process.stdout)
         timer = threading.Timer(START_S, _end, [process.pid])

@@ -52,13 +52,8 @@ def place_of(address: Mapping[str, Any]) -> Place:
 @lru_cache(maxsize=4096)
 def _place(name: str, line1: str, line2: str, city: str, region: str, postcode: str, country: str) -> Place:
     code = country_code(country)
-    return Place(
-        name_words(name),
-        street_words(f"{line1} {line2} {city}"),
-        _region(region, code),
-        _postcode(postcode, code),
-        code,
-    )
+    within = _region(region, code), _postcode(postcode, code)
+    return Place(name_words(name), street_words(f"{line1} {line2} {city}"), *within, code)
 
 
 def same_address(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:

@@ -41,9 +41,8 @@ def slots_in(plain: str, languages: tuple[str, ...]) -> list[str]:
 
 def dates_asked(plain: str, languages: tuple[str, ...]) -> frozenset[str]:
     """What the date is of that a sentence asks for, by its verbs: something ``ahead``, ``behind``, or ``any`` where they do not tell."""
-    return frozenset(kind for kind in ("ahead", "behind") if holds("dates", kind, plain, languages)) or frozenset(
-        {"any"}
-    )
+    told = frozenset(kind for kind in ("ahead", "behind") if holds("dates", kind, plain, languages))
+    return told or frozenset({"any"})
 
 
 def mark_of(plain: str) -> str:

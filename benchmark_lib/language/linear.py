@@ -95,14 +95,12 @@ class LinearReader:
         """
         try:
             with np.load(path, allow_pickle=False) as kept:
-                names, targets, trained_on = (
-                    bytes(kept[key]).decode() for key in ("features", "targets", "trained_on")
-                )
+                texts = ("features", "targets", "trained_on")
+                names, targets, trained_on = (bytes(kept[key]).decode() for key in texts)
                 features, labels = names.split("\n"), targets.split("\n")
                 weights = np.zeros((len(features), len(labels)), dtype=np.float32)
                 weights[kept["place"], kept["target"]] = kept["weights"]
                 return cls(features, labels, weights, kept["bias"], trained_on)
         except (OSError, KeyError, ValueError, IndexError) as error:
-            raise BadInput(
-                f"{path}: the weights of the reader cannot be read ({error}); make them again with `make reader`"
-            ) from None
+            why = f"the weights of the reader cannot be read ({error}); make them again with `make reader`"
+            raise BadInput(f"{path}: {why}") from None

@@ -211,11 +211,8 @@ class MessageParser:
         chances = self.reader.probabilities(seen)
         acts = {act: chances[act] for act in ACTS}
         untrained = self._untrained(books, plain)
-        none = (
-            none_asked(plain, "request" in cues, languages)
-            if untrained or max(acts["ask"], acts["yes"]) >= LIKELY
-            else None
-        )
+        sounds = untrained or max(acts["ask"], acts["yes"]) >= LIKELY
+        none = none_asked(plain, "request" in cues, languages) if sounds else None
         if none:
             acts |= {"ask": 0.0, "yes": float(none == "yes_to")} | ({"offer": 0.0} if none == "explains" else {})
             untrained = {} if none in SETTLED else untrained
@@ -437,11 +434,8 @@ def _by_patterns(books: list[PhraseBook], plain: str, item: bool) -> ParsedSente
 
 
 def _topics(chances: dict[str, float], kind: str) -> dict[str, float]:
-    return {
-        name.removeprefix(kind): chance
-        for name, chance in chances.items()
-        if name.startswith(kind) and chance >= POSSIBLE
-    }
+    mine = {name.removeprefix(kind): chance for name, chance in chances.items() if name.startswith(kind)}
+    return {name: chance for name, chance in mine.items() if chance >= POSSIBLE}
 
 
 def _sorted(chances: dict[str, float]) -> dict[str, float]:

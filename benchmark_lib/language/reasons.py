@@ -72,9 +72,8 @@ class ReasonReader:
     def _concepts(self, plain: str, languages: tuple[str, ...]) -> tuple[str, ...]:
         """The concepts of a sentence in the order in which they stand in it."""
         signs = ((name, sign) for language in languages for name, sign in self._signs[language].items())
-        return tuple(
-            name for _, name in sorted({(m.start(), name) for name, sign in signs for m in sign.finditer(plain)})
-        )
+        found = {(m.start(), name) for name, sign in signs for m in sign.finditer(plain)}
+        return tuple(name for _, name in sorted(found))
 
 
 def _features(found: list[tuple[tuple[str, ...], bool]]) -> Iterator[str]:
@@ -84,9 +83,8 @@ def _features(found: list[tuple[tuple[str, ...], bool]]) -> Iterator[str]:
         mark = "?" if asks else ""
         for place, first in enumerate(concepts):
             yield f"{first}{mark}"
-            yield from (
-                f"{first}>{second}{mark}" for second in concepts[place + 1 : place + 1 + NEAR] if second != first
-            )
+            near = concepts[place + 1 : place + 1 + NEAR]
+            yield from (f"{first}>{second}{mark}" for second in near if second != first)
     if len(found) > 1:
         yield from (f"first {name}" for name in found[0][0])
         yield from (f"last {name}" for name in found[-1][0])

@@ -87,9 +87,8 @@ def _money(cents: int) -> str:
 
 @lru_cache(maxsize=12)
 def _month_names(month: int) -> str:
-    return "|".join(
-        sorted((re.escape(name) for name, number in months().items() if number == month), key=len, reverse=True)
-    )
+    names = [re.escape(name) for name, number in months().items() if number == month]
+    return "|".join(sorted(names, key=len, reverse=True))
 
 
 def _date(day: date) -> str:
@@ -154,11 +153,8 @@ def _range(low: str, high: str, unit: str) -> str:
 def _single(value: str, unit: str) -> str:
     by = "|".join(["x", "×", "/", *of_values("by")])
     side = r"(?:\s?\(?[^\W\d_]{1,9}\)?[.:]?)?"
-    sides = (
-        rf"(?:{side}\s?(?:{units()[unit]})?\s?(?:{by}){side}\s?\d+(?:[.,]\d+)?){{0,2}}{side}"
-        if unit in ("cm", "in")
-        else ""
-    )
+    more = rf"(?:{side}\s?(?:{units()[unit]})?\s?(?:{by}){side}\s?\d+(?:[.,]\d+)?){{0,2}}{side}"
+    sides = more if unit in ("cm", "in") else ""
     return rf"{_start(unit)}{_number(value)}{sides}{units()[unit]}{_end(unit)}"
 
 

@@ -114,9 +114,5 @@ def _place(text: str, code: re.Match[str]) -> dict[str, Any] | None:
     if not lines:
         return None
     place = {f"line{n}": line for n, line in enumerate(lines, 1)} | {"city": parts[-1]}
-    return {
-        **place,
-        "region": region.group(1) if region else parts[-1],
-        "postcode": code.group(),
-        "country": code.lastgroup,
-    }
+    place["region"] = region.group(1) if region else parts[-1]
+    return {**place, "postcode": code.group(), "country": code.lastgroup}

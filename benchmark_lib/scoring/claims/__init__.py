@@ -32,9 +32,8 @@ def check_claims(conversation: Conversation, case: Case, store: Store) -> dict[s
     claims = AgentClaims(conversation, case, store)
     found = {name: d.find(claims) if claims.speaks(d.languages) else None for name, d in DETECTORS.items()}
     wrong = {name: None if rows is None else [f for f in rows if f.state != KEPT] for name, rows in found.items()}
-    columns: dict[str, Any] = {
-        d.column: None if wrong[name] is None else bool(wrong[name]) for name, d in DETECTORS.items()
-    }
+    told = {name: None if rows is None else bool(rows) for name, rows in wrong.items()}
+    columns: dict[str, Any] = {d.column: told[name] for name, d in DETECTORS.items()}
     promised = found["escalation_honesty"]
     columns["escalation_honest"] = not wrong["escalation_honesty"] if promised else None
     columns["said_ungrounded"] = None if wrong["groundedness"] is None else len(wrong["groundedness"])

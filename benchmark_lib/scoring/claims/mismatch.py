@@ -36,11 +36,8 @@ def _against_proposals(claims: AgentClaims) -> Iterator[ClaimFinding]:
 
     The whole message is compared, since it may weigh several things.
     """
-    agreed = {
-        m.turn: {a.what for a in m.acts if a.kind == "agreed"}
-        for m in claims.conversation.messages
-        if m.side == "customer"
-    }
+    from_customer = [m for m in claims.conversation.messages if m.side == "customer"]
+    agreed = {m.turn: {a.what for a in m.acts if a.kind == "agreed"} for m in from_customer}
     before = {m.turn + 1: m for m, _ in claims.replies}
     for call in claims.done:
         proposal = before.get(call.turn)
@@ -68,9 +65,8 @@ def _stale(claims: AgentClaims) -> Iterator[ClaimFinding]:
         number = call.named.get(claims.store.kind.look_up[1])
         if isinstance(number, str) and number and not call.write and "http" in text:
             seen.setdefault(number.upper(), []).append((call, text))
-    told = [
-        (m, s, v.value.lower()) for m, s in shown for v in values_in(s.text, claims.store.now.year) if v.kind == "link"
-    ]
+    year = claims.store.now.year
+    told = [(m, s, v.value.lower()) for m, s in shown for v in values_in(s.text, year) if v.kind == "link"]
     for message, sentence, link in told[:MOST_VALUES]:
         for results in seen.values():
             known = [(call.index, link in text) for call, text in results if call.turn <= message.turn]
