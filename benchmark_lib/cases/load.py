@@ -20,7 +20,6 @@ from .wordings import PREFIX, WORDINGS, wordings
 HARD = "hard"
 """The name of a store's hard set, and of the arm of its cases that has the hard thing."""
 
-
 WHOLE = {TABLE: f"{TABLE}_", WORDINGS: PREFIX}
 """What asks for all cases of a set that is played on demand only, and how their ids begin."""
 

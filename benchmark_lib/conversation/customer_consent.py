@@ -101,9 +101,9 @@ class Consenting(FollowingUp):
 
     def _is_to_be_handed_on(self, now: Round, talk: ConversationState) -> bool:
         """Whether it is to choose between a colleague and leaving things as they are, where what it wants is for a colleague to decide."""
-        named = HANDOVER in now.heard.or_not or (
-            now.heard.tools.get(HANDOVER, 0.0) >= SURE and bool(cue_of_several("keep_or").search(plain(now.words)))
-        )
+        held_out = now.heard.tools.get(HANDOVER, 0.0) >= SURE
+        keep_or = held_out and cue_of_several("keep_or").search(plain(now.words))
+        named = HANDOVER in now.heard.or_not or keep_or
         if not named or (self.progress.resolvable and self.progress.open_wishes(talk)):
             return False
         return any(o.handover for o in self.case.outcomes) and not self._picks(now, talk)

@@ -18,7 +18,6 @@ SURE, MOST_LANGUAGES = 40, 2
 SHORT = 6
 """A message of fewer words, none of them a common one, is read in every language."""
 
-
 OTHER_LANGUAGE = "other"
 """What `written_in` says of a text in a language that is not read."""
 FEWEST, BESIDE = 3, 0.3
@@ -51,9 +50,8 @@ def languages_of(said: Iterable[Sentence]) -> tuple[str, ...]:
     other words outweigh its own, those of the sentences whose language can be told.
     """
     said = list(said)
-    return _languages_of(_words(said)) or tuple(
-        language for language in dict.fromkeys(written_in(s.text) for s in said) if language in common_words()
-    )
+    whole = _languages_of(_words(said))
+    return whole or tuple(told for told in dict.fromkeys(written_in(s.text) for s in said) if told in common_words())
 
 
 def nearest_languages(said: Iterable[Sentence]) -> tuple[str, ...]:

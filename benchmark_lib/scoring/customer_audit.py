@@ -113,18 +113,13 @@ def audit_customer(conversation: Conversation, case: Case, store: Store) -> list
     list of CustomerFinding
         In the order of `FINDINGS`.
     """
-    faults = [
-        CustomerFinding(FAULTS[f.kind], _turn_of(f.detail), _quote(f.detail), f.kind)
-        for f in conversation.faults
-        if f.side == "customer" and f.kind in FAULTS
-    ]
+    own = [f for f in conversation.faults if f.side == "customer" and f.kind in FAULTS]
+    faults = [CustomerFinding(FAULTS[f.kind], _turn_of(f.detail), _quote(f.detail), f.kind) for f in own]
     if conversation.customer == "scripted":
         return faults
     read = as_read(conversation)
-    overlong = [
-        CustomerFinding("cut_for_length", turn, "", "only its beginning and end were read")
-        for turn in cut(conversation, read, "customer")
-    ]
+    why = "only its beginning and end were read"
+    overlong = [CustomerFinding("cut_for_length", turn, "", why) for turn in cut(conversation, read, "customer")]
     return sorted([*faults, *_Audit(read, case, store).findings(), *overlong], key=lambda f: [*FINDINGS].index(f.name))
 
 

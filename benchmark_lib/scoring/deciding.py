@@ -211,11 +211,8 @@ def deciding_moment(record: Conversation, score: Mapping[str, Any], case: Case |
     turn = turn if turn is not None else replies[-1].turn if replies else None
     if turn is None:
         return None
-    said = {
-        side: next((m.text for m in record.messages if m.turn == turn and m.side == side), "")
-        for side in ("customer", "agent")
-    }
-    return Moment(turn, **said, call=call)
+    said = {m.side: m.text for m in reversed(record.messages) if m.turn == turn}
+    return Moment(turn, said.get("customer", ""), said.get("agent", ""), call)
 
 
 def _breach(record: Conversation, case: Case | None, score: Mapping[str, Any]) -> ToolCall | None:

@@ -45,9 +45,8 @@ def kept_replies(
             heard.append(message.text)
         elif message.text.strip():
             text = own_words(message.text, heard)
-            acted = any(
-                call.write and call.side == "agent" and call.turn <= message.turn for call in conversation.tool_calls
-            )
+            calls = [call for call in conversation.tool_calls if call.turn <= message.turn]
+            acted = any(call.write and call.side == "agent" for call in calls)
             for rule in rules:
                 if not (answered and rule.kind in ONCE):
                     yield KeptReply(rule.name, message.turn, _keeps(rule, text, message.text, language, acted))

@@ -31,10 +31,8 @@ VERSION = "scoring-8"
 RULES_OF_SUCCESS = ("identity", "confirmation", "evidence")
 """Process rules whose breach turns a right end state into a corrupt success."""
 
-
 TAGS = ("claim", "tone", "language", "hardness", "twin_of")
 """Tags of a case that go into every score, so that a frame needs no store."""
-
 
 Flag = bool | None
 Text = str | None

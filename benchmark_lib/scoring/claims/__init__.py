@@ -49,7 +49,5 @@ def _packet(claims: AgentClaims, wrong: list[ClaimFinding] | None) -> dict[str, 
     """The columns of the handover packet; None where nothing was handed over."""
     handed = claims.call_of({HANDOVER}) is not None and wrong is not None
     kinds = {f.kind for f in wrong or ()}
-    return {
-        "packet_complete": not kinds if handed else None,
-        **{f"packet_{kind}": kind not in kinds if handed else None for kind in FAULTS},
-    }
+    good = {"complete": not kinds} | {kind: kind not in kinds for kind in FAULTS}
+    return {f"packet_{name}": value if handed else None for name, value in good.items()}

@@ -33,9 +33,8 @@ def packet(claims: AgentClaims) -> list[ClaimFinding]:
         found.append(("parted", None))
     surplus = [*_surplus(claims, text, call.turn, call.arguments.get("queue")), *secrets_in(text)]
     found += [("lean", value) for value in surplus]
-    return [
-        ClaimFinding(NAME, call.turn, text.strip(), value or call.index, kind, FAULTS[kind]) for kind, value in found
-    ]
+    said = NAME, call.turn, text.strip()
+    return [ClaimFinding(*said, value or call.index, kind, FAULTS[kind]) for kind, value in found]
 
 
 def as_words(value: Any) -> str:
