@@ -97,13 +97,7 @@ class Audit:
 
 
 def audit(store: Store, pattern: str = "all") -> Audit:
-    """Play every case with the oracle (each accepted outcome) and the trivial agents, and check every case by itself.
-
-    Parameters
-    ----------
-    pattern : str
-        Which cases, as for `load_cases`.
-    """
+    """Play cases (see `load_cases`) with the oracle, each accepted outcome, and the trivial agents; check each by itself."""
     found = Audit(load_cases(store, pattern))
     for case in found.cases:
         found.problems += list(unsound(case, store.of(case)))

@@ -73,15 +73,13 @@ class Known(_Part):
 
 
 class FollowUp(_Part):
-    """Something the customer brings up later.
-
-    `when` is ``next`` (with the second message) or ``served`` (when it would otherwise leave); `gives` are facts told
-    with it.
-    """
+    """Something the customer brings up later."""
 
     say: str
     when: Literal["next", "served"] = "served"
+    """``next``: with the second message; ``served``: when it would otherwise leave."""
     gives: dict[str, str] = {}
+    """Facts that are told with it."""
 
 
 class Outcome(_Part):

@@ -55,12 +55,7 @@ class OperatorRule:
 
 
 def load_rules(given: str | Path, desk: str) -> list[OperatorRule]:
-    """Rules by their names, and from files, separated by commas.
-
-    Parameters
-    ----------
-    given : str or Path
-        ``ticket_first,no_emojis`` or ``my_rules.yaml``, or both.
+    """Rules by their names, and from files, separated by commas: ``ticket_first,no_emojis,my_rules.yaml``.
 
     Raises
     ------

@@ -11,10 +11,7 @@ from ..language.values import values_in
 def another_date(asked: set[str], known: Known, today: date, language: str) -> bool:
     """Whether a question is about another date than the one a customer knows: about a journey, where it knows the day of the delivery, or the other way round.
 
-    Parameters
-    ----------
-    asked : set of str
-        What the dates are of that the desk asks for (see `ParsedMessage.dates`).
+    `asked` is what the dates are of that the desk asks for (see `ParsedMessage.dates`).
     """
     words = f"{known.value or ''} {known.say or ''}"
     days = {date.fromisoformat(v.value) >= today for v in values_in(words, today.year) if v.kind == "date"}

@@ -21,13 +21,7 @@ MOST_STEPS = 30
 
 
 class InspectAgent:
-    """One conversation.
-
-    Parameters
-    ----------
-    made : callable
-        The solver or agent; see `inspect_kind`.
-    """
+    """One conversation of what makes a solver or agent (see `inspect_kind`)."""
 
     def __init__(self, made: Any, kind: str):
         self.made, self.kind = made, kind

@@ -107,14 +107,10 @@ class ModelCustomer:
     ----------
     complete : async callable
         ``complete(messages) -> Completion``; buys or replays one model call.
-
-    Attributes
-    ----------
-    has_the_last_word : bool
-        It is shown what the desk says to its last message, and may leave with a closing line.
     """
 
     has_the_last_word = True
+    """It is shown what the desk says to its last message, and may leave with a closing line."""
 
     def __init__(self, complete: Any, case: Case, store: Store):
         self.complete, self.case, self.store, self.parser = complete, case, store, parser_of(store)

@@ -14,13 +14,7 @@ SETTLED = ("at_hand", "handling")
 
 
 def none_asked(plain: str, requests: bool, languages: tuple[str, ...]) -> str | None:
-    """What a sentence that sounds like a request is in its place; None where it is one.
-
-    Parameters
-    ----------
-    requests : bool
-        Whether it holds the words of a request.
-    """
+    """What a sentence that sounds like a request is in its place; None where it is one."""
     marked = mark_of(plain) == "?"
     kinds = ["elsewhere", "later", *(OF_QUESTIONS if marked else ["handling"])]
     if not marked and not requests:

@@ -28,15 +28,7 @@ ALWAYS = "always"
 
 
 class ReasonReader:
-    """The concepts of a store and the weights by which its reasons are known.
-
-    Parameters
-    ----------
-    folder : Path
-        The store's ``reasons``.
-    reader : LinearReader, optional
-        The weights; those of the folder unless given.
-    """
+    """The concepts of a store's folder ``reasons``, and the weights by which reasons are known: its own unless given."""
 
     def __init__(self, folder: Path, reader: LinearReader | None = None):
         path = folder / "concepts.yaml"

@@ -31,10 +31,7 @@ WHOLE_UNITS = ("days", "weeks", "months", "years")
 def rendering(kind: str, value: str, unit: str | None = None, names: tuple[str, ...] = ()) -> re.Pattern[str]:
     """The pattern of a value: money (cents), date (ISO), id, link, measure (number or range, with a unit) or choice.
 
-    Parameters
-    ----------
-    names : tuple of str
-        The expressions that name a choice.
+    `names` are the expressions that name a choice.
     """
     if kind == "choice":
         return re.compile("|".join(f"(?:{n})" for n in names) or r"(?!)", re.I)

@@ -30,13 +30,7 @@ class Value(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def values_in(text: str, year: int) -> tuple[Value, ...]:
-    """Every typed value of a text, in order.
-
-    Parameters
-    ----------
-    year : int
-        The year of a date that names none.
-    """
+    """Every typed value of a text, in order; `year` is that of a date that names none."""
     return tuple(sorted({v.at: v for v in reversed(list(_values(text, year)))}.values(), key=lambda v: v.at))
 
 

@@ -101,17 +101,9 @@ def customer_flags(conversation: Conversation, case: Case, store: Store) -> dict
 
 
 def audit_customer(conversation: Conversation, case: Case, store: Store) -> list[CustomerFinding]:
-    """Hold everything a customer wrote after its email against its case.
+    """Hold everything a customer wrote after its email against its case; what is found comes in the order of `FINDINGS`.
 
-    Parameters
-    ----------
-    conversation : Conversation
-        The record. Of a scripted customer only its recorded faults are read: it cannot say anything but its case.
-
-    Returns
-    -------
-    list of CustomerFinding
-        In the order of `FINDINGS`.
+    Of a scripted customer only its recorded faults are read: it cannot say anything but its case.
     """
     own = [f for f in conversation.faults if f.side == "customer" and f.kind in FAULTS]
     faults = [CustomerFinding(FAULTS[f.kind], _turn_of(f.detail), _quote(f.detail), f.kind) for f in own]

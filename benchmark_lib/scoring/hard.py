@@ -36,12 +36,8 @@ CLAIMED_LAST = 2
 def failures(c: Conversation, case: Case, store: Store, found: dict[str, Any]) -> list[str]:
     """The failures of one conversation of a hard set, in the order of `FAILURES`.
 
-    They are counted against the accepted outcome that the conversation came closest to.
-
-    Parameters
-    ----------
-    found : dict
-        The score so far: facts, forbidden calls, rules, handover, and whether the matter was declined.
+    They are counted against the accepted outcome that the conversation came closest to; `found` is the score so far:
+    facts, forbidden calls, rules, handover, and whether the matter was declined.
     """
     state = end_state(c.changes, store)
     allowed = state_after(case.allowed_extra, store)

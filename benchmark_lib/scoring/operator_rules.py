@@ -26,12 +26,7 @@ class KeptReply:
 def kept_replies(
     conversation: Conversation, rules: Iterable[OperatorRule], language: str | None
 ) -> Iterator[KeptReply]:
-    """Whether each reply of a conversation keeps each rule.
-
-    Parameters
-    ----------
-    language : str or None
-        The customer's, where it is known.
+    """Whether each reply of a conversation keeps each rule; `language` is the customer's, where it is known.
 
     Yields
     ------

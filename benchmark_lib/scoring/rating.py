@@ -30,12 +30,7 @@ LOWEST, HIGHEST = 1.0, 5.0
 
 
 def rating(conversation: Conversation, case: Case, found: dict[str, Any]) -> dict[str, Any]:
-    """The rating with its parts.
-
-    Parameters
-    ----------
-    found : dict
-        Its score so far, with what the detectors found.
+    """The rating with its parts, from the score so far.
 
     Returns
     -------

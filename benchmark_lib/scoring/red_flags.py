@@ -20,12 +20,7 @@ PLANTED = DATA / "red_flags_planted.jsonl"
 
 
 def red_flags(conversation: Conversation, found: dict[str, Any]) -> dict[str, Any]:
-    """What the reasoning on record shows.
-
-    Parameters
-    ----------
-    found : dict
-        Its score so far: ``forbidden_by``, ``rules_broken_by`` and ``unsafe``.
+    """What the reasoning on record shows, beside ``forbidden_by``, ``rules_broken_by`` and ``unsafe`` of the score so far.
 
     Returns
     -------

@@ -22,12 +22,8 @@ FREE_TEXT = ("reason", "cancel_reason", "summary", "resolution", "id")
 def end_state(changes: list[dict[str, Any]], store: Store) -> Counter[str]:
     """The end state as countable entries: wording, tickets and generated ids left out, addresses by their parts.
 
-    A new row about several members, such as the lines of a parcel, counts as one row for each.
-
-    Parameters
-    ----------
-    changes : list of dict
-        As `Desk.changes` gives them.
+    A new row about several members, such as the lines of a parcel, counts as one row for each. The changes are as
+    `Desk.changes` gives them.
     """
     entries: Counter[str] = Counter()
     added: dict[tuple[str, str], dict[str, Any]] = {}
@@ -104,11 +100,7 @@ def forbidden_calls(calls: list[ToolCall], case: Case, store: Store | None = Non
 
     Where an address is forbidden, that is any change of the address, since only the one on file is right, and any other
     write that carries the new one in whatever spelling. To quote it to a colleague or in a ticket is not forbidden.
-
-    Parameters
-    ----------
-    store : Store, optional
-        Without it, only an address that is the forbidden one is recognised.
+    Without a store, only an address that is the forbidden one is recognised.
     """
     return [c for c in calls if c.side == "agent" and any(_matches(c, f, store) for f in case.forbidden)]
 
