@@ -111,6 +111,11 @@ class ParsedMessage:
     closes: bool = False
     """It asks whether to leave it at that."""
 
+    @property
+    def surely_claimed(self) -> set[str]:
+        """Tools that it says were carried out, and more likely than not."""
+        return {tool for tool, chance in self.reports.items() if chance >= SURE}
+
 
 @dataclass(frozen=True)
 class ParsedSentence:
