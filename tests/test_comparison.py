@@ -63,8 +63,7 @@ def test_the_cases_on_which_two_part_are_named(talks):
         and set(cases["b_trials"]) == {"---"}
     )
     table = tables.agreement_of_two(talks, "scripted:oracle", "scripted:no_op").set_index("bucket")
-    assert table.loc["resolvable", "only_a"] == 120 and table.loc["resolvable", "p"] == pytest.approx(2 * 0.5**120)
-    assert reports.readable(table.reset_index(), "agreement")["p, exact McNemar"].iloc[0] == "<0.0001", "no p is 0"
+    assert table.loc["resolvable", "only_a"] == 120 and "p" not in table, "one verdict, not two"
 
 
 def test_two_that_share_few_cases_say_so(talks):

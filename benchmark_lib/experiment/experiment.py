@@ -59,7 +59,7 @@ class Experiment(Options):
         BadInput
             For input that `run` would refuse.
         EndpointError
-            When nothing takes connections at an endpoint, within five seconds.
+            When nothing takes connections at an endpoint, within five seconds, or it wants a key and none is set.
         """
         plan = prepare(self, keyless=dry)
         if not dry:
@@ -68,6 +68,7 @@ class Experiment(Options):
                     pass
             for model in plan.models.values() if self.executor is None else ():
                 model.endpoint.reach()
+                asyncio.run(model.endpoint.check_without_key())
         self.foreseen = asyncio.run(forecast(plan, finished_on(plan)))
         return self.foreseen
 

@@ -157,7 +157,7 @@ def judge_models(
     priced: bool = False,
 ) -> list[Model]:
     """The judging models with their endpoints and prices, checked before anything is sent."""
-    from ..endpoint.prices import find_price
+    from ..endpoint.prices import find_price, how_to_add
 
     roles = [load_settings(given)[SIDE] for given in _each(settings, judges, "--settings")]
     found = []
@@ -166,7 +166,7 @@ def judge_models(
         price = find_price(name, endpoint.base_url)
         if price is None and priced:
             raise BadInput(
-                f"no price is known for {name}, so a budget cannot be kept: leave --budget-usd out, or add the price"
+                f"no price is known for {name}, so a budget cannot be kept: leave --budget-usd out, or {how_to_add(name)}"
             )
         found.append(
             Model(

@@ -431,7 +431,7 @@ def _models(
 
 
 def _model(options: Options, name: str, base_url: str | None, settings: RoleSettings, keyless: bool) -> Model:
-    from ..endpoint.prices import find_price
+    from ..endpoint.prices import find_price, how_to_add
 
     key = LOOPBACK_KEY if keyless else None
     if keyless:
@@ -442,7 +442,7 @@ def _model(options: Options, name: str, base_url: str | None, settings: RoleSett
     price = find_price(name, endpoint.base_url)
     if price is None and options.budget_usd is not None:
         raise BadInput(
-            f"no price is known for {name}, so a budget cannot be kept: leave --budget-usd out, or add the price"
+            f"no price is known for {name}, so a budget cannot be kept: leave --budget-usd out, or {how_to_add(name)}"
         )
     listed = None if price is None else asdict(price)
     return Model(endpoint, price.cost_usd if price else lambda usage: None, settings.body, listed)
