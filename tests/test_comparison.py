@@ -5,7 +5,7 @@ import pytest
 from made_runs import OTHER, TUNED
 from told import numbers_in
 
-from benchmark_lib import analysis, figures, reports, tables
+from benchmark_lib import analysis, figures, tables
 from benchmark_lib.analysis.tables import comparison
 
 

@@ -214,6 +214,7 @@ def test_the_chance_at_the_trials_run_is_that_of_the_verdict_where_two_models_go
     found = estimators.compare_paired(a, b, trials=3)
     assert found.like.p < 0.005 and found.these_p > 0.05 and clear_for_fresh_cases_only(found)
     assert estimators.power_of_difference(a, b, 3, goal=3) > 0.8
+    assert 0.99 < estimators.power_of_difference(a, b, 3, goal=300, times=300) <= 1, "next to 1 is known too"
 
 
 def test_more_traps_buy_more_than_more_trials_for_traps_like_these():

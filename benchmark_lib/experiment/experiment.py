@@ -68,7 +68,8 @@ class Experiment(Options):
                     pass
             for model in plan.models.values() if self.executor is None else ():
                 model.endpoint.reach()
-                asyncio.run(model.endpoint.check_without_key())
+                if lacking(plan):
+                    asyncio.run(model.endpoint.check_without_key())
         self.foreseen = asyncio.run(forecast(plan, finished_on(plan)))
         return self.foreseen
 

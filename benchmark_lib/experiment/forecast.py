@@ -116,7 +116,7 @@ class Forecast:
         if not self.calls.high:
             return [f"{head} without a language model of Deskbench's: nothing to pay"]
         before = f", {self.on_file:,} more are on file" if self.on_file else ""
-        cost = "\n  ".join(f"cost unknown: no price for {name}; {how_to_add(name)}" for name in self.unpriced)
+        cost = "\n  ".join(f"cost unknown: no price for {name}\n    {how_to_add(name)}" for name in self.unpriced)
         if self.cost_usd is not None:
             free = not self.cost_usd.high
             cost = "cost 0 USD" if free else f"cost {self.cost_usd.written(2)} USD"

@@ -255,4 +255,7 @@ def power_of_difference(values_a, values_b, trials, *, clusters=None, goal: int,
     variance = (found.se**2 - noise + (noise * then / now if now else 0.0)) / times
     units = found.units * times
     critical, shift = t.isf(0.025, units - 1), abs(found.estimate) / sqrt(variance)
-    return float(nct.sf(critical, units - 1, shift) + nct.cdf(-critical, units - 1, shift))
+    wrong_side = nct.cdf(-critical, units - 1, shift)
+    return float(
+        nct.sf(critical, units - 1, shift) + np.nan_to_num(wrong_side)
+    )  # scipy gives NaN where it is next to 0

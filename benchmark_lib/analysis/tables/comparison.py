@@ -389,7 +389,7 @@ def comparison_in_words(comparison: pd.DataFrame, cases: pd.DataFrame, a: str, b
         if r["word"] == SURE and r["metric"] in PLANNED:
             parts.append(f"{r['title']}, {_value(r, 'a')} against {_value(r, 'b')}: {r['verdict']}.")
     always = int((cases["split"] == "always").sum())
-    differ = f"They differ on {counted(len(cases), 'case')}, on {always} of them in every trial."
+    differ = f"They differ on {counted(len(cases), 'case')}, on {always or 'none'} of them in every trial."
     return " ".join([*parts, differ if len(cases) else "There is no case on which they differ in success."])
 
 
