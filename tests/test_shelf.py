@@ -103,7 +103,7 @@ def test_a_hidden_run_is_kept_off_the_boards_until_it_is_shown(play, capsys):
     assert main(["runs", "hide", "scripted:echo"]) == 0
     assert [run.manifest["model"] for run in load_results("data/runs").runs] == ["scripted:no_op"]
     capsys.readouterr()
-    assert main(["runs"]) == 0 and "hidden" in capsys.readouterr().out
+    assert main(["runs"]) == 0 and capsys.readouterr().out.splitlines()[-1].endswith("hidden")
     assert main(["runs", "unhide", "scripted:echo"]) == 0 and len(load_results("data/runs").runs) == 2
 
 
