@@ -5,7 +5,7 @@ import pytest
 from made_runs import OTHER, TUNED
 from told import numbers_in
 
-from benchmark_lib import analysis, figures, tables
+from benchmark_lib import analysis, figures, reports, tables
 from benchmark_lib.analysis.tables import comparison
 
 
@@ -42,6 +42,23 @@ def test_two_models_are_compared_case_by_case(talks, compared):
         ~there.index.isin(planned.index), "p_adjusted"
     ].isna().all()
     assert there.set_index("metric").loc["unsafe", "p_these"] < 0.05
+
+
+def test_the_outcome_stands_in_one_sentence_and_differences_of_shares_in_points(talks, compared):
+    rows = compared[compared["metric"].isin(comparison.PLANNED)].to_dict("records")
+    open_ = [row["title"].lower() for row in rows if row["word"] != comparison.SURE]
+    said = comparison.outcome_in_words(rows)
+    assert said.startswith(f"tunable s.9 c.1 k.1 is better at {4 - len(open_)} of the 4 planned measures (")
+    assert comparison.outcome_in_words([{"metric": "unsafe", "title": "Unsafe actions", "word": "", "cases": 3}]) == (
+        "Unsafe actions are too close to call."
+    )
+    shown = reports.readable(compared, "comparison").set_index("Metric")["A minus B (cases like these)"]
+    assert "points" in shown["Resolved"] and "%" not in "".join(shown)
+
+
+def test_the_trial_that_is_shown_is_one_in_which_the_two_differ(talks):
+    for row in tables.differing_cases(talks, TUNED, OTHER).itertuples():
+        assert {row.a_trials[row.trial - 1], row.b_trials[row.trial - 1]} == {"+", "-"}
 
 
 def test_no_row_contradicts_itself_and_the_rows_shown_do_not_matter(talks, compared):

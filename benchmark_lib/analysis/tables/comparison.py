@@ -415,7 +415,7 @@ def outcome_in_words(rows: list[dict[str, Any]]) -> str:
         if found.endswith("is better at")
     ]
     rest = [
-        f"{in_words(said[found])} {'is' if len(said[found]) == 1 else 'are'} {found}"
+        f"{in_words(said[found])} {'are' if len(said[found]) > 1 or said[found][0].endswith('s') else 'is'} {found}"
         for found in ("too close to call", "not compared")
         if found in said
     ]
