@@ -600,4 +600,6 @@ def test_scripted_agents_that_were_finished_before_are_passed_over_in_one_line(o
     again = capsys.readouterr()
     assert experiment.nothing_to_play and not again.err and "no_op: 6 of 6" not in again.out
     assert again.out.startswith("finished before: 1 run of scripted agents")
-    assert play([experiment]) == 0 and "success, all trials: " in capsys.readouterr().out, "who asks for one run is told of it"
+    assert play([experiment]) == 0 and "success, all trials: " in capsys.readouterr().out, (
+        "who asks for one run is told of it"
+    )
