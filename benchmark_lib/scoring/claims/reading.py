@@ -14,9 +14,11 @@ from typing import Any
 
 from ...language.detection import languages_of
 from ...language.folding import plain
+from ...language.parser import parser_of
 from ...language.pieces import LONGEST_SPOKEN, kept, limited
 from ...language.sentences import Sentence, sentences
 from ...language.words import books, other_languages
+from ...store import Store
 from ...store.every_desk import HANDOVER
 
 FEWEST_FOREIGN = 3
@@ -104,6 +106,11 @@ def _read(text: str, languages: tuple[str, ...]) -> Reading:
     spoken = [b for language in languages or languages_of(found) if (b := claim_patterns().get(language))]
     said = [(topic, s) for s in found for topic in dict.fromkeys(t for b in spoken for t in b.topics_in(s.plain))]
     return Reading(found, tuple(b.language for b in spoken), tuple(said))
+
+
+def says_done(text: str, store: Store) -> set[str]:
+    """The tools that a message plainly says were carried out: by the patterns, or surely by the store's reader."""
+    return {tool for tool, _ in read(text).about("done")} | parser_of(store).parse(text).surely_claimed
 
 
 def foreign(text: str) -> bool:
