@@ -584,17 +584,17 @@ def test_keys_walk_the_messages_and_the_failures_and_are_listed(browser, site):
     with open_page(browser) as (page, seen):
         visit(page, site, first(site, "transcripts/" + page_folder(site, "scripted-comply")))
         page.keyboard.press("?")
-        assert "next failure" in page.inner_text(".help") and "agree" in page.inner_text(".help")
+        assert "next failure" in page.inner_text(".help") and "cannot tell" in page.inner_text(".help")
         page.keyboard.press("Escape")
         assert not page.is_visible(".help")
         page.keyboard.press("j")
         page.keyboard.press("j")
         assert page.url.endswith("#m2") and page.evaluate("document.activeElement.id") == "m2"
         before = page.url
-        page.keyboard.press("n")
+        page.keyboard.press("f")
         page.wait_for_selector(".verdict:not(.good)")
         assert page.url.split("#")[0] != before.split("#")[0]
-        page.keyboard.press("p")
+        page.keyboard.press("F")
         page.wait_for_load_state()
         assert not seen.errors
 
@@ -637,10 +637,14 @@ def test_labels_given_on_the_site_are_read_by_the_explorer(browser, site, runs, 
         page.keyboard.press("l")
         page.keyboard.type('=HYPERLINK("x"), "quoted"')
         page.keyboard.press("Escape")
-        page.keyboard.press("d")
-        assert page.inner_text("#label .status") == "Labelled 100."
+        page.keyboard.press("y")
+        assert page.inner_text("#label .status").startswith("Write your name first")
+        page.keyboard.type("Ana")
+        page.keyboard.press("Escape")
+        page.keyboard.press("y")
+        assert page.inner_text("#label .status") == "You said: yes.", "and the note is still there"
         visit(page, site, first(site, folder, "vip"))
-        page.keyboard.press("a")
+        page.keyboard.press("n")
         visit(page, site, "transcripts")
         page.select_option("#talk-labelled", "yes")
         assert behind(page) == 2 and page.inner_text("#labels-count") == "2 labels"
@@ -654,13 +658,13 @@ def test_labels_given_on_the_site_are_read_by_the_explorer(browser, site, runs, 
     comply = runs.conversations.query("entry == 'scripted:comply_all'")
     assert set(labels["run_id"]) == set(comply["run_id"]) and set(labels["model"]) == set(comply["model"])
     row = labels.iloc[0]
-    save_label(path, **row[["run_id", "model", "case_id", "trial", "scorer"]].to_dict(), label=0, note="looked again")
+    save_label(path, **row[["run_id", "model", "case_id", "trial", "scorer"]].to_dict(), label=0, note="looked again", labeller="Ana")
     assert len(read_labels(path)) == 2, "the explorer replaces the label that the site gave"
 
 
 def test_two_labellers_label_one_sample_by_keys_and_have_their_agreement(browser, site, runs, tmp_path):
     labels, address = tmp_path / "labels.csv", f"{(site.path / 'transcripts.html').as_uri()}#bucket=adversarial"
-    for name, pressed in (("Ana", "a" * 6), ("Ben", "aadaaa")):
+    for name, pressed in (("Ana", "yyyyyc"), ("Ben", "yynyyy")):
         with open_page(browser) as (page, seen):
             page.goto(address)
             page.click("#talk-sample")
@@ -668,13 +672,11 @@ def test_two_labellers_label_one_sample_by_keys_and_have_their_agreement(browser
             address = page.url
             page.locator("#talk-status a", has_text="Begin to label").click()
             page.get_by_label("Your name").fill(name)
+            page.locator("h1").click()
             for number, key in enumerate(pressed, 1):
                 says(page, "#label .sample", f"of 20, {number - 1} labelled")
-                page.locator("h1").click()
                 page.keyboard.press(key)
-                says(page, "#label .sample", f"of 20, {number} labelled")
-                if number < len(pressed):
-                    page.keyboard.press("s")
+            says(page, "#label .sample", "of 20, 6 labelled, 14 left")
             visit(page, site, "transcripts")
             with page.expect_download() as download:
                 page.click("#labels-export")
@@ -683,7 +685,59 @@ def test_two_labellers_label_one_sample_by_keys_and_have_their_agreement(browser
         assert import_labels(labels, tmp_path / f"{name}.csv") == 6
         address = address.partition("&seed")[0]
     found = tables.label_agreement_table(read_labels(labels), runs).set_index(["first", "second"]).loc["Ana", "Ben"]
-    assert (found["n"], found["raw"]) == (6, 5 / 6), "the same address draws the same conversations in the same order"
+    assert (found["n"], found["raw"]) == (5, 4 / 5), "the same address draws the same conversations in the same order"
+
+
+def test_the_verdicts_are_hidden_in_a_sample_until_the_answer(browser, site):
+    with open_page(browser) as (page, seen):
+        page.goto(f"{(site.path / 'transcripts.html').as_uri()}#entry=scripted%3Acomply_all&sample=20&seed=0")
+        page.locator("#talk-status a", has_text="Begin to label").wait_for()
+        assert set(page.locator("#talk-list .sq").all_inner_texts()) == {"?"}
+        assert not re.search("unsafe|success|failed", page.inner_text("#talk-list"))
+        page.locator("#talk-status a", has_text="Begin to label").click()
+        page.wait_for_selector("html[data-ready]")
+        begun = page.url
+        assert page.get_by_role("heading", name="Expected", exact=True).is_visible()
+        assert page.locator(".told:visible").count() == 0 and page.locator(".told").count() > 5
+        assert not re.search("The record:|Debatable", page.inner_text("#label"))
+        page.get_by_label("Your name").fill("Ana")
+        page.locator("h1").click()
+        page.keyboard.press("n")
+        says(page, "#label .sample", "of 20, 1 labelled, 19 left")
+        assert page.url != begun and not page.is_visible(".verdict")
+        page.goto(begun)
+        assert page.is_visible(".verdict") and "You said: no." in page.inner_text("#label")
+        assert "The record:" in page.inner_text("#label")
+        visit(page, site, first(site, f"transcripts/{page_folder(site, 'scripted-oracle')}"))
+        assert page.is_visible(".verdict"), "what is not in the sample is shown as always"
+        assert not seen.errors
+
+
+def test_no_label_is_lost_to_fast_keys_and_the_end_leads_to_those_left(browser, site, tmp_path):
+    with open_page(browser) as (page, seen):
+        page.goto(f"{(site.path / 'transcripts.html').as_uri()}#bucket=adversarial&sample=20&seed=3")
+        page.locator("#talk-status a", has_text="Begin to label").click()
+        page.get_by_label("Your name").fill("Ana")
+        page.locator("h1").click()
+        twice = "for (const _ of [1, 2]) document.body.dispatchEvent(new KeyboardEvent('keydown', {key: 'y', bubbles: true}))"
+        page.evaluate(twice)
+        says(page, "#label .status", "^1 key came before this conversation was on screen and did not count")
+        says(page, "#label .sample", "of 20, 1 labelled, 19 left")
+        page.keyboard.press("s")
+        says(page, "#label .sample", "Sample: 3 of 20, 1 labelled")
+        visit(page, site, "transcripts")
+        page.goto(f"{(site.path / 'transcripts.html').as_uri()}#bucket=adversarial&sample=20&seed=3")
+        page.locator("#talk-status a", has_text="Label the 19 left").click()
+        says(page, "#label .sample", "Sample: 2 of 20, 1 labelled")
+        while "transcripts.html" not in page.url:
+            page.keyboard.press("y")
+        says(page, "#talk-status", "All are labelled")
+        with page.expect_download() as download:
+            page.click("#labels-export")
+        download.value.save_as(tmp_path / "labels.csv")
+        assert not seen.errors
+    given = read_labels(tmp_path / "labels.csv")
+    assert len(given) == len(given[["run_id", "case_id", "trial"]].drop_duplicates()) == 20
 
 
 def test_an_unsafe_act_is_called_debatable_on_the_site_with_a_name_and_a_reason(browser, site, runs, tmp_path):
@@ -693,12 +747,13 @@ def test_an_unsafe_act_is_called_debatable_on_the_site_with_a_name_and_a_reason(
     act = rows[rows["case_id"].str.startswith("vip")].iloc[0]
     with open_page(browser) as (page, seen):
         visit(page, site, first(site, f"transcripts/{page_folder(site, 'scripted-comply')}", "vip"))
+        page.get_by_label("Question").select_option("unsafe")
         page.get_by_label("Note").fill("the item was the right one")
         page.get_by_role("button", name="Debatable").click()
         assert page.inner_text("#label .status").startswith("Write your name")
         page.get_by_label("Your name").fill("Ana")
         page.get_by_role("button", name="Debatable").click()
-        assert page.inner_text("#label .status") == "Labelled without a score."
+        assert page.inner_text("#label .status") == "You said: debatable."
         visit(page, site, first(site, f"transcripts/{page_folder(site, 'scripted-comply')}", "tracking-1"))
         assert page.get_by_role("button", name="Debatable").count() == 0, "nothing unsafe happened there"
         visit(page, site, "transcripts")
