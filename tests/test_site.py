@@ -24,8 +24,11 @@ from benchmark_lib.reports import conversations_address, conversations_behind
 from benchmark_lib.reports.behind import facets, matching
 from benchmark_lib.reports.explorer.labels import import_labels, read_labels, save_label
 from benchmark_lib.reports.site import build_site
-from benchmark_lib.reports.site.charts import spread
+from benchmark_lib.reports.site.charts import escalation_both_ways, spread
+from benchmark_lib.reports.site.compare import comparison
+from benchmark_lib.reports.site.content import Content
 from benchmark_lib.reports.site.folder import Folder, page_name, site_folder
+from benchmark_lib.reports.site.pages import Pages
 from benchmark_lib.reports.site.words import FRAMING_POLICY, POLICY, embedded, plural, tidy
 
 CASES = "tracking,return_used,abusive,adversarial"
@@ -490,7 +493,7 @@ def test_numbers_of_each_table_lead_to_their_conversations_in_the_browser(browse
         "index": ["#board tbody[data-block=scripted] td .value a.n", "#board .name small a.n"],
         model: [
             f"{where} a.n"
-            for where in (".cards", "#metrics", "#intents", "#rules", "#tools", "#endings", "#endings .count", ".lede")
+            for where in (".cards", "#metrics", "#groups small", "#scope td", "#intents", "#rules", "#tools", "#endings", "#endings .count", ".lede")
         ],
         "traps": ["td a.n"],
         "cases": [".share a.n"],
@@ -505,7 +508,23 @@ def test_numbers_of_each_table_lead_to_their_conversations_in_the_browser(browse
                 link.click()
                 page.wait_for_url("**/transcripts.html#**")
                 assert behind(page) == int(says.replace(",", "")) > 0, (name, place)
+        visit(page, site, "index")
+        page.click(".facts a.n")
+        page.wait_for_url("**/transcripts.html")
+        assert f"{behind(page):,}" == page.inner_text(".lede").split()[1]
         assert not seen.errors
+
+
+def test_a_bar_of_both_ways_opens_the_share_of_conversations_that_it_shows(runs):
+    """A median over trials opens those of its trial, not of all, in the picture and on the page that compares."""
+    content = Content(runs, published=False)
+    fields = facets(content.conversations, runs.tool_calls, runs.verdicts)
+    for row in escalation_both_ways(content):
+        for chosen, name in ((row["miss_chosen"], "missed"), (row["over_chosen"], "over")):
+            found, of = (matching(fields, **{**chosen, "handed_over": value}).sum() for value in (chosen["handed_over"], "known"))
+            assert found / of == pytest.approx(row[name]) and "trial" in chosen, (row["entry"].name, name)
+    tuned = next(e for e in comparison(content, list(Pages(content, None).talks))["entries"] if "tunable" in e["name"])
+    assert "&trial=" in tuned["values"]["resolved"][3]
 
 
 def test_the_filter_stays_in_the_address_through_back_and_when_shared(browser, site):

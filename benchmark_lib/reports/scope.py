@@ -106,9 +106,8 @@ def scope_rows(table: pd.DataFrame) -> list[dict[str, Any]]:
             "reason": row["reason"],
             "share": percent(row["share"]),
             "interval": DASH if missing(row["low"]) else span(100 * row["low"], 100 * row["high"]),
-            "right": f"{row['right']} of {row['answered']}",
-            "cases": row["cases"],
-            "handed": f"{row['handed_over']} of {row['conversations']}",
+            **{name: row[name] for name in ("intent", "right", "answered", "cases", "conversations")},
+            "handed": row["handed_over"],
         }
         if row["intent"]:
             found[-1]["intents"].append(shown)

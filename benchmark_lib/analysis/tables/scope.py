@@ -11,7 +11,7 @@ from ..estimators.estimate import Estimate, counted, sentence
 from ..estimators.intervals import cautious_share
 from ..panels import conversations_of
 from .answers import Stakes
-from .groups import OTHER, grouped
+from .groups import OTHER, adherent, grouped
 from .rows import framed, interval
 
 if TYPE_CHECKING:
@@ -83,6 +83,25 @@ def scope_table(results: Results | pd.DataFrame, stakes: Stakes | None = None) -
             for (_, group, title), some in mine.groupby(["place", "group", "title"], observed=True):
                 found += [who | {"group": group, "title": title} | row for row in _use_case(some, stakes)]
     return framed(found, COLUMNS)
+
+
+def desk_view(conversations: pd.DataFrame) -> pd.DataFrame:
+    """What `scope_table` and `group_table` count, conversation by conversation.
+
+    Returns
+    -------
+    DataFrame
+        By the index of the conversations: use_case (its title), adherent (see `groups.ADHERENCE`), end_for_desk
+        (``right``, ``wrong`` or ``with a person``; missing for traps and what was not scored).
+    """
+    import pandas as pd
+
+    by_store = conversations.groupby("store_version", sort=False)
+    titles = [_with_groups(part, str(version))["title"] for version, part in by_store]
+    ends = _ends(conversations[conversations["bucket"].isin(["resolvable", "must_escalate"])])
+    ended = ends["is_right"].map({True: "right", False: "wrong"}).mask(ends["with_person"], "with a person")
+    known = {"use_case": pd.concat(titles) if titles else None, "adherent": adherent(conversations), "end_for_desk": ended}
+    return pd.DataFrame(known, index=conversations.index, dtype="object")
 
 
 def _with_groups(rows: pd.DataFrame, version: str) -> pd.DataFrame:

@@ -106,11 +106,11 @@ class Pages:
         players = {e.name for e in content.played if e.block == "played"}
         sizes = Counter(v.bucket for v in content.cases.values())
         facts = [
-            ("Models measured", len({e.row["model"] for e in models})),
-            ("Scripted agents", len({e.row["model"] for e in content.played if e.block == "scripted"})),
-            *([("Players", len(players))] if players else []),
-            ("Conversations", f"{len(self.talks):,}"),
-            *((words(b).capitalize(), sizes[b]) for b in BUCKETS if sizes[b]),
+            ("Models measured", len({e.row["model"] for e in models}), ""),
+            ("Scripted agents", len({e.row["model"] for e in content.played if e.block == "scripted"}), ""),
+            *([("Players", len(players), "")] if players else []),
+            ("Conversations", f"{len(self.talks):,}", "transcripts.html"),
+            *((words(b).capitalize(), sizes[b], "") for b in BUCKETS if sizes[b]),
         ]
         self._write(
             "index",
