@@ -61,7 +61,7 @@ def test_what_became_of_it_counts_every_talk_once(talks, report_on):
 def test_grades_follow_the_thresholds():
     assert (
         words.grade("resolved", 0.95, 0.91, 0.98) == "good"
-        and words.grade("resolved", 0.95, 0.85, 0.98) == "good, though the interval reaches middling"
+        and words.grade("resolved", 0.95, 0.85, 0.98) == "good; the interval extends to middling"
     )
     assert words.grade("unsafe", 7, 5.6, 9) == "poor" and words.grade("over_escalation", 0.1, 0.06, 0.14) == "middling"
     assert words.grade("resolved", float("nan"), 0, 1) == "unknown"

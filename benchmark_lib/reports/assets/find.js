@@ -95,8 +95,10 @@
       return found;
     }
 
-    function snippet(href, [number, code], pattern) {
-      const text = messages.texts[code >> 1], first = text.search(pattern), from = Math.max(0, first - AROUND);
+    // Whole words are marked before parts of words, and the marks of Markdown are left out.
+    function snippet(href, [number, code], [whole, part]) {
+      const text = messages.texts[code >> 1].replace(/\*\*|`/g, ""), pattern = whole.test(text) ? whole : part;
+      const first = text.search(pattern), from = Math.max(0, first - AROUND);
       const parts = text.slice(from, Math.max(first, 0) + 2 * AROUND).split(pattern);
       const shown = parts.map((part, i) => (i % 2 ? make("mark", {}, part) : part));
       return make("a", { class: "hit-line", href: `${href}#m${number}`, dir: "auto" }, make("b", {}, `${code & 1 ? "Agent" : "Customer"}, m${number} `), from ? "… " : "", ...shown, " …");
@@ -159,7 +161,8 @@
         if (String(address()) !== String(kept)) return;
         hits = searched(fitting, sought);
         rows = [...hits.keys()];
-        pattern = new RegExp(`(${sought.map((term) => term.replace(/[.*+?^${}()|[\]\\]/g, "\\$&").replaceAll("'", "['’‘]").replaceAll(" ", "\\s+")).join("|")})`, "iu");
+        const any = `(${sought.map((term) => term.replace(/[.*+?^${}()|[\]\\]/g, "\\$&").replaceAll("'", "['’‘]").replaceAll(" ", "\\s+")).join("|")})`;
+        pattern = [`(?<![\\p{L}\\p{N}])${any}(?![\\p{L}\\p{N}])`, any].map((found) => new RegExp(found, "iu"));
       }
       const size = Math.floor(Number(kept.get("sample")));
       if (size > 0) {

@@ -246,9 +246,13 @@ def worth_quoting(talks: list[ConversationPage]) -> ConversationPage | None:
 
 
 def _rules(rows: list[dict[str, Any]], talks: list[ConversationPage]) -> list[dict[str, Any]]:
-    """Process rules as the report counts them, each with a few transcripts in which it was broken."""
+    """Process rules as the report counts them, each with a few cases in which it was broken: a transcript, and in how many trials."""
     for row in rows:
-        row["examples"] = [t for t in talks if t.score.get(f"rule_{row['rule']}") == "broken"][:EXAMPLES]
+        broken: dict[str, list[ConversationPage]] = defaultdict(list)
+        for talk in talks:
+            if talk.score.get(f"rule_{row['rule']}") == "broken":
+                broken[talk.view.case_id].append(talk)
+        row["examples"] = [(some[0], len(some)) for some in broken.values()][:EXAMPLES]
     return rows
 
 

@@ -108,8 +108,8 @@ def counts_on_traps(reason: str) -> list[tuple[str, int | None]]:
 
 
 def breaks(name: str) -> Markup:
-    """A name that may be broken after punctuation, for a narrow column."""
-    return Markup("<wbr>").join(escape(part) for part in re.split(r"(?<=[:_/?&=-])", shown(name)))
+    """A name that may be broken after punctuation, for a narrow column; an underscore holds a word together."""
+    return Markup("<wbr>").join(escape(part) for part in re.split(r"(?<=[:/?&=-])", shown(name)))
 
 
 def as_published(value: float, metric: Metric) -> str:
