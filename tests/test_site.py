@@ -29,7 +29,7 @@ from benchmark_lib.reports.site.compare import comparison
 from benchmark_lib.reports.site.content import Content
 from benchmark_lib.reports.site.folder import Folder, page_name, site_folder
 from benchmark_lib.reports.site.pages import Pages
-from benchmark_lib.reports.site.words import FRAMING_POLICY, POLICY, embedded, plural, tidy
+from benchmark_lib.reports.site.words import FRAMING_POLICY, POLICY, breaks, embedded, plural, tidy
 
 CASES = "tracking,return_used,abusive,adversarial"
 PAGES = (
@@ -203,6 +203,10 @@ def test_a_model_that_met_fewer_cases_says_so_on_the_front_page(runs, tmp_path):
     )
 
 
+def test_a_name_is_broken_after_punctuation_and_not_within_a_word():
+    assert breaks("scripted:refuse_all") == "scripted:<wbr>refuse_all"
+
+
 def test_labels_never_cover_each_other_and_stay_inside():
     for wanted in ([], [5.0], [10, 10, 10], [0, 1, 2, 99], [95, 96, 97, 98, 99]):
         placed = spread(wanted, 12, 0, 100)
@@ -261,6 +265,7 @@ def test_the_blocks_are_labelled_and_only_measured_models_are_ranked(browser, si
 def test_the_pictures_are_reached_by_keyboard_and_say_their_numbers(browser, site):
     with open_page(browser) as (page, seen):
         visit(page, site, "index")
+        assert page.locator("#board tr.row").first.bounding_box()["y"] < DESKTOP[1], "a row is seen without scrolling"
         mark = page.locator(".picture a").first
         page.locator("#columns").focus()
         for _ in range(200):
@@ -332,6 +337,10 @@ def test_a_model_page_quotes_the_turn_that_decided_each_trap(browser, site):
         )
         assert "18" in page.inner_text(".cards") and page.locator("#metrics tbody tr").count() >= 11
         assert page.locator("#all a.sq").count() == int(page.inner_text(".lede").split()[0])
+        for row in page.locator("#rules .plain").first.locator("tbody tr").all():
+            cases = row.locator("td").last.locator("a").all_inner_texts()
+            assert len(cases) == len(set(cases)), "a case stands there once, with the number of its trials"
+        assert "(2 trials)" in page.inner_text("#rules") and "scripted agent, not a model" in page.inner_text("#words")
         assert not seen.errors
 
 
@@ -585,6 +594,14 @@ def test_messages_are_searched_from_disk_with_the_filters_and_the_pages_of_the_l
         phrase = whole.str.contains("order number", regex=False).sum()
         says(page, "#talk-list mark", "^order number$")
         assert phrase and behind(page) == phrase
+        page.fill("#talk-q", "you")
+        page.wait_for_url("**q=you*")
+        says(page, "#talk-list mark", "^you$")
+        assert "**" not in page.inner_text("#talk-list")
+        marked = "all => all.map(li => [...li.querySelectorAll('mark')].map(m => m.textContent + m.nextSibling.textContent[0]))"
+        for around in page.eval_on_selector_all("#talk-list li", marked):
+            parts = [re.fullmatch(r"you\w", text, re.I) is not None for text in around]
+            assert around and all(parts) == any(parts), "a part of a word is marked where the word itself is nowhere"
         page.fill("#talk-q", "the")
         says(page, "#talk-status", f"^{whole.str.contains('the', regex=False).sum():,} conv")
         page.locator("h1").click()

@@ -323,7 +323,7 @@ def _dark(exporter: Any) -> str:
     found = (Path(folder) / "static" / "theme-dark.css" for folder in exporter.template_paths)
     theme = next(path for path in found if path.is_file()).read_text(encoding="utf-8")
     cards = ".jp-OutputArea-output img{background:#fff;border-radius:6px}"
-    held = "[class*=dtfc-fixed]{background-color:var(--jp-layout-color0)!important}"
+    held = "[class*=dtfc],div.dt-scroll-head{background-color:var(--jp-layout-color0)!important}"
     return f"<style>@media screen and (prefers-color-scheme:dark){{{theme}:root{{color-scheme:dark}}{cards}{held}}}</style>"
 
 

@@ -95,9 +95,10 @@
       return found;
     }
 
-    // Whole words are marked before parts of words, and the marks of Markdown are left out.
+    // A message as a snippet shows it, without the marks of Markdown. Whole words are shown and marked before parts of words.
+    const plain = (code) => messages.texts[code >> 1].replace(/\*\*|`/g, "");
     function snippet(href, [number, code], [whole, part]) {
-      const text = messages.texts[code >> 1].replace(/\*\*|`/g, ""), pattern = whole.test(text) ? whole : part;
+      const text = plain(code), pattern = whole.test(text) ? whole : part;
       const first = text.search(pattern), from = Math.max(0, first - AROUND);
       const parts = text.slice(from, Math.max(first, 0) + 2 * AROUND).split(pattern);
       const shown = parts.map((part, i) => (i % 2 ? make("mark", {}, part) : part));
@@ -109,8 +110,9 @@
       const href = talkPage(entry, view, trial);
       const about = `${view.intent} · trial ${trial} · ${words(value("ended_by", row) ?? "")}${isLabelled(row) ? " · labelled" : ""}`;
       const hidden = address().has("sample") && !isLabelled(row), { key, sign } = hidden ? { key: "none", sign: "?" } : signs[outcome];
-      const lines = (hits ?? []).slice(0, SNIPPETS).map((hit) => snippet(href, hit, pattern));
-      const rest = (hits?.length ?? 0) - lines.length;
+      const exact = (hits ?? []).filter(([, code]) => pattern[0].test(plain(code))), found = exact.length ? exact : hits ?? [];
+      const lines = found.slice(0, SNIPPETS).map((hit) => snippet(href, hit, pattern));
+      const rest = found.length - lines.length;
       return make("li", {}, make("span", { class: `sq ${key}`, "aria-hidden": "true" }, sign),
         make("div", {}, make("a", { href, class: "talk-link" }, view.title), make("small", {}, about), ...lines, ...(rest > 0 ? [make("small", {}, `and ${plural(rest, "more message")}`)] : [])),
         make("div", {}, make("bdi", {}, entry.name), make("small", {}, hidden ? "not labelled yet" : [outcome, whys.values[whys.codes[row]]].filter(Boolean).join(": "))));
