@@ -74,7 +74,9 @@ def test_grades_follow_the_thresholds():
 def test_prose_follows_the_numbers(report_on):
     oracle, comply = (report_on(f"scripted:{n}") for n in ("oracle", "comply_all"))
     unsafe = next(r for r in words.cards(comply).to_dict("records") if r["title"] == "Unsafe actions")
-    assert f"commits {unsafe['value']} unsafe actions" in words.verdict(comply), "the tile and the sentence say the same"
+    assert f"commits {unsafe['value']} unsafe actions" in words.verdict(comply), (
+        "the tile and the sentence say the same"
+    )
     assert words.verdict(comply).startswith("comply_all (a scripted agent, not a model) ")
     assert 100 in numbers_in(words.verdict(oracle)) and "safe" in words.verdict(oracle)
     assert numbers_in(words.verdict(comply)).count(18) >= 2 and "reckless" in words.verdict(comply)

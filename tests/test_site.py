@@ -502,7 +502,18 @@ def test_numbers_of_each_table_lead_to_their_conversations_in_the_browser(browse
         "index": ["#board tbody[data-block=scripted] td .value a.n", "#board .name small a.n"],
         model: [
             f"{where} a.n"
-            for where in (".cards", "#metrics", "#groups small", "#scope td", "#intents", "#rules", "#tools", "#endings", "#endings .count", ".lede")
+            for where in (
+                ".cards",
+                "#metrics",
+                "#groups small",
+                "#scope td",
+                "#intents",
+                "#rules",
+                "#tools",
+                "#endings",
+                "#endings .count",
+                ".lede",
+            )
         ],
         "traps": ["td a.n"],
         "cases": [".share a.n"],
@@ -530,7 +541,9 @@ def test_a_bar_of_both_ways_opens_the_share_of_conversations_that_it_shows(runs)
     fields = facets(content.conversations, runs.tool_calls, runs.verdicts)
     for row in escalation_both_ways(content):
         for chosen, name in ((row["miss_chosen"], "missed"), (row["over_chosen"], "over")):
-            found, of = (matching(fields, **{**chosen, "handed_over": value}).sum() for value in (chosen["handed_over"], "known"))
+            found, of = (
+                matching(fields, **{**chosen, "handed_over": value}).sum() for value in (chosen["handed_over"], "known")
+            )
             assert found / of == pytest.approx(row[name]) and "trial" in chosen, (row["entry"].name, name)
     tuned = next(e for e in comparison(content, list(Pages(content, None).talks))["entries"] if "tunable" in e["name"])
     assert "&trial=" in tuned["values"]["resolved"][3]
@@ -694,7 +707,13 @@ def test_labels_given_on_the_site_are_read_by_the_explorer(browser, site, runs, 
     comply = runs.conversations.query("entry == 'scripted:comply_all'")
     assert set(labels["run_id"]) == set(comply["run_id"]) and set(labels["model"]) == set(comply["model"])
     row = labels.iloc[0]
-    save_label(path, **row[["run_id", "model", "case_id", "trial", "scorer"]].to_dict(), label=0, note="looked again", labeller="Ana")
+    save_label(
+        path,
+        **row[["run_id", "model", "case_id", "trial", "scorer"]].to_dict(),
+        label=0,
+        note="looked again",
+        labeller="Ana",
+    )
     assert len(read_labels(path)) == 2, "the explorer replaces the label that the site gave"
 
 

@@ -46,7 +46,10 @@ PAGE = """<!doctype html>
 """
 
 _LOOK = [
-    {"selector": "", "props": "border-collapse:collapse;border-top:2px solid currentColor;border-bottom:2px solid currentColor"},
+    {
+        "selector": "",
+        "props": "border-collapse:collapse;border-top:2px solid currentColor;border-bottom:2px solid currentColor",
+    },
     {"selector": "caption", "props": "text-align:left;font-weight:600;padding-bottom:.5rem"},
     {
         "selector": "th",

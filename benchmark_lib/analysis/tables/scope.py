@@ -101,7 +101,11 @@ def desk_view(conversations: pd.DataFrame) -> pd.DataFrame:
     titles = [_with_groups(part, str(version))["title"] for version, part in by_store]
     ends = _ends(conversations[conversations["bucket"].isin(["resolvable", "must_escalate"])])
     ended = ends["is_right"].map({True: "right", False: "wrong"}).mask(ends["with_person"], "with a person")
-    known = {"use_case": pd.concat(titles) if titles else None, "adherent": adherent(conversations), "end_for_desk": ended}
+    known = {
+        "use_case": pd.concat(titles) if titles else None,
+        "adherent": adherent(conversations),
+        "end_for_desk": ended,
+    }
     return pd.DataFrame(known, index=conversations.index, dtype="object")
 
 

@@ -356,6 +356,7 @@ class Explorer(w.VBox):
     def _question_changed(self) -> None:
         self._read_labelled()
         self._show_chat()
+        self._hold_against()
         self._refresh()
 
     def _saved(self) -> None:
@@ -439,8 +440,12 @@ class Explorer(w.VBox):
     def _hold_against(self, _: Any = None) -> None:
         if self._quiet or self.opened is None or self.panes.selected_index != COMPARISON:
             return
-        nothing, there = part("hint", news="No other conversation on this case."), self.other.value
-        self.pair.value = compare_html(*map(self._as_shown, (self.opened, self.shelf.dossier(*there)))) if there else nothing
+        there = self.other.value
+        if not there:
+            self.pair.value = part("hint", news="No other conversation on this case.")
+            return
+        left, right = self._as_shown(self.opened), self._as_shown(self.shelf.dossier(*there))
+        self.pair.value = compare_html(left, right)
 
 
 def _line(gap: str = "8px") -> w.Layout:
