@@ -147,7 +147,8 @@
       make("p", { class: "answers" }, yes, no, button("Can't tell (c)", () => answer("c"))), said, field("Tag", tag), field("Note", note), call,
       make("p", {}, make("button", { class: "quiet" }, "Save tag and note"), " ", button("Remove", remove), " ", make("a", { href: "../../transcripts.html#labelled=yes" }, "All labels")));
     scorer.addEventListener("change", () => { keep(QUESTION, scorer.value); fill(); });
-    labeller.addEventListener("change", () => { keep(NAME, labeller.value.trim()); fill(); });
+    // While it is typed, and not when it is left: a click on a button leaves it, and the button must not move away below the pointer.
+    labeller.addEventListener("input", () => { keep(NAME, labeller.value.trim()); fill(); });
     form.addEventListener("submit", (event) => { event.preventDefault(); save(read()[key(about())]?.label ?? ""); });
     found.append(make("h2", {}, "Your label"), form);
     addKeys({ y: ["yes", () => answer("y")], n: ["no", () => answer("n")], c: ["cannot tell", () => answer("c")], s: ["skip: the next of the sample", () => answer("s")], l: ["write a note", () => note.focus()] });
