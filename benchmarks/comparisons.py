@@ -7,8 +7,6 @@ cases. "Repeats itself" is an endpoint that answers every trial of a case alike.
 planner promises, whether a trial of its own is found, and how sure the order of two neighbours is.
 """
 
-from __future__ import annotations
-
 import argparse
 import time
 from collections import defaultdict

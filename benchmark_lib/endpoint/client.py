@@ -48,10 +48,7 @@ class Connection:
 
 
 def without_secrets(body: bytes, secrets: Sequence[SecretStr]) -> bytes:
-    """Return an answer's body without the secrets that were sent, should the endpoint repeat one.
-
-    Bodies are kept in the run file.
-    """
+    """Return an answer's body, which the run file keeps, without the secrets that were sent, should it repeat one."""
     for secret in secrets:
         value = secret.get_secret_value().encode()
         if value in body:
@@ -69,12 +66,13 @@ def note_wait(state: RetryCallState) -> None:
 class Endpoint:
     """A model behind an OpenAI-compatible endpoint.
 
+    Belongs to no event loop: each loop that calls it gets its own client, closed by `aclose` in that loop or by
+    ``async with``. A base URL, key or setting that cannot work is refused with `BadInput` before anything is sent.
+
     Parameters
     ----------
-    model : str
-        The name the endpoint knows the model by.
-    base_url : str, optional
-        Where it is; else from the settings, else ``OPENAI_BASE_URL``, else OpenAI.
+    model, base_url : str
+        The name the endpoint knows the model by, and where it is: else from the settings, ``OPENAI_BASE_URL``, OpenAI.
     api_key : str, optional
         The key; else from the environment variable the settings name (``OPENAI_API_KEY``). A server on this machine
         needs none.
@@ -82,22 +80,11 @@ class Endpoint:
         Model settings of the role, see `benchmark_lib.endpoint.settings`.
     timeout : float, optional
         Seconds one attempt may take from sending to the last byte, default 120.
-    attempts : int, optional
-        The most attempts of one call, default 6.
-    concurrency : int, optional
-        The most requests in flight, default 50; halves while the endpoint answers 429.
+    attempts, concurrency : int, optional
+        The most attempts of one call, default 6, and the most requests in flight, default 50; the latter halves while
+        the endpoint answers 429.
     wait_scale : float
         Factor on the waits between attempts, for tests.
-
-    Raises
-    ------
-    BadInput
-        For a base URL, key or setting that cannot work; nothing has been sent then.
-
-    Notes
-    -----
-    Belongs to no event loop: each loop that calls it gets its own client, closed by `aclose` in that loop or by
-    ``async with``.
     """
 
     def __init__(
@@ -115,22 +102,17 @@ class Endpoint:
         self.settings = role_settings(settings)
         self.base_url = check_base_url(base_url or self.settings.base_url)
         host = urlsplit(self.base_url).hostname or ""
-        key = (
-            check_key(api_key, "api_key")
-            if api_key
-            else find_key(self.settings.api_key_env, host, not is_loopback(self.base_url))
-        )
+        needed = not is_loopback(self.base_url)
+        key = check_key(api_key, "api_key") if api_key else find_key(self.settings.api_key_env, host, needed)
         remember(key)
         self._key = SecretStr(key)
         self._headers = {name: SecretStr(value) for name, value in self.settings.all_headers().items()}
         secrets = {key, *self.settings.secrets()}
-        self._secrets = [
-            SecretStr(secret) for secret in sorted(secrets, key=len, reverse=True) if len(secret) >= SHORTEST_SECRET
-        ]
+        longest_first = sorted(secrets, key=len, reverse=True)
+        self._secrets = [SecretStr(secret) for secret in longest_first if len(secret) >= SHORTEST_SECRET]
         query = urlencode(self.settings.all_query())
-        self._address = SecretStr(
-            f"{self.base_url}/chat/completions{'?' * bool(query)}{query}"
-        )  # whole, or the client parses two a call
+        address = f"{self.base_url}/chat/completions{'?' * bool(query)}{query}"
+        self._address = SecretStr(address)  # whole, or the client parses two a call
         proxy_of(self.base_url)  # one that cannot work is refused here, before anything is sent
         self.timeout = timeout or self.settings.timeout or DEFAULT_TIMEOUT_S
         self.attempts = attempts or self.settings.attempts or DEFAULT_ATTEMPTS
@@ -160,13 +142,7 @@ class Endpoint:
             await connection.client.close()
 
     def reach(self) -> None:
-        """Make sure that something takes connections at the base URL; it is known within five seconds if nothing does.
-
-        Raises
-        ------
-        EndpointError
-            Of kind ``connection``, with the sentence a person is shown.
-        """
+        """Make sure that something takes connections at the base URL, or raise `EndpointError` within five seconds."""
         reach(self.base_url, self.where)
 
     @property
@@ -177,16 +153,9 @@ class Endpoint:
     async def complete(
         self, messages: Sequence[dict[str, Any]], tools: list[dict[str, Any]] | None = None, **body: Any
     ) -> Completion:
-        """Ask for one completion.
+        """Ask for one completion of a conversation in the chat-completions form.
 
-        Parameters
-        ----------
-        messages : sequence of dict
-            The conversation in the chat-completions form.
-        tools : list of dict, optional
-            Tool declarations; left out when empty.
-        **body
-            More fields of the request, over those of the settings; one that is None is left out.
+        `body` holds more fields of the request, over those of the settings; one that is None is left out.
 
         Returns
         -------

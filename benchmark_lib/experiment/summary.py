@@ -1,7 +1,5 @@
 """A few lines that say how a run did, each rate with its denominator."""
 
-from __future__ import annotations
-
 from collections import Counter
 from textwrap import shorten
 from typing import Any
