@@ -19,7 +19,7 @@ from pydantic import SecretStr
 
 from .address import check_base_url, is_loopback, proxy_of, reach
 from .faults import EndpointError, from_exception
-from .keys import HIDDEN, SHORTEST_SECRET, check_key, find_key, remember
+from .keys import HIDDEN, LOOPBACK_KEY, SHORTEST_SECRET, check_key, find_key, remember
 from .reply import Completion, cleaned, decode_body, encode_body, filtered, parse_reply
 from .retries import LONGEST_RETRY_AFTER_S, Limiter, retrying
 from .settings import RoleSettings, role_settings
@@ -35,6 +35,8 @@ DEFAULT_ANSWER_MB = 4.0
 The whole of it is kept in memory and in the run file.
 """
 CONNECT_TIMEOUT_S = 15.0
+HELLO, HELLO_S = ({"role": "user", "content": "Hello"},), 10.0
+"""What is sent to see whether an endpoint wants a key, and how long an answer is waited for."""
 DEAD_AFTER = 10
 """This many calls in a row that used up all their attempts, with no answer between them, mean a dead endpoint."""
 
@@ -105,7 +107,7 @@ class Endpoint:
         needed = not is_loopback(self.base_url)
         key = check_key(api_key, "api_key") if api_key else find_key(self.settings.api_key_env, host, needed)
         remember(key)
-        self._key = SecretStr(key)
+        self._key, self._key_from = SecretStr(key), "" if api_key else self.settings.api_key_env
         self._headers = {name: SecretStr(value) for name, value in self.settings.all_headers().items()}
         secrets = {key, *self.settings.secrets()}
         longest_first = sorted(secrets, key=len, reverse=True)
@@ -144,6 +146,31 @@ class Endpoint:
     def reach(self) -> None:
         """Make sure that something takes connections at the base URL, or raise `EndpointError` within five seconds."""
         reach(self.base_url, self.where)
+
+    @property
+    def _keyless(self) -> bool:
+        return bool(self._key_from) and self._key.get_secret_value() == LOOPBACK_KEY
+
+    async def check_without_key(self) -> None:
+        """Where no key is set, make one short call, so that an endpoint that wants one says so at once.
+
+        Raises
+        ------
+        EndpointError
+            Of kind ``auth``; whatever else goes wrong is left to the calls that count.
+        """
+        if not self._keyless:
+            return
+        try:
+            async with asyncio.timeout(HELLO_S):
+                await self._post(self._connection().client, self.request_body(HELLO, extra={"max_tokens": 1}))
+        except TimeoutError:
+            pass
+        except EndpointError as error:
+            if error.kind == "auth":
+                raise self._final(error) from None
+        finally:
+            await self.aclose()
 
     @property
     def in_flight_limit(self) -> int:
@@ -236,6 +263,10 @@ class Endpoint:
 
     def _final(self, error: EndpointError) -> EndpointError:
         """Decide whether the error that ends a call should end the run."""
+        if error.kind == "auth" and self._keyless:
+            error.args = (f"{self.where} wants a key, and {self._key_from} is not set: set it ({error.detail})",)
+        elif error.kind == "auth" and self._key_from:
+            error.args = (f"{error} in {self._key_from}",)
         if error.kind == "bad_request" and not self._answered:
             error.fatal = True
         if error.retry:

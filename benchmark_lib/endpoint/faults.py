@@ -16,7 +16,7 @@ LONGEST_MEANT_S = 7 * 86_400.0
 """A longer wait that an endpoint asks for is a mistake, and is not asked for at all."""
 
 ADVICE = {
-    "auth": "{where} refused the key ({detail}); set the key's environment variable to one that is valid there",
+    "auth": "{where} refused the key ({detail}); set one that is valid there",
     "quota": "the account at {where} has no credit left or its limit is reached ({detail}); "
     "raise the limit, then give the same command again",
     "not_found": "{where} does not know the model or the path ({detail}); "

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import orjson
+
 from ..errors import BadInput
 from ..project import DATA
 from ..records import Usage, content_hash
@@ -99,6 +101,15 @@ def cost_usd(usage: Usage, price: Price | None) -> float | None:
 def find_price(model: str, base_url: str | None = None, path: str | Path | None = None) -> Price | None:
     """Return the price of a model from the price file, None where it is unknown."""
     return load_prices(path).price(model, base_url)
+
+
+def how_to_add(model: str) -> str:
+    """How a price that is not known is added to the price file, for a person."""
+    name = orjson.dumps(model).decode()
+    return (
+        "add under models in data/prices.yaml, with its prices of a million tokens in USD for IN and OUT: "
+        f"- {{model: {name}, input: IN, output: OUT}}"
+    )
 
 
 def load_prices(path: str | Path | None = None) -> PriceFile:

@@ -46,7 +46,8 @@ class Experiment(Options):
         """What `run` will take: calls, tokens, cost and minutes, from two plays of each case without a model.
 
         With `dry` nothing is to be played: no key is needed then, and no connection is opened. `BadInput` for input
-        that `run` would refuse, `EndpointError` when nothing takes connections at an endpoint, within five seconds.
+        that `run` would refuse, `EndpointError` when nothing takes connections at an endpoint, within five seconds, or
+        it wants a key and none is set.
         """
         plan = prepare(self, keyless=dry)
         if not dry:
@@ -55,6 +56,8 @@ class Experiment(Options):
                     pass
             for model in plan.models.values() if self.executor is None else ():
                 model.endpoint.reach()
+                if lacking(plan):
+                    asyncio.run(model.endpoint.check_without_key())
         self.foreseen = asyncio.run(forecast(plan, finished_on(plan)))
         return self.foreseen
 

@@ -41,12 +41,12 @@ class Model:
 
 def model_at(endpoint: Endpoint, priced: bool) -> Model:
     """The model at an endpoint with its price, without which it is refused where it has to be `priced`."""
-    from ..endpoint.prices import find_price
+    from ..endpoint.prices import find_price, how_to_add
 
     name, price = endpoint.model, find_price(endpoint.model, endpoint.base_url)
     if price is None and priced:
         raise BadInput(
-            f"no price is known for {name}, so a budget cannot be kept: leave --budget-usd out, or add the price"
+            f"no price is known for {name}, so a budget cannot be kept: leave --budget-usd out, or {how_to_add(name)}"
         )
     listed = None if price is None else asdict(price)
     return Model(endpoint, price.cost_usd if price else lambda usage: None, endpoint.settings.body, listed)
