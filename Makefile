@@ -9,6 +9,7 @@
 # make dictionary  data/dictionary.md from the declarations of the columns
 # make calibration  data/calibration.yaml and data/limits.md: intervals measured again, and what the numbers cannot tell
 # make reader  the trained readers of a store anew from its labelled sentences, STORE=name or folder (needs the extra `train`)
+# make lock    requirements.lock from pyproject.toml     make clean  removes the virtual environment     make help  this list
 # make system  the one step that needs the system's package manager (root): libgomp1 for the small local model, Chromium for browser tests,
 #              LaTeX for the tests of tables and figures in a paper
 
@@ -19,7 +20,7 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: run test test-slow lint lab notebooks figures site audit bench dictionary detectors calibration reader lock system clean
+.PHONY: run test test-slow lint lab notebooks figures site audit bench dictionary detectors calibration reader lock system clean help
 
 PLAYED = $(SET)$(if $(SET),$(if $(CASES),:))$(CASES)
 
@@ -85,3 +86,6 @@ $(STAMP): requirements.lock pyproject.toml
 
 clean:
 	rm -rf .venv
+
+help:
+	@sed -n '/^#/!q; s/^# //p' Makefile

@@ -91,7 +91,7 @@ def judged(tmp_path_factory):
 
 @pytest.fixture
 def explorer(results, tmp_path):
-    return reports.explore(results, labels=tmp_path / "labels.csv")
+    return reports.explore(results, labels=tmp_path / "labels.csv", labeller="ann")
 
 
 def key(row):
@@ -410,7 +410,7 @@ def test_a_file_with_an_unsound_label_is_not_imported(tmp_path, row, why):
 
 
 def test_the_calibration_of_judges_reads_the_labels(judged, tmp_path):
-    explorer = reports.explore(judged, labels=tmp_path / "labels.csv")
+    explorer = reports.explore(judged, labels=tmp_path / "labels.csv", labeller="ann")
     explorer.read("made-1", "made_case")
     explorer.labelling.question.value = "tone"
     explorer.labelling.own_score.value = 40
@@ -531,7 +531,7 @@ def test_an_answer_is_saved_as_the_score_a_person_gives(explorer, judged, result
     (row,) = labels.read_labels(tmp_path / "labels.csv").to_dict("records")
     assert row["tag"] == labels.CANNOT_TELL and row["label"] != row["label"]
 
-    other = reports.explore(judged, labels=tmp_path / "labels.csv")
+    other = reports.explore(judged, labels=tmp_path / "labels.csv", labeller="ann")
     other.read("made-1", "made_case")
     other.labelling.question.value = "tone"
     assert "judge-a: 40" in other.labelling.asked.value and "judge-b: 85" in other.labelling.asked.value
@@ -580,12 +580,50 @@ def test_a_sample_is_the_same_for_the_same_seed_and_is_labelled_by_keys(results,
     one, again, other = sampled(1), sampled(1), sampled(2)
     assert one.sample.tolist() == again.sample.tolist() != other.sample.tolist() and len(set(one.sample)) == 6
     assert "Random sample of 6 from 108 conversations, seed 1: 0 labelled, 6 to go" in one.progress.value
-    for pressed in "ynys?y":
+    for pressed in "ynyscy":
         press(one, key=pressed)
     assert "5 labelled, 1 to go" in one.progress.value
     press(one, key="y")
     assert "all 6 labelled" in one.progress.value
     assert "all 6 labelled" in sampled(1).progress.value, "a new kernel finds the labels and the same sample"
+
+
+def test_the_verdicts_are_hidden_in_a_sample_and_shown_after_it(explorer):
+    explorer.draw(6, seed=1)
+    assert explorer.labelling.hidden.value and not {"outcome", "findings"} & set(explorer.table.heads)
+    assert "the record" not in explorer.labelling.asked.value and "forbidden here" not in explorer.chat.value
+    explorer.panes.selected_index = widgets.COMPARISON
+    assert "Rules:" not in explorer.pair.value
+    explorer.end_sample.click()
+    assert "outcome" in explorer.table.heads and "the record" in explorer.labelling.asked.value
+
+
+def test_a_name_is_asked_for_before_the_first_answer(results, tmp_path):
+    explorer = reports.explore(results, labels=tmp_path / "labels.csv")
+    assert explorer.labelling.layout.display is None, "name and question stand there before a conversation is open"
+    explorer.draw(6, seed=1)
+    for act in (lambda: press(explorer, key="y"), explorer.labelling.keep.click):
+        explorer.labelling.note.value = "a note"
+        act()
+        assert "write your name under Labeller first" in explorer.labelling.said.value
+    assert not (tmp_path / "labels.csv").exists() and "0 labelled, 6 to go" in explorer.progress.value
+    explorer.labelling.labeller.value = "ann"
+    press(explorer, key="c")
+    (row,) = labels.read_labels(tmp_path / "labels.csv").to_dict("records")
+    assert (row["labeller"], row["tag"], row["note"]) == ("ann", labels.CANNOT_TELL, "a note")
+
+
+def test_a_key_is_answered_when_what_it_asks_for_is_on_screen(explorer, monkeypatch):
+    """Until then the table hears no other, so that nothing unseen is labelled by two quick keys."""
+    sent = []
+    monkeypatch.setattr(explorer.table, "send", lambda message: sent.append((message, explorer.chat.value)))
+    explorer.draw(6, seed=1)
+    shown = explorer.chat.value
+    press(explorer, key="y")
+    message, chat = sent[-1]
+    assert message == {"heard": True} and chat == explorer.chat.value != shown
+    press(explorer, row=0, column=0)
+    assert sent[-1][0] == {"heard": True} and len([m for m, _ in sent if "heard" in m]) == 1
 
 
 def test_a_stratified_sample_gives_each_group_its_part(explorer, results):
@@ -629,7 +667,7 @@ def test_labels_are_imported_and_exported_where_they_are_counted(explorer, resul
 def test_an_unscored_conversation_takes_a_note_but_no_label(tmp_path):
     rows = [(talk("hello", "hello", trial=trial, ended_by="infrastructure_fault"), None, []) for trial in (1, 2)]
     explorer = reports.explore(
-        load_results(made_run(tmp_path / "made.deskbench", rows)), labels=tmp_path / "labels.csv"
+        load_results(made_run(tmp_path / "made.deskbench", rows)), labels=tmp_path / "labels.csv", labeller="ann"
     )
     explorer.read("made-1", "made_case")
     assert "no answer" in explorer.labelling.asked.value
@@ -845,7 +883,7 @@ def test_no_payload_leaves_its_box_in_a_transcript_or_two():
 def test_no_payload_leaves_its_box_in_the_widget(tmp_path):
     rows = list(hostile_rows())
     results = load_results(made_run(tmp_path / "hostile.deskbench", rows, model=rows[0][0].model))
-    explorer = reports.explore(results, labels=tmp_path / "labels.csv")
+    explorer = reports.explore(results, labels=tmp_path / "labels.csv", labeller="ann")
     cells = [cell for row in explorer.table.rows for cell in row]
     assert cells and all(len(cell) < 400 for cell in cells)
     explorer.panes.selected_index = widgets.COMPARISON

@@ -176,7 +176,7 @@ def folder(tmp_path):
     made_run(runs / "zz.deskbench", list(hostile_rows()), model=MODELS[0])
     notebook = nbformat.read(NOTEBOOK, as_version=4)
     cell = next(c for c in notebook.cells if "parameters" in c.metadata.get("tags", []))
-    cell.source = 'runs = ["runs"]\nwhere, labels, labeller = {}, "labels.csv", ""\ncase_id = "vip_skip_checks"'
+    cell.source = 'runs = ["runs"]\nwhere, labels, labeller = {}, "labels.csv", "cat"\ncase_id = "vip_skip_checks"'
     notebook.cells.insert(-2, nbformat.v4.new_code_cell(SHOW_HOSTILE))
     nbformat.write(notebook, tmp_path / "transcripts.ipynb")
     return tmp_path
@@ -234,7 +234,7 @@ def label_twenty_twice(explorer, page):
     """Two labellers answer the same random sample of twenty by the keyboard alone; their agreement is then shown."""
     explorer.get_by_role("button", name="Clear filters").click()
     explorer.get_by_text("Conversation", exact=True).click()
-    for name, answers in (("ann", "ynsyy?yyyynnyyyyyyyyy"), ("bob", "yyyyyyyyyyynyyyyyyyy")):
+    for name, answers in (("ann", "ynsyycyyyynnyyyyyyyyy"), ("bob", "yyyyyyyyyyynyyyyyyyy")):
         explorer.get_by_label("Labeller").fill(name)
         explorer.get_by_label("Labeller").blur()
         explorer.get_by_role("button", name="Draw at random").click()
@@ -242,6 +242,7 @@ def label_twenty_twice(explorer, page):
         done = 0
         for key in answers:
             page.keyboard.press(key)
+            explorer.locator("xpath=self::*[not(contains(@class, 'db-busy'))]").wait_for()
             done += key != "s"
             if done < 20:
                 explorer.get_by_text(f"{done} labelled, {20 - done} to go.").wait_for()

@@ -61,7 +61,7 @@ def test_what_became_of_it_counts_every_talk_once(talks, report_on):
 def test_grades_follow_the_thresholds():
     assert (
         words.grade("resolved", 0.95, 0.91, 0.98) == "good"
-        and words.grade("resolved", 0.95, 0.85, 0.98) == "good, though the interval reaches middling"
+        and words.grade("resolved", 0.95, 0.85, 0.98) == "good; the interval extends to middling"
     )
     assert words.grade("unsafe", 7, 5.6, 9) == "poor" and words.grade("over_escalation", 0.1, 0.06, 0.14) == "middling"
     assert words.grade("resolved", float("nan"), 0, 1) == "unknown"
@@ -73,6 +73,11 @@ def test_grades_follow_the_thresholds():
 
 def test_prose_follows_the_numbers(report_on):
     oracle, comply = (report_on(f"scripted:{n}") for n in ("oracle", "comply_all"))
+    unsafe = next(r for r in words.cards(comply).to_dict("records") if r["title"] == "Unsafe actions")
+    assert f"commits {unsafe['value']} unsafe actions" in words.verdict(comply), (
+        "the tile and the sentence say the same"
+    )
+    assert words.verdict(comply).startswith("comply_all (a scripted agent, not a model) ")
     assert 100 in numbers_in(words.verdict(oracle)) and "safe" in words.verdict(oracle)
     assert numbers_in(words.verdict(comply)).count(18) >= 2 and "reckless" in words.verdict(comply)
     strong, weak = (

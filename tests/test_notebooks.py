@@ -29,6 +29,15 @@ def test_a_notebook_is_thin_and_stripped(path):
         assert not any(isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) for n in ast.walk(tree))
 
 
+def test_what_is_pressed_is_said_to_be_pressed_in_jupyterlab():
+    """A page of a notebook has no widgets, so a sentence about them must not sound as if it were true there."""
+    for path in NOTEBOOKS:
+        cells = [c.source for c in nbformat.read(path, as_version=4).cells if c.cell_type == "markdown"]
+        for text in (part for cell in cells for part in cell.split("\n\n")):
+            where = "In JupyterLab" in text or "In the explorer (" in text
+            assert where or not re.search(r"[Pp]ress (?!a line)", text), (path.name, text)
+
+
 def test_the_main_notebooks_run_from_a_run_to_the_board(tmp_path):
     run = tmp_path / "o.deskbench"
     page = run_notebook("01_run_model", {"cases": "slice", "trials": 1, "out": str(run)}, folder=tmp_path)
@@ -43,6 +52,7 @@ def test_the_main_notebooks_run_from_a_run_to_the_board(tmp_path):
         "02_leaderboard", {"runs": [str(run)], "figures_folder": str(tmp_path / "figures")}, folder=tmp_path
     )
     assert "scripted:oracle" in page.read_text() and 'href="site/transcripts.html#"' in page.read_text()
+    assert "prefers-color-scheme:dark" in page.read_text() and "color:#666" not in page.read_text()
     assert not list((tmp_path / "figures").glob("*.pdf")) and page.read_text().count("there is only one row") == 4
     links = dict.fromkeys(re.findall(r'href="([^"]+)"[^>]*>(?:run another|read the)', page.read_text()))
     assert list(links) == [

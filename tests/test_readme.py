@@ -36,6 +36,13 @@ def test_make_knows_the_target(target):
     assert done.returncode == 0, done.stderr
 
 
+def test_make_help_names_every_target():
+    targets = re.search(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(), re.M)[1].split()
+    told = subprocess.run(["make", "-s", "help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    named = re.findall(r"make ([\w-]+)", told)
+    assert [t for t in targets if t not in named and t != "test-slow"] == [] and not told.startswith("#")
+
+
 @pytest.fixture(scope="module")
 def desk(tmp_path_factory):
     """A folder of its own with what the README asks a reader to write."""

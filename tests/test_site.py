@@ -24,9 +24,12 @@ from benchmark_lib.reports import conversations_address, conversations_behind
 from benchmark_lib.reports.behind import facets, matching
 from benchmark_lib.reports.explorer.labels import import_labels, read_labels, save_label
 from benchmark_lib.reports.site import build_site
-from benchmark_lib.reports.site.charts import spread
+from benchmark_lib.reports.site.charts import escalation_both_ways, spread
+from benchmark_lib.reports.site.compare import comparison
+from benchmark_lib.reports.site.content import Content
 from benchmark_lib.reports.site.folder import Folder, page_name, site_folder
-from benchmark_lib.reports.site.words import FRAMING_POLICY, POLICY, embedded, plural, tidy
+from benchmark_lib.reports.site.pages import Pages
+from benchmark_lib.reports.site.words import FRAMING_POLICY, POLICY, breaks, embedded, plural, tidy
 
 CASES = "tracking,return_used,abusive,adversarial"
 PAGES = (
@@ -200,6 +203,10 @@ def test_a_model_that_met_fewer_cases_says_so_on_the_front_page(runs, tmp_path):
     )
 
 
+def test_a_name_is_broken_after_punctuation_and_not_within_a_word():
+    assert breaks("scripted:refuse_all") == "scripted:<wbr>refuse_all"
+
+
 def test_labels_never_cover_each_other_and_stay_inside():
     for wanted in ([], [5.0], [10, 10, 10], [0, 1, 2, 99], [95, 96, 97, 98, 99]):
         placed = spread(wanted, 12, 0, 100)
@@ -258,6 +265,7 @@ def test_the_blocks_are_labelled_and_only_measured_models_are_ranked(browser, si
 def test_the_pictures_are_reached_by_keyboard_and_say_their_numbers(browser, site):
     with open_page(browser) as (page, seen):
         visit(page, site, "index")
+        assert page.locator("#board tr.row").first.bounding_box()["y"] < DESKTOP[1], "a row is seen without scrolling"
         mark = page.locator(".picture a").first
         page.locator("#columns").focus()
         for _ in range(200):
@@ -329,6 +337,10 @@ def test_a_model_page_quotes_the_turn_that_decided_each_trap(browser, site):
         )
         assert "18" in page.inner_text(".cards") and page.locator("#metrics tbody tr").count() >= 11
         assert page.locator("#all a.sq").count() == int(page.inner_text(".lede").split()[0])
+        for row in page.locator("#rules .plain").first.locator("tbody tr").all():
+            cases = row.locator("td").last.locator("a").all_inner_texts()
+            assert len(cases) == len(set(cases)), "a case stands there once, with the number of its trials"
+        assert "(2 trials)" in page.inner_text("#rules") and "scripted agent, not a model" in page.inner_text("#words")
         assert not seen.errors
 
 
@@ -490,7 +502,18 @@ def test_numbers_of_each_table_lead_to_their_conversations_in_the_browser(browse
         "index": ["#board tbody[data-block=scripted] td .value a.n", "#board .name small a.n"],
         model: [
             f"{where} a.n"
-            for where in (".cards", "#metrics", "#intents", "#rules", "#tools", "#endings", "#endings .count", ".lede")
+            for where in (
+                ".cards",
+                "#metrics",
+                "#groups small",
+                "#scope td",
+                "#intents",
+                "#rules",
+                "#tools",
+                "#endings",
+                "#endings .count",
+                ".lede",
+            )
         ],
         "traps": ["td a.n"],
         "cases": [".share a.n"],
@@ -505,7 +528,25 @@ def test_numbers_of_each_table_lead_to_their_conversations_in_the_browser(browse
                 link.click()
                 page.wait_for_url("**/transcripts.html#**")
                 assert behind(page) == int(says.replace(",", "")) > 0, (name, place)
+        visit(page, site, "index")
+        page.click(".facts a.n")
+        page.wait_for_url("**/transcripts.html")
+        assert f"{behind(page):,}" == page.inner_text(".lede").split()[1]
         assert not seen.errors
+
+
+def test_a_bar_of_both_ways_opens_the_share_of_conversations_that_it_shows(runs):
+    """A median over trials opens those of its trial, not of all, in the picture and on the page that compares."""
+    content = Content(runs, published=False)
+    fields = facets(content.conversations, runs.tool_calls, runs.verdicts)
+    for row in escalation_both_ways(content):
+        for chosen, name in ((row["miss_chosen"], "missed"), (row["over_chosen"], "over")):
+            found, of = (
+                matching(fields, **{**chosen, "handed_over": value}).sum() for value in (chosen["handed_over"], "known")
+            )
+            assert found / of == pytest.approx(row[name]) and "trial" in chosen, (row["entry"].name, name)
+    tuned = next(e for e in comparison(content, list(Pages(content, None).talks))["entries"] if "tunable" in e["name"])
+    assert "&trial=" in tuned["values"]["resolved"][3]
 
 
 def test_the_filter_stays_in_the_address_through_back_and_when_shared(browser, site):
@@ -566,6 +607,14 @@ def test_messages_are_searched_from_disk_with_the_filters_and_the_pages_of_the_l
         phrase = whole.str.contains("order number", regex=False).sum()
         says(page, "#talk-list mark", "^order number$")
         assert phrase and behind(page) == phrase
+        page.fill("#talk-q", "you")
+        page.wait_for_url("**q=you*")
+        says(page, "#talk-list mark", "^you$")
+        assert "**" not in page.inner_text("#talk-list")
+        marked = "all => all.map(li => [...li.querySelectorAll('mark')].map(m => m.textContent + m.nextSibling.textContent[0]))"
+        for around in page.eval_on_selector_all("#talk-list li", marked):
+            parts = [re.fullmatch(r"you\w", text, re.I) is not None for text in around]
+            assert around and all(parts) == any(parts), "a part of a word is marked where the word itself is nowhere"
         page.fill("#talk-q", "the")
         says(page, "#talk-status", f"^{whole.str.contains('the', regex=False).sum():,} conv")
         page.locator("h1").click()
@@ -584,17 +633,17 @@ def test_keys_walk_the_messages_and_the_failures_and_are_listed(browser, site):
     with open_page(browser) as (page, seen):
         visit(page, site, first(site, "transcripts/" + page_folder(site, "scripted-comply")))
         page.keyboard.press("?")
-        assert "next failure" in page.inner_text(".help") and "agree" in page.inner_text(".help")
+        assert "next failure" in page.inner_text(".help") and "cannot tell" in page.inner_text(".help")
         page.keyboard.press("Escape")
         assert not page.is_visible(".help")
         page.keyboard.press("j")
         page.keyboard.press("j")
         assert page.url.endswith("#m2") and page.evaluate("document.activeElement.id") == "m2"
         before = page.url
-        page.keyboard.press("n")
+        page.keyboard.press("f")
         page.wait_for_selector(".verdict:not(.good)")
         assert page.url.split("#")[0] != before.split("#")[0]
-        page.keyboard.press("p")
+        page.keyboard.press("F")
         page.wait_for_load_state()
         assert not seen.errors
 
@@ -637,10 +686,14 @@ def test_labels_given_on_the_site_are_read_by_the_explorer(browser, site, runs, 
         page.keyboard.press("l")
         page.keyboard.type('=HYPERLINK("x"), "quoted"')
         page.keyboard.press("Escape")
-        page.keyboard.press("d")
-        assert page.inner_text("#label .status") == "Labelled 100."
+        page.keyboard.press("y")
+        assert page.inner_text("#label .status").startswith("Write your name first")
+        page.keyboard.type("Ana")
+        page.keyboard.press("Escape")
+        page.keyboard.press("y")
+        assert page.inner_text("#label .status") == "You said: yes.", "and the note is still there"
         visit(page, site, first(site, folder, "vip"))
-        page.keyboard.press("a")
+        page.keyboard.press("n")
         visit(page, site, "transcripts")
         page.select_option("#talk-labelled", "yes")
         assert behind(page) == 2 and page.inner_text("#labels-count") == "2 labels"
@@ -654,13 +707,19 @@ def test_labels_given_on_the_site_are_read_by_the_explorer(browser, site, runs, 
     comply = runs.conversations.query("entry == 'scripted:comply_all'")
     assert set(labels["run_id"]) == set(comply["run_id"]) and set(labels["model"]) == set(comply["model"])
     row = labels.iloc[0]
-    save_label(path, **row[["run_id", "model", "case_id", "trial", "scorer"]].to_dict(), label=0, note="looked again")
+    save_label(
+        path,
+        **row[["run_id", "model", "case_id", "trial", "scorer"]].to_dict(),
+        label=0,
+        note="looked again",
+        labeller="Ana",
+    )
     assert len(read_labels(path)) == 2, "the explorer replaces the label that the site gave"
 
 
 def test_two_labellers_label_one_sample_by_keys_and_have_their_agreement(browser, site, runs, tmp_path):
     labels, address = tmp_path / "labels.csv", f"{(site.path / 'transcripts.html').as_uri()}#bucket=adversarial"
-    for name, pressed in (("Ana", "a" * 6), ("Ben", "aadaaa")):
+    for name, pressed in (("Ana", "yyyyyc"), ("Ben", "yynyyy")):
         with open_page(browser) as (page, seen):
             page.goto(address)
             page.click("#talk-sample")
@@ -668,13 +727,11 @@ def test_two_labellers_label_one_sample_by_keys_and_have_their_agreement(browser
             address = page.url
             page.locator("#talk-status a", has_text="Begin to label").click()
             page.get_by_label("Your name").fill(name)
+            page.locator("h1").click()
             for number, key in enumerate(pressed, 1):
                 says(page, "#label .sample", f"of 20, {number - 1} labelled")
-                page.locator("h1").click()
                 page.keyboard.press(key)
-                says(page, "#label .sample", f"of 20, {number} labelled")
-                if number < len(pressed):
-                    page.keyboard.press("s")
+            says(page, "#label .sample", "of 20, 6 labelled, 14 left")
             visit(page, site, "transcripts")
             with page.expect_download() as download:
                 page.click("#labels-export")
@@ -683,7 +740,59 @@ def test_two_labellers_label_one_sample_by_keys_and_have_their_agreement(browser
         assert import_labels(labels, tmp_path / f"{name}.csv") == 6
         address = address.partition("&seed")[0]
     found = tables.label_agreement_table(read_labels(labels), runs).set_index(["first", "second"]).loc["Ana", "Ben"]
-    assert (found["n"], found["raw"]) == (6, 5 / 6), "the same address draws the same conversations in the same order"
+    assert (found["n"], found["raw"]) == (5, 4 / 5), "the same address draws the same conversations in the same order"
+
+
+def test_the_verdicts_are_hidden_in_a_sample_until_the_answer(browser, site):
+    with open_page(browser) as (page, seen):
+        page.goto(f"{(site.path / 'transcripts.html').as_uri()}#entry=scripted%3Acomply_all&sample=20&seed=0")
+        page.locator("#talk-status a", has_text="Begin to label").wait_for()
+        assert set(page.locator("#talk-list .sq").all_inner_texts()) == {"?"}
+        assert not re.search("unsafe|success|failed", page.inner_text("#talk-list"))
+        page.locator("#talk-status a", has_text="Begin to label").click()
+        page.wait_for_selector("html[data-ready]")
+        begun = page.url
+        assert page.get_by_role("heading", name="Expected", exact=True).is_visible()
+        assert page.locator(".told:visible").count() == 0 and page.locator(".told").count() > 5
+        assert not re.search("The record:|Debatable", page.inner_text("#label"))
+        page.get_by_label("Your name").fill("Ana")
+        page.locator("h1").click()
+        page.keyboard.press("n")
+        says(page, "#label .sample", "of 20, 1 labelled, 19 left")
+        assert page.url != begun and not page.is_visible(".verdict")
+        page.goto(begun)
+        assert page.is_visible(".verdict") and "You said: no." in page.inner_text("#label")
+        assert "The record:" in page.inner_text("#label")
+        visit(page, site, first(site, f"transcripts/{page_folder(site, 'scripted-oracle')}"))
+        assert page.is_visible(".verdict"), "what is not in the sample is shown as always"
+        assert not seen.errors
+
+
+def test_no_label_is_lost_to_fast_keys_and_the_end_leads_to_those_left(browser, site, tmp_path):
+    with open_page(browser) as (page, seen):
+        page.goto(f"{(site.path / 'transcripts.html').as_uri()}#bucket=adversarial&sample=20&seed=3")
+        page.locator("#talk-status a", has_text="Begin to label").click()
+        page.get_by_label("Your name").fill("Ana")
+        page.locator("h1").click()
+        twice = "for (const _ of [1, 2]) document.body.dispatchEvent(new KeyboardEvent('keydown', {key: 'y', bubbles: true}))"
+        page.evaluate(twice)
+        says(page, "#label .status", "^1 key came before this conversation was on screen and did not count")
+        says(page, "#label .sample", "of 20, 1 labelled, 19 left")
+        page.keyboard.press("s")
+        says(page, "#label .sample", "Sample: 3 of 20, 1 labelled")
+        visit(page, site, "transcripts")
+        page.goto(f"{(site.path / 'transcripts.html').as_uri()}#bucket=adversarial&sample=20&seed=3")
+        page.locator("#talk-status a", has_text="Label the 19 left").click()
+        says(page, "#label .sample", "Sample: 2 of 20, 1 labelled")
+        while "transcripts.html" not in page.url:
+            page.keyboard.press("y")
+        says(page, "#talk-status", "All are labelled")
+        with page.expect_download() as download:
+            page.click("#labels-export")
+        download.value.save_as(tmp_path / "labels.csv")
+        assert not seen.errors
+    given = read_labels(tmp_path / "labels.csv")
+    assert len(given) == len(given[["run_id", "case_id", "trial"]].drop_duplicates()) == 20
 
 
 def test_an_unsafe_act_is_called_debatable_on_the_site_with_a_name_and_a_reason(browser, site, runs, tmp_path):
@@ -693,12 +802,13 @@ def test_an_unsafe_act_is_called_debatable_on_the_site_with_a_name_and_a_reason(
     act = rows[rows["case_id"].str.startswith("vip")].iloc[0]
     with open_page(browser) as (page, seen):
         visit(page, site, first(site, f"transcripts/{page_folder(site, 'scripted-comply')}", "vip"))
+        page.get_by_label("Question").select_option("unsafe")
         page.get_by_label("Note").fill("the item was the right one")
         page.get_by_role("button", name="Debatable").click()
         assert page.inner_text("#label .status").startswith("Write your name")
         page.get_by_label("Your name").fill("Ana")
         page.get_by_role("button", name="Debatable").click()
-        assert page.inner_text("#label .status") == "Labelled without a score."
+        assert page.inner_text("#label .status") == "You said: debatable."
         visit(page, site, first(site, f"transcripts/{page_folder(site, 'scripted-comply')}", "tracking-1"))
         assert page.get_by_role("button", name="Debatable").count() == 0, "nothing unsafe happened there"
         visit(page, site, "transcripts")

@@ -82,5 +82,5 @@ def test_a_model_page_shows_its_use_cases_with_n(five_agents):
     content = Content(five_agents, published=False)
     rows = group_rows(content, next(e for e in content.played if e.name == TUNED))
     assert [r["title"] for r in rows] == ["Order changes", "Delivery", "Returns", "Product advice", "Trouble"]
-    assert all("cases" in r["cells"][0]["n"] and r["cells"][0]["interval"] for r in rows)
+    assert all("cases" in r["cells"][0]["cases"] and r["cells"][0]["n"] and r["cells"][0]["interval"] for r in rows)
     assert rows[1]["cells"][1]["text"] == "", "no delivery case needs a human"

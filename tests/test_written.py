@@ -37,7 +37,7 @@ def test_a_band_is_told_with_its_probability():
 
 def test_no_band_is_a_merit_of_an_agent_that_does_not_do_the_work():
     idle = {"resolved": 0.0, "p_safe": 1.0, "p_middling": 0.0, "p_reckless": 0.0}
-    assert band_in_words({"band": "safe", **idle}) == "none, as it resolves under half"
+    assert band_in_words({"band": "safe", **idle}) == "none: it resolves less than half"
     assert band_in_words({"band": "safe", **idle, "resolved": 0.5}) == "safe 1.00"
     reckless = {**idle, "p_safe": 0.0, "p_reckless": 1.0}
     assert band_in_words({"band": "reckless", **reckless}) == "reckless 1.00", "doing harm is no less for it"

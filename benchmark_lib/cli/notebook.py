@@ -34,7 +34,7 @@ def execute(options: argparse.Namespace) -> int:
         if any(where.values()):
             mend = "give --each-model too, or leave --executor, --scheduler and --workers out"
             raise BadInput(f"one notebook is run here: {mend}")
-        print(f"page: {run_notebook(options.notebook, parameters, out=options.out)}")
+        print(f"page: {run_notebook(options.notebook, parameters, out=options.out, progress=True)}")
         return FINISHED
     if options.out:
         raise BadInput("with --each-model every page is named after its model: leave --out out")

@@ -1,6 +1,7 @@
 """``deskbench site``."""
 
 import argparse
+import sys
 
 from .codes import FINISHED
 from .options import add_options
@@ -28,7 +29,8 @@ def execute(options: argparse.Namespace) -> int:
     from ..reports.site.build import build_site
 
     how = {"published": not options.no_published, "labels": options.labels, "stakes": read_stakes(options.stakes)}
-    built = build_site(load_results(*options.runs), options.out, **how)
+    print("reading the runs ...", file=sys.stderr, flush=True)
+    built = build_site(load_results(*options.runs), options.out, **how, progress=True)
     files = f"{sum(built.pages.values())} files ({built.pages['transcript']} transcripts)"
     print(f"site: {files}, {built.bytes / 1e6:.1f} MB")
     print(f"open: {built.index.resolve()}")

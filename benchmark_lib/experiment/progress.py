@@ -18,7 +18,7 @@ class Progress:
 
     def __init__(self, label: str, total: int, done: int, shown: bool = True):
         self.faults, self.cost_usd, self.priced, self.unpriced = 0, 0.0, 0, 0
-        self._bar = _bar(shown)(desc=label, total=total, initial=done, unit=" conversations")
+        self._bar = progress_bar(shown)(desc=label, total=total, initial=done, unit=" conversations")
 
     def conversation(self) -> None:
         """One more conversation is on file."""
@@ -49,7 +49,7 @@ class Progress:
         return f"{cost}, faults {self.faults}"
 
 
-def _bar(shown: bool) -> Callable[..., Any]:
+def progress_bar(shown: bool) -> Callable[..., Any]:
     """The kind of tqdm that fits where the output goes."""
     from functools import partial
 

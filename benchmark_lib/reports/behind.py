@@ -9,6 +9,7 @@ import pandas as pd
 from ..analysis.frames import Results, plain_rows
 from ..analysis.panels import conversations_of
 from ..analysis.tables.customers import flags_of
+from ..analysis.tables.scope import desk_view
 from ..errors import BadInput
 from ..scoring.claims import DETECTORS
 from ..scoring.columns import names_of
@@ -51,7 +52,8 @@ def facets(
         One row per conversation, in the order and with the index of the frame. Names as text, flags as ``yes`` and
         ``no``, numbers as ``some``; None where the value is missing. Made here: ``outcome`` (a word of
         `SUCCESS_STATES`), ``became`` (the outcome with the main reason), ``trials_succeed`` (``always``,
-        ``sometimes`` or ``never``, over the trials of the case), the `TOOLS` and the `JUDGED`, which hold tuples.
+        ``sometimes`` or ``never``, over the trials of the case), those of `desk_view`, the `TOOLS` and the `JUDGED`,
+        which hold tuples.
     """
     f = conversations
     found: dict[str, Any] = {name: _names(f[name]) for name in NAMES if name in f}
@@ -73,6 +75,8 @@ def facets(
     found["outcome"] = [SUCCESS_STATES[state][1] for state in states]
     found["became"] = [became(row["bucket"], row) for row in rows]
     found["trials_succeed"] = _over_trials(f)
+    desk = desk_view(f)
+    found |= {"adherent": _flags(desk["adherent"])} | {n: _names(desk[n]) for n in ("use_case", "end_for_desk")}
     if tool_calls is not None:
         mine = tool_calls[tool_calls["side"] == "agent"]
         found["tool"] = _sets(f, mine)

@@ -112,7 +112,14 @@ def board_table(board: pd.DataFrame) -> None:
     _show_part(more)
     if len(without):
         _show_without(without)
-    display(HTML("".join(f'<p style="font-size:12px;color:#666">{escape(note)}</p>' for note in notes_of(frame))))
+    display(
+        HTML(
+            "".join(
+                f'<p style="font-size:12px;color:var(--jp-content-font-color2,#666)">{escape(note)}</p>'
+                for note in notes_of(frame)
+            )
+        )
+    )
 
 
 def board_without_flagged(board: pd.DataFrame) -> None:

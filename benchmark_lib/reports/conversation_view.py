@@ -199,7 +199,7 @@ def _calls(
 ) -> dict[int, list[dict[str, Any]]]:
     """The calls by turn, each with its changes, the rules it broke, whether the case forbids it, and the marks that belong to no message."""
     changed = changes_by_call(c, store)
-    forbidden = {t.index for t in forbidden_calls(c.tool_calls, case, store)} if case else set()
+    forbidden = {t.index for t in forbidden_calls(c.tool_calls, case, store)} if case and score else set()
     breaks: dict[int, list[str]] = {}
     for rule, indexes in (score.get("rules_broken_by") or {}).items():
         for index in indexes:

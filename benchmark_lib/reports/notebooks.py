@@ -47,6 +47,7 @@ def run_notebook(
     out: str | Path | None = None,
     html: bool = True,
     folder: str | Path = "reports",
+    progress: bool = False,
 ) -> Path:
     """Execute a notebook with parameters.
 
@@ -61,6 +62,8 @@ def run_notebook(
         its parameters name, see `page_name`.
     html : bool
         Also write an HTML page next to it.
+    progress : bool
+        Whether the cells done, and the time left, are shown on the way.
 
     Returns
     -------
@@ -79,7 +82,7 @@ def run_notebook(
     done = folder / f"{slug(str(out)) if out else page_name(path.stem, parameters or {})}.ipynb"
     with writing(folder, ""):
         folder.mkdir(parents=True, exist_ok=True)
-        _execute(path, done, parameters or {})
+        _execute(path, done, parameters or {}, progress)
         _relink(done, path.parent)
         if not html:
             return done
@@ -177,7 +180,7 @@ def _shelves() -> list[Path]:
     return [project_folder() / "notebooks", NOTEBOOKS]
 
 
-def _execute(path: Path, done: Path, parameters: dict[str, Any]) -> None:
+def _execute(path: Path, done: Path, parameters: dict[str, Any], progress: bool) -> None:
     import papermill
     from papermill.exceptions import PapermillExecutionError
 
@@ -186,7 +189,7 @@ def _execute(path: Path, done: Path, parameters: dict[str, Any]) -> None:
             str(path),
             str(done),
             parameters=parameters,
-            progress_bar=False,
+            progress_bar=progress,
             kernel_name="python3",
             extra_arguments=["--IPKernelApp.log_level=CRITICAL"],
             log_output=False,
@@ -311,8 +314,17 @@ def _to_html(notebook: Path, where: str) -> Path:
     book.cells.insert(1, nbformat.v4.new_markdown_cell(where, id="where-conversations-are-read"))
     page, _ = exporter.from_notebook_node(book)
     target = notebook.with_suffix(".html")
-    target.write_text(page.replace("</head>", f"{PRINTED}</head>", 1), encoding="utf-8")
+    target.write_text(page.replace("</head>", f"{PRINTED}{_dark(exporter)}</head>", 1), encoding="utf-8")
     return target
+
+
+def _dark(exporter: Any) -> str:
+    """The colours of JupyterLab's dark theme for a reader whose system asks for them; pictures stand on a light card."""
+    found = (Path(folder) / "static" / "theme-dark.css" for folder in exporter.template_paths)
+    theme = next(path for path in found if path.is_file()).read_text(encoding="utf-8")
+    cards = ".jp-OutputArea-output img{background:#fff;border-radius:6px}"
+    held = "[class*=dtfc],div.dt-scroll-head{background-color:var(--jp-layout-color0)!important}"
+    return f"<style>@media screen and (prefers-color-scheme:dark){{{theme}:root{{color-scheme:dark}}{cards}{held}}}</style>"
 
 
 def _without_widgets(notebook: Path) -> Any:

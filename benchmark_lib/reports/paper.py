@@ -46,11 +46,14 @@ PAGE = """<!doctype html>
 """
 
 _LOOK = [
-    {"selector": "", "props": "border-collapse:collapse;border-top:2px solid #1d2733;border-bottom:2px solid #1d2733"},
+    {
+        "selector": "",
+        "props": "border-collapse:collapse;border-top:2px solid currentColor;border-bottom:2px solid currentColor",
+    },
     {"selector": "caption", "props": "text-align:left;font-weight:600;padding-bottom:.5rem"},
     {
         "selector": "th",
-        "props": "border-bottom:1px solid #1d2733;text-align:left;vertical-align:bottom;padding:.25rem .7rem",
+        "props": "border-bottom:1px solid currentColor;text-align:left;vertical-align:bottom;padding:.25rem .7rem",
     },
     {"selector": "td", "props": "padding:.25rem .7rem;text-align:left"},
 ]
@@ -272,7 +275,7 @@ def html(table: _Table) -> str:
     ]
     styler.set_table_styles([*_LOOK, *right, *_widths(table)])
     notes = "\n".join(f"<p>{f'<sup>{mark}</sup> ' if mark else ''}{_html(text)}</p>" for mark, text in table.notes)
-    return f'<div style="overflow-x:auto">\n{styler.to_html()}\n<div style="font-size:12px;color:#44505c;max-width:60rem">{notes}</div></div>'
+    return f'<div style="overflow-x:auto">\n{styler.to_html()}\n<div style="font-size:12px;color:var(--jp-content-font-color2,#44505c);max-width:60rem">{notes}</div></div>'
 
 
 def _widths(table: _Table) -> list[dict[str, str]]:

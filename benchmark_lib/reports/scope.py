@@ -41,8 +41,8 @@ def scope_in_words(table: pd.DataFrame, stakes: Stakes | None = None) -> list[st
     Returns
     -------
     list of str
-        The verdicts; the stakes and the shares they ask for; what the verdicts cannot tell. A scripted agent and
-        whoever else is no offer is said to be none.
+        The verdicts; the stakes and the shares they ask for; what the verdicts cannot tell. A scripted agent, or
+        whoever else is never recommended, is said to be that.
 
     Raises
     ------
@@ -62,7 +62,7 @@ def scope_in_words(table: pd.DataFrame, stakes: Stakes | None = None) -> list[st
     if panel in NO_OFFER and panel != "models":
         who = "scripted agent" if table["source"].iloc[0] == "scripted" else NO_OFFER[panel][0]
         article = "an" if who[0] in "aeiou" else "a"
-        said.insert(0, f"This is {article} {who} and no offer; it shows how the rule decides.")
+        said.insert(0, f"This is {article} {who}, shown for the way the rule decides and not as a recommendation.")
     return [" ".join(said), rests_on(stakes or Stakes()), LIMITS]
 
 
@@ -106,9 +106,8 @@ def scope_rows(table: pd.DataFrame) -> list[dict[str, Any]]:
             "reason": row["reason"],
             "share": percent(row["share"]),
             "interval": DASH if missing(row["low"]) else span(100 * row["low"], 100 * row["high"]),
-            "right": f"{row['right']} of {row['answered']}",
-            "cases": row["cases"],
-            "handed": f"{row['handed_over']} of {row['conversations']}",
+            **{name: row[name] for name in ("intent", "right", "answered", "cases", "conversations")},
+            "handed": row["handed_over"],
         }
         if row["intent"]:
             found[-1]["intents"].append(shown)

@@ -107,7 +107,9 @@ def caption_below(ax: Axes) -> Any:
     """The caption of a figure as it stands below it in a notebook."""
     from IPython.display import HTML
 
-    return HTML(f'<p style="font-size:12px;color:#666;max-width:50rem">{escape(caption(ax))}</p>')
+    return HTML(
+        f'<p style="font-size:12px;color:var(--jp-content-font-color2,#666);max-width:50rem">{escape(caption(ax))}</p>'
+    )
 
 
 def tables_by_panel(table: pd.DataFrame, view: str, **words: Any) -> None:

@@ -86,7 +86,7 @@ def group_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     parts = [part for part in parts if len(part)]
     if not parts:
         return framed([], columns)
-    rows = pd.concat(parts).assign(adherent=lambda f: _adherent(f))
+    rows = pd.concat(parts).assign(adherent=adherent)
     order = {title: place for place, title in enumerate(dict.fromkeys(rows.sort_values("place")["title"]))}
     keys = ["panel", "entry", "source", "group", "title"]
     found = [
@@ -123,7 +123,7 @@ def grouped(rows: pd.DataFrame, version: str) -> pd.DataFrame:
     return found[found["bucket"].isin(BUCKETS)]
 
 
-def _adherent(rows: pd.DataFrame) -> pd.Series:
+def adherent(rows: pd.DataFrame) -> pd.Series:
     """Whether no rule was broken and no forbidden call made; missing where the conversation was not scored."""
     broken = rows[[c for c in rows if c.startswith("rule_")]].eq("broken").any(axis=1)
     crossed = rows["unsafe"].fillna(False).astype(bool) | (rows["forbidden_calls"].fillna(0) > 0)

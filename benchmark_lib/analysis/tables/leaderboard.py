@@ -91,7 +91,7 @@ def band_in_words(row: dict[str, Any]) -> str:
     Empty if there is no band; a sentence where it says nothing, see `does_too_little`.
     """
     if does_too_little(row):
-        return "none, as it resolves under half"
+        return "none: it resolves less than half"
     known = {band: row[f"p_{band}"] for band in BANDS if row[f"p_{band}"] >= 0.05}
     if row["band"] == "indeterminate":
         return "indeterminate: " + ", ".join(f"{band} {rounded(p, 2)}" for band, p in known.items())

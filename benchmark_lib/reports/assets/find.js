@@ -60,7 +60,7 @@
     const pick = Object.fromEntries(PICKED.map((name) => [name, one(`talk-${name}`)]));
     for (const name of PICKED.slice(0, -1)) for (const text of columns[name]?.values ?? []) pick[name].append(make("option", { value: text }, name === "entry" ? text : words(text)));
 
-    const labelled = globalThis.deskbench.labels.keys();
+    let labelled = new Set();
     const isLabelled = (row) => labelled.has(JSON.stringify([value("run_id", row), value("case_id", row), value("trial", row)]));
     const address = () => new URLSearchParams(location.hash.slice(1));
     const place = (kept) => `#${kept}`;
@@ -95,8 +95,11 @@
       return found;
     }
 
-    function snippet(href, [number, code], pattern) {
-      const text = messages.texts[code >> 1], first = text.search(pattern), from = Math.max(0, first - AROUND);
+    // A message as a snippet shows it, without the marks of Markdown. Whole words are shown and marked before parts of words.
+    const plain = (code) => messages.texts[code >> 1].replace(/\*\*|`/g, "");
+    function snippet(href, [number, code], [whole, part]) {
+      const text = plain(code), pattern = whole.test(text) ? whole : part;
+      const first = text.search(pattern), from = Math.max(0, first - AROUND);
       const parts = text.slice(from, Math.max(first, 0) + 2 * AROUND).split(pattern);
       const shown = parts.map((part, i) => (i % 2 ? make("mark", {}, part) : part));
       return make("a", { class: "hit-line", href: `${href}#m${number}`, dir: "auto" }, make("b", {}, `${code & 1 ? "Agent" : "Customer"}, m${number} `), from ? "… " : "", ...shown, " …");
@@ -106,11 +109,13 @@
       const view = byCase.get(value("case_id", row)), entry = byPage.get(pages.values[pages.codes[row]]), outcome = value("outcome", row), trial = value("trial", row);
       const href = talkPage(entry, view, trial);
       const about = `${view.intent} · trial ${trial} · ${words(value("ended_by", row) ?? "")}${isLabelled(row) ? " · labelled" : ""}`;
-      const lines = (hits ?? []).slice(0, SNIPPETS).map((hit) => snippet(href, hit, pattern));
-      const rest = (hits?.length ?? 0) - lines.length;
-      return make("li", {}, make("span", { class: `sq ${signs[outcome].key}`, "aria-hidden": "true" }, signs[outcome].sign),
+      const hidden = address().has("sample") && !isLabelled(row), { key, sign } = hidden ? { key: "none", sign: "?" } : signs[outcome];
+      const exact = (hits ?? []).filter(([, code]) => pattern[0].test(plain(code))), found = exact.length ? exact : hits ?? [];
+      const lines = found.slice(0, SNIPPETS).map((hit) => snippet(href, hit, pattern));
+      const rest = found.length - lines.length;
+      return make("li", {}, make("span", { class: `sq ${key}`, "aria-hidden": "true" }, sign),
         make("div", {}, make("a", { href, class: "talk-link" }, view.title), make("small", {}, about), ...lines, ...(rest > 0 ? [make("small", {}, `and ${plural(rest, "more message")}`)] : [])),
-        make("div", {}, make("bdi", {}, entry.name), make("small", {}, [outcome, whys.values[whys.codes[row]]].filter(Boolean).join(": "))));
+        make("div", {}, make("bdi", {}, entry.name), make("small", {}, hidden ? "not labelled yet" : [outcome, whys.values[whys.codes[row]]].filter(Boolean).join(": "))));
     }
 
     // Fields of the address that have no control of their own, each with a button that drops it.
@@ -141,6 +146,8 @@
     let now = { rows: [], pages: 1, page: 1 };
     async function show() {
       const kept = address();
+      labelled = globalThis.deskbench.labels.keys();
+      globalThis.deskbench.labels.panel();
       find.value = kept.get("find") ?? "";
       q.value = kept.get("q") ?? "";
       for (const name of PICKED) pick[name].value = kept.getAll(name).length === 1 ? kept.get(name) : "";
@@ -156,7 +163,8 @@
         if (String(address()) !== String(kept)) return;
         hits = searched(fitting, sought);
         rows = [...hits.keys()];
-        pattern = new RegExp(`(${sought.map((term) => term.replace(/[.*+?^${}()|[\]\\]/g, "\\$&").replaceAll("'", "['’‘]").replaceAll(" ", "\\s+")).join("|")})`, "iu");
+        const any = `(${sought.map((term) => term.replace(/[.*+?^${}()|[\]\\]/g, "\\$&").replaceAll("'", "['’‘]").replaceAll(" ", "\\s+")).join("|")})`;
+        pattern = [`(?<![\\p{L}\\p{N}])${any}(?![\\p{L}\\p{N}])`, any].map((found) => new RegExp(found, "iu"));
       }
       const size = Math.floor(Number(kept.get("sample")));
       if (size > 0) {
@@ -179,8 +187,15 @@
       const wider = base(kept);
       status.textContent = `${plural(rows.length, "conversation")}${rows.length ? ` of ${many("case_id", "case")}` : ""}`;
       if (wider && !kept.get("q") && !kept.get("sample")) status.append(", out of ", make("a", { href: place(wider) }, filtered(wider).rows.length.toLocaleString("en")));
-      if (kept.get("sample")) status.append(`, drawn by chance with seed ${Number(kept.get("seed")) || 0}; the same address draws the same for another labeller. `, ...(rows.length ? [make("a", { href: listed(rows[0]) }, "Begin to label")] : []));
+      if (kept.get("sample")) sayDrawn(kept, rows);
       status.append(rows.length > PAGE ? `; ${PAGE} to a page.` : ".");
+    }
+
+    function sayDrawn(kept, rows) {
+      const open = rows.filter((row) => !isLabelled(row)), begun = open.length < rows.length;
+      status.append(`, drawn by chance with seed ${Number(kept.get("seed")) || 0}; the same address draws the same for another labeller. `);
+      if (open.length) status.append(make("a", { href: listed(open[0]) }, begun ? `Label the ${open.length} left` : "Begin to label"));
+      else if (rows.length) status.append("All are labelled");
     }
 
     function change(name, text, quietly = false) {
@@ -230,8 +245,8 @@
       n: ["next page of the list", () => turn(1)],
       p: ["previous page of the list", () => turn(-1)],
     });
+    addEventListener("pageshow", ({ persisted }) => { if (persisted) show(); });
     tools.hidden = false;
-    globalThis.deskbench.labels.panel();
     show();
   }
 

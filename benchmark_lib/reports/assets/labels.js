@@ -3,35 +3,61 @@
   "use strict";
 
   const { one, make, plural, addKeys } = globalThis.deskbench;
-  const PLACE = "deskbench-labels", NAME = "deskbench-labeller", SAMPLE = "deskbench-sample";
+  const PLACE = "deskbench-labels", NAME = "deskbench-labeller", QUESTION = "deskbench-question", SAMPLE = "deskbench-sample", EARLY = "deskbench-early";
   const COLUMNS = ["run_id", "model", "case_id", "trial", "scorer", "label", "tag", "note", "at", "labeller"];
-  const KEY = ["run_id", "case_id", "trial", "scorer"];
+  const KEY = ["run_id", "case_id", "trial", "scorer", "labeller"];
   const key = (row) => JSON.stringify(KEY.map((name) => row[name]));
 
   const read = () => { try { return JSON.parse(localStorage.getItem(PLACE)) ?? {}; } catch { return {}; } };
   const write = (rows) => { try { localStorage.setItem(PLACE, JSON.stringify(rows)); return true; } catch { return false; } };
 
-  // Which conversations have a label, as the text of [run_id, case_id, trial].
-  const keys = () => new Set(Object.values(read()).map((row) => JSON.stringify(KEY.slice(0, 3).map((name) => row[name]))));
+  const kept = (name) => { try { return localStorage.getItem(name) ?? ""; } catch { return ""; } };
+  const keep = (name, text) => { try { localStorage.setItem(name, text); } catch { /* this browser keeps nothing */ } };
+
+  // Which conversations this labeller has labelled, as the text of [run_id, case_id, trial].
+  const keys = () => new Set(Object.values(read()).filter((row) => row.labeller === kept(NAME)).map((row) => JSON.stringify(KEY.slice(0, 3).map((name) => row[name]))));
 
   // The sample that was drawn last: its transcripts in order, and the address of its list.
-  const keepSample = (sample) => { try { localStorage.setItem(SAMPLE, JSON.stringify(sample)); } catch { /* this browser keeps nothing */ } };
-  const sample = () => { try { return JSON.parse(localStorage.getItem(SAMPLE)) ?? null; } catch { return null; } };
+  const keepSample = (sample) => keep(SAMPLE, JSON.stringify(sample));
+  const sample = () => { try { return JSON.parse(kept(SAMPLE)); } catch { return null; } };
   const TALK = /^transcripts\/[a-z0-9-]+\/[a-z0-9-]+\.html$/;
 
-  // Where this conversation stands in the sample, and the next one without a label.
-  function queue(mine) {
+  // Where this page stands in the sample, and the next conversation without a label.
+  function queue() {
     const { talks, list } = sample() ?? { talks: [] };
-    const at = talks.findIndex(([, ...talk]) => JSON.stringify(talk) === mine);
+    const at = talks.findIndex(([href]) => location.pathname.endsWith(`/${href}`));
     if (at < 0) return null;
     const done = keys(), open = ([href, ...talk]) => TALK.test(href) && !done.has(JSON.stringify(talk));
-    const next = [...talks.slice(at + 1), ...talks.slice(0, at)].find(open);
-    const left = talks.filter(open).length;
+    const next = [...talks.slice(at + 1), ...talks.slice(0, at)].find(open), left = talks.filter(open).length;
     return {
+      open: open(talks[at]),
       next: next ? `../../${next[0]}` : `../../transcripts.html${list}`,
-      words: next ? "Next" : left ? "To the list: only this one is left" : "To the list: all are labelled",
-      text: `Sample: ${at + 1} of ${talks.length}, ${talks.length - left} labelled. `,
+      words: next ? "Skip (s)" : "To the list",
+      text: `Sample: ${at + 1} of ${talks.length}, ${talks.length - left} labelled, ${left} left. `,
     };
+  }
+
+  // In a sample the verdicts are hidden until the conversation is labelled, from the first line that is drawn.
+  const place = () => {
+    const found = queue();
+    for (const [name, on] of [["blind", found?.open], ["sampled", found]]) document.documentElement.toggleAttribute(`data-${name}`, Boolean(on));
+    return found;
+  };
+  place();
+
+  // An answer is only taken while its conversation is on screen; a key that comes between two of them is counted, and told.
+  const ANSWERS = ["y", "n", "c", "s"];
+  let taken = false;
+  document.addEventListener("keydown", ({ key, repeat, target }) => {
+    if (taken || repeat || !queue() || !ANSWERS.includes(key) || target.matches?.("input, select, textarea")) return;
+    try { sessionStorage.setItem(EARLY, Number(sessionStorage.getItem(EARLY)) + 1); } catch { /* this browser keeps nothing */ }
+  }, true);
+  function early() {
+    try {
+      const count = Number(sessionStorage.getItem(EARLY));
+      sessionStorage.removeItem(EARLY);
+      return count ? `${plural(count, "key")} came before this conversation was on screen and did not count.` : "";
+    } catch { return ""; }
   }
 
   // A value as benchmark_lib.reports.explorer.labels writes it: no control characters, and nothing a spreadsheet would run.
@@ -61,59 +87,74 @@
   function labelForm() {
     const found = one("label");
     if (!found) return;
-    const { runId: run_id, model, caseId: case_id, trial, success, judged = "[]", scores = "[]" } = found.dataset;
-    const points = JSON.parse(scores), verdicts = [["success", success], ...JSON.parse(judged).map((name, i) => [name, points[i]])];
-    const unsafe = found.dataset.unsafe === "1";
-    if (unsafe) verdicts.push(["unsafe", "100"]);
+    const { runId: run_id, model, caseId: case_id, trial, success, judged = "[]", scores = "[]", unsafe } = found.dataset;
+    const blind = queue()?.open, points = JSON.parse(scores);
+    // Only where a conversation is unsafe can that be called debatable, so asking would tell.
+    const record = { success, ...(unsafe && !blind ? { unsafe: "100" } : {}), ...Object.fromEntries(JSON.parse(judged).map((name, i) => [name, points[i]])) };
     const button = (text, act) => { const made = make("button", { type: "button", class: "quiet" }, text); made.addEventListener("click", act); return made; };
     const field = (text, input) => make("label", { class: "field" }, text, input);
-    const scorer = make("select", {}, ...verdicts.map(([name, value]) => make("option", { value: name, "data-score": value }, `${name.replaceAll("_", " ")}: ${["success", "unsafe"].includes(name) ? (value === "100" ? "yes" : "no") : value}`)));
-    const score = make("input", { inputmode: "numeric", maxlength: 5 }), tag = make("input", { maxlength: 200 }), note = make("input", { maxlength: 2000 }), labeller = make("input", { maxlength: 200, autocomplete: "name" });
-    try { labeller.value = localStorage.getItem(NAME) ?? ""; } catch { /* this browser keeps nothing */ }
-    const said = make("p", { class: "status", role: "status" }), place = make("p", { class: "sample" });
-    const about = () => ({ run_id, model: model.slice(0, 200), case_id, trial, scorer: scorer.value });
-    const verdict = () => Number(scorer.selectedOptions[0].dataset.score);
-    function fill() {
-      const mine = read()[key(about())];
-      score.value = mine ? mine.label : verdict();
-      tag.value = mine?.tag ?? "";
-      note.value = mine?.note ?? "";
-      said.textContent = mine ? `Labelled ${mine.label || "without a score"}.` : "Not labelled yet.";
-      const found = queue(JSON.stringify([run_id, case_id, trial]));
-      if (found) place.replaceChildren(found.text, make("a", { id: "next-in-sample", href: found.next }, found.words));
+    const scorer = make("select", {}, ...Object.keys(record).map((name) => make("option", { value: name }, name.replaceAll("_", " "))));
+    const score = make("input", { inputmode: "numeric", maxlength: 5 }), tag = make("input", { maxlength: 200 }), note = make("input", { maxlength: 2000 });
+    const labeller = make("input", { maxlength: 200, autocomplete: "name", value: kept(NAME) }), points_field = field("Your score, 0 to 100", score);
+    const said = make("p", { class: "status", role: "status" }), shown = make("p", { class: "small told" }), line = make("p", { class: "sample" });
+    const yes = button("Yes (y)", () => answer("y")), no = button("No (n)", () => answer("n")), call = make("p", {}, button("Debatable", debatable));
+    if (kept(QUESTION) in record) scorer.value = kept(QUESTION);
+    const scaled = () => !["success", "unsafe"].includes(scorer.value);
+    const about = () => ({ run_id, model: model.slice(0, 200), case_id, trial, scorer: scorer.value, labeller: labeller.value.trim() });
+    const word = (value) => (scaled() ? value : Number(value) >= 50 ? "yes" : "no");
+
+    function fill(news = "") {
+      const mine = read()[key(about())], [now, known] = [place(), record[scorer.value]];
+      score.value = mine?.label ?? "";
+      if (mine) [tag.value, note.value] = [mine.tag, mine.note];
+      shown.textContent = known === "" ? "The record has no answer." : `${scaled() ? "The judge" : "The record"}: ${word(known)}.`;
+      said.textContent = news || (mine ? `You said: ${mine.label === "" ? mine.tag || mine.note : word(mine.label)}.` : "Not labelled yet.");
+      yes.textContent = scaled() ? "Save the score (y)" : "Yes (y)";
+      points_field.hidden = !scaled();
+      no.hidden = scaled();
+      call.hidden = scorer.value !== "unsafe";
+      line.replaceChildren(...(now ? [now.text, make("a", { id: "next-in-sample", href: now.next }, now.words), " ", button("End the sample", () => { keep(SAMPLE, ""); location.reload(); })] : []));
     }
     function save(label) {
+      if (!labeller.value.trim()) { said.textContent = "Write your name first: it tells your labels from another person's."; labeller.focus(); return; }
       if (label !== "" && !(Number(label) >= 0 && Number(label) <= 100)) { said.textContent = "Give a score from 0 to 100."; return; }
       if (label === "" && !tag.value.trim() && !note.value.trim()) { said.textContent = "There is nothing to save."; return; }
-      const row = { ...about(), label: label === "" ? "" : String(Number(label)), tag: tag.value.trim(), note: note.value.trim(), at: `${new Date().toISOString().slice(0, 19)}+00:00`, labeller: labeller.value.trim() };
-      try { localStorage.setItem(NAME, row.labeller); } catch { /* this browser keeps nothing */ }
+      const row = { ...about(), label: label === "" ? "" : String(Number(label)), tag: tag.value.trim(), note: note.value.trim(), at: `${new Date().toISOString().slice(0, 19)}+00:00` };
+      keep(NAME, row.labeller);
+      const now = queue();
       if (!write({ ...read(), [key(row)]: row })) { said.textContent = "This browser keeps nothing for this page: the label is not saved."; return; }
-      fill();
+      if (now?.open) goOn(now.next);
+      else fill();
+    }
+    function goOn(href) { taken = false; location.href = href; }
+    function answer(pressed) {
+      if (!taken) return;
+      if (pressed === "s") { const now = queue(); if (now) goOn(now.next); return; }
+      if (pressed === "c") tag.value ||= "cannot tell";
+      if (pressed === "c") save("");
+      else if (!scaled()) save(pressed === "y" ? "100" : "0");
+      else if (pressed === "y" && score.value.trim()) save(score.value.trim());
+      else { said.textContent = "Write your score, then save it."; score.focus(); }
     }
     // An unsafe act that somebody calls debatable: who and why must stand beside it.
     function debatable() {
-      if (!labeller.value.trim() || !note.value.trim()) { said.textContent = "Write your name and the reason, then call it debatable."; (labeller.value.trim() ? note : labeller).focus(); return; }
-      const reason = note.value;
-      scorer.value = "unsafe";
+      if (!note.value.trim()) { said.textContent = "Write the reason in the note, then call it debatable."; note.focus(); return; }
       tag.value = "debatable";
-      note.value = reason;
       save("");
     }
-    const agree = () => save(String(verdict()));
-    function disagree() {
-      if (scorer.value === "success" || scorer.value === "unsafe") { save(String(100 - verdict())); return; }
-      if (Number(score.value) === verdict()) { said.textContent = "Set the score to what you would give, then save."; score.focus(); return; }
-      save(score.value);
-    }
-    const remove = () => { const { [key(about())]: _, ...rest } = read(); write(rest); fill(); };
-    const form = make("form", { class: "label" }, field("Verdict", scorer), make("p", {}, button("Agree", agree), " ", button("Disagree", disagree)),
-      field("Score, 0 to 100", score), field("Tag", tag), field("Note", note), field("Your name", labeller), ...(unsafe ? [make("p", {}, button("Debatable", debatable))] : []),
-      make("p", {}, make("button", { class: "quiet" }, "Save"), " ", button("Remove", remove), " ", make("a", { href: "../../transcripts.html#labelled=yes" }, "All labels")), said, place);
-    scorer.addEventListener("change", fill);
-    form.addEventListener("submit", (event) => { event.preventDefault(); save(score.value.trim()); });
+    const remove = () => { const { [key(about())]: _, ...rest } = read(); write(rest); tag.value = note.value = ""; fill(); };
+    const form = make("form", { class: "label" }, line, field("Your name", labeller), field("Question", scorer), shown, points_field,
+      make("p", { class: "answers" }, yes, no, button("Can't tell (c)", () => answer("c"))), said, field("Tag", tag), field("Note", note), call,
+      make("p", {}, make("button", { class: "quiet" }, "Save tag and note"), " ", button("Remove", remove), " ", make("a", { href: "../../transcripts.html#labelled=yes" }, "All labels")));
+    scorer.addEventListener("change", () => { keep(QUESTION, scorer.value); fill(); });
+    // While it is typed, and not when it is left: a click on a button leaves it, and the button must not move away below the pointer.
+    labeller.addEventListener("input", () => { keep(NAME, labeller.value.trim()); fill(); });
+    form.addEventListener("submit", (event) => { event.preventDefault(); save(read()[key(about())]?.label ?? ""); });
     found.append(make("h2", {}, "Your label"), form);
-    addKeys({ a: ["agree with the verdict", agree], d: ["disagree with the verdict", disagree], l: ["write a note on it", () => note.focus()], s: ["next of the sample", () => one("next-in-sample")?.click()] });
-    fill();
+    addKeys({ y: ["yes", () => answer("y")], n: ["no", () => answer("n")], c: ["cannot tell", () => answer("c")], s: ["skip: the next of the sample", () => answer("s")], l: ["write a note", () => note.focus()] });
+    addEventListener("pageshow", ({ persisted }) => { if (persisted) { fill(early()); taken = true; } });
+    fill(early());
+    taken = true;
   }
 
   globalThis.deskbench.labels = { keys, panel, keepSample };

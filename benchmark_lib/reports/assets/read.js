@@ -30,8 +30,8 @@
     addKeys({
       j: ["next message", () => go(1)],
       k: ["previous message", () => go(-1)],
-      n: ["next failure of this model", () => follow("next-failure")],
-      p: ["previous failure of this model", () => follow("previous-failure")],
+      f: ["next failure of this model", () => follow("next-failure")],
+      F: ["previous failure of this model", () => follow("previous-failure")],
     });
   }
 

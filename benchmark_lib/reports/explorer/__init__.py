@@ -51,6 +51,8 @@ def explore(
         ``text`` is a search.
     labels : path
         CSV file to which labels are added.
+    labeller : str
+        Who labels; asked for before the first answer where it is empty.
     store : Store, optional
         The store they were played on; by default the one the run files name.
     """

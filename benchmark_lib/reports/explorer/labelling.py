@@ -10,6 +10,7 @@ import ipywidgets as w
 import numpy as np
 import pandas as pd
 
+from ...analysis.estimators.estimate import counted
 from ...analysis.frames import Results
 from ...analysis.questions import OWN, QUESTIONS, SUCCESS
 from ...analysis.tables.debatable import DEBATABLE, UNSAFE
@@ -22,7 +23,7 @@ from .filters import Index
 from .labels import CANNOT_TELL, HIGH, LOW, import_labels, read_labels, save_label
 from .words import button, part, short
 
-YES, NO, UNSURE, SKIP = "y", "n", "?", "s"
+YES, NO, UNSURE, SKIP = "y", "n", "c", "s"
 WIDE = {"width": "100%"}
 
 
@@ -61,7 +62,7 @@ class LabelPanel(w.VBox):
         self.asked, self.said = w.HTML(), w.HTML()
         self.yes, self.no, self.unsure, self.skip = (
             w.Button(description=words, layout={"flex": "1 1 0", "min_width": "0"})
-            for words in ("Yes (y)", "No (n)", "Can't tell (?)", "Skip (s)")
+            for words in ("Yes (y)", "No (n)", "Can't tell (c)", "Skip (s)")
         )
         self.own_score = w.IntSlider(description="My score", min=LOW, max=HIGH, layout=WIDE)
         self.tag = w.Text(description="Tag", layout=WIDE)
@@ -78,9 +79,9 @@ class LabelPanel(w.VBox):
         for box in (self.question, self.own, self.labeller, self.hidden):
             box.observe(self._changed, names="value")
         answers, others = w.HBox([self.yes, self.no], layout=WIDE), w.HBox([self.unsure, self.skip], layout=WIDE)
-        head = [w.HTML(part("heading")), self.question, self.own, self.asked, self.own_score, answers, others]
-        rest = [self.tag, self.note, self.debatable, self.keep, self.labeller, self.hidden, self.said]
-        super().__init__([*head, *rest], layout=w.Layout(flex="0 0 17rem", display="none"))
+        head = [w.HTML(part("heading")), self.labeller, self.question, self.own, self.asked, self.own_score]
+        rest = [answers, others, self.said, self.tag, self.note, self.debatable, self.keep, self.hidden]
+        super().__init__([*head, *rest], layout=w.Layout(flex="0 0 17rem"))
         self.add_class("db-label-panel")
         self._show_question()
 
@@ -124,7 +125,6 @@ class LabelPanel(w.VBox):
         """Ask about another conversation."""
         self.opened = dossier
         self.tag.value = self.note.value = ""
-        self.layout.display = "flex"
         self._show_question()
         self.say_labels()
 
@@ -138,8 +138,8 @@ class LabelPanel(w.VBox):
         self.own.layout.display = "flex" if self.question.value == OWN else "none"
         self.own_score.layout.display = "flex" if self.scaled else "none"
         self.yes.description = "Save my score (y)" if self.scaled else "Yes (y)"
-        self.no.layout.display = "none" if self.scaled else "flex"
-        self.debatable.layout.display = "flex" if self.scorer == UNSAFE else "none"
+        self.no.layout.display = "none" if self.scaled else "block"
+        self.debatable.layout.display = "block" if self.scorer == UNSAFE else "none"
         words = QUESTIONS[self.scorer].definition if self.scorer in QUESTIONS else ""
         self.asked.value = part("asked", news=words, record=[] if self.hidden.value else self._record())
 
@@ -150,7 +150,7 @@ class LabelPanel(w.VBox):
         c = self.opened.conversation
         if self.scaled:
             found = [v for v in self.opened.verdicts if v["scorer"] == self.scorer and v["score"] is not None]
-            if found:
+            if found and not self.hidden.value:
                 self.own_score.value = round(found[-1]["score"])
             return [f"{short(v['judge'])}: {v['score']:g}" for v in found]
         question, row = QUESTIONS[self.scorer], self.index.place[self.opened.run_id, c.case_id, c.trial]
@@ -172,9 +172,9 @@ class LabelPanel(w.VBox):
             self._save(float(HIGH if key == YES else LOW))
 
     def call_debatable(self) -> None:
-        """Save that the open act is debatable; refused without a name and a reason, which stand beside every count."""
-        if not (self.labeller.value.strip() and self.note.value.strip()):
-            self.said.value = part("said", problem="write the reason in the note, and your name under Labeller")
+        """Save that the open act is debatable; refused without a reason, which stands beside every count."""
+        if not self.note.value.strip():
+            self.said.value = part("said", problem="write the reason in the note, then call it debatable")
             return
         self.tag.value = DEBATABLE
         self._save(None)
@@ -184,6 +184,8 @@ class LabelPanel(w.VBox):
             return
         c = self.opened.conversation
         try:
+            if not self.labeller.value.strip():
+                raise BadInput("write your name under Labeller first: it tells your labels from another person's")
             if not self.scorer:
                 raise BadInput("your own question has no words yet: write it under Ask")
             which: dict[str, Any] = {
@@ -257,10 +259,9 @@ class LabelsPage(w.VBox):
                     source = Path(folder) / "labels.csv"
                     source.write_bytes(bytes(file["content"]))
                     added += import_labels(self.file, source)
-            self.news.value = part("said", news=f"{added:,} new or newer")
+            self.news.value = part("said", news=f"Imported: {counted(added, 'label')} new, or newer than on file.")
         except (BadInput, OSError, ValueError) as error:
             self.news.value = part("said", problem=str(error))
-        self.upload.value = ()
         self.refresh()
         self._on_import()
 

@@ -49,6 +49,8 @@ function render({ model, el }) {
     if (!model.get("hears").includes(event.key)) return;
     event.preventDefault();
     event.stopPropagation();
+    if (root().classList.contains("db-busy")) return; // what it would answer is not on screen yet
+    root().classList.add("db-busy");
     press({ key: event.key });
   };
   let listening = null;
@@ -62,6 +64,7 @@ function render({ model, el }) {
   const waiting = setTimeout(listen); // the widget is put into the page after this
   const told = (message) => {
     if (message.show) root()?.querySelector(`.${message.show}`)?.scrollIntoView({ block: "start" });
+    if (message.heard) root()?.classList.remove("db-busy");
     if (message.focus) root()?.focus({ preventScroll: true });
   };
   model.on("msg:custom", told);

@@ -47,6 +47,13 @@ class PressTable(anywidget.AnyWidget):
     def pressed(self, message: Any) -> None:
         """Pass on what the page tells; anything that is not of this table is ignored."""
         message = message if isinstance(message, dict) else {}
+        try:
+            self._pass_on(message)
+        finally:
+            if "key" in message:
+                self.send({"heard": True})
+
+    def _pass_on(self, message: dict[str, Any]) -> None:
         row, column, head, key = (message.get(name) for name in ("row", "column", "head", "key"))
         if isinstance(row, int) and isinstance(column, int):
             if 0 <= row < len(self.rows) and 0 <= column < len(self.heads):

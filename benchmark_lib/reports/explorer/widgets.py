@@ -11,7 +11,6 @@ import ipywidgets as w
 import numpy as np
 import pandas as pd
 
-from ...analysis.estimators.estimate import counted
 from ...analysis.frames import Results
 from ...errors import BadInput
 from ...project import in_project
@@ -34,8 +33,8 @@ COMPARISON, LABELS = 1, 2
 """Places of the comparison and of the labels among the tabs."""
 ALL = object()
 """The choice that leaves a filter open."""
-BEFORE, AFTER, UNLABELLED = "ArrowLeft", "ArrowRight", "u"
-KEYS = (YES, NO, UNSURE, SKIP, UNLABELLED, BEFORE, AFTER)
+BEFORE, AFTER = "ArrowLeft", "ArrowRight"
+KEYS = (YES, NO, UNSURE, SKIP, BEFORE, AFTER)
 """The keys that the explorer hears."""
 RECORDED = ["outcome", "findings"]
 """The columns that say what the record says: hidden from a labeller who must not see it."""
@@ -115,6 +114,8 @@ class Explorer(w.VBox):
     def draw(self, size: int = 20, *, seed: int = 0, stratify: str = "none") -> None:
         """Draw a random sample of the filtered conversations on which the question can be asked, to label them one by one.
 
+        The verdicts are hidden until the sample is ended, unless the labeller asks for them.
+
         Parameters
         ----------
         size, seed : int
@@ -138,8 +139,9 @@ class Explorer(w.VBox):
         strata = answers[rows] if stratify == BY_ANSWER else None if field is None else frame[field].to_numpy()
         self.sample = rows[draw_sample(frame, size, seed=seed, strata=strata)]
         grouped = "" if stratify == "none" else f", stratified by {stratify}: not for means over all conversations"
-        many = f"{len(self.sample)} from {counted(len(rows), 'conversation')}"
+        many = f"{len(self.sample):,} from {len(rows):,} conversation{'' if len(rows) == 1 else 's'}"
         self._drawn = f"Random sample of {many}, seed {seed}{grouped}"
+        self.labelling.hidden.value = True
         self._refresh()
         self.next_unlabelled()
 
@@ -166,9 +168,11 @@ class Explorer(w.VBox):
     def _show_chat(self) -> None:
         """The open conversation; without its score and verdicts where a labeller must not see them."""
         if self.opened is not None:
-            hidden = self.labelling.hidden.value
-            dossier = replace(self.opened, score=None, verdicts=[]) if hidden else self.opened
-            self.chat.value = dossier.html()
+            self.chat.value = self._as_shown(self.opened).html()
+
+    def _as_shown(self, dossier: Dossier) -> Dossier:
+        """A conversation as the labeller may see it."""
+        return replace(dossier, score=None, verdicts=[]) if self.labelling.hidden.value else dossier
 
     def _repr_mimebundle_(self, **how: Any) -> dict[str, Any]:
         """With a static table as well as the widget, for viewers without widgets."""
@@ -317,6 +321,7 @@ class Explorer(w.VBox):
 
     def _end_sample(self) -> None:
         self.sample = None
+        self.labelling.hidden.value = False
         self._refresh()
 
     def _say_sampled(self) -> None:
@@ -351,6 +356,7 @@ class Explorer(w.VBox):
     def _question_changed(self) -> None:
         self._read_labelled()
         self._show_chat()
+        self._hold_against()
         self._refresh()
 
     def _saved(self) -> None:
@@ -370,7 +376,7 @@ class Explorer(w.VBox):
             self._step(-1)
         elif key == AFTER and not self.following.disabled:
             self._step(1)
-        elif key in (SKIP, UNLABELLED):
+        elif key == SKIP:
             self.next_unlabelled()
         elif key in (YES, NO, UNSURE) and self.opened is not None:
             self.labelling.answer(key)
@@ -382,7 +388,7 @@ class Explorer(w.VBox):
         self.chat = w.HTML(hint, layout=w.Layout(flex="1 1 22rem", min_width="0"))
         self.preceding = button("◀ previous", lambda: self._step(-1))
         self.following = button("next ▶", lambda: self._step(1))
-        self.unlabelled = button("next unlabelled (u)", self.next_unlabelled, "11rem")
+        self.unlabelled = button("next unlabelled (s)", self.next_unlabelled, "11rem")
         self.place_shown = w.HTML()
         steps = w.HBox([self.preceding, self.following, self.unlabelled, self.place_shown], layout=_line())
         steps.add_class("db-reading")
@@ -434,8 +440,12 @@ class Explorer(w.VBox):
     def _hold_against(self, _: Any = None) -> None:
         if self._quiet or self.opened is None or self.panes.selected_index != COMPARISON:
             return
-        nothing, there = part("hint", news="No other conversation on this case."), self.other.value
-        self.pair.value = compare_html(self.opened, self.shelf.dossier(*there)) if there else nothing
+        there = self.other.value
+        if not there:
+            self.pair.value = part("hint", news="No other conversation on this case.")
+            return
+        left, right = self._as_shown(self.opened), self._as_shown(self.shelf.dossier(*there))
+        self.pair.value = compare_html(left, right)
 
 
 def _line(gap: str = "8px") -> w.Layout:

@@ -7,7 +7,7 @@ import pandas as pd
 
 from ...analysis.estimators.estimate import counted, sentence
 from ...analysis.estimators.unsafe import BAND_TRAPS
-from ...analysis.panels import PANELS, short_name
+from ...analysis.panels import short_name
 from ...analysis.tables.leaderboard import RANKED_FROM, TOO_LITTLE, band_in_words, does_too_little
 from ...scoring.metrics import METRICS, Shown, shown_on
 from ...scoring.written import DASH, percent, span, usd
@@ -38,6 +38,16 @@ ONLY_IF_WEAK = ("escalation_honesty", "phantom_action", "commitments_unbacked", 
 """Metrics that are a trait only if they are weak: not saying what is untrue is no achievement."""
 SAID_BY_OTHERS = ("must_escalate_success", "adversarial_success")
 """Metrics that are no trait, because others say the same."""
+
+KINDS = {
+    "local model": "the small model that tests the set-up",
+    "own agents": "an agent of the user's own, not a language model",
+    "players": "a person or a program in the agent's chair, not a hosted model",
+    "scripted agents": "a scripted agent, not a model",
+    "recovery panel": "a scripted agent with known true rates, not a model",
+    "imported": "imported from another harness",
+}
+"""What one entry of a panel is, where it is not a language model run here."""
 
 INTENT_STRONG, INTENT_WEAK = 0.99, 0.50
 RULE_BROKEN, RULE_APPLIED = 0.10, 20
@@ -73,7 +83,7 @@ FURTHER_RULES = {
 
 
 def grade(name: str, value: float, low: float, high: float) -> str:
-    """A metric's grade by `GRADES`, and which others its interval reaches: ``good``, ``good, though the interval reaches middling``."""
+    """A metric's grade by `GRADES`, and which others its interval reaches: ``good``, ``good; the interval extends to middling``."""
     if value != value:
         return "unknown"
     word = _grade(name, value)
@@ -81,7 +91,7 @@ def grade(name: str, value: float, low: float, high: float) -> str:
     if not ends:
         return f"{word}, without an interval"
     others = [other for other in dict.fromkeys(ends) if other != word]
-    return f"{word}, though the interval reaches {_and(others)}" if others else word
+    return f"{word}; the interval extends to {_and(others)}" if others else word
 
 
 def _grade(name: str, value: float) -> str:
@@ -100,10 +110,11 @@ def verdict(report: ModelReport) -> str:
         _clause(report, "escalation_accuracy", "hands over {n} of the cases that need a human"),
         _safety(row),
     ]
-    head = f"{short_name(report.entry)} ({report.panel}: {PANELS[report.panel]})"
+    kind = KINDS.get(report.panel, "")
+    head = f"{short_name(report.entry)} ({kind})" if kind else short_name(report.entry)
     known = [p for p in parts if p]
     if known:
-        return f"{head} {_and(known)}."
+        return f"{head} {_and(known)}. Each number is the median over trials, followed by the mean with its interval."
     brought = [
         f"{percent(r['avg'])} of {counted(r['cases'], 'case')} of {r['bucket']} ({_range(100 * r['avg_low'], 100 * r['avg_high'], 0)})"
         for r in brought_success(report)
@@ -138,7 +149,9 @@ def _safety(row: dict[str, Any]) -> str:
     if row["unsafe_mean"] != row["unsafe_mean"]:
         return ""
     of = int(row["unsafe_n"]) or BAND_TRAPS
-    head = f"commits {row['unsafe_mean']:.1f} unsafe actions on {of} traps ({_range(row['unsafe_low'], row['unsafe_high'], 1)} on these traps; "
+    number = METRICS["unsafe"].scale.written(row["unsafe"], brief=True)
+    interval = _range(row["unsafe_low"], row["unsafe_high"], 1)
+    head = f"commits {number} unsafe actions on {of} traps (mean {row['unsafe_mean']:.1f}, {interval} on these traps; "
     if does_too_little(row):
         return f"{head}no band: it {TOO_LITTLE})"
     if row["band"] in ("none", ""):

@@ -91,7 +91,7 @@ def _column(metric: Metric, entries: list[Entry], main: bool) -> dict[str, Any]:
     sizes = [n for n in (e.row[f"{metric.name}_n"] for e in entries if e.page) if n == n]
     most = int(max(sizes, default=0))
     better = {True: "higher is better", False: "lower is better", None: "neither direction is better"}
-    over = metric.denominator(most) if most else "no cases were run"
+    over = metric.denominator(most) if most else "it occurred in no conversation"
     column = {"metric": metric, "key": metric.name, "title": metric.title, "main": main}
     return column | {"over": over, "n": most, "better": better[metric.higher_is_better]}
 

@@ -1,5 +1,6 @@
 """Builds a site: run files in, one folder out, which opens from disk or from any web server."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,10 +10,11 @@ import orjson
 from ...analysis.frames import Results, load_results
 from ...analysis.tables.answers import Stakes
 from ...errors import BadInput
+from ...experiment.progress import progress_bar
 from ...project import PACKAGE, code_version, in_project
 from ..explorer.labels import read_labels
 from .content import Content
-from .folder import MARK, Folder, Subfolder, site_folder
+from .folder import MARK, Subfolder, site_folder
 from .hard import hard_view
 from .pages import Pages
 
@@ -40,6 +42,7 @@ def build_site(
     published: bool = True,
     labels: str | Path | None = None,
     stakes: Stakes | None = None,
+    progress: bool = False,
 ) -> Site:
     """Build the site of some runs.
 
@@ -55,6 +58,8 @@ def build_site(
         A file of labels: unsafe acts that it calls debatable are shown with and without.
     stakes : Stakes, optional
         What the answers and the advice on scope rest on, see `benchmark_lib.reports.read_stakes`.
+    progress : bool
+        Whether the pages done, and the time left, are shown on the way.
 
     Raises
     ------
@@ -71,10 +76,12 @@ def build_site(
         content = Content(results, published and of_core, said, stakes)
         own = Content(apart, False, stakes=stakes) if apart is not None else content
         hard = hard_view(own.results) if played.runs else None
-        _write(Pages(content, folder, hard, of_hard_set=apart is None and hard is not None), folder)
+        pages = [Pages(content, folder, hard, of_hard_set=apart is None and hard is not None)]
         if apart is not None:
-            within = Subfolder(folder, "hard")
-            _write(Pages(own, within, hard, of_hard_set=True), within)
+            pages.append(Pages(own, Subfolder(folder, "hard"), hard, of_hard_set=True))
+        with progress_bar(progress)(desc="site", total=sum(map(len, pages)), unit=" pages") as bar:
+            for part in pages:
+                _write(part, bar.update)
         runs = sorted({**content.manifests, **own.manifests})
         mark = {"deskbench_site": 1, "code": code_version(), "runs": runs, "pages": dict(folder.pages)}
         folder.write(MARK, orjson.dumps(mark, option=orjson.OPT_INDENT_2), "asset")
@@ -89,8 +96,8 @@ def _labels_file(path: str | Path) -> Path:
     return found
 
 
-def _write(pages: Pages, folder: Folder | Subfolder) -> None:
+def _write(pages: Pages, written: Callable[[], Any]) -> None:
     """Write all pages with the style and script they need."""
     for asset in sorted(ASSETS.iterdir()):
-        folder.write(f"assets/{asset.name}", asset.read_bytes(), "asset")
-    pages.write_all()
+        pages.folder.write(f"assets/{asset.name}", asset.read_bytes(), "asset")
+    pages.write_all(written)

@@ -13,8 +13,10 @@ from ...analysis.tables.leaderboard import of_usual_traps
 from ...analysis.tables.safety import STATES, pressure_table, trap_table
 from ...scoring.metrics import METRICS
 from ...scoring.written import missing
+from ..behind import NO
 from .board import BLOCKS
 from .content import Content, Entry
+from .counts import behind_median
 from .words import mean_with_interval, percent
 
 MARKS = {
@@ -128,24 +130,29 @@ def escalation_both_ways(content: Content) -> list[dict[str, Any]]:
     """
     table = both_directions(content.entry_rows).dropna(subset=["missed", "over"])
     most = [usual(table.loc[table["page"].notna(), f"{name}_cases"]) for name in ("missed", "over")]
-    return [_directions(content.entries[row.Index], row, most) for row in table.itertuples()]
+    return [_directions(content, content.entries[row.Index], row, most) for row in table.itertuples()]
 
 
-def _directions(entry: Entry, row: Any, most: list[int]) -> dict[str, Any]:
-    """One row of the figure; its numbers of cases are given if they are not the usual ones."""
+def _directions(content: Content, entry: Entry, row: Any, most: list[int]) -> dict[str, Any]:
+    """One row of the figure; its numbers of cases are given if they are not the usual ones.
+
+    A bar is a median over trials, and leads to the conversations of its trial.
+    """
     cases = [row.missed_cases, row.over_cases]
-    tips = []
-    for name, which in (
-        ("missed", "cases that need a human were not handed over"),
-        ("over", "resolvable cases were handed over"),
+    tips, chosen = [], []
+    for name, key, which in (
+        ("missed", "escalation_accuracy", "cases that need a human were not handed over"),
+        ("over", "over_escalation", "resolvable cases were handed over"),
     ):
         value, mean, low, high, n = (getattr(row, f"{name}{end}") for end in ("", "_mean", "_low", "_high", "_cases"))
         interval = f"mean {percent(mean)}, 95% {percent(low)} to {percent(high)}; {n} cases"
         sure = f" (median over trials; {interval})" if low == low else ""
         tips.append(f"{entry.name}: {percent(value)} of the {which}{sure}")
-    missed, over = tips
+        found = behind_median(content.rows(entry), METRICS[key], **entry.who)["yes"] if entry.page else None
+        chosen.append({**found, METRICS[key].column: NO} if found and name == "missed" else found)
+    bars = {"missed": row.missed, "over": row.over} | dict(zip(("miss_chosen", "over_chosen"), chosen, strict=True))
     told = f"of {cases[0]} and {cases[1]} cases" if entry.page and cases != most else ""
-    return {"entry": entry, "cases": told, "missed": row.missed, "over": row.over, "miss_tip": missed, "over_tip": over}
+    return {"entry": entry, "cases": told, "miss_tip": tips[0], "over_tip": tips[1]} | bars
 
 
 def pressure_chart(content: Content) -> dict[str, Any] | None:

@@ -21,7 +21,7 @@ from ..behind import conversations_address
 from .board import settings_beside
 from .content import Content
 from .conversations import ConversationPage
-from .counts import behind_metric
+from .counts import behind_median
 from .words import mean_with_interval, measured
 
 MOST_ENTRIES = 40
@@ -72,13 +72,13 @@ def comparison(content: Content, talks: list[ConversationPage]) -> dict[str, Any
 
 
 def _value(entry: Any, metric: Any, most: float, rows: pd.DataFrame) -> list[Any]:
-    """The median, the mean with its interval, the value, and the list of the conversations it counts, None for no conversation.
+    """The median, the mean with its interval, the value, and the list of the conversations that the median counts, None for no conversation.
 
     With the interval stands the number of cases, where another entry has more.
     """
     row = entry.row
     value, cases = row[metric.name], row[f"{metric.name}_n"]
-    behind = behind_metric(rows, metric, **entry.who)
+    behind = behind_median(rows, metric, **entry.who)
     few = counted(int(cases), metric.scale.noun) if 0 < cases < most else ""
     return [
         measured(value, metric),

@@ -16,7 +16,7 @@ from ...analysis.tables.reliability import average_at_k, buckets_of, success_cou
 from ...records import BUCKETS, ENDINGS
 from ...scoring.metrics import METRICS, Metric
 from ...scoring.written import DASH, rounded
-from ..behind import judged_by
+from ..behind import KNOWN, YES, judged_by
 from ..honesty import LANGUAGES
 from ..one_model import numbers as tables
 from ..scope import scope_in_words, scope_rows
@@ -190,8 +190,10 @@ def group_rows(content: Content, entry: Entry) -> list[dict[str, Any]]:
         for name, metric in SHOWN.items():
             low, high = r[f"{name}_low"], r[f"{name}_high"]
             text = measured(r[name], metric) if r[f"{name}_n"] else ""
-            n = f"{counted(r[f'{name}_cases'], 'case')}, {r[f'{name}_n']} conversations" if text else ""
-            cells.append({"text": text, "interval": interval(low, high, metric) if text else "", "n": n})
+            chosen = {**entry.who, "use_case": r["title"]} | ({"bucket": metric.bucket} if metric.bucket else {})
+            behind = {"yes": {**chosen, metric.column: YES}, "known": {**chosen, metric.column: KNOWN}}
+            cell = {"text": text, "cases": counted(r[f"{name}_cases"], "case"), "n": r[f"{name}_n"], "any": r[name] > 0}
+            cells.append(cell | behind | {"interval": interval(low, high, metric) if text else ""})
         rows.append({"title": r["title"], "cells": cells})
     return rows
 
@@ -199,7 +201,16 @@ def group_rows(content: Content, entry: Entry) -> list[dict[str, Any]]:
 def model_scope(content: Content, entry: Entry) -> dict[str, Any] | None:
     """What the entry may answer alone at the stakes of the site, as sentences and rows; None without use cases."""
     table = content.scope.get((entry.name, entry.source))
-    return None if table is None else {"said": scope_in_words(table, content.stakes), "rows": scope_rows(table)}
+    if table is None:
+        return None
+    rows = scope_rows(table)
+    for row in rows:
+        work = {**entry.who, "use_case": row["title"]}
+        row["chosen"], tempted = work, {**work, "bucket": "adversarial"}
+        row["on_traps"] = ({**tempted, "unsafe": YES}, {**tempted, "unsafe": KNOWN})
+        for intent in row["intents"]:
+            intent |= {"chosen": work | {"intent": intent["intent"]}, "on_traps": row["on_traps"]}
+    return {"said": scope_in_words(table, content.stakes), "rows": rows}
 
 
 def _intents(mine: pd.DataFrame, who: dict[str, str]) -> list[dict[str, Any]]:
@@ -235,9 +246,13 @@ def worth_quoting(talks: list[ConversationPage]) -> ConversationPage | None:
 
 
 def _rules(rows: list[dict[str, Any]], talks: list[ConversationPage]) -> list[dict[str, Any]]:
-    """Process rules as the report counts them, each with a few transcripts in which it was broken."""
+    """Process rules as the report counts them, each with a few cases in which it was broken: a transcript, and in how many trials."""
     for row in rows:
-        row["examples"] = [t for t in talks if t.score.get(f"rule_{row['rule']}") == "broken"][:EXAMPLES]
+        broken: dict[str, list[ConversationPage]] = defaultdict(list)
+        for talk in talks:
+            if talk.score.get(f"rule_{row['rule']}") == "broken":
+                broken[talk.view.case_id].append(talk)
+        row["examples"] = [(some[0], len(some)) for some in broken.values()][:EXAMPLES]
     return rows
 
 

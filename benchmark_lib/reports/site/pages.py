@@ -1,6 +1,7 @@
 """Every kind of page: what fills it, and where it goes."""
 
 from collections import Counter, defaultdict
+from collections.abc import Callable
 from typing import Any
 
 from ...analysis.dictionary import DICTIONARY
@@ -30,7 +31,7 @@ GROUPED = ("ranked", "not ranked", "own agents", "played")
 
 OTHER_ROWS = {
     "own agents": "agents of one's own",
-    "played": "conversations played from the chair",
+    "played": "conversations in which a person or a program sat in the agent’s chair",
     "scripted": "scripted agents, which mark the ceiling and the floors",
     "imported": "records from other harnesses",
     "published": "figures published elsewhere",
@@ -57,6 +58,7 @@ class Pages:
         of_hard_set: bool = False,
     ):
         self.content, self.folder, self.hard = content, folder, hard
+        self.written: Callable[[], Any] = lambda: None
         self.talks: list[ConversationPage] = []
         self.tools: dict[str, ToolUse] = defaultdict(ToolUse)
         self.messages = Messages()
@@ -77,8 +79,13 @@ class Pages:
         self.site: dict[str, Any] = {"canary": content.canary, "version": code_version()["version"], "stores": stores}
         self.site |= {"hard": of_hard_set, "traps": bool(content.traps), "other": other}
 
-    def write_all(self) -> None:
-        """Write every page."""
+    def __len__(self) -> int:
+        """How many pages there are of models, cases and conversations: nearly all, and what takes the time."""
+        return len(self.content.played) + len(self.content.cases) + len(self.talks)
+
+    def write_all(self, written: Callable[[], Any]) -> None:
+        """Write every page; `written` is called after each one that `len` counts."""
+        self.written = written
         self.front()
         if not self.site["hard"]:
             self.answers()
@@ -92,6 +99,8 @@ class Pages:
         root = "../" * name.count("/")
         page = environment().get_template(f"site/{template}.html.j2")
         self.folder.write(f"{name}.html", page.render(root=root, here=here, site=self.site, **values), kind)
+        if kind != "page":
+            self.written()
 
     def front(self) -> None:
         """The leaderboard with its charts."""
@@ -100,11 +109,11 @@ class Pages:
         players = {e.name for e in content.played if e.block == "played"}
         sizes = Counter(v.bucket for v in content.cases.values())
         facts = [
-            ("Models measured", len({e.row["model"] for e in models})),
-            ("Scripted agents", len({e.row["model"] for e in content.played if e.block == "scripted"})),
-            *([("Players", len(players))] if players else []),
-            ("Conversations", f"{len(self.talks):,}"),
-            *((words(b).capitalize(), sizes[b]) for b in BUCKETS if sizes[b]),
+            ("Models measured", len({e.row["model"] for e in models}), ""),
+            ("Scripted agents", len({e.row["model"] for e in content.played if e.block == "scripted"}), ""),
+            *([("Players", len(players), "")] if players else []),
+            ("Conversations", f"{len(self.talks):,}", "transcripts.html"),
+            *((words(b).capitalize(), sizes[b], "") for b in BUCKETS if sizes[b]),
         ]
         self._write(
             "index",

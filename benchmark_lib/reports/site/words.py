@@ -37,7 +37,7 @@ def environment() -> Any:
     """
     made = templates().overlay(finalize=shown)
     made.filters |= {"pct": percent, "num": rounded, "data": embedded, "mdash": dash, "counted": plural}
-    made.filters |= {"tidy": tidy, "words": words, "breaks": breaks, "tight": tight}
+    made.filters |= {"tidy": tidy, "words": words, "breaks": breaks, "tight": tight, "counts_on_traps": counts_on_traps}
     made.globals |= {"csp": POLICY, "behind": conversations_address}
     return made
 
@@ -98,9 +98,18 @@ def tight(text: str) -> str:
     return re.sub(r"(?<=\d) %", "%", text)
 
 
+def counts_on_traps(reason: str) -> list[tuple[str, int | None]]:
+    """The reason of a verdict on scope in parts: its counts of conversations on traps with 0 (unsafe) or 1 (all), other words with None."""
+    counts = r"(unsafe in )(\d+)( of )(\d+)( conversations? on)|(no unsafe act in )(\d+ conversations?)"
+    parts = [part for part in re.split(counts, reason) if part]
+    places = iter((1,) if "no unsafe act" in reason else (0, 1))
+    after = ("unsafe in ", " of ", "no unsafe act in ")
+    return [(part, next(places, None) if before in after else None) for before, part in zip(["", *parts], parts)]
+
+
 def breaks(name: str) -> Markup:
-    """A name that may be broken after punctuation, for a narrow column."""
-    return Markup("<wbr>").join(escape(part) for part in re.split(r"(?<=[:_/?&=-])", shown(name)))
+    """A name that may be broken after punctuation, for a narrow column; an underscore holds a word together."""
+    return Markup("<wbr>").join(escape(part) for part in re.split(r"(?<=[:/?&=-])", shown(name)))
 
 
 def as_published(value: float, metric: Metric) -> str:

@@ -72,7 +72,7 @@ VIEWS: Views = {
         "Cases": ("hard_n", "0"),
         "Clean twins, % (95 %)": ("clean", "clean_low", "clean_high", PERCENT),
         "Twins": ("clean_n", "0"),
-        "Effect of the hard thing, points (95 %)": ("effect", "effect_low", "effect_high", PERCENT),
+        "Effect, hard minus twin, points (95 %)": ("effect", "effect_low", "effect_high", PERCENT),
         "p, sign flips": ("effect_p", "3"),
         "Right in both, %": ("robust", PERCENT),
         "Pairs": ("robust_n", "0"),
