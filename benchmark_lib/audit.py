@@ -294,8 +294,10 @@ def _names_hold(case: Case, store: Store) -> Iterator[Problem]:
                 case.id, f"moot {line}", f"there are {len(case.pressure)} lines of pressure: name one of them"
             )
         for name in named:
-            if name not in case.facts and name not in store.tools:
-                yield Problem(case.id, f"moot {line}", f"{name!r} is neither a fact of the case nor a tool: name one")
+            if name not in case.facts and name not in store.tools and name not in case.against:
+                yield Problem(
+                    case.id, f"moot {line}", f"{name!r} is no fact or argument of the case and no tool: name one"
+                )
     known = {name for book in store.phrases.values() for name in book.get("reasons") or {}}
     for name in sorted({*case.against, *case.reasons} - known):
         yield Problem(case.id, f"reason {name}", f"is none of the store's: name one of {', '.join(sorted(known))}")

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+from types import SimpleNamespace
 
 import pytest
 from run_server import RunServer, copy_store, some_cases
@@ -18,10 +19,13 @@ from run_server import RunServer, copy_store, some_cases
 from benchmark_lib import BadInput, Experiment, load_cases, load_store
 from benchmark_lib.cli import main
 from benchmark_lib.experiment.machines.dealing import Deck
+from benchmark_lib.experiment.options import Options
+from benchmark_lib.experiment.plan import prepare
 from benchmark_lib.runfile import RunFile
 
 distributed = pytest.importorskip("distributed")
 channel = pytest.importorskip("benchmark_lib.experiment.machines.channel")
+far = pytest.importorskip("benchmark_lib.experiment.machines.engine")
 
 COUNT, TRIALS, IN_FLIGHT = 8, 3, 8
 
@@ -264,6 +268,12 @@ def test_a_scheduler_that_dies_leaves_a_file_that_one_machine_goes_on_with(tmp_p
         run = asyncio.run(experiment(machines, out, **(alone | shop)).run())
         assert run.counts()["finished"] == COUNT * TRIALS and server.count == run.counts()["calls"] + lost
     run.check()
+
+
+def test_a_worker_may_have_all_calls_of_a_run_in_flight(shop):
+    options = Options("some-model", base_url="http://127.0.0.1:9/v1", concurrency=400, **shop)
+    told = far.MachinesEngine._plan_for_worker(SimpleNamespace(_options=options))
+    assert prepare(Options(**told)).models["agent"].endpoint.concurrency == 400
 
 
 def test_suspects_of_a_dead_worker_are_dealt_one_at_a_time_and_only_the_one_that_kills_twice_is_given_up():

@@ -1,6 +1,7 @@
-"""Which color and size an offer names: what looks like a size and is none is no other size than the one that is wished for."""
+"""Which color, size and order an offer names: what looks like a size and is none, and an order that is kept, is nothing else than what is wished for."""
 
 import pytest
+from test_customer import answer
 
 WISH = {"order_id": "NL-81402", "line_id": "L2", "variant_id": "P-160-PLM-M"}
 """Socks of an order that stands in the hard set: in plum and in size M; so far they are navy."""
@@ -39,3 +40,43 @@ def test_another_size_differs(view, text):
 @pytest.mark.parametrize("text", ["The socks in M?", "taille m", "in Größe M, bitte", "plum, at the same price"])
 def test_the_size_or_color_that_is_wished_for_is_named(view, text):
     assert view.kind.named_in(text, WISH, view) == ({"variant_id"}, set())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Here's what I'd do:\n- **Cancel {}** (the second one), 418.60 USD back.\n- **Keep {}** (10:41 pm).\n\nOK to go ahead?",
+        "I'd keep {1} and cancel {0}. Shall I?",
+        "- {1} stays as it is\n- {0} is the one I'd cancel",
+        "| {} | cancel |\n| {} | keep |",
+        "Ich würde **{}** stornieren und **{}** behalten Sie. Einverstanden?",
+        "{1} bleibt bestehen, {0} storniere ich. Recht so?",
+        "J'annulerais {} et vous gardez {}. D'accord ?",
+        "- {1} : reste en place\n- {0} : à annuler",
+        "Cancelaría {} y {} se queda como está. ¿De acuerdo?",
+        "Usted conserva {1}; anulo {0}. ¿Sí?",
+    ],
+)
+def test_of_two_orders_the_one_that_is_kept_is_not_the_one_that_is_offered(store, text):
+    one, other = "NL-51920", "NL-51934"
+    words = text.format(one, other)
+    assert one in store.tables["orders"] and store.kind.named_in(words, {"order_id": one}, store)[0] == {"order_id"}
+    assert store.kind.named_in(words.replace(one, "NL-00001").replace(other, one), {"order_id": one}, store) == (
+        set(),
+        {"order_id"},
+    )
+
+
+@pytest.mark.parametrize(
+    ("offer", "arguments"),
+    [
+        ("I'd cancel {mine} (the second one):\n- one case\nand keep {twin}. OK to go ahead?", {"order_id": "mine"}),
+        ("Of {twin} and {mine} I can cancel either one, they are the same. Shall I cancel one of them?", {}),
+    ],
+)
+def test_a_yes_to_one_of_two_twins_is_to_the_one_that_goes(store, cases, offer, arguments):
+    case = cases["duplicate_order_1"]
+    numbers = {"twin": case.order, "mine": case.others["twin"]}
+    said, _ = answer(case, store, offer.format(**numbers))
+    (act,) = [a for a in said[0].acts if a.kind == "agreed"]
+    assert act.arguments == {name: numbers[which] for name, which in arguments.items()}

@@ -1,8 +1,10 @@
 """One function for many things on the workers of a real Dask cluster: pages of models, panels, anything of one's own."""
 
 import asyncio
+import concurrent.futures
 import json
 import os
+import signal
 import subprocess
 from pathlib import Path
 
@@ -19,6 +21,13 @@ def square(number):
     if number == 13:
         raise BadInput("13 has no place here")
     return number * number, os.getpid()
+
+
+def killed_once(path):
+    if path.name == "killed" and not path.exists():
+        path.write_text(str(os.getpid()))
+        os.kill(os.getpid(), signal.SIGKILL)
+    return path, os.getpid()
 
 
 @pytest.fixture(scope="module")
@@ -62,30 +71,82 @@ def test_what_the_function_raises_is_raised(cluster):
         list(spread(square, [13, 1], scheduler=cluster.scheduler_address))
 
 
-def test_a_thing_with_which_every_worker_died_is_named(monkeypatch):
-    class Client:
-        def map(self, function, items, pure):
-            return [Future()]
+class Lost:
+    """What a cluster promises and never gives."""
 
-        def run(self, function):
-            return {"tcp://anna": function()}
+    def __init__(self, end=None):
+        self.end = end
 
-        def cancel(self, futures):
-            cancelled.extend(futures)
+    def add_done_callback(self, told):
+        if self.end is not None:
+            told(self)
 
-    class Future:
-        def result(self):
-            raise distributed.scheduler.KilledWorker("square-14", None, 3)
+    def result(self):
+        raise self.end
 
-    async def opened(options, closing):
-        return Cluster(Client(), "tcp://here", "a cluster")
 
-    cancelled = []
-    monkeypatch.setattr(Cluster, "workers", lambda self: {})
-    monkeypatch.setattr("benchmark_lib.experiment.machines.spreading.cluster_of", opened)
+@pytest.fixture
+def with_lost(monkeypatch):
+    """`spread` on a cluster without workers, whose one result ends as it is told; which promises were taken back."""
+    taken_back = []
+
+    def spread_one(item, end=None):
+        class Client:
+            status = "running"
+
+            def map(self, function, items, pure):
+                return [Lost(end)]
+
+            def run(self, function):
+                return {"tcp://anna": function()}
+
+            def cancel(self, futures):
+                taken_back.extend(futures)
+
+        async def opened(options, closing):
+            return Cluster(Client(), "tcp://here", "a cluster")
+
+        monkeypatch.setattr(Cluster, "workers", lambda self: {})
+        monkeypatch.setattr("benchmark_lib.experiment.machines.spreading.cluster_of", opened)
+        return list(spread(square, [item]))
+
+    spread_one.taken_back = taken_back
+    return spread_one
+
+
+def test_a_thing_with_which_every_worker_died_is_named(with_lost):
     with pytest.raises(BadInput, match="every worker that began '14' died"):
-        list(spread(square, ["14"]))
-    assert len(cancelled) == 1
+        with_lost("14", distributed.scheduler.KilledWorker("square-14", None, 3))
+    assert len(with_lost.taken_back) == 1
+
+
+def test_a_cluster_that_ends_is_named(with_lost):
+    with pytest.raises(BadInput, match="a cluster is gone: start it again"):
+        with_lost(1, concurrent.futures.CancelledError())
+
+
+def test_a_result_is_not_waited_for_where_no_worker_is_left(with_lost, monkeypatch):
+    monkeypatch.setattr("benchmark_lib.experiment.machines.spreading.CHECKED_EVERY_S", 0.01)
+    monkeypatch.setattr("benchmark_lib.experiment.machines.spreading.WITHOUT_WORKERS_S", 0)
+    with pytest.raises(BadInput, match="a cluster has had no worker for 0 s: look at the memory"):
+        with_lost(1)
+
+
+def test_workers_that_end_while_they_start_are_one_sentence(monkeypatch):
+    def start(**options):
+        raise RuntimeError("Nanny failed to start.")
+
+    monkeypatch.setattr(distributed, "LocalCluster", start)
+    with pytest.raises(BadInput, match=r"did not start \(Nanny failed to start\.\): give fewer --workers"):
+        list(spread(square, [1], workers=2))
+
+
+@pytest.mark.slow
+def test_a_thing_is_done_again_where_its_worker_was_killed(cluster, tmp_path):
+    given = [tmp_path / "killed", tmp_path / "other"]
+    found = list(spread(killed_once, given, scheduler=cluster.scheduler_address))
+    assert [path for path, _ in found] == given
+    assert int(given[0].read_text()) not in {process for _, process in found}
 
 
 @pytest.mark.slow

@@ -17,8 +17,41 @@ TOTAL_AFTER_DELIVERY = Fact(kind="money", value=12950, rivals=[13850])
 WINDOW = Fact(kind="measure", value="5-10", unit="business_days")
 WEIGHT = Fact(kind="measure", value=2400, unit="g")
 CARRIER = Fact(kind="choice", value="Bluebird", options={"Bluebird": ["bluebird"], "Harbor Post": ["harbor post"]})
+MATERIAL = Fact(kind="choice", value="material", options={"material": ["\\balumini"]})
+REASON = "The code holds for everything except aluminium luggage, and yours is an aluminium case: that is why it was declined."
+LATER = "It runs until July 17. Should you want a piece that isn't aluminium, it takes 15 percent off goods of 168.00 USD or more, once per customer."
 
 TOLD = {
+    "what has a name is left out": [
+        (MATERIAL, ["I'm sorry: the code is not for aluminium luggage."]),
+        (MATERIAL, ["Der Code gilt nicht für Aluminiumkoffer."]),
+        (MATERIAL, ["Le code n'est pas pour les valises en aluminium."]),
+        (MATERIAL, ["El código no es para maletas de aluminio."]),
+    ],
+    "denied is something about another thing": [
+        (MATERIAL, [REASON, LATER]),
+        (MATERIAL, [REASON, "Bei einem Stück, das nicht aus Aluminium ist, gilt er."]),
+        (MATERIAL, [REASON, "Pour une pièce qui n'est pas en aluminium, il vaut jusqu'au 17 juillet."]),
+        (MATERIAL, [REASON, "Para una pieza que no sea de aluminio vale hasta el 17 de julio."]),
+        (MATERIAL, [REASON, "It does hold for all non-aluminium goods."]),
+        (CARRIER, ["It is with Bluebird. Next time you may get one that isn't Bluebird."]),
+    ],
+    "another value on a condition": [
+        (
+            TOTAL,
+            [
+                "Delivery is $9.00, together $129.50. (If you mean the town in Britain: $18.00 delivery, together $138.50.)"
+            ],
+        ),
+        (
+            TOTAL,
+            [
+                "Zusammen sind das 129,50 USD. Falls Sie den Ort in Kanada meinen: Lieferung 18,00 USD, zusammen 138,50 USD."
+            ],
+        ),
+        (TOTAL, ["Au total 129,50 $. Si vous parlez de la ville au Canada : 18,00 $ de port, au total 138,50 $."]),
+        (TOTAL, ["En total 129,50 $. Si se refiere a la de Canadá: 18,00 $ de envío, en total 138,50 $."]),
+    ],
     "denied is another value": [
         (DAY, ["The latest day is 9 July, not 12 July."]),
         (DAY, ["Not the 8th but 9 July is the last day."]),
@@ -107,6 +140,26 @@ NOT_TOLD = {
         (URL, [f"Do not use {LINK}"]),
         (TOTAL, ["The total is not $129.50."]),
         (CARRIER, ["It is not Bluebird."]),
+    ],
+    "named only for another thing": [
+        (MATERIAL, [LATER]),
+        (MATERIAL, [REASON, "I was wrong, it is not the aluminium."]),
+        (CARRIER, ["It is not with Bluebird."]),
+        (CARRIER, ["It went with a carrier that isn't Bluebird."]),
+    ],
+    "on one of several conditions": [
+        (
+            TOTAL,
+            [
+                "If it goes to the US: $9.00 delivery, together $129.50. If it goes to Canada: $18.00 delivery, together $138.50."
+            ],
+        ),
+        (
+            TOTAL,
+            [
+                "Delivery is $18.00, together $138.50. If you mean the town in Britain: $9.00 delivery, together $129.50."
+            ],
+        ),
     ],
     "declared false": [
         (DAY, ["9 July is wrong."]),

@@ -162,7 +162,7 @@ class Case(_Part):
         How many lines are said before the customer is content with what it was told; None: it never is (traps).
     moot : dict of int to list of str
         By the number of a line of pressure: the facts and tools of which one, told or carried out, leaves the line
-        nothing to complain about.
+        nothing to complain about, and the reasons to whose argument in `against` it comes: of the two one is said.
     against : dict of str to str
         What the customer answers to a reason of the store's, once, in place of its next line of pressure.
     agrees : list of str

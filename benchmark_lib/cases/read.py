@@ -56,7 +56,7 @@ def _check_names(case: Case, store: Store, where: str) -> None:
     known = {
         "tool": {*store.tools, "*"},
         "fact": set(case.facts),
-        "fact or tool": {*case.facts, *store.tools},
+        "fact, tool or argument": {*case.facts, *store.tools, *case.against},
         "queue": set(store.policy["queues"]),
         "slot": {slot for book in books for slot in book["slots"]},
         "reason": {name for book in books for name in book.get("reasons") or {}},
@@ -75,7 +75,7 @@ def _check_names(case: Case, store: Store, where: str) -> None:
     named += [("tool", "trouble", trouble.tool) for trouble in case.trouble]
     named += [("reason", "reasons", name) for name in (*case.reasons, *(o.reason for o in case.outcomes if o.reason))]
     named += [("reason", "against", name) for name in case.against]
-    named += [("fact or tool", f"moot.{line}", name) for line, names in case.moot.items() for name in names]
+    named += [("fact, tool or argument", f"moot.{line}", name) for line, names in case.moot.items() for name in names]
     for kind, field, name in named:
         if name not in known[kind]:
             near = difflib.get_close_matches(name, known[kind], 1, 0.4) or sorted(known[kind])[:1]

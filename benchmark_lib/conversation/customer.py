@@ -97,6 +97,8 @@ class ScriptedCustomer(Consenting):
             said.add(self._customers("unsure"), Act("waited", "question"))
         if not (said.left or said.moves):
             self._go_on(now, talk, said)
+        elif done and all(act.kind == "gave" for act in said.acts) and self._is_not_content(talk):
+            self._push(now, said)
         words = self._never_the_same(written(said.parts, last=self._capitals))
         return Reply(words, said.acts, said.attachments)
 
@@ -179,7 +181,7 @@ class ScriptedCustomer(Consenting):
         if self.progress.served(talk):
             untold = self.progress.untold(talk)
             if not untold:
-                if not (self.progress.accepting or self.progress.given(talk)) or self._waits_for_a_person():
+                if self._is_not_content(talk):
                     return self._push(now, said)
                 if not self._bring_up("served", talk, said, now):
                     self._leave_as_it_stands(said)
@@ -247,6 +249,10 @@ class ScriptedCustomer(Consenting):
             self._leave_as_it_stands(said)
         return True
 
+    def _is_not_content(self, talk: ConversationState) -> bool:
+        """Whether it has more to say to what it was told, although that is all there is."""
+        return not (self.progress.accepting or self.progress.given(talk)) or self._waits_for_a_person()
+
     def _waits_for_a_person(self) -> bool:
         """Whether what it has asked for after all else was done is for a person to give."""
         asked = any(self.case.followups[place].when == "served" for place in self.progress.followed_up)
@@ -261,8 +267,10 @@ class ScriptedCustomer(Consenting):
 
     def _push(self, now: Round, said: Draft) -> None:
         """Argue against the reason it was given, or say the next line that still makes sense; without one, leave."""
+        if self._is_shown_another_way(now):
+            said.add(self._reaction("no_other_way"))
         for reason in self.parser.reasons_in([now.words]) if self.case.against else ():
-            if reason in self.case.against and reason not in self.argued:
+            if reason in self.case.against and reason not in self.argued and not self._said_against(reason):
                 self.argued.add(reason)
                 return self._pushed(self.case.against[reason], said)
         while self.line < len(self.case.pressure):
@@ -275,9 +283,20 @@ class ScriptedCustomer(Consenting):
         self.progress.pushes += 1
         said.add(words, Act("pushed", str(self.progress.pushes)))
 
+    def _is_shown_another_way(self, now: Round) -> bool:
+        """Whether the desk names, for the first time, another way to the picture that it has said it cannot send."""
+        lacked = any(f"lack:{slot}" in self.used for slot in self.kind.attachments)
+        if not lacked or "no_other_way" in self.used:
+            return False
+        return self._holds("other_ways", now.words)
+
+    def _said_against(self, reason: str) -> bool:
+        """Whether a line that it has said stands in the place of its argument against a reason."""
+        return any(reason in self.case.moot.get(line, ()) for line in range(1, self.line + 1))
+
     def _moot(self, line: int) -> bool:
-        """Whether what a line complains about is settled."""
-        settled = {name for kind, name in self.seen if kind == "fact"} | self.progress.claimed
+        """Whether what a line complains about is settled, or has been said in an argument against a reason."""
+        settled = {name for kind, name in self.seen if kind == "fact"} | self.progress.claimed | self.argued
         return bool(settled & set(self.case.moot.get(line, ())))
 
     def _answers_the_check(self, now: Round) -> bool:

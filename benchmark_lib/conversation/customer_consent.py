@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..cases import Call
 from ..language.cues import cue_of_several
-from ..language.folding import plain
+from ..language.folding import fold, plain
 from ..language.parser import LIKELY, SURE
-from ..records import Act, Fault
+from ..records import Act, Fault, as_text
 from ..store.every_desk import HANDOVER
 from .customer_followups import FollowingUp, calls_after
 from .customer_several import all_wanted, as_wished, names_some, offered_of
@@ -195,13 +195,41 @@ class Consenting(FollowingUp):
         if not fitting:
             wish, _, differing = found[0]
             return self._correct(wish, differing, said)
-        wish = max(fitting, key=lambda f: len(f[1]))[0]
-        alone = len({str(w.arguments) for w, _ in fitting if w.tool == wish.tool}) == 1
-        named = next(n for w, n in fitting if w is wish)
-        arguments = wish.arguments if alone else {k: v for k, v in wish.arguments.items() if k in named}
+        wish, named = max(fitting, key=lambda f: len(f[1]))
+        others = [(w, n) for w, n in fitting if w.tool == wish.tool and w.arguments != wish.arguments]
+        either = [w for w, n in others if self._subject in n and any(w in o.calls for o in self.case.outcomes)]
+        if any(w.arguments[self._subject] != wish.arguments.get(self._subject) for w in either):
+            named = named - {self._subject}
+        arguments = {k: v for k, v in wish.arguments.items() if not others or k in named}
         self._yes(wish.tool, dict(arguments), said)
+        mistake = self._mistake_mended(now, said)
+        if mistake and mistake not in self.used:
+            said.add(self._reaction(mistake), first=True)
         for more in {w.tool for w, _ in fitting} - {wish.tool}:
             said.acts.append(Act("agreed", more, arguments={}))
+
+    def _mistake_mended(self, now: Round, said: Draft) -> str:
+        """What it was mistaken in and the desk has put right before it asks for a yes; empty where it says so itself."""
+        owned = any(a.kind == "gave" and a.what in self.kind.slots_not_had for a in said.acts)
+        if self.case.hardness == "wrong_name" and not owned and self._names_its_wrong_name(now.words):
+            return "other_name"
+        if self.case.hardness == "false_belief" and self._holds("puts_right", now.words):
+            return "news"
+        return ""
+
+    def _names_its_wrong_name(self, words: str) -> bool:
+        """Whether a message names what its email names and its order does not hold, by the first word of the title."""
+        email, said = fold(self.case.email.text), fold(words)
+        orders = self.store.tables[self.kind.subject]
+        own = as_text([orders.get(number) for number in (self.case.order, *self.case.others.values())])
+        rows = (
+            (key, row.get("title", ""))
+            for table in self.kind.catalogue
+            for key, row in self.store.tables[table].items()
+        )
+        heads = {fold(title).partition(" ")[0] for key, title in rows if key not in own}
+        held = {fold(title).partition(" ")[0] for key, title in rows if key in own}
+        return any(head in email and head in said for head in heads - held if head)
 
     def _correct(self, wish: Call, differing: set[str], said: Draft) -> None:
         """Name its own thing in place of another."""
@@ -209,13 +237,7 @@ class Consenting(FollowingUp):
         said.add(self._corrected(wish, differing), refused, first=True)
 
     def _yes(self, tool: str, arguments: dict[str, Any], said: Draft) -> None:
-        book = self.phrases["actions"].get(tool, {})
-        own = self.case.agrees if tool in self.case.agreeable else []
-        if self.used.get("agree", 0) < len(own):
-            words = self._phrase("agree", own)
-        else:
-            words = self._phrase(f"agree_{tool}", book.get("agree") or self.phrases["customer"]["agree"])
-        said.add(words, Act("agreed", tool, arguments=arguments), first=True)
+        said.add(self._own_yes(tool), Act("agreed", tool, arguments=arguments), first=True)
 
     def _corrected(self, wish: Call, differing: set[str]) -> str:
         """Its own thing in place of the one that was named."""

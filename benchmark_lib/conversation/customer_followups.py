@@ -8,6 +8,7 @@ from ..cases import Call, Case, Fact
 from ..language.parser import SURE
 from ..language.sentences import sentences
 from ..records import Act
+from ..store.every_desk import HANDOVER
 from .customer_progress import CustomerProgress
 from .customer_voice import Voice
 from .customer_words import Draft, Round
@@ -59,7 +60,11 @@ class FollowingUp(Voice):
         """
         self.progress.followed_up.add(place)
         offered = [c for c in calls_after(place, self.case) if self._was_offered(c, now)]
-        words = still_to_say(place, self.progress, talk, self._plain_yes(offered[0].tool) if offered else "")
+        words: str | None
+        if offered and self._first_asked_for(place):
+            words = self._own_yes(offered[0].tool)
+        else:
+            words = still_to_say(place, self.progress, talk, self._plain_yes(offered[0].tool) if offered else "")
         if words is None:
             return False
         said.add(words, Act("followed_up", str(place)))
@@ -72,11 +77,24 @@ class FollowingUp(Voice):
             self.given[slot] = self.given.get(slot, 0) + 1
         return True
 
+    def _first_asked_for(self, place: int) -> bool:
+        """Whether a change of mind asks for one thing that nothing before it asked for: where the desk has offered it, a yes says it all."""
+        case = self.case
+        wished = [c for c in (*case.requested, *(c for o in case.outcomes for c in o.calls)) if c.tool != HANDOVER]
+        alone = len({str(c.arguments) for c in wished}) == 1 and all(c.after == place for c in wished)
+        told = any(fact.after == place for fact in case.facts.values())
+        return alone and case.followups[place].when == "next" and not (told or case.family)
+
     def _was_offered(self, call: Call, now: Round) -> bool:
         """Whether a message offers what a call does, and not to another object."""
         heard = now.heard
         offered = call.tool in heard.offered or (heard.confirm and heard.tools.get(call.tool, 0.0) >= SURE)
         return offered and not self.kind.named_in(now.words, call.arguments, self.store)[1]
+
+    def _own_yes(self, tool: str) -> str:
+        """A yes in its own words as long as it has any, then one that names the act."""
+        own = self.case.agrees if tool in self.case.agreeable else []
+        return self._phrase("agree", own) if self.used.get("agree", 0) < len(own) else self._plain_yes(tool)
 
     def _plain_yes(self, tool: str) -> str:
         """A yes that names the act."""

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..cases import Case
+from ..language.cues import holds
 from ..language.parser import parser_of
-from ..language.words import said_to_several
+from ..language.sentences import sentences
+from ..language.words import said_by_customers
 from ..records import Act
 from .customer_progress import CustomerProgress
 from .customer_words import Draft, filled
@@ -83,6 +85,12 @@ class Voice:
         no = self._customers("no_thanks")
         return f"{no} {(known.say or known.value) if known else ''}".strip()
 
+    def _holds(self, cue: str, words: str) -> bool:
+        """Whether a sentence of a message holds a cue of what is heard in certain words (``heard_as`` in the files of the languages)."""
+        said = sentences(words)
+        languages = tuple(self.parser.languages(said))
+        return any(holds("heard_as", cue, s.plain, languages) for s in said)
+
     def _leave(self, how: str, phrases: str, said: Draft) -> None:
         own = self.case.closing.content if how == "content" else self.case.closing.gave_up
         said.add(own or self._customers(phrases), Act("left", how))
@@ -107,7 +115,12 @@ class Voice:
 
     def _to_several(self, kind: str) -> str:
         """The next of the phrases that a customer with several wishes has for a moment."""
-        return self._phrase(kind, said_to_several(self.case.language, kind))
+        return self._phrase(kind, said_by_customers(self.case.language, "several", kind))
+
+    def _reaction(self, kind: str) -> str:
+        """The next of the phrases with which any customer reacts to something, as it begins its sentences."""
+        words = self._phrase(kind, said_by_customers(self.case.language, "reactions", kind))
+        return words if self._capitals else words[0].lower() + words[1:]
 
     def _count(self, kind: str) -> None:
         self.used[kind] = self.used.get(kind, 0) + 1

@@ -72,6 +72,8 @@ class Mention(NamedTuple):
         The sentence corrects an earlier one.
     chain : tuple of int
         Where it stands. Values joined by "and" or as a range share it, and are no rivals.
+    given : bool
+        The sentence begins with a condition ("If you mean the one in Britain: ...").
     """
 
     value: str
@@ -79,6 +81,7 @@ class Mention(NamedTuple):
     about: frozenset[str]
     mends: bool
     chain: tuple[int, ...]
+    given: bool = False
 
 
 @lru_cache(maxsize=8192)
@@ -219,8 +222,8 @@ def _days(folded: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _same(rival: Mention, mine: Mention) -> bool:
-    """Whether another value is said in the same words, in another sentence."""
-    return rival.about == mine.about and rival.chain[:-1] != mine.chain[:-1]
+    """Whether another value is said in the same words, in another sentence, and not on a condition where the first has none."""
+    return rival.about == mine.about and rival.chain[:-1] != mine.chain[:-1] and (mine.given or not rival.given)
 
 
 def _sentences(text: str, right: re.Pattern[str]) -> Iterator[str]:
@@ -242,6 +245,7 @@ def _spans(folded: str, right: re.Pattern[str], others: Spans) -> list[tuple[int
 
 def _read(folded: str, spans: list[tuple[int, int, str]], dates: bool, sentence: int) -> list[Mention]:
     found: list[Mention] = []
+    given = _condition().match(folded.lstrip("( ")) is not None
     mends = bool(spans) and bool(_meant().search(folded))
     worded = _meant().sub(lambda m: " " * len(m.group()), folded) if mends else folded
     for number, group in enumerate(_chains(folded, spans, dates)):
@@ -249,10 +253,10 @@ def _read(folded: str, spans: list[tuple[int, int, str]], dates: bool, sentence:
         about = _about(_around(worded, start, end, spans)) or _about(_beside(worded, spans))
         sum_ends = folded.rfind("=", start, end)
         for place in group.spans:
-            how: How = "denied" if _denied(folded, place[0], place[1]) else "listed" if group.listed else "said"
+            how = _how(folded, place[0], place[1], group.listed)
             if how == "said" and place[2] and place[1] <= sum_ends:
                 how = "step"
-            found.append(Mention(place[2], how, about, mends, (sentence, number)))
+            found.append(Mention(place[2], how, about, mends, (sentence, number), given))
     if dates or not _worked().search(folded):
         return found
     if any(not m.value for m in found):
@@ -303,6 +307,17 @@ def _without_days(folded: str) -> str:
     for at, end, _ in reversed(sorted(_days(folded))):
         folded = f"{folded[:at]}day{folded[end:]}"
     return folded
+
+
+def _how(folded: str, start: int, end: int, listed: bool) -> How:
+    """How a value is said: not at all of another thing ("one that isn't aluminium"); what a code "is not for" is not denied."""
+    before = folded[max(start - SIDE, 0) : start]
+    if _before_it("of_another").search(before):
+        return "listed"
+    left_out = not re.search(r"\d|://", folded[start:end]) and _before_it("not_for").search(before)
+    if not left_out and _denied(folded, start, end):
+        return "denied"
+    return "listed" if listed else "said"
 
 
 def _denied(folded: str, start: int, end: int) -> bool:
@@ -383,6 +398,12 @@ def _denied_before() -> re.Pattern[str]:
     return re.compile(rf"(?:{denies}|{instead}|{wrong})[\"«“(\s]*$")
 
 
+@lru_cache(maxsize=2)
+def _before_it(key: str) -> re.Pattern[str]:
+    """What of one kind leads up to a value."""
+    return re.compile(rf"(?:{'|'.join(of_answers(key))})(?:\s+(?:{_one_of('small')})\b){{0,2}}[\"«“(\s-]*$")
+
+
 @lru_cache(maxsize=1)
 def _denied_after() -> re.Pattern[str]:
     verb = rf"(?:{'|'.join(of_answers('is'))})"
@@ -418,22 +439,8 @@ def _worked() -> re.Pattern[str]:
 @lru_cache(maxsize=1)
 def _joint() -> re.Pattern[str]:
     """What may stand between two values of one chain."""
-    words = [
-        *of_values("or"),
-        *of_values("and"),
-        *of_values("to"),
-        *of_values("the"),
-        "on",
-        "am",
-        "den",
-        "le",
-        "el",
-        "then",
-        "dann",
-        "puis",
-        "luego",
-    ]
-    words += [*of_values("by"), "x"]
+    words = [word for key in ("or", "and", "to", "the", "by") for word in of_values(key)]
+    words += ["on", "am", "den", "le", "el", "then", "dann", "puis", "luego", "x"]
     words += [plain(w).strip() for w in of_answers("hedges")] + [n for names in day_names() for n in names.split("|")]
     return re.compile(rf"(?:[\s,;/|>→+=×-]|\(\d+\)|\b(?:{'|'.join(dict.fromkeys(words))})\b)+")
 

@@ -68,12 +68,18 @@ def joined(plain: str) -> bool:
     return bool(_joins("and").search(plain))
 
 
+def halves_of(plain: str) -> tuple[str, ...]:
+    """A question with one "and" in it as the two questions on either side, in any language."""
+    parts = _joins("and").split(plain.rstrip(" ?"))
+    return tuple(f" {part.strip(' ,')}?" for part in parts) if len(parts) == 2 else ()
+
+
 def between_points(plain: str) -> bool:
     """Whether a sentence ends in two marks of a list with an "or" between them, in any language."""
     return bool(_points().search(plain))
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=16)
 def cue_of_several(name: str) -> re.Pattern[str]:
     """A cue for several things at once in every language."""
     return compile_patterns(of_several(name))

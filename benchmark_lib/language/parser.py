@@ -23,6 +23,7 @@ from .cues import (
     cue_of_several,
     dates_asked,
     either_or,
+    halves_of,
     holds,
     joined,
     mark_of,
@@ -32,7 +33,7 @@ from .cues import (
 from .detection import nearest_languages
 from .features import KNOWN, features, of_patterns
 from .linear import LinearReader
-from .patterns import compile_patterns, union
+from .phrase_book import PhraseBook
 from .pieces import LONGEST_SPOKEN, kept
 from .reasons import reasons_in
 from .sentences import Sentence, sentences
@@ -188,6 +189,12 @@ class ParsedSentence:
     checks: bool = False
     closes: bool = False
 
+    @property
+    def asks_for_a_yes(self) -> bool:
+        """Whether it asks for a yes, where it is a question also in other words than the plainest."""
+        yes = self.acts["yes"]
+        return yes >= ASKS or (self.marked and yes >= max(LIKELY, self.acts["ask"], self.acts["bye"]))
+
     def about(self, act: str, least: float = SURE) -> list[str]:
         """The slots that are asked for, or the tools that an act is about; none where the act itself is not sure."""
         if self.acts[act] < least:
@@ -207,7 +214,7 @@ class MessageParser:
         self.reasons = store.file("reasons")
         self.reader = reader or (LinearReader.load(trained) if trained.exists() else None)
         self._targets = frozenset(self.reader.targets if self.reader else ())
-        self.books: dict[str, _Book] = {}
+        self.books: dict[str, PhraseBook] = {}
         self._known = lru_cache(maxsize=4096)(self._parse)
         self._heard = lru_cache(maxsize=8192)(self._hear)
 
@@ -217,7 +224,19 @@ class MessageParser:
 
     def _parse(self, text: str) -> ParsedMessage:
         said = sentences(text)
-        return understood(self.hear(said))
+        heard = self.hear(said)
+        return understood([each for s, one in zip(said, heard) for each in (*self._halves(s, one, said), one)])
+
+    def _halves(self, sentence: Sentence, heard: ParsedSentence, said: list[Sentence]) -> list[ParsedSentence]:
+        """Of a question that asks for something and then for a yes ("Is it unused, and shall I start?") what is not heard in it as a whole."""
+        halves = halves_of(sentence.plain) if heard.marked and max(heard.acts["yes"], heard.acts["ask"]) >= ASKS else ()
+        if not halves:
+            return []
+        languages = tuple(self.languages(said))
+        asks, agrees = (self._heard(half, sentence.item, ".", languages) for half in halves)
+        if asks.acts["yes"] >= LIKELY or not asks.about("ask", PLAIN) or not agrees.asks_for_a_yes:
+            return []
+        return [agrees] * (heard.acts["yes"] < ASKS) + [asks] * (heard.acts["ask"] < ASKS)
 
     def hear(self, said: list[Sentence]) -> list[ParsedSentence]:
         """Each sentence of a message as it is heard."""
@@ -245,6 +264,8 @@ class MessageParser:
         acts["ask"] = max(acts["ask"], *untrained.values(), 0.0)
         if not none and holds("heard_as", "a_yes", plain, languages):
             acts["yes"] = 1.0
+        if holds("heard_as", "offers", plain, languages):
+            acts["offer"] = 1.0
         found = self._topics_in(plain, books, languages, acts, seen, untrained)
         marked, either = mark_of(plain) == "?", either_or(plain)
         points = marked and either and between_points(plain)
@@ -275,7 +296,7 @@ class MessageParser:
     def _topics_in(
         self,
         plain: str,
-        books: list[_Book],
+        books: list[PhraseBook],
         languages: tuple[str, ...],
         acts: dict[str, float],
         seen: Any,
@@ -298,7 +319,7 @@ class MessageParser:
             found["slot"] = (found["slot"] if joined(plain) else {}) | surely
         return found
 
-    def _untrained(self, books: list[_Book], plain: str) -> dict[str, float]:
+    def _untrained(self, books: list[PhraseBook], plain: str) -> dict[str, float]:
         """The slots of a sentence that the reader was not trained on, such as a step to take: their patterns decide alone."""
         return {
             name: 1.0
@@ -329,11 +350,11 @@ class MessageParser:
         near = nearest_languages(said)
         return [language for language in self.raw if language in near] or list(self.raw)
 
-    def _book(self, language: str) -> _Book:
+    def _book(self, language: str) -> PhraseBook:
         """The book of a language, compiled when it is first needed."""
         if language not in self.books:
             try:
-                self.books[language] = _Book(self.raw[language])
+                self.books[language] = PhraseBook(self.raw[language])
             except (KeyError, TypeError, AttributeError, re.error) as error:
                 where = self.folder / f"{language}.yaml"
                 raise BadInput(
@@ -369,9 +390,7 @@ def understood(heard: list[ParsedSentence]) -> ParsedMessage:
     offers: list[list[str]] = []
     for one in heard:
         asks = one.acts["ask"] >= ASKS
-        yes = one.acts["yes"] >= ASKS or (
-            one.marked and one.acts["yes"] >= max(LIKELY, one.acts["ask"], one.acts["bye"])
-        )
+        yes = one.asks_for_a_yes
         offers.append(one.about("offer"))
         parsed.offer |= one.acts["offer"] >= SURE
         add(parsed.offered, offers[-1])
@@ -432,32 +451,7 @@ def _or_not(heard: list[ParsedSentence]) -> set[str]:
     return found
 
 
-class _Book:
-    """The patterns of one language, by the names under which the reader knows them."""
-
-    def __init__(self, book: dict[str, Any]):
-        ask = book["question"]
-        self.cues = {name: compile_patterns(ask[name]) for name in ("request", "hint", "confirm", "closing")}
-        self.cues |= {name: re.compile(f" (?:{union(ask[name])})") for name in ("open", "past")}
-        self.cues |= {name: compile_patterns(book[name]) for name in ("done", "deny", "denied", "doubt")}
-        self.topics: dict[str, dict[str, re.Pattern[str]]] = {kind: {} for kind in ABOUT}
-        for part, kind in (("slots", "slot"), ("actions", "tool")):
-            for name, entry in book[part].items():
-                self.topics[kind][f"{kind}:{name}"] = compile_patterns(entry["patterns"])
-                for more in ("loose", "claims"):
-                    if more in entry:
-                        self.topics[kind][f"{more}:{name}"] = compile_patterns(entry[more])
-
-    def cues_in(self, plain: str) -> list[str]:
-        """The cues that a sentence holds: of a question, a report, a denial."""
-        return [name for name, pattern in self.cues.items() if pattern.search(plain)]
-
-    def topics_in(self, plain: str, kind: str) -> list[str]:
-        """The slots or the tools that a sentence names."""
-        return [name for name, pattern in self.topics[kind].items() if pattern.search(plain)]
-
-
-def _by_patterns(books: list[_Book], plain: str, item: bool) -> ParsedSentence:
+def _by_patterns(books: list[PhraseBook], plain: str, item: bool) -> ParsedSentence:
     """A sentence as the patterns alone read it: for a store whose reader has not been trained."""
     cues = {name for book in books for name in book.cues_in(plain)}
     marked = mark_of(plain) == "?"

@@ -89,9 +89,9 @@ def slots_heard() -> tuple[str, ...]:
     return tuple(dict.fromkeys(slot for book in books().values() for slot in book.get("heard_as", {}).get("slots", ())))
 
 
-def said_to_several(language: str, key: str) -> list[str]:
-    """What a customer with several wishes says, in its language; in English where there is no file of that language."""
-    return books().get(language, books()["en"])["several"][key]
+def said_by_customers(language: str, part: str, key: str) -> list[str]:
+    """What a customer says, from a part of the file of its language (``several``, ``reactions``); in English where there is no such file."""
+    return books().get(language, books()["en"])[part][key]
 
 
 def dollars() -> str:

@@ -32,9 +32,8 @@ class Search:
 
         self._chunks = [c for a in articles for c in chunks(a)]
         self._index = TextIndex([f"{'; '.join(c['phrases'])} {c['text']}" for c in self._chunks], words_and_beginnings)
-        named = [(phrase, place) for place, c in enumerate(self._chunks) for phrase in c["phrases"]]
-        self._phrases = TextIndex([phrase for phrase, _ in named], words_and_beginnings)
-        self._named = np.array([place for _, place in named], dtype=int)
+        self._phrases = TextIndex([phrase for c in self._chunks for phrase in c["phrases"]], words_and_beginnings)
+        self._first_phrase = np.cumsum([0, *(len(c["phrases"]) for c in self._chunks)])[:-1]
         self.knowledge_base = lru_cache(maxsize=4096)(self._knowledge_base)
 
     def _knowledge_base(self, query: str, count: int = 4) -> list[dict[str, str]]:
@@ -42,8 +41,7 @@ class Search:
         import numpy as np
 
         scores = self._index.scores(query)
-        nearest = np.zeros(len(scores))
-        np.maximum.at(nearest, self._named, self._phrases.scores(query))
+        nearest = np.maximum.reduceat(self._phrases.scores(query), self._first_phrase)
         places = best(scores + WEIGHT_OF_PHRASE * nearest, count)
         return frozen([{k: self._chunks[i][k] for k in ("article_id", "title", "text")} for i in places])
 

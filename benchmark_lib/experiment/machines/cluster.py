@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 CONNECT_S = 10.0
 """How long a scheduler may take to answer, and to have a worker, in seconds."""
+WITHOUT_WORKERS_S = 60.0
+"""How long is waited for a worker when none is left, in seconds."""
 MOST_WORKERS = 256
 CERTIFICATES = "DASK_DISTRIBUTED__COMM__TLS__"
 """How the variables begin in which Dask looks for the files of TLS."""
@@ -180,13 +182,18 @@ def _check_certificates(address: str) -> None:
 def _start(options: Options, closing: list[Any]) -> Cluster:
     from distributed import Client, LocalCluster
 
-    cluster = LocalCluster(
-        n_workers=options.workers or os.cpu_count() or 1,
-        threads_per_worker=1,
-        dashboard_address="127.0.0.1:0",
-        silence_logs=logging.CRITICAL,
-        preload=[DEAF],
-    )
+    try:
+        cluster = LocalCluster(
+            n_workers=options.workers or os.cpu_count() or 1,
+            threads_per_worker=1,
+            dashboard_address="127.0.0.1:0",
+            silence_logs=logging.CRITICAL,
+            preload=[DEAF],
+        )
+    except RuntimeError as error:  # what Dask raises where a process ends while it starts
+        raise BadInput(
+            f"the workers on this machine did not start ({_first_line(error)}): give fewer --workers, or leave --executor out"
+        ) from None
     closing.append(cluster)
     client = Client(cluster, set_as_default=False)
     closing.append(client)

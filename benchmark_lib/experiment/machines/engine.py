@@ -24,14 +24,12 @@ from ..manifest import differences, now, played_as
 from ..options import Options
 from ..plan import Plan
 from .channel import Channel
-from .cluster import CONNECT_S, Cluster
+from .cluster import CONNECT_S, WITHOUT_WORKERS_S, Cluster
 from .dealing import TRIES, Deck, Key
 from .worker import identity, serve
 
 STAFF_EVERY_S = 1.0
 """How often is looked for workers that came or went, in seconds."""
-WITHOUT_WORKERS_S = 60.0
-"""How long a run waits for a worker when none is left, in seconds."""
 COST = COLUMNS["calls"].index("cost_usd")
 LOST = "worker_lost"
 """The kind of a fault where a worker died with a conversation."""
@@ -43,7 +41,6 @@ OF_THIS_MACHINE = (
     "out",
     "progress",
     "replay",
-    "concurrency",
     "settings",
 )
 """Options that a worker is not told, or not as they were given."""

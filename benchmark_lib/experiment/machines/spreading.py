@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from typing import Any
 
 from ...errors import BadInput
 from ...project import code_version
 from ..options import Options
-from .cluster import Cluster, check_executor, close_all, cluster_of
+from .cluster import WITHOUT_WORKERS_S, Cluster, check_executor, close_all, cluster_of
+
+CHECKED_EVERY_S = 5.0
+"""How often is looked whether there is still a worker while a result is waited for, in seconds."""
 
 
 def spread(
@@ -35,8 +40,8 @@ def spread(
     Raises
     ------
     BadInput
-        For options that do not go together, a cluster that cannot be reached, a worker with another version of Deskbench, and a thing
-        with which one worker after another died; whatever the function raises.
+        For options that do not go together, a cluster that cannot be reached or that ends, a worker with another version of Deskbench,
+        a thing with which one worker after another died, and where no worker is left; whatever the function raises.
     """
     options = Options(executor=executor, scheduler=scheduler, workers=workers)
     check_executor(options)
@@ -60,13 +65,37 @@ def _results(cluster: Cluster, function: Callable[[Any], Any], items: list[Any])
     try:
         for item, future in zip(items, futures):
             try:
-                yield future.result()
+                yield _result(cluster, future)
             except KilledWorker:
                 raise BadInput(
                     f"every worker that began {str(item)[:80]!r} died: look at its memory and its log, or leave --executor out"
                 ) from None
+            except CancelledError:
+                raise BadInput(f"{cluster.where} is gone: start it again, or leave --executor out") from None
     finally:
         cluster.client.cancel(futures)
+
+
+def _result(cluster: Cluster, future: Any) -> Any:
+    """The result of one thing; a cluster without workers is not waited for longer than it may take to start one anew."""
+    done, manned_at = threading.Event(), time.monotonic()
+    future.add_done_callback(lambda _: done.set())
+    while not done.wait(CHECKED_EVERY_S):
+        if _is_manned(cluster):
+            manned_at = time.monotonic()
+        elif time.monotonic() - manned_at > WITHOUT_WORKERS_S:
+            raise BadInput(
+                f"{cluster.where} has had no worker for {WITHOUT_WORKERS_S:g} s: look at the memory and the log of the last ones, "
+                "or leave --executor out"
+            )
+    return future.result()
+
+
+def _is_manned(cluster: Cluster) -> bool:
+    try:
+        return cluster.client.status == "running" and bool(cluster.workers())
+    except OSError:
+        return False
 
 
 def _check_versions(cluster: Cluster) -> None:

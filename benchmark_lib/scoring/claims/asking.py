@@ -14,7 +14,10 @@ SLOTS = frozenset({"order_id", "email", "name", "postcode"})
 PHOTO = "photo"
 """What is given by being attached."""
 IN_PASSING = frozenset({"email"})
-"""Words so common in a letter that patterns and reader must agree on them, or the reader be sure that something is asked."""
+"""Words so common in a letter that patterns and reader must agree on them, or the reader be sure that something is asked.
+
+On a photo they must agree in any case: a person writes of one that came as of one that is wanted.
+"""
 SURELY = 0.95
 PART_OF = {"postcode": "address", PHOTO: "label"}
 """Slots that are a part or a means of another one: where that is asked for, they are no repetition."""
@@ -87,6 +90,6 @@ def asks(reading: Reading, parser: MessageParser) -> list[tuple[str, Sentence]]:
         found += [
             (s, sentence)
             for s in sorted(asked | by_patterns)
-            if s not in IN_PASSING or s in (asked if sure else asked & by_patterns)
+            if s not in IN_PASSING | {PHOTO} or s in (asked if sure and s != PHOTO else asked & by_patterns)
         ]
     return found

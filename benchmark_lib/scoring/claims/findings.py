@@ -118,13 +118,13 @@ class AgentClaims:
     def reported(self) -> Iterator[tuple[int, str, str]]:
         """Turn, tool and sentence of every act that is said to be done.
 
-        By the patterns, or by the store's reader where the sentence also holds a word for the act and no write of its turn
-        explains it.
+        By the patterns, or by the store's reader where the sentence also holds a word for the act, no write of its turn
+        explains it, and the message asks for no yes: what it says then is still to come ("A new one it is: ... Shall I?").
         """
         acted = {call.turn for call in self.done if call.write}
         for message, reading in self.replies:
             found = [(tool, sentence.text) for tool, sentence in reading.about("done")]
-            if message.turn not in acted:
+            if message.turn not in acted and not parser_of(self.store).parse(message.text).proposed:
                 found += [(t, s.text) for s in reading.sentences if reading.may_report(s) for t in self._heard(s)]
             for tool, text in dict.fromkeys(found):
                 yield message.turn, tool, text

@@ -122,7 +122,7 @@ class Ground:
         for name in _WORKED_OUT:
             self.__dict__.pop(name, None)
         bare = {int(m.group(1)) * 100 + int(m.group(2)) for m in _BARE.finditer(reply)}
-        for cents in sorted(bare & self._cents):
+        for cents in sorted(bare & self._cents) if bare else ():
             self.tell(Value("money", str(cents), 0))
 
     def tell(self, value: Value) -> None:
@@ -168,7 +168,7 @@ class Ground:
     def _seen(self) -> set[tuple[str, str]]:
         """The values in the words of the results, each end of a window by itself."""
         texts = [r for r in self.results if any(mark in r for mark in ('"passages"', '"description"', "$", " usd"))]
-        found = {pair for r in texts for v in values_in(r, self.today.year) for pair in parts(v)}
+        found = set().union(*(_pairs(r, self.today.year) for r in texts))
         return found | {("percent", m.group(1)) for r in self.results for m in _PERCENT.finditer(r)}
 
     # --- amounts
@@ -229,6 +229,12 @@ class Ground:
         ends = near & {self.today, *filter(None, map(_as_day, self.told.get("date", ())))}
         pairs = {(min(a, b), max(a, b)) for a in ends for b in near}
         return {business_days_between(first, last, self.store) + more for first, last in pairs for more in (0, 1)}
+
+
+@lru_cache(maxsize=512)
+def _pairs(result: str, year: int) -> frozenset[tuple[str, str]]:
+    """The values in the words of a result; the same articles are found in many conversations."""
+    return frozenset(pair for value in values_in(result, year) for pair in parts(value))
 
 
 @lru_cache(maxsize=512)

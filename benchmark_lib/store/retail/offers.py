@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Any
 
+from ...language.cues import cue_of_several
 from ...language.folding import plain, squash
+from ...language.words import of_values
 from ..protocols import Row, World
 from .rows import variants
 
@@ -26,7 +29,7 @@ def named_in(text: str, arguments: dict[str, Any], store: World) -> tuple[set[st
     differing: set[str] = set()
     words = plain(text)
     order = store.tables["orders"].get(arguments.get("order_id", ""))
-    ids = {f"NL-{number}" for number in _ORDER.findall(text)}
+    ids = {f"NL-{number}" for number in _orders(text)}
     if order is not None and ids:
         (named if order["order_id"] in ids else differing).add("order_id")
     if order is not None and "variant_id" in arguments:
@@ -38,6 +41,21 @@ def named_in(text: str, arguments: dict[str, Any], store: World) -> tuple[set[st
     if "address" in arguments and squash(arguments["address"]["postcode"]) in squash(text):
         named.add("address")
     return named, differing
+
+
+def _orders(text: str) -> set[str]:
+    """The orders that a message names; of several none that it says shall be kept."""
+    numbers = set(_ORDER.findall(text))
+    if len(numbers) < 2:
+        return numbers
+    clauses = [(plain(clause), set(_ORDER.findall(clause))) for clause in _between_clauses().split(text)]
+    kept = cue_of_several("kept")
+    return {n for words, found in clauses for n in found if len(found) > 1 or not kept.search(words)}
+
+
+@lru_cache(maxsize=1)
+def _between_clauses() -> re.Pattern[str]:
+    return re.compile(rf"[,;\n]|[.!?]\s|\s(?:{'|'.join(of_values('and'))})\s")
 
 
 def _variant(

@@ -1,0 +1,44 @@
+"""The patterns of one language's phrases: cues of what a sentence does, and the slots and tools that it names."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from .patterns import compile_patterns, union
+
+
+class PhraseBook:
+    """The patterns of one language.
+
+    Parameters
+    ----------
+    book : dict of str to Any
+        The content of ``phrases/<language>.yaml``.
+
+    Attributes
+    ----------
+    topics : dict of str to dict of str to re.Pattern
+        The patterns of slots and of tools, by the names under which the trained reader knows them.
+    """
+
+    def __init__(self, book: dict[str, Any]):
+        ask = book["question"]
+        self.cues = {name: compile_patterns(ask[name]) for name in ("request", "hint", "confirm", "closing")}
+        self.cues |= {name: re.compile(f" (?:{union(ask[name])})") for name in ("open", "past")}
+        self.cues |= {name: compile_patterns(book[name]) for name in ("done", "deny", "denied", "doubt")}
+        self.topics: dict[str, dict[str, re.Pattern[str]]] = {"slot": {}, "tool": {}}
+        for part, kind in (("slots", "slot"), ("actions", "tool")):
+            for name, entry in book[part].items():
+                self.topics[kind][f"{kind}:{name}"] = compile_patterns(entry["patterns"])
+                for more in ("loose", "claims"):
+                    if more in entry:
+                        self.topics[kind][f"{more}:{name}"] = compile_patterns(entry[more])
+
+    def cues_in(self, plain: str) -> list[str]:
+        """The cues that a sentence holds: of a question, a report, a denial."""
+        return [name for name, pattern in self.cues.items() if pattern.search(plain)]
+
+    def topics_in(self, plain: str, kind: str) -> list[str]:
+        """The slots or the tools that a sentence names."""
+        return [name for name, pattern in self.topics[kind].items() if pattern.search(plain)]

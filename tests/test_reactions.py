@@ -1,0 +1,129 @@
+"""How a customer reacts to what it is told: to a no at once, to a way out once, to its own mistake before the yes."""
+
+import pytest
+from test_customer import answer, did
+
+from benchmark_lib.language.parser import parser_of
+from benchmark_lib.language.words import LANGUAGES, said_by_customers
+
+
+def reactions(kind):
+    return {words.casefold() for language in LANGUAGES for words in said_by_customers(language, "reactions", kind)}
+
+
+def reacts(message, kind):
+    return any(words in message.text.casefold() for words in reactions(kind))
+
+
+NO_PHOTO = "Could you attach a photo of the damage, please?"
+WAYS = [
+    "Perhaps a neighbour could take it? Any camera will do.",
+    "You could borrow a phone for a minute.",
+    "Vielleicht kann eine Nachbarin das Foto machen?",
+    "Jede Kamera ist recht, auch ein Tablet.",
+    "Sans photo, je ne peux pas l'envoyer. Un proche pourrait-il prendre la photo ?",
+    "N'importe quel appareil convient, une tablette aussi.",
+    "¿Podría tomarla un vecino con su teléfono?",
+    "Cualquier cámara sirve, también una tableta.",
+]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_way_to_the_picture_is_answered_once_and_then_it_argues(store, cases, way):
+    said, _ = answer(cases["damaged_no_proof"], store, NO_PHOTO, way, f"{way} {way}")
+    assert [reacts(m, "no_other_way") for m in said[:3]] == [False, True, False]
+    assert did(said[1]) == [("pushed", "1")]
+
+
+def test_where_no_way_is_named_there_is_none_to_decline(store, cases):
+    said, _ = answer(
+        cases["damaged_no_proof"], store, NO_PHOTO, "Without a photo I cannot send it, whoever asks. I'm sorry."
+    )
+    assert not reacts(said[1], "no_other_way")
+
+
+def test_of_a_line_and_the_argument_that_it_comes_to_one_is_said(store, cases):
+    case = cases["damaged_no_proof"]
+    case = case.model_copy(update={"moot": {1: ["photo_needed"]}})
+    refused = "Without a photo I cannot send a new one."
+    said, _ = answer(case, store, NO_PHOTO, refused, refused + " That is the same for all.")
+    assert case.against["photo_needed"] in said[1].text and case.pressure[1] in said[2].text
+    late, _ = answer(case, store, "I am sorry, no.", refused, refused)
+    assert case.pressure[0] in late[0].text and case.against["photo_needed"] not in " ".join(m.text for m in late)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Is it still unused, and shall I start the return?",
+        "Ist sie noch unbenutzt, und soll ich die Rücksendung eröffnen?",
+        "Est-elle encore inutilisée, et dois-je ouvrir le retour ?",
+        "¿Está sin usar, y le abro la devolución?",
+    ],
+)
+def test_a_question_beside_the_one_for_a_yes_is_heard(store, words):
+    heard = parser_of(store).parse(words)
+    assert heard.confirm and heard.asked == ["condition"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Shall I open the return and send you the link?",
+        "Shall I change the color and the address?",
+        "Is that right, and shall I go ahead?",
+    ],
+)
+def test_two_things_to_agree_to_are_no_question(store, words):
+    heard = parser_of(store).parse(words)
+    assert heard.confirm and not heard.asked
+
+
+def test_the_answer_comes_with_the_yes_and_after_what_was_news(store, cases):
+    case = cases["false_closure_refund"]
+    offer = (
+        f"Order {case.order} shows as delivered, and there is no return and no refund on it. So no money is on its way right now. You have "
+        "until September 8 to start a return, as long as it is unused. If you like, I'll start that for you. Is it unused, and shall I start it?"
+    )
+    said, _ = answer(case, store, offer)
+    assert {("gave", "condition"), ("agreed", "start_return")} <= {*did(said[0])}
+    assert reacts(said[0], "news") and said[0].text.index(case.agrees[0]) < said[0].text.index(
+        case.ledger["condition"].value
+    )
+
+
+@pytest.mark.parametrize("names_both", [True, False])
+def test_a_wrong_name_that_the_desk_mends_is_owned_up_to_once(store, cases, names_both):
+    case = cases["color_edit_1"]
+    wish = case.outcomes[0].calls[0].arguments
+    line = store.tables["orders"][case.order]["lines"][0]
+    wrong = next(
+        p["title"]
+        for p in store.tables["products"].values()
+        if p["title"] in case.email.text and p["title"] not in str(store.tables["orders"][case.order])
+    )
+    mended = f"The bag on it is not the {wrong} but the {line['title']}. " if names_both else ""
+    said, _ = answer(
+        case, store, f"{mended}I would change the {line['title']} of order {wish['order_id']} to black. Shall I?"
+    )
+    assert reacts(said[0], "other_name") == names_both
+    assert ("agreed", "update_line_item") in did(said[0])
+
+
+NO = "I can't start a return for it: returns are for unused things only, and a week of travel makes it a used one."
+
+
+def test_a_no_is_answered_in_the_next_message_together_with_a_question(store, cases):
+    said, _ = answer(cases["return_used_1"], store, f"{NO} Which size have you got?", "It stays a no, I am sorry.")
+    assert [act.kind for act in said[0].acts] == ["gave", "pushed"]
+    assert "left" in [act.kind for act in said[1].acts]
+
+
+def test_what_was_offered_in_place_of_a_first_wish_is_taken_and_not_asked_for(store, cases):
+    case = cases["damaged_item_4"]
+    offer = "We don't mail single wheels. What we do instead is this: we replace the whole duffel. All I need is a photo of it."
+    said, _ = answer(case, store, offer)
+    assert case.followups[0].say not in said[0].text
+    assert {("followed_up", "0"), ("agreed", "create_replacement")} <= {*did(said[0])}
+    said, _ = answer(case, store, "All I need is a photo of it.")
+    assert case.followups[0].say in said[0].text
