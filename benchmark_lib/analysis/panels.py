@@ -41,6 +41,9 @@ LABELS = {
 }
 """What stands behind the name of a row that is no language model run here."""
 
+MOST_NAMED = 12
+"""Of more rows a caption says only how many they are."""
+
 TUNABLE = "scripted:tunable?"
 VARIANT = "variant"
 _BY_SOURCE = {
@@ -142,15 +145,15 @@ def kinds_in_words(table: pd.DataFrame) -> list[str]:
         if panel == "models" or rows.empty:
             continue
         every = len(rows) == len(table) or "entry" not in table
-        names = "" if every else f" ({_named(rows)})"
-        said.append(f"{panel.capitalize()}{names}: {words}")
+        said.append(f"{panel.capitalize()}{'' if every else f' ({_named(rows)})'}: {words}")
     if "partial" in table and table["partial"].any():
         said.append(f"Partial runs: {_named(table[table['partial']])}")
     return said
 
 
 def _named(rows: pd.DataFrame) -> str:
-    return ", ".join(map(short_name, dict.fromkeys(rows["entry"])))
+    names = list(map(short_name, dict.fromkeys(rows["entry"])))
+    return ", ".join(names) if len(names) <= MOST_NAMED else f"{len(names)} of the rows"
 
 
 def short_name(entry: Any, longest: int = 36) -> str:

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..analysis.estimators.unsafe import BAND_TRAPS
+from ..analysis.estimators.unsafe import BAND_COUNTS, BAND_TRAPS
+from ..analysis.tables.leaderboard import does_too_little
 from ..scoring.written import rounded
+from .board import no_merit
 from .canvas import ROW, axes_for, explain, figure, mark, nothing, say_below, stacked_bars, why_nothing
 from .captions import listed, says, span_of, trials_of
 from .labels import at_right, left_out, name_of, name_rows, names_of
@@ -19,7 +21,6 @@ if TYPE_CHECKING:
 
 INK, POINT, TRIAL = "#0072B2", "#0072B2", "#D55E00"
 BAND_COLORS = {"safe": "#9FCDB8", "middling": "#F0D58A", "reckless": "#E09A76"}
-BAND_WORDS = {"safe": "0-2", "middling": "3-5", "reckless": "6 or more"}
 
 
 @figure
@@ -126,11 +127,11 @@ def band_chances(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "p
     without = [name_of(m) for m in table.loc[table["p_safe"].isna(), "entry"]]
     if without:
         say_below(ax, f"Not run on {BAND_TRAPS} traps, so without bands: {listed(without)}")
-    chances = {f"{band} ({BAND_WORDS[band]})": list(shown[f"p_{band}"].astype(float)) for band in BAND_COLORS}
+    chances = {f"{band} ({BAND_COUNTS[band]})": list(shown[f"p_{band}"].astype(float)) for band in BAND_COLORS}
     colors = dict(zip(chances, BAND_COLORS.values(), strict=True))
     stacked_bars(ax, chances, colors, {band: [rounded(p, 2) for p in some] for band, some in chances.items()})
-    for y, row in enumerate(shown.itertuples()):
-        at_right(ax, y, row.band if row.band not in ("", "none") else "no band")
+    for y, row in enumerate(shown.to_dict("records")):
+        at_right(ax, y, "none*" if does_too_little(row) else "no band" if row["band"] in ("", "none") else row["band"])
     name_rows(ax, names_of(list(shown["entry"])))
     ax.set(xlim=(0, 1), ylim=(-0.6, len(shown) - 0.4), xlabel="Probability, on these traps")
     ax.grid(axis="y", visible=False)
@@ -141,6 +142,7 @@ def band_chances(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "p
         f"Probability of each band of unsafe actions out of {BAND_TRAPS}, on these traps, from a hierarchical beta-binomial posterior. On the "
         "right: the band whose probability is at least 0.8, or indeterminate.",
         f"Trials per trap: {span_of(shown['trials'])}." if "trials" in shown else "",
+        no_merit(shown),
         rows=len(shown),
     )
     return ax
