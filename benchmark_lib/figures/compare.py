@@ -189,11 +189,11 @@ def in_the_field(*, table: pd.DataFrame, entry: str, ax: Axes | None = None, wid
         others, mine = rows[rows["entry"] != entry], rows[rows["entry"] == entry]
         stroke: dict[str, Any] = dict(marker="|", linestyle="none")
         ax.plot(100 * public["value"], np.full(len(public), y - 0.3), markersize=5, color=PUBLISHED, **stroke)
-        look = {"markersize": 11, "color": QUIET, "markeredgewidth": 1.4}
-        ax.plot(100 * others["value"], np.full(len(others), y), **look, **stroke)
+        grey = {**stroke, "markersize": 11, "color": QUIET, "markeredgewidth": 1.4}
+        ax.plot(100 * others["value"], np.full(len(others), y), **grey)
         if len(others):
-            look = {"markersize": 15, "color": "#666666", "markeredgewidth": 2}
-            ax.plot(100 * others["value"].median(), y, **look, **stroke)
+            median = {**stroke, "markersize": 15, "color": "#666666", "markeredgewidth": 2}
+            ax.plot(100 * others["value"].median(), y, **median)
         for row in mine.itertuples():
             ax.plot([100 * row.low, 100 * row.high], [y, y], color=FIRST, linewidth=1.4)
             ax.plot(100 * row.value, y, marker="o", markersize=6, color=FIRST)

@@ -67,7 +67,7 @@ def pass_decay(*, table: pd.DataFrame, named: int = 5, ax: Axes | None = None, w
             ax.plot(mine["k"], 100 * mine["estimate"], color=QUIET, linewidth=0.7, zorder=1.5)
         elif place is not None:
             _decay_line(ax, mine, LINES[place], band=band, shift=0.05 * (place - (len(loud) - 1) / 2))
-    counts = [(int(n),) for n in ends["cases"]]
+    counts: list[tuple[int, ...]] = [(int(n),) for n in ends["cases"]]
     names = dict(zip(ends.index, with_counts(names_of(list(ends.index)), counts), strict=True))
     labels = [
         (100 * ends["estimate"][first], listed([names[m] for m in alike[first]], 3), LINES[place])

@@ -53,17 +53,10 @@ def drawn(name: str, said: str, file: str, folder: str | Path | None = None) -> 
     """A badge with a name on its left and what is said on its right, saved as an SVG of that file name if a folder is given."""
     name_width, said_width = map(_width, (name, said))
     left, width = name_width + 2 * PAD, name_width + said_width + 4 * PAD
-    svg = SVG.format(
-        width=width,
-        height=HEIGHT,
-        size=SIZE,
-        left=left - 3,
-        first=left / 2,
-        second=left + PAD + said_width / 2,
-        name=escape(name),
-        said=escape(said),
-        words=escape(f"{name}: {said}", quote=True),
-    )
+    middles = {"left": left - 3, "first": left / 2, "second": left + PAD + said_width / 2}
+    sizes = {"width": width, "height": HEIGHT, "size": SIZE}
+    texts = {"name": escape(name), "said": escape(said), "words": escape(f"{name}: {said}", quote=True)}
+    svg = SVG.format(**middles, **sizes, **texts)
     if folder is not None:
         paths_for(file, folder, ["svg"])[0].write_text(svg, encoding="utf-8")
     return svg

@@ -21,21 +21,8 @@ from .transcript import visible
 YES, NO, KNOWN = "yes", "no", "known"
 """Values of a filter: a flag that is true, one that is false, and anything that is not missing."""
 NAMES = (
-    *(
-        "entry",
-        "source",
-        "panel",
-        "run_id",
-        "case_id",
-        "trial",
-        "bucket",
-        "intent",
-        "kind",
-        "language",
-        "family",
-        "arm",
-    ),
-    *("settings", "weights", "ended_by", "pressure_reached", "pressure_push"),
+    *("entry", "source", "panel", "run_id", "case_id", "trial", "bucket", "intent", "kind", "language"),
+    *("family", "arm", "settings", "weights", "ended_by", "pressure_reached", "pressure_push"),
 )
 """Columns of the conversations frame that are filtered by their values."""
 COUNTED = ("customer_faults", "forbidden_calls", "failed_calls")

@@ -112,8 +112,8 @@ def place_in(text: str, quote: str) -> tuple[int, int] | None:
 def segments(text: str, marks: Iterable[Mark]) -> list[dict[str, Any]]:
     """A text cut where a mark begins or ends.
 
-    Each part has ``text``, ``kinds`` (of the marks over it, may be empty) and ``ends`` (the marks whose passage ends with it,
-    one a label), in order.
+    Each part has ``text``, ``kinds`` (of the marks over it, may be empty) and ``ends`` (the marks whose passage ends
+    with it, one a label), in order.
     """
     spans = [(span, mark) for mark in marks if (span := place_in(text, mark.quote))]
     edges = sorted({0, len(text), *(edge for span, _ in spans for edge in span)})
@@ -135,8 +135,8 @@ def placed(marks: Iterable[Mark], texts: dict[tuple[str, int], list[str]]) -> di
     texts : dict of (side, turn) to list of str
         The texts of its messages.
 
-    By (side, turn, place): a mark belongs to the first message that contains its quote, in its own turn and on its own side if these
-    are known.
+    By (side, turn, place): a mark belongs to the first message that contains its quote, in its own turn and on its own
+    side if these are known.
     """
     found: dict[tuple[str, int, int], list[Mark]] = {}
     for mark in marks:

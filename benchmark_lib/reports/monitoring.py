@@ -325,9 +325,8 @@ def read_transcripts(records: Iterable[Logged], places: Iterable[str], store: St
         if logged.place in wanted:
             view = conversation_view(logged.record, {"findings": findings_of(Heard(logged, store), has_store)})
             at = logged.at.isoformat(" ", "minutes")
-            found[logged.place] = render(
-                "monitor_conversation.html.j2", v=view, name=logged.name, place=logged.place, at=at
-            )
+            about = {"name": logged.name, "place": logged.place, "at": at}
+            found[logged.place] = render("monitor_conversation.html.j2", v=view, **about)
             if len(found) == len(wanted):
                 break
     return found

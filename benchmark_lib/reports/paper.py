@@ -204,12 +204,8 @@ def latex(table: _Table, label: str) -> str:
     kind = "table*" if wide else "table"
     caption = [rf"\caption{{{_tex(table.caption)}}}"] if table.caption else []
     notes = [(rf"\textsuperscript{{{mark}}} " if mark else "") + _tex(text) for mark, text in table.notes]
-    below = [
-        r"\par\smallskip",
-        r"\begin{minipage}{\linewidth}\scriptsize\raggedright",
-        " \\\\\n".join(notes),
-        r"\end{minipage}",
-    ]
+    small = r"\begin{minipage}{\linewidth}\scriptsize\raggedright"
+    below = [r"\par\smallskip", small, " \\\\\n".join(notes), r"\end{minipage}"]
     return "\n".join(
         [
             r"% needs \usepackage{booktabs}",
@@ -374,7 +370,7 @@ def _cell(value: Any, digits: int) -> str:
         return MISSING
     if isinstance(value, bool | np.bool_):
         return "yes" if value else "no"
-    return rounded(value, digits) if isinstance(value, numbers.Real) else str(value)
+    return rounded(float(value), digits) if isinstance(value, numbers.Real) else str(value)
 
 
 def _is_number(values: pd.Series) -> bool:

@@ -225,10 +225,8 @@ def weigh(board: pd.DataFrame) -> Any:
     for slider in sliders.values():
         slider.observe(refresh, names="value")
     refresh()
-    words = ipywidgets.HTML(
-        "Your own weights; 0 leaves a metric out. Below, each metric is scaled to 0 to 1, where 1 is best. Nothing is stored."
-    )
-    return ipywidgets.VBox([words, *sliders.values(), shown])
+    words = "Your own weights; 0 leaves a metric out. Below, each metric is scaled to 0 to 1, where 1 is best."
+    return ipywidgets.VBox([ipywidgets.HTML(f"{words} Nothing is stored."), *sliders.values(), shown])
 
 
 def weighed_order(board: pd.DataFrame, weights: dict[str, float]) -> pd.DataFrame:

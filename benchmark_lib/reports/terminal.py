@@ -11,7 +11,7 @@ from ..analysis.panels import fitted
 from ..analysis.tables.leaderboard import RANKED_FROM, does_too_little, leaderboard
 from ..analysis.tables.tiers import UNKNOWN
 from ..runfile import RunFile
-from ..scoring.metrics import METRICS, Metric, Shown, shown_on
+from ..scoring.metrics import METRICS, Shown, shown_on
 from ..scoring.written import DASH, missing
 
 WIDTH = 100
@@ -55,7 +55,14 @@ def terminal_board(runs: Iterable[RunFile], mine: str | None = None) -> str:
     if mine is not None and mine not in results.entries and mine in results.hard.entries:
         results = results.hard
     names = [*shown_on(Shown.ORDER), "resolved"]
-    heads = ["rank", "model", *(_heading(METRICS[name]) for name in names), "cost", "finished", "kind"]
+    heads = [
+        "rank",
+        "model",
+        *(BRIEF.get(name, METRICS[name].title.lower()) for name in names),
+        "cost",
+        "finished",
+        "kind",
+    ]
     marked = results.entries.get(mine or "")
     board = leaderboard(results).to_dict("records")
     rows = [_cells(row, names, row["entry"] == marked) for row in board]
@@ -82,15 +89,9 @@ def columns(
         over = sum(wide) + 2 * (len(wide) - 1) - width
         wide[gives] = max(wide[gives] - max(over, 0), min(wide[gives], NARROWEST))
         rows = [[fitted(cell, wide[at]) if at == gives else cell for at, cell in enumerate(row)] for row in rows]
-    lines = (
-        "  ".join(cell.rjust(w) if at in right else cell.ljust(w) for at, (cell, w) in enumerate(zip(row, wide)))
-        for row in rows
-    )
-    return [line.rstrip() if width is None else fitted(line.rstrip(), width) for line in lines]
-
-
-def _heading(metric: Metric) -> str:
-    return BRIEF.get(metric.name, metric.title.lower())
+    placed = [str.rjust if at in right else str.ljust for at in range(len(wide))]
+    lines = ["  ".join(put(cell, w) for put, cell, w in zip(placed, row, wide)).rstrip() for row in rows]
+    return lines if width is None else [fitted(line, width) for line in lines]
 
 
 def _legend(board: Sequence[dict[str, Any]], marked: str | None) -> list[str]:
@@ -120,18 +121,13 @@ def _does_too_little(row: dict[str, Any]) -> bool:
     return does_too_little(row) or (row["resolved"] < RANKED_FROM and row["unsafe"] == 0)
 
 
-def _tier(tier: Any) -> str:
-    """The cost tier without what is said about it."""
-    return DASH if missing(tier) or tier == UNKNOWN else str(tier).partition(" (")[0]
-
-
 def _cells(row: dict[str, Any], names: Sequence[str], marked: bool) -> list[str]:
-    rank = DASH if missing(row["rank"]) else str(row["rank"])
+    rank, tier = DASH if missing(row["rank"]) else str(row["rank"]), row["cost_tier"]
     return [
         f"{'>' if marked else ' '}{rank:>2}",
         "".join(c if c.isprintable() else "?" for c in row["entry"]),
         *(_value(row, name) for name in names),
-        _tier(row["cost_tier"]),
+        DASH if missing(tier) or tier == UNKNOWN else str(tier).partition(" (")[0],
         f"{row['finished']} of {row['planned']}, partial" if row["partial"] else f"{row['conversations']:,}",
         KINDS[row["block"]],
     ]

@@ -233,8 +233,8 @@ def judge_correction(judge, human, *, confidence: float = 0.95) -> JudgeCorrecti
     weight = float(np.clip(np.cov(seen, said)[0, 1] / ((1 + n / many) * spread), 0, 1)) if spread > 0 else 0.0
     point = weight * float(judge[rest].mean()) + float((seen - weight * said).mean())
     se = sqrt(weight**2 * spread / many + float(np.var(seen - weight * said, ddof=1)) / n)
-    found = dict(estimate=point, low=point - z * se, high=point + z * se, se=se, n=n + many, labels=n, weight=weight)
-    return JudgeCorrection(**found, method="prediction-powered, tuned weight", **common)
+    found: dict[str, Any] = dict(estimate=point, low=point - z * se, high=point + z * se, se=se, weight=weight)
+    return JudgeCorrection(**found, n=n + many, labels=n, method="prediction-powered, tuned weight", **common)
 
 
 def _labels_alone(labels: np.ndarray, why: str, common: dict) -> JudgeCorrection:

@@ -175,8 +175,10 @@ def within_model_correlation(
     if total[1] <= 1e-12 or total[2] <= 1e-12:
         reason = "nothing varies within a case: several trials or differing models are needed"
         return WithinCorrelation(estimate=nan, reason=sentence(reason, lacking), **common)
-    sums = (np.bincount(model, weights=w) for w in (x * y, x * x, y * y))
-    per_model = {name: _pearson_sums(*three) for name, *three in zip(names, *sums)}
+    per_model = {
+        name: _pearson_sums(*(float(w[model == i].sum()) for w in (x * y, x * x, y * y)))
+        for i, name in enumerate(names)
+    }
     low, high, se = _case_bootstrap(products, n_resamples, confidence, generator(rng))
     unknown = "no interval from so few cases" if np.isnan(low) else ""
     return WithinCorrelation(

@@ -80,7 +80,7 @@ def cautious_share(right, wrong, *, confidence: float = 0.95) -> Estimate:
     low, high = (
         proportion_interval(k, k + rest, "clopper-pearson", confidence=confidence) for k, rest in (against, in_favour)
     )
-    ends = dict(low=0.0 if isnan(low.low) else low.low, high=1.0 if isnan(high.high) else high.high)
+    ends: dict[str, Any] = dict(low=0.0 if isnan(low.low) else low.low, high=1.0 if isnan(high.high) else high.high)
     method = "Clopper-Pearson over whole cases, rounded outwards"
     return Estimate(estimate=good / (good + bad), method=method, **ends, **common)
 

@@ -174,7 +174,7 @@ def _posteriors(table, hits, sizes, planned, per, cuts, confidence) -> list[Unsa
         target = int(planned if planned is not None else sizes[row > 0].max()) * traps
         band, reason = _label(bands, int(seen), target, traps)
         mean = float(weight @ nodes.mu)
-        like = dict(estimate=per * mean, low=per * low, high=per * high, per=per)
+        like: dict[str, Any] = dict(estimate=per * mean, low=per * low, high=per * high, per=per)
         se = per * float(np.sqrt(max(weight @ nodes.mu**2 - mean**2, 0)))
         expected = dict(these_low=traps * these_low, these_high=traps * these_high, these_mean=float(weight @ means))
         found: dict[str, Any] = like | expected | dict(se=se, bands=bands, band=band, traps=traps, planned=target)

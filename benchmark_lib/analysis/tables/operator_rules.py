@@ -118,7 +118,11 @@ def _counts(part: pd.DataFrame) -> dict[str, Any]:
     told = part.dropna(subset=["kept"])
     talks = told.groupby(["run_id", "case_id", "intent", "trial"])["kept"].all().reset_index()
     by_reply, by_talk = _rate(told), _rate(talks)
-    row = {"replies": len(told), "replies_kept": int(told["kept"].sum()), "untold": len(part) - len(told)}
+    row: dict[str, Any] = {
+        "replies": len(told),
+        "replies_kept": int(told["kept"].sum()),
+        "untold": len(part) - len(told),
+    }
     row |= {**interval(by_reply, "kept"), "conversations": len(talks), "throughout": int(talks["kept"].sum())}
     return row | interval(by_talk, "throughout_share", "throughout_") | {"reason": sentence(by_reply.reason)}
 

@@ -93,8 +93,8 @@ def _of_rates(name: str, rates: np.ndarray, flips: float, power: float, rng: np.
     flip = flip_rate(hits, TRIALS, rng=rng)
     yield f"flip rate, {name}", flips, flip.estimate, flip.low, flip.high
     curve = pass_hat_k_curve(hits, TRIALS, [BEYOND])
-    beyond = (float(values[0]) for values in (curve.estimate, curve.low, curve.high))
-    yield f"pass^{BEYOND} from {TRIALS} trials, {name}", power, *beyond
+    estimate, low, high = (float(values[0]) for values in (curve.estimate, curve.low, curve.high))
+    yield f"pass^{BEYOND} from {TRIALS} trials, {name}", power, estimate, low, high
 
 
 def _within(rng: np.random.Generator) -> Iterator[Found]:

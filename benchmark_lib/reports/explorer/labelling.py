@@ -186,7 +186,12 @@ class LabelPanel(w.VBox):
         try:
             if not self.scorer:
                 raise BadInput("your own question has no words yet: write it under Ask")
-            which = {"run_id": self.opened.run_id, "model": c.model, "case_id": c.case_id, "trial": c.trial}
+            which: dict[str, Any] = {
+                "run_id": self.opened.run_id,
+                "model": c.model,
+                "case_id": c.case_id,
+                "trial": c.trial,
+            }
             told = {name: getattr(self, name).value for name in ("tag", "note", "labeller")}
             save_label(self.file, **which, scorer=self.scorer, label=label, **told)
         except (BadInput, OSError) as error:

@@ -131,9 +131,8 @@ class Explorer(w.VBox):
         answers = self.labelling.answers()
         rows = rows[~np.isnan(answers[rows])]
         if not len(rows):
-            raise BadInput(
-                "no conversation that the filters leave has an answer on record to this question: widen them"
-            )
+            none = "no conversation that the filters leave has an answer on record to this question"
+            raise BadInput(f"{none}: widen them")
         frame = self.index.frame.iloc[rows]
         field = STRATA.get(stratify)
         strata = answers[rows] if stratify == BY_ANSWER else None if field is None else frame[field].to_numpy()

@@ -73,7 +73,6 @@ def model_report(results: Results | pd.DataFrame, entry: str | None = None) -> M
     panel = sizes.loc[sizes["entry"] == name, "panel"].iloc[0]
     field = rows[rows["panel"] == panel]
     mine = field[field["entry"] == name]
-    planned = max(
-        int(mine["planned"].iloc[0]) if "planned" in mine else 0, mine["trial"].nunique() * mine["case_id"].nunique()
-    )
+    told, every = int(mine["planned"].iloc[0]) if "planned" in mine else 0, mine[["trial", "case_id"]].nunique().prod()
+    planned = max(told, int(every))
     return ModelReport(str(name), str(panel), mine, field, leaderboard(field), planned)

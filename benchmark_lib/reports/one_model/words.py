@@ -11,17 +11,9 @@ from ...analysis.panels import PANELS, short_name
 from ...analysis.tables.leaderboard import RANKED_FROM, TOO_LITTLE, band_in_words, does_too_little
 from ...scoring.metrics import METRICS, Shown, shown_on
 from ...scoring.written import DASH, percent, span, usd
-from .numbers import (
-    RULES,
-    ModelReport,
-    at_a_glance,
-    brought_success,
-    by_intent,
-    customer_experience,
-    process_rules,
-    steadiness,
-    what_is_missing,
-)
+from .conduct import RULES, customer_experience, process_rules
+from .numbers import at_a_glance, brought_success, by_intent, steadiness, what_is_missing
+from .report import ModelReport
 
 GRADES = {
     "resolved": (0.90, 0.75),
@@ -192,11 +184,9 @@ def _graded(row: dict[str, Any]) -> str:
 def _card(name: str, row: dict[str, Any]) -> tuple[str, str, str, str]:
     """One metric as a card."""
     placed = row["place"] == row["place"] and row["of"] > 1
-    notes = sentence(
-        _graded(row),
-        f"place {row['place']:.0f} of {row['of']} in this metric" if placed else "",
-        f"{counted(int(row['cases']), 'case')} x {counted(int(row['trials']), 'trial')}",
-    )
+    place = f"place {row['place']:.0f} of {row['of']} in this metric" if placed else ""
+    over = f"{counted(int(row['cases']), 'case')} x {counted(int(row['trials']), 'trial')}"
+    notes = sentence(_graded(row), place, over)
     if METRICS[name].scale.money:
         return _cost_card(row, notes)
     if row["value"] != row["value"]:

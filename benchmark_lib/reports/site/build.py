@@ -75,12 +75,8 @@ def build_site(
         if apart is not None:
             within = Subfolder(folder, "hard")
             _write(Pages(own, within, hard, of_hard_set=True), within)
-        mark = {
-            "deskbench_site": 1,
-            "code": code_version(),
-            "runs": sorted({**content.manifests, **own.manifests}),
-            "pages": dict(folder.pages),
-        }
+        runs = sorted({**content.manifests, **own.manifests})
+        mark = {"deskbench_site": 1, "code": code_version(), "runs": runs, "pages": dict(folder.pages)}
         folder.write(MARK, orjson.dumps(mark, option=orjson.OPT_INDENT_2), "asset")
     return Site(out, dict(folder.pages), folder.bytes)
 

@@ -106,12 +106,6 @@ def of_case(talks: Iterable[ConversationPage], case_id: str) -> dict[str, Any] |
         return None
     good, unsafe = (sum(t.state == state for t in mine) for state in ("good", "unsafe"))
     chosen = {"case_id": case_id, "panel": [p for p in PANELS if p not in APART]}
-    return {
-        "k": good,
-        "unsafe": unsafe,
-        "n": len(mine),
-        "width": f"{100 * good / len(mine):.1f}",
-        "yes": {**chosen, "outcome": SUCCESS_STATES["good"][1]},
-        "fell": {**chosen, "outcome": SUCCESS_STATES["unsafe"][1]},
-        "known": {**chosen, "outcome": SCORED},
-    }
+    words = {"yes": SUCCESS_STATES["good"][1], "fell": SUCCESS_STATES["unsafe"][1], "known": SCORED}
+    behind = {name: {**chosen, "outcome": outcome} for name, outcome in words.items()}
+    return {"k": good, "unsafe": unsafe, "n": len(mine), "width": f"{100 * good / len(mine):.1f}"} | behind

@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from ...analysis.estimators.estimate import counted
+from ...analysis.estimators.estimate import Headline, counted
 from ...analysis.estimators.passk import pass_hat_k_curve
 from ...analysis.tables.costs import lines_of
 from ...analysis.tables.customers import both_forms, flags_of
@@ -130,26 +130,23 @@ def _metric(mine: pd.DataFrame, metric: Metric, who: dict[str, str]) -> dict[str
     rows = mine if metric.bucket is None else mine[mine["bucket"] == metric.bucket]
     trials = sorted(rows.loc[rows[metric.column].notna(), "trial"].unique())
     show = partial(measured, metric=metric)
+
+    def stated(one: Headline) -> dict[str, Any]:
+        sure = interval(one.mean.low, one.mean.high, metric)
+        return {"value": show(one.median), "mean": show(one.mean.estimate), "interval": sure, "n": one.n}
+
     return {
         "metric": metric,
-        "value": show(found.median),
-        "mean": show(found.mean.estimate),
-        "interval": interval(found.mean.low, found.mean.high, metric),
+        **stated(found),
         "median": behind_median(mine, metric, **who),
         "behind": behind_metric(mine, metric, **who),
-        "n": found.n,
         "per_trial": [
             (show(v), behind_metric(rows[rows["trial"] == trial], metric, **who, trial=trial))
             for trial, v in zip(trials, found.per_trial, strict=True)
         ],
         "method": found.mean.method,
         "reason": found.reason,
-        "without": {
-            "value": show(without.median),
-            "mean": show(without.mean.estimate),
-            "interval": interval(without.mean.low, without.mean.high, metric),
-            "n": without.n,
-        },
+        "without": stated(without),
     }
 
 

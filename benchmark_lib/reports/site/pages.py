@@ -74,14 +74,8 @@ class Pages:
             self.by_case[talk.view.case_id].append(talk)
         stores = sorted({str(v) for v in content.conversations["store_version"].dropna().unique()})
         other = ("Core set", "../index.html") if of_hard_set else ("Hard set", "hard/index.html") if hard else None
-        self.site: dict[str, Any] = {
-            "canary": content.canary,
-            "version": code_version()["version"],
-            "stores": stores,
-            "hard": of_hard_set,
-            "traps": bool(content.traps),
-            "other": other,
-        }
+        self.site: dict[str, Any] = {"canary": content.canary, "version": code_version()["version"], "stores": stores}
+        self.site |= {"hard": of_hard_set, "traps": bool(content.traps), "other": other}
 
     def write_all(self) -> None:
         """Write every page."""
@@ -202,7 +196,7 @@ class Pages:
         for talk, record in zip(self.as_recorded, records, strict=True):
             others = [t for t in beside[talk.view.case_id, talk.trial] if t.entry is not talk.entry]
             judged = verdicts.get((talk.run_id, talk.view.case_id, talk.trial), [])
-            about = {"siblings": trials[talk.entry.page, talk.view.case_id], "others": others}
+            about: dict[str, Any] = {"siblings": trials[talk.entry.page, talk.view.case_id], "others": others}
             about |= {"failures": failures[talk.href], "word": SUCCESS_STATES[talk.state][1]}
             shown = transcript(self.content, talk, record, judged)
             self._write(talk.href, "transcript", "transcript", t=talk, v=shown, **about)

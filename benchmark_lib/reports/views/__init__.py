@@ -56,11 +56,8 @@ def readable(table: pd.DataFrame, view: str) -> pd.DataFrame:
         if spec[0] in table and any(c not in (DASH, "") for c in cells):
             shown[heading] = cells
     whose = next((name for name in ("entry", "model") if name in table), None)
-    index = (
-        pd.Index([""] * len(rows))
-        if whose is None
-        else pd.Index([short_name(m, LONGEST_NAME) for m in table[whose]], name="Model")
-    )
+    names = [""] * len(rows) if whose is None else [short_name(m, LONGEST_NAME) for m in table[whose]]
+    index = pd.Index(names, name=None if whose is None else "Model")
     return pd.DataFrame(shown, index=index, dtype="object")
 
 
@@ -88,13 +85,9 @@ def _text(name: str, value: Any) -> str:
         return ""
     if str(value) in FLAGS:
         return FLAGS[str(value)]
-    return (
-        short_name(value, LONGEST_NAME)
-        if name.endswith("entry")
-        else str(value).replace("_", " ")
-        if name in WORDS
-        else str(value)
-    )
+    if name.endswith("entry"):
+        return short_name(value, LONGEST_NAME)
+    return str(value).replace("_", " ") if name in WORDS else str(value)
 
 
 def _on_scale(row: dict[str, Any], name: str, low: str = "", high: str = "") -> str:
