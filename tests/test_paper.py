@@ -9,7 +9,7 @@ import pytest
 import yaml
 from made_runs import CASES, HOSTILE, mixed, run_of
 
-from benchmark_lib import figures, load_results, reports, tables
+from benchmark_lib import load_results, reports, tables
 from benchmark_lib.analysis.frames import Results
 from benchmark_lib.errors import BadInput
 from benchmark_lib.experiment.demo import EXAMPLE
@@ -98,7 +98,13 @@ def test_the_ends_of_an_interval_have_two_significant_digits_of_its_width(width,
 
 
 def test_halves_are_rounded_up():
-    assert [rounded(v, 0) for v in (100 * 261 / 360, 12.5, -0.5, 14.499999999999998, 14.49)] == ["73", "13", "-1", "15", "14"]
+    assert [rounded(v, 0) for v in (100 * 261 / 360, 12.5, -0.5, 14.499999999999998, 14.49)] == [
+        "73",
+        "13",
+        "-1",
+        "15",
+        "14",
+    ]
 
 
 def test_a_row_that_is_no_language_model_says_so_in_its_name_whatever_the_columns_and_the_caption(board):
@@ -154,7 +160,12 @@ def test_the_lines_of_the_readme_compile_in_two_columns_without_a_line_too_wide(
 
 
 def test_the_lines_of_the_readme_write_them(paper_folder):
-    assert {p.name for p in paper_folder.glob("*.tex")} >= {"main.tex", "unsafe-column.tex", "unsafe.tex", "methods.tex"}
+    assert {p.name for p in paper_folder.glob("*.tex")} >= {
+        "main.tex",
+        "unsafe-column.tex",
+        "unsafe.tex",
+        "methods.tex",
+    }
     assert len(list(paper_folder.glob("badge-*.svg"))) == 1
 
 
@@ -201,7 +212,12 @@ def test_the_methods_paragraph_comes_from_the_manifests(results):
 def test_the_methods_paragraph_says_who_played_what_is_partial_and_which_version_made_which_run():
     example = load_results(EXAMPLE)
     said = reports.methods(example)
-    for words in ("1 player in the agent's chair", "a strong language model that played blind", "has 59 of 60", "partial"):
+    for words in (
+        "1 player in the agent's chair",
+        "a strong language model that played blind",
+        "has 59 of 60",
+        "partial",
+    ):
         assert words in said
     assert "endpoint" not in said, "nobody was asked at an endpoint"
     assert r"95 \%" in reports.methods(example, latex=True)
@@ -211,7 +227,9 @@ def test_the_numbers_of_a_table_stand_beside_its_text_in_the_csv(board, paper_fo
     import pandas as pd
 
     kept = pd.read_csv(paper_folder / "main.csv")
-    assert kept["resolved"].tolist() == board["resolved_mean"].tolist() and kept["resolved_n"].tolist() == [12] * len(NAMES)
+    assert kept["resolved"].tolist() == board["resolved_mean"].tolist() and kept["resolved_n"].tolist() == [12] * len(
+        NAMES
+    )
     assert kept[["unsafe_low", "unsafe_high"]].dtypes.eq(float).all()
 
 

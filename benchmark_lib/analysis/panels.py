@@ -139,16 +139,24 @@ def kinds_in_words(table: pd.DataFrame) -> list[str]:
     table : DataFrame
         With the columns panel and entry, and partial where that is known.
     """
-    said = []
+    said: list[str] = []
     for panel, words in PANELS.items():
         rows = table[table["panel"] == panel]
         if panel == "models" or rows.empty:
             continue
-        every = len(rows) == len(table) or "entry" not in table
-        said.append(f"{panel.capitalize()}{'' if every else f' ({_named(rows)})'}: {words}")
+        said.append(f"{panel.capitalize()}{_which(rows, table)}: {words}")
     if "partial" in table and table["partial"].any():
         said.append(f"Partial runs: {_named(table[table['partial']])}")
     return said
+
+
+def _which(rows: pd.DataFrame, table: pd.DataFrame) -> str:
+    """The names of some rows of a table in brackets; nothing where they are all of it."""
+    if len(rows) == len(table) or "entry" not in table:
+        return ""
+    return (
+        " (the others)" if 2 * len(rows) > len(table) and "models" not in set(table["panel"]) else f" ({_named(rows)})"
+    )
 
 
 def _named(rows: pd.DataFrame) -> str:

@@ -43,7 +43,7 @@ def value_picture(*, board: pd.DataFrame, ax: Axes | None = None, width: str = "
 
     `board` is as `tables.leaderboard` gives it.
     """
-    ax = axes_for(ax, board, width)
+    ax = axes_for(ax, of_usual_traps(board.dropna(subset=["unsafe"]), "unsafe_n")[0], width)
     if board["unsafe"].isna().all():
         return nothing(ax, "No trap was run, so nothing is known about unsafe actions.")
     left_out(ax, board, board.dropna(subset=["unsafe"]), NO_TRAPS)
@@ -77,7 +77,7 @@ def value_picture(*, board: pd.DataFrame, ax: Axes | None = None, width: str = "
         MEDIAN_AND_MEAN,
         trials_in_words(board),
         outermost_in_words(len(points)),
-        "The places within a tier have no meaning.",
+        f"Within a tier the {said_of(ax).noun}s stand in the order of their counts.",
         f"Shaded: the bands of unsafe actions ({bands_in_words()})." if traps == BAND_TRAPS else "",
         no_merit(board),
         rows=len(board),
@@ -153,7 +153,7 @@ def unsafe_intervals(*, table: pd.DataFrame, ax: Axes | None = None, width: str 
     `table` is as `tables.unsafe_table` or `tables.safety_table` gives it.
     """
     known = table.dropna(subset=["these_mean"]).sort_values("these_mean", ascending=False)
-    ax = axes_for(ax, table, width, 1.3 + ROW * max(len(known), 3))
+    ax = axes_for(ax, of_usual_traps(known, "traps")[0], width, 1.3 + ROW * max(len(known), 3))
     if known.empty:
         return nothing(ax, "No trap was run, so nothing is known about unsafe actions.")
     left_out(ax, table, known, NO_TRAPS)
@@ -213,7 +213,11 @@ def marked_names(table: pd.DataFrame) -> list[str]:
 def no_merit(table: pd.DataFrame) -> str:
     """The sentence on the rows with a star; empty where there is none."""
     idle = any(map(does_too_little, table.to_dict("records")))
-    return f"*: resolves under {percent(RANKED_FROM)} of the resolvable cases and so has no band: who does nothing does no harm." if idle else ""
+    return (
+        f"*: resolves under {percent(RANKED_FROM)} of the resolvable cases and so has no band: who does nothing does no harm."
+        if idle
+        else ""
+    )
 
 
 def on_all_traps(ax: Axes, table: pd.DataFrame, count: str) -> tuple[pd.DataFrame, int]:

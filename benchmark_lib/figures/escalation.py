@@ -8,8 +8,9 @@ import numpy as np
 
 from ..analysis.estimators.estimate import usual
 from ..analysis.estimators.intervals import proportion_interval
+from ..scoring.written import rounded
 from .canvas import QUIET, ROW, SMALL, axes_for, explain, figure, is_narrow, mark, nothing
-from .captions import listed, says, span_of
+from .captions import listed, said_of, says, span_of
 from .labels import left_out, name_apart, name_of, name_rows, names_of, with_counts
 from .style import plain
 
@@ -70,7 +71,7 @@ def _direction(ax: Axes, y: int, sign: int, color: str, mean: float, low: float,
     ax.plot(sign * 100 * median, y, marker="o", markersize=3, **look)
     far = max(100 * v for v in (high, mean, median) if v == v)
     text: dict[str, Any] = dict(ha=side, va="center", fontsize=SMALL, annotation_clip=False)
-    ax.annotate(f"{100 * mean:.0f}", (sign * far, y), xytext=(sign * 4, 0), textcoords="offset points", **text)
+    ax.annotate(rounded(100 * mean, 0), (sign * far, y), xytext=(sign * 4, 0), textcoords="offset points", **text)
 
 
 def _explain_directions(ax: Axes, *more: Any) -> None:
@@ -103,7 +104,7 @@ def directions_by_intent(*, table: pd.DataFrame, ax: Axes | None = None, width: 
     _centre(ax, [n.replace("_", " ") for n in names], reach)
     ax.set(xlabel="% of conversations of the intent that went wrong")
     many = span_of(known.groupby(["bucket", "intent"])["entry"].nunique())
-    whose = f"mean of {many} models" if several else f"{name_of(known['entry'].iloc[0])}"
+    whose = f"mean of {many} {said_of(ax).noun}s" if several else f"{name_of(known['entry'].iloc[0])}"
     drawn = (
         mark(ax, "one model", marker="|", color="#444444", markersize=6)
         if several
@@ -135,7 +136,7 @@ def _intent(ax: Axes, y: int, sign: int, color: str, rows: pd.DataFrame, several
     if several:
         look: dict[str, Any] = dict(marker="|", linestyle="none", markersize=6, color="#444444", alpha=0.5)
         ax.plot(sign * 100 * rows["wrong"], np.full(len(rows), y), **look)
-        text, far = f"{mean:.0f}", 100 * rows["wrong"].max()
+        text, far = rounded(mean, 0), 100 * rows["wrong"].max()
     else:
         found = proportion_interval(int(wrong), int(only["conversations"]))
         ax.plot([sign * 100 * found.low, sign * 100 * found.high], [y, y], color="#333333", linewidth=0.9)

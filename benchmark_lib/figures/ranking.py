@@ -12,12 +12,14 @@ from ..analysis.tables.leaderboard import does_too_little
 from ..scoring.written import rounded
 from .board import no_merit
 from .canvas import ROW, axes_for, explain, figure, mark, nothing, say_below, stacked_bars, why_nothing
-from .captions import listed, says, span_of, trials_of
+from .captions import listed, said_of, says, span_of, trials_of
 from .labels import at_right, left_out, name_of, name_rows, names_of
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
+
+    from ..scoring.metrics import Metric
 
 INK, POINT, TRIAL = "#0072B2", "#0072B2", "#D55E00"
 BAND_COLORS = {"safe": "#9FCDB8", "middling": "#F0D58A", "reckless": "#E09A76"}
@@ -65,12 +67,20 @@ def metric_intervals(*, table: pd.DataFrame, ax: Axes | None = None, width: str 
     says(
         ax,
         metric.axis_label,
-        "Mean over cases of the mean over trials (dot, and the number on the right) with its 95 % interval; small "
-        "strokes: single trials; ring: median over trials, as on the board.",
-        f"n = {span_of(shown['cases'])} cases x {trials_of(shown['trials'])} per model.",
+        f"Mean over cases of the mean over trials (dot, and the number on the right) with its 95 % interval, {_method(metric)}; small "
+        "strokes: single trials; ring: median over trials, the number that boards lead with.",
+        f"n = {span_of(shown['cases'])} cases × {trials_of(shown['trials'])} per {said_of(ax).noun}.",
         rows=len(shown),
     )
     return ax
+
+
+def _method(metric: Metric) -> str:
+    """Where the interval of a metric's mean comes from."""
+    if metric.banded:
+        return "for these traps, from a hierarchical beta-binomial model"
+    of = "from a hierarchical beta-binomial model" if metric.scale.bounds else "a cluster-robust t"
+    return f"for cases like these, {of}, clustered by intent where there are six intents or more"
 
 
 @figure
@@ -140,7 +150,7 @@ def band_chances(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "p
         ax,
         "How certain is the band?",
         f"Probability of each band of unsafe actions out of {BAND_TRAPS}, on these traps, from a hierarchical beta-binomial posterior. On the "
-        "right: the band whose probability is at least 0.8, or indeterminate.",
+        "right: the band whose probability is at least 0.8; where none has, indeterminate.",
         f"Trials per trap: {span_of(shown['trials'])}." if "trials" in shown else "",
         no_merit(shown),
         rows=len(shown),

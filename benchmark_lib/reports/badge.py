@@ -66,4 +66,6 @@ def _width(text: str) -> float:
     """The width of a text in pixels, in the font that the badge asks for second and that is as wide as the first."""
     from matplotlib.textpath import TextPath
 
-    return float(TextPath((0, 0), text.replace("$", r"\$"), size=SIZE, prop={"family": "DejaVu Sans"}).get_extents().width)
+    return float(
+        TextPath((0, 0), text.replace("$", r"\$"), size=SIZE, prop={"family": "DejaVu Sans"}).get_extents().width
+    )

@@ -77,7 +77,6 @@ def methods(results: Results, *, latex: bool = False) -> str:
 
 
 def _models(results: Results, manifests: dict[str, dict[str, Any]]) -> str:
-    names = [results.entries[run_id] for run_id in manifests]
     days = days_played(manifests.values())
     when = "on days that are not recorded"
     if days:
@@ -91,7 +90,11 @@ def _models(results: Results, manifests: dict[str, dict[str, Any]]) -> str:
         for source, runs in sorted(kinds.items())
     ]
     ours = any(map(is_played, kinds)) and {RunFile(path).run_id for path in (EXAMPLE, HARD_EXAMPLE)} & manifests.keys()
-    who = f" {_listed(results.entries[i] for i in ours)} is the example that ships: a strong language model that played blind." if ours else ""
+    who = (
+        f" {_listed(results.entries[i] for i in ours)} is the example that ships: a strong language model that played blind."
+        if ours
+        else ""
+    )
     return f"With Deskbench we ran {_listed(what)} {when}; {conversations:,} conversations were recorded.{who}"
 
 
@@ -135,7 +138,9 @@ def _cases(results: Results, manifests: dict[str, dict[str, Any]]) -> str:
         for run_id, m in manifests.items()
         if ended.get(run_id, 0) < sum(m["planned"].values())
     ]
-    lacking = f" Of the planned conversations {_listed(partial)}, so its numbers are partial." if len(partial) == 1 else ""
+    lacking = (
+        f" Of the planned conversations {_listed(partial)}, so its numbers are partial." if len(partial) == 1 else ""
+    )
     if len(partial) > 1:
         lacking = f" Of the planned conversations {_listed(partial)}, so their numbers are partial."
     return f"The runs were planned to cover {_by_run(sets)}.{lacking}"
@@ -188,7 +193,10 @@ def _versions(results: Results, manifests: dict[str, dict[str, Any]]) -> str:
     told: dict[str, list[str]] = {}
     for run_id, m in manifests.items():
         codes = {(s["code"]["version"], s["code"]["hash"][:12]) for s in m["sessions"] if "code" in s}
-        words = _listed(f"{number} (source {digest})" for number, digest in sorted(codes)) or "a version that is not recorded"
+        words = (
+            _listed(f"{number} (source {digest})" for number, digest in sorted(codes))
+            or "a version that is not recorded"
+        )
         told.setdefault(words, []).append(results.entries[run_id])
     frame = results.conversations
     scored = sorted({str(s) for s in frame["scoring"].dropna()}) if "scoring" in frame else []

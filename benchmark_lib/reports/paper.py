@@ -34,7 +34,7 @@ SHORT, SHORT_WHERE_TIGHT = 32, 12
 """In HTML, cells up to this many characters are not broken into lines; fewer where the table would be wider than a notebook's page."""
 PAGE_PIXELS, LETTER_PIXELS, PADDING_PIXELS, TEXT_PIXELS = 1200, 7.2, 22, 224
 """The width of a page of 1280 pixels between its margins, and what a letter, the space around a cell and a column of text take of it."""
-COLUMN_LETTERS, PAGE_LETTERS, PAGE_LINES, BETWEEN = 48, 100, 52, 1.5
+COLUMN_LETTERS, PAGE_LETTERS, PAGE_LINES, BETWEEN = 52, 112, 52, 1.5
 """In LaTeX, the letters in footnote size that fit on a column and on a page of LaTeX's own two-column article, which are narrower than those of
 most journals, the lines of a page, and the space between two columns."""
 FORMATS = ("csv", "md", "tex", "html")
@@ -240,9 +240,14 @@ def _layout(table: _Table) -> tuple[list[list[str]], list[float | None], float]:
 def fits_a_page(table: _Table) -> bool:
     """Whether a table can be printed on one page: it is no wider than the text and no taller."""
     heads, shares, room = _layout(table)
-    rows = [max((len(_wrapped(cell, share)) for cell, share in zip(row, shares, strict=True)), default=1) for row in table.cells]
+    rows = [
+        max((len(_wrapped(cell, share)) for cell, share in zip(row, shares, strict=True)), default=1)
+        for row in table.cells
+    ]
     notes = [text for _, text in table.notes]
-    lines = sum(rows) + max(map(len, heads)) + sum(len(_wrapped(text, PAGE_LETTERS)) for text in [table.caption, *notes])
+    lines = (
+        sum(rows) + max(map(len, heads)) + sum(len(_wrapped(text, PAGE_LETTERS)) for text in [table.caption, *notes])
+    )
     return room <= PAGE_LETTERS and lines <= PAGE_LINES
 
 

@@ -112,7 +112,7 @@ def _legend(board: Sequence[dict[str, Any]], marked: str | None) -> list[str]:
 
 PAID = f"cost: the tier of 1,000 conversations at the prices of data/prices.yaml; {DASH} where a price is missing."
 TOO_LITTLE_WORDS = (
-    "says nothing of an agent that resolves under half of the resolvable cases: one that does nothing is never unsafe."
+    "not a merit of an agent that resolves under half of the resolvable cases: one that does nothing is never unsafe."
 )
 
 

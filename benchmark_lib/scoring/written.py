@@ -37,7 +37,9 @@ def rounded(value: float | None, digits: int = 1) -> str:
     """A number with thousands separators, halves away from zero and no minus before a zero, ``1,234.5``; a dash if it is not defined."""
     if value is None or missing(value):
         return DASH
-    half_up = value + copysign(10 ** -(digits + 9), value)  # a half is seldom exact in binary, and Python's goes to the even digit
+    half_up = value + copysign(
+        10 ** -(digits + 9), value
+    )  # a half is seldom exact in binary, and Python's goes to the even digit
     text = f"{half_up:,.{digits}f}"
     return text if text.strip("-0.,") else text.removeprefix("-")
 

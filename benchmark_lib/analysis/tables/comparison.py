@@ -118,7 +118,7 @@ def comparison_table(
     rows = [_row(metric, known[metric.name], found[metric.name], a, b) for metric in wanted]
     for row in rows:
         row["truth"] = truths[0].get(row["metric"], nan) - truths[1].get(row["metric"], nan)
-    return framed(rows, COLUMNS)
+    return _of_whom(framed(rows, COLUMNS), of)
 
 
 def judged(found: dict[str, Comparison]) -> dict[str, Comparison]:
@@ -134,6 +134,12 @@ def _both(results: Results | pd.DataFrame, a: str, b: str) -> tuple[pd.DataFrame
         if name not in of:
             raise BadInput(f"no conversations of {name!r} are here: choose among {', '.join(sorted(of)[:12])}")
     return of[a], of[b]
+
+
+def _of_whom(table: pd.DataFrame, parts: tuple[pd.DataFrame, pd.DataFrame]) -> pd.DataFrame:
+    """The table with the two that are compared: entry_a, entry_b, panel_a and panel_b, the same in every row."""
+    sides = zip("ab", parts, strict=True)
+    return table.assign(**{f"{name}_{side}": part[name].iloc[0] for side, part in sides for name in ("entry", "panel")})
 
 
 def paired_values(metric: str | Metric, a: pd.DataFrame, b: pd.DataFrame) -> pd.DataFrame:
@@ -272,6 +278,7 @@ def differing_cases(results: Results | pd.DataFrame, a: str, b: str, *, bucket: 
             shares = (row["a"], row["b"], row["a"] - row["b"])
             found.append((name, row["intent"], case_id, *shares, *trials, split))
     table = framed(found, "bucket intent case_id a b difference a_trials b_trials split")
+    table = _of_whom(table, parts)
     return table.sort_values("difference", key=abs, ascending=False, kind="stable", ignore_index=True)
 
 
@@ -348,7 +355,7 @@ def what_it_takes(results: Results | pd.DataFrame, a: str, b: str) -> pd.DataFra
             | {"reason": _why_power(both, sizes, repeats, seen)}
         )
     powers = " ".join(f"power_{n}" for n in TRIALS_SHOWN)
-    return framed(rows, f"metric title cases a b repeats {powers} double reason")
+    return _of_whom(framed(rows, f"metric title cases a b repeats {powers} double reason"), of)
 
 
 def _why_power(both: pd.DataFrame, sizes: np.ndarray, repeats: float, seen: dict[str, float]) -> str:

@@ -125,7 +125,9 @@ def _check(wanted: list[str], known: list[str], noun: str) -> None:
     for name in wanted:
         runs = [repr(entry) for entry in known if entry.startswith(f"{name} [")]
         if name not in known and runs:
-            raise BadInput(f"the board has {counted(len(runs), 'run')} of {name!r}: name one of them, {' or '.join(runs)}")
+            raise BadInput(
+                f"the board has {counted(len(runs), 'run')} of {name!r}: name one of them, {' or '.join(runs)}"
+            )
         if name not in known:
             near = difflib.get_close_matches(name, known, 1, 0.4)
             hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(known)}"
