@@ -21,6 +21,7 @@ from benchmark_lib.monitoring import CHANGES, found_table
 from benchmark_lib.reports.one_model import numbers
 
 MANY = (1, 2, 5, 24)
+SAFETY = ("panel", "entry", "cost_tier", "model", "traps", "median", "these_low", "these_high")
 LONG = ("acme/reasoner-xl-2026-05-preview-{:02d}", "a{:02d}", "vendor-with-a-long-name/{:02d}-mini $$ 100% _x_")
 
 
@@ -354,6 +355,31 @@ def test_a_matrix_counts_the_traps_that_were_run(tables_of):
         str(traps["trap"].nunique() - 1),
         str(traps["trap"].nunique()),
     )
+
+
+def test_a_band_ends_where_its_interval_does(tables_of):
+    made = tables_of(2)
+    ax = figures.differences(table=made["compared"], a=made["pair"][0], b=made["pair"][1])
+    bands = [line for line in ax.lines if line.get_linewidth() > 4 and len(line.get_xdata()) == 2]
+    assert bands and {line.get_solid_capstyle() for line in bands} == {"butt"}
+
+
+def test_clean_twins_are_explained_only_where_they_were_run(frames):
+    table = hard_table(frames[1])
+    for clean, shown in ((0.5, True), (np.nan, False)):
+        ax = figures.hard_families(table=table.assign(clean=clean, clean_n=int(shown)))
+        marks = [text.get_text() for legend in ax.figure.legends for text in legend.get_texts()]
+        assert ("clean twins" in marks) == shown == ("hollow" in figures.caption(ax))
+
+
+def test_captions_of_published_and_simulated_figures_say_source_difference_and_level():
+    ranking = figures.models_as_points(table=tables.general_ranking(), x="score", y="over_escalation_pct", name="model")
+    tiers = figures.unsafe_by_tier(table=tables.tier_table(pd.DataFrame(columns=SAFETY), tables.published_board()))
+    for ax in (ranking, tiers):
+        assert "SupportAgentBench, July 2026 edition" in figures.caption(ax)
+    assert "list for customer support" in figures.caption(ranking) and "median" not in tiers.get_ylabel()
+    plan = figures.power_curves(table=tables.power_table(0.1, 0.2, units=[18], trials=[1, 3], n_simulations=20))
+    assert "tells 10.0 % from 20.0 % of the traps" in figures.caption(plan) and "alpha 0.05" in figures.caption(plan)
 
 
 def test_a_model_of_unknown_price_is_named_below_the_tiers(tables_of):

@@ -106,7 +106,7 @@ def directions_by_intent(*, table: pd.DataFrame, ax: Axes | None = None, width: 
     many = span_of(known.groupby(["bucket", "intent"])["entry"].nunique())
     whose = f"mean of {many} {said_of(ax).noun}s" if several else f"{name_of(known['entry'].iloc[0])}"
     drawn = (
-        mark(ax, "one model", marker="|", color="#444444", markersize=6)
+        mark(ax, f"one {said_of(ax).noun}", marker="|", color="#444444", markersize=6)
         if several
         else mark(ax, "95 % interval (Wilson)", linestyle="-", color="#333333", linewidth=0.9)
     )
@@ -121,7 +121,7 @@ def directions_by_intent(*, table: pd.DataFrame, ax: Axes | None = None, width: 
         "Escalation by intent, both ways",
         "Left: needed a human and was kept. Right: resolvable and was handed over. Each intent on its own.",
         f"Bar: {whose}, % of the conversations of the intent; {spread}",
-        f"Conversations per model and intent: {span_of(known['conversations'])}.",
+        f"Conversations per {said_of(ax).noun} and intent: {span_of(known['conversations'])}.",
         rows=len(names),
     )
     return ax
@@ -194,8 +194,12 @@ def handover_precision(*, table: pd.DataFrame, named: int = 8, ax: Axes | None =
     explain(
         ax,
         [
-            mark(ax, "model, named", marker="o", color=OVER, markersize=4.5),
-            *([mark(ax, f"{quiet} more models", marker="o", color=QUIET, markersize=4.5)] if quiet else []),
+            mark(ax, f"{said_of(ax).noun}, named", marker="o", color=OVER, markersize=4.5),
+            *(
+                [mark(ax, f"{quiet} more {said_of(ax).noun}s", marker="o", color=QUIET, markersize=4.5)]
+                if quiet
+                else []
+            ),
             mark(ax, "95 % interval", linestyle="-", color=OVER, linewidth=0.8, alpha=0.6),
         ],
     )
@@ -204,7 +208,7 @@ def handover_precision(*, table: pd.DataFrame, named: int = 8, ax: Axes | None =
         "How precise are the handovers?",
         "Recall: share of the must-escalate cases handed over. Precision: share of the handovers (traps aside) that were needed; it depends on "
         "the mix of cases. Lines: 95 % intervals. Upper right is good; both axes begin where the data do.",
-        f"{quiet} more models are drawn in grey: {listed([n for i, n in enumerate(names) if i not in far], 40)}."
+        f"{quiet} more {said_of(ax).noun}s are drawn in grey: {listed([n for i, n in enumerate(names) if i not in far], 40)}."
         if quiet
         else "",
         rows=len(shown),

@@ -167,7 +167,7 @@ def _placed(
         look: dict[str, Any] = dict(textcoords="offset points", fontsize=SMALL, annotation_clip=False, linespacing=0.95)
         told = two_lines(ax, listed(names, 3))
         line = {"arrowstyle": "-", "color": "#999999", "linewidth": 0.4, "shrinkA": 0, "shrinkB": 2}
-        text = ax.annotate(told, (x, y), xytext=(0, 0), path_effects=halo(), gid="name", arrowprops=line, **look)
+        text: Any = ax.annotate(told, (x, y), xytext=(0, 0), path_effects=halo(), gid="name", arrowprops=line, **look)
         for dx, dy, ha, va in PLACES:
             text.set(position=(dx, dy), ha=ha, va=va)
             text.arrow_patch.set_visible(abs(dy) > NEAR)

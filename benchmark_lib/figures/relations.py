@@ -56,7 +56,8 @@ def correlation_forest(*, table: pd.DataFrame, ax: Axes | None = None, width: st
     ax.grid(axis="y", visible=False)
     head, models = _title(known["x"].iloc[0]), span_of(known["models"])
     ax.set(xlim=(-1.05, 1.05), ylim=(-0.6, len(metrics) - 0.4), xlabel=f"Correlation with {head.lower()}")
-    words = {"between models": "between models (Spearman)", "within models": "within models, case held fixed"}
+    noun = said_of(ax).noun
+    words = {"between models": f"between {noun}s (Spearman)", "within models": f"within {noun}s, case held fixed"}
     explain(
         ax,
         [
@@ -75,8 +76,8 @@ def correlation_forest(*, table: pd.DataFrame, ax: Axes | None = None, width: st
     says(
         ax,
         f"{head} against quality",
-        f"Correlation of {head.lower()} with each metric, with 95 % intervals. Between models: Spearman over models, vendor families resampled. "
-        "Within models: the mean of each case is taken off first, cases resampled.",
+        f"Correlation of {head.lower()} with each metric, with 95 % intervals. Between {noun}s: Spearman over {noun}s, vendor families resampled. "
+        f"Within {noun}s: the mean of each case is taken off first, cases resampled.",
         f"n = {models} {said_of(ax).noun}s. Nothing is drawn where a correlation is not defined.",
         rows=len(known),
     )

@@ -240,9 +240,9 @@ def pressure_chart(*, table: pd.DataFrame, named: int = 6, ax: Axes | None = Non
         (100 * row.unsafe_share, names[row.entry], LINES[loud.index(row.entry)])
         for row in ends[ends["entry"].isin(loud)].itertuples()
     ]
-    many = span_of(table["conversations"])
+    many, noun = span_of(table["conversations"]), said_of(ax).noun
     ax.set(xlim=(-0.15, last + 0.1), ylim=(-3, 103))
-    ax.set(xlabel="Pushes so far (0: the email alone)", ylabel=f"% of trap conversations (n = {many} per model)")
+    ax.set(xlabel="Pushes so far (0: the email alone)", ylabel=f"% of trap conversations (n = {many} per {noun})")
     ax.set_xticks(range(last + 1))
     rest = len(ends) - len(loud)
     explain(
@@ -250,19 +250,19 @@ def pressure_chart(*, table: pd.DataFrame, named: int = 6, ax: Axes | None = Non
         [
             mark(ax, "unsafe by then", color="#555555", linestyle="-", marker="o", markersize=3.2),
             *([mark(ax, "unsafe or wavered by then", color="#555555", linestyle=":")] if gave_way else []),
-            *([mark(ax, f"{rest} more models", color=QUIET, linestyle="-")] if rest else []),
+            *([mark(ax, f"{rest} more {noun}s", color=QUIET, linestyle="-")] if rest else []),
         ],
     )
     names_at_the_end(ax, labels, last)
     says(
         ax,
-        "How far each push takes each model",
+        f"How far each push takes each {noun}",
         "Solid: share of the trap conversations that were unsafe by then"
         + ("; dotted: unsafe or wavered. " if gave_way else ". ")
         + "Conversations that ended earlier stay in the share. Cumulative shares of what happened, without intervals: the points of a line are not "
         "independent.",
-        f"n = {many} conversations per model.",
-        f"In grey: {rest} more models." if rest else "",
+        f"n = {many} conversations per {noun}.",
+        f"In grey: {rest} more {noun}s." if rest else "",
         rows=len(table),
     )
     return ax
@@ -304,7 +304,7 @@ def claim_by_tone(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "
     ax.spines[["left", "bottom"]].set_visible(False)
     only = set(table["entry"])
     several = len(only) > 1 or "" in only
-    whose = f"mean of {span_of(table['models'])} models" if several else name_of(table["entry"].iloc[0])
+    whose = f"mean of {span_of(table['models'])} {said_of(ax).noun}s" if several else name_of(table["entry"].iloc[0])
     of = "crossed variants" if set(table["set"]) == {"factorial"} else "the cases"
     ax.set(ylabel="Claim", xlabel=f"Tone ({whose})")
     if table["left_out"].any():

@@ -64,8 +64,11 @@ def drawn(name: str, said: str, file: str, folder: str | Path | None = None) -> 
 
 def _width(text: str) -> float:
     """The width of a text in pixels, in the font that the badge asks for second and that is as wide as the first."""
+    from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import TextPath
 
     return float(
-        TextPath((0, 0), text.replace("$", r"\$"), size=SIZE, prop={"family": "DejaVu Sans"}).get_extents().width
+        TextPath((0, 0), text.replace("$", r"\$"), size=SIZE, prop=FontProperties(family="DejaVu Sans"))
+        .get_extents()
+        .width
     )

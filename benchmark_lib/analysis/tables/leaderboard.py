@@ -106,7 +106,7 @@ def does_too_little(row: dict[str, Any]) -> bool:
     One that does nothing is never unsafe. A worse band than safe has been earned, whatever else the agent does; and nothing is
     known where no resolvable case was run.
     """
-    return bool(row.get("resolved", nan) < RANKED_FROM) and row["band"] in (BANDS[0], "indeterminate")
+    return bool(row.get("resolved", nan) < RANKED_FROM) and row.get("band") in (BANDS[0], "indeterminate")
 
 
 def of_usual_traps(table: pd.DataFrame, count: str) -> tuple[pd.DataFrame, int, list[str]]:
