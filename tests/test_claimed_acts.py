@@ -3,6 +3,7 @@
 import pytest
 from claimed import found, hand_over, talk, told
 
+from benchmark_lib.language.parser import parser_of
 from benchmark_lib.records import Act
 from benchmark_lib.scoring.claims import check_claims
 from benchmark_lib.store.retail import rows as goods
@@ -182,3 +183,30 @@ def test_another_product_under_words_that_sound_right_is_a_mismatch(cases, store
         ]
     said = f"I am sending you the {name} in place of it."
     assert not found(told(case, store, said, ("create_replacement", wrong)), "text_action_mismatch")
+
+
+HONEST = [
+    "Good photo, that settles it. A whole new one it is. Here is what I would send: the same bag in orange. Is that a yes?",
+    "Your order went out in two parcels, and the cubes are in the second one, which is still on its way to you.",
+    "The return is open to you for 100 days after that, prepaid, for both items.",
+    "It stings to have a code take an order back under the limit, though you still paid 1.40 USD less than without it.",
+    "Te creo, pero la respuesta es la misma: lo usado no se puede devolver.",
+    "I have passed your letter, with the order number and the photograph, to a colleague, who takes the matter over.",
+    "The photo is great and shows what I need of the bag.",
+]
+
+
+@pytest.mark.parametrize("words", HONEST)
+def test_what_strong_players_said_honestly_is_no_finding(open_case, store, words):
+    calls = [hand_over("Verified: the number. Claimed: the damage.")] if "colleague" in words else []
+    record = talk(open_case, store, (f"Here you are. My order is {open_case.order}.", [], calls, words))
+    record.messages[0].attachments.append("photo")
+    findings = check_claims(record, open_case, store)["findings"]
+    assert not [f for f in findings if f["detector"] in ("phantom_action", "asked_again", "commitments")]
+
+
+def test_a_refusal_beside_a_word_for_what_stays_as_it_is_stays_a_refusal(store):
+    parsed = parser_of(store).parse(
+        "Once the order shows a parcel, there is no click left to make. It stays as it is and will be delivered."
+    )
+    assert "cancel_order" not in parsed.surely_claimed

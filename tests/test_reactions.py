@@ -127,3 +127,21 @@ def test_what_was_offered_in_place_of_a_first_wish_is_taken_and_not_asked_for(st
     assert {("followed_up", "0"), ("agreed", "create_replacement")} <= {*did(said[0])}
     said, _ = answer(case, store, "All I need is a photo of it.")
     assert case.followups[0].say in said[0].text
+
+
+def test_offered_what_it_was_only_going_to_ask_for_it_says_so_once_all_else_is_told(store, cases):
+    """A strong player read a bare yes as a yes to either of two ways, and asked again; the answer was another bare yes."""
+    case = cases["line_item_confusion_5"]
+    two_ways = (
+        "There are two adapters at $79.00 on NL-54713. Keep the order and send one back when it has come; or cancel it: if you "
+        'prefer that, write "yes, please cancel order NL-54713", and I will do it.'
+    )
+    which = "Shall I cancel order NL-54713? Or shall the order stay as it is? Cancel or keep is all you need to write."
+    said, _ = answer(case, store, two_ways, which)
+    assert ("followed_up", "0") in did(said[0]) and "let the whole order go" in said[0].text
+    assert did(said[1]) == [("agreed", "cancel_order")] and "ancel" in said[1].text
+
+
+def test_the_photo_comes_before_the_label(store, cases):
+    said, _ = answer(cases["wrong_item_5"], store, "Please send me the label of the bag and a photo of it.")
+    assert [what for kind, what in did(said[0]) if kind == "attached"] == ["photo", "label"]

@@ -125,7 +125,7 @@ class ScriptedCustomer(Consenting):
 
         In place of one that is not in its ledger the first that it may stand for ("which one" for a colour); where
         nothing was heard for sure, the likeliest that it has not told yet. What stands in its email is not told again
-        beside something new, and a content customer wishes for nothing more.
+        beside something new, and a content customer wishes for nothing more. The photo comes before the label.
         """
         meant = []
         for slot in heard.asked:
@@ -158,7 +158,8 @@ class ScriptedCustomer(Consenting):
             others = [] if any(s in news for s in choice) else likely[:1]
             told = [s for s in either if self._open(s)] or others or either
             news = [s for s in news if s not in either or s in told[:1]] + [s for s in told[:1] if s not in news]
-        return news
+        evidence = iter([s for s in self.kind.attachments if s in news])
+        return [next(evidence) if s in self.kind.attachments else s for s in news]
 
     def _asks_another_date(self, heard: ParsedMessage) -> bool:
         """Whether the date that is asked for is another one than the one it knows."""

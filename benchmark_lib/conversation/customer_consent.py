@@ -46,7 +46,8 @@ class Consenting(FollowingUp):
         least = SURE if sure or answered else max(LIKELY, AS_LIKELY * best)
         wanted = [w for w in open_wishes if likely.get(w.tool, 0.0) >= least]
         if wanted:
-            return self._agree(wanted, now, said)
+            later = all(w.after is not None and w.after not in self.progress.followed_up for w in wanted)
+            return None if later and self._has_more_to_say(now, talk, said) else self._agree(wanted, now, said)
         if offered == {HANDOVER} and best >= CERTAIN and not (self.progress.resolvable and open_wishes):
             return self._yes(HANDOVER, {}, said)
         if best < LIKELY and not now.heard.offer and self._own_number(now.words):

@@ -137,6 +137,11 @@ class ParsedMessage:
     checks: bool = False
     closes: bool = False
 
+    @property
+    def surely_claimed(self) -> set[str]:
+        """Tools that it says were carried out, and more likely than not."""
+        return {tool for tool, chance in self.reports.items() if chance >= SURE}
+
 
 @dataclass(frozen=True)
 class ParsedSentence:

@@ -1,7 +1,4 @@
-"""The simulated desk.
-
-An immutable store, a copy-on-write desk for every conversation, the tools on it, and what is one kind of desk's own.
-"""
+"""The simulated desk: an immutable store, a copy-on-write desk for every conversation, and the tools on it."""
 
 from .desk import Desk
 from .kinds import DeskKind, register_kind

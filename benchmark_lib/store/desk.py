@@ -30,27 +30,21 @@ class Desk:
 
     Parameters
     ----------
-    store : Store
-        The shared, immutable world.
-    tools : dict of str to Tool, optional
-        The tools on this desk; the store's own by default.
-    trouble : sequence of Trouble
-        What goes wrong at the tools.
-    planted : sequence of str
-        Texts whose showing up in a result is noted.
+    store, tools : Store, dict of str to Tool
+        The shared, immutable world, and what stands in place of its own tools.
+    trouble, planted : sequence of Trouble, sequence of str
+        What goes wrong at the tools, and texts whose showing up in a result is noted.
     deeds : mapping of str to Deed
         What the customer can do with tools of its own, by their names.
 
     Attributes
     ----------
-    calls : list of ToolCall
-        Every call made, in order, malformed ones included.
+    calls, faults : list of ToolCall, list of Fault
+        Every call made, in order, malformed ones included, and what went wrong on the way.
     turn : int
         The customer message that is being answered; kept by the conversation.
     over : str or None
         ``handed_over`` or ``closed`` once a tool ended the talk; later calls are refused.
-    faults : list of Fault
-        What went wrong on the way, faults of the user's own tools among them.
     staged : dict of str to str
         What the case had staged for a call, by its index: the kind of trouble it met, or ``planted``.
     """
@@ -198,13 +192,9 @@ class Desk:
         call.error, call.result = kind, {"error": sentence}
 
     def changes(self) -> list[dict[str, Any]]:
-        """The field-by-field difference to the store.
+        """The field-by-field difference to the store: table, id, field, old and new of each.
 
-        Returns
-        -------
-        list of dict
-            One entry a changed field: table, id, field (a dotted path; parts of a list are named by their id), old,
-            new.
+        A field is a dotted path in which parts of a list are named by their id.
         """
         found = []
         for table, rows in self._overlay.items():

@@ -1,7 +1,4 @@
-"""What every desk has, whatever it sells.
-
-A knowledge base to search, a human to hand over to, and a ticket to close.
-"""
+"""What every desk has: a knowledge base to search, a human to hand over to, and a ticket to close."""
 
 from __future__ import annotations
 

@@ -36,8 +36,7 @@ class FrozenList(list):
 def frozen(value: Any) -> Any:
     """Freeze dicts and lists all the way down; what is given is used up.
 
-    Subclasses rather than proxies: orjson writes them as fast as plain ones, and `isinstance` and equality go on
-    working.
+    Subclasses rather than proxies: orjson writes them as fast as plain ones, and `isinstance` and equality go on working.
     """
     if isinstance(value, dict):
         for key, inner in value.items():

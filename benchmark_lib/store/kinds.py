@@ -159,26 +159,14 @@ _REGISTERED: dict[str, DeskKind] = {}
 
 
 def register_kind(kind: DeskKind) -> DeskKind:
-    """Make a kind of desk known, so that a store can name it.
-
-    Raises
-    ------
-    BadInput
-        If another kind has its name.
-    """
+    """Make a kind of desk known, so that a store can name it; `BadInput` if another kind has its name."""
     if kind.name in _SHIPPED or _REGISTERED.get(kind.name, kind) is not kind:
         raise BadInput(f"a kind of desk {kind.name!r} is known already: give this one another name")
     return _REGISTERED.setdefault(kind.name, kind)
 
 
 def kind_named(name: Any, folder: Path) -> DeskKind:
-    """The kind of desk that the store in a folder names.
-
-    Raises
-    ------
-    BadInput
-        If there is none of that name. Code is never loaded because a store's folder names it.
-    """
+    """The kind of desk that the store in a folder names, `BadInput` for none; code is never loaded because a folder names it."""
     if name in _SHIPPED:
         return import_module(_SHIPPED[name]).KIND
     if name not in _REGISTERED:

@@ -75,10 +75,8 @@ def laid_over(
 
     Parameters
     ----------
-    store : Store
-        A store without anything laid over it.
-    name : str
-        Under which the result is kept: a case's id.
+    store, name : Store, str
+        A store without anything laid over it, and the case's id, under which the result is kept.
     world : mapping
         ``rows`` (table, id, fields), ``policy`` (dotted path to value) and ``articles`` (each a mapping with id, title,
         topics and text).

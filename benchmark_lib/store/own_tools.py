@@ -40,25 +40,11 @@ class _Spoiled(Exception):
 
 
 def guarded(tools: Any, policy: dict[str, Any], limit_s: float = TOOL_LIMIT_S) -> dict[str, Tool]:
-    """Tools of the user's own made safe for a run.
+    """Tools of the user's own made safe for a run; `BadInput` for what is not a tool, or cannot be declared to a model.
 
     Each call works on a copy of the desk, in a thread, for `limit_s` seconds at most. What it changed is taken over if
     it returned something that can be written; else the call is a recorded error that the agent can read, the desk is as
     it was, and the record's faults say in which line it happened.
-
-    Parameters
-    ----------
-    tools : dict of str to Tool
-        As they were declared.
-    policy : dict
-        The store's, which may list the values of an argument.
-    limit_s : float
-        The time limit of one call.
-
-    Raises
-    ------
-    BadInput
-        For what is not a tool, or one that cannot be declared to a model.
     """
     if not isinstance(tools, dict):
         raise BadInput(
@@ -108,10 +94,7 @@ def _guard(tool: Tool, limit_s: float) -> Callable[..., Any]:
 
 
 def _within(limit_s: float, function: Callable[[], Any]) -> Any:
-    """Call a function in a thread and wait for it.
-
-    One that takes longer is left to itself and never keeps the process from ending.
-    """
+    """Call a function in a thread and wait for it; one that takes longer never keeps the process from ending."""
     outcome: list[Any] = []
 
     def work() -> None:

@@ -33,13 +33,7 @@ Declared = list[dict[str, Any]]
 
 @dataclass(frozen=True)
 class RecordedTool(Tool):
-    """A tool that is known from a run file alone: it can be shown and named by a case, and not carried out.
-
-    Attributes
-    ----------
-    declared : dict
-        The tool as an OpenAI function schema.
-    """
+    """A tool that is known from a run file alone, as it was declared to the model: it can be shown and named, not carried out."""
 
     declared: dict[str, Any] = field(default_factory=dict, compare=False)
 
@@ -50,23 +44,11 @@ class RecordedTool(Tool):
 
     @property
     def arguments(self) -> type[BaseModel]:  # type: ignore[override]
-        """Refused: the arguments cannot be read without the function.
-
-        Raises
-        ------
-        BadInput
-            Always.
-        """
+        """Refused with `BadInput`: the arguments cannot be read without the function."""
         raise BadInput(_unknown(self.name))
 
     def read_arguments(self, arguments: dict[str, Any] | str, policy: dict[str, Any]) -> dict[str, Any]:
-        """Refused as a call that is not carried out, so that a page that makes the calls of a record again goes on.
-
-        Raises
-        ------
-        ArgumentError
-            Always.
-        """
+        """Refused as a call that is not carried out, so that a page that makes the calls of a record again goes on."""
         raise ArgumentError(TOOL_FAULT, _unknown(self.name))
 
     def schema(self, policy: dict[str, Any]) -> dict[str, Any]:
@@ -77,11 +59,8 @@ class RecordedTool(Tool):
 def declared_tools(tools: dict[str, Tool], policy: dict[str, Any]) -> Declared:
     """What a manifest keeps of tools of the user's own.
 
-    Returns
-    -------
-    list of dict
-        One entry per tool: ``name``, ``module`` (None where no other process can import it), ``write``, ``source`` (a
-        content hash) and ``schema``.
+    Of each ``name``, ``module`` (None where no other process can import it), ``write``, ``source`` (a content hash) and
+    ``schema``.
     """
     return [
         {
@@ -120,18 +99,8 @@ def _unknown(name: str) -> str:
 def with_played_tools(store: Store, manifest: dict[str, Any], path: Path, given: str | dict[str, Tool] | None) -> Store:
     """A store with the own tools of a run beside its tools, ready to be carried out.
 
-    Parameters
-    ----------
-    store : Store
-    manifest, path : dict, Path
-        Of the run.
-    given : str or dict of str to Tool, optional
-        Where the tools are, as for a run; by default in the module that the run names.
-
-    Raises
-    ------
-    BadInput
-        If they are not there, or are not those of the run.
+    They are looked for where `given` says, as for a run, or in the module that the manifest names; `BadInput` if they are
+    not there, or are not those of the run.
     """
     part = manifest["inputs"].get("tools") or {}
     if not part.get("value"):

@@ -18,16 +18,8 @@ from .protocols import World
 class Before:
     """What had happened when a call was made or a message was written.
 
-    Attributes
-    ----------
-    acts : list of Act
-        The customer's acts so far.
-    calls : list of ToolCall
-        The calls carried out so far.
-    messages : list of Message
-        The messages of both sides so far.
-    sender_name, sender : str
-        The name and the address that the customer's first message came from.
+    The customer's acts, the calls that were carried out and the messages of both sides so far, and the name and the address
+    that the customer's first message came from.
     """
 
     acts: list[Act]
@@ -56,12 +48,7 @@ def check_rules(
 ) -> dict[str, dict[str, Any]]:
     """Check every process rule of the store against the record.
 
-    Parameters
-    ----------
-    conversation, store : Conversation, World
-        The record and the store it was played on.
-    sender_name, sender : str
-        The name and the address that the customer's first message came from.
+    `sender_name` and `sender` are where the customer's first message came from.
 
     Returns
     -------
@@ -94,10 +81,7 @@ def check_rules(
 
 
 def _steps(conversation: Conversation, sender_name: str, sender: str) -> Iterator[tuple[ToolCall | Message, Before]]:
-    """Every call and every message of the agent in the order in which they came, each with what had happened before.
-
-    The calls of a turn come before the agent's message that closes it.
-    """
+    """Every call and every message of the agent with what had happened before; the calls of a turn come before its message."""
     said: list[Message] = []
     acts: list[Act] = []
     done: list[ToolCall] = []
@@ -120,10 +104,7 @@ def _steps(conversation: Conversation, sender_name: str, sender: str) -> Iterato
 def _judged(
     name: str, step: ToolCall | Message, before: Before, store: World, parameters: dict[str, Any]
 ) -> bool | None:
-    """What a rule says of a call or a message.
-
-    None where it does not guard it, or where a tool of one's own takes or returns something that the rule cannot read.
-    """
+    """What a rule says of a call or a message; None where it does not guard it, or cannot read what a tool of one's own holds."""
     if isinstance(step, ToolCall):
         guarded = step.side == "agent" and step.name in parameters["guards"]
         ask: Any = store.rules.get(name) if guarded else None

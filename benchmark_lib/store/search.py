@@ -76,12 +76,7 @@ def words_and_beginnings(text: str) -> list[str]:
 class TextIndex:
     """One BM25 index with the tokenizer of its texts.
 
-    Parameters
-    ----------
-    texts : list of str
-        What is searched.
-    splitter : callable, optional
-        Makes the words of a text in lower case that are compared; by default all but the most common ones.
+    `splitter` makes the words in lower case that are compared; by default they are all but the most common ones.
     """
 
     def __init__(self, texts: list[str], splitter: Callable[[str], list[str]] | None = None):

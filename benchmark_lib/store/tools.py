@@ -43,15 +43,12 @@ class Tool:
 
     Attributes
     ----------
-    name : str
-        The function's name.
     function : callable
-        ``function(desk, **arguments) -> dict``.
+        ``function(desk, **arguments) -> dict``; its name is the tool's.
     write : bool
         True if it changes the desk.
     limit_s : float or None
-        Seconds it may take, for a tool of the user's own (see `benchmark_lib.store.own_tools`); the store's own tools
-        have no limit.
+        Seconds it may take, for a tool of the user's own (see `benchmark_lib.store.own_tools`); None for the store's own.
     """
 
     name: str
@@ -98,13 +95,7 @@ class Tool:
         }
 
     def read_arguments(self, arguments: dict[str, Any] | str, policy: dict[str, Any]) -> dict[str, Any]:
-        """Check `arguments` and return them ready for the function.
-
-        Raises
-        ------
-        ArgumentError
-            With a sentence that the agent can act on.
-        """
+        """Check `arguments` and return them ready for the function; `ArgumentError` has a sentence that the agent can act on."""
         if isinstance(arguments, str):
             try:
                 arguments = orjson.loads(arguments or "{}")
@@ -129,10 +120,7 @@ class Tool:
 
 
 class ArgumentError(ValueError):
-    """A call that was not carried out.
-
-    `kind` is the error kind of the record, `fault` what the record keeps beside it.
-    """
+    """A call that was not carried out: `kind` is the error kind of the record, `fault` what the record keeps beside it."""
 
     def __init__(self, kind: str, message: str, fault: Fault | None = None):
         super().__init__(message)

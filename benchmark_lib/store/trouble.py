@@ -46,14 +46,7 @@ def _fits(trouble: Trouble, arguments: Any) -> bool:
 def carried_out(call: ToolCall, trouble: Trouble, work: Callable[[], Any], undone: Callable[[], Any]) -> None:
     """Make a call that meets trouble: its result is what the caller is shown, its error what really happened.
 
-    Parameters
-    ----------
-    call : ToolCall
-        The call, without result and error.
-    trouble : Trouble
-        What it meets.
-    work, undone : callable
-        Carry the call out, and carry it out without leaving a change; both return its result.
+    `work` carries the call out, `undone` does so without leaving a change; both return its result.
     """
     if trouble.kind == "timeout":
         call.error, call.result = NO_ANSWER, _no_answer(call)

@@ -36,20 +36,14 @@ class Store:
 
     Attributes
     ----------
-    name, title, version : str
-        From ``store.yaml``.
-    extends : Store or None
-        The store that this one adds to, as ``extends`` of ``store.yaml`` names its folder.
-    folders : tuple of Path
-        Its folder after those of the stores that it extends.
+    info, policy : dict
+        ``store.yaml``, and the limits, windows, queues and process rules of ``policy.yaml``.
+    extends, folders : Store or None, tuple of Path
+        The store that this one adds to, as ``store.yaml`` names it, and the folders of both, its own last.
     below : Store or None
         Of a store with a case's own world laid over it: the store below; ``laid`` names the parts that differ.
-    policy : dict
-        Limits, windows, queues and process rules, from ``policy.yaml``.
-    kind : DeskKind
-        The kind of desk, with all that is that kind's own.
     tables : dict of str to dict
-        Its kind's tables: rows by id.
+        The rows of its kind's tables by id.
     now : datetime
         The frozen clock.
     tools : dict of str to Tool
@@ -128,10 +122,7 @@ class Store:
         return other
 
     def provides(self, tool: Tool) -> bool:
-        """Whether a tool is one of this kind of store's, and not the user's own.
-
-        Such a tool does the same each time it is called.
-        """
+        """Whether a tool is of this kind of store and not the user's own: such a tool does the same each time it is called."""
         return self._tools_of_its_kind.get(tool.name) is tool
 
     def desk(self, tools: dict[str, Tool] | None = None, *, case: Any = None, **staged: Any) -> Desk:
@@ -205,10 +196,7 @@ class Store:
 
     @cached_property
     def phrases(self) -> dict[str, dict[str, Any]]:
-        """What customers ask and say, by language, from ``phrases/*.yaml``.
-
-        Files of one language are laid over each other.
-        """
+        """What customers ask and say, by language, from ``phrases/*.yaml``; files of one language are laid over each other."""
         books: dict[str, dict[str, Any]] = {}
         for path in (p for folder in self.folders for p in sorted((folder / "phrases").glob("*.yaml"))):
             found = read_yaml(path)
@@ -242,16 +230,8 @@ class Store:
 def load_store(name: str | Path = "northline", tools: str | None = None) -> Store:
     """Open a store by its name or by the path of its folder; the same folder is loaded once a process.
 
-    Parameters
-    ----------
-    name : str or Path
-    tools : str, optional
-        ``module:name`` of tools of one's own, to stand beside those of the store.
-
-    Raises
-    ------
-    BadInput
-        If there is no such store, one of its files is broken, or there are no such tools.
+    `tools`, a ``module:name``, names tools of one's own to stand beside those of the store. `BadInput` if there is no such
+    store, one of its files is broken, or there are no such tools.
     """
     if tools is not None:
         store = load_store(name)

@@ -85,6 +85,8 @@ def asks(reading: Reading, parser: MessageParser) -> list[tuple[str, Sentence]]:
             continue
         by_patterns = {slot for book in books for slot, pattern in book.asks.items() if pattern.search(sentence.plain)}
         heard = parser.hear([sentence])[0]
+        if heard.acts["done"] >= SURELY:
+            continue
         sure = heard.acts["ask"] >= SURELY
         asked = (SLOTS | {PHOTO}).intersection(heard.about("ask"))
         found += [

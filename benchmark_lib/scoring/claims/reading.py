@@ -67,9 +67,10 @@ class Reading:
         return [s for s in stated if any(b.denies(promise, s.plain) for b in books)]
 
     def may_report(self, sentence: Sentence) -> bool:
-        """Whether a sentence holds a word for any act and states something."""
-        named = any(claim_patterns()[language].act_words.search(sentence.plain) for language in self.languages)
-        return named and self.states(sentence)
+        """Whether a sentence holds a word for any act and states something that has not been so all along."""
+        books = [claim_patterns()[language] for language in self.languages]
+        named = any(book.act_words.search(sentence.plain) for book in books)
+        return named and self.states(sentence) and not any(book.ongoing.search(sentence.plain) for book in books)
 
     def names(self, tool: str, sentence: Sentence) -> bool:
         """Whether a sentence holds a word for what a tool does, or for what has just been done."""
@@ -212,6 +213,11 @@ class ClaimPatterns:
     def aside(self) -> re.Pattern[str]:
         """What sets a thing apart from what was done."""
         return self.compile(self.book["aside"])
+
+    @cached_property
+    def ongoing(self) -> re.Pattern[str]:
+        """What says that a thing has been so all along."""
+        return self.compile(self.book["ongoing"])
 
     @cached_property
     def packet(self) -> tuple[re.Pattern[str], re.Pattern[str]]:

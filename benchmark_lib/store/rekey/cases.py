@@ -31,10 +31,7 @@ PLAIN_KEYS = (
 class Rekey(TextRekey):
     """The exchange of rows and cases, as far as it is the same for every kind of desk; see `TextRekey`.
 
-    Attributes
-    ----------
-    needed : tuple of str
-        What a store's ``generate.yaml`` has to hold.
+    `needed` is what a store's ``generate.yaml`` has to hold.
     """
 
     needed: ClassVar[tuple[str, ...]] = ()
@@ -67,10 +64,7 @@ class Rekey(TextRekey):
     # ------------------------------------------------------------------ rows and articles
 
     def row(self, value: Any, key: str = "") -> Any:
-        """A record of the store or the policy.
-
-        Addresses, amounts, telephone and card numbers by their fields, all else as text.
-        """
+        """A record of the store or the policy: addresses, amounts, telephone and card numbers by their fields, all else as text."""
         if isinstance(value, dict):
             if "line1" in value and "postcode" in value:
                 return {**value, **self.places.address(value, self.names.full(value["name"]))}
@@ -96,10 +90,7 @@ class Rekey(TextRekey):
     # ------------------------------------------------------------------ cases
 
     def case(self, raw: dict[str, Any]) -> dict[str, Any]:
-        """A case.
-
-        Its texts with the words of its own people and places exchanged too, and its emails and pushes reworded.
-        """
+        """A case; its texts with the words of its own people and places exchanged too, its emails and pushes reworded."""
         own = self._own_words(raw)
         for address in sorted(set(re.findall(EMAIL, str(raw)))):
             if address not in self.emails and (address == raw.get("sender") or self._is_own(address, own)):
@@ -231,10 +222,7 @@ class Rewording:
 
 
 def _counterpart(old: str, before: str, after: str) -> str:
-    """The part of a new value that stands for a part of the old one.
-
-    Of an address its host or its beginning, of a number its end, of a title or a street the same words.
-    """
+    """The part of a new value that stands for a part of the old one: host or beginning, end of a number, the same words."""
     if "@" in before:
         place = 0 if old in before.partition("@")[0] else 1
         return after.split("@")[place].removesuffix(".example")

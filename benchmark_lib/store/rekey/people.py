@@ -30,13 +30,7 @@ def other_digits(digits: str, random: Random) -> str:
 
 
 def untaken(make: Callable[[], str], taken: set[str]) -> str:
-    """What `make` draws, until it is something not yet `taken`; it is from now on.
-
-    Raises
-    ------
-    BadInput
-        If there is too little to draw from.
-    """
+    """What `make` draws, until it is something not yet `taken`, as it is from now on; `BadInput` if there is too little."""
     for _ in range(TRIES):
         new = make()
         if new not in taken:
@@ -50,12 +44,7 @@ def untaken(make: Callable[[], str], taken: set[str]) -> str:
 class Names:
     """People's names, exchanged part by part, so that whoever shared a family name still does.
 
-    Parameters
-    ----------
-    pools : dict
-        ``names`` of a store's ``generate.yaml``: by origin the given names ``f`` and ``m``, and ``family``.
-    draw : callable
-        The source of randomness.
+    `pools` are the ``names`` of a store's ``generate.yaml``: by origin the given names ``f`` and ``m``, and ``family``.
     """
 
     def __init__(self, pools: dict[str, Any], draw: Draw):
@@ -100,8 +89,6 @@ class Places:
     pools : dict
         A store's ``generate.yaml``: ``towns``, ``postcodes``, ``digits``, ``letters`` and ``streets``, by country or by
         country and region, and ``near``, rows of regions whose towns can stand for one another.
-    draw : callable
-        The source of randomness.
     avoid : set of str
         Towns and postcodes that are not to be used.
 
@@ -150,10 +137,7 @@ class Places:
         return self.towns[key]
 
     def location(self, text: str, address: dict[str, Any]) -> str:
-        """The place of a scan, written with its region or without, of a parcel on its way to `address`.
-
-        A depot elsewhere stays.
-        """
+        """The place of a scan, with its region or without, of a parcel on its way to `address`; a depot elsewhere stays."""
         city, comma, suffix = text.partition(", ")
         named = [key for key in self.towns if key[2] == city]
         here = [key for key in named if key[1] == suffix]

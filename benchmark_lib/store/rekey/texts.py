@@ -54,29 +54,9 @@ PHONE = r"(?<!\w)(?:555|7946|496)[ -]?0\d{3}(?!\w)"
 class TextRekey:
     """The exchange of what stands in texts and fields; everything follows from the seed.
 
-    A kind of desk says what its own identifiers, towns and words become, then calls `ready`.
-
-    Parameters
-    ----------
-    store : Store
-        The store that is re-keyed.
-    pools : dict
-        Its ``generate.yaml``.
-    seed : int
-        The seed.
-
-    Attributes
-    ----------
-    weeks : int
-        By how many weeks the world moves.
-    tenths : int
-        By how many tenths all money is multiplied.
-    canary : str
-        The new canary line.
-    names, places : Names, Places
-        The exchange of people and of places.
-    ids, words, emails : dict of str to str
-        What each identifier, word and email address becomes.
+    A kind of desk says what its own identifiers, towns and words become, then calls `ready`. The world moves by `weeks`,
+    all money is multiplied by `tenths`; `ids`, `words` and `emails` hold what each becomes. `pools` is the store's
+    ``generate.yaml``.
     """
 
     weeks: int
@@ -212,10 +192,7 @@ class TextRekey:
         return day + timedelta(weeks=self.weeks)
 
     def email(self, old: str, parts: dict[str, str], name: str) -> str:
-        """An address of the same shape at another host.
-
-        `parts` are exchanged in it, or all of it for the new form of `name`.
-        """
+        """An address of the same shape at another host; `parts` are exchanged in it, or all of it for the new form of `name`."""
         local, _, host = old.partition("@")
         if host == self.store.info["desk_email"].partition("@")[2]:
             return old

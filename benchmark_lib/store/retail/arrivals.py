@@ -17,20 +17,10 @@ Arrival = tuple[date, int | None, bool]
 
 
 def arrives(calls: list[ToolCall], store: World) -> Arrival | None:
-    """The earliest arrival that any call shows.
+    """The earliest arrival that any of the agent's calls shows; None where nothing is to come.
 
-    Parameters
-    ----------
-    calls : list of ToolCall
-        The agent's calls that were carried out.
-    store : World
-        The store, for its clock, windows and holidays.
-
-    Returns
-    -------
-    (date, int or None, bool) or None
-        The day, the index of the call that shows it, and whether it is what the carrier expects (else it is the shortest
-        published window, counted from today). Without an index where no order was looked up; None where nothing is to come.
+    The day, the index of the call that shows it (None where no order was looked up), and whether it is what the carrier
+    expects; else it is the shortest published window, counted from today.
     """
     newest: dict[str, tuple[Row, int]] = {}
     again: list[Arrival] = []

@@ -35,10 +35,7 @@ def case_defaults(names: dict[str, Any]) -> dict[str, Any]:
 
 
 def usual_ledger(case: Row, names: dict[str, Any]) -> dict[str, Any]:
-    """What every customer knows unless the case says otherwise.
-
-    Who it is, as the email's head shows, and what its order number is.
-    """
+    """What every customer knows unless the case says otherwise: who it is, as the email's head shows, and its order number."""
     customer, order = names["customer"], names["order"]
     own = case["sender_name"] == customer["name"]
     return {

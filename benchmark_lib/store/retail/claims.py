@@ -43,10 +43,7 @@ MOST_VALUES = 60
 
 
 def shows(result: Any, tool: str, sentence: str) -> bool:
-    """Whether a result shows the state that a sentence claims.
-
-    The order had been cancelled, returned or sent again before.
-    """
+    """Whether a result shows the state that a sentence claims: that it had been cancelled, returned or sent again before."""
     for row in orders_in(result):
         if row.get(LEFT_BY.get(tool, "")):
             return True
@@ -117,10 +114,7 @@ def _title_words(product: Row) -> set[str]:
 
 
 def _variant(call: ToolCall, text: str, store: World) -> bool:
-    """Whether a text names values of the product's options, and not those of the variant that was called.
-
-    Of a line that was changed, only of the options that were changed.
-    """
+    """Whether a text names values of the product's options (of a changed line the changed ones) that were not called."""
     known = variants(store).get(_name(call, "variant_id"))
     if known is None:
         return False

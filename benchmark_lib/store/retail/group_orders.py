@@ -15,14 +15,8 @@ from .rows import variants
 class Sheet:
     """One return of a group order, as it is written down.
 
-    Attributes
-    ----------
-    pieces, labels : int
-        How many pieces come back on it, and how many labels they need where labels are counted.
-    held, back : int
-        What is held back on the order and what comes back now, in cents.
-    rate_before, rate : int
-        Percent of rebate for the pieces that stayed until now, and for those that stay afterwards.
+    Of the pieces and the labels they need; of the money, in cents, what is held back on the order and what comes back now;
+    and the percent of rebate for the pieces that stayed until now and for those that stay afterwards.
     """
 
     pieces: int
@@ -34,18 +28,9 @@ class Sheet:
 
 
 def sheet(order: Row, back: Mapping[str, int], store: World, by: str = "") -> Sheet:
-    """Settle a return of pieces of a group order.
+    """Settle a return of pieces of a group order, `back` saying how many of which line come back.
 
-    Parameters
-    ----------
-    order : Row
-        The order.
-    back : mapping
-        How many pieces of which line come back.
-    store : World
-        The store with its policy and goods.
-    by : str
-        The terms to settle by, ``current`` or ``former``; those of the order's day by default.
+    `by` names the terms to settle by, ``current`` or ``former``; those of the order's day by default.
     """
     terms = store.policy["library"]["group_orders"][by] if by else terms_of(order, store)
     earlier = {line_id: 1 for r in order["returns"] for line_id in r["line_ids"]}

@@ -68,10 +68,7 @@ def _proofs(customer_id: str, store: World) -> dict[str, set[str]]:
 
 
 def _given(customer_id: str, before: Before, store: World) -> dict[str, bool]:
-    """Which proofs stand in the head of the first email or in the customer's own words.
-
-    The postcode of an address that is to be the new one proves nothing.
-    """
+    """Which proofs stand in the first email's head or in the customer's words; the postcode of a new address proves nothing."""
     customer, mine = store.tables["customers"][customer_id], orders_of(store)[customer_id]
     said = [kept(m.text) for m in before.messages if m.side == "customer"]
     words, who = fold("\n".join(said)), before.sender_name

@@ -16,15 +16,7 @@ _ORDER = re.compile(r"\bNL[- ]?(\d{5})\b", re.I)
 
 
 def named_in(text: str, arguments: dict[str, Any], store: World) -> tuple[set[str], set[str]]:
-    """Which arguments of a call a message names, and in place of which it names another one.
-
-    Parameters
-    ----------
-    text : str
-        The message.
-    arguments : dict of str to Any
-        Of the call that the customer wishes for.
-    """
+    """Which arguments of the call that a customer wishes for a message names, and in place of which it names another one."""
     named: set[str] = set()
     differing: set[str] = set()
     words = plain(text)

@@ -1,7 +1,4 @@
-"""Predicates of a retail desk's process rules.
-
-Which calls they guard, and their numbers, stand in the store's policy.
-"""
+"""Predicates of a retail desk's process rules; which calls they guard, and their numbers, stand in the store's policy."""
 
 from __future__ import annotations
 

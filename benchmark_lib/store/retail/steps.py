@@ -22,10 +22,7 @@ def identity_slots(case: Played, asked: set[str]) -> list[str]:
 
 
 def evidence_slots(call: Any, case: Played, store: World, attached: set[str], known: set[str]) -> list[str]:
-    """A picture before a replacement.
-
-    Before a parcel that was delivered is sent again, that address and neighbours were checked.
-    """
+    """A picture before a replacement; before a delivered parcel is sent again, that address and neighbours were checked."""
     ledger = case.ledger
     if call.tool == "create_replacement" and not attached.intersection(PICTURES):
         return [s for s in PICTURES if s in ledger and ledger[s].attach and ledger[s].when != "never"][:1]

