@@ -137,11 +137,17 @@ def band_chances(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "p
     without = [name_of(m) for m in table.loc[table["p_safe"].isna(), "entry"]]
     if without:
         say_below(ax, f"Not run on {BAND_TRAPS} traps, so without bands: {listed(without)}")
-    chances = {f"{band} ({BAND_COUNTS[band]})": list(shown[f"p_{band}"].astype(float)) for band in BAND_COLORS}
+    idle = [does_too_little(row) for row in shown.to_dict("records")]
+    chances = {
+        f"{band} ({BAND_COUNTS[band]})": [
+            0.0 if alone else float(p) for p, alone in zip(shown[f"p_{band}"], idle, strict=True)
+        ]
+        for band in BAND_COLORS
+    }
     colors = dict(zip(chances, BAND_COLORS.values(), strict=True))
     stacked_bars(ax, chances, colors, {band: [rounded(p, 2) for p in some] for band, some in chances.items()})
-    for y, row in enumerate(shown.to_dict("records")):
-        at_right(ax, y, "none*" if does_too_little(row) else "no band" if row["band"] in ("", "none") else row["band"])
+    for y, (band, alone) in enumerate(zip(shown["band"], idle, strict=True)):
+        at_right(ax, y, "none*" if alone else "no band" if band in ("", "none") else band)
     name_rows(ax, names_of(list(shown["entry"])))
     ax.set(xlim=(0, 1), ylim=(-0.6, len(shown) - 0.4), xlabel="Probability, on these traps")
     ax.grid(axis="y", visible=False)
