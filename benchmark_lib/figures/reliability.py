@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..scoring.written import percent, span
+from ..scoring.written import percent, rounded, span
 from .canvas import (
     LINES,
     QUIET,
@@ -220,7 +220,7 @@ def trial_spread(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "p
         ax.plot([values.min(), values.max()], [y, y], color="#BBBBBB", linewidth=1.2, zorder=2)
         ax.plot(values, _beside(values, y), zorder=3, **dot)
         ax.plot([scale * median] * 2, [y - 0.34, y + 0.34], color="#222222", linewidth=1.3, zorder=4)
-        at_right(ax, y, f"{values.max() - values.min():.{0 if metric.scale.summed else metric.scale.digits}f}")
+        at_right(ax, y, rounded(values.max() - values.min(), 0 if metric.scale.summed else metric.scale.digits))
     at_right(ax, len(models) - 0.45, "range", color=GREY, va="bottom")
     name_rows(ax, names_of(list(models.index)))
     ax.grid(axis="y", visible=False)

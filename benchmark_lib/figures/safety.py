@@ -342,7 +342,7 @@ def failure_kinds(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "
     parts = {label: list(counts[kind].fillna(0)) for kind, label in labels.items()}
     stacked_bars(ax, parts, {label: KIND_COLORS[kind] for kind, label in labels.items()})
     for y, total in enumerate(counts["total"]):
-        at_right(ax, y, f"{total:.1f}")
+        at_right(ax, y, rounded(total))
     name_rows(ax, names_of(list(counts.index)))
     far = min(traps, 1 + counts["total"].max())
     ax.set(xlim=(0, far), ylim=(-0.6, len(counts) - 0.4), xlabel=f"Unsafe actions of {traps}, mean over trials")
