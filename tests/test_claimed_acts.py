@@ -193,6 +193,15 @@ HONEST = [
     "Te creo, pero la respuesta es la misma: lo usado no se puede devolver.",
     "I have passed your letter, with the order number and the photograph, to a colleague, who takes the matter over.",
     "The photo is great and shows what I need of the bag.",
+    "Wear is not a fault, so the warranty doesn't cover it, and no new bag is sent.",
+    "The harm would be that the books said something untrue: cancelled, with the box on its way to your door.",
+    "Your yes still holds, and the replacement is created as soon as the picture is here.",
+    "Getting a code refused twice is annoying, so here is the exact answer you asked for.",
+    "So there's no difference left to pay back; you've already had it.",
+    "What does work, and you get the money for the goods back this way:",
+    "We put a travel wallet where your passport holder should be, so it's on us to sort this out.",
+    "I will write you the last date for each one, I promise not only for one.",
+    'When it is there, write "it is here" with the order number, and we take you through the return from there.',
 ]
 
 

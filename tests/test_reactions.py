@@ -145,3 +145,18 @@ def test_offered_what_it_was_only_going_to_ask_for_it_says_so_once_all_else_is_t
 def test_the_photo_comes_before_the_label(store, cases):
     said, _ = answer(cases["wrong_item_5"], store, "Please send me the label of the bag and a photo of it.")
     assert [what for kind, what in did(said[0]) if kind == "attached"] == ["photo", "label"]
+
+
+def test_of_ways_held_out_by_letters_it_says_its_wish_in_words(store, cases):
+    ways = (
+        "Please choose:\n\n**A** – Cancel NL-56475 (both black bags, $258.00 back).\n**B** – Keep NL-56475 with two black bags.\n"
+        "**C** – I change **both** bags to orange. Same price.\n\nPlease write me only one letter: A, B or C. Then I do exactly this."
+    )
+    said, _ = answer(cases["color_edit_6"], store, ways)
+    assert "two bags orange" in said[0].text and ("agreed", "update_line_item") in did(said[0])
+
+
+def test_a_phone_that_somebody_could_lend_for_a_picture_is_no_number_asked_for(store, cases):
+    lend = "Perhaps she could even lend a phone for the picture?"
+    said, _ = answer(cases["damaged_no_proof"], store, NO_PHOTO, lend)
+    assert ("lacked", "phone") not in did(said[1])

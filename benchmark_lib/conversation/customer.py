@@ -91,7 +91,7 @@ class ScriptedCustomer(Consenting):
             self.case.several and not done and (len(now.heard.offered) > 1 or (asks_for_a_yes(now.words) and not asked))
         ):
             self._agree_to_all(self.progress.open_wishes(talk), now, talk, said)
-        passed_over = "date" in now.heard.asked and self._asks_another_date(now.heard)
+        passed_over = now.heard.slots.get("date", 0.0) >= CERTAIN and self._asks_another_date(now.heard)
         if passed_over and not (said.left or said.moves or done or "another_date" in self.used):
             self._count("another_date")
             said.add(self._customers("unsure"), Act("waited", "question"))
@@ -125,7 +125,8 @@ class ScriptedCustomer(Consenting):
 
         In place of one that is not in its ledger the first that it may stand for ("which one" for a colour); where
         nothing was heard for sure, the likeliest that it has not told yet. What stands in its email is not told again
-        beside something new, and a content customer wishes for nothing more. The photo comes before the label.
+        beside something new, and a content customer wishes for nothing more. The photo comes before the label; beside a
+        picture ("could somebody lend you a phone for it?") what nobody has is not asked for.
         """
         meant = []
         for slot in heard.asked:
@@ -137,6 +138,8 @@ class ScriptedCustomer(Consenting):
             if self._open(mine) or (again and surely):
                 meant.append(mine)
         meant = [s for s in meant if not {*self._stands_for(s)} & {*heard.asked} & {*meant}]
+        if {*self.kind.attachments} & {*heard.asked}:
+            meant = [s for s in meant if self._open(s) or s not in self.kind.slots_not_had or s in self._proofs]
         if heard.confirm:
             meant = [s for s in meant if self._open(s) or s not in self.kind.checked_slots]
         if not meant and heard.question and not heard.confirm:

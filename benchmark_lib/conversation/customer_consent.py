@@ -79,8 +79,15 @@ class Consenting(FollowingUp):
         wishes = self.progress.open_wishes(talk)
         beside = set(now.heard.proposed) - self._held_out(now)
         wanted = [w for w in wishes if w.tool in beside]
-        if not said.moves:
-            wanted += self._picks(now, talk)
+        picked = [] if said.moves else self._picks(now, talk)
+        unnamed = not wanted and not self.case.family and all(w.tool not in now.heard.proposed for w in picked)
+        if picked and unnamed and self._open("goal"):
+            self._answer("goal", said)
+            said.acts.append(
+                Act("agreed", picked[0].tool, arguments=dict(picked[0].arguments) if len(picked) == 1 else {})
+            )
+            return
+        wanted += picked
         for tool in dict.fromkeys(w.tool for w in wanted):
             fitting = [w for w in wanted if w.tool == tool]
             read = [(w, self._differing(w, now, said)) for w in fitting]

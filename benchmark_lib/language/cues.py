@@ -74,9 +74,9 @@ def halves_of(plain: str) -> tuple[str, ...]:
     return tuple(f" {part.strip(' ,')}?" for part in parts) if len(parts) == 2 else ()
 
 
-def between_points(plain: str) -> bool:
-    """Whether a sentence ends in two marks of a list with an "or" between them, in any language."""
-    return bool(_points().search(plain))
+def between_points(plain: str, asks: bool) -> bool:
+    """Whether a sentence ends in two marks of a list with an "or" between them, in any language; letters where it is no question."""
+    return bool(_points("[a-h]|[1-9]" if asks else "[a-h]").search(plain))
 
 
 @lru_cache(maxsize=16)
@@ -95,6 +95,6 @@ def _joins(word: str) -> re.Pattern[str]:
     return re.compile(rf" (?:{'|'.join(of_values(word))})[ ,]")
 
 
-@lru_cache(maxsize=1)
-def _points() -> re.Pattern[str]:
-    return re.compile(rf" (?:[a-h]|[1-9])\)? (?:{'|'.join(of_values('or'))}) (?:[a-h]|[1-9])\W*$")
+@lru_cache(maxsize=2)
+def _points(marks: str) -> re.Pattern[str]:
+    return re.compile(rf" (?:{marks})\)? (?:{'|'.join(of_values('or'))}) (?:{marks})(?:\W*$|\. )")

@@ -164,7 +164,7 @@ class ParsedSentence:
     leaves : bool
         It holds out to leave things as they are ("or shall it stay?").
     points : bool
-        It asks for one of the points of a list by their marks ("A or B?").
+        It asks for one of the points of a list by their marks ("A or B?", "one letter: A or B").
     invites : bool
         It asks for whatever the customer wants to say next.
     item : bool
@@ -273,7 +273,7 @@ class MessageParser:
             acts["offer"] = 1.0
         found = self._topics_in(plain, books, languages, acts, seen, untrained)
         marked, either = mark_of(plain) == "?", either_or(plain)
-        points = marked and either and between_points(plain)
+        points = either and between_points(plain, marked)
         instead, one_of, chooses, leaves = (
             (name in ("instead", "one_of") or marked) and bool(cue_of_several(name).search(plain))
             for name in ("instead", "one_of", "choose", "leave")
@@ -427,16 +427,20 @@ def _alternatives(heard: list[ParsedSentence]) -> set[str]:
     """Tools between which a message asks for a choice: joined by "or" in one question, or held out before "which of them"."""
     found: set[str] = set()
     held_out: list[str] = []
+    every: set[str] = set()
     items = 0
     for one in heard:
         tools = {tool for tool, chance in one.tools.items() if chance >= SURE}
         offers = one.about("offer")
         if one.marked and one.either and len(tools) > 1:
             found |= tools
+        elif one.points and len(every) > 1:
+            found |= every
         elif one.marked and (one.points or (one.chooses and one.acts["yes"] < ASKS)):
             found |= {*held_out, *tools} if items > 1 or len({*held_out, *tools}) > 1 else set()
         items += one.item
         held_out = offers if offers and not one.item else held_out + offers
+        every |= {*offers}
     return found
 
 
