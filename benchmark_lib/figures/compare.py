@@ -90,7 +90,7 @@ def _sides(table: pd.DataFrame) -> pd.DataFrame:
     """The two that are compared, a row each."""
     import pandas as pd
 
-    both = [table[[f"entry_{side}", f"panel_{side}"]].set_axis(["entry", "panel"], axis=1).head(1) for side in "ab"]
+    both = [table[[f"name_{side}", f"panel_{side}"]].set_axis(["entry", "panel"], axis=1).head(1) for side in "ab"]
     return pd.concat(both, ignore_index=True)
 
 
@@ -158,7 +158,7 @@ def chance_to_know(*, table: pd.DataFrame, ax: Axes | None = None, width: str = 
     if shown.empty:
         return nothing(ax, "The two models do not differ in any planned metric, so there is no difference to detect.")
     trials = [int(c.removeprefix("power_")) for c in columns]
-    labels, sides = [], [name_of(table[f"entry_{side}"].iloc[0]) for side in "ab"]
+    labels, sides = [], [name_of(table[f"name_{side}"].iloc[0]) for side in "ab"]
     for place, row in enumerate(shown.to_dict("records")):
         heights = [100 * row[c] for c in columns]
         ax.plot(range(len(trials)), heights, marker="o", markersize=4, color=LINES[place])

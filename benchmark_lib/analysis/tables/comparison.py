@@ -137,9 +137,10 @@ def _both(results: Results | pd.DataFrame, a: str, b: str) -> tuple[pd.DataFrame
 
 
 def _of_whom(table: pd.DataFrame, parts: tuple[pd.DataFrame, pd.DataFrame]) -> pd.DataFrame:
-    """The table with the two that are compared: entry_a, entry_b, panel_a and panel_b, the same in every row."""
-    sides = zip("ab", parts, strict=True)
-    return table.assign(**{f"{name}_{side}": part[name].iloc[0] for side, part in sides for name in ("entry", "panel")})
+    """The table with the two that are compared: name_a, name_b, panel_a and panel_b, the same in every row."""
+    sides = dict(zip("ab", (part.iloc[0] for part in parts), strict=True))
+    names = {f"name_{side}": first["entry"] for side, first in sides.items()}
+    return table.assign(**names, **{f"panel_{side}": first["panel"] for side, first in sides.items()})
 
 
 def paired_values(metric: str | Metric, a: pd.DataFrame, b: pd.DataFrame) -> pd.DataFrame:
