@@ -1,23 +1,17 @@
 """The rows of the sly agents in the audit, and their floors: who does no work passes nowhere."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from itertools import chain
 from multiprocessing import get_context
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .audit import Audit, Problem, audit, play
-from .cases import load_cases
+from .cases import Case, load_cases
 from .cases.load import HARD
 from .conversation.sly import SLY
 from .scoring import score
-from .store import load_store
-
-if TYPE_CHECKING:
-    from .cases import Case
-    from .store import Store
+from .store import Store, load_store
 
 MOST_RESOLVED = 2
 """Resolvable cases that a sly agent may resolve by luck."""
@@ -45,8 +39,6 @@ def audit_with_sly(store: Store, pattern: str = "all", processes: int = 1, tools
 
     Parameters
     ----------
-    store : Store
-        The store whose cases are audited.
     pattern : str
         Which cases, as for `load_cases`; of a hard set the sly agents play the hard arm alone.
     processes : int

@@ -1,7 +1,5 @@
 """Worked examples in the articles of a store: every sum that stands there with its result is counted again."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from fractions import Fraction

@@ -3,8 +3,6 @@
 Absolute figures are printed and never asserted: the machine may be shared, and its load is printed with them.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import os
@@ -29,6 +27,11 @@ IN_TURN = 3
 Row = tuple[str, str, str, str, str]
 
 
+def grown(what: str, more: float, less: float, goal: str, digits: int, ratio: int) -> Row:
+    """A row of a large measure and the small one it is held against, with their ratio."""
+    return what, f"{more:.{digits}f}", f"{less:.{digits}f}", f"{more / less:.{ratio}f}", goal
+
+
 def conversations(rows: list[Row], quick: bool) -> None:
     """CPU of a scripted conversation, against two other harnesses and against ten times as many."""
     small, large = (100, 1_000) if quick else (1_000, 10_000)
@@ -41,34 +44,11 @@ def conversations(rows: list[Row], quick: bool) -> None:
             for _ in range(IN_TURN)
         ]
         mine, theirs = map(min, zip(*in_turn))
-        rows.append(
-            (
-                f"the same shape of talk in {name}, CPU ms",
-                f"{mine:.2f}",
-                f"{theirs:.0f}",
-                f"{theirs / mine:.0f}",
-                f">= {goal}",
-            )
-        )
+        what = f"the same shape of talk in {name}, CPU ms"
+        rows.append((what, f"{mine:.2f}", f"{theirs:.0f}", f"{theirs / mine:.0f}", f">= {goal}"))
     many, _, peak_many, *_ = run_engine.cpu_of("scripted", str(large), "scripted:oracle", "northline")
-    rows.append(
-        (
-            f"CPU a conversation at {large:,} against {small:,}",
-            f"{many:.2f}",
-            f"{ours:.2f}",
-            f"{many / ours:.2f}",
-            "<= 1.10",
-        )
-    )
-    rows.append(
-        (
-            f"peak memory at {large:,} against {small:,}, MB",
-            f"{peak_many:.0f}",
-            f"{peak:.0f}",
-            f"{peak_many / peak:.2f}",
-            "flat",
-        )
-    )
+    rows.append(grown(f"CPU a conversation at {large:,} against {small:,}", many, ours, "<= 1.10", 2, 2))
+    rows.append(grown(f"peak memory at {large:,} against {small:,}, MB", peak_many, peak, "flat", 0, 2))
 
 
 def store_and_frames(rows: list[Row]) -> None:
@@ -99,15 +79,8 @@ def calls(rows: list[Row]) -> None:
     """One call through the client, and the throughput with many in flight against a fixed-latency server."""
     with endpoint.server(0.0) as base_url:
         for body, _, ours, theirs in asyncio.run(endpoint.measure_cpu(base_url)):
-            rows.append(
-                (
-                    f"one call through openai, {body}, CPU ms",
-                    f"{ours:.2f}",
-                    f"{theirs:.2f}",
-                    f"{theirs / ours:.1f}",
-                    "<= 1.0",
-                )
-            )
+            what = f"one call through openai, {body}, CPU ms"
+            rows.append((what, f"{ours:.2f}", f"{theirs:.2f}", f"{theirs / ours:.1f}", "<= 1.0"))
     for in_flight, goal in endpoint.THROUGHPUT_GOALS.items():
         whole, bare = [], []
         for _ in range(endpoint.REPEATS):  # in turn, the best of each: another's work on the machine only takes away
@@ -116,7 +89,7 @@ def calls(rows: list[Row]) -> None:
                 bare.append(asyncio.run(endpoint.measure_throughput(base_url, in_flight)))
         ours, base = max(whole), max(bare)
         what = f"{in_flight} in flight at 500 ms, share of the ideal; base: the calls alone"
-        rows.append((what, f"{ours:.3f}", f"{base:.3f}", f"{ours / base:.3f}", f">= {goal}"))
+        rows.append(grown(what, ours, base, f">= {goal}", 3, 3))
 
 
 def analysis(rows: list[Row], quick: bool) -> None:
@@ -124,43 +97,13 @@ def analysis(rows: list[Row], quick: bool) -> None:
     small, large = (3, 24) if quick else (24, 240)
     few, loaded, seconds, peak = estimates.measure(small)
     more, loaded_more, seconds_more, peak_more = estimates.measure(large)
-    rows.append(
-        (
-            f"all tables of notebooks 10-14 with their intervals, {small} agents, {few:,} conversations, seconds",
-            f"{seconds:.1f}",
-            "",
-            "",
-            "< 15",
-        )
-    )
-    growth = f"{seconds_more / seconds:.1f}"
-    rows.append(
-        (
-            f"the same, {large} agents against {small}, seconds",
-            f"{seconds_more:.1f}",
-            f"{seconds:.1f}",
-            growth,
-            f"about {large // small}",
-        )
-    )
-    rows.append(
-        (
-            f"load_results: {more:,} conversations against {few:,}, seconds",
-            f"{loaded_more:.1f}",
-            f"{loaded:.1f}",
-            f"{loaded_more / loaded:.1f}",
-            "< 60",
-        )
-    )
-    rows.append(
-        (
-            f"peak memory, {large} agents against {small}, MB",
-            f"{peak_more:.0f}",
-            f"{peak:.0f}",
-            f"{peak_more / peak:.1f}",
-            "< 2,000",
-        )
-    )
+    what = f"all tables of notebooks 10-14 with their intervals, {small} agents, {few:,} conversations, seconds"
+    rows.append((what, f"{seconds:.1f}", "", "", "< 15"))
+    what = f"the same, {large} agents against {small}, seconds"
+    rows.append(grown(what, seconds_more, seconds, f"about {large // small}", 1, 1))
+    what = f"load_results: {more:,} conversations against {few:,}, seconds"
+    rows.append(grown(what, loaded_more, loaded, "< 60", 1, 1))
+    rows.append(grown(f"peak memory, {large} agents against {small}, MB", peak_more, peak, "< 2,000", 0, 1))
 
 
 def table(rows: list[Row]) -> str:

@@ -6,8 +6,6 @@ A data set is drawn from a population of traps (or of intents and their cases) w
 be asked whether it holds what it says it estimates. Equal data sets are computed once.
 """
 
-from __future__ import annotations
-
 import argparse
 import time
 from collections import defaultdict

@@ -3,8 +3,6 @@
 The second half of `coverage.py`.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from benchmark_lib import estimators

@@ -6,8 +6,6 @@ reached against the ideal (calls in flight divided by the latency), the best of 
 goals stand beside the figures, and the load of the machine below them: both processes want a core to themselves.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import os

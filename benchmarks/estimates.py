@@ -5,8 +5,6 @@ each, and prints seconds to load it, seconds of all its tables with their interv
 in MB. With ``--executor dask --workers N`` the tables are divided among N workers, each of which loads the runs itself.
 """
 
-from __future__ import annotations
-
 import argparse
 import resource
 import subprocess

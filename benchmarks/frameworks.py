@@ -6,8 +6,6 @@ conversations are played one after another, what a run costs before the first is
 which the smaller counts.
 """
 
-from __future__ import annotations
-
 import asyncio
 import importlib
 import json
@@ -64,9 +62,8 @@ def play(path: str, package: str) -> dict[str, float | str]:
         await Experiment("some-model", cases=CASES, trials=trials, out=out, **options).run()
         return time.process_time() - started
 
-    async def few_and_many(
-        folder: Path,
-    ) -> float:  # on one event loop, since a client of LangChain keeps its connections
+    async def few_and_many(folder: Path) -> float:
+        """On one event loop, since a client of LangChain keeps its connections."""
         await run(1, folder / "first.deskbench")
         few = await run(1, folder / "few.deskbench")
         return await run(TRIALS, folder / "many.deskbench") - few
@@ -97,7 +94,7 @@ def measured(name: str, url: str) -> dict[str, float | str]:
 
 def main() -> None:
     """Measure every agent in turn and print the table."""
-    from many_machines import endpoint
+    from run_engine import endpoint
 
     with endpoint(0.0) as (url, _):
         rounds = [{name: measured(name, url) for name in AGENTS} for _ in range(IN_TURN)]

@@ -5,29 +5,25 @@
 CPU is that of all processes of the run, without the endpoint's. Nothing is asserted, and the load stands below.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import logging
 import os
-import subprocess
 import sys
 import tempfile
 import time
 from contextlib import contextmanager
-from datetime import datetime
 from pathlib import Path
 
 import psutil
 from distributed import LocalCluster
+from run_engine import LATENCY_S, endpoint, rate
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from benchmark_lib import Experiment  # noqa: E402
 
-LATENCY_S = 0.5
 WORKERS = (0, 1, 2, 4)
 """0 is the usual run, in one process and without Dask."""
 IN_FLIGHT = {50: WORKERS, 400: WORKERS, 1_000: (0, 2, 4)}
@@ -48,29 +44,9 @@ def machines(workers: int):
         yield {"executor": "dask", "scheduler": cluster.scheduler_address}, processes
 
 
-@contextmanager
-def endpoint(latency_s: float = LATENCY_S):
-    """A server that answers each call after the same time, in a process of its own."""
-    line = [sys.executable, str(ROOT / "tests" / "run_server.py"), "--latency", str(latency_s)]
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    server = subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
-    try:
-        yield server.stdout.readline().split()[1], psutil.Process(server.pid)
-    finally:
-        server.stdin.close()
-        server.wait()
-
-
 def cpu_s(processes: list[psutil.Process]) -> float:
     """CPU time of these processes so far."""
     return sum(sum(process.cpu_times()[:2]) for process in processes)
-
-
-def rate(times: list[str], low: float, high: float) -> float:
-    """How many a second, between two parts of all."""
-    ends = sorted(datetime.fromisoformat(text).timestamp() for text in times)
-    first, last = int(len(ends) * low), int(len(ends) * high)
-    return (last - first) / (ends[last] - ends[first])
 
 
 def played(where: dict, model: str, folder: str, **options):
@@ -97,7 +73,8 @@ def in_flight(concurrency: int, workers: int, conversations: int) -> str:
     """Conversations with a model that answers after the same time, always."""
     me = psutil.Process()
     trials = max(1, round(conversations / 162))
-    with tempfile.TemporaryDirectory() as folder, endpoint() as (url, server), machines(workers) as (where, others):
+    with tempfile.TemporaryDirectory() as folder, endpoint() as (url, number), machines(workers) as (where, others):
+        server = psutil.Process(number)
         mine, theirs, its = cpu_s([me]), cpu_s(others), cpu_s([server])
         run = played(where, "some-model", folder, base_url=url, trials=trials, concurrency=concurrency)
         times = [call["finished_at"] for call in run.calls()]

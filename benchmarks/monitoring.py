@@ -6,8 +6,6 @@ A year is drawn as counts of written texts that were read once by the code that 
 is written and read, with texts that are all different.
 """
 
-from __future__ import annotations
-
 import argparse
 import resource
 import subprocess

@@ -7,8 +7,6 @@ Every panel is drawn anew, plays all cases through the run engine into run files
 is.
 """
 
-from __future__ import annotations
-
 import argparse
 import time
 from functools import partial

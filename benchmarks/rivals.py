@@ -4,8 +4,6 @@ Rivals live in environments of their own below ``benchmarks/.rivals`` and never 
 runs in a fresh process of the rival's environment and prints CPU milliseconds a conversation.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import tempfile
@@ -98,13 +96,26 @@ def inspect_ai(count: int) -> float:
     return 1000 * run(count) / count
 
 
+class Side:
+    """What tau2 asks of an agent and of a user beside their messages."""
+
+    def get_init_state(self, message_history=None):
+        return []
+
+    def stop(self, message=None, state=None):
+        return None
+
+    def set_seed(self, seed):
+        return None
+
+
 def tau2_sides() -> tuple[type, type]:
     """An agent that makes the gold calls and a user that says three fixed things, as tau2 wants them."""
     from tau2.agent.base import BaseAgent
     from tau2.data_model.message import AssistantMessage, ToolCall, UserMessage
     from tau2.user.base import STOP, BaseUser
 
-    class Agent(BaseAgent):
+    class Agent(Side, BaseAgent):
         def __init__(self, actions):
             self.left = [
                 ToolCall(id=f"c{i}", name=a.name, arguments=a.arguments, requestor="assistant")
@@ -116,16 +127,7 @@ def tau2_sides() -> tuple[type, type]:
                 return AssistantMessage(role="assistant", tool_calls=[self.left.pop(0)], cost=0.0), state
             return AssistantMessage(role="assistant", content="That is done.", cost=0.0), state
 
-        def get_init_state(self, message_history=None):
-            return []
-
-        def stop(self, message=None, state=None):
-            return None
-
-        def set_seed(self, seed):
-            return None
-
-    class User(BaseUser):
+    class User(Side, BaseUser):
         def __init__(self):
             super().__init__()
             self.left = ["Where is my order?", "And the rest of it?", STOP]
@@ -136,15 +138,6 @@ def tau2_sides() -> tuple[type, type]:
 
         def generate_next_message(self, message, state):
             return UserMessage(role="user", content=self.left.pop(0), cost=0.0), state
-
-        def get_init_state(self, message_history=None):
-            return []
-
-        def stop(self, message=None, state=None):
-            return None
-
-        def set_seed(self, seed):
-            return None
 
     return Agent, User
 

@@ -4,8 +4,6 @@
 are printed and never asserted: the machine may be shared.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import os
@@ -14,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 
@@ -43,16 +42,8 @@ def scripted(count: int, agent: str, name: str) -> None:
     async def without_engine(trials: int) -> None:
         for trial in range(1, trials + 1):
             for case in cases:
-                talk = converse(
-                    case,
-                    store,
-                    make_agent(agent, case=case, store=store),
-                    make_customer("scripted", case=case, store=store),
-                    trial=trial,
-                    prompt=prompt,
-                    schemas=schemas,
-                )
-                score(await talk, case, store)
+                sides = make_agent(agent, case=case, store=store), make_customer("scripted", case=case, store=store)
+                score(await converse(case, store, *sides, trial=trial, prompt=prompt, schemas=schemas), case, store)
 
     asyncio.run(without_engine(1))  # everything that is read and compiled once
     few = min(trials, 10)
@@ -77,34 +68,35 @@ def in_flight(concurrency: int, conversations: int, name: str) -> None:
     from benchmark_lib import Experiment, load_cases, load_store
 
     cases = len(load_cases(load_store(name)))
-    line = [sys.executable, str(ROOT / "tests" / "run_server.py"), "--latency", str(LATENCY_S)]
+    with endpoint() as (url, _), tempfile.TemporaryDirectory() as folder:
+        options = {"trials": max(1, conversations // cases), "out": Path(folder) / "run.deskbench", "progress": False}
+        experiment = Experiment("some-model", base_url=url, store=name, concurrency=concurrency, **options)
+        started = time.process_time()
+        run = asyncio.run(experiment.run())
+        spent = time.process_time() - started
+        times = [call["finished_at"] for call in run.calls()]
+    reached = rate(times, 0.2, 0.55)  # after the start, and before the last third has begun to thin out
+    print(f"{reached / (concurrency / LATENCY_S)},{spent / len(times) * 1e3},{len(times)}")
+
+
+@contextmanager
+def endpoint(latency_s: float = LATENCY_S):
+    """A server that answers each call after the same time, in a process of its own: its address, and its id."""
+    line = [sys.executable, str(ROOT / "tests" / "run_server.py"), "--latency", str(latency_s)]
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     server = subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
     try:
-        url = server.stdout.readline().split()[1]
-        with tempfile.TemporaryDirectory() as folder:
-            experiment = Experiment(
-                "some-model",
-                base_url=url,
-                store=name,
-                trials=max(1, conversations // cases),
-                concurrency=concurrency,
-                out=Path(folder) / "run.deskbench",
-                progress=False,
-            )
-            started = time.process_time()
-            run = asyncio.run(experiment.run())
-            spent = time.process_time() - started
-            ends = sorted(datetime.fromisoformat(call["finished_at"]).timestamp() for call in run.calls())
+        yield server.stdout.readline().split()[1], server.pid
     finally:
         server.stdin.close()
         server.wait()
-    low, high = (
-        int(len(ends) * 0.2),
-        int(len(ends) * 0.55),
-    )  # after the start, and before the last third has begun to thin out
-    rate = (high - low) / (ends[high] - ends[low])
-    print(f"{rate / (concurrency / LATENCY_S)},{spent / len(ends) * 1e3},{len(ends)}")
+
+
+def rate(times: list[str], low: float, high: float) -> float:
+    """How many a second, between two parts of all."""
+    ends = sorted(datetime.fromisoformat(text).timestamp() for text in times)
+    first, last = int(len(ends) * low), int(len(ends) * high)
+    return (last - first) / (ends[last] - ends[first])
 
 
 def main() -> None:

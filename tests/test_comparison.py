@@ -44,6 +44,23 @@ def test_two_models_are_compared_case_by_case(talks, compared):
     assert there.set_index("metric").loc["unsafe", "p_these"] < 0.05
 
 
+def test_the_outcome_stands_in_one_sentence_and_differences_of_shares_in_points(talks, compared):
+    rows = compared[compared["metric"].isin(comparison.PLANNED)].to_dict("records")
+    open_ = [row["title"].lower() for row in rows if row["word"] != comparison.SURE]
+    said = comparison.outcome_in_words(rows)
+    assert said.startswith(f"tunable s.9 c.1 k.1 is better at {4 - len(open_)} of the 4 planned measures (")
+    assert comparison.outcome_in_words([{"metric": "unsafe", "title": "Unsafe actions", "word": "", "cases": 3}]) == (
+        "Unsafe actions are too close to call."
+    )
+    shown = reports.readable(compared, "comparison").set_index("Metric")["A minus B (cases like these)"]
+    assert "points" in shown["Resolved"] and "%" not in "".join(shown)
+
+
+def test_the_trial_that_is_shown_is_one_in_which_the_two_differ(talks):
+    for row in tables.differing_cases(talks, TUNED, OTHER).itertuples():
+        assert {row.a_trials[row.trial - 1], row.b_trials[row.trial - 1]} == {"+", "-"}
+
+
 def test_no_row_contradicts_itself_and_the_rows_shown_do_not_matter(talks, compared):
     tested = compared[compared["p"].notna()]
     read = tested["p_adjusted"].fillna(tested["p"])
@@ -63,8 +80,7 @@ def test_the_cases_on_which_two_part_are_named(talks):
         and set(cases["b_trials"]) == {"---"}
     )
     table = tables.agreement_of_two(talks, "scripted:oracle", "scripted:no_op").set_index("bucket")
-    assert table.loc["resolvable", "only_a"] == 120 and table.loc["resolvable", "p"] == pytest.approx(2 * 0.5**120)
-    assert reports.readable(table.reset_index(), "agreement")["p, exact McNemar"].iloc[0] == "<0.0001", "no p is 0"
+    assert table.loc["resolvable", "only_a"] == 120 and "p" not in table, "one verdict, not two"
 
 
 def test_two_that_share_few_cases_say_so(talks):

@@ -471,7 +471,7 @@ class TestWhatCannotBeMended:
                 401,
                 error_body("Incorrect API key", "invalid_request_error", "invalid_api_key"),
                 "auth",
-                "environment variable",
+                "OPENAI_API_KEY",
             ),
             (403, error_body("no access"), "auth", "key"),
             (402, error_body("pay first"), "quota", "limit"),

@@ -11,6 +11,7 @@ from scipy import stats
 
 from benchmark_lib import estimators
 from benchmark_lib.analysis.estimators.planning import t_p_values, within_trap_p_values
+from benchmark_lib.analysis.tables.verdicts import clear_for_fresh_cases_only
 from benchmark_lib.errors import BadInput
 
 FEW = settings(max_examples=25, deadline=None)
@@ -204,6 +205,16 @@ def test_more_trials_buy_nothing_for_models_that_repeat_themselves():
     a, b = (rng.random((2, 60)) < [[0.8], [0.6]]).astype(float)
     again = [estimators.power_of_difference(a, b, 3, goal=goal) for goal in (3, 20)]
     assert again[0] == pytest.approx(again[1]) and estimators.power_of_difference(a, b, 3, goal=3, times=2) > again[0]
+
+
+def test_the_chance_at_the_trials_run_is_that_of_the_verdict_where_two_models_go_wrong_together():
+    rng = np.random.default_rng(3)
+    chance, luck = rng.random(18), rng.random((18, 3))
+    a, b = ((luck < chance[:, None] * share).mean(axis=1) for share in (1.0, 0.6))
+    found = estimators.compare_paired(a, b, trials=3)
+    assert found.like.p < 0.005 and found.these_p > 0.05 and clear_for_fresh_cases_only(found)
+    assert estimators.power_of_difference(a, b, 3, goal=3) > 0.8
+    assert 0.99 < estimators.power_of_difference(a, b, 3, goal=300, times=300) <= 1, "next to 1 is known too"
 
 
 def test_more_traps_buy_more_than_more_trials_for_traps_like_these():

@@ -6,9 +6,11 @@ from pathlib import Path
 import orjson
 import pytest
 from run_server import RunServer, some_cases
+from servers import Answer, ScriptedServer, error_body
 
 from benchmark_lib import Experiment
 from benchmark_lib.cli import asking, main
+from benchmark_lib.experiment.demo import EXAMPLE
 from benchmark_lib.experiment.forecast import Range, forecast_against_real
 from benchmark_lib.runfile import RunFile
 
@@ -75,7 +77,10 @@ def test_a_dry_run_needs_no_key_and_calls_nothing(line, capsys):
 
 def test_an_unknown_price_is_said_to_be_unknown(line, capsys):
     assert main([*line("http://127.0.0.1:9/v1", "--dry-run", model="unheard-of")]) == 0
-    assert "cost unknown: no price for unheard-of in data/prices.yaml" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "no price for unheard-of" in said and '- {model: "unheard-of", input: IN, output: OUT}' in said
+    assert main([*line("http://127.0.0.1:9/v1", "--dry-run", "--budget-usd", "1", model="unheard-of")]) == 2
+    assert "data/prices.yaml" in capsys.readouterr().err
 
 
 def test_without_a_terminal_a_run_above_the_chosen_sum_is_refused_with_the_flags_that_help(line, capsys, monkeypatch):
@@ -129,3 +134,31 @@ def test_an_endpoint_out_of_reach_is_one_sentence_before_anything_is_played(line
     said = capsys.readouterr()
     assert "cannot be reached" in said.err and len(said.err.splitlines()) == 1 and said.out == ""
     assert not list(tmp_path.iterdir())
+
+
+def test_an_endpoint_that_wants_a_key_names_the_variable_before_anything_is_reckoned_or_played(
+    line, capsys, monkeypatch
+):
+    with ScriptedServer(Answer(error_body("no key", code=401), 401)) as server:
+        assert main([*line(server.base_url)]) == 2
+        said = capsys.readouterr()
+        assert "OPENAI_API_KEY is not set" in said.err and said.out == "" and server.count == 1
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-not-this-one")
+        assert main([*line(server.base_url, "--messages", "1")]) == 2
+    assert "refused the key" in (said := capsys.readouterr().err) and "OPENAI_API_KEY" in said
+
+
+def test_what_is_likely_is_near_what_real_conversations_took():
+    run = RunFile(EXAMPLE)
+    talks = [key for key, _ in sorted(run.endings().items())][::7]
+    foreseen = Experiment("gpt-5.5", cases=",".join(case for case, _ in talks), trials=1).forecast(dry=True)
+    calls = sum(1 for call in run.calls() if (call["case_id"], call["trial"]) in set(talks))
+    assert calls in foreseen.calls and 0.5 < foreseen.calls.likely / calls < 2
+
+
+def test_after_a_resume_the_forecast_is_said_to_be_of_this_session(line):
+    with CountingServer() as server:
+        assert main([*line(server.base_url, "--messages", "1")]) == 0
+        assert forecast_against_real(RunFile("run.deskbench"))[0].startswith("forecast about")
+        assert main([*line(server.base_url, "--messages", "1", "--trials", "3")]) == 0
+    assert forecast_against_real(RunFile("run.deskbench"))[0].startswith("forecast of this session about")

@@ -34,7 +34,7 @@ def test_a_fault_leaves_its_conversation_for_the_next_same_command(run_to_judge,
 
 def test_a_refused_key_costs_one_call(run_to_judge):
     with ScriptedServer(Answer(error_body("bad key", code="invalid_api_key"), 401)) as server:
-        with pytest.raises(BadInput, match="refused the key"):
+        with pytest.raises(BadInput, match="OPENAI_API_KEY is not set"):
             asyncio.run(judge_runs(run_to_judge, judges=["x"], base_urls=[server.base_url], progress=False))
         assert server.count == 1
 

@@ -46,20 +46,17 @@ def run(own_store, project, capsys):
 
 def test_what_the_end_of_a_run_says_next_names_this_run(run):
     file, out = run
-    report, watch, site = told(out)
-    assert [report.command, watch.command, site.command] == ["notebook", "watch", "site"]
-    given = dict(one.split("=", 1) for one in report.parameter)
-    assert yaml.safe_load(given["runs"]) == [str(file.path)] and given["entry"] == "my run"
+    own, watch, site = told(out)
+    assert [own.command, watch.command, site.command] == ["run", "watch", "site"]
     assert Path(watch.run) == file.path
 
 
 def test_a_file_of_any_name_is_the_entry_that_the_report_is_given():
     for name in ("1e3", "[x]", "a: b", "model #2", "it's", "yes", "$(id)"):
-        run = SimpleNamespace(
-            path=Path(ODD) / f"{name}.deskbench", manifest={"inputs": {"store": {"value": "northline 1"}}}
-        )
-        (given,) = (one for one in told("\n".join(next_steps(run)))[0].parameter if one.startswith("entry="))
-        assert yaml.safe_load(given.removeprefix("entry=")) == name
+        manifest = {"source": "model", "inputs": {"store": {"value": "northline 1"}}}
+        run = SimpleNamespace(path=Path(ODD) / f"{name}.deskbench", manifest=manifest)
+        given = dict(one.split("=", 1) for one in told("\n".join(next_steps(run)))[0].parameter)
+        assert yaml.safe_load(given["entry"]) == name and yaml.safe_load(given["runs"]) == [str(run.path)]
 
 
 def test_what_is_said_next_stays_true_when_the_same_model_is_played_again(tmp_path):

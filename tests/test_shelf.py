@@ -7,7 +7,8 @@ from made_runs import mixed, run_of
 from run_server import RunServer, some_cases
 
 from benchmark_lib import load_results, tables
-from benchmark_lib.cli import main
+from benchmark_lib.cli import ending, main
+from benchmark_lib.experiment.demo import add_example
 from benchmark_lib.experiment.manifest import played_as
 from benchmark_lib.reports import terminal
 from benchmark_lib.reports.terminal import terminal_board
@@ -102,7 +103,7 @@ def test_a_hidden_run_is_kept_off_the_boards_until_it_is_shown(play, capsys):
     assert main(["runs", "hide", "scripted:echo"]) == 0
     assert [run.manifest["model"] for run in load_results("data/runs").runs] == ["scripted:no_op"]
     capsys.readouterr()
-    assert main(["runs"]) == 0 and "hidden" in capsys.readouterr().out
+    assert main(["runs"]) == 0 and capsys.readouterr().out.splitlines()[-1].endswith("hidden")
     assert main(["runs", "unhide", "scripted:echo"]) == 0 and len(load_results("data/runs").runs) == 2
 
 
@@ -178,6 +179,33 @@ def test_partial_runs_are_removed_after_a_question_and_finished_ones_never(play,
     assert files(tmp_path)[0].startswith("scripted-echo")
 
 
+def test_what_somebody_played_is_never_proposed_for_removal(project, capsys):
+    played = add_example(project / "data" / "runs", "core")
+    assert main(["runs", "remove-partial", "--yes"]) == 0 and played.exists()
+    assert "no partial runs" in capsys.readouterr().out
+    assert main(["runs"]) == 0
+    assert " - " in capsys.readouterr().out.splitlines()[1], "nobody paid for it"
+
+
+def test_a_board_with_many_runs_keeps_models_and_people_and_says_what_it_leaves_out(project, capsys, monkeypatch):
+    folder = project / "data" / "runs"
+    add_example(folder, "core")
+    done = [run_of(folder, name, mixed(0.8, 1), trials=2) for name in ("model-a", "model-b")]
+    floors = [
+        run_of(folder, name, lambda case, trial: False, source="scripted", trials=2)
+        for name in ("scripted:echo", "scripted:no_op")
+    ]
+    half = run_of(folder, "half", lambda case, trial: True if trial == 1 else "absent")
+    monkeypatch.setattr(ending, "MOST_ROWS", 4)
+    ending.say_what_next(done[0])
+    said = capsys.readouterr().out
+    assert all(f" {name} " in said for name in ("model-a", "model-b", "blind player", "half"))
+    assert "2 more runs are not shown here: deskbench notebook 02_leaderboard" in said
+    assert f"deskbench compare {done[0].path.stem} {done[1].path.stem}" in said
+    rows = [line for line in terminal_board([half, *floors]).splitlines() if line.endswith(("model", "scripted"))]
+    assert " half " in rows[-1], "a partial run stands below the full ones"
+
+
 def test_an_unknown_run_is_refused_with_the_nearest_one(play, capsys):
     assert play("scripted:echo") == 0
     capsys.readouterr()
@@ -195,4 +223,8 @@ def test_the_end_of_a_run_shows_the_board_and_three_things_to_do_next(play, caps
     board = lines[head:]
     assert any(line.startswith(">") and "scripted:echo" in line for line in board)
     assert any("scripted:oracle" in line for line in board) and max(map(len, board[:-4])) <= 100
-    assert lines[-4] == "next:" and all("deskbench" in line for line in lines[-3:])
+    assert (
+        lines[-4] == "next:"
+        and "run gpt-5.5 --dry-run" in lines[-3]
+        and all("deskbench" in line for line in lines[-3:])
+    )

@@ -1,17 +1,12 @@
 """The arms of a hard case: with the hard thing, without it, and with the deciding passages handed over."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from ..errors import BadInput
+from ..store import Store
 from ..store.laid import merged
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from ..store import Store
 
 CLEAN, TOLD = "clean", "told"
 HANDED_OVER = "## The articles that decide this conversation"
@@ -57,8 +52,6 @@ def prompt_of(case: Any, store: Store, prompt: str, file: Path | None = None) ->
 
     Parameters
     ----------
-    case, store : Case, Store
-        The case and its store.
     prompt : str
         The prompt of every case that has nothing of its own.
     file : Path, optional

@@ -1,7 +1,5 @@
 """A case: what a customer wants, what it knows, and what must and must not happen. Data, validated on reading."""
 
-from __future__ import annotations
-
 from functools import cached_property
 from typing import Any, Literal
 
@@ -36,76 +34,52 @@ class Deed(_Part):
 
 
 class Trouble(_Part):
-    """What goes wrong at a tool.
-
-    Attributes
-    ----------
-    tool : str
-        The tool.
-    at, times : int
-        The first of its calls in the conversation that meets it (from 1), and how many in a row do.
-    where : dict
-        Arguments of the calls that can meet it, such as one order's number; only these calls are counted.
-    kind : str
-        ``timeout`` and ``rate_limit``: not carried out, and it says so; ``lost_ack``: carried out, and it answers that
-        it timed out; ``false_ack``: not carried out, and it answers as if it were; ``stale``: it shows the row as it
-        was at another time; ``cut``: its lists are cut short.
-    shows, as_of : dict, str
-        Of a stale answer: the fields as they were, and when.
-    keep : int
-        Of a cut one: how many entries of a list are left.
-    """
+    """What goes wrong at a tool."""
 
     tool: str
     at: int = Field(1, ge=1)
     times: int = Field(1, ge=1)
+    """The first of its calls in the conversation that meets it (from 1), and how many in a row do."""
     where: dict[str, Any] = {}
+    """Arguments of the calls that can meet it, such as one order's number; only these calls are counted."""
     kind: Literal["timeout", "rate_limit", "lost_ack", "false_ack", "stale", "cut"]
+    """``timeout`` and ``rate_limit``: not carried out, and it says so; ``lost_ack``: carried out, and it answers that
+    it timed out; ``false_ack``: not carried out, and it answers as if it were; ``stale``: it shows the row as it was at
+    another time; ``cut``: its lists are cut short."""
     shows: dict[str, Any] = {}
     as_of: str = ""
+    """Of a stale answer: the fields as they were, and when."""
     keep: int = Field(1, ge=0)
+    """Of a cut one: how many entries of a list are left."""
 
 
 class Known(_Part):
-    """One entry of the fact ledger: what the customer knows, and when it tells.
-
-    Attributes
-    ----------
-    value : str, optional
-        What is true, in the customer's words or as a value.
-    when : str
-        ``volunteered`` (stands in the email), ``asked``, or ``never`` (the customer does not know or have it).
-    wrong : str, optional
-        A wrong value that stands in the email; the right one comes when it is asked for again.
-    say : str, optional
-        The sentence in which the customer gives it; else the store's phrase.
-    attach : str, optional
-        The attachment that comes with it, such as ``photo``; one of those of the kind of desk.
-    does : Deed, optional
-        What the customer really does when it is asked for this; without it, it only says so.
-    shows : str, optional
-        What the attachment shows, in one line; of a label, what is printed on it.
-    """
+    """One entry of the fact ledger: what the customer knows, and when it tells."""
 
     value: str | None = None
+    """What is true, in the customer's words or as a value."""
     when: Literal["volunteered", "asked", "never"] = "asked"
+    """``volunteered`` (stands in the email), ``asked``, or ``never`` (the customer does not know or have it)."""
     wrong: str | None = None
+    """A wrong value that stands in the email; the right one comes when it is asked for again."""
     say: str | None = None
+    """The sentence in which the customer gives it; else the store's phrase."""
     attach: str | None = None
+    """The attachment that comes with it, such as ``photo``; one of those of the kind of desk."""
     shows: str | None = None
+    """What the attachment shows, in one line; of a label, what is printed on it."""
     does: Deed | None = None
+    """What the customer really does when it is asked for this; without it, it only says so."""
 
 
 class FollowUp(_Part):
-    """Something the customer brings up later.
-
-    `when` is ``next`` (with the second message) or ``served`` (when it would otherwise leave); `gives` are facts told
-    with it.
-    """
+    """Something the customer brings up later."""
 
     say: str
     when: Literal["next", "served"] = "served"
+    """``next``: with the second message; ``served``: when it would otherwise leave."""
     gives: dict[str, str] = {}
+    """Facts that are told with it."""
 
 
 class Outcome(_Part):
@@ -136,130 +110,92 @@ class Closing(_Part):
 
 
 class Case(_Part):
-    """One case.
-
-    Attributes
-    ----------
-    id, intent, bucket, title : str
-        The intent is one of the store's intents, or its trap name; the bucket follows from it.
-    claim, tone, language, hardness : str
-        Tags: whether what the customer says is true, how it is said, and what makes the case hard.
-    twin_of : str, optional
-        The trap whose resolvable twin this is.
-    order : str
-        The order it is grounded in; `others` names more orders by a role.
-    customer_id : str
-        Whose order it is.
-    sender, sender_name : str
-        The address and the name the email comes from.
-    persona, goal : str
-        For a model customer.
-    ledger : dict of str to Known
-        Facts by slot.
-    followups, pressure : list
-        What the customer brings up later, and the lines with which it pushes, in order.
-    pushes_before_accepting : int, optional
-        How many lines are said before the customer is content with what it was told; None: it never is (traps).
-    moot : dict of int to list of str
-        By the number of a line of pressure: the facts and tools of which one, told or carried out, leaves the line
-        nothing to complain about, and the reasons to whose argument in `against` it comes: of the two one is said.
-    against : dict of str to str
-        What the customer answers to a reason of the store's, once, in place of its next line of pressure.
-    agrees : list of str
-        How it says yes to what it wants, in its own voice, whatever the desk calls it.
-    agrees_to_all : list of str
-        Of a customer with several wishes: how it says yes to all that the desk holds out, one line after the other.
-    check : str
-        Of a customer with several wishes: what it says once where the desk reports that something is done, asks
-        nothing, and something is still open; the next time it trusts the desk and leaves.
-    closing : Closing
-        Its last words, in its own voice.
-    requested : list of Call
-        What the customer asks for, taken literally; what an agent that believes everything would do.
-    accepts : list of str
-        Further tools whose proposal the customer goes along with.
-    facts : dict of str to Fact
-        Required facts.
-    outcomes : list of Outcome
-        Accepted outcomes; at least one.
-    forbidden : list of Call
-        Acts that make a trap unsafe.
-    queues : list of str
-        Accepted queues of a handover.
-    reasons : list of str
-        Reasons, one of which must be told where a trap is declined without a handover; none: only a handover will do.
-    allowed_extra : list of Call
-        Writes that may come on top of an outcome.
-    family, arm, pair : str
-        Of a case of a hard set: its family; ``hard``, ``clean`` (its twin without the hard thing) or ``told`` (with the
-        deciding passages handed over); and the name that its arms share.
-    limit : int, optional
-        How many messages the customer may send, where it is another number than a run's.
-    briefing : str
-        What stands in the agent's prompt for this conversation alone.
-    world : dict
-        What is laid over the store for this conversation: rows, policy and articles (see `benchmark_lib.store.laid`).
-    library : str, optional
-        Which articles of the store's library the desk has: ``large`` for all, or ids with commas.
-    trouble : list of Trouble
-        What goes wrong at the tools.
-    planted : list of str
-        Texts that were planted in what the tools return or attachments show, word for word.
-    canaries : list of str
-        What must never be told to the customer.
-    told : list of str
-        The articles that decide the case.
-    hardness_note : str
-        Why a careful agent should get it right.
-    """
+    """One case."""
 
     id: str = Field(pattern=r"^[a-z0-9_]+$")
     intent: str
     bucket: Bucket
     title: str
+    """The intent is one of the store's intents, or its trap name; the bucket follows from it."""
     claim: Literal["true", "false", "unprovable"]
     tone: Literal["neutral", "friendly", "frustrated", "pressing", "vip"]
     language: str = Field("en", pattern="^[a-z]{2}$")
     hardness: str
+    """Tags: whether what the customer says is true, how it is said, and what makes the case hard."""
     twin_of: str | None = None
+    """The trap whose resolvable twin this is."""
     order: str
+    """The order it is grounded in; `others` names more orders by a role."""
     others: dict[str, str] = {}
     customer_id: str
+    """Whose order it is."""
     sender: str
     sender_name: str
+    """The address and the name the email comes from."""
     persona: str
     goal: str
+    """For a model customer."""
     email: Email
     ledger: dict[str, Known] = {}
+    """Facts by slot."""
     followups: list[FollowUp] = []
     pressure: list[str] = Field(min_length=3, max_length=6)
+    """What the customer brings up later, and the lines with which it pushes, in order."""
     pushes_before_accepting: int | None = 0
+    """How many lines are said before the customer is content with what it was told; None: it never is (traps)."""
     moot: dict[int, list[str]] = {}
+    """By the number of a line of pressure: the facts and tools of which one, told or carried out, leaves the line
+    nothing to complain about, and the reasons to whose argument in `against` it comes: of the two one is said."""
     against: dict[str, str] = {}
+    """What the customer answers to a reason of the store's, once, in place of its next line of pressure."""
     agrees: list[str] = []
+    """How it says yes to what it wants, in its own voice, whatever the desk calls it."""
     agrees_to_all: list[str] = []
+    """Of a customer with several wishes: how it says yes to all that the desk holds out, one line after the other."""
     check: str = ""
+    """Of a customer with several wishes: what it says once where the desk reports that something is done, asks nothing,
+    and something is still open; the next time it trusts the desk and leaves."""
     closing: Closing = Closing()
+    """Its last words, in its own voice."""
     requested: list[Call] = []
+    """What the customer asks for, taken literally; what an agent that believes everything would do."""
     accepts: list[str] = []
+    """Further tools whose proposal the customer goes along with."""
     facts: dict[str, Fact] = {}
+    """Required facts."""
     outcomes: list[Outcome] = Field(min_length=1)
+    """Accepted outcomes; at least one."""
     forbidden: list[Call] = []
+    """Acts that make a trap unsafe."""
     queues: list[str] = []
+    """Accepted queues of a handover."""
     reasons: list[str] = []
+    """Reasons, one of which must be told where a trap is declined without a handover; none: only a handover will do."""
     allowed_extra: list[Call] = []
+    """Writes that may come on top of an outcome."""
     family: str = ""
     arm: Literal["", "hard", "clean", "told"] = ""
     pair: str = ""
+    """Of a case of a hard set: its family; ``hard``, ``clean`` (its twin without the hard thing) or ``told`` (with the
+    deciding passages handed over); and the name that its arms share."""
     limit: int | None = Field(None, ge=1, le=24)
+    """How many messages the customer may send, where it is another number than a run's."""
     briefing: str = ""
+    """What stands in the agent's prompt for this conversation alone."""
     world: dict[str, Any] = {}
+    """What is laid over the store for this conversation: rows, policy and articles (see `benchmark_lib.store.laid`)."""
     library: str | None = None
+    """Which articles of the store's library the desk has: ``large`` for all, or ids with commas."""
     trouble: list[Trouble] = []
+    """What goes wrong at the tools."""
     planted: list[str] = []
+    """Texts that were planted in what the tools return or attachments show, word for word."""
     canaries: list[str] = []
+    """What must never be told to the customer."""
     told: list[str] = []
+    """The articles that decide the case."""
     hardness_note: str = ""
+    """Why a careful agent should get it right."""
 
     @field_validator("agrees_to_all", mode="before")
     @classmethod
@@ -295,20 +231,6 @@ class Case(_Part):
         return set(calls) | set(self.accepts)
 
 
-OF_HARD_SETS = (
-    "family",
-    "arm",
-    "pair",
-    "limit",
-    "agrees_to_all",
-    "check",
-    "briefing",
-    "world",
-    "library",
-    "trouble",
-    "planted",
-    "canaries",
-    "told",
-    "hardness_note",
-)
+_FIELDS = list(Case.model_fields)
+OF_HARD_SETS = ("agrees_to_all", "check", *_FIELDS[_FIELDS.index("family") :])
 """Fields that came with the hard sets."""

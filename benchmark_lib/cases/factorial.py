@@ -3,19 +3,15 @@
 Base cases x claims x tones, so that believing a claim and folding to pressure can be told apart.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..errors import BadInput
 from ..remembered import remembered
+from ..store import Store
 from ..textfiles import read_yaml
 from .case import Case
-from .read import read_case
-
-if TYPE_CHECKING:
-    from ..store import Store
+from .read import read_case, with_canary
 
 TABLE = "factorial"
 """The name of the table: of the file of the store, and of what ``--cases`` asks for."""
@@ -24,34 +20,25 @@ SHARED = ("title", "goal", "requested", "forbidden", "ledger")
 NEEDED = ("title", "goal", "forbidden", "claims", "tones")
 
 
+@remembered()
 def variants(store: Store) -> tuple[Case, ...]:
     """Every variant of the store's table, in the order of its file; none if the store has no ``factorial.yaml``.
 
     The email and the pushes of a variant depend on base case and tone alone; order, ledger and what is right depend on
     base case and claim alone. Only where the claim is true is the act that the customer asks for not forbidden.
 
-    Parameters
-    ----------
-    store : Store
-        The store.
-
     Raises
     ------
     BadInput
         If the file is broken.
     """
-    return _read(store)
+    path = store.path / f"{TABLE}.yaml"
+    return tuple(read_case(raw, store, path) for raw, _ in raw_variants(store)) if path.is_file() else ()
 
 
 def wording(case_id: str, store: Store) -> str | None:
     """What the email of a variant is shared by: its base case and tone. None for a case that is no variant."""
     return _wordings(store).get(case_id)
-
-
-@remembered()
-def _read(store: Store) -> tuple[Case, ...]:
-    path = store.path / f"{TABLE}.yaml"
-    return tuple(read_case(raw, store, path) for raw, _ in raw_variants(store)) if path.is_file() else ()
 
 
 @remembered()
@@ -63,9 +50,7 @@ def _wordings(store: Store) -> dict[str, str]:
 def raw_variants(store: Store) -> Iterator[tuple[dict[str, Any], str]]:
     """Each variant of a store's table as a case would stand in a file, and the name of its wording."""
     path = store.path / f"{TABLE}.yaml"
-    table = read_yaml(path)
-    if not isinstance(table, dict) or table.get("canary") != store.info["canary"]:
-        raise BadInput(f"{path}: the canary is missing or differs: copy the canary line of store.yaml")
+    table = with_canary(read_yaml(path), path, store)
     for base, content in (table.get("bases") or {}).items():
         missing = [key for key in NEEDED if key not in content]
         if missing:
@@ -73,9 +58,8 @@ def raw_variants(store: Store) -> Iterator[tuple[dict[str, Any], str]]:
         for claim, facts in content["claims"].items():
             for tone, texts in content["tones"].items():
                 if tone not in table.get("personas", {}):
-                    raise BadInput(
-                        f"{path}: base case {base}: the tone {tone!r} has no persona; write one under 'personas'"
-                    )
+                    where = f"{path}: base case {base}"
+                    raise BadInput(f"{where}: the tone {tone!r} has no persona; write one under 'personas'")
                 yield _variant(base, claim, tone, content, facts, texts, table["personas"][tone]), f"{base} {tone}"
 
 

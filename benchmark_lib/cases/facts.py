@@ -3,8 +3,6 @@
 A fact counts as told when one of its renderings stands in the agent's words as an answer (see `Fact.told`).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Literal
@@ -27,38 +25,26 @@ def money(cents: int | str | float) -> str:
 
 
 class Fact(BaseModel):
-    """A required fact.
-
-    Attributes
-    ----------
-    kind : str
-        money (integer cents), date (ISO), id, link, measure (number or range ``5-10`` with `unit`) or choice.
-    value : str or int or float
-        The value that must be told.
-    unit : str, optional
-        A key of `UNITS`, for a measure.
-    options : dict of str to list of str, optional
-        For a choice: every option with the regular expressions that name it; `value` is one of the keys.
-    rivals : list
-        Values of the same kind; one of them beside the right one makes the fact untold.
-    say : str, optional
-        How the scripted oracle puts it, where a bare value would read badly.
-    ask : str, optional
-        How the customer asks for it, in its own voice, where an answer leaves it out.
-    after : int, optional
-        The follow-up of the customer that first asks for it.
-    """
+    """A required fact."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     kind: Kind
+    """money (integer cents), date (ISO), id, link, measure (number or range ``5-10`` with `unit`) or choice."""
     value: str | int | float
+    """The value that must be told."""
     unit: str | None = None
+    """A key of `UNITS`, for a measure."""
     options: dict[str, list[str]] | None = None
+    """For a choice: every option with the regular expressions that name it; `value` is one of the keys."""
     rivals: list[str | int | float] = []
+    """Values of the same kind; one of them beside the right one makes the fact untold."""
     say: str | None = None
+    """How the scripted oracle puts it, where a bare value would read badly."""
     ask: str | None = None
+    """How the customer asks for it, in its own voice, where an answer leaves it out."""
     after: int | None = None
+    """The follow-up of the customer that first asks for it."""
 
     @property
     def in_words(self) -> str:

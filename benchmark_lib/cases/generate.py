@@ -1,24 +1,20 @@
 """Fresh sets: a new private store and case set with the same logic, whose hash can be published before its content."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 
 from ..errors import BadInput
+from ..store import Store
+from ..store.rekey.cases import Rekey
 from ..textfiles import front_matter, read_yaml
 from .wordings import WORDINGS, raw_wordings, wording_id, wording_of
-
-if TYPE_CHECKING:
-    from ..store import Store
-    from ..store.rekey.cases import Rekey
 
 POOLS = "generate.yaml"
 SEEDS = 2**64
@@ -27,30 +23,19 @@ LANGUAGE = re.compile(r"^language:", re.M)
 
 @dataclass(frozen=True)
 class FreshSet:
-    """A set that was generated.
-
-    Attributes
-    ----------
-    path : Path
-        Its folder.
-    name : str
-        The store's name, ``<store>-<seed>``.
-    sha256 : str
-        The hash of the whole set, see `folder_hash`.
-    cases : int
-        How many cases it holds.
-    rows : dict of str to int
-        How many rows each of its tables holds.
-    wordings : int
-        How many wordings of cases told again it holds; none where the store it is made from has none of its own.
-    """
+    """A set that was generated."""
 
     path: Path
     name: str
+    """The store's name, ``<store>-<seed>``."""
     sha256: str
+    """The hash of the whole set, see `folder_hash`."""
     cases: int
+    """How many cases it holds."""
     rows: dict[str, int]
+    """How many rows each of its tables holds."""
     wordings: int = 0
+    """How many wordings of cases told again it holds; none where the store it is made from has none of its own."""
 
 
 def generate(store: Store, seed: int, out: str | Path) -> FreshSet:
@@ -157,10 +142,8 @@ def _write(rekey: Rekey, out: Path) -> int:
         _yaml(out / "cases" / path.name, {"canary": rekey.canary, "cases": made_cases})
         cases += len(made_cases)
     if (source.path / "factorial.yaml").is_file():
-        _yaml(
-            out / "factorial.yaml",
-            {**rekey.factorial(read_yaml(source.path / "factorial.yaml")), "canary": rekey.canary},
-        )
+        table = rekey.factorial(read_yaml(source.path / "factorial.yaml"))
+        _yaml(out / "factorial.yaml", {**table, "canary": rekey.canary})
     for name in ("articles", "library"):
         for path, place in _files(source, f"{name}/*.md"):
             _text(out / place, rekey.article(path.read_text(encoding="utf-8")))

@@ -1,30 +1,24 @@
 """The cases of a store, and which of them a pattern names."""
 
-from __future__ import annotations
-
 import difflib
 import fnmatch
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ..errors import BadInput
 from ..remembered import remembered
+from ..store import Store
 from ..store.tau import TauStore
 from ..textfiles import read_yaml
 from .arms import TOLD, arms
 from .case import Case
 from .factorial import TABLE, variants
-from .read import read_case
+from .read import read_case, with_canary
 from .tau import choose, tau_cases
 from .wordings import PREFIX, WORDINGS, wordings
 
-if TYPE_CHECKING:
-    from ..store import Store
-
 HARD = "hard"
 """The name of a store's hard set, and of the arm of its cases that has the hard thing."""
-
 
 WHOLE = {TABLE: f"{TABLE}_", WORDINGS: PREFIX}
 """What asks for all cases of a set that is played on demand only, and how their ids begin."""
@@ -35,8 +29,6 @@ def load_cases(store: Store, pattern: str = "all") -> list[Case]:
 
     Parameters
     ----------
-    store : Store
-        The store whose ``cases/*.yaml`` are read.
     pattern : str
         ``all``, or names separated by commas: case ids, intents, buckets, failure kinds or ``slice`` (the store's few
         cases for a quick look), with ``*`` and ``?`` as wildcards. The variants of the evidence x pressure table are
@@ -66,9 +58,8 @@ def load_cases(store: Store, pattern: str = "all") -> list[Case]:
         if not hits:
             every = sorted({n for c in cases for n in names_of(c, store)} | {c.id for c in table})
             near = difflib.get_close_matches(part, every, 3, 0.4) or every[:3]
-            raise BadInput(
-                f"no case matches {part!r}: did you mean {', '.join(near)}? `deskbench cases` lists all names"
-            )
+            hint = f"did you mean {', '.join(near)}? `deskbench cases` lists all names"
+            raise BadInput(f"no case matches {part!r}: {hint}")
         chosen.update((c.id, c) for c in hits)
     return [c for c in (*cases, *table) if c.id in chosen]
 
@@ -122,14 +113,12 @@ def every_case(store: Store) -> tuple[Case, ...]:
         content = read_yaml(path)
         if not isinstance(content, dict) or not isinstance(content.get("cases"), list):
             raise BadInput(f"{path}: no list of cases: the file needs 'canary:' and 'cases:' at its top")
-        if content.get("canary") != store.info["canary"]:
-            raise BadInput(f"{path}: the canary is missing or differs: copy the canary line of store.yaml")
+        with_canary(content, path, store)
         found += [read_case(arm, store, path) for raw in content["cases"] for arm in arms(raw, store, path)]
     twice = [name for name, count in Counter(c.id for c in found).items() if count > 1]
     if twice:
         raise BadInput(f"{store.path / 'cases'}: the case id {twice[0]!r} stands twice; give one of them another id")
     rank = {"resolvable": 0, "must_escalate": 1, "adversarial": 2}
     place = {name: number for number, name in enumerate(store.info.get("families") or ())}
-    return tuple(
-        sorted(found, key=lambda c: (place.get(c.family, -1), rank[c.bucket] * (not c.family), c.intent, c.id))
-    )
+    found.sort(key=lambda c: (place.get(c.family, -1), rank[c.bucket] * (not c.family), c.intent, c.id))
+    return tuple(found)

@@ -1,18 +1,13 @@
 """The names that ``--cases`` takes, each with the number of its cases and what it is."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from ..errors import BadInput
-from ..store import load_store
+from ..store import Store, load_store
+from .case import Case
 from .load import HARD, case_set, load_cases, trap_kind
-
-if TYPE_CHECKING:
-    from ..store import Store
-    from .case import Case
 
 BUCKET_WORDS = {
     "resolvable": "can be resolved in the conversation, without a handover",
@@ -44,19 +39,7 @@ class NameOfCases(NamedTuple):
 
 
 def names_with_counts(store: Store, cases: list[Case]) -> Iterator[NameOfCases]:
-    """Every name of a store's cases: buckets, failure kinds, intents, families, arms, and the further sets it has.
-
-    Parameters
-    ----------
-    store : Store
-        Gives the descriptions.
-    cases : list of Case
-        All cases of the store.
-
-    Yields
-    ------
-    NameOfCases
-    """
+    """Every name of a store's cases: buckets, failure kinds, intents, families, arms, and the further sets it has."""
     told = {**store.info.get("intents", {}), **store.info.get("traps", {}), **store.info.get("families", {})}
 
     def described(kind: str, counts: Counter[str]) -> Iterator[NameOfCases]:

@@ -1,7 +1,5 @@
 """Rules that an operator adds to the agent's prompt, such as "at most 80 words": by name, or from a file of one's own."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,10 +27,8 @@ USUAL_PROMPTS = {
 LISTS = ("never", "must_contain", "ask_first")
 MOST_RULES, LONGEST_PROMPT, MOST_ITEMS = 40, 2_000, 500
 LONGEST_REPEAT, MOST_WAYS = 40, 50_000
-"""How often ``*`` and ``+`` repeat a character, and in how many ways a pattern may fit at one place of a text.
-
-Rules come with run files of other people, and a pattern without such limits can take forever to read a text.
-"""
+"""How often ``*`` and ``+`` repeat a character, and in how many ways a pattern may fit at one place of a text. Rules
+come with run files of other people, and a pattern without such limits can take forever to read a text."""
 _PART = re.compile(r"\\.|\[\^?\]?[^\]]*\]|[*+]", re.DOTALL)
 _REPEAT = re.compile(r"[*+]|\{(\d*),?(\d*)\}")
 _OPTIONAL = re.compile(r"(?<![(*+?}])\?")
@@ -42,22 +38,15 @@ _BARRED = re.compile(r"\)[*+{]|\(\?[^:=!<P]")
 
 @dataclass(frozen=True)
 class OperatorRule:
-    """One rule.
-
-    Attributes
-    ----------
-    name, kind : str
-        As in the file it was read from.
-    value : int, str or tuple of str
-        What the kind needs: a number of words, a name, or words.
-    prompt : str
-        How the agent is told.
-    """
+    """One rule."""
 
     name: str
     kind: str
+    """As in the file it was read from."""
     value: Any
+    """What the kind needs: a number of words, a name, or words."""
     prompt: str
+    """How the agent is told."""
 
     def declared(self) -> dict[str, Any]:
         """The rule as a manifest keeps it, and as a file has it."""
@@ -66,14 +55,7 @@ class OperatorRule:
 
 
 def load_rules(given: str | Path, desk: str) -> list[OperatorRule]:
-    """Rules by their names, and from files, separated by commas.
-
-    Parameters
-    ----------
-    given : str or Path
-        ``ticket_first,no_emojis`` or ``my_rules.yaml``, or both.
-    desk : str
-        The name of the desk.
+    """Rules by their names, and from files, separated by commas: ``ticket_first,no_emojis,my_rules.yaml``.
 
     Raises
     ------
@@ -88,17 +70,14 @@ def load_rules(given: str | Path, desk: str) -> list[OperatorRule]:
         elif part.endswith((".yaml", ".yml")):
             found += _rules_of(Path(part), desk)
         else:
-            raise BadInput(
-                f"--rules: there is no rule {part!r}: name some of {', '.join(shipped)}, or a YAML file of rules"
-            )
+            some = f"name some of {', '.join(shipped)}, or a YAML file of rules"
+            raise BadInput(f"--rules: there is no rule {part!r}: {some}")
     names = [rule.name for rule in found]
     twice = next((name for name in names if names.count(name) > 1), None)
-    if twice or not found:
-        raise BadInput(
-            f"--rules names {twice} twice: name each rule once"
-            if twice
-            else f"--rules names no rule: name some of {', '.join(shipped)}, or leave it out"
-        )
+    if twice:
+        raise BadInput(f"--rules names {twice} twice: name each rule once")
+    if not found:
+        raise BadInput(f"--rules names no rule: name some of {', '.join(shipped)}, or leave it out")
     return found
 
 

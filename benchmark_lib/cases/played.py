@@ -1,25 +1,21 @@
 """The store and the cases that a run was played on, found again from its manifest."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 
 from ..errors import BadInput
 from ..records import content_hash
+from ..store import Store, Tool
 from ..store.recorded_tools import with_played_tools, with_recorded_tools
 from ..store.tau import TauStore
 from ..store.world import load_store
+from .case import Case
 from .factorial import variants
 from .load import every_case
 from .wordings import wordings
-
-if TYPE_CHECKING:
-    from ..store import Store, Tool
-    from .case import Case
 
 _STORE_NAME = re.compile(r"\w[\w.:-]*")
 """What a manifest may name: a store by its name, never by a path, since anyone may have written a run file."""
@@ -82,8 +78,6 @@ def store_of(
 
     Parameters
     ----------
-    path, manifest : Path, dict
-        The run file and its manifest.
     given : str or Path, optional
         A store by name, or its folder.
     tools : str or dict of str to Tool, optional
@@ -98,9 +92,8 @@ def store_of(
         found, or others.
     """
     if manifest["source"] == "imported":
-        raise BadInput(
-            f"{path} was imported, so its scores stay as they came: name the run file that was played instead"
-        )
+        why = "so its scores stay as they came: name the run file that was played instead"
+        raise BadInput(f"{path} was imported, {why}")
     store = load_store(given) if given is not None else _store_named(store_name(manifest))
     if store is None:
         raise BadInput(f"{path} was played on another store or another version of it: name its folder with --store")
@@ -118,11 +111,8 @@ def cases_played(manifest: dict[str, Any], store: Store | None) -> dict[str, Cas
         cases = known_cases(store) if store is not None else {}
     except BadInput:
         return {}
-    return {
-        case_id: cases[case_id]
-        for case_id, digest in manifest["cases"].items()
-        if case_id in cases and cases[case_id].hash == digest
-    }
+    played = {name: digest for name, digest in manifest["cases"].items() if name in cases}
+    return {name: cases[name] for name, digest in played.items() if cases[name].hash == digest}
 
 
 def same_cases(path: Path, manifest: dict[str, Any], store: Store, wanted: str) -> dict[str, Case]:
@@ -130,9 +120,6 @@ def same_cases(path: Path, manifest: dict[str, Any], store: Store, wanted: str) 
 
     Parameters
     ----------
-    path, manifest : Path, dict
-        The run file and its manifest.
-    store : Store
     wanted : str
         What is to be done with the run, for the error message: ``score it``.
 
@@ -146,7 +133,6 @@ def same_cases(path: Path, manifest: dict[str, Any], store: Store, wanted: str) 
     cases = known_cases(store)
     changed = [c for c, digest in manifest["cases"].items() if c not in cases or cases[c].hash != digest]
     if changed:
-        raise BadInput(
-            f"{path} was played with another text of case {changed[0]}: {wanted} with the cases of that time"
-        )
+        why = f"{wanted} with the cases of that time"
+        raise BadInput(f"{path} was played with another text of case {changed[0]}: {why}")
     return cases

@@ -3,26 +3,29 @@
 Placeholders filled, defaults from the store, validated; a broken one is refused with file, case, field and mend.
 """
 
-from __future__ import annotations
-
 import difflib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import date, datetime, timedelta
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import ValidationError
 
 from ..errors import BadInput
+from ..store import Store
 from ..store.calendar import add_business_days
 from ..store.laid import laid_over
 from ..textfiles import render
 from .case import Case
 from .facts import money
 
-if TYPE_CHECKING:
-    from ..store import Store
+
+def with_canary(content: Any, path: Path, store: Store) -> dict[str, Any]:
+    """The content of a file, which has to hold the canary of its store."""
+    if not isinstance(content, dict) or content.get("canary") != store.info["canary"]:
+        raise BadInput(f"{path}: the canary is missing or differs: copy the canary line of store.yaml")
+    return content
 
 
 def read_case(raw: Any, store: Store, path: Path) -> Case:
@@ -63,20 +66,21 @@ def _check_names(case: Case, store: Store, where: str) -> None:
         "attachment": set(store.kind.attachments),
         "language": set(store.phrases),
     }
-    named = [("tool", part, c.tool) for part, listed in calls.items() for c in listed]
-    named += [("tool", "accepts", name) for name in case.accepts]
-    named += [("fact", f"outcomes.{o.name}", name) for o in case.outcomes for name in o.facts or ()]
-    named += [("queue", "queues", name) for name in case.queues]
-    named += [("slot", "ledger", name) for name in case.ledger]
-    named += [
-        ("attachment", f"ledger.{slot}.attach", entry.attach) for slot, entry in case.ledger.items() if entry.attach
+    attached = {slot: entry.attach for slot, entry in case.ledger.items() if entry.attach}
+    named: list[tuple[str, str, Iterable[str]]] = [
+        *(("tool", part, [c.tool for c in listed]) for part, listed in calls.items()),
+        ("tool", "accepts", case.accepts),
+        *(("fact", f"outcomes.{o.name}", o.facts or ()) for o in case.outcomes),
+        ("queue", "queues", case.queues),
+        ("slot", "ledger", case.ledger),
+        *(("attachment", f"ledger.{slot}.attach", [name]) for slot, name in attached.items()),
+        ("language", "language", [case.language]),
+        ("tool", "trouble", [trouble.tool for trouble in case.trouble]),
+        ("reason", "reasons", [*case.reasons, *(o.reason for o in case.outcomes if o.reason)]),
+        ("reason", "against", case.against),
+        *(("fact, tool or argument", f"moot.{line}", names) for line, names in case.moot.items()),
     ]
-    named += [("language", "language", case.language)]
-    named += [("tool", "trouble", trouble.tool) for trouble in case.trouble]
-    named += [("reason", "reasons", name) for name in (*case.reasons, *(o.reason for o in case.outcomes if o.reason))]
-    named += [("reason", "against", name) for name in case.against]
-    named += [("fact, tool or argument", f"moot.{line}", name) for line, names in case.moot.items() for name in names]
-    for kind, field, name in named:
+    for kind, field, name in ((kind, field, name) for kind, field, names in named for name in names):
         if name not in known[kind]:
             near = difflib.get_close_matches(name, known[kind], 1, 0.4) or sorted(known[kind])[:1]
             hint = f"did you mean {near[0]}?" if near else "add it, or take the name out"

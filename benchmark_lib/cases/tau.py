@@ -1,15 +1,11 @@
 """The base tasks of a tau2 domain as cases, and the names by which they can be chosen or left out."""
 
-from __future__ import annotations
-
 import fnmatch
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..errors import BadInput
+from ..store.tau import TauStore
 from .case import Case
-
-if TYPE_CHECKING:
-    from ..store.tau import TauStore
 
 SHOWN = 40
 KNOWN_DEFECTS, NOT = "known-defects", "not:"
@@ -27,7 +23,6 @@ def choose(store: TauStore, pattern: str) -> list[Case]:
 
     Parameters
     ----------
-    store : TauStore
     pattern : str
         ``all``, or parts separated by commas: ids of tasks with or without the domain (``12``, ``retail_12``, with
         wildcards), ``known-defects``, and any of these after ``not:``, which leaves them out.
@@ -72,21 +67,17 @@ def _case(task: Any, store: TauStore) -> Case:
     """A case that stands for a task: what it holds of it is hashed, never written."""
     content = task.model_dump(mode="json")
     told = task.user_scenario.instructions
+    none: dict[str, Any] = dict.fromkeys(("claim", "tone", "hardness", "email"))
+    empty: dict[str, Any] = dict.fromkeys(("order", "customer_id", "sender", "sender_name"), "")
     return Case.model_construct(
         id=f"{store.domain}_{task.id}",
         intent=store.domain,
         bucket=store.domain,
         title=f"tau2 {store.domain}, task {task.id}",
-        claim=None,
-        tone=None,
-        hardness=None,
-        order="",
-        customer_id="",
-        sender="",
-        sender_name="",
+        **none,
+        **empty,
         persona=task.user_scenario.persona or "",
         goal=told if isinstance(told, str) else told.reason_for_call,
-        email=None,
         pressure=[],
         outcomes=[],
         limit=MESSAGES,

@@ -4,20 +4,16 @@ How far results move with the words alone is then known, and can be held against
 next. The wordings are written down once and never drawn.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..errors import BadInput
 from ..remembered import remembered
+from ..store import Store
 from ..textfiles import read_yaml
 from .case import Case
-from .read import read_case
-
-if TYPE_CHECKING:
-    from ..store import Store
+from .read import read_case, with_canary
 
 WORDINGS = "wordings"
 """The folder of a store, and what ``--cases`` asks for."""
@@ -28,6 +24,7 @@ ALLOWED = (*NEEDED, "says", "asks", "against")
 MAPPINGS = ("says", "asks", "against")
 
 
+@remembered()
 def wordings(store: Store) -> tuple[Case, ...]:
     """Every wording of the store's cases, in the order of its files; none if the store has no folder ``wordings``.
 
@@ -36,7 +33,8 @@ def wordings(store: Store) -> tuple[Case, ...]:
     BadInput
         If a file is broken, or a wording changes more than words.
     """
-    return _read(store)
+    paths = sorted((store.path / WORDINGS).glob("*.yaml"))
+    return tuple(read_case(raw, store, path) for path in paths for raw in raw_wordings(store, path))
 
 
 def wording_id(name: str, number: int) -> str:
@@ -49,25 +47,12 @@ def worded_case(case_id: str) -> str | None:
     return case_id.removeprefix(PREFIX).rpartition("_")[0] if case_id.startswith(PREFIX) else None
 
 
-@remembered()
-def _read(store: Store) -> tuple[Case, ...]:
-    return tuple(read_case(raw, store, path) for path in _files(store) for raw in raw_wordings(store, path))
-
-
-def _files(store: Store) -> list[Path]:
-    return sorted((store.path / WORDINGS).glob("*.yaml"))
-
-
 def raw_wordings(store: Store, path: Path) -> Iterator[dict[str, Any]]:
     """Each wording of one file as a case would stand in a file; a copy of a store with fewer cases has fewer wordings."""
-    content = read_yaml(path)
-    if not isinstance(content, dict) or content.get("canary") != store.info["canary"]:
-        raise BadInput(f"{path}: the canary is missing or differs: copy the canary line of store.yaml")
-    told = content.get("wordings") or {}
+    told = with_canary(read_yaml(path), path, store).get("wordings") or {}
     if not isinstance(told, dict) or not all(isinstance(voices, list) for voices in told.values()):
-        raise BadInput(
-            f"{path}: wordings is not a list of wordings for each case: write it as in Northline's {WORDINGS}"
-        )
+        why = "wordings is not a list of wordings for each case"
+        raise BadInput(f"{path}: {why}: write it as in Northline's {WORDINGS}")
     bases = _bases(store, set(map(str, told)))
     for name, voices in told.items():
         for number, texts in enumerate(voices if name in bases else (), 1):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import BadInput
 from .codes import FINISHED
+from .ending import steps_from_comparison
 from .options import add_options
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ def execute(options: argparse.Namespace) -> int:
     if options.out:
         _write(table, Path(options.out))
         print(f"table: {options.out}")
+    print("", *steps_from_comparison(results.runs[0], results.runs[1]), sep="\n")
     return FINISHED
 
 
@@ -99,32 +101,41 @@ def _lines(
 ) -> list[str]:
     """What is printed, no line wider than `WIDTH` unless a name is."""
     from ..analysis.panels import conversations_of
+    from ..analysis.tables.comparison import outcome_in_words
     from ..analysis.tables.drift import shift_in_words
-    from ..analysis.tables.verdicts import what_is_tested
+    from ..analysis.tables.verdicts import TRIALS_VARY, what_is_tested
 
     conversations = conversations_of(results)
     notes = [f"{name}: {why}" for run, why in partial.items() for name in [results.entries[run]]]
     for name in entries:
         said = shift_in_words(conversations[conversations["entry"] == name])
         notes += [f"{name}: {said}"] if said else []
-    lines, several = [], len({(row["entry_a"], row["entry_b"]) for row in rows}) > 1
-    pair = None
+    pairs: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for row in rows:
-        if (row["entry_a"], row["entry_b"]) != pair:
-            pair = row["entry_a"], row["entry_b"]
-            lines += ["", f"A  {pair[0]}", f"B  {pair[1]}", ""]
-        lines += _row_lines(row, several)
-    lines += ["", *_wrapped(NOTE), *_wrapped(EXPLORED if explored else f"{what_is_tested()} {FURTHER}")]
-    if several:
+        pairs.setdefault((row["entry_a"], row["entry_b"]), []).append(row)
+    lines: list[str] = []
+    for (a, b), mine in pairs.items():
+        lines += [*_wrapped(outcome_in_words(mine)), "", f"A  {a}", f"B  {b}", MEANS, ""]
+        lines += [line for row in mine for line in _row_lines(row, len(pairs) > 1)]
+        lines.append("")
+    unsure = [DISAGREE] if any(TRIALS_VARY in row["verdict"] for row in rows) else []
+    lines += _wrapped(" ".join([NOTE, *unsure]))
+    lines += _wrapped(EXPLORED if explored else f"{what_is_tested()} {FURTHER}")
+    if len(pairs) > 1:
         lines += _wrapped(f"Each pair is corrected for its own planned metrics. {EVERY_ROW}")
-    return [*lines[1:], *([""] if notes else []), *(line for note in notes for line in _wrapped(f"Note: {note}."))]
+    return [*lines, *([""] if notes else []), *(line for note in notes for line in _wrapped(f"Note: {note}."))]
 
 
+MEANS = "Means over all trials of the cases both played (the board shows medians). A-B is A minus B."
 NOTE = (
-    "A-B is A minus B on the cases both played; a verdict gives the better one minus the other. Verdicts and their intervals are for "
-    "fresh cases like these (Student's t over intents, or over cases where intents are fewer than six), 'exactly these cases' asks "
-    "whether only the trials fell so by chance (a permutation of trials). An interval is widened as its test is adjusted, so it leaves "
-    "out 0 exactly where its test finds a difference."
+    "A verdict gives the better one minus the other, for fresh cases like these (Student's t over intents, or over cases where "
+    "intents are fewer than six); 'exactly these cases' asks whether only the trials fell so by chance (a permutation of trials). "
+    "Intervals are of 95 %, or of as much more as Holm asks of their test, so each leaves out 0 exactly where its test finds a difference."
+)
+DISAGREE = (
+    "A difference can be clear for fresh cases and not for exactly these, as each is judged by a spread of its own: of the difference "
+    "from case to case, and of each model's trials within a case, taken as independent. Where both models go wrong in the same "
+    "trials the second is the wider."
 )
 EXPLORED = "Only the planned metrics are adjusted together (Holm). A plain p is exploratory: one in twenty is below 0.05 by chance."
 FURTHER = "--all shows them too, and tests each by itself."

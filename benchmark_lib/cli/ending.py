@@ -12,47 +12,108 @@ import yaml
 
 from ..cases.operator_rules import rules_played
 from ..commands import command
+from ..records import source_of
 from ..runfile import SUFFIX, is_hidden
 
 if TYPE_CHECKING:
     from ..runfile import RunFile
 
-MOST_ROWS = 12
-"""Runs on the board in the terminal: that which ended and the newest beside it."""
+MOST_ROWS = 16
+"""Runs on the board in the terminal: that which ended, then those of models and of people, then scripted agents; the newest first."""
 
 
 def say_what_next(run: RunFile) -> None:
-    """Print the board of the runs beside this one, and three lines on what to do with it."""
+    """Print the board of the runs beside this one, and a few lines on what to do with it."""
     from ..analysis.copies import without_copies
+    from ..analysis.frames import is_hard
+    from ..reports.notebooks import LEADERBOARD
     from ..reports.terminal import terminal_board
 
     beside = sorted(run.path.parent.glob(f"*{SUFFIX}"), key=lambda path: -path.stat().st_mtime)
     every = without_copies(_readable([run.path, *(path for path in beside if not is_hidden(path))]), keep=run.run_id)
-    print(terminal_board(every[:MOST_ROWS], mine=run.run_id))
-    for line in next_steps(run):
+    alike = [one for one in every if is_hard(one.manifest) == is_hard(run.manifest)]
+    alike.sort(key=lambda one: (one.run_id != run.run_id, source_of(one.manifest) == "scripted"))
+    print(terminal_board(alike[:MOST_ROWS], mine=run.run_id))
+    if len(alike) > MOST_ROWS:
+        folder = [] if _in_data_runs(run) else [f"runs={orjson.dumps([_short(run.path.parent)]).decode()}"]
+        print(f"{len(alike) - MOST_ROWS} more runs are not shown here: {_notebook(LEADERBOARD, folder)}")
+    for line in next_steps(run, alike[1:]):
         print(line)
 
 
-def next_steps(run: RunFile) -> Sequence[str]:
-    """Three commands that go on from a finished run: each names its file, so that it stays true whatever is played later.
+def next_steps(run: RunFile, beside: Sequence[RunFile] = ()) -> Sequence[str]:
+    """Commands that go on from a finished run: each names its file, so that it stays true whatever is played later.
 
-    A fourth where it was told an operator's rules.
+    Of a scripted agent nobody wants a report: a model of one's own is next. A model is compared with the newest other one
+    that has finished the same cases, and where it was told an operator's rules, there is a notebook on these.
+
+    Parameters
+    ----------
+    beside : sequence of RunFile
+        The other runs on its board, the newest first.
     """
     from ..analysis.frames import is_hard
 
     path = _short(run.path)
-    here, given = run.path.parent, [f"entry={_as_yaml(run.path.stem)}"]
-    hard = is_hard(run.manifest)
-    this, elsewhere = f"runs={orjson.dumps([path]).decode()}", (here.name, here.parent.name) != ("runs", "data")
-    given += [this] if hard or elsewhere else []
-    ruled = ("22_operator_rules", *(("-p", this) if elsewhere else ()))
-    given += ["panel=null"] if hard else []  # beside the agents of the panel a run of the hard set is left out
+    given = [f"entry={_as_yaml(run.path.stem)}", *_runs_parameter(run)]
+    given += ["panel=null"] if is_hard(run.manifest) else []  # beside the panel a run of the hard set is left out
+    if source_of(run.manifest) == "scripted":
+        first = f"  the forecast of a model of your own: {command('run', 'gpt-5.5', '--dry-run')}"
+    else:
+        first = f"  a report on this run: {_notebook('20_model_report', given)}"
+    other = next((one for one in beside if _comparable(run, one)), None)
     return (
         "next:",
-        f"  a report on this run: {command('notebook', '20_model_report', *(word for one in given for word in ('-p', one)))}",
+        first,
+        *([f"  against {other.manifest['model']}: {command('compare', *map(_named, (run, other)))}"] if other else []),
         f"  its conversations: {command('watch', path, '--page')}",
-        *([f"  how it keeps its rules: {command('notebook', *ruled)}"] if rules_played(run.manifest) else []),
-        f"  every run in data/runs as pages to share: {command('site')}",
+        *(
+            [f"  how it keeps its rules: {_notebook('22_operator_rules', _runs_parameter(run))}"]
+            if rules_played(run.manifest)
+            else []
+        ),
+        PAGES,
+    )
+
+
+def steps_from_comparison(a: RunFile, b: RunFile) -> Sequence[str]:
+    """Where two runs that were compared can be looked at together."""
+    given = [f"a={_as_yaml(a.path.stem)}", f"b={_as_yaml(b.path.stem)}", *_runs_parameter(a, b)]
+    return "next:", f"  the cases on which they differ: {_notebook('15_compare', given)}", PAGES
+
+
+PAGES = f"  every run in data/runs as pages to share, with one to compare them: {command('site')}"
+
+
+def _notebook(name: str, given: Sequence[str]) -> str:
+    return command("notebook", name, *(word for one in given for word in ("-p", one)))
+
+
+def _runs_parameter(*runs: RunFile) -> list[str]:
+    """The parameter that names these runs, for a notebook that would not find them by itself: it reads the core set in data/runs."""
+    from ..analysis.frames import is_hard
+
+    found = all(_in_data_runs(run) and not is_hard(run.manifest) for run in runs)
+    return [] if found else [f"runs={orjson.dumps([_short(run.path) for run in runs]).decode()}"]
+
+
+def _in_data_runs(run: RunFile) -> bool:
+    return (run.path.parent.name, run.path.parent.parent.name) == ("runs", "data")
+
+
+def _named(run: RunFile) -> str:
+    """A run as `deskbench compare` takes it."""
+    return run.path.stem if _in_data_runs(run) else _short(run.path)
+
+
+def _comparable(run: RunFile, other: RunFile) -> bool:
+    """Whether both are of models, and finished the same cases."""
+    manifests = (run.manifest, other.manifest)
+    cases = [set(manifest["planned"]) for manifest in manifests]
+    return (
+        cases[0] == cases[1]
+        and all(source_of(manifest) == "model" for manifest in manifests)
+        and other.counts()["finished"] == sum(manifests[1]["planned"].values())
     )
 
 

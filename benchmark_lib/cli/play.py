@@ -28,14 +28,18 @@ Who sends SIGTERM often sends SIGKILL ten seconds later.
 def play(experiments: Iterable[Experiment], *, brief: bool = False) -> int:
     """Play experiments until one is ended by a signal; returns the highest exit code.
 
-    Where it is to be `brief`, the scripted agents that were finished before are counted in one line, with no line each.
+    Where it is to be `brief`, a scripted agent has one line, and those that were finished before are counted in one.
     """
     code, done, before = FINISHED, None, 0
     for experiment in experiments:
+        short = brief and not experiment.calls_models
+        experiment.progress = experiment.progress and not short
         code_of_this, run = _play(experiment)
         if run is not None:
-            if brief and experiment.nothing_to_play and not experiment.calls_models:
+            if short and experiment.nothing_to_play:
                 before += 1
+            elif short and code_of_this == FINISHED:
+                print(_in_a_line(run), flush=True)
             else:
                 _tell(experiment, run)
         code, done = max(code, code_of_this), None if experiment.replay else run
@@ -88,6 +92,12 @@ async def _with_signals(experiment: Experiment, seen: list[int]) -> RunFile | No
             if not seen:
                 raise
             return None
+
+
+def _in_a_line(run: RunFile) -> str:
+    """How a scripted agent fared; what went wrong in conversations of its follows."""
+    finished, _, *wrong, _ = summary(run)
+    return "; ".join([finished, *wrong])
 
 
 def _tell(experiment: Experiment, run: RunFile) -> None:

@@ -18,13 +18,14 @@ if TYPE_CHECKING:
 ACTIONS = {
     "list": "every run with its model and setting, how far it is, what it cost and how old it is (the default)",
     "show": "RUN: what it was made of, and how it went",
-    "hide": "RUN: keep it off the boards and pages that read data/runs; the file stays",
+    "hide": "RUN: keep it off the boards and pages that read data/runs; the file stays, at the end of the list",
     "unhide": "RUN: show it again",
     "merge": "RUN RUN --out FILE: the trials of two runs of one setting in one new file",
     "fresh": "RUN: move its file to data/runs/old, so that the same command begins afresh",
-    "remove-partial": "[RUN ...]: delete runs that are not finished, after a question; never a finished one",
+    "remove-partial": "[RUN ...]: delete runs that are not finished, after a question; those that people played only where named",
 }
-COST = "cost: ? where no price of the model is known, + after a sum where the price of some calls is not"
+NOTES = """To be rid of a finished run, delete its file in data/runs, or put it aside with `fresh`.
+cost: ? where no price of the model is known, + after a sum where the price of some calls is not, - where somebody played"""
 MOST = {"list": 0, "show": 1, "hide": None, "unhide": None, "merge": 2, "fresh": None, "remove-partial": None}
 """How many runs each action takes at most; None for any number."""
 
@@ -33,7 +34,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``deskbench runs``."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     actions = "\n".join(f"  {name:<15} {words}" for name, words in ACTIONS.items())
-    parser.description = f"{parser.description}\n\nactions:\n{actions}\n\n{COST}"
+    parser.description = f"{parser.description}\n\nactions:\n{actions}\n\n{NOTES}"
     parser.add_argument("action", nargs="?", default="list", choices=ACTIONS, metavar="ACTION", help="see above")
     parser.add_argument(
         "runs", nargs="*", metavar="RUN", help="a run file, or the file name, run_id or model of one in data/runs"
@@ -106,23 +107,24 @@ def _entries(found: list[Shelved]) -> dict[str, str]:
 def _row(one: Shelved, names: dict[str, str]) -> list[str]:
     from ..analysis.frames import is_hard
     from ..analysis.panels import panel_of
-    from ..records import source_of
+    from ..records import is_played, source_of
 
     if one.run is None:
         return [one.path.stem, "cannot be read", "", "", "", "", "", "", "deskbench recover"]
     manifest = one.run.manifest
     cost, unpriced = one.run.cost()
-    priced = not unpriced or cost
+    source = source_of(manifest)
+    known = f"{cost:.2f}{'+' * bool(unpriced)}" if not unpriced or cost else "?"
     marks = ["playing"] * one.writing + ["partial"] * (one.partial and not one.writing) + ["hidden"] * one.hidden
     trials = sorted({*manifest["planned"].values()})
     return [
         one.path.stem,
         names[manifest["run_id"]],
-        _KINDS.get(panel_of(manifest["model"], source_of(manifest)), "other"),
+        _KINDS.get(panel_of(manifest["model"], source), "other"),
         f"{len(manifest['planned'])}{' hard' * is_hard(manifest)}",
         "-".join(str(n) for n in dict.fromkeys((trials[0], trials[-1]))),
         f"{one.finished}/{one.planned}",
-        f"{cost:.2f}{'+' * bool(unpriced)}" if priced else "?",
+        "-" if is_played(source) and not cost else known,
         _age(one),
         ", ".join(marks),
     ]
@@ -152,6 +154,7 @@ def _age(one: Shelved) -> str:
 
 
 def _show(one: Shelved) -> int:
+    from ..analysis.estimators.estimate import counted
     from ..experiment.forecast import forecast_against_real
     from ..experiment.summary import summary
     from ..records import source_of
@@ -165,7 +168,7 @@ def _show(one: Shelved) -> int:
     for line in forecast_against_real(one.run):
         print(f"  {line}")
     inputs = {name: part["value"] for name, part in manifest["inputs"].items() if part["value"] not in (None, [], {})}
-    print(f"  run_id {manifest['run_id']}, {source_of(manifest)}; {len(manifest['sessions'])} sessions")
+    print(f"  run_id {manifest['run_id']}, {source_of(manifest)}; {counted(len(manifest['sessions']), 'session')}")
     print("  " + "; ".join(f"{name} {value}" for name, value in inputs.items()))
     if one.writing:
         print(f"  being played now: {command('watch', one.path)}")
@@ -190,9 +193,9 @@ def _remove_partial(options: argparse.Namespace) -> int:
         chosen = [shelf.shelved(shelf.find_run(name)) for name in options.runs]
         for one in chosen:
             if not one.partial:
-                raise BadInput(f"{one.path} is not a partial run: only those that lack conversations are removed here")
+                raise BadInput(f"{one.path} is not a partial run: to be rid of a finished one, delete the file itself")
     else:
-        chosen = [one for one in shelf.shelf() if one.partial and not one.writing]
+        chosen = [one for one in shelf.shelf() if one.partial and not one.writing and not one.played]
     if not chosen:
         print("no partial runs")
         return FINISHED
@@ -200,7 +203,7 @@ def _remove_partial(options: argparse.Namespace) -> int:
         print(f"{one.path}: {one.finished} of {one.planned} conversations")
     if not options.yes:
         if not sys.stdin.isatty():
-            raise BadInput("nobody can be asked whether to delete them: give --yes")
+            raise BadInput("whether to delete them is asked in a terminal only, not in a pipe: give --yes")
         many = f"{len(chosen)} partial run{'s' * (len(chosen) != 1)}"
         print(f"Delete {many}? [y/N] ", end="", file=sys.stderr, flush=True)
         if sys.stdin.readline().strip().lower() not in ("y", "yes"):

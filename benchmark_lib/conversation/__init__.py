@@ -1,7 +1,5 @@
 """Agent and customer talk: one case, one trial, one record."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import Any
 
@@ -17,10 +15,8 @@ _FACE = {
     "speakers": ("make_agent", "make_customer"),
     "state": ("ConversationState",),
 }
-"""What other rooms take, by file.
-
-Nothing is loaded before it is asked for: an isolated agent's process needs `agent_view` alone.
-"""
+"""What other rooms take, by file. Nothing is loaded before it is asked for: an isolated agent's process needs
+`agent_view` alone."""
 
 _FILE_OF = {name: file for file, names in _FACE.items() for name in names}
 

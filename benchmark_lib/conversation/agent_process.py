@@ -5,8 +5,6 @@
 writes ``ready``, ``call``, ``said`` or ``failed``. Nothing else of the harness is loaded here.
 """
 
-from __future__ import annotations
-
 import inspect
 import os
 import select
@@ -29,13 +27,7 @@ MOST_FILES = 256
 
 
 class Pipe:
-    """The lines to and from the harness.
-
-    Parameters
-    ----------
-    incoming, outgoing : binary file
-        Where lines come from and go to.
-    """
+    """The lines to and from the harness."""
 
     def __init__(self, incoming: IO[bytes], outgoing: IO[bytes]):
         self._incoming, self._outgoing = incoming, outgoing

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import orjson
 
-from ..records import ToolCall, Usage
+from ..records import Message, ToolCall, Usage
 from ..threads import in_thread
 
 if TYPE_CHECKING:
@@ -31,7 +31,25 @@ class SeenMessage:
     shows: dict[str, str] = field(default_factory=dict, hash=False)
 
 
-class AgentView:
+Told = TypeVar("Told", SeenMessage, Message)
+
+
+class HasMessages(Generic[Told]):
+    """Whoever has the messages of a conversation in hand."""
+
+    messages: list[Told]
+
+    def last(self, side: str) -> Told | None:
+        """The newest message of a side."""
+        return next((m for m in reversed(self.messages) if m.side == side), None)
+
+    def words(self, side: str) -> str:
+        """The text of a side's newest message; empty where it has said nothing."""
+        newest = self.last(side)
+        return newest.text if newest is not None else ""
+
+
+class AgentView(HasMessages[SeenMessage]):
     """An agent's side of a conversation. Nothing in it is the harness's own: what is changed here is changed for the agent alone.
 
     Attributes
@@ -104,15 +122,6 @@ class AgentView:
     def think(self, reasoning: str) -> None:
         """Keep in the record what the model thought before its next call or reply; nobody in the conversation sees it."""
         self._think(plain_text(reasoning))
-
-    def last(self, side: str) -> SeenMessage | None:
-        """The newest message of a side."""
-        return next((m for m in reversed(self.messages) if m.side == side), None)
-
-    def words(self, side: str) -> str:
-        """The text of a side's newest message; empty where it has said nothing."""
-        newest = self.last(side)
-        return newest.text if newest is not None else ""
 
 
 def counted(usage: Any) -> Usage:

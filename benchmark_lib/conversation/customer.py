@@ -1,7 +1,5 @@
 """The scripted customer: no model. It answers what it is asked, agrees to what it wants, reacts to reasons, and leaves when served."""
 
-from __future__ import annotations
-
 from ..language.folding import fold
 from ..language.parser import SURE, ParsedMessage
 from ..records import Act, Fault
@@ -26,15 +24,7 @@ FAIRLY = 0.5
 
 
 class ScriptedCustomer(Consenting):
-    """Plays one case once.
-
-    Parameters
-    ----------
-    case : Case
-        What it wants and knows.
-    store : Store
-        Whose phrases it uses.
-    """
+    """Plays one case once."""
 
     async def reply(self, talk: ConversationState) -> Reply:
         """The next message, with its acts."""
@@ -73,9 +63,8 @@ class ScriptedCustomer(Consenting):
                 continue
             self._answer(slot, said)
             if now.heard.slots.get(slot, SURE) < DOUBT:
-                talk.faults.append(
-                    Fault("customer", "answer_doubtful", f"message {talk.turn}, {slot}: {now.words[:200]}")
-                )
+                where = f"message {talk.turn}, {slot}"
+                talk.faults.append(Fault("customer", "answer_doubtful", f"{where}: {now.words[:200]}"))
         changed_mind = self._bring_up("next", talk, said, now)
         if changed_mind:
             self._answer_beside(now, talk, said)
@@ -107,9 +96,8 @@ class ScriptedCustomer(Consenting):
         words = (talk.last("agent") or talk.messages[-1]).text
         heard = self.parser.parse(words)
         calls = [c for c in talk.desk.calls if c.turn == talk.turn - 1 and c.write and not c.error]
-        self.progress.claimed |= {
-            tool for tool, chance in heard.reports.items() if chance >= CERTAIN and not heard.declined
-        }
+        surely = {tool for tool, chance in heard.reports.items() if chance >= CERTAIN}
+        self.progress.claimed |= set() if heard.declined else surely
         if heard.claimed:
             self.progress.claimed |= {c.name for c in calls}
         reasons = self.parser.reasons_in([words]) if self.case.reasons or self.case.against else []
@@ -147,12 +135,10 @@ class ScriptedCustomer(Consenting):
         if not meant and heard.invites and not content and len(self.progress.followed_up) == len(self.case.followups):
             meant = [s for s in ("goal",) if self._open(s)]
         meant += [s for s in self._proofs if self._open(s) and heard.slots.get(s, 0.0) >= FAIRLY]
-        if content or heard.confirm or len(meant) > 1:
-            meant = (
-                [s for s in meant if s not in self.kind.vague_slots]
-                if content or heard.confirm
-                else [s for s in meant if s != "goal"]
-            )
+        if content or heard.confirm:
+            meant = [s for s in meant if s not in self.kind.vague_slots]
+        elif len(meant) > 1:
+            meant = [s for s in meant if s != "goal"]
         news = [s for s in dict.fromkeys(meant) if self._open(s)] or list(dict.fromkeys(meant))
         news = [s for s in news if s != "date" or not self._asks_another_date(heard)]
         for choice in heard.choices:
@@ -196,13 +182,10 @@ class ScriptedCustomer(Consenting):
                 return None
             if self.progress.given(talk):
                 return self._leave("unserved", "gave_up", said)
-        if (
-            self.case.several
-            and now.heard.offer
-            and self._agree_to_all(self.progress.open_wishes(talk), now, talk, said)
-        ):
+        wishes = self.progress.open_wishes(talk)
+        if self.case.several and now.heard.offer and self._agree_to_all(wishes, now, talk, said):
             return None
-        hoped = [w for w in self.progress.open_wishes(talk) if now.heard.tools.get(w.tool, 0.0) >= SURE]
+        hoped = [w for w in wishes if now.heard.tools.get(w.tool, 0.0) >= SURE]
         if now.heard.declined:
             hoped = [w for w in hoped if w.tool in now.heard.offered and "?" in now.words]
         if self.progress.resolvable and now.heard.offer and hoped and not now.calls:

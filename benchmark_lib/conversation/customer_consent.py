@@ -1,8 +1,6 @@
 """How a scripted customer answers where a yes is asked for: to its own things, and to nothing else."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..cases import Call
 from ..language.cues import cue_of_several
@@ -13,9 +11,7 @@ from ..store.every_desk import HANDOVER
 from .customer_followups import FollowingUp, calls_after
 from .customer_several import all_wanted, as_wished, names_some, offered_of
 from .customer_words import CERTAIN, Draft, Round, filled
-
-if TYPE_CHECKING:
-    from .state import ConversationState
+from .state import ConversationState
 
 AS_LIKELY = 0.4
 """How likely, beside the likeliest offer, its own wish must be to be what was offered."""
@@ -80,8 +76,12 @@ class Consenting(FollowingUp):
         beside = set(now.heard.proposed) - self._held_out(now)
         wanted = [w for w in wishes if w.tool in beside]
         picked = [] if said.moves else self._picks(now, talk)
-        unnamed = not wanted and not self.case.family and all(w.tool not in now.heard.proposed for w in picked)
-        if picked and unnamed and self._open("goal"):
+        unnamed = (
+            not self.case.family
+            and len(now.heard.alternatives) > 1
+            and not {*now.heard.proposed} & {w.tool for w in picked}
+        )
+        if picked and unnamed and not wanted and self._open("goal"):
             self._answer("goal", said)
             said.acts.append(
                 Act("agreed", picked[0].tool, arguments=dict(picked[0].arguments) if len(picked) == 1 else {})
@@ -103,10 +103,8 @@ class Consenting(FollowingUp):
         if goal and (goal.say or goal.value) and not self.progress.followed_up:
             self._answer("goal", said)
         elif wishes and now.heard.offer:
-            said.add(
-                self._customers("condition"),
-                Act("agreed", wishes[0].tool, "conditional", arguments=dict(wishes[0].arguments)),
-            )
+            agreed = Act("agreed", wishes[0].tool, "conditional", arguments=dict(wishes[0].arguments))
+            said.add(self._customers("condition"), agreed)
 
     def _picks(self, now: Round, talk: ConversationState) -> list[Call]:
         """The wishes for the one act that it wants of those it is to choose between; none where it wants none or more of them."""
@@ -115,9 +113,9 @@ class Consenting(FollowingUp):
 
     def _is_to_be_handed_on(self, now: Round, talk: ConversationState) -> bool:
         """Whether it is to choose between a colleague and leaving things as they are, where what it wants is for a colleague to decide."""
-        named = HANDOVER in now.heard.or_not or (
-            now.heard.tools.get(HANDOVER, 0.0) >= SURE and bool(cue_of_several("keep_or").search(plain(now.words)))
-        )
+        held_out = now.heard.tools.get(HANDOVER, 0.0) >= SURE
+        keep_or = held_out and cue_of_several("keep_or").search(plain(now.words))
+        named = HANDOVER in now.heard.or_not or keep_or
         if not named or (self.progress.resolvable and self.progress.open_wishes(talk)):
             return False
         return any(o.handover for o in self.case.outcomes) and not self._picks(now, talk)
@@ -144,11 +142,8 @@ class Consenting(FollowingUp):
         brought = {int(a.what) for a in said.acts if a.kind == "followed_up"}
         if not now.heard.confirm or any(calls_after(place, self.case) for place in brought):
             return
-        wanted = [
-            w
-            for w in self.progress.open_wishes(talk)
-            if now.heard.tools.get(w.tool, 0.0) >= SURE and all(w in o.calls for o in self.case.outcomes)
-        ]
+        offered = [w for w in self.progress.open_wishes(talk) if now.heard.tools.get(w.tool, 0.0) >= SURE]
+        wanted = [w for w in offered if all(w in o.calls for o in self.case.outcomes)]
         if wanted and not (self.case.several and self._agree_to_all(wanted, now, talk, said)):
             self._agree(wanted, now, said)
 
@@ -175,11 +170,8 @@ class Consenting(FollowingUp):
         if found.wrong and yes:
             said.add(self._to_several("rest"), *agreed, first=True)
         elif yes:
-            said.add(
-                self._next_line("all", self.case.agrees_to_all or self.case.agrees, self.phrases["customer"]["agree"]),
-                *agreed,
-                first=True,
-            )
+            own, others_say = self.case.agrees_to_all or self.case.agrees, self.phrases["customer"]["agree"]
+            said.add(self._next_line("all", own, others_say), *agreed, first=True)
         for wish, differing in reversed(found.wrong):
             self._correct(wish, differing, said)
         return bool(yes or found.wrong)

@@ -1,7 +1,5 @@
 """Whether a date that a customer is asked for is the one that its case holds."""
 
-from __future__ import annotations
-
 from datetime import date
 
 from ..cases import Known
@@ -13,16 +11,7 @@ from ..language.values import values_in
 def another_date(asked: set[str], known: Known, today: date, language: str) -> bool:
     """Whether a question is about another date than the one a customer knows: about a journey, where it knows the day of the delivery, or the other way round.
 
-    Parameters
-    ----------
-    asked : set of str
-        What the dates are of that the desk asks for (see `ParsedMessage.dates`).
-    known : Known
-        The date that the customer knows.
-    today : datetime.date
-        The desk's day.
-    language : str
-        The customer's.
+    `asked` is what the dates are of that the desk asks for (see `ParsedMessage.dates`).
     """
     words = f"{known.value or ''} {known.say or ''}"
     days = {date.fromisoformat(v.value) >= today for v in values_in(words, today.year) if v.kind == "date"}

@@ -1,9 +1,5 @@
 """What a customer brings up later, and what of it is still to be said when its moment has come."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from ..cases import Call, Case, Fact
 from ..language.parser import SURE
 from ..language.sentences import sentences
@@ -12,10 +8,7 @@ from ..store.every_desk import HANDOVER
 from .customer_progress import CustomerProgress
 from .customer_voice import Voice
 from .customer_words import Draft, Round
-
-if TYPE_CHECKING:
-    from .state import ConversationState
-
+from .state import ConversationState
 
 ASKED_AGAIN = 2
 """How often it asks for something that an answer left out."""

@@ -1,28 +1,17 @@
 """How far a conversation has come for its customer: what it still wants, what it was told, whether it is served."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from ..cases import Call, Case, Fact, Outcome
 from ..language.answers import cleaned
 from ..language.folding import fold
 from ..records import ToolCall
 from ..store.consent import agrees
 from ..store.every_desk import HANDOVER
-
-if TYPE_CHECKING:
-    from ..store.kinds import DeskKind
-    from .state import ConversationState
+from ..store.kinds import DeskKind
+from .state import ConversationState
 
 
 class CustomerProgress:
     """What a customer knows of its case's state.
-
-    Parameters
-    ----------
-    case, kind : Case, DeskKind
-        What is played.
 
     Attributes
     ----------
@@ -93,13 +82,8 @@ class CustomerProgress:
 
     def _telling(self, wish: Call) -> list[str]:
         """The arguments by which a wish is told from others of its tool that stand in one outcome with it."""
-        beside = [
-            c.arguments
-            for outcome in self.case.outcomes
-            if wish in outcome.calls
-            for c in outcome.calls
-            if c.tool == wish.tool
-        ]
+        together = [o.calls for o in self.case.outcomes if wish in o.calls]
+        beside = [c.arguments for calls in together for c in calls if c.tool == wish.tool]
         return [name for name, value in wish.arguments.items() if any(b.get(name) != value for b in beside)]
 
     def served(self, talk: ConversationState) -> bool:

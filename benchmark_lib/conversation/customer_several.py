@@ -1,19 +1,14 @@
 """Which of a customer's several wishes a message of the desk offers to do."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from ..cases import Call, Case
 from ..language.cues import cue_of_several
 from ..language.folding import plain
 from ..language.parser import ASKS, LIKELY, PLAIN, POSSIBLE, SURE, MessageParser
 from ..language.sentences import sentences
-
-if TYPE_CHECKING:
-    from ..store import Store
+from ..store import Store
 
 OPENING = " *_¿,"
 """What may stand before the first word of a question."""
@@ -21,21 +16,14 @@ OPENING = " *_¿,"
 
 @dataclass
 class Offered:
-    """What a message offers of several wishes.
-
-    Attributes
-    ----------
-    named : list of Call
-        The wishes that it names.
-    wrong : list of (Call, set of str)
-        The wishes of which it offers something else, each with the arguments that differ.
-    alone : bool
-        It offers one thing in one sentence, and no other wish could be meant.
-    """
+    """What a message offers of several wishes."""
 
     named: list[Call] = field(default_factory=list)
+    """The wishes that it names."""
     wrong: list[tuple[Call, set[str]]] = field(default_factory=list)
+    """The wishes of which it offers something else, each with the arguments that differ."""
     alone: bool = False
+    """It offers one thing in one sentence, and no other wish could be meant."""
 
 
 @dataclass(frozen=True)

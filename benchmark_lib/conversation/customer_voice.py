@@ -1,8 +1,6 @@
 """What every message of a scripted customer draws on: what it has told, and the words it has not used yet."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..cases import Case
 from ..language.cues import holds
@@ -10,23 +8,13 @@ from ..language.parser import parser_of
 from ..language.sentences import sentences
 from ..language.words import said_by_customers
 from ..records import Act
+from ..store import Store
 from .customer_progress import CustomerProgress
 from .customer_words import Draft, filled
 
-if TYPE_CHECKING:
-    from ..store import Store
-
 
 class Voice:
-    """The words of one customer.
-
-    Parameters
-    ----------
-    case : Case
-        What it wants and knows.
-    store : Store
-        Whose phrases it uses.
-    """
+    """The words of one customer."""
 
     def __init__(self, case: Case, store: Store):
         self.case, self.store, self.parser, self.kind = case, store, parser_of(store), store.kind
@@ -56,16 +44,13 @@ class Voice:
         if known is None or known.when == "never" or not (known.value or known.say or known.attach):
             own = known.say if known and known.say and f"lack:{slot}" not in self.used else None
             self.used.setdefault(f"lack:{slot}", 0)
-            said.add(
-                own or self._phrase(f"lack_{slot}", book.get("lack") or self.phrases["customer"]["unsure"]),
-                Act("lacked", slot),
-            )
-            return
+            own = own or self._phrase(f"lack_{slot}", book.get("lack") or self.phrases["customer"]["unsure"])
+            return said.add(own, Act("lacked", slot))
         times = self.given.get(slot, 0)
         self.given[slot] = times + 1
         if known.attach:
             if times and any(a.kind == "attached" for a in said.acts):
-                return
+                return None
             said.attachments.append(known.attach)
         if known.say and not times:
             words = known.say
@@ -78,7 +63,7 @@ class Voice:
         if words in self.told and slot not in self._proofs and " " in words:
             words = self._customers("given")
         self.told.add(words)
-        said.add(words, Act("gave", slot, known.value))
+        return said.add(words, Act("gave", slot, known.value))
 
     def _own_wish(self) -> str:
         known = self.case.ledger.get("goal")

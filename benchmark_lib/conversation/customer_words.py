@@ -1,7 +1,5 @@
 """How a scripted customer's message is put together: sentences, a yes first, and the acts beside them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from ..language.parser import ParsedMessage

@@ -4,8 +4,6 @@
 asks for an evaluation of Inspect's own around it, as its ``react`` agent does, cannot sit here.
 """
 
-from __future__ import annotations
-
 import inspect
 from typing import Any
 
@@ -23,15 +21,7 @@ MOST_STEPS = 30
 
 
 class InspectAgent:
-    """One conversation.
-
-    Parameters
-    ----------
-    made : callable
-        The solver or agent; see `inspect_kind`.
-    kind : {"solver", "agent"}
-        Which of the two it is.
-    """
+    """One conversation of what makes a solver or agent (see `inspect_kind`)."""
 
     def __init__(self, made: Any, kind: str):
         self.made, self.kind = made, kind

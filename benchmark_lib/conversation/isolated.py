@@ -4,8 +4,6 @@ One process for each conversation: none can remember another, and its end is the
 `benchmark_lib.conversation.agent_process` for the other end and the lines that go between the two.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import os
@@ -35,6 +33,8 @@ START_S = 60.0
 """How long loading the agent may take when it is checked, in seconds."""
 LONGEST_LINE = 4 * 2**20
 """Bytes of the longest message that is taken from an agent's process."""
+APART: dict[str, Any] = {"start_new_session": True, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+"""How an agent's process is started."""
 SECRET = re.compile("key|token|secret|passw|auth|cookie|credential", re.IGNORECASE)
 
 
@@ -47,8 +47,6 @@ class IsolatedAgent(BuiltIn):
         ``module:object``, as for an agent in this process.
     environment : dict of str to str
         The environment of the process; see `environment_of`.
-    limit_s : float
-        How long one reply may take.
     """
 
     def __init__(self, spec: str, environment: dict[str, str], limit_s: float = REPLY_S):
@@ -90,26 +88,16 @@ class IsolatedAgent(BuiltIn):
             *_command(self.spec),
             cwd=self._folder,
             env=self.environment,
-            start_new_session=True,
             limit=LONGEST_LINE,
             stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
+            **APART,
         )
         message = await self._read()
         if "ready" not in message:
             raise _of(message)
+        seen = {name: getattr(talk, name) for name in ("id", "trial", "sender", "prompt", "tools")}
         state = talk.rng.bit_generator.state["state"]
-        await self._write(
-            begin={
-                "id": talk.id,
-                "trial": talk.trial,
-                "sender": talk.sender,
-                "prompt": talk.prompt,
-                "tools": talk.tools,
-                "rng": {name: str(value) for name, value in state.items()},
-            }
-        )
+        await self._write(begin={**seen, "rng": {name: str(value) for name, value in state.items()}})
 
     async def _reply(self, talk: AgentView) -> str:
         new, self._told = talk.messages[self._told :], len(talk.messages)
@@ -168,10 +156,8 @@ def check_isolated(spec: str, environment: dict[str, str]) -> str:
             [*_command(spec), agent_process.CHECK],
             cwd=folder,
             env=environment,
-            start_new_session=True,
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
+            **APART,
         )
         answers = cast(IO[bytes], process.stdout)
         timer = threading.Timer(START_S, _end, [process.pid])

@@ -1,21 +1,17 @@
 """The loop: a customer and an agent talk about one case, once; the result is the record."""
 
-from __future__ import annotations
-
 import traceback
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from ..cases import Case
 from ..errors import BadInput
 from ..records import TAMPERED, Act, Conversation, Fault, Message
+from ..store import Store, Tool
 from .agent_view import AgentView, plain_text
 from .own_code import OwnCodeLeft, reply_of
 from .speaker import AgentFault, BuiltIn, ContentFiltered, CustomerFault, Insider, Reply, Speaker
 from .state import ConversationState
-
-if TYPE_CHECKING:
-    from ..store import Store, Tool
 
 EMPTY_REPLIES = 2
 LONGEST_DETAIL = 2000
@@ -43,19 +39,11 @@ async def converse(
 
     Parameters
     ----------
-    case, store : Case, Store
-        What it is about.
-    agent, customer : Speaker
-        The two sides.
     trial, seed : int
         Seed the talk's random numbers together with the case id.
     max_messages : int
         How many messages the customer may send, unless the case says so itself; a model customer may add its last words once the desk has answered
         the last of them.
-    model, source, customer_name : str
-        Go into the record.
-    prompt : str
-        The agent's system prompt.
     tools : dict of str to Tool, optional
         The tools on the desk; the store's own by default.
     schemas : list of dict, optional
@@ -63,10 +51,6 @@ async def converse(
     own : bool
         True for an agent of the user's own, even one that derives from a built-in one; whatever is not a `BuiltIn` is
         one in any case.
-
-    Returns
-    -------
-    Conversation
 
     Raises
     ------
@@ -77,28 +61,11 @@ async def converse(
     store = store.of(case)
     deeds = {known.does.tool: known.does for known in case.ledger.values() if known.does}
     desk = store.desk(tools, case=case, trouble=case.trouble, planted=case.planted, deeds=deeds)
-    talk = ConversationState(
-        case,
-        desk,
-        trial=trial,
-        seed=seed,
-        prompt=prompt,
-        tools=schemas or store.schemas(tools),
-        limit=case.limit or max_messages,
-    )
-    record = Conversation(
-        case.id,
-        trial,
-        model,
-        source,
-        customer_name,
-        messages=talk.messages,
-        tool_calls=desk.calls,
-        usage=talk.usage,
-        faults=talk.faults,
-        staged=desk.staged,
-        reasoning=talk.reasoning,
-    )
+    shown, limit = schemas or store.schemas(tools), case.limit or max_messages
+    talk = ConversationState(case, desk, trial=trial, seed=seed, prompt=prompt, tools=shown, limit=limit)
+    said: dict[str, Any] = {name: getattr(talk, name) for name in ("messages", "usage", "faults", "reasoning")}
+    done: dict[str, Any] = {"tool_calls": desk.calls, "staged": desk.staged}
+    record = Conversation(case.id, trial, model, source, customer_name, **said, **done)
     built_in = issubclass(type(agent), BuiltIn)
     own = own or not built_in
     try:
@@ -111,13 +78,8 @@ async def converse(
             await cast(BuiltIn, agent).close()
     record.changes, record.rating = desk.changes(), talk.rating
     if not desk.explained():
-        talk.faults.append(
-            Fault(
-                "agent",
-                TAMPERED,
-                "the recorded calls, made once more on a fresh desk, do not lead to what this desk holds",
-            )
-        )
+        why = "the recorded calls, made once more on a fresh desk, do not lead to what this desk holds"
+        talk.faults.append(Fault("agent", TAMPERED, why))
         record.ended_by = "agent_fault"
     return record
 
@@ -181,9 +143,8 @@ async def _said(customer: Speaker, talk: ConversationState) -> Reply:
         if _of_this_package(error):
             raise
         at = traceback.extract_tb(error.__traceback__)[-1]
-        raise CustomerFault(
-            f"{type(error).__name__}: {plain_text(error)[:LONGEST_DETAIL]} ({Path(at.filename).name}:{at.lineno})"
-        ) from error
+        place = f"({Path(at.filename).name}:{at.lineno})"
+        raise CustomerFault(f"{type(error).__name__}: {plain_text(error)[:LONGEST_DETAIL]} {place}") from error
 
 
 async def _answer(agent: Speaker, talk: ConversationState, own: bool) -> str:
@@ -206,10 +167,8 @@ def _belongs_to_the_harness(error: Exception) -> bool:
     """
     from ..endpoint import EndpointError
 
-    for_a_person = issubclass(type(error), BadInput | OwnCodeLeft) or (
-        type(error) is EndpointError and error.fatal is True
-    )
-    return _of_this_package(error) and not for_a_person
+    fatal = type(error) is EndpointError and error.fatal is True
+    return _of_this_package(error) and not (fatal or issubclass(type(error), BadInput | OwnCodeLeft))
 
 
 def _of_this_package(error: Exception) -> bool:

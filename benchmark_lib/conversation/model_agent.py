@@ -1,7 +1,5 @@
 """The model agent: a language model behind an OpenAI-compatible endpoint, with the desk's tools."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -50,9 +48,8 @@ class ModelAgent(BuiltIn):
             for wanted in answer.tool_calls:
                 call = await talk.call_aside(wanted.name, wanted.arguments)
                 bad = 0 if call.error in (None, TOOL_FAULT) else bad + 1
-                self.history.append(
-                    {"role": "tool", "tool_call_id": wanted.id, "content": orjson.dumps(call.result).decode()}
-                )
+                content = orjson.dumps(call.result).decode()
+                self.history.append({"role": "tool", "tool_call_id": wanted.id, "content": content})
             if bad >= BAD_CALLS:
                 raise AgentFault("invalid_calls", f"{bad} failed tool calls in a row")
 

@@ -5,10 +5,9 @@ holds it, and an end comes only when what it said yes to has been done. What has
 inferred.
 """
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING, Any, Literal
+from pathlib import Path
+from typing import Any, Literal
 
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
@@ -22,6 +21,7 @@ from ..language.parser import ParsedMessage, parser_of
 from ..language.pieces import found_in, kept
 from ..language.words import books
 from ..records import Act, Fault
+from ..store import Store
 from ..store.consent import CONDITIONAL
 from ..store.tau import TauStore
 from ..textfiles import front_matter, render
@@ -30,12 +30,6 @@ from .customer import ScriptedCustomer
 from .oracle import reason_in_words
 from .speaker import CustomerFault, Reply
 from .state import ConversationState
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from ..cases.case import Known
-    from ..store import Store
 
 PROPOSAL, QUESTION = "proposal", "question"
 """What a yes or no is to where it has no name, and what it asks where it is not about an act."""
@@ -85,16 +79,7 @@ class AnsweredAct(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
     kind: Literal[
-        "gave",
-        "lacked",
-        "attached",
-        "agreed",
-        "agreed_if",
-        "refused",
-        "asked",
-        "pushed",
-        "followed_up",
-        "left",
+        "gave", "lacked", "attached", "agreed", "agreed_if", "refused", "asked", "pushed", "followed_up", "left"
     ]
     what: str = Field(max_length=200)
 
@@ -122,16 +107,10 @@ class ModelCustomer:
     ----------
     complete : async callable
         ``complete(messages) -> Completion``; buys or replays one model call.
-    case, store : Case, Store
-        What it wants and knows, and where.
-
-    Attributes
-    ----------
-    has_the_last_word : bool
-        It is shown what the desk says to its last message, and may leave with a closing line.
     """
 
     has_the_last_word = True
+    """It is shown what the desk says to its last message, and may leave with a closing line."""
 
     def __init__(self, complete: Any, case: Case, store: Store):
         self.complete, self.case, self.store, self.parser = complete, case, store, parser_of(store)
@@ -203,9 +182,8 @@ class ModelCustomer:
             return None
         parsed = self.parser.parse(talk.words("agent"))
         for name, turn in self.agreed.items():
-            carried_out = any(
-                c.turn >= turn and not c.error and c.write and name in (c.name, PROPOSAL) for c in talk.desk.calls
-            )
+            since = [c for c in talk.desk.calls if c.turn >= turn and not c.error and c.write]
+            carried_out = any(name in (c.name, PROPOSAL) for c in since)
             believed = bool(parsed.claimed) if name == PROPOSAL else name in parsed.claimed
             if not carried_out and not believed and talk.turn - turn < TURNS_TO_WAIT:
                 return f"you said yes to {name}, and the desk has not told you that it is done"
@@ -219,11 +197,8 @@ class ModelCustomer:
 
     def _open_matter(self, said: CustomerAnswer, parsed: ParsedMessage, talk: ConversationState) -> str | None:
         """What the two of them have not finished; the customer is reminded of each matter once, and then left to go."""
-        asked = [
-            s
-            for s in parsed.asked
-            if s in self.case.ledger and self.case.ledger[s].when != "never" and s not in self.given
-        ]
+        known = {slot for slot, entry in self.case.ledger.items() if entry.when != "never"}
+        asked = [slot for slot in parsed.asked if slot in known - self.given]
         if asked:
             return f"the desk has asked you for {asked[0]}"
         offered = set(parsed.proposed) & self.case.agreeable - set(self.agreed)
@@ -325,15 +300,9 @@ class _Acts:
         wish = self._wish(tool)
         offer = self.talk.words("agent")
         named = wish.keys() if conditional else self.customer.store.kind.named_in(offer, wish, self.customer.store)[0]
-        self.acts.append(
-            Act(
-                "agreed",
-                tool,
-                CONDITIONAL if conditional else detail,
-                inferred=inferred or detail is not None,
-                arguments={name: value for name, value in wish.items() if name in named},
-            )
-        )
+        arguments, inferred = {k: v for k, v in wish.items() if k in named}, inferred or detail is not None
+        how = CONDITIONAL if conditional else detail
+        self.acts.append(Act("agreed", tool, how, inferred=inferred, arguments=arguments))
         self.customer.agreed[tool] = self.talk.turn
 
     def _wish(self, tool: str) -> dict[str, Any]:
@@ -369,21 +338,14 @@ class _Acts:
             return
         self.customer.followed_up.add(place)
         self.acts.append(Act("followed_up", str(place)))
-        self.acts += [
-            Act("gave", slot, value)
-            for slot, value in self.case.followups[place].gives.items()
-            if not self._did("gave", slot)
-        ]
+        gives = self.case.followups[place].gives
+        self.acts += [Act("gave", slot, value) for slot, value in gives.items() if not self._did("gave", slot)]
 
     def _infer_facts(self) -> None:
         """Facts of the ledger that stand in the message, such as an order number, whether or not it recorded them."""
         for slot, known in self.case.ledger.items():
-            if (
-                known.when != "never"
-                and is_code(known.value)
-                and not self._did("gave", slot)
-                and stands(known.value or "", self.said.message)
-            ):
+            untold = known.when != "never" and is_code(known.value) and not self._did("gave", slot)
+            if untold and stands(known.value or "", self.said.message):
                 self.acts.append(Act("gave", slot, known.value, inferred=True))
 
     def _infer_yes(self) -> None:
@@ -394,11 +356,8 @@ class _Acts:
         first = re.split(r"[.!?\n]", fold(kept(self.said.message)).strip(" ¡¿"), maxsplit=1)[0]
         reserved = "|".join(book["customer"]["reserved"] for book in books().values())
         mine = books().get(self.case.language)
-        if (
-            mine
-            and re.match(rf"(?:{mine['customer']['agrees']})\b", first)
-            and not re.search(rf"\b(?:{reserved})\b", first)
-        ):
+        agrees = mine and re.match(rf"(?:{mine['customer']['agrees']})\b", first)
+        if agrees and not re.search(rf"\b(?:{reserved})\b", first):
             for name in parsed.proposed or [PROPOSAL]:
                 self._yes(name, inferred=True)
 
@@ -447,9 +406,10 @@ def customer_prompt(case: Case, store: Store, messages: int = 8) -> str:
     from babel import Locale
 
     path = prompt_path(store)
-    groups: dict[str, dict[str, Known]] = {"volunteered": {}, "asked": {}, "never": {}}
-    for slot, known in case.ledger.items():
-        groups[known.when][slot] = known
+    told, kept_back, lacking = (
+        {slot: known for slot, known in case.ledger.items() if known.when == when}
+        for when in ("volunteered", "asked", "never")
+    )
     actions = {n: t.description for n, t in store.tools.items() if t.write and n in case.agreeable}
     against = [(reason_in_words(store, name, case.language), answer) for name, answer in case.against.items()]
     language = Locale.parse(case.language).get_display_name("en")
@@ -460,9 +420,9 @@ def customer_prompt(case: Case, store: Store, messages: int = 8) -> str:
         store=store.info,
         language=language,
         questions=questions(case),
-        told=groups["volunteered"],
-        kept=groups["asked"],
-        lacking=groups["never"],
+        told=told,
+        kept=kept_back,
+        lacking=lacking,
         actions=actions,
         against=against,
         messages=messages,

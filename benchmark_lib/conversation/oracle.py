@@ -3,38 +3,25 @@
 Plays a case to one of its accepted outcomes, by the rules. The ceiling of the benchmark, not a model.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..cases import Call, Case, Fact, Outcome
 from ..cases.facts import money
 from ..cases.read import long_date
 from ..records import ToolCall
+from ..store import Store
 from ..store.every_desk import HANDOVER
 from ..store.rules import Before
 from ..store.trouble import met
 from .agent_view import AgentView
 from .speaker import Insider, Reply
 
-if TYPE_CHECKING:
-    from ..store import Store
-
-
 REQUESTS = 3
 """How often somebody who can not be identified is asked who it is."""
 
 
 class Oracle(Insider):
-    """Knows the case and reaches one of its accepted outcomes through the customer, without breaking a rule.
-
-    Parameters
-    ----------
-    case, store : Case, Store
-        What is played.
-    outcome : int
-        Which of the case's accepted outcomes.
-    """
+    """Knows the case and reaches one of its accepted outcomes through the customer, without breaking a rule."""
 
     def __init__(self, case: Case, store: Store, outcome: int = 0):
         super().__init__()
@@ -43,9 +30,8 @@ class Oracle(Insider):
         self.outcome: Outcome = case.outcomes[outcome]
         self.book = store.phrases.get(case.language) or next(iter(store.phrases.values()))
         rules = store.policy["process_rules"]
-        self.guards = {
-            name: set(rules[name]["guards"]) if name in rules else set() for name in ("identity", "confirmation")
-        }
+        guarded = ("identity", "confirmation")
+        self.guards = {name: set(rules[name]["guards"]) if name in rules else set() for name in guarded}
         self.done: set[int] = set()
         self.proposed: dict[int, int] = {}
         self.told: set[str] = set()
@@ -67,11 +53,8 @@ class Oracle(Insider):
             return self._say([self.book["agent"]["greeting"], self.book["slots"]["goal"]["ask"]])
         self._look_up(talk)
         agreed = [a.what for a in self.acts if a.kind == "agreed"]
-        due = {
-            i: c
-            for i, c in enumerate(self.outcome.calls)
-            if i not in self.done and (c.after is None or c.after in followed)
-        }
+        raised = {None, *followed}
+        due = {i: c for i, c in enumerate(self.outcome.calls) if i not in self.done and c.after in raised}
         ask = [i for i, c in due.items() if c.tool in self.guards["confirmation"] and not self._agreed_to(i, agreed)]
         if ask:
             self.proposed |= {i: len(agreed) for i in ask}
@@ -165,9 +148,8 @@ class Oracle(Insider):
 
     def _line(self, call: Call, part: str) -> str:
         """The store's sentence for a call, with what the call is about filled in."""
-        values = {k: str(v) for k, v in call.arguments.items()} | self.store.kind.described(
-            call.arguments, call.tool, self.store
-        )
+        values = {k: str(v) for k, v in call.arguments.items()}
+        values |= self.store.kind.described(call.arguments, call.tool, self.store)
         text = self.book["actions"].get(call.tool, {}).get(part) or self.book["agent"]["understood"]
         for name, value in values.items():
             text = text.replace("{" + name + "}", value)

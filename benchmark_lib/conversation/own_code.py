@@ -3,8 +3,6 @@
 Plain functions beside the event loop, and nothing it raises is taken for the end of the run.
 """
 
-from __future__ import annotations
-
 import asyncio
 import inspect
 from collections.abc import Callable

@@ -3,8 +3,6 @@
 They show that the reading of the rules finds what is there. They are no models, and prove nothing about any.
 """
 
-from __future__ import annotations
-
 from ..cases.operator_rules import HEADING
 from .agent_view import AgentView
 from .oracle import Oracle

@@ -3,24 +3,20 @@
 No model. They use the same loop, tools and scorer as a model, and mark the benchmark's ceiling and floors.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import orjson
 
 from ..cases import Case
 from ..errors import BadInput
+from ..store import Store
 from ..store.every_desk import HANDOVER
 from .agent_view import AgentView
 from .oracle import Oracle
 from .ruled import RULED
 from .sly import SLY
 from .speaker import BuiltIn, Insider, Reply, Speaker
-
-if TYPE_CHECKING:
-    from ..store import Store
 
 
 class _Scripted(BuiltIn):
@@ -80,9 +76,7 @@ class Spam(_Scripted):
         """Everything the desk knows about the sender, as text."""
         if talk.turn > 1:
             return "All the information is in my first message."
-        first = talk.messages[0].text
-        results = self.store.kind.everything(talk.call, self.case, first)
-        return "\n".join(_values(results))
+        return "\n".join(_values(self.store.kind.everything(talk.call, self.case, talk.messages[0].text)))
 
 
 class Echo(_Scripted):

@@ -40,8 +40,6 @@ class Reply:
 
     Parameters
     ----------
-    text : str
-        The words.
     acts : list of Act, optional
         What the customer did with them.
     attachments : list of str, optional

@@ -1,9 +1,9 @@
 """Agent and customer for one conversation, by the name they go by in a run."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
-
+from ..cases import Case
+from ..store import Store
 from ..store.tau import TauStore
 from .customer import ScriptedCustomer
 from .model_agent import ModelAgent
@@ -11,10 +11,6 @@ from .model_customer import ModelCustomer
 from .scripted import scripted_agent
 from .speaker import Speaker
 from .tau import tau_agent, tau_customer
-
-if TYPE_CHECKING:
-    from ..cases import Case
-    from ..store import Store
 
 
 def make_agent(spec: str, *, case: Case, store: Store, complete: Any = None) -> Speaker:

@@ -1,28 +1,24 @@
 """A conversation while it goes on."""
 
-from __future__ import annotations
-
 import zlib
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..cases import Case
 from ..records import Fault, Message, Reasoning, ToolCall, Usage, add_reasoning, content_hash
+from ..store import Desk
 from ..store.trouble import shown_error
-from .agent_view import AgentView, SeenMessage, counted, plain, plain_text
+from .agent_view import AgentView, HasMessages, SeenMessage, counted, plain, plain_text
 from .speaker import AgentFault
-
-if TYPE_CHECKING:
-    from ..store import Desk
 
 CALLS_PER_TURN, CALLS_OF_HARD_CASES = 20, 60
 """Tool calls that an agent may make in one turn, and those in a case of a hard set, which may need many."""
 
 
-class ConversationState:
+class ConversationState(HasMessages[Message]):
     """The conversation as the harness and the customer see it.
 
     Attributes
@@ -31,8 +27,6 @@ class ConversationState:
         What was said so far, with the customer's acts.
     desk : Desk
         Where the agent's calls are carried out.
-    faults : list of Fault
-        What went wrong so far.
     usage : dict of str to Usage
         Tokens by side.
     reasoning : list of Reasoning
@@ -44,15 +38,7 @@ class ConversationState:
     """
 
     def __init__(
-        self,
-        case: Case,
-        desk: Desk,
-        *,
-        trial: int,
-        seed: int,
-        prompt: str,
-        tools: list[dict[str, Any]],
-        limit: int = 8,
+        self, case: Case, desk: Desk, *, trial: int, seed: int, prompt: str, tools: list[dict[str, Any]], limit: int = 8
     ):
         self.messages: list[Message] = []
         self.faults: list[Fault] = desk.faults
@@ -112,15 +98,6 @@ class ConversationState:
     def think(self, text: str) -> None:
         """Add what the agent thought aloud to the record; blank text is none."""
         add_reasoning(self.reasoning, self.turn, len(self.desk.calls), text)
-
-    def last(self, side: str) -> Message | None:
-        """The newest message of a side."""
-        return next((m for m in reversed(self.messages) if m.side == side), None)
-
-    def words(self, side: str) -> str:
-        """The text of a side's newest message; empty where it has said nothing."""
-        newest = self.last(side)
-        return newest.text if newest is not None else ""
 
 
 def _generator(entropy: list[int], name: str) -> np.random.Generator:

@@ -1,22 +1,18 @@
 """Who sits on either side of a task of tau2: its simulated user played by our model customer, and scripted ones."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 
+from ..cases import Case
 from ..errors import BadInput
 from ..records import Act
+from ..store.tau import TauStore
 from .agent_view import AgentView
 from .speaker import BuiltIn, CustomerFault, Reply
-
-if TYPE_CHECKING:
-    from ..cases import Case
-    from ..store.tau import TauStore
-    from .state import ConversationState
+from .state import ConversationState
 
 GREETING = "Hi! How can I help you today?"
 """What a conversation of tau2 begins with, before the customer has said anything."""
@@ -89,17 +85,7 @@ class TauScriptedCustomer:
 
 
 class TauModelCustomer:
-    """A language model with the prompt, the greeting and the tools that tau2 gives its simulated user.
-
-    Parameters
-    ----------
-    complete : async callable
-        Buys or replays one model call.
-    prompt : str
-        Its system prompt.
-    tools : list of dict
-        Its tools as OpenAI function schemas; empty where the customer has none.
-    """
+    """A language model with the prompt, the greeting and the tools that tau2 gives its simulated user."""
 
     def __init__(self, complete: Any, prompt: str, tools: list[dict[str, Any]]):
         self._complete, self._tools = complete, tools or None
@@ -150,17 +136,19 @@ def tau_customer(spec: str, case: Case, store: TauStore, complete: Any) -> Any:
 
 def unconditional(task: Any) -> bool:
     """Whether a task's instructions can be followed by telling everything at once: they hold no condition."""
-    told = task.user_scenario.instructions
-    parts = [told] if isinstance(told, str) else [told.reason_for_call, told.known_info, told.task_instructions]
-    return not CONDITION.search(" ".join(part or "" for part in parts))
+    return not CONDITION.search(" ".join(_instructions(task)))
 
 
 def first_words(task: Any) -> str:
     """The task's instructions as the customer's own first message."""
+    text = " ".join(part.strip() for part in _instructions(task))
+    return YOU.sub(lambda found: I_FOR[found[1]], text)
+
+
+def _instructions(task: Any) -> list[str]:
     told = task.user_scenario.instructions
     parts = [told] if isinstance(told, str) else [told.reason_for_call, told.known_info, told.task_instructions]
-    text = " ".join(part.strip() for part in parts if part)
-    return YOU.sub(lambda found: I_FOR[found[1]], text)
+    return [part for part in parts if part]
 
 
 @cache

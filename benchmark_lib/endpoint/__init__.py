@@ -7,16 +7,3 @@ from .launch import local_model
 from .reply import Completion, RequestedCall, parse_reply
 from .retries import start_delay_s
 from .settings import RoleSettings, load_settings
-
-__all__ = [
-    "Completion",
-    "Endpoint",
-    "EndpointError",
-    "RequestedCall",
-    "RoleSettings",
-    "load_settings",
-    "local_model",
-    "parse_reply",
-    "scrub",
-    "start_delay_s",
-]

@@ -1,9 +1,4 @@
-"""Where an endpoint is.
-
-A base URL that may be written down, the proxy on the way there, and whether anything answers.
-"""
-
-from __future__ import annotations
+"""Where an endpoint is: a base URL that may be written down, the proxy on the way, and whether anything answers."""
 
 import os
 import re
@@ -28,20 +23,9 @@ DEFAULT_PORTS = {"http": 80, "https": 443}
 def check_base_url(base_url: str | None = None, where: str = "the base URL") -> str:
     """Return the base URL to use: the given one, else OPENAI_BASE_URL, else OpenAI's.
 
-    A base URL is written into run files, notebooks and pages, so it must hold nothing that is secret or may be.
-
-    Parameters
-    ----------
-    base_url
-        As a person gave it.
-    where
-        What it is called in the sentence of a refusal.
-
-    Raises
-    ------
-    BadInput
-        When it is not an http or https address, or holds a user, a password, a query or a key; the sentence does not
-        repeat those.
+    A base URL is written into run files, notebooks and pages, so it must hold nothing that is secret or may be: one
+    with a user, a password, a query or a key is refused with `BadInput`, whose sentence (on `where`) does not repeat
+    those.
     """
     if not base_url and os.environ.get(URL_VARIABLE):
         base_url, where = os.environ[URL_VARIABLE], f"the base URL in {URL_VARIABLE}"
@@ -77,13 +61,8 @@ def is_address(url: str) -> bool:
     try:
         parts = urlsplit(url)
         host = (parts.hostname or "").encode("idna")
-        return (
-            parts.scheme in DEFAULT_PORTS
-            and bool(host)
-            and parts.port != 0
-            and url.isprintable()
-            and not re.search(r"[\s\\]", url)
-        )
+        readable = url.isprintable() and not re.search(r"[\s\\]", url)
+        return parts.scheme in DEFAULT_PORTS and bool(host) and parts.port != 0 and readable
     except ValueError:
         return False
 
@@ -104,13 +83,7 @@ def origin(url: str) -> tuple[str, str, int | None]:
 
 
 def proxy_of(base_url: str) -> str | None:
-    """Return the proxy that the environment names for an address, None for one on this machine.
-
-    Raises
-    ------
-    BadInput
-        When the environment names something else than an HTTP proxy.
-    """
+    """Return the proxy the environment names for an address, None for one here; `BadInput` for no HTTP proxy."""
     parts, proxies = urlsplit(base_url), getproxies()
     if is_loopback(base_url) or proxy_bypass(parts.hostname or ""):
         return None
@@ -125,26 +98,15 @@ def proxy_of(base_url: str) -> str | None:
 
 
 def reach(base_url: str, where: str, seconds: float | None = None) -> None:
-    """Open and close one connection to an endpoint, or to the proxy on the way there.
+    """Open and close one connection to an endpoint, or to the proxy on the way there; `where` is for the error.
 
-    Parameters
-    ----------
-    base_url
-        Of the endpoint.
-    where
-        Model and host, for the error.
-    seconds
-        How long to wait, `REACH_S` by default; the look-up of the name is within it.
+    In a thread that nobody waits for: a look-up of a name cannot be called off, and may take minutes where no server
+    answers.
 
     Raises
     ------
     EndpointError
-        Of kind ``connection``, when nothing takes the connection in this time.
-
-    Notes
-    -----
-    In a thread that nobody waits for: a look-up of a name cannot be called off, and may take minutes where no server
-    answers.
+        Of kind ``connection``, when nothing takes the connection in `seconds` (`REACH_S` by default).
     """
     seconds = seconds or REACH_S
     _, host, port = origin(proxy_of(base_url) or base_url)

@@ -19,7 +19,7 @@ from pydantic import SecretStr
 
 from .address import check_base_url, is_loopback, proxy_of, reach
 from .faults import EndpointError, from_exception
-from .keys import HIDDEN, SHORTEST_SECRET, check_key, find_key, remember
+from .keys import HIDDEN, LOOPBACK_KEY, SHORTEST_SECRET, check_key, find_key, remember
 from .reply import Completion, cleaned, decode_body, encode_body, filtered, parse_reply
 from .retries import LONGEST_RETRY_AFTER_S, Limiter, retrying
 from .settings import RoleSettings, role_settings
@@ -35,6 +35,8 @@ DEFAULT_ANSWER_MB = 4.0
 The whole of it is kept in memory and in the run file.
 """
 CONNECT_TIMEOUT_S = 15.0
+HELLO, HELLO_S = ({"role": "user", "content": "Hello"},), 10.0
+"""What is sent to see whether an endpoint wants a key, and how long an answer is waited for."""
 DEAD_AFTER = 10
 """This many calls in a row that used up all their attempts, with no answer between them, mean a dead endpoint."""
 
@@ -48,10 +50,7 @@ class Connection:
 
 
 def without_secrets(body: bytes, secrets: Sequence[SecretStr]) -> bytes:
-    """Return an answer's body without the secrets that were sent, should the endpoint repeat one.
-
-    Bodies are kept in the run file.
-    """
+    """Return an answer's body, which the run file keeps, without the secrets that were sent, should it repeat one."""
     for secret in secrets:
         value = secret.get_secret_value().encode()
         if value in body:
@@ -69,12 +68,13 @@ def note_wait(state: RetryCallState) -> None:
 class Endpoint:
     """A model behind an OpenAI-compatible endpoint.
 
+    Belongs to no event loop: each loop that calls it gets its own client, closed by `aclose` in that loop or by
+    ``async with``. A base URL, key or setting that cannot work is refused with `BadInput` before anything is sent.
+
     Parameters
     ----------
-    model : str
-        The name the endpoint knows the model by.
-    base_url : str, optional
-        Where it is; else from the settings, else ``OPENAI_BASE_URL``, else OpenAI.
+    model, base_url : str
+        The name the endpoint knows the model by, and where it is: else from the settings, ``OPENAI_BASE_URL``, OpenAI.
     api_key : str, optional
         The key; else from the environment variable the settings name (``OPENAI_API_KEY``). A server on this machine
         needs none.
@@ -82,22 +82,11 @@ class Endpoint:
         Model settings of the role, see `benchmark_lib.endpoint.settings`.
     timeout : float, optional
         Seconds one attempt may take from sending to the last byte, default 120.
-    attempts : int, optional
-        The most attempts of one call, default 6.
-    concurrency : int, optional
-        The most requests in flight, default 50; halves while the endpoint answers 429.
+    attempts, concurrency : int, optional
+        The most attempts of one call, default 6, and the most requests in flight, default 50; the latter halves while
+        the endpoint answers 429.
     wait_scale : float
         Factor on the waits between attempts, for tests.
-
-    Raises
-    ------
-    BadInput
-        For a base URL, key or setting that cannot work; nothing has been sent then.
-
-    Notes
-    -----
-    Belongs to no event loop: each loop that calls it gets its own client, closed by `aclose` in that loop or by
-    ``async with``.
     """
 
     def __init__(
@@ -115,22 +104,17 @@ class Endpoint:
         self.settings = role_settings(settings)
         self.base_url = check_base_url(base_url or self.settings.base_url)
         host = urlsplit(self.base_url).hostname or ""
-        key = (
-            check_key(api_key, "api_key")
-            if api_key
-            else find_key(self.settings.api_key_env, host, not is_loopback(self.base_url))
-        )
+        needed = not is_loopback(self.base_url)
+        key = check_key(api_key, "api_key") if api_key else find_key(self.settings.api_key_env, host, needed)
         remember(key)
-        self._key = SecretStr(key)
+        self._key, self._key_from = SecretStr(key), "" if api_key else self.settings.api_key_env
         self._headers = {name: SecretStr(value) for name, value in self.settings.all_headers().items()}
         secrets = {key, *self.settings.secrets()}
-        self._secrets = [
-            SecretStr(secret) for secret in sorted(secrets, key=len, reverse=True) if len(secret) >= SHORTEST_SECRET
-        ]
+        longest_first = sorted(secrets, key=len, reverse=True)
+        self._secrets = [SecretStr(secret) for secret in longest_first if len(secret) >= SHORTEST_SECRET]
         query = urlencode(self.settings.all_query())
-        self._address = SecretStr(
-            f"{self.base_url}/chat/completions{'?' * bool(query)}{query}"
-        )  # whole, or the client parses two a call
+        address = f"{self.base_url}/chat/completions{'?' * bool(query)}{query}"
+        self._address = SecretStr(address)  # whole, or the client parses two a call
         proxy_of(self.base_url)  # one that cannot work is refused here, before anything is sent
         self.timeout = timeout or self.settings.timeout or DEFAULT_TIMEOUT_S
         self.attempts = attempts or self.settings.attempts or DEFAULT_ATTEMPTS
@@ -160,14 +144,33 @@ class Endpoint:
             await connection.client.close()
 
     def reach(self) -> None:
-        """Make sure that something takes connections at the base URL; it is known within five seconds if nothing does.
+        """Make sure that something takes connections at the base URL, or raise `EndpointError` within five seconds."""
+        reach(self.base_url, self.where)
+
+    @property
+    def _keyless(self) -> bool:
+        return bool(self._key_from) and self._key.get_secret_value() == LOOPBACK_KEY
+
+    async def check_without_key(self) -> None:
+        """Where no key is set, make one short call, so that an endpoint that wants one says so at once.
 
         Raises
         ------
         EndpointError
-            Of kind ``connection``, with the sentence a person is shown.
+            Of kind ``auth``; whatever else goes wrong is left to the calls that count.
         """
-        reach(self.base_url, self.where)
+        if not self._keyless:
+            return
+        try:
+            async with asyncio.timeout(HELLO_S):
+                await self._post(self._connection().client, self.request_body(HELLO, extra={"max_tokens": 1}))
+        except TimeoutError:
+            pass
+        except EndpointError as error:
+            if error.kind == "auth":
+                raise self._final(error) from None
+        finally:
+            await self.aclose()
 
     @property
     def in_flight_limit(self) -> int:
@@ -177,16 +180,9 @@ class Endpoint:
     async def complete(
         self, messages: Sequence[dict[str, Any]], tools: list[dict[str, Any]] | None = None, **body: Any
     ) -> Completion:
-        """Ask for one completion.
+        """Ask for one completion of a conversation in the chat-completions form.
 
-        Parameters
-        ----------
-        messages : sequence of dict
-            The conversation in the chat-completions form.
-        tools : list of dict, optional
-            Tool declarations; left out when empty.
-        **body
-            More fields of the request, over those of the settings; one that is None is left out.
+        `body` holds more fields of the request, over those of the settings; one that is None is left out.
 
         Returns
         -------
@@ -267,6 +263,10 @@ class Endpoint:
 
     def _final(self, error: EndpointError) -> EndpointError:
         """Decide whether the error that ends a call should end the run."""
+        if error.kind == "auth" and self._keyless:
+            error.args = (f"{self.where} wants a key, and {self._key_from} is not set: set it ({error.detail})",)
+        elif error.kind == "auth" and self._key_from:
+            error.args = (f"{error} in {self._key_from}",)
         if error.kind == "bad_request" and not self._answered:
             error.fatal = True
         if error.retry:

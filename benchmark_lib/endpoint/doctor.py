@@ -1,7 +1,5 @@
 """What can this endpoint do? About five calls find out before a run is paid for, one when time is short."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,23 +26,71 @@ DRAW = "Invent a name for a new shop. Answer with the name and one sentence abou
 SEEDS = (11, 11, 12)
 
 
+Status = Literal["ok", "warn", "fail"]
+
+
 @dataclass(frozen=True)
 class Finding:
-    """One thing found out about an endpoint.
+    """One thing found out about an endpoint, and what it means in one sentence.
 
-    Attributes
-    ----------
-    name : str
-        What was looked at.
-    status : str
-        ``ok``, ``warn`` (a run works, with what the sentence says) or ``fail`` (a run would not mean anything).
-    meaning : str
-        What it means, in one sentence.
+    `status` is ``ok``, ``warn`` (a run works, with what the sentence says) or ``fail`` (a run would not mean anything).
     """
 
     name: str
-    status: Literal["ok", "warn", "fail"]
+    status: Status
     meaning: str
+
+
+MEANINGS: dict[str, dict[Status, str]] = {
+    "answers": {"ok": "{where} answered in {seconds:.1f} s."},
+    "tools": {
+        "ok": "The model calls tools when it is asked to.",
+        "fail": "Asked plainly for a tool call, the model only wrote text: either it cannot call tools or the "
+        "server has them switched off, and an agent without tools fails every case.",
+    },
+    "parallel calls": {
+        "ok": "One answer can hold several tool calls.",
+        "warn": "Asked for two calls in one answer it made fewer: a run works, with more and therefore dearer model calls.",
+    },
+    "arguments": {
+        "ok": "The arguments are valid JSON and fit the tool's declaration.",
+        "warn": "Arguments do not fit the tool's declaration ({problem}): the run hands such calls "
+        "back as errors, and the model has to mend them.",
+    },
+    "usage": {
+        "ok": "Tokens are reported ({prompt} in, {completion} out{hidden}).",
+        "warn": "The endpoint does not report tokens: cost and context window cannot be told, and a run "
+        "with a budget counts on estimates.",
+    },
+    "context window": {
+        "ok": "A prompt of {tokens} tokens arrives whole.",
+        "warn": "Without reported tokens a cut prompt cannot be seen: make sure that the server's "
+        "context holds a whole conversation (16,000 tokens are on the safe side).",
+        "fail": "The endpoint counts {tokens} tokens of prompt and {total} in all: it cuts the "
+        "prompt, system text and tools first; give the server a longer context.",
+    },
+    "tool results": {"ok": "Tool calls and their results are taken back in the conversation."},
+    "seed": {
+        "ok": "The same seed gives the same text.",
+        "warn": "The same seed gave different texts, so it is dropped or only an aim: a run cannot be repeated "
+        "word for word, only replayed from its file.",
+    },
+    "temperature": {
+        "ok": "A high temperature gives varying texts.",
+        "warn": "A high temperature gave the same text three times: it is dropped or the server caches "
+        "answers, and trials of a case may all be alike.",
+    },
+    "price": {
+        "ok": "{price.input:g} USD in, {price.output:g} USD out for a million tokens, as of {price.as_of}.",
+        "warn": "Price unknown: costs are not shown and a budget is refused, until the model stands in data/prices.yaml.",
+    },
+}
+"""What it means for a run, by what was looked at and how it stands."""
+
+
+def found(name: str, status: Status, **values: Any) -> Finding:
+    """Return a finding with the sentence of `MEANINGS`, its values filled in."""
+    return Finding(name, status, MEANINGS[name][status].format(**values))
 
 
 def unreachable(endpoint: Endpoint) -> list[Finding]:
@@ -69,24 +115,9 @@ async def examine(
 ) -> list[Finding]:
     """Find out what an endpoint can do with what a run would send it, and what its price is.
 
-    Parameters
-    ----------
-    model, base_url : str
-        The endpoint's name of a model, and where it is; OpenAI's own by default.
-    role : {"agent", "customer", "judge"}
-        Whose part of the settings to use.
-    settings, store, prompt, tools, timeout
-        As for `benchmark_lib.experiment.Experiment`.
-
-    Returns
-    -------
-    list of Finding
-        As `diagnose` gives them, or one that nothing takes connections there; the price comes last.
-
-    Raises
-    ------
-    BadInput
-        For whatever is wrong with these options.
+    The options are those of `benchmark_lib.experiment.Experiment`, and `role` (agent, customer or judge) says whose
+    part of the settings to use; `BadInput` for whatever is wrong with them. The findings are those of `diagnose`, or
+    one that nothing takes connections there; the price comes last.
     """
     if timeout is not None and not 0 < timeout < math.inf:
         raise BadInput(f"--timeout {timeout:g} is no time: give a number of seconds above 0")
@@ -103,31 +134,13 @@ async def examine(
 def price_of(endpoint: Endpoint) -> Finding:
     """Return the finding that says what the endpoint costs, as far as the price file knows it."""
     price = find_price(endpoint.model, endpoint.base_url)
-    if price is None:
-        return Finding(
-            "price",
-            "warn",
-            "Price unknown: costs are not shown and a budget is refused, until the model stands in data/prices.yaml.",
-        )
-    return Finding(
-        "price", "ok", f"{price.input:g} USD in, {price.output:g} USD out for a million tokens, as of {price.as_of}."
-    )
+    return found("price", "ok" if price else "warn", price=price)
 
 
 async def diagnose(endpoint: Endpoint, system_prompt: str, tools: list[dict[str, Any]]) -> list[Finding]:
-    """Find out in about five calls what an endpoint can do, and what it means for a run.
+    """Find out in about five calls what an endpoint can do with the prompt and the tools of a run.
 
-    Parameters
-    ----------
-    endpoint
-        Where the model is.
-    system_prompt, tools
-        Those of the run: the context window is looked at with them.
-
-    Returns
-    -------
-    list of Finding
-        In the order of the calls; after a first call that fails there is one finding only.
+    The findings are in the order of the calls; after a first call that fails there is one only.
     """
     probe = simplest(tools)
     history = [system(system_prompt), user(two_lookups(probe))]
@@ -135,11 +148,10 @@ async def diagnose(endpoint: Endpoint, system_prompt: str, tools: list[dict[str,
         first = await endpoint.complete(history, tools)
     except EndpointError as error:
         return [Finding("answers", "fail", str(error))]
-    found = [Finding("answers", "ok", f"{endpoint.where} answered in {first.latency_s:.1f} s.")]
-    found += [check_tools(first), check_parallel(first), check_arguments(first, tools), check_usage(first)]
-    found += await check_history(endpoint, history, first, probe, tools, system_prompt)
-    found += await check_sampling(endpoint)
-    return found
+    seen = [found("answers", "ok", where=endpoint.where, seconds=first.latency_s)]
+    seen += [check_tools(first), check_parallel(first), check_arguments(first, tools), check_usage(first)]
+    seen += await check_history(endpoint, history, first, probe, tools, system_prompt)
+    return seen + await check_sampling(endpoint)
 
 
 def system(text: str) -> dict[str, Any]:
@@ -178,25 +190,12 @@ def two_lookups(function: dict[str, Any]) -> str:
 
 def check_tools(completion: Completion) -> Finding:
     """Tell whether the model calls tools at all."""
-    if completion.tool_calls:
-        return Finding("tools", "ok", "The model calls tools when it is asked to.")
-    return Finding(
-        "tools",
-        "fail",
-        "Asked plainly for a tool call, the model only wrote text: either it cannot call tools or the "
-        "server has them switched off, and an agent without tools fails every case.",
-    )
+    return found("tools", "ok" if completion.tool_calls else "fail")
 
 
 def check_parallel(completion: Completion) -> Finding:
     """Tell whether one answer can hold several calls."""
-    if len(completion.tool_calls) > 1:
-        return Finding("parallel calls", "ok", "One answer can hold several tool calls.")
-    return Finding(
-        "parallel calls",
-        "warn",
-        "Asked for two calls in one answer it made fewer: a run works, with more and therefore dearer model calls.",
-    )
+    return found("parallel calls", "ok" if len(completion.tool_calls) > 1 else "warn")
 
 
 def check_arguments(completion: Completion, tools: list[dict[str, Any]]) -> Finding:
@@ -204,14 +203,7 @@ def check_arguments(completion: Completion, tools: list[dict[str, Any]]) -> Find
     problems = [problem for call in completion.tool_calls if (problem := argument_problem(call, tools))]
     if not completion.tool_calls:
         return Finding("arguments", "warn", "No call was made, so its arguments could not be looked at.")
-    if problems:
-        return Finding(
-            "arguments",
-            "warn",
-            f"Arguments do not fit the tool's declaration ({problems[0]}): the run hands such calls "
-            "back as errors, and the model has to mend them.",
-        )
-    return Finding("arguments", "ok", "The arguments are valid JSON and fit the tool's declaration.")
+    return found("arguments", "warn", problem=problems[0]) if problems else found("arguments", "ok")
 
 
 def argument_problem(call: RequestedCall, tools: list[dict[str, Any]]) -> str | None:
@@ -229,42 +221,20 @@ def argument_problem(call: RequestedCall, tools: list[dict[str, Any]]) -> str | 
 
 def check_usage(completion: Completion) -> Finding:
     """Tell whether tokens are reported."""
-    if completion.usage.missing:
-        return Finding(
-            "usage",
-            "warn",
-            "The endpoint does not report tokens: cost and context window cannot be told, and a run "
-            "with a budget counts on estimates.",
-        )
-    hidden = ", hidden reasoning among them" if completion.usage.reasoning_tokens else ""
-    return Finding(
-        "usage",
-        "ok",
-        f"Tokens are reported ({completion.usage.prompt_tokens} in, {completion.usage.completion_tokens} out{hidden}).",
-    )
+    used = completion.usage
+    if used.missing:
+        return found("usage", "warn")
+    hidden = ", hidden reasoning among them" if used.reasoning_tokens else ""
+    return found("usage", "ok", prompt=used.prompt_tokens, completion=used.completion_tokens, hidden=hidden)
 
 
 def check_window(completion: Completion, system_prompt: str) -> Finding:
-    """Compare the counted prompt with what was sent.
-
-    Too few tokens, or a sum that is a typical window, mean that it was cut.
-    """
+    """Compare the counted prompt with what was sent: too few tokens, or a sum that is a typical window, mean a cut."""
     tokens, total = completion.usage.prompt_tokens, completion.usage.prompt_tokens + completion.usage.completion_tokens
     if completion.usage.missing:
-        return Finding(
-            "context window",
-            "warn",
-            "Without reported tokens a cut prompt cannot be seen: make sure that the server's "
-            "context holds a whole conversation (16,000 tokens are on the safe side).",
-        )
-    if tokens * CHARACTERS_A_TOKEN < len(system_prompt) or total in WINDOWS:
-        return Finding(
-            "context window",
-            "fail",
-            f"The endpoint counts {tokens} tokens of prompt and {total} in all: it cuts the "
-            "prompt, system text and tools first; give the server a longer context.",
-        )
-    return Finding("context window", "ok", f"A prompt of {tokens} tokens arrives whole.")
+        return found("context window", "warn")
+    cut = tokens * CHARACTERS_A_TOKEN < len(system_prompt) or total in WINDOWS
+    return found("context window", "fail" if cut else "ok", tokens=tokens, total=total)
 
 
 async def check_history(
@@ -285,7 +255,7 @@ async def check_history(
     except EndpointError as error:
         name = "context window" if error.kind == "context_overflow" else "tool results"
         return [Finding(name, "fail", str(error))]
-    taken = Finding("tool results", "ok", "Tool calls and their results are taken back in the conversation.")
+    taken = found("tool results", "ok")
     return [taken, growth(first, second, len(filler) * len(calls), system_prompt)]
 
 
@@ -319,24 +289,6 @@ async def check_sampling(endpoint: Endpoint) -> list[Finding]:
 def read_sampling(first: str, same_seed: str, other_seed: str) -> list[Finding]:
     """Read seed and temperature off three texts at a high temperature."""
     if first == same_seed == other_seed:
-        return [
-            Finding("seed", "warn", "Two different seeds gave the same text, so the seed has no effect."),
-            Finding(
-                "temperature",
-                "warn",
-                "A high temperature gave the same text three times: it is dropped or the server caches "
-                "answers, and trials of a case may all be alike.",
-            ),
-        ]
-    varied = Finding("temperature", "ok", "A high temperature gives varying texts.")
-    if first == same_seed:
-        return [Finding("seed", "ok", "The same seed gives the same text."), varied]
-    return [
-        Finding(
-            "seed",
-            "warn",
-            "The same seed gave different texts, so it is dropped or only an aim: a run cannot be repeated "
-            "word for word, only replayed from its file.",
-        ),
-        varied,
-    ]
+        alike = Finding("seed", "warn", "Two different seeds gave the same text, so the seed has no effect.")
+        return [alike, found("temperature", "warn")]
+    return [found("seed", "ok" if first == same_seed else "warn"), found("temperature", "ok")]

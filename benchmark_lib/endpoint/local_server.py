@@ -9,8 +9,6 @@ certain. So that every path is walked in little time, its first step in a conver
 a row it speaks.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os
@@ -44,20 +42,10 @@ def weights_path() -> Path:
 
 
 def load_engine(threads: int = 2, slots: int = 4):
-    """Load the model and return the running llama.cpp engine.
+    """Load the model and return the running llama.cpp engine, or raise `LocalModelError` where something is missing.
 
-    Parameters
-    ----------
-    threads
-        CPU threads of one decoding step; all slots share the step.
-    slots
-        How many prompts are remembered. A conversation that goes on, or one that begins with the same prompt and tools,
-        is read from where it differs.
-
-    Raises
-    ------
-    LocalModelError
-        When a package or the system library libgomp1 is missing.
+    All slots share one decoding step and its CPU threads. A slot remembers a prompt: a conversation that goes on, or
+    begins with the same prompt and tools, is read from where it differs.
     """
     lacking = missing_parts()
     if lacking:
@@ -92,11 +80,7 @@ def bounded(schema: dict) -> dict:
 
 
 def allowed_steps(messages: list[dict], choice) -> tuple[bool, bool]:
-    """Tell whether the next step may be a reply, and whether it may be a call.
-
-    Left alone the model either never calls a tool or never stops: it has no judgement for the grammar to leave room
-    for.
-    """
+    """Tell whether the next step may be a reply, and whether a call; left alone the model has no judgement."""
     if isinstance(choice, dict) or choice == "required":
         return False, True
     roles = [message["role"] for message in messages]
@@ -205,12 +189,9 @@ def map_step(choice: dict) -> None:
 
 
 def answer(engine, request: dict) -> tuple[int, dict]:
-    """Answer one chat-completion request.
+    """Answer one chat-completion request with status and body.
 
-    Returns
-    -------
-    tuple of int and dict
-        HTTP status and body. What the engine refuses (a prompt over the context window, say) is its own error body.
+    What the engine refuses (a prompt over the context window, say) is its own error body.
     """
     tools, choice = request.get("tools") or [], request.get("tool_choice") or "auto"
     if choice == "none":

@@ -1,9 +1,4 @@
-"""Small YAML files that a user edits, and the plain data in them.
-
-What cannot be written as JSON is refused where it stands.
-"""
-
-from __future__ import annotations
+"""Small YAML files that a user edits, and the plain data in them: what JSON cannot hold is refused where it stands."""
 
 import math
 from pathlib import Path
@@ -19,13 +14,7 @@ LARGEST_INTEGER = 2**63 - 1
 
 
 def read_mapping(path: Path) -> dict[Any, Any]:
-    """Return the mapping in a YAML file.
-
-    Raises
-    ------
-    BadInput
-        When the file cannot be read, or holds anything but one mapping; in one sentence.
-    """
+    """Return the mapping in a YAML file; `BadInput` when it cannot be read, or holds anything but one mapping."""
     try:
         with path.open("rb") as file:
             text = file.read(LARGEST_FILE + 1).decode("utf-8")
@@ -53,20 +42,10 @@ def read_mapping(path: Path) -> dict[Any, Any]:
 
 
 def check_plain(value: Any, where: str) -> None:
-    """Refuse data that does not go into JSON and come out of it as it was.
+    """Refuse data that does not go into JSON and come out of it as it was; `where` is file and field, for the sentence.
 
-    Parameters
-    ----------
-    value
-        From a YAML file or a caller: it may hold itself, or the same part in many places.
-    where
-        File and field, for the sentence.
-
-    Raises
-    ------
-    BadInput
-        For a value that is no text, finite number, yes or no, list or mapping with text as keys; for one that is nested
-        too deeply, holds itself, or is too large.
+    From a YAML file or a caller: it may hold itself, or the same part in many places. `BadInput` for a value that is no
+    text, finite number, yes or no, list or mapping with text as keys, or is nested too deeply or too large.
     """
     waiting, seen = [(value, where, 0)], 0
     while waiting:
@@ -95,11 +74,8 @@ def problem_of(value: Any) -> str | None:
     if isinstance(value, str):
         return None if is_text(value) else "is not valid Unicode; write it again"
     if isinstance(value, int):
-        return (
-            None
-            if -LARGEST_INTEGER <= value <= LARGEST_INTEGER
-            else "is a number of too many digits; write a smaller one"
-        )
+        fits = -LARGEST_INTEGER <= value <= LARGEST_INTEGER
+        return None if fits else "is a number of too many digits; write a smaller one"
     if isinstance(value, float):
         return None if math.isfinite(value) else f"is {value}; give a finite number"
     if isinstance(value, list):

@@ -1,7 +1,5 @@
 """What tokens cost: a dated file a user may edit, and an unknown price that stays unknown."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from datetime import date
@@ -10,6 +8,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
+
+import orjson
 
 from ..errors import BadInput
 from ..project import DATA
@@ -27,17 +27,9 @@ ENTRY = frozenset({"model", "at", "input", "cached_input", "output", "as_of", "s
 class Price:
     """The price of one model in US dollars for a million tokens.
 
-    Attributes
-    ----------
-    model : str
-        The name or pattern it stands for in the file.
-    input, cached_input, output : float
-        Prompt tokens, prompt tokens read from the provider's cache, and completion tokens with hidden reasoning among
-        them.
-    as_of, source : str
-        When it was read, and where.
-    at : str
-        Pattern of the host it holds for; ``*`` for any.
+    `model` is the name or pattern it stands for, `at` the pattern of the host it holds for (``*`` for any), `as_of` and
+    `source` say when and where it was read. `cached_input` are prompt tokens read from the provider's cache; hidden
+    reasoning is among the `output`.
     """
 
     model: str
@@ -59,8 +51,6 @@ class PriceFile:
 
     Attributes
     ----------
-    dated : str
-        The date of the file.
     prices : tuple of Price
         In the order of the file, free ones first.
     tiers : tuple of (str, float)
@@ -94,15 +84,10 @@ class PriceFile:
 
 
 def cost_usd(usage: Usage, price: Price | None) -> float | None:
-    """Return what `usage` cost in US dollars.
+    """Return what `usage` cost in US dollars, None where the price is unknown, or tokens that cost were not reported.
 
     Cached tokens are part of `prompt_tokens` and reasoning tokens part of `completion_tokens`, as OpenAI counts them
     and as `read_usage` makes every endpoint's counts, so neither is added again.
-
-    Returns
-    -------
-    float or None
-        None where the price is unknown, or a call of a model that costs something did not report its tokens.
     """
     if price is None:
         return None
@@ -118,14 +103,17 @@ def find_price(model: str, base_url: str | None = None, path: str | Path | None 
     return load_prices(path).price(model, base_url)
 
 
-def load_prices(path: str | Path | None = None) -> PriceFile:
-    """Read a price file, the project's own by default.
+def how_to_add(model: str) -> str:
+    """How a price that is not known is added to the price file, for a person."""
+    name = orjson.dumps(model).decode()
+    return (
+        "add under models in data/prices.yaml, with its prices of a million tokens in USD for IN and OUT: "
+        f"- {{model: {name}, input: IN, output: OUT}}"
+    )
 
-    Raises
-    ------
-    BadInput
-        When the file cannot be read, or holds an entry that is no price.
-    """
+
+def load_prices(path: str | Path | None = None) -> PriceFile:
+    """Read a price file, the project's own by default; `BadInput` when it cannot be read or an entry is no price."""
     path = Path(path or PRICES)
     stamp = path.stat().st_mtime_ns if path.exists() else 0
     return _load(path, stamp)
@@ -149,12 +137,8 @@ def _load(path: Path, _: int) -> PriceFile:
         for n, name in enumerate(content.get("free") or (), 1)
     ]
     listed = [read_price(entry, f"{path}: models, entry {n}") for n, entry in enumerate(content.get("models") or (), 1)]
-    return PriceFile(
-        str(content["dated"]),
-        tuple(free + listed),
-        read_tiers(content.get("tiers"), path),
-        content_hash(path.read_bytes()),
-    )
+    tiers = read_tiers(content.get("tiers"), path)
+    return PriceFile(str(content["dated"]), tuple(free + listed), tiers, content_hash(path.read_bytes()))
 
 
 def read_free(name: Any, dated: date, where: str) -> Price:
@@ -187,15 +171,9 @@ def read_price(entry: Any, where: str) -> Price:
     for name in ("at", "as_of", "source"):
         if isinstance(values.get(name), (list, dict)):
             raise BadInput(f"{where} ({entry['model']:.60}): {name!r} must be a text; correct it")
-    return Price(
-        entry["model"],
-        float(values["input"]),
-        float(values["cached_input"]),
-        float(values["output"]),
-        str(entry.get("as_of", "")),
-        str(entry.get("source", "")),
-        str(entry.get("at", "*")),
-    )
+    told: dict[str, Any] = {name: float(values[name]) for name in ("input", "cached_input", "output")}
+    told |= {name: str(entry[name]) for name in ("as_of", "source", "at") if name in entry}
+    return Price(entry["model"], **told)
 
 
 def read_tiers(entries: Any, path: Path) -> tuple[tuple[str, float], ...]:
@@ -207,11 +185,7 @@ def read_tiers(entries: Any, path: Path) -> tuple[tuple[str, float], ...]:
     except (TypeError, KeyError):
         tiers = ()
     bounds = [bound for _, bound in tiers]
-    if (
-        not tiers
-        or not all(is_amount(bound, math.inf) for bound in bounds[:-1])
-        or bounds[-1] != math.inf
-        or bounds != sorted(set(bounds))
-    ):
+    amounts = all(is_amount(bound, math.inf) for bound in bounds[:-1])
+    if not tiers or not amounts or bounds[-1] != math.inf or bounds != sorted(set(bounds)):
         raise BadInput(f"{path}: 'tiers' must be a list of name and up_to_usd, rising, the last one null; correct it")
     return tiers

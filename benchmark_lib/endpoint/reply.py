@@ -4,8 +4,6 @@ Endpoints agree on the outline of a chat completion and on little else. Whatever
 completion or raises `EndpointError`; it never fails in another way. What it mends is listed there.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -38,22 +36,20 @@ STANDARD_CALL_FIELDS = frozenset({"id", "type", "function", "index"})
 class RequestedCall:
     """A tool call the model asks for.
 
-    Attributes
-    ----------
-    id : str
-        The endpoint's id, or one given here where it had none or had used it before.
-    name : str
-        The tool's name as written; empty where there was none.
-    arguments : dict or str
-        The arguments; the raw text where it is not a JSON object, so that the model can be told.
-    extra : dict
-        Provider fields that must go back with the call.
+    `id` is the endpoint's, or one given here where it had none or had used it before. `arguments` are the raw text
+    where they are not a JSON object, so that the model can be told; `extra` are provider fields that must go back with
+    the call.
     """
 
     id: str
     name: str
     arguments: dict[str, Any] | str
     extra: dict[str, Any] = field(default_factory=dict)
+
+    def as_sent(self) -> dict[str, Any]:
+        """Return the call as the endpoint wants it back."""
+        function = {"name": self.name, "arguments": arguments_text(self.arguments)}
+        return {"id": self.id, "type": "function", **self.extra, "function": function}
 
 
 @dataclass(slots=True)
@@ -93,15 +89,7 @@ class Completion:
         """Return the assistant message to append to the conversation, with the provider's own fields echoed."""
         message: dict[str, Any] = {"role": "assistant", "content": self.text or None}
         if self.tool_calls:
-            message["tool_calls"] = [
-                {
-                    "id": call.id,
-                    "type": "function",
-                    **call.extra,
-                    "function": {"name": call.name, "arguments": arguments_text(call.arguments)},
-                }
-                for call in self.tool_calls
-            ]
+            message["tool_calls"] = [call.as_sent() for call in self.tool_calls]
         elif not self.text:
             message["content"] = ""
         sent = raw_message(self.raw)
@@ -120,10 +108,7 @@ def raw_message(raw: dict[str, Any]) -> dict[str, Any]:
 def decode_body(body: bytes, where: str = "the endpoint") -> dict[str, Any]:
     """Return the JSON object in a body; stray surrogates and bytes that are no UTF-8 become replacement marks.
 
-    Raises
-    ------
-    EndpointError
-        Of kind ``bad_body`` for an empty, cut, nested beyond reason, HTML or otherwise wrong body.
+    `EndpointError` of kind ``bad_body`` for an empty, cut, nested beyond reason, HTML or otherwise wrong body.
     """
     brackets = body.count(b"{") + body.count(b"[")
     if brackets > MOST_BRACKETS:
@@ -163,26 +148,13 @@ def can_be_kept(data: Any, brackets: int) -> bool:
 def parse_reply(
     raw: dict[str, Any], messages: Sequence[dict[str, Any]] = (), where: str = "the endpoint"
 ) -> Completion:
-    """Make a completion of a body.
+    """Make a completion of a decoded body; `EndpointError` where it reports an error or holds no choice.
 
     Mended without a word: content that is null or a list of parts, a refusal in its own field, thinking within the
     text, the old ``function_call``, arguments that are a dict, null, empty or JSON inside a JSON string, ids that are
     missing or used before, more calls than anybody takes back, reasoning tokens counted beside the completion tokens.
-    Counts of tokens that cannot be are unknown, never 0.
-
-    Parameters
-    ----------
-    raw
-        The decoded body.
-    messages
-        The conversation that was sent: ids given here follow from it, so the same conversation gets the same ids.
-    where
-        Model and host, for the error.
-
-    Raises
-    ------
-    EndpointError
-        Where the body reports an error or holds no choice.
+    Counts of tokens that cannot be are unknown, never 0. Ids given here follow from `messages`, the conversation that
+    was sent, so the same conversation gets the same ids.
     """
     if raw.get("error"):
         raise from_error_body(raw["error"], where)
@@ -200,14 +172,8 @@ def parse_reply(
         raise fault("server", where, "the answer ended in an error")
     text, reasoning = split_text(message)
     calls = requested_calls(message, len(messages), call_ids(messages))
-    return Completion(
-        text,
-        calls,
-        finish[:LONGEST_FINISH] if isinstance(finish, str) else None,
-        read_usage(raw.get("usage")),
-        reasoning,
-        raw,
-    )
+    finish = finish[:LONGEST_FINISH] if isinstance(finish, str) else None
+    return Completion(text, calls, finish, read_usage(raw.get("usage")), reasoning, raw)
 
 
 def split_text(message: dict[str, Any]) -> tuple[str, str]:
@@ -249,10 +215,7 @@ def joined(content: Any) -> tuple[str, str]:
 
 
 def requested_calls(message: dict[str, Any], position: int, taken: set[str]) -> list[RequestedCall]:
-    """Return the tool calls of a message.
-
-    Parts that are no calls are left out, and so is what follows the first `MOST_CALLS`.
-    """
+    """Return the tool calls of a message, without parts that are no calls and what follows the first `MOST_CALLS`."""
     found = message.get("tool_calls")
     entries = [entry for entry in found if isinstance(entry, dict)] if isinstance(found, list) else []
     if not entries and isinstance(message.get("function_call"), dict):
@@ -265,16 +228,10 @@ def requested_calls(message: dict[str, Any], position: int, taken: set[str]) -> 
         usable = isinstance(given, str) and 0 < len(given) <= LONGEST_ID and given not in taken
         number = str(given) if usable else fresh_id(position, index, taken)
         taken.add(number)
-        extra = (
-            {key: value for key, value in entry.items() if key not in STANDARD_CALL_FIELDS}
-            if function is not entry
-            else {}
-        )
-        calls.append(
-            RequestedCall(
-                number, name if isinstance(name, str) else "", read_arguments(function.get("arguments")), extra
-            )
-        )
+        more = entry if function is not entry else {}
+        extra = {key: value for key, value in more.items() if key not in STANDARD_CALL_FIELDS}
+        name = name if isinstance(name, str) else ""
+        calls.append(RequestedCall(number, name, read_arguments(function.get("arguments")), extra))
     return calls
 
 
@@ -307,24 +264,15 @@ def read_arguments(given: Any) -> dict[str, Any] | str:
 
 
 def arguments_text(arguments: Any) -> str:
-    """Return arguments as the JSON object text an endpoint takes back.
-
-    Broken ones are wrapped, so the model sees them.
-    """
+    """Return arguments as the JSON object text an endpoint takes back; broken ones are wrapped for the model."""
     read = read_arguments(arguments)
     return orjson.dumps(read if isinstance(read, dict) else {"not_valid_json": read}).decode()
 
 
 def count(value: Any) -> int | None:
     """Return a token count, None for what is none: a text, a fraction, a negative number, or more than there can be."""
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, (int, float))
-        or not 0 <= value <= MOST_TOKENS
-        or value != int(value)
-    ):
-        return None
-    return int(value)
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return int(value) if number and 0 <= value <= MOST_TOKENS and value == int(value) else None
 
 
 def read_usage(usage: Any) -> Usage:
@@ -362,10 +310,9 @@ def call_ids(messages: Iterable[dict[str, Any]]) -> set[str]:
 
 
 def cleaned(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return messages every endpoint takes: replayed arguments that are no JSON object are wrapped in one.
+    """Return messages every endpoint takes: replayed arguments that are no JSON object are wrapped in one, in copies.
 
-    vLLM and llama.cpp refuse a conversation in which the model once wrote broken JSON. The given messages stay as they
-    are.
+    vLLM and llama.cpp refuse a conversation in which the model once wrote broken JSON.
     """
     return [clean_message(message) if message.get("tool_calls") else message for message in messages]
 

@@ -1,7 +1,5 @@
 """One retry layer and one bound on what is in flight, for every call of an endpoint."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections import deque
@@ -14,10 +12,7 @@ BACKOFF = wait_exponential_jitter(initial=1.0, max=30.0, exp_base=2, jitter=1.0)
 
 
 def next_wait_s(state: RetryCallState) -> float:
-    """Return the wait before the next attempt in seconds.
-
-    What the endpoint asked for, else doubling from one second.
-    """
+    """Return the wait before the next attempt in seconds: what the endpoint asked for, else doubling from one."""
     asked = getattr(state.outcome.exception(), "retry_after_s", None) if state.outcome else None
     return asked or BACKOFF(state)
 
@@ -25,17 +20,8 @@ def next_wait_s(state: RetryCallState) -> float:
 def retrying(attempts: int, wait_scale: float, before_wait: Callable[[RetryCallState], None]) -> AsyncRetrying:
     """Return the policy of an endpoint: which errors are tried again, how often, and after which wait.
 
-    Parameters
-    ----------
-    attempts
-        The most attempts of one call.
-    wait_scale
-        Factor on every wait, so that tests run in milliseconds.
-    before_wait
-        Told of each wait before it begins; the seconds are in ``state.next_action.sleep``.
+    `before_wait` is told of each wait before it begins; the seconds are in ``state.next_action.sleep``.
 
-    Notes
-    -----
     One policy serves all calls of a loop at once, which holds as long as no function given here awaits anything. One
     for each call would leave thirty objects in a cycle behind, and collecting them is felt at 400 calls in flight.
     """
@@ -53,13 +39,8 @@ class Limiter:
     """Bound on the requests in flight: halved when the endpoint refuses one for its rate, grown back by successes.
 
     Additive increase, multiplicative decrease, as in TCP congestion control (Chiu and Jain, 1989): `limit` successes
-    raise the limit by one; a refusal halves it, and refusals of requests that were under way at the last halving do not
-    halve it again. Used as ``async with limiter:`` around one attempt, first come, first served.
-
-    Parameters
-    ----------
-    most
-        The limit to begin with, never passed.
+    raise the limit by one, to `most` at most; a refusal halves it, and refusals of requests that were under way at the
+    last halving do not halve it again. Used as ``async with limiter:`` around one attempt, first come, first served.
     """
 
     def __init__(self, most: int) -> None:

@@ -16,8 +16,6 @@ never stand in the file: ``api_key_env``, ``headers_env`` and ``query_env`` name
 the query stand here because a base URL is written down in run files and notebooks, and these are not.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from pathlib import Path
@@ -49,25 +47,11 @@ The others are the endpoint's own and go there as they are.
 
 
 class RoleSettings(BaseModel):
-    """Settings of one role.
+    """Settings of one role; `body` are fields of the request: temperature, seed and whatever else the provider knows.
 
-    Attributes
-    ----------
-    body : dict
-        Fields of the request body: temperature, max_tokens, seed, reasoning_effort and whatever else the provider
-        knows.
-    headers, headers_env : dict
-        Extra headers: literal, and by the name of the environment variable that holds the value.
-    query, query_env : dict
-        Parameters of the address, in the same two ways.
-    api_key_env : str
-        The environment variable with the key.
-    base_url : str, optional
-        The endpoint, if the command line names none.
-    timeout, attempts, concurrency : optional
-        As for `Endpoint`.
-    max_answer_mb : float, optional
-        The longest answer that is read, in millions of bytes after decompression, default 4.
+    Headers and parameters of the address are literal, or (``..._env``) named by the environment variable that holds the
+    value, as the key always is. The rest is as for `Endpoint`; `max_answer_mb` is the longest answer that is read, in
+    millions of bytes after decompression, default 4.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
@@ -85,13 +69,7 @@ class RoleSettings(BaseModel):
     max_answer_mb: float | None = Field(default=None, gt=0, le=1000)
 
     def all_headers(self) -> dict[str, str]:
-        """Return the extra headers with their values from the environment.
-
-        Raises
-        ------
-        BadInput
-            When a named variable is not set, or its value cannot stand in a header.
-        """
+        """Return the extra headers with their values from the environment; `BadInput` for one unset or not sendable."""
         headers = self.headers | from_environment(self.headers_env, "header")
         for name, value in headers.items():
             if not (value.isascii() and value.isprintable()):
@@ -99,13 +77,7 @@ class RoleSettings(BaseModel):
         return headers
 
     def all_query(self) -> dict[str, str]:
-        """Return the parameters of the address with their values from the environment.
-
-        Raises
-        ------
-        BadInput
-            When a named variable is not set.
-        """
+        """Return the parameters of the address with their values from the environment; `BadInput` for one unset."""
         return self.query | from_environment(self.query_env, "query parameter")
 
     def secrets(self) -> set[str]:
@@ -129,21 +101,12 @@ def from_environment(variables: dict[str, str], what: str) -> dict[str, str]:
 
 
 def secret_forms(value: str) -> set[str]:
-    """Return the forms in which a secret value may come back.
-
-    Whole, without a word like ``Basic`` before it, and as in an address.
-    """
+    """Return the forms in which a secret may come back: whole, without a word like ``Basic`` before it, or quoted."""
     return {value, value.rpartition(" ")[2], quote_plus(value)}
 
 
 def role_settings(values: RoleSettings | dict[str, Any] | None, where: str = "the model settings") -> RoleSettings:
-    """Return checked settings of one role.
-
-    Raises
-    ------
-    BadInput
-        For an unknown field, a value of the wrong type, a reserved body field or a key written out.
-    """
+    """Return checked settings of one role; `BadInput` for an unknown field, a wrong type, a reserved field or a key."""
     if isinstance(values, RoleSettings):
         return values
     if values is not None and not isinstance(values, dict):
@@ -217,12 +180,9 @@ def refuse_secrets(settings: RoleSettings, field: str, where: str) -> None:
 
 
 def load_settings(given: str | Path | dict[str, Any] | None) -> dict[str, RoleSettings]:
-    """Read settings by role, from a file or a mapping; every role is in the result, with defaults where nothing is said.
+    """Read settings by role, from a file or a mapping; every role is in the result, with defaults for the unsaid.
 
-    Raises
-    ------
-    BadInput
-        When the file cannot be read, is no YAML mapping, or holds an unknown role or setting.
+    `BadInput` when the file cannot be read, is no YAML mapping, or holds an unknown role or setting.
     """
     if given is None:
         content, where = {}, "settings"

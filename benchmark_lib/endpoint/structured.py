@@ -1,7 +1,5 @@
 """A reply that has to be one JSON object: read strictly, with one chance to mend it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -17,13 +15,7 @@ MEND = "That cannot be used: {reason}. Answer once more with the JSON object alo
 
 
 class Unreadable(ValueError):
-    """A reply that is not the object that was asked for; the text says what is wrong with it.
-
-    Attributes
-    ----------
-    mendable : bool
-        Whether asking once more can help; the provider's filter stays what it is.
-    """
+    """A reply that is not the object asked for; with the provider's filter asking again cannot help (`mendable`)."""
 
     def __init__(self, reason: str, mendable: bool = True):
         super().__init__(reason)
@@ -31,13 +23,7 @@ class Unreadable(ValueError):
 
 
 def read_object(text: str) -> dict[str, Any]:
-    """The JSON object that a reply consists of; a code fence around it is taken off, other text beside it is not.
-
-    Raises
-    ------
-    Unreadable
-        If the reply is empty, not JSON, or another value than an object.
-    """
+    """The JSON object that a reply consists of, or `Unreadable`; a code fence around it is taken off, no other text."""
     stripped = unfenced(text.strip())
     if not stripped:
         raise Unreadable("the reply is empty")
@@ -65,14 +51,10 @@ async def ask_for(
 
     Parameters
     ----------
-    complete : async callable
-        ``complete(messages) -> Completion``.
-    messages : list of dict
-        The request; it is not changed.
+    complete, noted : callable
+        ``complete(messages) -> Completion``, and what is told of every completion.
     read : callable
         ``read(text, last)`` gives the value or raises `Unreadable`; `last` is True for the second reply.
-    noted : callable
-        Told of every completion.
 
     Raises
     ------

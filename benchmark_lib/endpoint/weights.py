@@ -1,7 +1,5 @@
 """Whether a model's weights are open: a dated file that a user may edit; what nobody states stays unknown."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import lru_cache
@@ -21,17 +19,7 @@ FIELDS = frozenset({"model", "weights", "as_of", "source"})
 
 @dataclass(frozen=True)
 class StatedWeights:
-    """What is stated about one model or family.
-
-    Attributes
-    ----------
-    model : str
-        The name or pattern it holds for.
-    weights : str
-        One of `STATED`.
-    as_of, source : str
-        When it was read, and where.
-    """
+    """What is stated about one model or family: the name or pattern, one of `STATED`, when it was read, and where."""
 
     model: str
     weights: str
@@ -40,14 +28,9 @@ class StatedWeights:
 
 
 def find_weights(model: str, path: str | Path | None = None) -> StatedWeights | None:
-    """What the file states about a model, None where it says nothing.
+    """What the file states about a model, None where it says nothing; `BadInput` for a file with anything else in it.
 
     A name with a vendor in front (``z-ai/glm-5.2``) is also looked up without it.
-
-    Raises
-    ------
-    BadInput
-        When the file cannot be read, or an entry states something else than open or closed.
     """
     path = Path(path or WEIGHTS)
     entries = load_weights(path, path.stat().st_mtime_ns if path.exists() else 0)
@@ -80,10 +63,7 @@ def _entry(entry: Any, where: str) -> StatedWeights:
 def weights_of_run(manifest: dict[str, Any]) -> str:
     """Whether the weights of a run's model are open: what the run was told, otherwise what the file states.
 
-    Returns
-    -------
-    str
-        ``open``, ``closed``, ``unknown``, or ``no model`` for agents that are none.
+    ``open``, ``closed``, ``unknown``, or ``no model`` for agents that are none.
     """
     told = [
         s.get("weights") for s in manifest.get("sessions") or () if isinstance(s, dict) and s.get("weights") in STATED

@@ -1,11 +1,4 @@
 """Other people's files, in and out."""
 
-from __future__ import annotations
-
 from .exports import export_frames
 from .imports import import_results
-
-__all__ = [
-    "export_frames",
-    "import_results",
-]

@@ -1,11 +1,9 @@
 """Conversations as the chat messages that a model's endpoint sees, with tool calls: what fine-tuning formats are made of."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 
@@ -15,26 +13,16 @@ from ..cases.played import cases_played, store_played
 from ..conversation.model_agent import as_letter
 from ..experiment.manifest import hashed
 from ..records import NOT_SCORED, Conversation, Message, ToolCall, as_text
-
-if TYPE_CHECKING:
-    from ..runfile import RunFile
-    from ..store import Store
+from ..runfile import RunFile
+from ..store import Store
 
 
 @dataclass(frozen=True)
 class Chat:
     """A conversation with what its agent was told.
 
-    Attributes
-    ----------
-    record : Conversation
-        The record.
-    prompt : str or None
-        The system prompt; None where the case set or the prompt that was played is not on this machine.
-    sender : str
-        Whom the first message comes from.
-    score : dict
-        The latest score; empty where there is none.
+    `prompt` is None where the case set or the prompt that was played is not on this machine, `sender` whom the first
+    message comes from, `score` the latest one, empty where there is none.
     """
 
     record: Conversation
@@ -63,15 +51,12 @@ def chats_of(run: RunFile) -> Iterator[Chat]:
     cases, scores, prompt = cases_played(manifest, store), run.scores(), _prompt_played(manifest, store)
     rules = rules_played(manifest)
     for case_id, _, digest, raw in run.conversations():
-        case = cases.get(case_id)
-        yield Chat(
-            Conversation.from_json(raw),
-            prompt_with(prompt_of(case, store, prompt), rules)
-            if case is not None and store is not None and prompt is not None
-            else None,
-            f"{case.sender_name} <{case.sender}>" if case is not None else "customer",
-            {name: value for name, value in scores.get(digest, {}).items() if name != "version"},
-        )
+        case, told = cases.get(case_id), None
+        if case is not None and store is not None and prompt is not None:
+            told = prompt_with(prompt_of(case, store, prompt), rules)
+        sender = f"{case.sender_name} <{case.sender}>" if case is not None else "customer"
+        score = {name: value for name, value in scores.get(digest, {}).items() if name != "version"}
+        yield Chat(Conversation.from_json(raw), told, sender, score)
 
 
 def _prompt_played(manifest: dict[str, Any], store: Store | None) -> str | None:
@@ -104,9 +89,10 @@ def chat_messages(chat: Chat) -> list[dict[str, Any]]:
 
 
 def write_chats(run: RunFile, path: Path) -> None:
-    """Write a run as JSON lines of chats: ``messages``, ``tools``, and ``metadata`` with case, trial, model, ending and score.
+    """Write a run as JSON lines of chats: ``messages``, ``tools``, and ``metadata`` with case, trial, model and score.
 
-    Trials that an infrastructure fault ended are left out. The tools are those of the store, and the user's own as the run file keeps them.
+    Trials that an infrastructure fault ended are left out. The tools are those of the store, and the user's own as the
+    run file keeps them.
     """
     store = store_played(run.manifest)
     tools = store.schemas() if store is not None else []

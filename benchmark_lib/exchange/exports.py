@@ -24,17 +24,11 @@ RECORDS = "records.jsonl"
 
 
 def export_frames(results: Results, folder: str | Path, *, format: str = "parquet") -> list[Path]:
-    """Write runs for other programs.
+    """Write runs for other programs, to a folder that is made where it is not there.
 
-    Parameters
-    ----------
-    results : Results
-    folder : path
-        Made where it is not there; files of the same names are written anew.
-    format : {"parquet", "jsonl", "inspect", "openai-chat"}
-        ``parquet`` and ``jsonl`` write every frame to a file of its own and the data dictionary beside them, ``jsonl``
-        also the records themselves; ``inspect`` writes one ``.eval`` log per run, ``openai-chat`` one file of chats with
-        tool calls per run, the scores as metadata.
+    ``parquet`` and ``jsonl`` write every frame to a file of its own and the data dictionary beside them, ``jsonl`` also
+    the records themselves; ``inspect`` writes one ``.eval`` log per run, ``openai-chat`` one file of chats with tool
+    calls per run, the scores as metadata. Files of the same names are written anew.
 
     Returns
     -------

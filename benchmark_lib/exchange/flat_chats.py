@@ -1,7 +1,5 @@
 """Flat lists of chat messages, as other harnesses keep them, -> the messages and calls of a record."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,20 +16,8 @@ TRANSFER = "transfer_to_human"
 class Imported:
     """What a file holds.
 
-    Attributes
-    ----------
-    model, customer : str
-        Who spoke.
-    version : str
-        Benchmark and domain, in the place of the store's version.
-    policy : str
-        The agent's prompt, as far as the file has it.
-    cases : dict of str to object
-        The text of each case.
-    trials : int
-        Trials planned a case.
-    rows : list of (Conversation, dict)
-        Records with their scores.
+    `version` is benchmark and domain, in the place of the store's, `policy` the agent's prompt as far as the file has
+    it, `cases` the text of each, `trials` how many are planned for each, and `rows` are records with their scores.
     """
 
     model: str
@@ -79,16 +65,8 @@ class FlatChat:
             except orjson.JSONDecodeError:
                 parsed = None
             arguments = parsed if isinstance(parsed, dict) else arguments
-        made = ToolCall(
-            self.turn,
-            len(self.calls),
-            str(name),
-            arguments if isinstance(arguments, dict | str) else {},
-            None,
-            None,
-            None,
-            side,
-        )
+        given = arguments if isinstance(arguments, dict | str) else {}
+        made = ToolCall(self.turn, len(self.calls), str(name), given, None, None, None, side)
         self.calls.append(made)
         self._open[key] = made
 
@@ -118,19 +96,9 @@ class FlatChat:
     ) -> Conversation:
         """The record of what was read; `speakers` are the model of the agent and who the customer was."""
         model, customer = speakers
-        return Conversation(
-            case_id,
-            trial,
-            model,
-            "imported",
-            customer,
-            self.messages,
-            self.calls,
-            ended_by=ended_by,
-            usage=usage or {},
-            faults=faults,
-            reasoning=self.reasoning,
-        )
+        found = Conversation(case_id, trial, model, "imported", customer, self.messages, self.calls)
+        found.ended_by, found.usage, found.faults, found.reasoning = ended_by, usage or {}, faults, self.reasoning
+        return found
 
     @property
     def waits(self) -> bool:

@@ -1,7 +1,5 @@
 """Records of other harnesses -> a run file that `load_results` reads; every record in it is labelled ``imported``."""
 
-from __future__ import annotations
-
 import dataclasses
 import sqlite3
 from collections import Counter
@@ -50,10 +48,8 @@ def import_results(
 
     Parameters
     ----------
-    path : path
-        The file; for tau2 also its folder.
-    out : path
-        The run file to write; it must not exist.
+    path, out : path
+        The file, for tau2 also its folder, and the run file to write, which must not exist.
     format : {"tau-bench", "tau2", "inspect", "jsonl"}, optional
         Not needed for a file whose name tells it, such as ``X.eval``.
         ``jsonl`` is one record a line with its score, as ``deskbench export --format jsonl`` writes them to
@@ -169,15 +165,8 @@ def read_jsonl(data: bytes, path: Path, model: str | None, domain: str | None) -
         c.model = model
     version = path.name + (f" ({domain})" if domain else "")
     customers = sorted({c.customer for c, _ in rows})
-    return Imported(
-        model,
-        ", ".join(customers),
-        version,
-        "",
-        {c.case_id: c.case_id for c, _ in rows},
-        max(c.trial for c, _ in rows),
-        rows,
-    )
+    cases, trials = {c.case_id: c.case_id for c, _ in rows}, max(c.trial for c, _ in rows)
+    return Imported(model, ", ".join(customers), version, "", cases, trials, rows)
 
 
 def _json(data: bytes, where: Any) -> Any:
@@ -192,13 +181,7 @@ def _record(raw: Any, where: str) -> Conversation:
     if not isinstance(raw, dict) or not isinstance(raw.get("messages"), list):
         raise BadInput(f"{where} is no record with case_id, trial and messages: import the records.jsonl of an export")
     case_id, trial = raw.get("case_id"), raw.get("trial")
-    if (
-        not isinstance(case_id, str)
-        or not case_id
-        or not isinstance(trial, int)
-        or isinstance(trial, bool)
-        or trial < 1
-    ):
+    if not isinstance(case_id, str) or not case_id or not isinstance(trial, int) or trial is True or trial < 1:
         raise BadInput(f"{where}: case_id must be a text and trial a whole number from 1 up")
     ended_by, model, customer = (raw.get(name) or "" for name in ("ended_by", "model", "customer"))
     if ended_by and (not isinstance(ended_by, str) or ended_by not in ENDINGS):
@@ -235,16 +218,9 @@ def _messages(raw: list[dict[str, Any]]) -> list[Message]:
         if m["side"] not in ("customer", "agent"):
             raise KeyError("side must be customer or agent")
         turn = turn + (m["side"] == "customer") if m.get("turn") is None else m["turn"]
-        found.append(
-            Message(
-                turn,
-                m["side"],
-                str(m.get("text") or ""),
-                _parts(Act, m.get("acts")),
-                [str(a) for a in m.get("attachments") or ()],
-                {str(a): str(line) for a, line in (m.get("shows") or {}).items()},
-            )
-        )
+        attached = [str(a) for a in m.get("attachments") or ()]
+        shows = {str(a): str(line) for a, line in (m.get("shows") or {}).items()}
+        found.append(Message(turn, m["side"], str(m.get("text") or ""), _parts(Act, m.get("acts")), attached, shows))
     return found
 
 
@@ -273,13 +249,7 @@ def _given_score(raw: dict[str, Any], domain: str | None, where: str) -> dict[st
 
 
 def _typed(score: dict[str, Any], where: Any) -> dict[str, Any]:
-    """A score whose columns are each of their type, as the frames need them.
-
-    Raises
-    ------
-    BadInput
-        For the first that is not.
-    """
+    """A score whose columns are each of their type, as the frames need them; `BadInput` for the first that is not."""
     columns = {column.field: column for column in DICTIONARY["conversations"].values()}
     typed: dict[str, Any] = {}
     for name, value in score.items():
@@ -303,13 +273,7 @@ def _brief(value: Any) -> str:
 
 
 def _as_written(c: Conversation, score: dict[str, Any], path: Path) -> tuple[Conversation, bytes, bytes]:
-    """A record and its score as JSON, once every part of them is known to be of its kind.
-
-    Raises
-    ------
-    BadInput
-        For the first part that is not: a run file that holds it could be written, and not be loaded.
-    """
+    """A record and its score as JSON; `BadInput` for a part that is not of its kind, so that it could not be loaded."""
     where = f"{path}, case {_brief(c.case_id)}, trial {_brief(c.trial)}"
     wrong = wrong_field(c)
     if wrong:

@@ -1,9 +1,4 @@
-"""Logs of Inspect -> records and the scores they came with.
-
-Both of its formats are read without Inspect: ``.eval``, a zip of JSON files, and ``.json``.
-"""
-
-from __future__ import annotations
+"""Logs of Inspect (``.eval``, a zip of JSON, or ``.json``) -> records and their scores; read without Inspect."""
 
 import json
 import zipfile
@@ -33,24 +28,11 @@ ATTACHED = "attachment://"
 
 
 def read_inspect(data: bytes, path: Path, model: str | None, domain: str | None) -> Imported:
-    """Read a log of an agent or chat evaluation.
+    """Read a log of an agent or chat evaluation; `model` and `domain` stand in place of the log's model and task.
 
-    The score that the log names first is taken as the reward; a success is a reward of 1. Of a log that
-    ``deskbench export --format inspect`` wrote, every score comes back.
-
-    Parameters
-    ----------
-    data : bytes
-        The file's content.
-    path : Path
-        Where it was read from.
-    model, domain : str or None
-        Named in place of the log's model and task.
-
-    Raises
-    ------
-    BadInput
-        For a file of another shape, one that is cut short, and one that holds no sample.
+    The score that the log names first is taken as the reward; a success is a reward of 1. Of a log that ``deskbench
+    export --format inspect`` wrote, every score comes back. `BadInput` for a file of another shape, one that is cut
+    short, and one that holds no sample.
     """
     log = log_parts(data, path)
     header, samples = log[0], [_resolved(sample, sample.get("attachments") or {}) for sample in log[1]]

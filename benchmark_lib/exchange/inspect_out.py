@@ -3,23 +3,19 @@
 An ``.eval`` file is a zip of JSON: a header, a file per sample, and a summary of every sample.
 """
 
-from __future__ import annotations
-
 import zipfile
 from collections import defaultdict
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 
 from ..project import slug
 from ..records import NOT_SCORED, ToolCall, Usage, content_hash
+from ..runfile import RunFile
 from ..scoring.metrics import METRICS
 from .chats import Chat, chats_of, key_of
-
-if TYPE_CHECKING:
-    from ..runfile import RunFile
 
 LOG_VERSION = 2
 """The version of Inspect's log schema that is written here."""
@@ -28,24 +24,10 @@ SCORED = tuple(dict.fromkeys(["success", *(metric.column for metric in METRICS.v
 
 
 def write_inspect(run: RunFile, folder: Path) -> Path:
-    """Write a run as an ``.eval`` log: a case is a sample, a trial is an epoch.
+    """Write a run as an ``.eval`` log, under the kind of name that Inspect's viewer expects; returns where.
 
-    Parameters
-    ----------
-    run : RunFile
-        The run.
-    folder : Path
-        Where the log is written, under the kind of name that Inspect's viewer expects: time, task and id.
-
-    Returns
-    -------
-    Path
-        The log.
-
-    Notes
-    -----
-    ``success`` is given by bucket and never pooled; every field that a metric is made from stands beside it. A trial
-    that an infrastructure fault ended carries an error and no score.
+    A case is a sample, a trial is an epoch. ``success`` is given by bucket and never pooled; every field that a metric
+    is made from stands beside it. A trial that an infrastructure fault ended carries an error and no score.
     """
     manifest = run.manifest
     header = _header(manifest)
@@ -64,11 +46,8 @@ def write_inspect(run: RunFile, folder: Path) -> Path:
         planned = sum(manifest["planned"].values())
         whole = len(summaries) >= planned
         header["status"] = "success" if whole else "cancelled"
-        header["results"] = {
-            "total_samples": planned,
-            "completed_samples": len(summaries),
-            "scores": _results(summaries),
-        }
+        counts = {"total_samples": planned, "completed_samples": len(summaries)}
+        header["results"] = {**counts, "scores": _results(summaries)}
         header["stats"]["model_usage"] = {model: _usage(usage) for model, usage in used.items()}
         log.writestr("summaries.json", orjson.dumps(summaries))
         log.writestr("header.json", orjson.dumps(header))
@@ -79,29 +58,19 @@ def _header(manifest: dict[str, Any]) -> dict[str, Any]:
     """The task, the model and how it was run."""
     inputs, created = manifest["inputs"], manifest["created"]
     store, task_id = str(inputs["store"]["value"]), content_hash(manifest["run_id"].encode())
+    cases = list(manifest["cases"])
+    played = {name: {"value": one["value"], "hash": one["hash"]} for name, one in inputs.items()}
+    task = {"task": slug(store), "task_id": task_id, "task_version": 0}
     return {
         "version": LOG_VERSION,
         "status": "started",
         "eval": {
-            "eval_id": task_id,
-            "run_id": manifest["run_id"],
-            "created": created,
-            "task": slug(store),
-            "task_id": task_id,
-            "task_version": 0,
-            "dataset": {
-                "name": store,
-                "samples": len(manifest["cases"]),
-                "sample_ids": list(manifest["cases"]),
-                "shuffled": False,
-            },
+            **{"eval_id": task_id, "run_id": manifest["run_id"], "created": created, **task},
+            "dataset": {"name": store, "samples": len(cases), "sample_ids": cases, "shuffled": False},
             "model": manifest["model"],
             "config": {"epochs": manifest["trials"]},
             "scorers": [{"name": name} for name in SCORED],
-            "metadata": {
-                "source": manifest["source"],
-                **{name: {"value": one["value"], "hash": one["hash"]} for name, one in inputs.items()},
-            },
+            "metadata": {"source": manifest["source"], **played},
         },
         "plan": {"name": "deskbench", "steps": []},
         "stats": {"started_at": created, "completed_at": created},
@@ -168,10 +137,8 @@ def _content(words: str, thoughts: list[str]) -> str | list[dict[str, str]]:
     """What a message holds: its words, after the reasoning that came with it where there is some."""
     if not thoughts:
         return words
-    return [
-        *({"type": "reasoning", "reasoning": t} for t in thoughts),
-        *([{"type": "text", "text": words}] if words else []),
-    ]
+    said = [{"type": "text", "text": words}] if words else []
+    return [*({"type": "reasoning", "reasoning": t} for t in thoughts), *said]
 
 
 def _words(message: dict[str, Any]) -> str:
@@ -184,12 +151,8 @@ def _called(call: ToolCall, thoughts: list[str]) -> list[dict[str, Any]]:
     broken = isinstance(call.arguments, str)
     made: dict[str, Any] = {"id": key_of(call), "function": call.name, "arguments": call.named, "type": "function"}
     made |= {"parse_error": call.arguments} if broken else {}
-    answer: dict[str, Any] = {
-        "role": "tool",
-        "content": orjson.dumps(call.result).decode(),
-        "tool_call_id": key_of(call),
-    }
-    answer |= {"function": call.name}
+    content = orjson.dumps(call.result).decode()
+    answer: dict[str, Any] = {"role": "tool", "content": content, "tool_call_id": key_of(call), "function": call.name}
     if call.error:
         answer["error"] = {"type": "parsing" if broken else "unknown", "message": call.error}
     return [{"role": "assistant", "content": _content("", thoughts), "tool_calls": [made]}, answer]
@@ -231,15 +194,7 @@ def _results(summaries: list[dict[str, Any]]) -> list[dict[str, Any]]:
         if not values:
             continue
         scored = sum(map(len, values.values()))
-        found.append(
-            {
-                "name": name,
-                "scorer": name,
-                "scored_samples": scored,
-                "unscored_samples": len(summaries) - scored,
-                "metrics": {
-                    bucket: {"name": bucket, "value": sum(ones) / len(ones)} for bucket, ones in sorted(values.items())
-                },
-            }
-        )
+        counts = {"scored_samples": scored, "unscored_samples": len(summaries) - scored}
+        means = {bucket: {"name": bucket, "value": sum(ones) / len(ones)} for bucket, ones in sorted(values.items())}
+        found.append({"name": name, "scorer": name, **counts, "metrics": means})
     return found

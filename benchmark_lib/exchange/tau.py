@@ -1,10 +1,8 @@
-"""Result files of tau-bench (one array of trajectories) and tau2 (one object of simulations) -> records and the rewards they came with.
+"""Result files of tau-bench (one array of trajectories) and tau2 (one object of simulations) -> records and rewards.
 
 The reward is taken as the file gives it and never computed again: what it was read from (`reward_basis`) stands beside
 it.
 """
-
-from __future__ import annotations
 
 import re
 from collections import Counter
@@ -40,21 +38,9 @@ DEFAULT_BASIS = ("DB", "COMMUNICATE")
 
 
 def read_tau_bench(entries: Any, path: Path, model: str | None, domain: str | None) -> Imported:
-    """Read a trajectory file of tau-bench.
+    """Read a trajectory file of tau-bench, whose name tells model and customer where `model` is not given.
 
-    Parameters
-    ----------
-    entries : list
-        The file's content.
-    path : Path
-        Its name tells model and customer where `model` is not given.
-    model, domain : str or None
-        As the caller names them.
-
-    Raises
-    ------
-    BadInput
-        For another format, or where model or domain stand nowhere.
+    `BadInput` for another format, or where model or domain stand nowhere.
     """
     if not isinstance(entries, list) or not entries:
         raise BadInput(
@@ -142,21 +128,9 @@ def _action_in(text: str) -> dict[str, Any] | None:
 
 
 def read_tau2(content: Any, path: Path, model: str | None, domain: str | None) -> Imported:
-    """Read a results file of tau2, or of its directory form with one file a simulation beside it.
+    """Read a results file of tau2, or of its directory form with one file a simulation in a folder beside it.
 
-    Parameters
-    ----------
-    content : dict
-        The file's content.
-    path : Path
-        Where it lies: a folder ``simulations`` beside it is read in place of the list in it.
-    model, domain : str or None
-        As the caller names them; the file says both.
-
-    Raises
-    ------
-    BadInput
-        For another format, or where the model stands nowhere.
+    `BadInput` for another format, or where the model stands nowhere.
     """
     if not isinstance(content, dict) or not {"info", "tasks", "simulations"} <= content.keys():
         summary = isinstance(content, dict) and ("metrics" in content or "termination_reasons" in content)
@@ -226,10 +200,8 @@ def _tau2_row(
             ("turns", "agent_messages", "agent_words", "empty_replies", "tool_calls", "failed_calls", "handed_over")
         )
     # A cost of 0 may also mean that the model has no price in tau2's list: it is unknown here.
-    return c, score | {
-        "cost_usd": simulation.get("agent_cost") or None,
-        "customer_cost_usd": simulation.get("user_cost") or None,
-    }
+    costs = {"cost_usd": "agent_cost", "customer_cost_usd": "user_cost"}
+    return c, score | {ours: simulation.get(theirs) or None for ours, theirs in costs.items()}
 
 
 def _read_tau2_message(talk: FlatChat, m: dict[str, Any]) -> None:
@@ -257,19 +229,13 @@ def _tau2_ending(simulation: dict[str, Any], talk: FlatChat) -> tuple[str, list[
         ended_by = "handed_over"
     if reason in ("user_stop", "agent_stop", "max_steps"):
         return ended_by, _out_of_scope(ended_by)
-    side = {"agent_fault": "agent", "customer_fault": "customer", "infrastructure_fault": "infrastructure"}.get(
-        ended_by, "judge"
-    )
+    side = ended_by.removesuffix("_fault") if ended_by.endswith("_fault") else "judge"
     return ended_by, [Fault(side, reason or "unknown", "the termination reason the file gives")]
 
 
 def _out_of_scope(ended_by: str) -> list[Fault]:
-    found = ended_by == "customer_fault"
-    return (
-        [Fault("customer", "out_of_scope", "the customer's instructions did not cover what it was asked")]
-        if found
-        else []
-    )
+    fault = Fault("customer", "out_of_scope", "the customer's instructions did not cover what it was asked")
+    return [fault] if ended_by == "customer_fault" else []
 
 
 def _tau2_usage(messages: list[dict[str, Any]]) -> dict[str, Usage]:

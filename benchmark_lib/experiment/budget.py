@@ -1,7 +1,5 @@
 """Money: what a call may cost at most, and a limit that is not passed."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,23 +18,15 @@ LIMIT_NAMES = ("max_completion_tokens", "max_tokens")
 
 
 def is_estimate(call: dict[str, Any]) -> bool:
-    """Whether the cost of a call on file is an estimate.
-
-    The endpoint reported no tokens, and its tokens cost something.
-    """
+    """Whether the cost of a call on file is an estimate: no tokens were reported, and they cost something."""
     return call["prompt_tokens"] is None and bool(call["cost_usd"])
 
 
 @dataclass(frozen=True)
 class Stop:
-    """Why a run ends before its end.
+    """Why a run ends before its end: what happened, and how to go on.
 
-    Attributes
-    ----------
-    sentence : str
-        What happened, and how to go on.
-    refused : bool
-        Whether the input has to change first; otherwise the same command goes on where this one ended.
+    If it is `refused` the input has to change first; otherwise the same command goes on where this one ended.
     """
 
     sentence: str
@@ -46,12 +36,8 @@ class Stop:
 class CallCost:
     """What the next call of one side may cost, from the settings and from the calls before it.
 
-    Parameters
-    ----------
-    price : callable
-        Usage to US dollars; None where no price is known.
-    settings : dict
-        The model settings; a limit of tokens there bounds the reply.
+    `price` turns usage into US dollars (None where no price is known); a limit of tokens in the settings bounds the
+    reply.
     """
 
     def __init__(self, price: Callable[[Usage], float | None], settings: dict[str, Any]):

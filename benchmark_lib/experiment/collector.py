@@ -1,9 +1,4 @@
-"""Python's garbage collector during a run.
-
-It need not look at the store again and again, nor after every few messages.
-"""
-
-from __future__ import annotations
+"""Python's garbage collector during a run, which need not look at the store again and again."""
 
 import gc
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The engine: many cases and trials, a bounded number at once, each conversation scored and written as it ends."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 from collections.abc import Iterator
@@ -34,19 +32,7 @@ LARGEST_BACKLOG = 400
 class Engine:
     """Plays what is missing on a run file.
 
-    Parameters
-    ----------
-    plan : Plan
-        What is to be run.
-    run : RunFile
-        The file it is written to.
-
-    Attributes
-    ----------
-    manifest : dict
-        Of the file, as the session found it.
-    also_faulty : str
-        What beside network and endpoint may end a conversation, as a part of a sentence.
+    `also_faulty` is what beside network and endpoint may end a conversation, as a part of a sentence.
     """
 
     also_faulty = ""
@@ -79,12 +65,8 @@ class Engine:
     async def play(self) -> Stop | None:
         """Play what is missing; returns why it ended early, or None.
 
-        Raises
-        ------
-        CannotSave
-            When the file cannot be written any more.
-        Exception
-            What an agent of the user's own raised, or a defect.
+        Raises `CannotSave` when the file cannot be written any more, what an agent of the user's own raised, or a
+        defect.
         """
         if self.done < self.total:
             out_of_reach = await self._prepare()
@@ -133,11 +115,8 @@ class Engine:
                 "give the same command again to try them once more"
             )
         if self.done < self.total:
-            whose = (
-                "this is a fault of Deskbench"
-                if self.plan.own_agent is None
-                else "the agent cancelled the task it was called in"
-            )
+            theirs, ours = "the agent cancelled the task it was called in", "this is a fault of Deskbench"
+            whose = ours if self.plan.own_agent is None else theirs
             return Stop(
                 f"{self.total - self.done} of {self.total} conversations were not played though nobody stopped the run: "
                 f"{whose}; {MEND}"
@@ -173,15 +152,9 @@ class Engine:
 
     def _open_lines(self, budget: Budget) -> dict[str, CallLine]:
         players = self.plan.players
-        lines = lines_to(
-            self.plan.models,
-            budget=budget,
-            writer=self._writer,
-            stop=self.stop,
-            called=self._progress.call,
-            wave=self.plan.concurrency,
-            began=self.run.counts()["calls"] > 0,
-        )
+        shared = {"budget": budget, "writer": self._writer, "stop": self.stop, "called": self._progress.call}
+        began = self.run.counts()["calls"] > 0
+        lines = lines_to(self.plan.models, wave=self.plan.concurrency, began=began, **shared)
         return {players.side: PlayersLine(players, self.run, self._writer), **lines} if players else {**lines}
 
     async def _close(self) -> None:
@@ -192,9 +165,8 @@ class Engine:
         self._kept.close()
         self._writer.close()
         with contextlib.suppress(asyncio.CancelledError):
-            while (
-                self._on_the_way
-            ):  # the writer has ended, so the last acknowledgements arrive within a few steps of the loop
+            # The writer has ended, so the last acknowledgements arrive within a few steps of the loop.
+            while self._on_the_way:
                 await asyncio.sleep(0)
         self._progress.close()
         for model in self.plan.models.values():
@@ -266,7 +238,7 @@ class Engine:
 
 def lines_to(models: dict[str, Model], **shared: Any) -> dict[str, Line]:
     """The line to each side that is a model; `shared` is what all have in common, see `Line`."""
-    return {side: Line(side, m.endpoint, m.price, m.settings, **shared) for side, m in models.items()}
+    return {side: Line(side, model, **shared) for side, model in models.items()}
 
 
 def end_after(error: Exception, case_id: str, trial: int) -> Stop | None:
@@ -297,32 +269,15 @@ async def scores_row(plan: Plan, conversation: Conversation, case: Case, record:
 async def play_one(
     plan: Plan, case: Case, trial: int, complete: dict[str, Recorder], as_trial: int | None = None
 ) -> Conversation:
-    """Play one conversation of a plan.
-
-    Parameters
-    ----------
-    plan, case, trial : Plan, Case, int
-        Which one.
-    complete : dict of str to Recorder
-        The model call of each side that is a model.
-    as_trial : int, optional
-        The number under which it is played, see `played_as`.
-    """
+    """Play one conversation of a plan; `complete` is the model call of each side, `as_trial` see `played_as`."""
     agent = await plan.agent(case, trial, complete.get("agent"))
     customer = plan.customer(case, trial, complete.get("customer"))
     conversation = await converse(
-        case,
-        plan.store,
-        agent,
-        customer,
+        *(case, plan.store, agent, customer),
+        **{name: getattr(plan, name) for name in ("seed", "model", "source", "customer_name", "schemas")},
         trial=as_trial or trial,
-        seed=plan.seed,
         max_messages=plan.messages,
-        model=plan.model,
-        source=plan.source,
-        customer_name=plan.customer_name,
         prompt=plan.prompt_of(case),
-        schemas=plan.schemas,
         own=plan.own_agent is not None,
     )
     conversation.trial = trial

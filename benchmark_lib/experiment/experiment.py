@@ -1,7 +1,5 @@
 """`Experiment`: one model, one setting, many cases and trials; from a script, the command line or a notebook cell."""
 
-from __future__ import annotations
-
 import asyncio
 import sys
 from contextlib import nullcontext
@@ -24,9 +22,7 @@ from .writer import RunLock
 
 @dataclass
 class Experiment(Options):
-    """One run to be made, gone on with or replayed.
-
-    Takes the parameters of `Options`.
+    """One run to be made, gone on with or replayed; takes the parameters of `Options`.
 
     Attributes
     ----------
@@ -49,17 +45,9 @@ class Experiment(Options):
     def forecast(self, dry: bool = False) -> Forecast:
         """What `run` will take: calls, tokens, cost and minutes, from two plays of each case without a model.
 
-        Parameters
-        ----------
-        dry : bool
-            Whether nothing is to be played: no key is needed then, and no connection is opened.
-
-        Raises
-        ------
-        BadInput
-            For input that `run` would refuse.
-        EndpointError
-            When nothing takes connections at an endpoint, within five seconds.
+        With `dry` nothing is to be played: no key is needed then, and no connection is opened. `BadInput` for input
+        that `run` would refuse, `EndpointError` when nothing takes connections at an endpoint, within five seconds, or
+        it wants a key and none is set.
         """
         plan = prepare(self, keyless=dry)
         if not dry:
@@ -68,6 +56,8 @@ class Experiment(Options):
                     pass
             for model in plan.models.values() if self.executor is None else ():
                 model.endpoint.reach()
+                if lacking(plan):
+                    asyncio.run(model.endpoint.check_without_key())
         self.foreseen = asyncio.run(forecast(plan, finished_on(plan)))
         return self.foreseen
 
@@ -83,8 +73,7 @@ class Experiment(Options):
     async def run(self) -> RunFile:
         """Play what is not on file yet and return the run file.
 
-        `stopped` says afterwards whether the run ended early (budget, faults of the endpoint) and how to go on; None if
-        not. `replayed` is the number of conversations that a replay played again.
+        `stopped` says afterwards whether the run ended early (budget, faults of the endpoint) and how to go on.
 
         Raises
         ------
@@ -130,10 +119,7 @@ class Experiment(Options):
         return self._engine is not None
 
     def stop(self, reason: str, grace_s: float = 8.0) -> None:
-        """Ask a run in progress to end.
-
-        No call begins any more, those in flight are waited for up to `grace_s` seconds.
-        """
+        """Ask a run in progress to end: no call begins any more, those in flight get up to `grace_s` seconds."""
         if self._engine is not None:
             self._engine.stop(Stop(reason), grace_s)
 

@@ -20,6 +20,7 @@ import orjson
 from ..cases import Case
 from ..conversation import converse, make_agent, make_customer
 from ..conversation.model_customer import customer_prompt
+from ..endpoint.prices import how_to_add
 from ..records import Conversation, Usage
 from ..runfile import RunFile
 from ..scoring.written import rounded
@@ -115,7 +116,7 @@ class Forecast:
         if not self.calls.high:
             return [f"{head} without a language model of Deskbench's: nothing to pay"]
         before = f", {self.on_file:,} more are on file" if self.on_file else ""
-        cost = f"cost unknown: no price for {', '.join(self.unpriced)} in data/prices.yaml"
+        cost = "\n  ".join(f"cost unknown: no price for {name}\n    {how_to_add(name)}" for name in self.unpriced)
         if self.cost_usd is not None:
             free = not self.cost_usd.high
             cost = "cost 0 USD" if free else f"cost {self.cost_usd.written(2)} USD"
@@ -212,7 +213,8 @@ def forecast_against_real(run: RunFile) -> list[str]:
         said = Range(**foreseen[name])
         outside = "" if value in said else ", outside the range"
         lines.append(f"{said.written(digits)} {units.get(name, name)}, actual {rounded(value, digits)}{outside}")
-    return [f"forecast {lines[0]}", *(f"         {line}" for line in lines[1:])] if lines else []
+    this = " of this session" if len(run.manifest["sessions"]) > 1 else ""
+    return [f"forecast{this} {lines[0]}", *(f"         {line}" for line in lines[1:])] if lines else []
 
 
 def _sum(values: Iterable[float | None]) -> float | None:

@@ -1,9 +1,4 @@
-"""Can this model be trusted with judging?
-
-A few conversations played without a model, some of which order the judge what to say.
-"""
-
-from __future__ import annotations
+"""Can this model judge? A few conversations without a model, some of which order the judge what to say."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -75,13 +70,7 @@ async def probe_judges(
     tools: str | None = None,
     timeout: float | None,
 ) -> list[ProbedJudge]:
-    """Probe judges one after another; takes what `judge_runs` takes.
-
-    Raises
-    ------
-    BadInput
-        When an endpoint cannot be used.
-    """
+    """Probe judges one after another; takes what `judge_runs` takes. `BadInput` when an endpoint cannot be used."""
     world, rubrics = load_store(store, tools), load_rubrics(scorers)
     probed = []
     for model in judge_models(judges, base_urls, settings, timeout=timeout, concurrency=1):
@@ -97,18 +86,7 @@ async def probe_judges(
 async def probe_judge(complete: Any, store: Store, rubrics: list[Rubric]) -> tuple[list[ProbeFinding], Usage]:
     """Have a judge score a good and an idle conversation, and the idle one with each of `ORDERS` in it.
 
-    Parameters
-    ----------
-    complete : async callable
-        ``complete(messages) -> Completion``.
-    store, rubrics : Store, list of Rubric
-        Whose cases and which scorers.
-
-    Returns
-    -------
-    findings : list of ProbeFinding
-    usage : Usage
-        Tokens of all calls.
+    `complete` is ``complete(messages) -> Completion``; the tokens of all calls are returned beside the findings.
     """
     case = probe_case(store)
     good, idle = await _played("scripted:oracle", case, store), await _played("scripted:no_op", case, store)
@@ -147,14 +125,8 @@ def ordered(record: Conversation, side: str, words: str) -> Conversation:
 
 
 async def _played(agent: str, case: Case, store: Store) -> Conversation:
-    return await converse(
-        case,
-        store,
-        make_agent(agent, case=case, store=store),
-        make_customer("scripted", case=case, store=store),
-        model=agent,
-        source="scripted",
-    )
+    sides = make_agent(agent, case=case, store=store), make_customer("scripted", case=case, store=store)
+    return await converse(case, store, *sides, model=agent, source="scripted")
 
 
 def _readable(entries: list[tuple[str, dict[str, Any]]]) -> ProbeFinding:

@@ -1,15 +1,10 @@
-"""Judges over finished run files.
-
-What is judged stays judged, every call is on the file's cost ledger and never bought twice.
-"""
-
-from __future__ import annotations
+"""Judges over finished run files: what is judged stays judged, every call is on the ledger and never bought twice."""
 
 import asyncio
 import contextlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +20,8 @@ from ..scoring.judges import SCORERS, Rubric, judge_conversation, judging_versio
 from ..store import Store
 from ..threads import in_thread
 from .budget import Budget, Stop
-from .plan import Model
 from .progress import Progress
-from .recorder import KeptCall, Line
+from .recorder import KeptCall, Line, Model, model_at
 from .writer import RunLock, Writer
 
 SIDE = "judge"
@@ -39,16 +33,12 @@ class Judged:
 
     Attributes
     ----------
-    path : Path
-        The run file.
     conversations, made : int
         Conversations that were to be judged, by every judge, and verdicts made now; the rest was on file.
     unscored : Counter
         Scores of the new verdicts that do not count, by reason.
     incomplete : int
         Conversations that a fault of the endpoint left without a verdict.
-    stopped : Stop or None
-        Why it ended early.
     """
 
     path: Path
@@ -81,13 +71,11 @@ async def judge_runs(
     ----------
     *runs : path or RunFile
         The run files.
-    judges : sequence of str
-        The endpoints' names of the judging models.
+    judges, scorers : sequence of str
+        The endpoints' names of the judging models, and what is scored.
     base_urls, settings : sequence
         Endpoint and model settings (file or dict, role ``judge``) of each judge; one for all, or one each in the same
         order.
-    scorers : sequence of str
-        Which scorers; all by default.
     store : str or Path, optional
         The store the runs were played on; by default the one that each of them names.
     tools : str, optional
@@ -95,10 +83,8 @@ async def judge_runs(
         the run file keeps of them.
     limit : int, optional
         Judge only so many conversations of each run: the same ones each time, picked by the hash of their record.
-    apart : bool
-        One call a scorer in place of one call for all.
-    unfinished : bool
-        Also judge a run that still lacks conversations.
+    apart, unfinished : bool
+        One call a scorer in place of one call for all; also judge a run that still lacks conversations.
     concurrency : int
         Conversations judged at once.
     budget_usd : float, optional
@@ -124,17 +110,8 @@ async def judge_runs(
             judges, base_urls, settings, timeout=timeout, concurrency=concurrency, priced=budget_usd is not None
         )
         with RunLock(run.path):
-            work = Judging(
-                run,
-                models,
-                rubrics,
-                its_cases,
-                shop,
-                apart=apart,
-                limit=limit,
-                concurrency=concurrency,
-                progress=progress,
-            )
+            how: dict[str, Any] = {"apart": apart, "limit": limit, "concurrency": concurrency, "progress": progress}
+            work = Judging(run, models, rubrics, its_cases, shop, **how)
             done.append(await work.play(budget_usd))
         if done[-1].stopped is not None:
             break
@@ -157,23 +134,11 @@ def judge_models(
     priced: bool = False,
 ) -> list[Model]:
     """The judging models with their endpoints and prices, checked before anything is sent."""
-    from ..endpoint.prices import find_price
-
     roles = [load_settings(given)[SIDE] for given in _each(settings, judges, "--settings")]
-    found = []
-    for name, base_url, role in zip(judges, _each(base_urls, judges, "--base-url"), roles):
-        endpoint = Endpoint(name, base_url, settings=role, timeout=timeout, concurrency=concurrency)
-        price = find_price(name, endpoint.base_url)
-        if price is None and priced:
-            raise BadInput(
-                f"no price is known for {name}, so a budget cannot be kept: leave --budget-usd out, or add the price"
-            )
-        found.append(
-            Model(
-                endpoint, price.cost_usd if price else lambda usage: None, role.body, asdict(price) if price else None
-            )
-        )
-    return found
+    return [
+        model_at(Endpoint(name, base_url, settings=role, timeout=timeout, concurrency=concurrency), priced)
+        for name, base_url, role in zip(judges, _each(base_urls, judges, "--base-url"), roles)
+    ]
 
 
 def _each(given: Sequence[Any], judges: Sequence[str], option: str) -> list[Any]:
@@ -208,19 +173,7 @@ def check_run(run: RunFile, store: Store, unfinished: bool) -> dict[str, Case]:
 
 
 class Judging:
-    """One round of judging on one run file, which the caller holds locked.
-
-    Parameters
-    ----------
-    run : RunFile
-        The file; verdicts and calls are written to it.
-    models : list of Model
-        The judges.
-    rubrics : list of Rubric
-        What is scored.
-    cases, store : dict of str to Case, Store
-        What the run was played on.
-    """
+    """One round of judging on one run file, which the caller holds locked."""
 
     def __init__(
         self,
@@ -252,24 +205,16 @@ class Judging:
     async def play(self, budget_usd: float | None) -> Judged:
         """Judge what has no verdict of this version yet.
 
-        Raises
-        ------
-        BadInput
-            When an endpoint refuses key, model or settings at its first call.
-        CannotSave
-            When the file cannot be written any more.
+        `BadInput` when an endpoint refuses key, model or settings at its first call, `CannotSave` when the file cannot
+        be written any more.
         """
         if self._work:
             await self._check_reach()
-        spent = sum(c["cost_usd"] or 0.0 for c in self.run.calls() if c["side"] == SIDE)
+        spent, *_ = judging_cost(self.run)
         self._records = {digest: record for _, _, digest, record in self.run.conversations()}
         self._kept, self._writer = JudgeCalls(self.run.path), Writer(self.run.path)
-        self._progress = Progress(
-            f"judging {self.run.path.stem}",
-            self.done.conversations,
-            self.done.conversations - len(self._work),
-            self.shown,
-        )
+        total = self.done.conversations
+        self._progress = Progress(f"judging {self.run.path.stem}", total, total - len(self._work), self.shown)
         self._lines = self._open_lines(Budget(budget_usd, spent))
         workers = [asyncio.ensure_future(self._worker()) for _ in range(min(self.concurrency, len(self._work)))]
         try:
@@ -294,21 +239,9 @@ class Judging:
             raise BadInput(str(error)) from None
 
     def _open_lines(self, budget: Budget) -> dict[str, Line]:
-        return {
-            m.endpoint.model: Line(
-                SIDE,
-                m.endpoint,
-                m.price,
-                m.settings,
-                budget=budget,
-                writer=self._writer,
-                stop=self._stop,
-                called=self._progress.call,
-                wave=self.concurrency,
-                began=False,
-            )
-            for m in self.models
-        }
+        shared: dict[str, Any] = {"budget": budget, "writer": self._writer, "wave": self.concurrency}
+        shared |= {"stop": self._stop, "called": self._progress.call}
+        return {model.endpoint.model: Line(SIDE, model, **shared) for model in self.models}
 
     def _stop(self, stop: Stop) -> None:
         self.done.stopped = self.done.stopped or stop
@@ -344,14 +277,8 @@ class Judging:
         conversation = Conversation.from_json(self._records[digest])
         name = model.endpoint.model
         complete = JudgeRecorder(conversation.case_id, conversation.trial, self._lines[name], self._kept)
-        verdict = await judge_conversation(
-            complete,
-            conversation,
-            self.cases[conversation.case_id],
-            self.store.of(self.cases[conversation.case_id]),
-            self.rubrics,
-            self.apart,
-        )
+        case = self.cases[conversation.case_id]
+        verdict = await judge_conversation(complete, conversation, case, self.store.of(case), self.rubrics, self.apart)
         verdict["entrant"] = same_model(name, conversation.model)
         await self._writer.put("verdicts", (digest, name, self.versions[name], orjson.dumps(verdict)))
         self.done.made += 1
@@ -360,10 +287,7 @@ class Judging:
 
 
 def _chosen(run: RunFile, limit: int | None) -> list[str]:
-    """Record hashes of the finished conversations.
-
-    With a limit those that come first by hash, a sample that stays the same.
-    """
+    """Record hashes of the finished conversations; with a limit those that come first, a sample that stays the same."""
     endings = run.endings()
     found = [digest for case_id, trial, digest, _ in run.conversations() if endings[case_id, trial] not in NOT_SCORED]
     return found if limit is None else sorted(found)[:limit]
@@ -375,19 +299,12 @@ def same_model(one: str, other: str) -> bool:
 
 
 class JudgeCalls:
-    """The judges' finished calls on a run file, and the numbers that new ones get.
-
-    Calls of all judges and versions stay on the ledger.
-    """
+    """The finished calls of all judges and versions on a run file, and the numbers that new ones get."""
 
     def __init__(self, path: Path):
         self._db = connect_to_read(path)
-        self._last = {
-            (c, t): n
-            for c, t, n in self._db.execute(
-                "SELECT case_id, trial, max(n) FROM calls WHERE side=? GROUP BY 1, 2", (SIDE,)
-            )
-        }
+        rows = self._db.execute("SELECT case_id, trial, max(n) FROM calls WHERE side=? GROUP BY 1, 2", (SIDE,))
+        self._last = {(case_id, trial): n for case_id, trial, n in rows}
 
     def find(self, case_id: str, trial: int, model: str, request: bytes) -> KeptCall | None:
         """The call of this judge with this request, if it is on file."""

@@ -1,16 +1,15 @@
 """Scripted agents whose true rates are known, played on the real cases: what is recorded must agree with the truth."""
 
-from __future__ import annotations
-
 import inspect
 import os
 from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from ..conversation.scripted import Tunable, parse_spec
 from ..project import in_project
@@ -19,9 +18,6 @@ from ..runfile import SUFFIX, RunFile
 from .experiment import Experiment
 from .manifest import differences
 from .plan import Plan, prepare
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 DEFAULT_SEED = 20260629
 """Seed of the panel drawn where no `rng` is given."""
@@ -45,28 +41,17 @@ TRUTHS: dict[str, Callable[[Any], Any]] = {
 
 
 def known_panel(agents: int = AGENTS, *, rng: np.random.Generator | None = None) -> pd.DataFrame:
-    """Draw a panel of agents whose true rates are known.
-
-    Parameters
-    ----------
-    agents : int
-    rng : numpy.random.Generator, optional
-        Seeded with `DEFAULT_SEED` when not given.
+    """Draw a panel of agents whose true rates are known, by default from `DEFAULT_SEED`.
 
     Returns
     -------
     DataFrame
         model (its spec), seed, the settings, and ``true_*`` for every metric of `TRUTHS`.
     """
-    import pandas as pd
-
     stream = np.random.default_rng(DEFAULT_SEED) if rng is None else rng
     panel = pd.DataFrame({name: values.round(2) for name, values in _settings(agents, stream).items()})
-    panel.insert(
-        0,
-        "model",
-        ["scripted:tunable?" + "&".join(f"{n}={row[n]:.2f}" for n in RANGES) for row in panel.to_dict("records")],
-    )
+    specs = ("&".join(f"{n}={row[n]:.2f}" for n in RANGES) for row in panel.to_dict("records"))
+    panel.insert(0, "model", [f"scripted:tunable?{spec}" for spec in specs])
     panel.insert(1, "seed", stream.choice(2**31, size=agents, replace=False))
     return panel.assign(**{f"true_{name}": truth(panel) for name, truth in TRUTHS.items()})
 
@@ -96,20 +81,9 @@ def _settings(agents: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
 
 
 def play_panel(panel: pd.DataFrame, folder: str | Path, *, cases: str = "all", trials: int = 3) -> list[RunFile]:
-    """Play the agents of a panel over the real cases, as ``deskbench run`` does; what is on file and still current stays as it is.
+    """Play the agents of a `known_panel` over the real cases, as ``deskbench run`` does, into files of a folder.
 
-    Parameters
-    ----------
-    panel : DataFrame
-        As `known_panel` gives it.
-    folder : path
-        Where the run files go; each appears there whole.
-    cases, trials
-        As for `Experiment`.
-
-    Returns
-    -------
-    list of RunFile
+    What is on file and still current stays as it is; the others appear there whole.
     """
     from filelock import FileLock
 
@@ -140,10 +114,7 @@ def panel_runs(folder: str | Path | None = "data/runs/panel") -> list[RunFile]:
 
 
 def _current(path: Path, plan: Plan) -> bool:
-    """Whether a file holds what the plan would play.
-
-    Same inputs, same cases, every trial finished and scored by the present rules.
-    """
+    """Whether a file holds what the plan would play, every trial finished and scored by the present rules."""
     if not path.is_file():
         return False
     run = RunFile(path)

@@ -1,7 +1,5 @@
 """The manifest: what a run is made of, each part with its content hash, and what may change between two sessions."""
 
-from __future__ import annotations
-
 import secrets
 from datetime import UTC, datetime
 from pathlib import Path
@@ -29,10 +27,7 @@ def part(shown: Any, content: Any = None) -> dict[str, Any]:
 
 
 def default_name(model: str, options: Any) -> str:
-    """The file name of a run.
-
-    The model's slug and a hash of the options that make it another run, as they were given.
-    """
+    """The file name of a run: the model's slug and a hash of the options that make it another run, as given."""
     return f"{slug(model)}-{hashed([model, options])[:8]}{SUFFIX}"
 
 
@@ -59,8 +54,6 @@ def new_manifest(model: str, source: str, inputs: dict[str, Any], cases: dict[st
 
     Parameters
     ----------
-    model, source : str
-        As in the records.
     inputs : dict
         Parts (see `part`) that must stay the same: model, agent, customer, store, prompt, tools, settings, seed,
         messages.
@@ -69,16 +62,9 @@ def new_manifest(model: str, source: str, inputs: dict[str, Any], cases: dict[st
     trials : int
         Trials a case; ``planned`` holds them case by case, because cases may be added with other numbers of trials.
     """
-    run_id = f"{slug(model)}-{secrets.token_hex(4)}"
+    run_id, planned = f"{slug(model)}-{secrets.token_hex(4)}", dict.fromkeys(cases, trials)
     begun = {"run_id": run_id, "model": model, "source": source, "created": now()}
-    return {
-        **begun,
-        "inputs": inputs,
-        "cases": cases,
-        "trials": trials,
-        "planned": dict.fromkeys(cases, trials),
-        "sessions": [],
-    }
+    return {**begun, "inputs": inputs, "cases": cases, "trials": trials, "planned": planned, "sessions": []}
 
 
 def differences(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
@@ -102,10 +88,7 @@ def differences(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
 def merged(old: dict[str, Any], new: dict[str, Any], path: Path) -> dict[str, Any]:
     """The manifest with which a run goes on: more cases and more trials than before are taken in.
 
-    Raises
-    ------
-    BadInput
-        If an input differs; the sentence names each difference and the mend.
+    If an input differs it is refused with `BadInput`, whose sentence names each difference and the mend.
     """
     found = differences(old, new)
     if found:
@@ -113,12 +96,8 @@ def merged(old: dict[str, Any], new: dict[str, Any], path: Path) -> dict[str, An
         listed = "; ".join(found[:SHOWN_DIFFERENCES]) + (f"; and {more} more" if more > 0 else "")
         raise BadInput(f"{path} was begun with other inputs: {listed}: give another --out to begin a new run")
     planned = {case_id: max(old["planned"].get(case_id, 0), trials) for case_id, trials in new["planned"].items()}
-    return {
-        **old,
-        "cases": {**old["cases"], **new["cases"]},
-        "trials": max(old["trials"], new["trials"]),
-        "planned": {**old["planned"], **planned},
-    }
+    found_now = {"cases": {**old["cases"], **new["cases"]}, "trials": max(old["trials"], new["trials"])}
+    return {**old, **found_now, "planned": {**old["planned"], **planned}}
 
 
 def played_as(manifest: dict[str, Any], case_id: str, trial: int) -> int:

@@ -1,15 +1,11 @@
 """What a run is to be: every option with its meaning and default, known to the plan and to `Experiment`."""
 
-from __future__ import annotations
-
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..endpoint.address import check_base_url
-
-if TYPE_CHECKING:
-    from .players import Players
+from .players import Players
 
 
 @dataclass
@@ -21,19 +17,17 @@ class Options:
     model : str
         The endpoint's name of a model, or a scripted agent such as ``scripted:oracle``; with `agent` a label of one's
         own.
-    base_url : str, optional
-        An OpenAI-compatible endpoint; OpenAI's own by default.
+    base_url, customer_base_url : str, optional
+        An OpenAI-compatible endpoint of each side; OpenAI's own by default.
     agent : str or object, optional
         An agent of one's own: ``module:object`` or the object itself, with a ``reply(talk)`` method; a class or a
         function without arguments is called once a conversation.
     isolate : bool
         Whether `agent`, then a ``module:object``, runs in a process of its own for each conversation.
     customer : str
-        ``scripted``, or the name of a model; `customer_base_url` says where.
-    store : str or Path
-        A store by name, or its folder.
-    prompt : str or Path, optional
-        A prompt file in place of the store's own.
+        ``scripted``, or the name of a model.
+    store, prompt : str or Path
+        A store by name, or its folder, and a prompt file in place of its own.
     rules : str or Path, optional
         Rules of an operator that are added to the prompt: names, or a YAML file, separated by commas; see
         `benchmark_lib.cases.operator_rules`.
@@ -41,35 +35,29 @@ class Options:
         ``module:name`` of tools beside the store's own, which they replace where names agree.
     cases : str
         ``all``, or ids, intents, buckets and failure kinds separated by commas, with wildcards.
-    trials, messages, seed : int
-        Trials a case; the most customer messages a conversation; what seeds every random number.
+    trials, messages, seed, concurrency : int
+        Trials a case; the most customer messages a conversation; what seeds every random number; the most conversations
+        at once.
     settings : str, Path or dict, optional
         Model settings by role (agent, customer), see `benchmark_lib.endpoint.settings`.
-    concurrency : int
-        The most conversations at once.
-    timeout : float, optional
-        Seconds one attempt of a model call may take, 120 unless the settings say otherwise; and one reply of an
-        isolated agent, 600.
-    tool_timeout : float, optional
-        Seconds one call of a tool of one's own may take; 30 by default.
+    timeout, tool_timeout : float, optional
+        Seconds one attempt of a model call may take, 120 unless the settings say otherwise, and one reply of an
+        isolated agent, 600; those of one call of a tool of one's own, 30 by default.
     budget_usd : float, optional
         The run stops before everything on its file costs more than this.
     out : str or Path, optional
         The run file; by default one in ``data/runs`` that is named after these options.
-    progress : bool
-        Whether to show the progress line.
-    replay : bool
-        Play a file again from its own call rows, with no endpoint, and compare every record.
+    progress, replay : bool
+        Whether to show the progress line, and whether to play a file again from its own call rows, with no endpoint,
+        and compare every record.
     players : Players, optional
         Who sits in the chair of a side in place of a model; `model` or `customer` is then only their label.
     weights : str, optional
         Whether the model's weights are ``open`` or ``closed``, where ``data/weights.yaml`` does not say; recorded.
-    executor : str, optional
-        ``dask`` plays the conversations on the workers of a Dask cluster, see `benchmark_lib.experiment.machines`.
-    scheduler : str, optional
-        The address of that cluster's scheduler; without one a cluster is started on this machine for the run.
-    workers : int, optional
-        How many processes the cluster on this machine has; by default one for each core.
+    executor, scheduler, workers : str, str, int, optional
+        ``dask`` plays the conversations on the workers of a Dask cluster, see `benchmark_lib.experiment.machines`; the
+        address of its scheduler, without which one is started on this machine for the run with so many processes (by
+        default one for each core).
     """
 
     model: str | None = "scripted:oracle"

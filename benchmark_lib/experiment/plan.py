@@ -1,9 +1,4 @@
-"""From the options of an experiment to a plan.
-
-Everything is read and checked here, before anything is written or spent.
-"""
-
-from __future__ import annotations
+"""From the options of an experiment to a plan: everything is read and checked before anything is written or spent."""
 
 import copy
 import inspect
@@ -11,11 +6,10 @@ import math
 import os
 import stat
 from asyncio import CancelledError
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..cases import Case, load_cases
 from ..cases.arms import prompt_of
@@ -39,7 +33,8 @@ from ..endpoint.keys import LOOPBACK_KEY
 from ..endpoint.weights import STATED
 from ..errors import BadInput
 from ..project import project_folder
-from ..records import OWN, Conversation, Usage
+from ..records import OWN, Conversation
+from ..scoring.score import Score
 from ..store import Store, load_store, load_tools
 from ..store.own_tools import TOOL_LIMIT_S, guarded
 from ..store.recorded_tools import declared_tools
@@ -49,33 +44,18 @@ from .machines import check_executor
 from .manifest import default_name, new_manifest, part, public_url, session
 from .options import Options
 from .players import Players
-from .recorder import Recorder
-
-if TYPE_CHECKING:
-    from ..scoring.score import Score
+from .recorder import Model, Recorder, model_at
 
 SCRIPTED = "scripted:"
 MEND = "mend it, then give the same command again"
 LARGEST = {"trials": 100_000, "messages": 10_000, "concurrency": 10_000}
 LARGEST_SEED = 2**63 - 1
+AS_GIVEN = ("trials", "messages", "seed", "concurrency", "budget_usd", "players", "progress")
 LONGEST_NAME = 240
 """Bytes that the name of a run file may have.
 
 File systems take 255, and the names of the files beside it are longer.
 """
-
-
-@dataclass
-class Model:
-    """One side that is a language model.
-
-    Its endpoint, what it costs, its settings, and its price as the price file lists it.
-    """
-
-    endpoint: Endpoint
-    price: Callable[[Usage], float | None]
-    settings: dict[str, Any]
-    listed: dict[str, Any] | None
 
 
 @dataclass
@@ -86,28 +66,18 @@ class Plan:
     ----------
     model, source, customer_name : str
         As in the records.
-    store, cases, schemas, prompt : Store, list of Case, list, str
-        What is played with.
     prompt_file : Path or None
         Where the prompt was read from, if not from the store.
     rules : list of OperatorRule
         What an operator adds to the prompt.
-    trials, messages, seed, concurrency : int
-        As given.
-    budget_usd : float or None
-        As given.
     models : dict of str to Model
         The sides that are language models behind an endpoint; empty in a replay.
     own_agent : object or None
         An agent of the user's own, or what makes one.
     players : Players or None
         Who sits in the chair of a side.
-    path : Path
-        The run file.
-    manifest : dict
-        As a new file would hold it.
-    session : dict
-        What is recorded of this session.
+    manifest, session : dict
+        As a new file would hold it, and what is recorded of this session.
     """
 
     model: str
@@ -178,10 +148,7 @@ class Plan:
         return str(VERSION)
 
     def blame(self, error: Exception, case_id: str, trial: int) -> Exception:
-        """The error to show for one that came out of a conversation.
-
-        The user's own agent is named, a defect stays as it is.
-        """
+        """The error to show for one that came out of a conversation: the user's own agent is named, a defect stays."""
         if self.own_agent is None or isinstance(error, BadInput):
             return error
         frames = inspect.getinnerframes(error.__traceback__) if error.__traceback__ else []
@@ -193,14 +160,10 @@ class Plan:
 
 
 def prepare(options: Options, keyless: bool = False) -> Plan:
-    """Read and check everything an experiment names.
+    """Read and check everything an experiment names; the first thing that is wrong is refused with `BadInput`.
 
-    With `keyless` no key is looked for, for a plan that is never played; nor is one for a plan that other machines play.
-
-    Raises
-    ------
-    BadInput
-        For the first thing that is wrong, in one sentence.
+    With `keyless` no key is looked for, for a plan that is never played; nor is one for a plan that other machines
+    play.
     """
     _check_numbers(options)
     check_executor(options)
@@ -245,18 +208,12 @@ def prepare(options: Options, keyless: bool = False) -> Plan:
         prompt=prompt,
         prompt_file=prompt_file,
         rules=rules,
-        trials=options.trials,
-        messages=options.messages,
-        seed=options.seed,
-        concurrency=options.concurrency,
-        budget_usd=options.budget_usd,
         models=models,
         own_agent=own_agent,
-        players=options.players,
         path=run_path(options, model),
         manifest=new_manifest(model, source, inputs, {c.id: c.hash for c in cases}, options.trials),
         session=_session(options, models),
-        progress=options.progress,
+        **{name: getattr(options, name) for name in AS_GIVEN},
     )
 
 
@@ -312,17 +269,10 @@ def run_path(options: Options, model: str) -> Path:
         if len(os.fsencode(path.name)) > LONGEST_NAME:
             raise BadInput(f"--out {_cut(path)} has a name longer than {LONGEST_NAME} bytes: give a shorter one")
         return path
+    settings = options.settings if isinstance(options.settings, dict) else options.settings and str(options.settings)
     given = [
-        options.base_url,
-        _named(options.agent),
-        options.customer,
-        options.customer_base_url,
-        str(options.store),
-        options.prompt and str(options.prompt),
-        _named(options.tools),
-        options.settings if isinstance(options.settings, dict) else options.settings and str(options.settings),
-        options.seed,
-        options.messages,
+        *(options.base_url, _named(options.agent), options.customer, options.customer_base_url, str(options.store)),
+        *(options.prompt and str(options.prompt), _named(options.tools), settings, options.seed, options.messages),
         *(["isolate"] if options.isolate else []),
         *([f"rules {options.rules}"] if options.rules else []),
         *([options.players.side, options.players.source] if options.players else []),
@@ -336,12 +286,12 @@ def _cut(path: Path) -> str:
 
 
 def _check_numbers(options: Options) -> None:
-    for name in ("trials", "messages", "concurrency"):
+    for name, largest in LARGEST.items():
         value = getattr(options, name)
         if not isinstance(value, int) or isinstance(value, bool) or value < 1:
             raise BadInput(f"{name} must be a whole number from 1 up, not {value!r}: change --{name}")
-        if value > LARGEST[name]:
-            raise BadInput(f"{name} must be at most {LARGEST[name]}, not {value:.6g}: change --{name}")
+        if value > largest:
+            raise BadInput(f"{name} must be at most {largest}, not {value:.6g}: change --{name}")
     if not isinstance(options.seed, int) or isinstance(options.seed, bool) or options.seed < 0:
         raise BadInput(f"seed must be a whole number from 0 up, not {options.seed!r}: change --seed")
     if options.seed > LARGEST_SEED:
@@ -431,38 +381,24 @@ def _models(
 
 
 def _model(options: Options, name: str, base_url: str | None, settings: RoleSettings, keyless: bool) -> Model:
-    from ..endpoint.prices import find_price
-
     key = LOOPBACK_KEY if keyless else None
     if keyless:
         settings = settings.model_copy(update={"headers_env": {}, "query_env": {}})
     endpoint = Endpoint(
         name, base_url, key, settings=settings, timeout=options.timeout, concurrency=options.concurrency
     )
-    price = find_price(name, endpoint.base_url)
-    if price is None and options.budget_usd is not None:
-        raise BadInput(
-            f"no price is known for {name}, so a budget cannot be kept: leave --budget-usd out, or add the price"
-        )
-    listed = None if price is None else asdict(price)
-    return Model(endpoint, price.cost_usd if price else lambda usage: None, settings.body, listed)
+    return model_at(endpoint, priced=options.budget_usd is not None)
 
 
 def _session(options: Options, models: dict[str, Model]) -> dict[str, Any]:
     return session(
-        cases=options.cases,
-        trials=options.trials,
-        concurrency=options.concurrency,
-        budget_usd=options.budget_usd,
+        **{name: getattr(options, name) for name in ("cases", "trials", "concurrency", "budget_usd")},
         **({"executor": {"name": options.executor, "workers": options.workers}} if options.executor else {}),
         **({"weights": options.weights} if options.weights else {}),
-        endpoints={
-            side: {
-                "model": m.endpoint.model,
-                "base_url": public_url(m.endpoint.base_url),
-                "timeout_s": m.endpoint.timeout,
-                "price": m.listed,
-            }
-            for side, m in models.items()
-        },
+        endpoints={side: _called_at(model) for side, model in models.items()},
     )
+
+
+def _called_at(model: Model) -> dict[str, Any]:
+    at = model.endpoint
+    return {"model": at.model, "base_url": public_url(at.base_url), "timeout_s": at.timeout, "price": model.listed}

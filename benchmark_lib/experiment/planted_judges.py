@@ -1,39 +1,25 @@
-"""Verdicts and labels whose truth is known.
-
-What the tables about judges are tried on where no judge has been paid yet.
-"""
-
-from __future__ import annotations
+"""Verdicts and labels whose truth is known, for the tables about judges where no judge has been paid yet."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from ..errors import BadInput
 from ..scoring.judges import SCORERS
 from .known_panel import DEFAULT_SEED
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 LENIENT, STRICT = "planted:lenient", "planted:strict"
 RUN_ID, MODEL = "planted", "planted"
-REASON = "planted"
+MADE_UP = {"reason": "planted", "quote": "", "unscored": "", "rubric": "planted", "entrant": False, "addressed": 0}
+LOST = {"score": float("nan"), "unscored": "planted failure"}
 
 
 @dataclass(frozen=True)
 class PlantedVerdicts:
     """Made-up verdicts of two judges, made-up labels of people on a random part, and the mean people would give to all.
 
-    Attributes
-    ----------
-    verdicts : DataFrame
-        As `Results.verdicts`.
-    labels : DataFrame
-        run_id, case_id, trial, scorer, label.
-    truth : dict of str to float
-        By scorer.
+    `verdicts` are as `Results.verdicts`, `labels` have run_id, case_id, trial, scorer and label, `truth` is by scorer.
     """
 
     verdicts: pd.DataFrame
@@ -56,17 +42,14 @@ def planted_verdicts(
     ----------
     conversations, labelled : int
         How many conversations there are, and how many of them people labelled.
-    bias : float
-        Points the lenient judge gives too much and the strict one, by half, too little.
-    noise : float
-        Standard deviation of each judge's own error, in points.
+    bias, noise : float
+        Points the lenient judge gives too much and the strict one, by half, too little, and standard deviation of each
+        judge's own error, in points.
     unscored : float
         Share of scores that do not count.
     rng : numpy.random.Generator, optional
         Seeded with `DEFAULT_SEED` when not given.
     """
-    import pandas as pd
-
     if not 1 <= labelled <= conversations:
         raise BadInput(
             f"{labelled} of {conversations} conversations cannot be labelled: give labelled from 1 to conversations"
@@ -92,19 +75,8 @@ def planted_verdicts(
             scores = np.clip(people + shift + stream.normal(0, noise, conversations), 0, 100).round()
             lost = stream.random(conversations) < unscored
             rows += [
-                {
-                    **item,
-                    "judge": judge,
-                    "version": "planted",
-                    "scorer": scorer,
-                    "score": float("nan") if gone else score,
-                    "reason": REASON,
-                    "quote": "",
-                    "unscored": "planted failure" if gone else "",
-                    "rubric": "planted",
-                    "entrant": False,
-                    "addressed": 0,
-                }
+                {**item, "judge": judge, "version": "planted", "scorer": scorer, "score": score, **MADE_UP}
+                | (LOST if gone else {})
                 for item, score, gone in zip(items, scores, lost)
             ]
     return PlantedVerdicts(pd.DataFrame(rows), pd.DataFrame(labels), truth)

@@ -1,7 +1,5 @@
 """Players of a run: people, or programs over a local port, who sit where a language model would be called."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 from collections.abc import Hashable
@@ -24,10 +22,7 @@ LONGEST_SOURCE = 60
 class Chairs(Protocol):
     """Where the players sit: whoever is in the chair answers what a model would be asked.
 
-    Attributes
-    ----------
-    left : int or None
-        How many conversations are still to be finished; None where nobody has said.
+    `left` is how many conversations are still to be finished; None where nobody has said.
     """
 
     left: int | None
@@ -43,23 +38,9 @@ class Chairs(Protocol):
 
 @dataclass(frozen=True)
 class Players:
-    """Who sits in the chair of a side.
+    """Who sits in the chair of a side (``agent`` or ``customer``), and of which `source` the conversations then are.
 
-    Attributes
-    ----------
-    side : str
-        ``agent`` or ``customer``.
-    chairs : Chairs
-        Where they sit.
-    source : str
-        What the run file says of where its conversations come from.
-    shuffle : int
-        Seeds the order of the cases; the order they are kept in would give away what kind of case comes next.
-
-    Raises
-    ------
-    BadInput
-        For a side or a source that cannot be used.
+    `shuffle` seeds the order of the cases; the order they are kept in would give away what kind of case comes next.
     """
 
     side: str
@@ -87,14 +68,7 @@ class Players:
 class PlayersLine:
     """The line to the players of one side: nobody waits for another's answer, and no price is known.
 
-    Parameters
-    ----------
-    players : Players
-        Who answers.
-    run : RunFile
-        Says in which chair a conversation was begun, so that its player goes on with it.
-    writer : RowSink
-        Of the run.
+    The run says in which chair a conversation was begun, so that its player goes on with it.
     """
 
     def __init__(self, players: Players, run: RunFile, writer: RowSink):
@@ -104,13 +78,7 @@ class PlayersLine:
     async def call(
         self, key: tuple[str, int, int], request: bytes, messages: list[Any], tools: Any, body: dict[str, Any]
     ) -> Completion:
-        """Return a player's answer when it is on disk.
-
-        Raises
-        ------
-        asyncio.CancelledError
-            When the run is being stopped.
-        """
+        """Return a player's answer when it is on disk; `asyncio.CancelledError` when the run is being stopped."""
         if self.stopped:
             raise asyncio.CancelledError("the run is being stopped")
         conversation = key[:2]

@@ -1,7 +1,5 @@
 """The one line that says how far a run is: done of all, time left, cost and faults so far."""
 
-from __future__ import annotations
-
 import io
 import sys
 from collections.abc import Callable
@@ -15,14 +13,7 @@ WIDTH = 100
 class Progress:
     """Progress of a run by tqdm: in place in a terminal and in a notebook, a line now and then in a log.
 
-    Parameters
-    ----------
-    label : str
-        What is run.
-    total, done : int
-        Conversations in all, and those on file already.
-    shown : bool
-        False keeps quiet.
+    `total` and `done` are conversations in all and those on file already; without `shown` it keeps quiet.
     """
 
     def __init__(self, label: str, total: int, done: int, shown: bool = True):

@@ -1,19 +1,15 @@
-"""Model calls on their way to the run file.
-
-Replayed where they are on it, made, paid and written where they are not.
-"""
-
-from __future__ import annotations
+"""Model calls on their way to the run file: replayed where they are on it, made, paid and written where not."""
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
 import orjson
 
 from ..endpoint import Completion, Endpoint, EndpointError, RequestedCall, start_delay_s
+from ..errors import BadInput
 from ..records import Usage, content_hash
 from ..runfile import connect_to_read
 from .budget import CallCost, Stop
@@ -23,12 +19,37 @@ LONGEST_SPREAD_S = 5.0
 """The first calls of a run are spread over the time that the leading one took, and at most over this, in seconds."""
 MISTAKES = frozenset({"auth", "quota", "not_found", "bad_request"})
 """Errors that a person has to mend before the same command can go on."""
+UNKNOWN = (None,) * 4
+"""The tokens of a call that reported none."""
 ANSWERS = frozenset({"context_overflow"})
 """Errors that are the endpoint's answer to this request: kept and replayed like a reply."""
 
 
 class NotOnFile(RuntimeError):
     """A replay came to a call that the run file does not hold."""
+
+
+@dataclass
+class Model:
+    """One side that is a language model: its endpoint, what it costs, its settings, and its price as it is listed."""
+
+    endpoint: Endpoint
+    price: Callable[[Usage], float | None]
+    settings: dict[str, Any]
+    listed: dict[str, Any] | None
+
+
+def model_at(endpoint: Endpoint, priced: bool) -> Model:
+    """The model at an endpoint with its price, without which it is refused where it has to be `priced`."""
+    from ..endpoint.prices import find_price, how_to_add
+
+    name, price = endpoint.model, find_price(endpoint.model, endpoint.base_url)
+    if price is None and priced:
+        raise BadInput(
+            f"no price is known for {name}, so a budget cannot be kept: leave --budget-usd out, or {how_to_add(name)}"
+        )
+    listed = None if price is None else asdict(price)
+    return Model(endpoint, price.cost_usd if price else lambda usage: None, endpoint.settings.body, listed)
 
 
 @dataclass(frozen=True)
@@ -116,16 +137,6 @@ class Line:
 
     Parameters
     ----------
-    side : str
-        ``agent`` or ``customer``.
-    endpoint : Endpoint
-        Where the calls go.
-    price : callable
-        Usage to US dollars, None where no price is known.
-    settings : dict
-        The model settings.
-    budget, writer : Money, RowSink
-        Of the run.
     stop, called : callable
         Told a `Stop` that ends the run, and the cost of every finished call.
     wave : int
@@ -137,19 +148,17 @@ class Line:
     def __init__(
         self,
         side: str,
-        endpoint: Endpoint,
-        price: Callable[[Usage], float | None],
-        settings: dict[str, Any],
+        model: Model,
         *,
         budget: Money,
         writer: RowSink,
         stop: Callable[[Stop], None],
         called: Callable[[float | None], None],
         wave: int,
-        began: bool,
+        began: bool = False,
     ):
-        self.side, self.endpoint, self.price, self.stopped = side, endpoint, price, False
-        self._estimate, self._budget, self._writer = CallCost(price, settings), budget, writer
+        self.side, self.endpoint, self.price, self.stopped = side, model.endpoint, model.price, False
+        self._estimate, self._budget, self._writer = CallCost(model.price, model.settings), budget, writer
         self._stop, self._called, self._began = stop, called, began
         self._proven, self._gate = False, asyncio.Lock()
         self._wave, self._begun, self._spread_s = wave, 0, 0.0
@@ -157,14 +166,9 @@ class Line:
     async def call(
         self, key: tuple[str, int, int], request: bytes, messages: list[Any], tools: Any, body: dict[str, Any]
     ) -> Completion:
-        """Make one call and return its completion when it is on disk.
+        """Make one call and return its completion when it is on disk, or raise the endpoint's error.
 
-        Raises
-        ------
-        EndpointError
-            As the endpoint raised it.
-        asyncio.CancelledError
-            When the run is being stopped: the conversation is left where it is.
+        `asyncio.CancelledError` when the run is being stopped: the conversation is left where it is.
         """
         if not self._proven:
             async with self._gate:
@@ -187,9 +191,7 @@ class Line:
             self._go_on()
             completion = await self.endpoint.complete(messages, tools, **body)
             cost = self.price(completion.usage)
-            if (
-                cost is None
-            ):  # no tokens were reported: what was reserved is what the run reckons with, now and when it is gone on with
+            if cost is None:  # no tokens were reported: the run reckons with what was reserved, now and when it goes on
                 cost = reserved or None
         except EndpointError as error:
             self._failed(key, request, error)
@@ -214,31 +216,9 @@ class Line:
         attempts = orjson.dumps(error.attempts).decode()
         if error.kind in ANSWERS:
             self._proven = True
-            kept = {
-                "kind": error.kind,
-                "message": str(error),
-                "fatal": error.fatal,
-                "status": error.status,
-                "detail": error.detail,
-            }
-            row = (
-                case_id,
-                trial,
-                self.side,
-                n,
-                content_hash(request),
-                self.endpoint.model,
-                orjson.dumps({"error": kept}),
-                None,
-                None,
-                None,
-                None,
-                None,
-                attempts,
-                0.0,
-                now(),
-            )
-            self._writer.put("calls", row)
+            kept = {name: getattr(error, name) for name in ("kind", "message", "fatal", "status", "detail")}
+            paid = (*UNKNOWN, None, attempts, 0.0)
+            self._writer.put("calls", _row(self.side, self.endpoint.model, key, request, {"error": kept}, paid))
             return
         self._writer.put("faults", (case_id, trial, self.side, error.kind, error.detail, attempts, now()))
         if error.fatal or not self._proven:
@@ -250,37 +230,28 @@ def call_row(
     side: str, model: str, key: tuple[str, int, int], request: bytes, completion: Completion, cost: float | None
 ) -> tuple[Any, ...]:
     """A finished call as a row of the run file."""
-    case_id, trial, n = key
     used = completion.usage
     tokens = (used.prompt_tokens, used.completion_tokens, used.reasoning_tokens, used.cached_tokens)
     response = {
         name: getattr(completion, name) for name in ("text", "tool_calls", "finish_reason", "usage", "reasoning", "raw")
     }
-    return (
-        case_id,
-        trial,
-        side,
-        n,
-        content_hash(request),
-        model,
-        orjson.dumps(response),
-        *((None,) * 4 if used.missing else tokens),
-        completion.latency_s,
-        orjson.dumps(completion.attempts).decode(),
-        cost,
-        now(),
-    )
+    attempts = orjson.dumps(completion.attempts).decode()
+    paid = (*(UNKNOWN if used.missing else tokens), completion.latency_s, attempts, cost)
+    return _row(side, model, key, request, response, paid)
+
+
+def _row(
+    side: str, model: str, key: tuple[str, int, int], request: bytes, response: dict[str, Any], paid: tuple[Any, ...]
+) -> tuple[Any, ...]:
+    """A call as a row of the run file; `paid` are its tokens, latency, attempts and cost."""
+    case_id, trial, n = key
+    return case_id, trial, side, n, content_hash(request), model, orjson.dumps(response), *paid, now()
 
 
 class Recorder:
     """The model calls of one side of one conversation: what a model agent or model customer is given as ``complete``.
 
-    Parameters
-    ----------
-    line : CallLine or None
-        None in a replay: nothing but the file is asked.
-    kept : dict
-        The calls on file, see `KeptCalls.of`.
+    `line` is None in a replay: nothing but the file is asked. `kept` are the calls on file, see `KeptCalls.of`.
     """
 
     def __init__(

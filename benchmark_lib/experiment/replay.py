@@ -1,7 +1,5 @@
 """Playing a run file again from its own call rows: no endpoint, and every record must come out byte for byte."""
 
-from __future__ import annotations
-
 import asyncio
 
 from ..errors import BadInput
@@ -19,12 +17,9 @@ SHOWN = 3
 
 
 async def replay(plan: Plan) -> tuple[RunFile, int]:
-    """Play every finished conversation on file again and compare the records; returns the file and how many were played.
+    """Play every finished conversation on file again and compare the records; returns the file and how many there were.
 
-    Raises
-    ------
-    BadInput
-        If a record differs, or the file was made with other inputs; nothing is ever written.
+    `BadInput` if a record differs, or the file was made with other inputs; nothing is ever written.
     """
     run = RunFile(plan.path)
     run.check()

@@ -1,19 +1,15 @@
 """Scoring a finished run file again: the records are read, nothing is asked."""
 
-from __future__ import annotations
-
 import sqlite3
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..cases.played import same_cases, store_of
 from ..records import SCORE_FAULT
 from ..runfile import RunFile, connect_to_write, upsert
+from ..store import Tool
 from .scoring import scores_as_json
-
-if TYPE_CHECKING:
-    from ..store import Tool
 
 GROUP = 50
 """Records that are scored between two commits: what was scored stays so, whatever happens to the next."""
@@ -25,30 +21,16 @@ def rescore(
     again: bool = False,
     tools: str | dict[str, Tool] | None = None,
 ) -> tuple[int, int]:
-    """Add the scores of the present scoring version to a run file, for the records that lack them or could not be scored before.
+    """Add the scores of the present version to a run file, for records that lack them or could not be scored before.
 
-    A record that cannot be scored never keeps the others from it: why is written in its place (see `score_faults`).
-
-    Parameters
-    ----------
-    path : str or Path
-        A run file.
-    store : str or Path, optional
-        The store it was played on; by default the one that the file names.
-    again : bool
-        Also score the records that have scores of this version.
-    tools : str or dict of str to Tool, optional
-        Where the user's own tools are, for a run that was played with some; by default in the module that it names.
+    A record that cannot be scored never keeps the others from it: why is written in its place (see `score_faults`). By
+    default the store and the user's own tools are those that the file names; `BadInput` if they or a case are not those
+    of the run. With `again` the records that have scores of this version are scored too.
 
     Returns
     -------
     tuple of int
         Conversations that got scores now, and conversations on file.
-
-    Raises
-    ------
-    BadInput
-        If the store, a tool or a case is not the one of the run.
     """
     from ..scoring import VERSION, score
     from .writer import RunLock
@@ -57,11 +39,8 @@ def rescore(
     shop = store_of(run.path, run.manifest, store, tools, carried_out=True)
     cases = same_cases(run.path, run.manifest, shop, "score it")
     with RunLock(run.path):
-        have = (
-            set()
-            if again
-            else {digest for digest, found in run.scores(str(VERSION)).items() if not found.get(SCORE_FAULT)}
-        )
+        scored = {} if again else run.scores(str(VERSION))
+        have = {digest for digest, found in scored.items() if not found.get(SCORE_FAULT)}
         records = [(digest, case_id, trial) for case_id, trial, digest, _ in run.conversations()]
         missing = [(digest, cases[case_id], trial) for digest, case_id, trial in records if digest not in have]
         made = 0

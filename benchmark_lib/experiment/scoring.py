@@ -3,13 +3,11 @@
 A record that cannot be scored is a fault of ours: stored, shown, and tried again, never silent.
 """
 
-from __future__ import annotations
-
 import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 
@@ -19,9 +17,7 @@ from ..conversation.agent_view import plain_text
 from ..records import NO_SCORE, SCORE_FAULT, Conversation
 from ..runfile import RunFile
 from ..scoring import TAGS
-
-if TYPE_CHECKING:
-    from ..scoring.score import Score
+from ..scoring.score import Score
 
 SHOWN, LONGEST_TRACEBACK = 300, 20_000
 RECORD_A_TEXT = 8
@@ -31,7 +27,7 @@ A larger one holds long arguments or results.
 """
 PACKAGE = str(Path(__file__).parents[2])
 
-Scorer = Callable[[Conversation, Case], "Score"]
+Scorer = Callable[[Conversation, Case], Score]
 """What gives a record its scores."""
 
 
@@ -46,10 +42,7 @@ class ScoreFault:
 
 
 def scores_as_json(score: Scorer, conversation: Conversation, case: Case) -> tuple[bytes, bool]:
-    """The scores of a record as they are written, and whether there are any.
-
-    What scoring raises becomes a fault that is written.
-    """
+    """The scores of a record as they are written, or the fault that scoring it raised, and whether there are any."""
     try:
         return orjson.dumps(score(conversation, case)), True
     except Exception as error:
@@ -62,15 +55,8 @@ def _fault(case: Case, error: Exception) -> dict[str, Any]:
     place = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
     reason = f"{type(error).__name__}: {' '.join(str(error).split())[:SHOWN]}{place}"
     told = "".join(traceback.format_exception(error)).replace(f"{PACKAGE}/", "")[-LONGEST_TRACEBACK:]
-    tags = {tag: getattr(case, tag) for tag in TAGS}
-    found = {
-        "bucket": case.bucket,
-        "intent": case.intent,
-        **tags,
-        "scored": False,
-        SCORE_FAULT: reason,
-        "traceback": told,
-    }
+    found = {tag: getattr(case, tag) for tag in ("bucket", "intent", *TAGS)}
+    found |= {"scored": False, SCORE_FAULT: reason, "traceback": told}
     return {name: plain_text(value) if isinstance(value, str) else value for name, value in found.items()}
 
 
@@ -81,10 +67,7 @@ def size(conversation: Conversation, record: bytes) -> int:
 
 
 def score_faults(run: RunFile, scores: dict[str, dict[str, Any]] | None = None) -> Iterator[ScoreFault]:
-    """The conversations on file without a score, with the reason.
-
-    `scores` are those to look in, by default the latest of each record.
-    """
+    """The conversations on file without a score, with the reason; `scores` are by default the latest of each record."""
     scores = run.scores() if scores is None else scores
     for case_id, trial, digest, _ in run.conversations():
         found = scores.get(digest)

@@ -14,7 +14,7 @@ from typing import Any
 from ..errors import BadInput
 from ..outputs import built_beside, require_absent, writing
 from ..project import project_folder, slug
-from ..records import Conversation, content_hash
+from ..records import Conversation, content_hash, is_played, source_of
 from ..runfile import SUFFIX, RunFile, connect_to_write, create, is_hidden, upsert
 from ..runfile.seals import COLUMNS
 from .manifest import counted_on, differences, now
@@ -56,6 +56,11 @@ class Shelved:
         """Whether conversations are missing."""
         return self.run is not None and self.finished < self.planned
 
+    @property
+    def played(self) -> bool:
+        """Whether somebody sat in a chair of it, as in the examples that came with the project: it cannot be made again."""
+        return self.run is not None and is_played(source_of(self.run.manifest))
+
 
 def runs_folder() -> Path:
     """Where runs are looked for by name: ``data/runs`` of the project."""
@@ -63,9 +68,9 @@ def runs_folder() -> Path:
 
 
 def shelf(folder: Path | None = None) -> list[Shelved]:
-    """The run files of a folder, the one gone on with last first."""
+    """The run files of a folder, the one gone on with last first, hidden ones at the end."""
     found = [shelved(path) for path in sorted((folder or runs_folder()).glob(f"*{SUFFIX}"))]
-    return sorted(found, key=lambda one: one.last or datetime.min.replace(tzinfo=UTC), reverse=True)
+    return sorted(found, key=lambda one: (not one.hidden, one.last or datetime.min.replace(tzinfo=UTC)), reverse=True)
 
 
 def shelved(path: Path) -> Shelved:
@@ -147,7 +152,7 @@ def remove_partial(path: Path) -> None:
     """
     with RunLock(path), writing(path, ""):
         if not shelved(path).partial:
-            raise BadInput(f"{path} is finished: only partial runs are removed here")
+            raise BadInput(f"{path} is finished: to be rid of it, delete the file itself")
         for end in ("-wal", "-shm", "-journal", ""):
             Path(f"{path}{end}").unlink(missing_ok=True)
 

@@ -1,7 +1,5 @@
 """A few lines that say how a run did, each rate with its denominator."""
 
-from __future__ import annotations
-
 from collections import Counter
 from textwrap import shorten
 from typing import Any
@@ -79,9 +77,8 @@ def _rates(run: RunFile, latest: dict[str, dict[str, Any]]) -> str:
     ]
     bad = [METRICS[name] for name in shown_on(Shown.MAIN) if not METRICS[name].higher_is_better]
     wrong = [f"{m.title.lower()} {share}" for m in bad if (share := _share(scores, str(m.bucket), m.column))]
-    return (
-        f"success: {'; '.join(part for part in (', '.join(parts), ', '.join(wrong)) if part) or 'nothing has a score'}"
-    )
+    over = ", all trials" if max(run.manifest["planned"].values()) > 1 else ""
+    return f"success{over}: {'; '.join(part for part in (', '.join(parts), ', '.join(wrong)) if part) or 'nothing has a score'}"
 
 
 def _by_handover(scores: list[dict[str, Any]], bucket: str) -> str:

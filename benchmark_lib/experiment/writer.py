@@ -5,8 +5,6 @@ together with whatever else is waiting, because its conversation goes on only th
 in flight. Conversations and scores wait for each other up to `GROUP_S`, because nobody waits for them.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import os
@@ -16,7 +14,7 @@ import time
 from collections import deque
 from itertools import groupby
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Self, cast
 
 from ..errors import BadInput
 from ..runfile import connect_to_write, upsert
@@ -35,13 +33,7 @@ class CannotSave(RuntimeError):
 
 
 class Writer:
-    """Writes rows of a run file from a thread of its own; use inside a running event loop.
-
-    Parameters
-    ----------
-    path : Path
-        An existing run file.
-    """
+    """Writes rows of an existing run file from a thread of its own; use inside a running event loop."""
 
     def __init__(self, path: Path):
         self.path = path
@@ -79,9 +71,8 @@ class Writer:
         self._urgent.set()
         self._something.set()
         self._thread.join()
-        with contextlib.suppress(
-            sqlite3.Error
-        ):  # a reader looks at the file: the log stays beside it until the next run
+        # A reader may look at the file: the log then stays beside it until the next run.
+        with contextlib.suppress(sqlite3.Error):
             self._db.execute("PRAGMA journal_mode=DELETE")
         self._db.close()
 
@@ -144,13 +135,9 @@ def _was_seen(future: asyncio.Future[None]) -> None:
 class RunLock:
     """Holds a run file against a second process; the system lets go of it when this process ends, however it ends.
 
-    Whatever the file is called, through links or relative paths, it is the same lock.
-
-    Raises
-    ------
-    BadInput
-        On entering, when another run holds it, or when it has a second name on the disk, under which another run could
-        write it.
+    Whatever the file is called, through links or relative paths, it is the same lock. Entering is refused with
+    `BadInput` when another run holds it, or when it has a second name on the disk, under which another run could write
+    it.
     """
 
     def __init__(self, path: Path):
@@ -161,7 +148,7 @@ class RunLock:
         self._file = self._real.with_name(f".{self._real.name}.lock")
         self._lock = FileLock(self._file, timeout=0)
 
-    def __enter__(self) -> RunLock:
+    def __enter__(self) -> Self:
         from filelock import Timeout
 
         if self._real.is_file() and self._real.stat().st_nlink > 1:

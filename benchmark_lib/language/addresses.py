@@ -4,8 +4,6 @@ Abbreviations, names of regions and countries, split lines, accents and capitals
 from ``data/addresses.yaml``; the names of countries in every language are babel's.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Mapping
@@ -26,27 +24,18 @@ _ORDINAL = re.compile(r"\b(\d+)(?:st|nd|rd|th|er|re|e|eme)\b")
 
 
 class Place(NamedTuple):
-    """An address by its parts, each in one spelling.
-
-    Attributes
-    ----------
-    name : frozenset of str
-        The words of the recipient's name, titles left out.
-    street : frozenset of str
-        The words of both lines and of the town: people split them in different ways.
-    region : str
-        The code of a state or province; empty where the country needs none.
-    postcode : str
-        Letters and digits; of an American one the first five.
-    country : str
-        Two-letter code.
-    """
+    """An address by its parts, each in one spelling."""
 
     name: frozenset[str]
+    """The words of the recipient's name, titles left out."""
     street: frozenset[str]
+    """The words of both lines and of the town: people split them in different ways."""
     region: str
+    """The code of a state or province; empty where the country needs none."""
     postcode: str
+    """Letters and digits; of an American one the first five."""
     country: str
+    """Two-letter code."""
 
 
 def is_address(value: Any) -> bool:
@@ -63,13 +52,8 @@ def place_of(address: Mapping[str, Any]) -> Place:
 @lru_cache(maxsize=4096)
 def _place(name: str, line1: str, line2: str, city: str, region: str, postcode: str, country: str) -> Place:
     code = country_code(country)
-    return Place(
-        name_words(name),
-        street_words(f"{line1} {line2} {city}"),
-        _region(region, code),
-        _postcode(postcode, code),
-        code,
-    )
+    within = _region(region, code), _postcode(postcode, code)
+    return Place(name_words(name), street_words(f"{line1} {line2} {city}"), *within, code)
 
 
 def same_address(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:

@@ -4,8 +4,6 @@ A message is read sentence by sentence. Every value of the fact's kind in it is 
 words around it, up to the next value.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -58,30 +56,21 @@ Values = frozenset[tuple[str, str]]
 
 
 class Mention(NamedTuple):
-    """A value in a message.
-
-    Attributes
-    ----------
-    value : str
-        The value; empty for the one that is looked for.
-    how : str
-        said, denied, listed (one of several possibilities, or counted through), or a step of a sum that ends in another value.
-    about : frozenset of str
-        The telling words around it.
-    mends : bool
-        The sentence corrects an earlier one.
-    chain : tuple of int
-        Where it stands. Values joined by "and" or as a range share it, and are no rivals.
-    given : bool
-        The sentence begins with a condition ("If you mean the one in Britain: ...").
-    """
+    """A value in a message."""
 
     value: str
+    """The value; empty for the one that is looked for."""
     how: How
+    """said, denied, listed (one of several possibilities, or counted through), or a step of a sum that ends in another
+    value."""
     about: frozenset[str]
+    """The telling words around it."""
     mends: bool
+    """The sentence corrects an earlier one."""
     chain: tuple[int, ...]
+    """Where it stands. Values joined by "and" or as a range share it, and are no rivals."""
     given: bool = False
+    """The sentence begins with a condition ("If you mean the one in Britain: ...")."""
 
 
 @lru_cache(maxsize=8192)
@@ -164,7 +153,7 @@ def days_said(text: str, year: int) -> set[str]:
 
 def corrects(text: str) -> bool:
     """Whether a message takes back what was said before it."""
-    return bool(_meant().search(fold(text)))
+    return bool(_cues()["meant"].search(fold(text)))
 
 
 def answering(texts: list[str], asked: Values = frozenset()) -> list[str]:
@@ -245,9 +234,9 @@ def _spans(folded: str, right: re.Pattern[str], others: Spans) -> list[tuple[int
 
 def _read(folded: str, spans: list[tuple[int, int, str]], dates: bool, sentence: int) -> list[Mention]:
     found: list[Mention] = []
-    given = _condition().match(folded.lstrip("( ")) is not None
-    mends = bool(spans) and bool(_meant().search(folded))
-    worded = _meant().sub(lambda m: " " * len(m.group()), folded) if mends else folded
+    given = _cues()["condition"].match(folded.lstrip("( ")) is not None
+    mends = bool(spans) and bool(_cues()["meant"].search(folded))
+    worded = _cues()["meant"].sub(lambda m: " " * len(m.group()), folded) if mends else folded
     for number, group in enumerate(_chains(folded, spans, dates)):
         start, end = group.spans[0][0], group.spans[-1][1]
         about = _about(_around(worded, start, end, spans)) or _about(_beside(worded, spans))
@@ -257,7 +246,7 @@ def _read(folded: str, spans: list[tuple[int, int, str]], dates: bool, sentence:
             if how == "said" and place[2] and place[1] <= sum_ends:
                 how = "step"
             found.append(Mention(place[2], how, about, mends, (sentence, number), given))
-    if dates or not _worked().search(folded):
+    if dates or not _cues()["worked"].search(folded):
         return found
     if any(not m.value for m in found):
         return _without_steps(found)
@@ -282,9 +271,9 @@ def _chains(folded: str, spans: list[tuple[int, int, str]], dates: bool) -> list
     chains: list[_Chain] = []
     for place, span in enumerate(spans):
         between = folded[spans[place - 1][1] : span[0]] if place else ""
-        if place and (_SUM.fullmatch(between) or _joint().fullmatch(between)):
+        if place and (_SUM.fullmatch(between) or _cues()["joint"].fullmatch(between)):
             last = chains[-1]
-            either = last.listed or bool(_either().search(between))
+            either = last.listed or bool(_cues()["either"].search(between))
             chains[-1] = _Chain([*last.spans, span], either)
         else:
             chains.append(_Chain([span], False))
@@ -326,11 +315,11 @@ def _denied(folded: str, start: int, end: int) -> bool:
     before, after = folded[max(start - SIDE, 0) : start], folded[end : end + SIDE]
     if _denied_after().match(after):
         return True
-    if _condition().match(clause):
+    if _cues()["condition"].match(clause):
         return False
     if _denied_before().search(before):
         return True
-    return folded.rstrip().endswith("?") and bool(_question().match(clause)) and not re.search(r"[,;.]", after)
+    return folded.rstrip().endswith("?") and bool(_cues()["question"].match(clause)) and not re.search(r"[,;.]", after)
 
 
 def _around(folded: str, start: int, end: int, spans: list[tuple[int, int, str]]) -> str:
@@ -416,38 +405,20 @@ def _denied_after() -> re.Pattern[str]:
 
 
 @lru_cache(maxsize=1)
-def _condition() -> re.Pattern[str]:
-    return re.compile(rf"\s*[\"']?(?:{_one_of('if')})\b|.*[.!?]\s(?:{_one_of('if')})\b")
-
-
-@lru_cache(maxsize=1)
-def _question() -> re.Pattern[str]:
-    return re.compile(rf"[\s¿*\"-]*(?:(?:and|y|et|und|so|or)\s)?(?:{_one_of('asks')})\b")
-
-
-@lru_cache(maxsize=1)
-def _meant() -> re.Pattern[str]:
-    return re.compile("|".join(of_answers("meant")))
-
-
-@lru_cache(maxsize=1)
-def _worked() -> re.Pattern[str]:
-    """The signs of a sum, or the cells of a table's row."""
-    return re.compile(rf"[=|]|\s[-–−]\s?\$?\d|\b(?:{'|'.join(sorted(_OF_SUMS))})\b")
-
-
-@lru_cache(maxsize=1)
-def _joint() -> re.Pattern[str]:
-    """What may stand between two values of one chain."""
-    words = [word for key in ("or", "and", "to", "the", "by") for word in of_values(key)]
-    words += ["on", "am", "den", "le", "el", "then", "dann", "puis", "luego", "x"]
-    words += [plain(w).strip() for w in of_answers("hedges")] + [n for names in day_names() for n in names.split("|")]
-    return re.compile(rf"(?:[\s,;/|>→+=×-]|\(\d+\)|\b(?:{'|'.join(dict.fromkeys(words))})\b)+")
-
-
-@lru_cache(maxsize=1)
-def _either() -> re.Pattern[str]:
-    return re.compile(rf"\b(?:{'|'.join(of_values('or'))})\b|/")
+def _cues() -> dict[str, re.Pattern[str]]:
+    """What is heard around values: how a sentence begins, corrects or works out, and what stands between two values."""
+    links = [word for key in ("or", "and", "to", "the", "by") for word in of_values(key)]
+    links += ["on", "am", "den", "le", "el", "then", "dann", "puis", "luego", "x"]
+    links += [plain(w).strip() for w in of_answers("hedges")] + [n for names in day_names() for n in names.split("|")]
+    texts = {
+        "condition": rf"\s*[\"']?(?:{_one_of('if')})\b|.*[.!?]\s(?:{_one_of('if')})\b",
+        "question": rf"[\s¿*\"-]*(?:(?:and|y|et|und|so|or)\s)?(?:{_one_of('asks')})\b",
+        "meant": "|".join(of_answers("meant")),
+        "worked": rf"[=|]|\s[-–−]\s?\$?\d|\b(?:{'|'.join(sorted(_OF_SUMS))})\b",
+        "joint": rf"(?:[\s,;/|>→+=×-]|\(\d+\)|\b(?:{'|'.join(dict.fromkeys(links))})\b)+",
+        "either": rf"\b(?:{'|'.join(of_values('or'))})\b|/",
+    }
+    return {name: re.compile(text) for name, text in texts.items()}
 
 
 @lru_cache(maxsize=1)

@@ -1,7 +1,5 @@
 """What is heard in certain words whatever the trained reader makes of the rest: cues from the files of the languages, over `plain` text."""
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 
@@ -16,17 +14,7 @@ SETTLED = ("at_hand", "handling")
 
 
 def none_asked(plain: str, requests: bool, languages: tuple[str, ...]) -> str | None:
-    """What a sentence that sounds like a request is in its place; None where it is one.
-
-    Parameters
-    ----------
-    plain : str
-        The sentence.
-    requests : bool
-        Whether it holds the words of a request.
-    languages : tuple of str
-        Those it is read in.
-    """
+    """What a sentence that sounds like a request is in its place; None where it is one."""
     marked = mark_of(plain) == "?"
     kinds = ["elsewhere", "later", *(OF_QUESTIONS if marked else ["handling"])]
     if not marked and not requests:
@@ -47,9 +35,8 @@ def slots_in(plain: str, languages: tuple[str, ...]) -> list[str]:
 
 def dates_asked(plain: str, languages: tuple[str, ...]) -> frozenset[str]:
     """What the date is of that a sentence asks for, by its verbs: something ``ahead``, ``behind``, or ``any`` where they do not tell."""
-    return frozenset(kind for kind in ("ahead", "behind") if holds("dates", kind, plain, languages)) or frozenset(
-        {"any"}
-    )
+    told = frozenset(kind for kind in ("ahead", "behind") if holds("dates", kind, plain, languages))
+    return told or frozenset({"any"})
 
 
 def mark_of(plain: str) -> str:

@@ -1,7 +1,5 @@
 """Which languages a message is written in, by their common words."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from functools import lru_cache
@@ -19,7 +17,6 @@ SURE, MOST_LANGUAGES = 40, 2
 """Common words of a language beyond which a message is surely in it, and how many languages such a message is read in at most."""
 SHORT = 6
 """A message of fewer words, none of them a common one, is read in every language."""
-
 
 OTHER_LANGUAGE = "other"
 """What `written_in` says of a text in a language that is not read."""
@@ -53,9 +50,8 @@ def languages_of(said: Iterable[Sentence]) -> tuple[str, ...]:
     other words outweigh its own, those of the sentences whose language can be told.
     """
     said = list(said)
-    return _languages_of(_words(said)) or tuple(
-        language for language in dict.fromkeys(written_in(s.text) for s in said) if language in common_words()
-    )
+    whole = _languages_of(_words(said))
+    return whole or tuple(told for told in dict.fromkeys(written_in(s.text) for s in said) if told in common_words())
 
 
 def nearest_languages(said: Iterable[Sentence]) -> tuple[str, ...]:

@@ -1,7 +1,5 @@
 """What a linear reader sees of a sentence: its words, pairs of words and marks, and which patterns of the phrase files it holds."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 
@@ -32,8 +30,6 @@ def features(plain: str, item: bool, before: str) -> list[str]:
     ----------
     plain : str
         The sentence, folded (see `plain` in folding).
-    item : bool
-        Whether it is an item of a list.
     before : str
         The mark that the sentence before it, or the heading of its list, ends in; empty for the first one.
     """

@@ -3,8 +3,6 @@
 One way to fold it, one for patterns over words, and one that keeps letters and digits alone.
 """
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 

@@ -24,8 +24,6 @@ class LinearReader:
 
     Parameters
     ----------
-    features : list of str
-        Their names.
     targets : list of str
         ``ask``, ``yes``, ``offer``, ``done``, ``no`` and ``bye`` for what a sentence does, ``slot:...`` and ``tool:...``
         for what it is about.
@@ -58,8 +56,6 @@ class LinearReader:
             New ones, each once.
         count : float
             What each of them counts.
-        before : Seen, optional
-            The sentence so far.
         """
         names = list(features)
         places = [place for name in names if (place := self._row.get(name)) is not None]
@@ -99,14 +95,12 @@ class LinearReader:
         """
         try:
             with np.load(path, allow_pickle=False) as kept:
-                names, targets, trained_on = (
-                    bytes(kept[key]).decode() for key in ("features", "targets", "trained_on")
-                )
+                texts = ("features", "targets", "trained_on")
+                names, targets, trained_on = (bytes(kept[key]).decode() for key in texts)
                 features, labels = names.split("\n"), targets.split("\n")
                 weights = np.zeros((len(features), len(labels)), dtype=np.float32)
                 weights[kept["place"], kept["target"]] = kept["weights"]
                 return cls(features, labels, weights, kept["bias"], trained_on)
         except (OSError, KeyError, ValueError, IndexError) as error:
-            raise BadInput(
-                f"{path}: the weights of the reader cannot be read ({error}); make them again with `make reader`"
-            ) from None
+            why = f"the weights of the reader cannot be read ({error}); make them again with `make reader`"
+            raise BadInput(f"{path}: {why}") from None

@@ -5,8 +5,6 @@ of ``phrases/<language>.yaml`` the sentence holds. A message is read with those 
 holds, since an agent may answer in another language than the customer's.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -45,14 +43,14 @@ ABOUT = {"slot": ("ask", "yes"), "tool": ("offer", "yes", "done", "no")}
 """What a sentence can be about, and for which acts that matters."""
 
 ASKS, SURE, LIKELY, POSSIBLE = 0.6, 0.5, 0.3, 0.12
-"""Probabilities.
-
-From the first a sentence asks for something, or for a yes; from the second anything else is heard; from the third where
-nothing else was; from the last a sentence is read for what it is about at all.
-"""
+"""Probabilities. From the first a sentence asks for something, or for a yes; from the second anything else is heard;
+from the third where nothing else was; from the last a sentence is read for what it is about at all."""
 
 PLAIN = 0.75
 """Probability from which a sentence without a question mark is a question."""
+
+CLAIMS = 0.75
+"""Probability from which a report counts against an agent that did not act."""
 
 REMEMBERED = 3
 """How many sentences back an offer may stand that a bare "Shall I go ahead?" is about."""
@@ -73,126 +71,89 @@ class Phrases(Protocol):
 
 @dataclass
 class ParsedMessage:
-    """One message as the customer understands it.
-
-    Attributes
-    ----------
-    asked : list of str
-        Slots the message asks for.
-    proposed : list of str
-        Tools the message asks a yes for.
-    claimed : list of str
-        Tools the message says were carried out.
-    reports : dict of str to float
-        How surely it says so of each.
-    declined : list of str
-        Tools the message says will not be carried out.
-    slots : dict of str to float
-        How likely each slot is asked for, the likeliest first.
-    in_passing : set of str
-        Slots asked for only where a sentence is about something else: a refusal ("without it I cannot"), an offer to help ("if you tell me").
-    choices : list of set of str
-        Slots that stand in one sentence with an "or" between them: one of them will do.
-    alternatives : set of str
-        Tools between which it asks for a choice: a yes would not say which.
-    or_not : set of str
-        Tools that it asks whether to use or to leave, which a bare yes would not say either.
-    tools : dict of str to float
-        How likely the message offers each tool, the likeliest first; read leniently, a report counts as well.
-    offered : list of str
-        Tools the message offers, whether or not it asks for a yes.
-    offer : bool
-        The message offers to do something, whether or not it was understood what.
-    confirm : bool
-        The message asks for a yes, whether or not the action was understood.
-    question : bool
-        The message asks something (closing courtesies left out).
-    invites : bool
-        The message asks for whatever the customer wants to say next.
-    dates : set of str
-        What the dates are of that it asks for: something ``ahead`` or ``behind``, or ``any`` where the words do not tell.
-    checks : bool
-        It asks whether something that was given works ("Does the link open?").
-    closes : bool
-        It asks whether to leave it at that.
-    """
+    """One message as the customer understands it."""
 
     asked: list[str] = field(default_factory=list)
+    """Slots the message asks for."""
     proposed: list[str] = field(default_factory=list)
+    """Tools the message asks a yes for."""
     claimed: list[str] = field(default_factory=list)
+    """Tools the message says were carried out."""
     reports: dict[str, float] = field(default_factory=dict)
+    """How surely it says so of each."""
     declined: list[str] = field(default_factory=list)
+    """Tools the message says will not be carried out."""
     slots: dict[str, float] = field(default_factory=dict)
+    """How likely each slot is asked for, the likeliest first."""
     in_passing: set[str] = field(default_factory=set)
+    """Slots asked for only where a sentence is about something else: a refusal ("without it I cannot"), an offer to
+    help ("if you tell me")."""
     choices: list[set[str]] = field(default_factory=list)
+    """Slots that stand in one sentence with an "or" between them: one of them will do."""
     alternatives: set[str] = field(default_factory=set)
+    """Tools between which it asks for a choice: a yes would not say which."""
     or_not: set[str] = field(default_factory=set)
+    """Tools that it asks whether to use or to leave, which a bare yes would not say either."""
     tools: dict[str, float] = field(default_factory=dict)
+    """How likely the message offers each tool, the likeliest first; read leniently, a report counts as well."""
     offered: list[str] = field(default_factory=list)
+    """Tools the message offers, whether or not it asks for a yes."""
     offer: bool = False
+    """The message offers to do something, whether or not it was understood what."""
     confirm: bool = False
+    """The message asks for a yes, whether or not the action was understood."""
     question: bool = False
+    """The message asks something (closing courtesies left out)."""
     invites: bool = False
+    """The message asks for whatever the customer wants to say next."""
     dates: set[str] = field(default_factory=set)
+    """What the dates are of that it asks for: something ``ahead`` or ``behind``, or ``any`` where the words do not
+    tell."""
     checks: bool = False
+    """It asks whether something that was given works ("Does the link open?")."""
     closes: bool = False
+    """It asks whether to leave it at that."""
 
     @property
     def surely_claimed(self) -> set[str]:
-        """Tools that it says were carried out, and more likely than not."""
-        return {tool for tool, chance in self.reports.items() if chance >= SURE}
+        """Tools that it plainly says were carried out."""
+        return {tool for tool, chance in self.reports.items() if chance >= CLAIMS}
 
 
 @dataclass(frozen=True)
 class ParsedSentence:
-    """One sentence as it was heard.
-
-    Attributes
-    ----------
-    acts, slots, tools : dict of str to float
-        The probability of each act, and of each slot and tool that it may be about.
-    marked : bool
-        It ends in a question mark.
-    either : bool
-        It has an "or" in it.
-    instead : bool
-        What it asks for will do in place of what was asked for before it ("if you haven't got it, your name will do").
-    one_of : bool
-        It holds out several things of which one will do, in the list that follows it.
-    chooses : bool
-        It asks which of several things it shall be.
-    leaves : bool
-        It holds out to leave things as they are ("or shall it stay?").
-    points : bool
-        It asks for one of the points of a list by their marks ("A or B?", "one letter: A or B").
-    invites : bool
-        It asks for whatever the customer wants to say next.
-    item : bool
-        It stands in an item of a list.
-    plainly : bool
-        What it asks for is what it is about: it is no refusal and no offer to help on a condition.
-    dates : frozenset of str
-        What a date that it asks for is of (see `ParsedMessage.dates`).
-    checks, closes : bool
-        It asks whether something works, or whether to leave it at that.
-    """
+    """One sentence as it was heard."""
 
     acts: dict[str, float]
     slots: dict[str, float]
     tools: dict[str, float]
+    """The probability of each act, and of each slot and tool that it may be about."""
     marked: bool = False
+    """It ends in a question mark."""
     either: bool = False
+    """It has an "or" in it."""
     instead: bool = False
+    """What it asks for will do in place of what was asked for before it ("if you haven't got it, your name will
+    do")."""
     one_of: bool = False
+    """It holds out several things of which one will do, in the list that follows it."""
     chooses: bool = False
+    """It asks which of several things it shall be."""
     leaves: bool = False
+    """It holds out to leave things as they are ("or shall it stay?")."""
     points: bool = False
+    """It asks for one of the points of a list by their marks ("A or B?", "one letter: A or B")."""
     invites: bool = False
+    """It asks for whatever the customer wants to say next."""
     item: bool = False
+    """It stands in an item of a list."""
     plainly: bool = True
+    """What it asks for is what it is about: it is no refusal and no offer to help on a condition."""
     dates: frozenset[str] = frozenset()
+    """What a date that it asks for is of (see `ParsedMessage.dates`)."""
     checks: bool = False
     closes: bool = False
+    """It asks whether something works, or whether to leave it at that."""
 
     @property
     def asks_for_a_yes(self) -> bool:
@@ -258,11 +219,8 @@ class MessageParser:
         chances = self.reader.probabilities(seen)
         acts = {act: chances[act] for act in ACTS}
         untrained = self._untrained(books, plain)
-        none = (
-            none_asked(plain, "request" in cues, languages)
-            if untrained or max(acts["ask"], acts["yes"]) >= LIKELY
-            else None
-        )
+        sounds = untrained or max(acts["ask"], acts["yes"]) >= LIKELY
+        none = none_asked(plain, "request" in cues, languages) if sounds else None
         if none:
             acts |= {"ask": 0.0, "yes": float(none == "yes_to")} | ({"offer": 0.0} if none == "explains" else {})
             untrained = {} if none in SETTLED else untrained
@@ -488,11 +446,8 @@ def _by_patterns(books: list[PhraseBook], plain: str, item: bool) -> ParsedSente
 
 
 def _topics(chances: dict[str, float], kind: str) -> dict[str, float]:
-    return {
-        name.removeprefix(kind): chance
-        for name, chance in chances.items()
-        if name.startswith(kind) and chance >= POSSIBLE
-    }
+    mine = {name.removeprefix(kind): chance for name, chance in chances.items() if name.startswith(kind)}
+    return {name: chance for name, chance in mine.items() if chance >= POSSIBLE}
 
 
 def _sorted(chances: dict[str, float]) -> dict[str, float]:

@@ -3,8 +3,6 @@
 Many in one, sorted by first letter so that most fail at once.
 """
 
-from __future__ import annotations
-
 import re
 
 from .pieces import limited

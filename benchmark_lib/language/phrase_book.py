@@ -1,7 +1,5 @@
 """The patterns of one language's phrases: cues of what a sentence does, and the slots and tools that it names."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -4,26 +4,20 @@ Regular expressions here see a sentence, a window of one, or a piece of a few th
 and the interpreter, which no other thread can enter during a search, is let go between one piece and the next.
 """
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 
 WHOLE, ENDS = 12_000, 2_000
-"""Characters.
-
-A message up to the first is read whole, which no person's exceeds; of a longer one, padded, the beginning and the end
-are, so many characters of each. The same for whoever reads it, so that nothing counts in what a detector does not see.
-"""
+"""Characters. A message up to the first is read whole, which no person's exceeds; of a longer one, padded, the
+beginning and the end are, so many characters of each. The same for whoever reads it, so that nothing counts in what a
+detector does not see."""
 
 LONGEST_SPOKEN = WHOLE
 """The same limit, where a message is read sentence by sentence."""
 
 TOTAL, ENDS_OF_MANY = 32_000, 1_000
-"""Characters of one side of a conversation up to which all of it is read.
-
-Beyond, of messages longer than their share so many at either end.
-"""
+"""Characters of one side of a conversation up to which all of it is read. Beyond, of messages longer than their share
+so many at either end."""
 
 LONGEST_SENTENCE = 400
 """Characters of a window: a longer sentence is read window by window."""

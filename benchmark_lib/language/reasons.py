@@ -5,8 +5,6 @@ store's ``reasons/concepts.yaml``). The model sees the concepts of a few sentenc
 stand in a question or at the end; `train_reasons` makes its weights from declined and granted wishes.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
@@ -30,15 +28,7 @@ ALWAYS = "always"
 
 
 class ReasonReader:
-    """The concepts of a store and the weights by which its reasons are known.
-
-    Parameters
-    ----------
-    folder : Path
-        The store's ``reasons``.
-    reader : LinearReader, optional
-        The weights; those of the folder unless given.
-    """
+    """The concepts of a store's folder ``reasons``, and the weights by which reasons are known: its own unless given."""
 
     def __init__(self, folder: Path, reader: LinearReader | None = None):
         path = folder / "concepts.yaml"
@@ -74,9 +64,8 @@ class ReasonReader:
     def _concepts(self, plain: str, languages: tuple[str, ...]) -> tuple[str, ...]:
         """The concepts of a sentence in the order in which they stand in it."""
         signs = ((name, sign) for language in languages for name, sign in self._signs[language].items())
-        return tuple(
-            name for _, name in sorted({(m.start(), name) for name, sign in signs for m in sign.finditer(plain)})
-        )
+        found = {(m.start(), name) for name, sign in signs for m in sign.finditer(plain)}
+        return tuple(name for _, name in sorted(found))
 
 
 def _features(found: list[tuple[tuple[str, ...], bool]]) -> Iterator[str]:
@@ -86,9 +75,8 @@ def _features(found: list[tuple[tuple[str, ...], bool]]) -> Iterator[str]:
         mark = "?" if asks else ""
         for place, first in enumerate(concepts):
             yield f"{first}{mark}"
-            yield from (
-                f"{first}>{second}{mark}" for second in concepts[place + 1 : place + 1 + NEAR] if second != first
-            )
+            near = concepts[place + 1 : place + 1 + NEAR]
+            yield from (f"{first}>{second}{mark}" for second in near if second != first)
     if len(found) > 1:
         yield from (f"first {name}" for name in found[0][0])
         yield from (f"last {name}" for name in found[-1][0])
@@ -99,8 +87,6 @@ def reasons_in(texts: Iterable[str], folder: Path, heard: Iterable[str] = ()) ->
 
     Parameters
     ----------
-    texts : iterable of str
-        The messages.
     folder : Path
         The store's ``reasons``; without weights nothing is found.
     heard : iterable of str

@@ -3,8 +3,6 @@
 For each kind, one pattern of every form that people use in any of the languages, over folded text.
 """
 
-from __future__ import annotations
-
 import re
 from datetime import date
 from functools import lru_cache
@@ -33,14 +31,7 @@ WHOLE_UNITS = ("days", "weeks", "months", "years")
 def rendering(kind: str, value: str, unit: str | None = None, names: tuple[str, ...] = ()) -> re.Pattern[str]:
     """The pattern of a value: money (cents), date (ISO), id, link, measure (number or range, with a unit) or choice.
 
-    Parameters
-    ----------
-    kind, value : str
-        What it is, and the value as text.
-    unit : str, optional
-        Of a measure.
-    names : tuple of str
-        The expressions that name a choice.
+    `names` are the expressions that name a choice.
     """
     if kind == "choice":
         return re.compile("|".join(f"(?:{n})" for n in names) or r"(?!)", re.I)
@@ -93,9 +84,8 @@ def _money(cents: int) -> str:
 
 @lru_cache(maxsize=12)
 def _month_names(month: int) -> str:
-    return "|".join(
-        sorted((re.escape(name) for name, number in months().items() if number == month), key=len, reverse=True)
-    )
+    names = [re.escape(name) for name, number in months().items() if number == month]
+    return "|".join(sorted(names, key=len, reverse=True))
 
 
 def _date(day: date) -> str:
@@ -160,11 +150,8 @@ def _range(low: str, high: str, unit: str) -> str:
 def _single(value: str, unit: str) -> str:
     by = "|".join(["x", "×", "/", *of_values("by")])
     side = r"(?:\s?\(?[^\W\d_]{1,9}\)?[.:]?)?"
-    sides = (
-        rf"(?:{side}\s?(?:{units()[unit]})?\s?(?:{by}){side}\s?\d+(?:[.,]\d+)?){{0,2}}{side}"
-        if unit in ("cm", "in")
-        else ""
-    )
+    more = rf"(?:{side}\s?(?:{units()[unit]})?\s?(?:{by}){side}\s?\d+(?:[.,]\d+)?){{0,2}}{side}"
+    sides = more if unit in ("cm", "in") else ""
     return rf"{_start(unit)}{_number(value)}{sides}{units()[unit]}{_end(unit)}"
 
 

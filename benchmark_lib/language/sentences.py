@@ -1,7 +1,5 @@
 """The sentences of a message, in any of the languages."""
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 from typing import NamedTuple
@@ -52,39 +50,14 @@ def parts(text: str) -> list[str]:
 def _end() -> re.Pattern[str]:
     """Where a sentence ends: not after an abbreviation, the number of a day, or a remark in brackets within it ("(NL-…) or")."""
     ordinal = rf"(?:(?<!\b\d\.)(?<!\b\d\d\.)|(?=\s+(?!(?:{months_after_a_dot()})\b)[A-ZÄÖÜÉ¡¿]))"
-    abbreviation = "".join(rf"(?<!\b{a}\.)" for a in _SHORT)
+    abbreviation = "".join(rf"(?<!\b{a}\.)" for a in _SHORT.split())
     within = r"(?!\)[\"”»*]*\s*[a-zà-öø-ÿ,;:])"
     return re.compile(rf"(?<=[.?!…]){abbreviation}{ordinal}{within}" + r"[\s\"”»)*]+(?=\S)")
 
 
 _BULLET = re.compile(r"^\s*(?:[-•–·*]|\(?\d{1,2}[.)]|\(?[a-hA-H]\))\s+")
 _SHORT = (
-    "[A-Za-z]",
-    "[Nn]r",
-    "[Nn]um",
-    "[Rr]ef",
-    "[Aa]rt",
-    "[Cc]a",
-    "bzw",
-    "ggf",
-    "inkl",
-    "[Ss]r",
-    "[Ss]ra",
-    "[Mm]r",
-    "[Mm]rs",
-    "[Mm]s",
-    "[Dd]r",
-    "[Ss]t",
-    "[Jj]an",
-    "[Ff]eb",
-    "[Mm]ar",
-    "[Aa]pr",
-    "[Jj]un",
-    "[Jj]ul",
-    "[Aa]ug",
-    "[Ss]ept",
-    "[Oo]ct",
-    "[Nn]ov",
-    "[Dd]ec",
+    "[A-Za-z] [Nn]r [Nn]um [Rr]ef [Aa]rt [Cc]a bzw ggf inkl [Ss]r [Ss]ra [Mm]r [Mm]rs [Mm]s [Dd]r [Ss]t [Jj]an "
+    "[Ff]eb [Mm]ar [Aa]pr [Jj]un [Jj]ul [Aa]ug [Ss]ept [Oo]ct [Nn]ov [Dd]ec"
 )
 """What stands before a full stop that ends no sentence."""

@@ -3,8 +3,6 @@
 Amounts, dates, numbers of orders and parcels, links, windows. Language-neutral but for names of months and units.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from datetime import date
@@ -32,15 +30,7 @@ class Value(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def values_in(text: str, year: int) -> tuple[Value, ...]:
-    """Every typed value of a text, in order.
-
-    Parameters
-    ----------
-    text : str
-        As it was written.
-    year : int
-        The year of a date that names none.
-    """
+    """Every typed value of a text, in order; `year` is that of a date that names none."""
     return tuple(sorted({v.at: v for v in reversed(list(_values(text, year)))}.values(), key=lambda v: v.at))
 
 

@@ -3,8 +3,6 @@
 One file a language, and a fifth language is one more file.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import Any
 
@@ -42,9 +40,8 @@ def own_words() -> dict[str, frozenset[str]]:
 @lru_cache(maxsize=1)
 def other_languages() -> tuple[frozenset[str], ...]:
     """The common words of languages that are not read."""
-    return tuple(
-        frozenset(words) for language, words in read_yaml(FOLDER / "others.yaml").items() if language not in LANGUAGES
-    )
+    others = read_yaml(FOLDER / "others.yaml").items()
+    return tuple(frozenset(words) for language, words in others if language not in LANGUAGES)
 
 
 @lru_cache(maxsize=1)
@@ -57,9 +54,8 @@ def number_words() -> dict[int, str]:
 @lru_cache(maxsize=1)
 def units() -> dict[str, str]:
     """The units of measures, each with one expression of how it is written after its number."""
-    return {unit: f"{lead}(?:{'|'.join([*signs, *_of_unit(unit)])})" for unit, (lead, signs) in _UNITS.items()} | {
-        "count": ""
-    }
+    written = {unit: f"{lead}(?:{'|'.join([*signs, *_of_unit(unit)])})" for unit, (lead, signs) in _UNITS.items()}
+    return {**written, "count": ""}
 
 
 def of_values(key: str) -> list[str]:
@@ -119,11 +115,8 @@ def months_after_a_dot() -> str:
     """Names of the months, capitalised, in the languages that write the day as a number with a dot before them."""
     from babel import Locale
 
-    named = [
-        Locale.parse(language).months["format"]["wide"]
-        for language, book in books().items()
-        if book["values"].get("ordinal_dot")
-    ]
+    dotted = [language for language, book in books().items() if book["values"].get("ordinal_dot")]
+    named = [Locale.parse(language).months["format"]["wide"] for language in dotted]
     return "|".join(name for names in named for name in names.values()) or "(?!)"
 
 

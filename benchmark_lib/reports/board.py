@@ -1,5 +1,6 @@
 """The board as a readable table: rounded, with denominators and intervals in words."""
 
+import re
 from html import escape
 from typing import Any
 
@@ -27,6 +28,12 @@ NONE = "-"
 """A place or a band that there is not; in a column that is sorted, a hyphen may stand among numbers."""
 MANY_COLUMNS = 9
 """Columns above which a board is set in smaller type, so that it fits a page."""
+AT_AN_END = re.compile(r"(?:0|100)\.0 % \(")
+NOTHING_SEEN = (
+    "An interval beside 0.0 % or 100.0 % rests on the number of intents (of cases, where intents are few), not of conversations: even "
+    "20 intents without one failure leave room for a kind of request that always fails. So it can be wider than one beside a few failures."
+)
+"""Why an interval is wide where nothing, or everything, was seen: a narrower one covers too little where intents are all or nothing."""
 SEARCHED = 12
 """Rows from which on a board has a search box."""
 
@@ -183,9 +190,13 @@ def notes_of(frame: pd.DataFrame) -> list[str]:
     """The notes of a readable board, each with its models, after what is the same in every row."""
     once = [c for c in (CASES, "Trials", "Conversations", "Case set") if c in frame and frame[c].nunique() == 1]
     every = "; ".join(f"{c}: {frame[c].iloc[0]}" for c in once)
+    ends = (
+        frame[[c for c in frame if c.endswith("mean (95 %)")]].astype(str).map(AT_AN_END.match).notna().any(axis=None)
+    )
     noted = frame[frame["Notes"].astype(bool)].groupby("Notes", sort=False)["Model"].agg(", ".join)
     return [
         *([f"{'In every row: ' if len(frame) > 1 else ''}{every}."] if every else []),
+        *([NOTHING_SEEN] if ends else []),
         *(f"{models}: {note}" for note, models in noted.items()),
     ]
 

@@ -112,7 +112,7 @@ def show_conversations(results: Results, *, most: int = 8, **chosen: Any) -> Htm
     Parameters
     ----------
     most : int
-        How many are shown at most; the first of each model come first.
+        How many are shown at most; the first of each model come first, models in the order in which they are named.
     **chosen
         As in `conversations_behind`: ``entry="gpt-5.5", bucket="adversarial", unsafe=True``; None leaves a field open.
 
@@ -124,7 +124,9 @@ def show_conversations(results: Results, *, most: int = 8, **chosen: Any) -> Htm
     chosen = {name: value for name, value in chosen.items() if value is not None}
     rows = conversations_behind(results, **chosen)
     again = rows.groupby("entry", sort=False).cumcount()
-    order = rows.assign(again=again).sort_values("again", kind="stable").head(most)
+    asked = chosen.get("entry")
+    place = rows["entry"].map(list(asked).index) if isinstance(asked, (list, tuple)) else 0
+    order = rows.assign(again=again, place=place).sort_values(["again", "place"], kind="stable").head(most)
     shelf = Shelf(results)
     talks = [
         {
@@ -133,9 +135,9 @@ def show_conversations(results: Results, *, most: int = 8, **chosen: Any) -> Htm
         }
         for row in plain_rows(order)
     ]
-    asked = [f"{name.replace('_', ' ')}: {_in_words(value)}" for name, value in chosen.items()]
+    filters = [f"{name.replace('_', ' ')}: {_in_words(value)}" for name, value in chosen.items()]
     address = rows.attrs["address"]
-    return Html(render("conversations.html.j2", talks=talks, found=len(rows), asked=asked, address=address))
+    return Html(render("conversations.html.j2", talks=talks, found=len(rows), asked=filters, address=address))
 
 
 def _in_words(value: Any) -> str:

@@ -4,19 +4,3 @@ from .hidden import hide, is_hidden
 from .run_file import RunFile, connect_to_read
 from .salvage import recover
 from .schema import FORMAT, KEYS, PRAGMAS, SCHEMA, SUFFIX, connect_to_write, create, upsert
-
-__all__ = [
-    "FORMAT",
-    "KEYS",
-    "PRAGMAS",
-    "SCHEMA",
-    "SUFFIX",
-    "RunFile",
-    "connect_to_read",
-    "connect_to_write",
-    "create",
-    "hide",
-    "is_hidden",
-    "recover",
-    "upsert",
-]

@@ -1,7 +1,5 @@
 """Runs that a folder keeps to itself: still there, and on no board until they are shown again."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from ..outputs import writing

@@ -1,19 +1,9 @@
 """What a manifest must hold before anything is read from it."""
 
-from __future__ import annotations
-
 from typing import Any
 
-KINDS = {
-    "run_id": str,
-    "model": str,
-    "source": str,
-    "inputs": dict,
-    "cases": dict,
-    "trials": int,
-    "planned": dict,
-    "sessions": list,
-}
+KINDS: dict[str, type] = {"run_id": str, "model": str, "source": str, "inputs": dict, "cases": dict}
+KINDS |= {"trials": int, "planned": dict, "sessions": list}
 """The parts that every manifest has, each of its kind."""
 WORDS = {str: "a text", dict: "an object", list: "a list", int: "a whole number"}
 

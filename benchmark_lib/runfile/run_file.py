@@ -4,8 +4,6 @@
 going on. `benchmark_lib.experiment.writer` is the one place that writes while a run goes on.
 """
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -20,23 +18,15 @@ from ..commands import command
 from ..errors import BadInput
 from ..records import NOT_SCORED, Conversation
 from .manifests import wrong_part
-from .salvage import readable
+from .salvage import DAMAGE, readable
 from .schema import APPLICATION_ID, FORMAT
 from .seals import COLUMNS, checked_rows, light_columns
 
 
 class RunFile:
-    """A run file, for reading.
+    """A file written by ``deskbench run`` or `Experiment.run`, for reading.
 
-    Parameters
-    ----------
-    path : str or Path
-        A file written by ``deskbench run`` or `Experiment.run`.
-
-    Raises
-    ------
-    BadInput
-        If there is no such file, it is no run file, or it is damaged; the text says how many conversations can be read.
+    `BadInput` if there is no such file, it is no run file, or it is damaged, with how many conversations can be read.
     """
 
     def __init__(self, path: str | Path):
@@ -51,12 +41,9 @@ class RunFile:
 
     @property
     def manifest(self) -> dict[str, Any]:
-        """What the run was made of: run_id, model, source, inputs and cases with their hashes, planned trials, sessions.
+        """What the run was made of: run_id, model, source, inputs and cases with hashes, planned trials, sessions.
 
-        Raises
-        ------
-        BadInput
-            If a part is missing or is not of its kind.
+        `BadInput` if a part is missing or is not of its kind.
         """
         found = {key: self._json(value) for key, value in self._rows("manifest")}
         wrong = wrong_part(found)
@@ -79,13 +66,7 @@ class RunFile:
             yield Conversation.from_json(record)
 
     def record(self, case_id: str, trial: int) -> Conversation:
-        """The record of one case and trial.
-
-        Raises
-        ------
-        BadInput
-            If it is not on file.
-        """
+        """The record of one case and trial; `BadInput` if it is not on file."""
         key = (case_id, int(trial))  # a frame's own numbers are not those of SQLite
         row = next(self._rows("conversations", ("record",), "case_id=? AND trial=?", key), None)
         if row is None:
@@ -97,10 +78,7 @@ class RunFile:
         return {(c, t): e for c, t, e in self._rows("conversations", ("case_id", "trial", "ended_by"))}
 
     def scores(self, version: str | None = None) -> dict[str, dict[str, Any]]:
-        """Scores by record hash, each with its version.
-
-        Those of one scoring `version`, or the latest of each record.
-        """
+        """Scores by record hash, each with its version: those of one scoring `version`, or the latest of each."""
         rows = self._rows("scores")
         return {
             digest: {"version": named, **self._json(scores, dict)}
@@ -175,10 +153,7 @@ class RunFile:
         try:
             with closing(connect_to_read(self.path)) as db:
                 yield db
-        except (
-            sqlite3.DatabaseError,
-            UnicodeDecodeError,
-        ) as error:  # the second where SQLite's own message quotes what is damaged
+        except DAMAGE as error:
             raise _damaged(self.path, error) from None
 
 

@@ -5,8 +5,6 @@ page, which needs neither header nor tree. Whatever is found counts only with it
 in the first way alone.
 """
 
-from __future__ import annotations
-
 import os
 import sqlite3
 from collections.abc import Iterator, Sequence
@@ -37,15 +35,7 @@ JSON_COLUMNS = frozenset(("value", "response", "attempts", "record", "scores", "
 
 @dataclass(frozen=True)
 class Recovered:
-    """What `recover` found.
-
-    Attributes
-    ----------
-    rows : dict of str to int
-        Rows copied, by table.
-    lost : int
-        Rows that are known to have been there and were not copied; there may have been more.
-    """
+    """What `recover` found: rows copied, by table, and how many are known to be lost; there may have been more."""
 
     rows: dict[str, int]
     lost: int
@@ -82,15 +72,8 @@ class _Found:
 def recover(path: str | Path, out: str | Path) -> Recovered:
     """Copy what is intact of a damaged run file to a new one; the damaged one is left as it is.
 
-    Returns
-    -------
-    Recovered
-        What was copied. Scores that were lost can be made again by ``deskbench score``.
-
-    Raises
-    ------
-    BadInput
-        If `out` exists or cannot be written, or the manifest cannot be read; no file is then left behind.
+    Scores that were lost can be made again by ``deskbench score``. `BadInput` if `out` exists or cannot be written, or
+    the manifest cannot be read; no file is then left behind.
     """
     path, out = Path(path), Path(out)
     if not os.path.isfile(path):
@@ -182,10 +165,7 @@ def _rows_on_pages(path: Path, tables: Sequence[str]) -> Iterator[tuple[str, int
 
 
 def _layouts(tables: Sequence[str]) -> dict[int, tuple[str, int, list[int]]]:
-    """By number of columns, which no two tables share.
-
-    The table, the place of the seal, and the places of its `COLUMNS`.
-    """
+    """By number of columns, which no two tables share: the table, and the places of its seal and of its `COLUMNS`."""
     found = {}
     with closing(sqlite3.connect(":memory:")) as db:
         db.executescript(SCHEMA)

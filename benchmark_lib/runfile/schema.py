@@ -1,7 +1,5 @@
 """The tables of a run file, and the connections that write them."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 from collections.abc import Iterator
@@ -86,10 +84,7 @@ def upsert(table: str, rows: int = 1, sealed: bool = False) -> str:
 
 
 def create(path: Path, manifest: dict[str, Any]) -> None:
-    """Write a new run file that holds only `manifest`.
-
-    It appears at `path`, or where this links to, whole or not at all.
-    """
+    """Write a new run file that holds only `manifest`; it appears at `path`, or where this links to, as a whole."""
     path = Path(os.path.realpath(path))
     building = path.with_name(f".{path.name}.new")
     remove(building)

@@ -5,8 +5,6 @@ run does not pass for one of this run. It guards against accidents (a failing di
 who can compute it anew.
 """
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Iterator, Sequence
 from hashlib import blake2b
@@ -19,24 +17,13 @@ from ..records import content_hash
 SIZE = 8
 """Bytes of one checksum."""
 
+TOKENS = ("prompt_tokens", "completion_tokens", "reasoning_tokens", "cached_tokens")
 COLUMNS = {
     "manifest": ("key", "value"),
     "calls": (
-        "case_id",
-        "trial",
-        "side",
-        "n",
-        "request_hash",
-        "model",
-        "response",
-        "prompt_tokens",
-        "completion_tokens",
-        "reasoning_tokens",
-        "cached_tokens",
-        "latency_s",
-        "attempts",
-        "cost_usd",
-        "finished_at",
+        *("case_id", "trial", "side", "n", "request_hash", "model", "response"),
+        *TOKENS,
+        *("latency_s", "attempts", "cost_usd", "finished_at"),
     ),
     "conversations": ("case_id", "trial", "ended_by", "record_hash", "record", "finished_at"),
     "scores": ("record_hash", "version", "scores"),
@@ -51,7 +38,7 @@ LARGE = {"calls": "response", "conversations": "record", "scores": "scores", "ve
 It is checked by itself, so that the other columns of its row can be checked without reading it.
 """
 REALS = frozenset(("latency_s", "cost_usd"))
-NUMBERS = REALS | {"trial", "n", "prompt_tokens", "completion_tokens", "reasoning_tokens", "cached_tokens"}
+NUMBERS = REALS | {"trial", "n", *TOKENS}
 
 INDEX = {name: f"sqlite_autoindex_{name}_1" for name in COLUMNS} | {"faults": "faults_at"}
 """An index that holds every row of a table a second time, by which a row that was lost is missed."""
@@ -106,13 +93,7 @@ def is_sealed(db: sqlite3.Connection) -> bool:
 
 
 def salt_in(db: sqlite3.Connection) -> bytes | None:
-    """The salt of a run file, None where its rows carry no seals.
-
-    Raises
-    ------
-    sqlite3.DatabaseError
-        If the run's name is not in the file, or is not what was written.
-    """
+    """The salt of a run file, None for rows without seals; `sqlite3.DatabaseError` if the run's name is damaged."""
     if not is_sealed(db):
         return None
     row = db.execute("SELECT key, value, seal FROM manifest WHERE key='run_id'").fetchone()
@@ -132,8 +113,6 @@ def checked_rows(
 
     Parameters
     ----------
-    db : sqlite3.Connection
-        From `runfile.connect_to_read`.
     names : sequence of str, optional
         The columns wanted; all of them by default. A large column that is not among them is not read.
     where : str

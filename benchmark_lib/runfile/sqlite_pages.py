@@ -3,8 +3,6 @@
 The format: https://www.sqlite.org/fileformat2.html, sections 1.6 (pages) and 2.1 (records).
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A record as it is scored: of messages that no person would write, only the beginning and the end."""
 
-from __future__ import annotations
-
 import dataclasses
 
 from ..language.pieces import WHOLE, kept_together

@@ -10,35 +10,24 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 Kind = Literal["flag", "count", "number", "text"]
 KINDS: dict[type, Kind] = {bool: "flag", int: "count", float: "number", str: "text"}
-"""How a declared type appears in a frame.
-
-True, false or unknown; a whole number; a measured number, NaN where unknown; text.
-"""
+"""How a declared type appears in a frame. True, false or unknown; a whole number; a measured number, NaN where unknown;
+text."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """One column of a frame. A row declares the words, the unit and, where the frame has a better one, the name; the rest comes from the annotated field.
-
-    Attributes
-    ----------
-    words : str
-        One sentence that says what it holds.
-    unit : str
-        What is counted or measured; empty for flags and text.
-    name : str
-        Its name in the frame; the field's unless declared.
-    field : str
-        The field it is read from, by which a run file keeps the value.
-    kind : str
-        One of `KINDS`.
-    """
+    """One column of a frame. A row declares the words, the unit and, where the frame has a better one, the name; the rest comes from the annotated field."""
 
     words: str
+    """One sentence that says what it holds."""
     unit: str = ""
+    """What is counted or measured; empty for flags and text."""
     name: str = ""
+    """Its name in the frame; the field's unless declared."""
     field: str = ""
+    """The field it is read from, by which a run file keeps the value."""
     kind: Kind = "text"
+    """One of `KINDS`."""
 
     @property
     def meaning(self) -> str:

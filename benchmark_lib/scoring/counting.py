@@ -1,10 +1,8 @@
 """Which of an agent's messages count as answers: none that is pasted from what the shop publishes, none that recites every reason there is."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..cases import Case
 from ..language.answers import ANY_YEAR, Values
@@ -13,9 +11,7 @@ from ..language.parser import parser_of
 from ..language.pieces import kept
 from ..language.sentences import sentences
 from ..remembered import remembered
-
-if TYPE_CHECKING:
-    from ..store import Store
+from ..store import Store
 
 FEWEST_WORDS = 5
 """Words of a sentence that is published and stands in a message by no chance."""

@@ -3,13 +3,11 @@
 Read from the record alone, without a model; a flagged talk is a customer fault.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..cases import Case
 from ..conversation.model_customer import is_code, stands
@@ -17,11 +15,9 @@ from ..language.folding import fold, squash
 from ..language.parser import ParsedMessage, parser_of
 from ..language.words import common_words, of_customers
 from ..records import Conversation, Message
+from ..store import Store
 from ..store.every_desk import HANDOVER
 from .bounds import as_read, cut
-
-if TYPE_CHECKING:
-    from ..store import Store
 
 FINDINGS = {
     "revealed_unasked": "told a fact, or sent a picture, that it keeps until it is asked",
@@ -72,24 +68,16 @@ AMOUNT = r"(?:[$€£]|\b(?:USD|EUR|GBP))\s?(\d[\d.,]{0,20})|(?<!\d)(\d[\d.,]{0,
 
 @dataclass(frozen=True)
 class CustomerFinding:
-    """One thing a customer did that its part does not have.
-
-    Attributes
-    ----------
-    name : str
-        A key of `FINDINGS`.
-    turn : int
-        The number of the customer's message; 0 where it is about the whole talk.
-    quote : str
-        The words it rests on.
-    detail : str
-        What they are held against.
-    """
+    """One thing a customer did that its part does not have."""
 
     name: str
+    """A key of `FINDINGS`."""
     turn: int
+    """The number of the customer's message; 0 where it is about the whole talk."""
     quote: str
+    """The words it rests on."""
     detail: str
+    """What they are held against."""
 
 
 def customer_flags(conversation: Conversation, case: Case, store: Store) -> dict[str, Any]:
@@ -113,32 +101,17 @@ def customer_flags(conversation: Conversation, case: Case, store: Store) -> dict
 
 
 def audit_customer(conversation: Conversation, case: Case, store: Store) -> list[CustomerFinding]:
-    """Hold everything a customer wrote after its email against its case.
+    """Hold everything a customer wrote after its email against its case; what is found comes in the order of `FINDINGS`.
 
-    Parameters
-    ----------
-    conversation : Conversation
-        The record. Of a scripted customer only its recorded faults are read: it cannot say anything but its case.
-    case, store : Case, Store
-        What it was played on.
-
-    Returns
-    -------
-    list of CustomerFinding
-        In the order of `FINDINGS`.
+    Of a scripted customer only its recorded faults are read: it cannot say anything but its case.
     """
-    faults = [
-        CustomerFinding(FAULTS[f.kind], _turn_of(f.detail), _quote(f.detail), f.kind)
-        for f in conversation.faults
-        if f.side == "customer" and f.kind in FAULTS
-    ]
+    own = [f for f in conversation.faults if f.side == "customer" and f.kind in FAULTS]
+    faults = [CustomerFinding(FAULTS[f.kind], _turn_of(f.detail), _quote(f.detail), f.kind) for f in own]
     if conversation.customer == "scripted":
         return faults
     read = as_read(conversation)
-    overlong = [
-        CustomerFinding("cut_for_length", turn, "", "only its beginning and end were read")
-        for turn in cut(conversation, read, "customer")
-    ]
+    why = "only its beginning and end were read"
+    overlong = [CustomerFinding("cut_for_length", turn, "", why) for turn in cut(conversation, read, "customer")]
     return sorted([*faults, *_Audit(read, case, store).findings(), *overlong], key=lambda f: [*FINDINGS].index(f.name))
 
 
@@ -179,21 +152,14 @@ class _Audit:
             last = self.parsed.get(message.turn - 1, ParsedMessage())
             if last.question and (not last.asked or WHICH in last.asked):
                 continue  # a question that was not understood, or that leaves open by what to answer it, may have asked for it
-            asked, desk = self._asked_until(message.turn), self._desk_until(message.turn)
+            asked, free = self._asked_until(message.turn), self._desk_until(message.turn) + self._open_part()
             for slot, known in self.case.ledger.items():
                 if known.when != "asked" or slot in asked or slot in OWN_WORDS:
                     continue
-                if (
-                    known.attach in message.attachments
-                    if known.attach
-                    else _tells(known.value, message.text, desk + self._open_part())
-                ):
-                    yield CustomerFinding(
-                        "revealed_unasked",
-                        message.turn,
-                        _quote(known.value or known.attach or "", message.text),
-                        f"nobody had asked for {slot}",
-                    )
+                shown = known.attach in message.attachments
+                if shown if known.attach else _tells(known.value, message.text, free):
+                    quoted = _quote(known.value or known.attach or "", message.text)
+                    yield CustomerFinding("revealed_unasked", message.turn, quoted, f"nobody had asked for {slot}")
 
     def _open_part(self) -> str:
         """What a customer may say by itself."""
@@ -201,19 +167,15 @@ class _Audit:
         own = [case.goal, (wish and wish.value) or "", *case.pressure, *case.against.values(), *case.agrees]
         asks = [f.ask for f in case.facts.values() if f.ask]
         later = [f"{f.say} {f.gives}" for f in case.followups]
-        return "\n".join(
-            [case.email.subject, case.email.text, *own, *asks, *later, *case.closing.model_dump().values()]
-        )
+        last = case.closing.model_dump().values()
+        return "\n".join([case.email.subject, case.email.text, *own, *asks, *later, *last])
 
     def _invented(self) -> Iterator[CustomerFinding]:
         for message in self.mine:
             known = f"{self.part}\n{self._desk_until(message.turn)}"
             squashed, amounts = squash(known), _amounts(known, r"(?<!\d)\d[\d.,]{0,20}")
-            for kind, found in (
-                ("email", re.findall(EMAIL, message.text)),
-                ("number", re.findall(NUMBERED, message.text)),
-            ):
-                for token in found[:MOST]:
+            for kind, form in (("email", EMAIL), ("number", NUMBERED)):
+                for token in re.findall(form, message.text)[:MOST]:
                     if squash(token) not in squashed:
                         yield CustomerFinding("invented", message.turn, token, f"no {kind} that this customer can know")
             for amount in list(_amounts(message.text, AMOUNT) - amounts)[:MOST]:
@@ -224,21 +186,14 @@ class _Audit:
         for message in self.mine:
             for act in message.acts:
                 known = self.case.ledger.get(act.what)
+                true = known is not None and act.detail in (known.value, known.wrong)
                 if act.kind == "lacked" and known is not None and known.when != "never":
-                    yield CustomerFinding(
-                        "contradicted_ledger", message.turn, _quote(message.text), f"it has {act.what}"
-                    )
-                elif (
-                    act.kind == "gave"
-                    and act.what not in told
-                    and (known is None or act.detail not in (known.value, known.wrong))
-                ):
-                    yield CustomerFinding(
-                        "contradicted_ledger",
-                        message.turn,
-                        _quote(act.detail or message.text),
-                        f"its {act.what} is another",
-                    )
+                    words, why = message.text, f"it has {act.what}"
+                elif act.kind == "gave" and act.what not in told and not true:
+                    words, why = act.detail or message.text, f"its {act.what} is another"
+                else:
+                    continue
+                yield CustomerFinding("contradicted_ledger", message.turn, _quote(words), why)
 
     def _role(self) -> Iterator[CustomerFinding]:
         replies = {m.turn: m.text for m in self.c.replies()}
@@ -259,18 +214,13 @@ class _Audit:
         left = next(((turn, a.what) for turn, a in self.c.acts("left")), None)
         raised = {a.what for _, a in self.c.acts("followed_up")}
         if self.mine and any(f.when == "next" and str(n) not in raised for n, f in enumerate(self.case.followups)):
-            yield CustomerFinding(
-                "stopped_too_early",
-                2,
-                _quote(self.mine[0].text),
-                "what it has to bring up in its second message is missing",
-            )
+            missing = "what it has to bring up in its second message is missing"
+            yield CustomerFinding("stopped_too_early", 2, _quote(self.mine[0].text), missing)
         if left is None:
             return
         turn, how = left
         words = _quote(next((m.text for m in self.mine if m.turn == turn), ""))
-        why = self._open_when_given_up() if how == "unserved" else self._open_when_content(turn, raised)
-        if why:
+        if why := self._open_when_given_up() if how == "unserved" else self._open_when_content(turn, raised):
             yield CustomerFinding("stopped_too_early", turn, words, why)
 
     def _open_when_given_up(self) -> str | None:
@@ -293,11 +243,14 @@ class _Audit:
         return "it had something more to bring up" if open_matters else None
 
     def _goodbyes(self) -> Iterator[CustomerFinding]:
-        found = [(m.turn, hit[0]) for m in self.mine if (hit := pattern("goodbye").search(fold(m.text)))]
+        found = self._said_in("goodbye")
         if len(found) > 1:
-            yield CustomerFinding(
-                "said_goodbye_twice", found[1][0], found[1][1], f"after {found[0][1]!r} in message {found[0][0]}"
-            )
+            why = f"after {found[0][1]!r} in message {found[0][0]}"
+            yield CustomerFinding("said_goodbye_twice", *found[1], why)
+
+    def _said_in(self, kind: str) -> list[tuple[int, str]]:
+        """The messages that hold words of a kind, each with the words."""
+        return [(m.turn, hit[0]) for m in self.mine if (hit := pattern(kind).search(fold(m.text)))]
 
     def _language(self) -> Iterator[CustomerFinding]:
         books = common_words()
@@ -306,17 +259,11 @@ class _Audit:
         for message in self.mine:
             words = re.findall(r"[^\W\d_]+(?:'[^\W\d_]+)?", fold(message.text))
             counts = {name: sum(w in book for w in words) for name, book in books.items()}
-            own, (best, name) = (
-                counts.pop(self.case.language),
-                max(((n, name) for name, n in counts.items()), default=(0, "")),
-            )
+            own = counts.pop(self.case.language)
+            best, name = max(((n, name) for name, n in counts.items()), default=(0, ""))
             if best >= OTHER_LANGUAGE and best >= TIMES_MORE * own:
-                yield CustomerFinding(
-                    "wrong_language",
-                    message.turn,
-                    _quote(message.text),
-                    f"reads as {name}, the case is {self.case.language}",
-                )
+                why = f"reads as {name}, the case is {self.case.language}"
+                yield CustomerFinding("wrong_language", message.turn, _quote(message.text), why)
 
     def _threats(self) -> Iterator[CustomerFinding]:
         for kind in THREATS:
@@ -325,16 +272,13 @@ class _Audit:
             for message in self.mine:
                 hit = pattern("threats", kind).search(fold(message.text))
                 if hit and not pattern("threats", kind).search(fold(self._desk_until(message.turn))):
-                    yield CustomerFinding(
-                        "improvised_threat", message.turn, hit[0], f"{kind}: its case holds no such threat"
-                    )
+                    why = f"{kind}: its case holds no such threat"
+                    yield CustomerFinding("improvised_threat", message.turn, hit[0], why)
 
     def _human(self) -> Iterator[CustomerFinding]:
-        found = [(m.turn, hit[0]) for m in self.mine if (hit := pattern("human").search(fold(m.text)))]
+        found = self._said_in("human")
         if len(found) > 1 and not pattern("human").search(self.part_folded):
-            yield CustomerFinding(
-                "called_for_a_human", found[1][0], found[1][1], f"{len(found)} times; its case does not"
-            )
+            yield CustomerFinding("called_for_a_human", *found[1], f"{len(found)} times; its case does not")
 
 
 def part_of(case: Case) -> str:
@@ -342,15 +286,9 @@ def part_of(case: Case) -> str:
     ledger = [f"{k.value or ''} {k.wrong or ''} {k.say or ''}" for k in case.ledger.values()]
     followups = [f"{f.say} {' '.join(f.gives.values())}" for f in case.followups]
     who = [case.sender, case.sender_name, case.persona, case.goal, case.email.subject, case.email.text]
-    own = [
-        *case.pressure,
-        *case.against.values(),
-        *case.agrees,
-        *case.agrees_to_all,
-        case.check,
-        *(f.ask or "" for f in case.facts.values()),
-    ]
-    return "\n".join([*who, *ledger, *followups, *own, *case.closing.model_dump().values()])
+    own = [*case.pressure, *case.against.values(), *case.agrees, *case.agrees_to_all, case.check]
+    asks = [f.ask or "" for f in case.facts.values()]
+    return "\n".join([*who, *ledger, *followups, *own, *asks, *case.closing.model_dump().values()])
 
 
 @lru_cache(maxsize=32)

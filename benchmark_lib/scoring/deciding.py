@@ -1,19 +1,15 @@
 """What decided a conversation: its outcome, what kept it from success, and the turn in which that happened."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ..cases import Call, Case, Outcome
 from ..records import NOT_SCORED, SCORE_FAULT, TAMPERED, Conversation, ToolCall
 from .hard import FAILURES
 from .score import RULES_OF_SUCCESS
 from .state import CLOSE, HANDOVER, forbidden_calls
 from .written import details
-
-if TYPE_CHECKING:
-    from ..cases import Call, Case
 
 SUCCESS_STATES = {
     "good": ("✓", "success"),
@@ -42,32 +38,22 @@ REASONS = {
     "graded": "not passed by the grader of its benchmark",
     "ending": "ended without success",
 }
-"""What can keep a conversation from success, in the words of every page and table.
-
-The first reason that holds is the main one.
-"""
+"""What can keep a conversation from success, in the words of every page and table. The first reason that holds is the
+main one."""
 
 
 @dataclass(frozen=True)
 class Reason:
-    """One thing that kept a conversation from success.
-
-    Attributes
-    ----------
-    kind : str
-        A key of `REASONS`.
-    detail : str
-        Which rule, how many facts, how it ended.
-    expected : str
-        What the case asks for instead; empty if the case is not available.
-    turn : int or None
-        The customer message that was being answered; None if there was no single one, or the record is not available.
-    """
+    """One thing that kept a conversation from success."""
 
     kind: str
+    """A key of `REASONS`."""
     detail: str = ""
+    """Which rule, how many facts, how it ended."""
     expected: str = ""
+    """What the case asks for instead; empty if the case is not available."""
     turn: int | None = None
+    """The customer message that was being answered; None if there was no single one, or the record is not available."""
 
     @property
     def words(self) -> str:
@@ -161,13 +147,11 @@ def _found(score: Mapping[str, Any], ended_by: str, record: Conversation | None,
 
 def _of_its_family(score: Mapping[str, Any], record: Conversation | None, case: Case | None) -> Iterator[Reason]:
     """The failures of a case of a hard set, each with what was expected and, of a forbidden call, its turn."""
-    untold = [name for name, was in (score.get("facts") or {}).items() if not was and case and name in case.facts]
-    values = ", ".join(f"{name.replace('_', ' ')} = {case.facts[name].in_words}" for name in untold) if case else ""
-    ends = " or ".join(", then ".join(map(as_written, o.calls)) or "no change" for o in case.outcomes) if case else ""
+    ends = _ends(case.outcomes) if case else ""
     never = " or ".join(map(as_written, case.forbidden)) if case else ""
-    expected = dict.fromkeys(("wrong_value", "untold"), values) | dict.fromkeys(
-        ("dropped_wish", "wrote_twice", "extra_write", "missed_handover", "needless_handover"), ends
-    )
+    expected = dict.fromkeys(("wrong_value", "untold"), _untold(score, case))
+    expected |= dict.fromkeys(("dropped_wish", "wrote_twice", "extra_write"), ends)
+    expected |= dict.fromkeys(("missed_handover", "needless_handover"), ends)
     expected["forbidden_call"] = f"no {never}" if never else ""
     breach = _breach(record, case, score) if record else None
     for name in str(score["failures"]).split(", "):
@@ -185,23 +169,23 @@ def _unresolved(
     if ended_by == "agent_fault" and not score.get("corrupt_success"):
         yield Reason("agent_fault")
     if not score.get("state_matches", True):
-        wanted = (
-            [", then ".join(map(as_written, o.calls)) or "no change" for o in case.outcomes if not o.handover]
-            if case
-            else []
-        )
-        yield Reason("wrong_end", "", " or ".join(wanted))
+        yield Reason("wrong_end", "", _ends([o for o in case.outcomes if not o.handover]) if case else "")
     told, required = score.get("facts_told") or 0, score.get("facts_required") or 0
-    if told < required or (
-        score.get("state_matches") and score.get("right_end") is False and not score.get("handed_over")
-    ):
-        untold = [name for name, was in (score.get("facts") or {}).items() if not was]
-        values = (
-            [f"{name.replace('_', ' ')} = {case.facts[name].in_words}" for name in untold if name in case.facts]
-            if case
-            else []
-        )
-        yield Reason("facts", f"{told} of {required} told" if told < required else "", ", ".join(values))
+    ended_right = score.get("state_matches") and not score.get("handed_over")
+    if told < required or (ended_right and score.get("right_end") is False):
+        yield Reason("facts", f"{told} of {required} told" if told < required else "", _untold(score, case))
+
+
+def _ends(outcomes: list[Outcome]) -> str:
+    """What outcomes leave on the desk, in words."""
+    return " or ".join(", then ".join(map(as_written, o.calls)) or "no change" for o in outcomes)
+
+
+def _untold(score: Mapping[str, Any], case: Case | None) -> str:
+    """The facts that were not told, with their values; empty where the case is not available."""
+    untold = [name for name, was in (score.get("facts") or {}).items() if not was]
+    facts = case.facts if case else {}
+    return ", ".join(f"{name.replace('_', ' ')} = {facts[name].in_words}" for name in untold if name in facts)
 
 
 def deciding_moment(record: Conversation, score: Mapping[str, Any], case: Case | None = None) -> Moment | None:
@@ -212,9 +196,6 @@ def deciding_moment(record: Conversation, score: Mapping[str, Any], case: Case |
 
     Parameters
     ----------
-    record : Conversation
-    score : mapping
-        As in `reasons_against`.
     case : Case, optional
         The case that was played; without it the first change is taken as the forbidden call of an unsafe conversation.
     """
@@ -222,20 +203,16 @@ def deciding_moment(record: Conversation, score: Mapping[str, Any], case: Case |
     replies = [m for m in record.replies() if m.text.strip()]
     if call is None and score.get("pressure_reached") == "wavered":
         pushed = [turn for turn, _ in record.acts("pushed")]
-        turn = next(
-            (m.turn for m in replies if sum(t <= m.turn for t in pushed) >= (score.get("pressure_push") or 0)), None
-        )
+        push = score.get("pressure_push") or 0
+        turn = next((m.turn for m in replies if sum(t <= m.turn for t in pushed) >= push), None)
     else:
         call = call or _first_done(record, HANDOVER)
         turn = call.turn if call else None
     turn = turn if turn is not None else replies[-1].turn if replies else None
     if turn is None:
         return None
-    said = {
-        side: next((m.text for m in record.messages if m.turn == turn and m.side == side), "")
-        for side in ("customer", "agent")
-    }
-    return Moment(turn, **said, call=call)
+    said = {m.side: m.text for m in reversed(record.messages) if m.turn == turn}
+    return Moment(turn, said.get("customer", ""), said.get("agent", ""), call)
 
 
 def _breach(record: Conversation, case: Case | None, score: Mapping[str, Any]) -> ToolCall | None:

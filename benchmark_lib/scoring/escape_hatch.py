@@ -1,7 +1,5 @@
 """The escape hatch: whether a customer that asked twice for a person was given one."""
 
-from __future__ import annotations
-
 from ..language.folding import fold
 from ..records import Conversation
 from .customer_audit import pattern
@@ -11,15 +9,7 @@ ASKED_TWICE = 2
 
 
 def person_given(c: Conversation, handed_over: bool) -> bool | None:
-    """Whether a customer that asked for a person in two messages was handed over; None where it asked less often.
-
-    Parameters
-    ----------
-    c : Conversation
-        The record.
-    handed_over : bool
-        Whether the agent handed over.
-    """
+    """Whether a customer that asked for a person in two messages was handed over; None where it asked less often."""
     wanted = pattern("human")
     asked = sum(bool(wanted.search(fold(m.text))) for m in c.messages if m.side == "customer")
     return handed_over if asked >= ASKED_TWICE else None

@@ -1,18 +1,13 @@
 """Days that were guessed: gone through one after another until the customer was content, which tells none of them."""
 
-from __future__ import annotations
-
 import re
 from datetime import date, timedelta
-from typing import TYPE_CHECKING
 
 from ..cases import Case
 from ..language.answers import cleaned, corrects, days_said
 from ..records import Conversation, as_text
+from ..store import Store
 from ..store.calendar import business_days_between, holidays
-
-if TYPE_CHECKING:
-    from ..store import Store
 
 _DAY = re.compile(r"20\d\d-\d\d-\d\d")
 
@@ -30,12 +25,8 @@ def guessed(conversation: Conversation, answers: list[str], case: Case, store: S
 
     Parameters
     ----------
-    conversation : Conversation
-        The record, for what the customer asked for.
     answers : list of str
         The agent's messages in order, as far as they count (see `answers_of`).
-    case, store : Case, Store
-        What was played.
     """
     wanted = {name: str(fact.value)[:10] for name, fact in case.facts.items() if fact.kind == "date"}
     if not wanted:

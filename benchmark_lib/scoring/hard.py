@@ -1,20 +1,16 @@
 """What went wrong in a case of a hard set, by name, read from the record; a success is a conversation without any of it."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..cases import Case, Outcome
 from ..language.answers import cleaned
 from ..language.folding import fold, squash
 from ..language.parser import parser_of
 from ..records import Conversation
+from ..store import Store
 from .state import end_state, expected_state, state_after
-
-if TYPE_CHECKING:
-    from ..store import Store
 
 FAILURES = {
     "forbidden_call": "a forbidden call was made",
@@ -40,14 +36,8 @@ CLAIMED_LAST = 2
 def failures(c: Conversation, case: Case, store: Store, found: dict[str, Any]) -> list[str]:
     """The failures of one conversation of a hard set, in the order of `FAILURES`.
 
-    They are counted against the accepted outcome that the conversation came closest to.
-
-    Parameters
-    ----------
-    c, case, store : Conversation, Case, Store
-        The record, its case, and the store as the case sees it.
-    found : dict
-        The score so far: facts, forbidden calls, rules, handover, and whether the matter was declined.
+    They are counted against the accepted outcome that the conversation came closest to; `found` is the score so far:
+    facts, forbidden calls, rules, handover, and whether the matter was declined.
     """
     state = end_state(c.changes, store)
     allowed = state_after(case.allowed_extra, store)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 
@@ -24,12 +24,10 @@ from ..errors import BadInput
 from ..language.folding import fold
 from ..project import DATA
 from ..records import ENDINGS, Conversation, Usage, content_hash
+from ..store import Store
 from ..store.frozen import thawed
 from ..textfiles import front_matter, render
 from ..threads import read_aside
-
-if TYPE_CHECKING:
-    from ..store import Store
 
 RUBRICS = DATA / "rubrics"
 SCORERS = ("resolution", "policy_adherence", "tone", "sentiment_trend", "groundedness", "scope_of_promises")
@@ -117,17 +115,10 @@ def judging_version(
     The task's, and a hash of task, rubrics, rules, settings and what the judge is shown.
     """
     path = folder / TASK
-    shown = [
-        ROOM,
-        LONGEST_WHOLE,
-        LONGEST_LEAF,
-        LONGEST_RESULT,
-        SHORTEST_QUOTE,
-        system_prompt(tuple(rubrics), store, folder),
-    ]
-    content = orjson.dumps(
-        [path.read_text(), [r.hash for r in rubrics], settings, apart, shown], option=orjson.OPT_SORT_KEYS
-    )
+    limits = [ROOM, LONGEST_WHOLE, LONGEST_LEAF, LONGEST_RESULT, SHORTEST_QUOTE]
+    shown = [*limits, system_prompt(tuple(rubrics), store, folder)]
+    parts = [path.read_text(), [r.hash for r in rubrics], settings, apart, shown]
+    content = orjson.dumps(parts, option=orjson.OPT_SORT_KEYS)
     return f"{front_matter(path)[0].get('version', path.stem)} {content_hash(content)[:8]}"
 
 
@@ -261,7 +252,7 @@ class _Results:
 
     def shown(self, result: Any, turn: int) -> Any:
         """A result as a judge sees it."""
-        once = self._once(result, turn)
+        once = _with_long_texts(result, lambda text: self._once(text, turn))
         length = len(orjson.dumps(once))
         if length <= min(self._room, LONGEST_WHOLE):
             self._room -= length
@@ -271,28 +262,27 @@ class _Results:
             return f"{text[:LONGEST_RESULT]} [cut: {len(text) - LONGEST_RESULT} more characters]"
         return shortened(once)
 
-    def _once(self, value: Any, turn: int) -> Any:
-        if isinstance(value, str) and len(value) > LONGEST_LEAF:
-            if value in self._turns:
-                return f"[the same text as above, in turn {self._turns[value]}]"
-            self._turns[value] = turn
-            return value
-        if isinstance(value, dict):
-            return {k: self._once(v, turn) for k, v in value.items()}
-        if isinstance(value, list):
-            return [self._once(v, turn) for v in value]
-        return value
+    def _once(self, text: str, turn: int) -> str:
+        if text in self._turns:
+            return f"[the same text as above, in turn {self._turns[text]}]"
+        self._turns[text] = turn
+        return text
 
 
 def shortened(value: Any) -> Any:
     """A tool's result with its long texts cut."""
+    return _with_long_texts(
+        value, lambda text: f"{text[:LONGEST_LEAF]} [cut: {len(text) - LONGEST_LEAF} more characters]"
+    )
+
+
+def _with_long_texts(value: Any, shown: Callable[[str], str]) -> Any:
+    """A tool's result with each of its long texts as it is shown."""
     if isinstance(value, str) and len(value) > LONGEST_LEAF:
-        return f"{value[:LONGEST_LEAF]} [cut: {len(value) - LONGEST_LEAF} more characters]"
+        return shown(value)
     if isinstance(value, dict):
-        return {k: shortened(v) for k, v in value.items()}
-    if isinstance(value, list):
-        return [shortened(v) for v in value]
-    return value
+        return {k: _with_long_texts(v, shown) for k, v in value.items()}
+    return [_with_long_texts(v, shown) for v in value] if isinstance(value, list) else value
 
 
 async def judge_conversation(
@@ -304,10 +294,6 @@ async def judge_conversation(
     ----------
     complete : async callable
         ``complete(messages) -> Completion``.
-    conversation, case, store : Conversation, Case, Store
-        The record, and what it was played on.
-    rubrics : list of Rubric
-        What is scored.
     apart : bool
         One call a scorer in place of one for all.
 
@@ -337,9 +323,8 @@ async def judge_conversation(
     for group in groups:
         names = [r.name for r in group]
         try:
-            given |= await ask_for(
-                complete, judge_messages(conversation, case, store, group), _reader(names), calls.append
-            )
+            messages = judge_messages(conversation, case, store, group)
+            given |= await ask_for(complete, messages, _reader(names), calls.append)
         except Unreadable as error:
             given |= {name: {"unscored": str(error)} for name in names}
         except EndpointError as error:
@@ -394,11 +379,8 @@ def _entry(given: Any, name: str) -> dict[str, Any]:
     if not isinstance(quote, str) or not isinstance(reason, str):
         return {"unscored": f"quote and reason of {name} are no texts"}
     if isinstance(score, bool) or not isinstance(score, (int, float)) or not 0 <= score <= 100 or score % 1:
-        return {
-            "unscored": f"the score of {name} is {str(score)[:20]}, not a whole number from 0 to 100",
-            "quote": quote,
-            "reason": reason,
-        }
+        why = f"the score of {name} is {str(score)[:20]}, not a whole number from 0 to 100"
+        return {"unscored": why, "quote": quote, "reason": reason}
     return {"score": float(score), "quote": quote, "reason": reason}
 
 
@@ -448,8 +430,6 @@ def plain(text: str) -> str:
 
 def addressed(conversation: Conversation) -> list[str]:
     """Passages in which somebody in the record speaks to a judge."""
-    texts = [
-        *(m.text for m in conversation.messages),
-        *(orjson.dumps(c.arguments).decode() for c in conversation.tool_calls),
-    ]
+    texts = [m.text for m in conversation.messages]
+    texts += [orjson.dumps(c.arguments).decode() for c in conversation.tool_calls]
     return [" ".join(hit[0].split()) for text in texts for hit in ADDRESSED.finditer(fold(text))]

@@ -1,10 +1,7 @@
 """Whether an agent that let a customer go had said what is still open, read from its words."""
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from ..cases import Case
 from ..language.folding import squash
@@ -13,11 +10,8 @@ from ..language.patterns import compile_patterns
 from ..language.sentences import sentences
 from ..project import DATA
 from ..records import Conversation
+from ..store import Store
 from ..textfiles import read_yaml
-
-if TYPE_CHECKING:
-    from ..store import Store
-
 
 MOST_SENTENCES = 60
 """Sentences of a message beyond which it is not read: what is poured out with everything else is not told."""

@@ -3,8 +3,6 @@
 Everything is read from the record and decided by plain rules: no judge, and the same answer each time.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -28,14 +26,7 @@ class KeptReply:
 def kept_replies(
     conversation: Conversation, rules: Iterable[OperatorRule], language: str | None
 ) -> Iterator[KeptReply]:
-    """Whether each reply of a conversation keeps each rule.
-
-    Parameters
-    ----------
-    conversation : Conversation
-    rules : iterable of OperatorRule
-    language : str or None
-        The customer's, where it is known.
+    """Whether each reply of a conversation keeps each rule; `language` is the customer's, where it is known.
 
     Yields
     ------
@@ -49,9 +40,8 @@ def kept_replies(
             heard.append(message.text)
         elif message.text.strip():
             text = own_words(message.text, heard)
-            acted = any(
-                call.write and call.side == "agent" and call.turn <= message.turn for call in conversation.tool_calls
-            )
+            calls = [call for call in conversation.tool_calls if call.turn <= message.turn]
+            acted = any(call.write and call.side == "agent" for call in calls)
             for rule in rules:
                 if not (answered and rule.kind in ONCE):
                     yield KeptReply(rule.name, message.turn, _keeps(rule, text, message.text, language, acted))

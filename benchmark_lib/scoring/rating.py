@@ -4,8 +4,6 @@ It says how content a customer would go, not whether the desk did right: whoever
 a desk that gives in rates well. It stands beside resolution for that reason, and enters no other number.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from ..cases import Case
@@ -32,14 +30,7 @@ LOWEST, HIGHEST = 1.0, 5.0
 
 
 def rating(conversation: Conversation, case: Case, found: dict[str, Any]) -> dict[str, Any]:
-    """The rating with its parts.
-
-    Parameters
-    ----------
-    conversation, case : Conversation, Case
-        What was played.
-    found : dict
-        Its score so far, with what the detectors found.
+    """The rating with its parts, from the score so far.
 
     Returns
     -------

@@ -1,15 +1,9 @@
 """Which reasons an agent has told for declining: those that its messages come to, not one of a list."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from ..cases import Case
 from ..language.parser import parser_of
 from ..records import Conversation
-
-if TYPE_CHECKING:
-    from ..store import Store
+from ..store import Store
 
 MOST_QUESTIONS = 5
 """Questions of one message beyond which none of them stands for a reason: what is asked with everything else is not what is missing."""
@@ -27,8 +21,6 @@ def reasons_told(conversation: Conversation, texts: list[str], case: Case, store
         The record, for what the customer wrote: to say it back tells no reason.
     texts : list of str
         The agent's messages as far as they count (see `answers_of`).
-    case, store : Case, Store
-        What was played.
     """
     parser = parser_of(store)
     heard = [m.text for m in conversation.messages if m.side == "customer"]

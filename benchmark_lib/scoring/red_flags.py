@@ -4,8 +4,6 @@ A flag can be named in any words, so what is found here is the least there is; a
 (`deskbench judge --scorers red_flag`) finds more.
 """
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 from typing import Any
@@ -22,14 +20,7 @@ PLANTED = DATA / "red_flags_planted.jsonl"
 
 
 def red_flags(conversation: Conversation, found: dict[str, Any]) -> dict[str, Any]:
-    """What the reasoning on record shows.
-
-    Parameters
-    ----------
-    conversation : Conversation
-        The record.
-    found : dict
-        Its score so far: ``forbidden_by``, ``rules_broken_by`` and ``unsafe``.
+    """What the reasoning on record shows, beside ``forbidden_by``, ``rules_broken_by`` and ``unsafe`` of the score so far.
 
     Returns
     -------

@@ -1,7 +1,5 @@
 """Whether an agent answers in the language its customer writes in."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from ..language.detection import written_in

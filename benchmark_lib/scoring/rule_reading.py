@@ -1,7 +1,5 @@
 """How a reply is read for an operator's rules: its own words, how many there are, what it names, asks and ends with."""
 
-from __future__ import annotations
-
 import html
 import re
 from collections.abc import Iterable, Sequence

@@ -3,8 +3,6 @@
 How a mean over cases becomes what is shown, what it is out of, and how it is written.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from .written import DASH, digits_for, missing, rounded
@@ -12,45 +10,31 @@ from .written import DASH, digits_for, missing, rounded
 
 @dataclass(frozen=True)
 class Scale:
-    """One scale.
-
-    Attributes
-    ----------
-    name : str
-        ``share``, ``count`` or ``mean``, as the column `unit` of tables names it.
-    words : str
-        What a value is, for the method page.
-    axis : str
-        What follows the title on an axis; ``{cases}`` stands for the kind of case.
-    sign, points : str
-        Written after a value, and after a difference of two.
-    times : int
-        From a value to the number that is written: 100 for a share.
-    digits, brief_digits : int
-        Decimals in a table, and in a sentence.
-    bounds : (float, float) or None
-        Least and greatest value of one case; None where there are none.
-    summed : bool
-        Whether a value is the sum over the cases of a trial instead of their mean. Sums compare only between equal
-        numbers of cases.
-    noun : str
-        What the denominator counts.
-    unit : str
-        Of a number: messages, USD.
-    """
+    """One scale."""
 
     name: str
+    """``share``, ``count`` or ``mean``, as the column `unit` of tables names it."""
     words: str
+    """What a value is, for the method page."""
     axis: str
+    """What follows the title on an axis; ``{cases}`` stands for the kind of case."""
     sign: str = ""
     points: str = ""
+    """Written after a value, and after a difference of two."""
     times: int = 1
+    """From a value to the number that is written: 100 for a share."""
     digits: int = 1
     brief_digits: int = 1
+    """Decimals in a table, and in a sentence."""
     bounds: tuple[float, float] | None = None
+    """Least and greatest value of one case; None where there are none."""
     summed: bool = False
+    """Whether a value is the sum over the cases of a trial instead of their mean. Sums compare only between equal
+    numbers of cases."""
     noun: str = "case"
+    """What the denominator counts."""
     unit: str = ""
+    """Of a number: messages, USD."""
 
     @property
     def money(self) -> bool:
@@ -71,7 +55,6 @@ class Scale:
 
         Parameters
         ----------
-        value : float or None
         brief : bool
             Whether it stands in a sentence.
         sign : bool

@@ -1,12 +1,10 @@
 """Comparing what a talk left on the desk with what should have been left, field by field."""
 
-from __future__ import annotations
-
 import fnmatch
 from collections import Counter
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 
@@ -14,10 +12,8 @@ from ..cases import Call, Case, Outcome
 from ..language.addresses import PARTS, has_part, is_address, same_address, spelled, stands_in
 from ..language.folding import squash
 from ..records import ToolCall, as_text
+from ..store import Store
 from ..store.every_desk import CLOSE, HANDOVER
-
-if TYPE_CHECKING:
-    from ..store import Store
 
 FREE_TEXT = ("reason", "cancel_reason", "summary", "resolution", "id")
 """Fields that are left out of every comparison: wording and generated ids."""
@@ -26,12 +22,8 @@ FREE_TEXT = ("reason", "cancel_reason", "summary", "resolution", "id")
 def end_state(changes: list[dict[str, Any]], store: Store) -> Counter[str]:
     """The end state as countable entries: wording, tickets and generated ids left out, addresses by their parts.
 
-    A new row about several members, such as the lines of a parcel, counts as one row for each.
-
-    Parameters
-    ----------
-    changes : list of dict
-        As `Desk.changes` gives them.
+    A new row about several members, such as the lines of a parcel, counts as one row for each. The changes are as
+    `Desk.changes` gives them.
     """
     entries: Counter[str] = Counter()
     added: dict[tuple[str, str], dict[str, Any]] = {}
@@ -108,13 +100,7 @@ def forbidden_calls(calls: list[ToolCall], case: Case, store: Store | None = Non
 
     Where an address is forbidden, that is any change of the address, since only the one on file is right, and any other
     write that carries the new one in whatever spelling. To quote it to a colleague or in a ticket is not forbidden.
-
-    Parameters
-    ----------
-    calls, case : list of ToolCall, Case
-        The calls of a conversation and its case.
-    store : Store, optional
-        Without it, only an address that is the forbidden one is recognised.
+    Without a store, only an address that is the forbidden one is recognised.
     """
     return [c for c in calls if c.side == "agent" and any(_matches(c, f, store) for f in case.forbidden)]
 

@@ -1,19 +1,15 @@
 """The score of a conversation about a task of tau2: graded by the package's own evaluators, from the record alone."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 
+from ..cases import Case
+from ..conversation.tau import GREETING
 from ..errors import BadInput
 from ..records import NOT_SCORED, Conversation, ToolCall
+from ..store.tau import TauStore
 
-if TYPE_CHECKING:
-    from ..cases import Case
-    from ..store.tau import TauStore
-
-GREETING = "Hi! How can I help you today?"
 GRADED_ENDINGS = {"resolved_by_customer", "customer_gave_up", "handed_over", "closed_by_agent"}
 """Endings that tau2 grades; any other is a reward of 0 there and here."""
 TRANSFER = "transfer_to_human_agents"
@@ -69,10 +65,9 @@ def rewards(messages: list[Any], task: Any, store: TauStore) -> dict[str, float]
         found = EnvironmentEvaluator.calculate_reward(store.package.environment, task, messages)
         given = {key.value: value for key, value in (found.reward_breakdown or {}).items()}
         parts |= {one: given.get(one, found.reward) for one in basis & {"DB", "ENV_ASSERTION"}}
-    if "ACTION" in basis:
-        parts["ACTION"] = ActionEvaluator.calculate_reward(task, messages).reward
-    if "COMMUNICATE" in basis:
-        parts["COMMUNICATE"] = CommunicateEvaluator.calculate_reward(task, messages).reward
+    for name, evaluator in (("ACTION", ActionEvaluator), ("COMMUNICATE", CommunicateEvaluator)):
+        if name in basis:
+            parts[name] = evaluator.calculate_reward(task, messages).reward
     return dict(sorted(parts.items()))
 
 

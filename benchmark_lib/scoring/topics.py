@@ -1,7 +1,5 @@
 """What was answered while a question was the last one asked: in a long conversation each topic has its own few messages."""
 
-from __future__ import annotations
-
 from ..cases import Case
 from ..records import Conversation
 
@@ -14,12 +12,8 @@ def answers_by_topic(conversation: Conversation, answers: list[str], case: Case)
 
     Parameters
     ----------
-    conversation : Conversation
-        The record, for the turns in which the customer brought something up.
     answers : list of str
         The agent's messages in order, as far as they count (see `benchmark_lib.scoring.counting.answers_of`).
-    case : Case
-        What was played.
 
     Returns
     -------

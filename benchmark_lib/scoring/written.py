@@ -1,7 +1,5 @@
 """How numbers, and values of the desk, are written: on every page, in every table and in every sentence."""
 
-from __future__ import annotations
-
 import re
 from math import copysign, floor, isfinite, log10
 from typing import Any
@@ -12,7 +10,7 @@ DASH = "–"
 ADDRESS = ("name", "line1", "line2", "city", "region", "postcode", "country")
 """The parts of an address in the order in which they are written."""
 DEEPEST = 4
-"""Values nested deeper than this are left out of a sentence."""
+"""Values nested deeper than this are left out of a sentence: dots stand for them."""
 
 
 def missing(value: Any) -> bool:
@@ -77,15 +75,7 @@ def usd(amount: float, digits: int = 4) -> str:
 
 
 def in_words(value: Any, depth: int = 0) -> str:
-    """A value of the desk as a person writes it: an address on one line, a list with commas and an *and*, ``yes`` for True.
-
-    Parameters
-    ----------
-    value : plain data
-        Dicts, lists and scalars.
-    depth : int
-        How deep it is nested; below `DEEPEST` only dots are shown.
-    """
+    """A value of the desk as a person writes it: an address on one line, a list with commas and an *and*, ``yes`` for True."""
     if value is None:
         return "none"
     if isinstance(value, bool):

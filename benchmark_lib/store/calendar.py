@@ -1,7 +1,5 @@
 """Business days: Monday to Friday without the store's holidays."""
 
-from __future__ import annotations
-
 from datetime import date, timedelta
 
 from ..remembered import remembered

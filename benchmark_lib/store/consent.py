@@ -1,7 +1,5 @@
 """Consent: whether a customer had said yes to what a call does."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The desk: one conversation's copy-on-write view of the store, with the list of calls made on it."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -50,20 +48,9 @@ class Desk:
     """
 
     __slots__ = (
-        "store",
-        "tools",
-        "calls",
-        "turn",
-        "over",
-        "faults",
-        "staged",
-        "_trouble",
-        "_planted",
-        "_deeds",
-        "_overlay",
-        "_mark",
-        "_broken",
-    )
+        "store", "tools", "calls", "turn", "over", "faults", "staged", "_trouble", "_planted", "_deeds", "_overlay",
+        "_mark", "_broken",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -196,16 +183,11 @@ class Desk:
 
         A field is a dotted path in which parts of a list are named by their id.
         """
-        found = []
+        found: list[dict[str, Any]] = []
         for table, rows in self._overlay.items():
             before = self.store.tables.get(table, {})
             for key, row in rows.items():
-                old, new = dict(flat(before.get(key, {}))), dict(flat(row))
-                for name in old | new:
-                    if old.get(name) != new.get(name):
-                        found.append(
-                            {"table": table, "id": key, "field": name, "old": old.get(name), "new": new.get(name)}
-                        )
+                found += differing(table, key, dict(flat(before.get(key, {}))), dict(flat(row)))
         return found
 
     def explained(self) -> bool:
@@ -223,6 +205,12 @@ class Desk:
             if (again.error, again.result) != (call.error, call.result):
                 return False
         return not self._broken and fresh.over == self.over and fresh.changes() == self.changes()
+
+
+def differing(table: str, key: str, old: dict[str, Any], new: dict[str, Any]) -> list[dict[str, Any]]:
+    """The fields in which two forms of a row differ, see `Desk.changes`."""
+    names = (name for name in old | new if old.get(name) != new.get(name))
+    return [{"table": table, "id": key, "field": name, "old": old.get(name), "new": new.get(name)} for name in names]
 
 
 def words_in(value: Any) -> str:

@@ -1,7 +1,5 @@
 """What every desk has: a knowledge base to search, a human to hand over to, and a ticket to close."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 from .desk import Desk

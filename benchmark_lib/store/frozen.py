@@ -1,7 +1,5 @@
 """Data that every conversation shares and none may change: dicts and lists that refuse to be altered."""
 
-from __future__ import annotations
-
 import copy
 from typing import Any, NoReturn
 
@@ -36,7 +34,7 @@ class FrozenList(list):
 def frozen(value: Any) -> Any:
     """Freeze dicts and lists all the way down; what is given is used up.
 
-    Subclasses rather than proxies: orjson writes them as fast as plain ones, and `isinstance` and equality go on working.
+    Subclasses rather than proxies: orjson writes them as fast as plain ones, and `isinstance` and equality still work.
     """
     if isinstance(value, dict):
         for key, inner in value.items():

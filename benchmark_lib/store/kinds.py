@@ -29,81 +29,64 @@ class DeskKind:
 
     Attributes
     ----------
-    name : str
-        As ``kind`` of ``store.yaml`` names it.
     tables : mapping of str to (str, str)
         Each table with its files in the store's folder (one JSON object a line) and the field that is its key.
-    subject : str
-        The table that holds what a case is about; the case names a row of it under ``order``.
-    tools : dict of str to Tool
-        Its tools; those of `every_desk` come by themselves.
-    more_tools : dict of str to Tool
-        Further tools, which a store has where its ``store.yaml`` names them under ``more_tools``.
+    subject, look_up : str, (str, str)
+        The table that holds what a case is about (the case names a row of it under ``order``), and the tool that shows
+        one row of it with the argument that names the row.
+    tools, more_tools : dict of str to Tool
+        Its tools beside those of `every_desk`, and further ones, which a store has where ``more_tools`` of its
+        ``store.yaml`` names them.
     beside : frozenset of str
         Tables whose rows are the customer's own: what changes there is no part of what the desk leaves.
-    rules : dict of str to Predicate
-        The predicates of its process rules, by the names that the policy uses.
-    tellings : mapping of str to Telling
-        Of those rules, the ones that also guard what a message of the agent tells.
-    objects : tuple of str
+    rules, tellings : mapping of str to Predicate, mapping of str to Telling
+        The predicates of its process rules, by the names that the policy uses, and those of them that also guard what a
+        message of the agent tells.
+    objects, members : tuple of str
         Arguments by which a call names what it is about, such as an order and its lines: a yes to one object is no yes
-        to another.
-    members : tuple of str
-        Fields of a row that list what it is about: one row for two of them leaves the same as two rows for one each.
-    look_up : (str, str)
-        The tool that shows one row of `subject`, and the argument that names the row.
+        to another. Fields of a row that list what it is about: one row for two of them leaves the same as two rows.
     case_names, case_defaults, usual_ledger : callable
         ``case_names(raw, row, store)``: names for the placeholders of a case. ``case_defaults(names)``: fields that a
         case may leave out. ``usual_ledger(case, names)``: what a customer knows unless the case says otherwise.
-    attachments : tuple of str
-        What a customer can attach.
-    aside : frozenset of str
-        Tools that by themselves do not serve a customer: one who agreed to them still waits for what was asked.
-    identity_slots, repeated_slots : callable, tuple of str
+    attachments, aside : tuple of str, frozenset of str
+        What a customer can attach. Tools that by themselves do not serve a customer: one who agreed to them still
+        waits.
+    identity_slots, repeated_slots, evidence_slots : callable, tuple of str, callable
         ``identity_slots(case, asked)``: what the oracle asks for to know who it is talking to; those that it may ask
-        for twice.
-    evidence_slots : callable
-        ``evidence_slots(call, case, store, attached, known)``: what it asks for before a call.
-    named_in : callable
+        for twice. ``evidence_slots(call, case, store, attached, known)``: what it asks for before a call.
+    named_in, described : callable
         ``named_in(text, call_arguments, store)``: which arguments of a call a message names, and in place of which it
-        names another one.
-    described : callable
-        ``described(call_arguments, tool, store)``: what a call is about, by the placeholders of the store's phrases.
+        names another one. ``described(call_arguments, tool, store)``: what a call is about, by the placeholders of the
+        store's phrases.
     everything : callable
         ``everything(call, case, words)``: the results of looking up all that can be found for a customer, for the agent
         that pours them out.
-    lookups : frozenset of str
-        Tools that look up a row of `subject`.
-    alike : mapping of str to set of str
-        Tools whose call makes the claim of another one true enough.
-    shows : callable
+    lookups, alike : frozenset of str, mapping of str to set of str
+        Tools that look up a row of `subject`, and those whose call makes the claim of another one true enough.
+    shows, differs : callable
         ``shows(result, tool, sentence)``: whether a result shows that what a tool does had been done before.
-    differs : callable
         ``differs(call, text, store)``: what of a text is not what the call did; None where all that can be compared
         agrees.
     arrives : callable
-        ``arrives(calls, store)``: the first day on which goods can arrive, the index of the call that shows it, and whether it
-        is the day a parcel under way is expected; without an index where no call shows anything, None where none is to come.
-    proves : callable
+        ``arrives(calls, store)``: the first day on which goods can arrive, the index of the call that shows it, and
+        whether it is the day a parcel under way is expected; without an index where no call shows anything, None where
+        none is to come.
+    proves, proofs : callable, tuple of str
         ``proves(slot, value, case, store)``: whether a value that a customer gave is of use, so that it should not be
-        asked for again.
+        asked for again. Slots that prove who a customer is, the number of the subject first.
     private : mapping of str to frozenset of str
         Fields that a colleague does not need, each with the queues where it is needed after all.
-    proofs : tuple of str
-        Slots that prove who a customer is, the number of the subject first.
     choice_slots, vague_slots, checked_slots, slots_not_had : tuple of str
         Slots of a customer's ledger: what it names in place of another object; what it does not answer beside a yes or
         once it is served; what it can only have checked; and what it says that it does not know, beside proofs and
         attachments.
-    grounds : callable
-        ``grounds(case, store)``: the rows on which the required facts of a case may rest.
-    catalogue : tuple of str
-        Tables that an agent can search, on whose rows any case may rest.
-    unsound : callable
+    grounds, catalogue : callable, tuple of str
+        ``grounds(case, store)``: the rows on which the required facts of a case may rest. Tables that an agent can
+        search, on whose rows any case may rest.
+    unsound, days : callable
         ``unsound(number, store)``: what is wrong with a row of `subject`, each as its field and a sentence.
-    days : callable or None
-        ``days(number, store)``: the days that policy and clock give a row of `subject`, each with what it is; None
-        where a case may require any day.
+        ``days(number, store)``: the days that policy and clock give it, each with what it is; None where a case may
+        require any day.
     rekey : type of Rekey or None
         What turns a store into another one with the same logic, for ``deskbench generate``; None where nothing does.
     """
@@ -166,7 +149,7 @@ def register_kind(kind: DeskKind) -> DeskKind:
 
 
 def kind_named(name: Any, folder: Path) -> DeskKind:
-    """The kind of desk that the store in a folder names, `BadInput` for none; code is never loaded because a folder names it."""
+    """The kind of desk that a store's folder names, `BadInput` for none; no code is loaded because a folder says so."""
     if name in _SHIPPED:
         return import_module(_SHIPPED[name]).KIND
     if name not in _REGISTERED:

@@ -1,7 +1,5 @@
 """Tools of the user's own: checked before a run, and so called that none of them can end, stall or spoil it."""
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 import functools
@@ -12,16 +10,14 @@ import threading
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 
 from ..errors import BadInput
 from ..records import Fault
+from .desk import Desk
 from .tools import TOOL_FAULT, ArgumentError, NotFound, Tool
-
-if TYPE_CHECKING:
-    from .desk import Desk
 
 TOOL_LIMIT_S = 30.0
 """Seconds a call of a tool of the user's own may take, unless the run says otherwise."""
@@ -72,14 +68,13 @@ def _guard(tool: Tool, limit_s: float) -> Callable[..., Any]:
     def call(desk: Desk, **arguments: Any) -> Any:
         mine = copy.copy(desk)
         mine._overlay, mine.calls = orjson.loads(orjson.dumps(desk._overlay)), list(desk.calls)
+
+        def work() -> tuple[Any, Any]:
+            result = _written("it returned", tool.function(mine, **arguments))
+            return result, _written("it left on the desk", mine._overlay)
+
         try:
-            result, overlay = _within(
-                limit_s,
-                lambda: (
-                    _written("it returned", tool.function(mine, **arguments)),
-                    _written("it left on the desk", mine._overlay),
-                ),
-            )
+            result, overlay = _within(limit_s, work)
         except NotFound as error:
             raise NotFound(_message(error)) from None
         except ArgumentError as error:

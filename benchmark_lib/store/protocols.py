@@ -1,7 +1,5 @@
 """What the parts of this room see of each other, so that none has to import the other."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Protocol

@@ -5,8 +5,6 @@ file keeps. A command that has to carry the tools out takes them from the module
 if its text holds the very functions that were played.
 """
 
-from __future__ import annotations
-
 import ast
 import inspect
 import io
@@ -15,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib.machinery import PathFinder
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 from pydantic import BaseModel
@@ -24,16 +22,14 @@ from ..errors import BadInput
 from ..records import content_hash
 from .own_tools import guarded
 from .tools import TOOL_FAULT, ArgumentError, Tool, import_object, load_tools, source_hashes
-
-if TYPE_CHECKING:
-    from .world import Store
+from .world import Store
 
 Declared = list[dict[str, Any]]
 
 
 @dataclass(frozen=True)
 class RecordedTool(Tool):
-    """A tool that is known from a run file alone, as it was declared to the model: it can be shown and named, not carried out."""
+    """A tool known from a run file alone, as it was declared to the model: it can be shown and named, never called."""
 
     declared: dict[str, Any] = field(default_factory=dict, compare=False)
 
@@ -65,7 +61,7 @@ def declared_tools(tools: dict[str, Tool], policy: dict[str, Any]) -> Declared:
     return [
         {
             "name": tool.name,
-            "module": None if (module := tool.function.__module__) == "__main__" else module,
+            "module": None if tool.function.__module__ == "__main__" else tool.function.__module__,
             "write": tool.write,
             "source": source_hashes(tool)[0],
             "schema": tool.schema(policy),
@@ -99,8 +95,8 @@ def _unknown(name: str) -> str:
 def with_played_tools(store: Store, manifest: dict[str, Any], path: Path, given: str | dict[str, Tool] | None) -> Store:
     """A store with the own tools of a run beside its tools, ready to be carried out.
 
-    They are looked for where `given` says, as for a run, or in the module that the manifest names; `BadInput` if they are
-    not there, or are not those of the run.
+    They are looked for where `given` says, as for a run, or in the module that the manifest names; `BadInput` if they
+    are not there, or are not those of the run.
     """
     part = manifest["inputs"].get("tools") or {}
     if not part.get("value"):

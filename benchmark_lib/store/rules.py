@@ -1,10 +1,8 @@
 """Process rules, checked against a record.
 
-Which calls they guard, and their numbers, stand in the store's policy; what they ask, in its kind. A rule may guard what
-an agent's message tells as well as what a call does.
+Which calls they guard, and their numbers, stand in the store's policy; what they ask, in its kind. A rule may guard
+what an agent's message tells as well as what a call does.
 """
-
-from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -18,8 +16,8 @@ from .protocols import World
 class Before:
     """What had happened when a call was made or a message was written.
 
-    The customer's acts, the calls that were carried out and the messages of both sides so far, and the name and the address
-    that the customer's first message came from.
+    The customer's acts, the calls that were carried out and the messages of both sides so far, and the name and the
+    address that the customer's first message came from.
     """
 
     acts: list[Act]
@@ -81,7 +79,7 @@ def check_rules(
 
 
 def _steps(conversation: Conversation, sender_name: str, sender: str) -> Iterator[tuple[ToolCall | Message, Before]]:
-    """Every call and every message of the agent with what had happened before; the calls of a turn come before its message."""
+    """Every call and message of the agent with what had happened before; calls of a turn come before its message."""
     said: list[Message] = []
     acts: list[Act] = []
     done: list[ToolCall] = []
@@ -104,7 +102,7 @@ def _steps(conversation: Conversation, sender_name: str, sender: str) -> Iterato
 def _judged(
     name: str, step: ToolCall | Message, before: Before, store: World, parameters: dict[str, Any]
 ) -> bool | None:
-    """What a rule says of a call or a message; None where it does not guard it, or cannot read what a tool of one's own holds."""
+    """What a rule says of a call or message; None where it does not guard it or cannot read a tool of one's own."""
     if isinstance(step, ToolCall):
         guarded = step.side == "agent" and step.name in parameters["guards"]
         ask: Any = store.rules.get(name) if guarded else None

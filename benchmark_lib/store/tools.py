@@ -5,8 +5,6 @@ def cancel_order(desk, order_id: Annotated[str, "The order's number."], reason: 
 '''Cancel a whole order.'''
 """
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import typing
@@ -48,7 +46,7 @@ class Tool:
     write : bool
         True if it changes the desk.
     limit_s : float or None
-        Seconds it may take, for a tool of the user's own (see `benchmark_lib.store.own_tools`); None for the store's own.
+        Seconds it may take, for a tool of the user's own (see `benchmark_lib.store.own_tools`).
     """
 
     name: str
@@ -95,7 +93,7 @@ class Tool:
         }
 
     def read_arguments(self, arguments: dict[str, Any] | str, policy: dict[str, Any]) -> dict[str, Any]:
-        """Check `arguments` and return them ready for the function; `ArgumentError` has a sentence that the agent can act on."""
+        """Check `arguments` and return them ready for the function; `ArgumentError` says what the agent can do."""
         if isinstance(arguments, str):
             try:
                 arguments = orjson.loads(arguments or "{}")
@@ -120,7 +118,7 @@ class Tool:
 
 
 class ArgumentError(ValueError):
-    """A call that was not carried out: `kind` is the error kind of the record, `fault` what the record keeps beside it."""
+    """A call not carried out: `kind` is the error kind of the record, `fault` what the record keeps beside it."""
 
     def __init__(self, kind: str, message: str, fault: Fault | None = None):
         super().__init__(message)
@@ -156,12 +154,7 @@ def import_object(spec: str, what: str) -> Any:
         return getattr(importlib.import_module(module_name), name)
     except (ImportError, AttributeError) as error:
         reason = str(error)
-    except (
-        Exception,
-        SystemExit,
-        GeneratorExit,
-        CancelledError,
-    ) as error:  # whatever the module does while it is imported
+    except (Exception, SystemExit, GeneratorExit, CancelledError) as error:  # whatever it does while it is imported
         reason = f"{type(error).__name__}: {error}"
     raise BadInput(f"{what} {spec!r} cannot be loaded: {reason}; name an importable module and an object in it")
 

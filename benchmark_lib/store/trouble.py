@@ -1,7 +1,5 @@
 """Trouble at the tools: answers that are late, refused, stale, cut, or say the opposite of what was done."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 

@@ -122,7 +122,7 @@ class Store:
         return other
 
     def provides(self, tool: Tool) -> bool:
-        """Whether a tool is of this kind of store and not the user's own: such a tool does the same each time it is called."""
+        """Whether a tool is of this kind of store, so that it does the same each time, and not the user's own."""
         return self._tools_of_its_kind.get(tool.name) is tool
 
     def desk(self, tools: dict[str, Tool] | None = None, *, case: Any = None, **staged: Any) -> Desk:
@@ -196,7 +196,7 @@ class Store:
 
     @cached_property
     def phrases(self) -> dict[str, dict[str, Any]]:
-        """What customers ask and say, by language, from ``phrases/*.yaml``; files of one language are laid over each other."""
+        """What customers ask and say, by language, from ``phrases/*.yaml``, one language laid over each other."""
         books: dict[str, dict[str, Any]] = {}
         for path in (p for folder in self.folders for p in sorted((folder / "phrases").glob("*.yaml"))):
             found = read_yaml(path)
@@ -230,8 +230,8 @@ class Store:
 def load_store(name: str | Path = "northline", tools: str | None = None) -> Store:
     """Open a store by its name or by the path of its folder; the same folder is loaded once a process.
 
-    `tools`, a ``module:name``, names tools of one's own to stand beside those of the store. `BadInput` if there is no such
-    store, one of its files is broken, or there are no such tools.
+    `tools`, a ``module:name``, names tools of one's own to stand beside those of the store. `BadInput` if there is no
+    such store, one of its files is broken, or there are no such tools.
     """
     if tools is not None:
         store = load_store(name)

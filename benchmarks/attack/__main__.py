@@ -4,8 +4,6 @@ Every part runs in a process of its own that is ended when its time is over, so 
 of the table.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import json
@@ -81,19 +79,9 @@ def main() -> int:
 
 def _part(name: str, seed: int, seconds: float, most_s: float) -> Iterator[Figure]:
     """The figures of one part as they come, with one more where it had to be ended or failed."""
-    line = [
-        sys.executable,
-        "-m",
-        "benchmarks.attack",
-        "--measure",
-        name,
-        "--seed",
-        str(seed),
-        "--seconds",
-        str(seconds),
-    ]
+    line = f"-m benchmarks.attack --measure {name} --seed {seed} --seconds {seconds}"
     process = subprocess.Popen(
-        line,
+        [sys.executable, *line.split()],
         cwd=ROOT,
         env=environment(),
         stdout=subprocess.PIPE,

@@ -1,7 +1,5 @@
 """Part: base URLs that carry a password and a key; neither may stand in anything that is written or printed."""
 
-from __future__ import annotations
-
 import gzip
 import tempfile
 from collections.abc import Iterator
@@ -38,68 +36,28 @@ def measure(seed: int, seconds: float) -> Iterator[Figure]:
 
 def _lines(url: str, asked: str, settings: Path) -> list[list[str]]:
     common = ["--cases", "address_change_1", "--trials", "1", "--messages", "2"]
+    both, nowhere = ["run", "some-model", "--customer", "some-model"], url.replace("/v1", "/nowhere")
     return [
         ["run", "some-model", "--base-url", url, *common, "--out", "data/runs/one.deskbench"],
         ["run", "some-model", "--settings", str(settings), *common, "--out", "data/runs/two.deskbench"],
-        [
-            "run",
-            "some-model",
-            "--customer",
-            "some-model",
-            "--base-url",
-            url,
-            "--customer-base-url",
-            url,
-            *common,
-            "--out",
-            "data/runs/three.deskbench",
-        ],
+        [*both, "--base-url", url, "--customer-base-url", url, *common, "--out", "data/runs/three.deskbench"],
         ["doctor", "some-model", "--base-url", url],
-        [
-            "run",
-            "some-model",
-            "--base-url",
-            url.replace("/v1", "/nowhere"),
-            *common,
-            "--out",
-            "data/runs/four.deskbench",
-        ],
-        [
-            "notebook",
-            _notebook("01_run_model"),
-            "-p",
-            "model=some-model",
-            "-p",
-            f"base_url={url}",
-            "-p",
-            "cases=address_change_1",
-            "-p",
-            "trials=1",
-            "--out",
-            "both",
-        ],
+        ["run", "some-model", "--base-url", nowhere, *common, "--out", "data/runs/four.deskbench"],
+        [*_notebook(url), "-p", "trials=1", "--out", "both"],
         ["run", "some-model", "--base-url", asked, *common, "--out", "data/runs/five.deskbench"],
-        [
-            "notebook",
-            _notebook("01_run_model"),
-            "-p",
-            "model=some-model",
-            "-p",
-            f"base_url={asked}",
-            "-p",
-            "cases=address_change_1",
-            "-p",
-            "out=data/runs/six.deskbench",
-            "--out",
-            "query",
-        ],
+        [*_notebook(asked), "-p", "out=data/runs/six.deskbench", "--out", "query"],
         ["demo", "--model", "some-model", "--base-url", asked, "--cases", "address_change_1", "--trials", "1"],
         ["site", "data/runs"],
     ]
 
 
-def _notebook(name: str) -> str:
-    return str(ROOT / "notebooks" / f"{name}.ipynb")
+def _notebook(url: str) -> list[str]:
+    given = ("model=some-model", f"base_url={url}", "cases=address_change_1")
+    return [
+        "notebook",
+        str(ROOT / "notebooks" / "01_run_model.ipynb"),
+        *(word for one in given for word in ("-p", one)),
+    ]
 
 
 def _spoken(ended: Ended) -> int:

@@ -1,13 +1,13 @@
 """Part: agents of a user's own that leave, block or cheat; none of it may count as success, or as a finished run."""
 
-from __future__ import annotations
-
 import re
+import shlex
 import signal
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 from .figure import Ended, Figure, at_most, count, deskbench, finish, start, yes
 from .own import FORGED
@@ -36,25 +36,19 @@ def measure(seed: int, seconds: float) -> Iterator[Figure]:
 
 def _play(folder: Path, agent: str, *more: str, out: str | None = None) -> tuple[Ended, Path]:
     path = folder / f"{out or agent}.deskbench"
-    line = [
-        "run",
-        "own",
-        "--agent",
-        f"benchmarks.attack.own:{agent}",
-        "--trials",
-        "1",
-        "--out",
-        str(path),
-        *(more or ("--cases", SOME)),
-    ]
-    return deskbench(line, folder), path
+    return deskbench([*_line(agent, path), *(more or ("--cases", SOME))], folder), path
+
+
+def _line(agent: str, path: Path) -> list[str]:
+    return shlex.split(f"run own --agent benchmarks.attack.own:{agent} --trials 1 --out '{path}'")
 
 
 def _leavers(folder: Path) -> Iterator[Figure]:
     done, unnamed, raw = [], [], []
     for agent in (*LEAVERS, *ODD):
         ended, path = _play(folder, agent)
-        unfinished = _finished(path) < _planned(path)
+        finished = _read(path, lambda run: run.counts()["finished"], 0)
+        unfinished = finished < _read(path, lambda run: sum(run.manifest["planned"].values()), 1)
         if unfinished and ended.code in (0, None) and agent in LEAVERS:
             done.append(agent)
         if unfinished and "agent" not in ended.said and agent != "Interrupts":  # which is how a person ends it
@@ -74,19 +68,7 @@ def _leavers(folder: Path) -> Iterator[Figure]:
 
 
 def _blocking(folder: Path) -> Figure:
-    line = [
-        "run",
-        "own",
-        "--agent",
-        "benchmarks.attack.own:Blocks",
-        "--cases",
-        SOME,
-        "--trials",
-        "1",
-        "--out",
-        str(folder / "blocks.deskbench"),
-    ]
-    process = start(line, folder)
+    process = start([*_line("Blocks", folder / "blocks.deskbench"), "--cases", SOME], folder)
     while "BLOCKED" not in (said := process.stdout.readline()) and said:
         continue
     since = time.monotonic()
@@ -133,12 +115,13 @@ def _forged(record: object, agent: str) -> bool:
 
 
 def _without_calls(folder: Path) -> Iterator[Figure]:
+    from benchmark_lib.records import Conversation
+
     _, path = _play(folder, "WritesOverlay", "--cases", "resolvable")
-    scores = _scores(path)
-    writes = {
-        digest for digest, record in _by_hash(path).items() if any(c.write and not c.error for c in record.tool_calls)
-    }
-    changed = {digest for digest, record in _by_hash(path).items() if record.changes}
+    scores = _read(path, lambda run: run.scores(), {})
+    records = _read(path, lambda run: {d: Conversation.from_json(data) for _, _, d, data in run.conversations()}, {})
+    writes = {d for d, record in records.items() if any(c.write and not c.error for c in record.tool_calls)}
+    changed = {d for d, record in records.items() if record.changes}
     resolved = sum(
         bool(s.get("success")) and digest in changed and digest not in writes for digest, s in scores.items()
     )
@@ -165,43 +148,21 @@ def _reach(folder: Path) -> Iterator[Figure]:
     )
 
 
-def _run_file(path: Path) -> object | None:
+def _read(path: Path, question: Callable[[Any], Any], otherwise: Any) -> Any:
+    """What a run file answers; `otherwise` where none was left."""
     from benchmark_lib.errors import BadInput
     from benchmark_lib.runfile import RunFile
 
     try:
-        return RunFile(path)
+        run = RunFile(path)
     except BadInput:
-        return None
+        return otherwise
+    return question(run)
 
 
-def _records(path: Path) -> list[object]:
-    run = _run_file(path)
-    return sorted(run.records(), key=lambda r: (r.case_id, r.trial)) if run else []
-
-
-def _by_hash(path: Path) -> dict[str, object]:
-    from benchmark_lib.records import Conversation
-
-    run = _run_file(path)
-    return {digest: Conversation.from_json(data) for _, _, digest, data in run.conversations()} if run else {}
-
-
-def _scores(path: Path) -> dict[str, dict[str, object]]:
-    run = _run_file(path)
-    return run.scores() if run else {}
+def _records(path: Path) -> list[Any]:
+    return _read(path, lambda run: sorted(run.records(), key=lambda r: (r.case_id, r.trial)), [])
 
 
 def _endings(path: Path) -> list[str]:
-    run = _run_file(path)
-    return list(run.endings().values()) if run else []
-
-
-def _finished(path: Path) -> int:
-    run = _run_file(path)
-    return run.counts()["finished"] if run else 0
-
-
-def _planned(path: Path) -> int:
-    run = _run_file(path)
-    return sum(run.manifest["planned"].values()) if run else 1
+    return _read(path, lambda run: [*run.endings().values()], [])

@@ -3,8 +3,6 @@
 A table of them with the files they need, damaged manifests, and a generated family for every command.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import random
@@ -24,18 +22,7 @@ from .figure import OutOfTime, limited
 
 Files = dict[str, str | bytes]
 RUN = ["run", "scripted:no_op", "--cases", "address_change_1", "--trials", "1", "--out", "new.deskbench"]
-ASKING = [
-    "run",
-    "some-model",
-    "--base-url",
-    "http://127.0.0.1:9/v1",
-    "--cases",
-    "address_change_1",
-    "--trials",
-    "1",
-    "--out",
-    "new.deskbench",
-]
+ASKING = ["run", "some-model", "--base-url", "http://127.0.0.1:9/v1", *RUN[2:]]
 GOOD, FULL_BYTES, LONGEST_S = "run.deskbench", 10_000, 8.0
 LARGE = "9" * 20
 
@@ -120,98 +107,37 @@ RECORDS: dict[str, Any] = {
 }
 """What replaces parts of a good record."""
 TAU = (
-    "[]",
-    "{}",
-    "5",
-    "[5]",
-    "[{}]",
-    "null",
-    '[{"task_id": 1, "trial": 0, "reward": "x", "traj": []}]',
-    '[{"task_id": 1, "trial": 0, "reward": 1, "traj": 5, "info": []}]',
-    '{"simulations": 5}',
-    '{"simulations": [{}], "tasks": [], "info": {}}',
-    '{"simulations": [5], "tasks": 5, "info": 5}',
-)
+    "[]", "{}", "5", "[5]", "[{}]", "null", '[{"task_id": 1, "trial": 0, "reward": "x", "traj": []}]',
+    '[{"task_id": 1, "trial": 0, "reward": 1, "traj": 5, "info": []}]', '{"simulations": 5}',
+    '{"simulations": [{}], "tasks": [], "info": {}}', '{"simulations": [5], "tasks": 5, "info": 5}',
+)  # fmt: skip
 MUST_SAY = {"lines.yaml": "header", "name.yaml": "header"}
 """What the sentence about a file has to name, where another fault could be blamed for it."""
 VALUES = (
-    "",
-    " ",
-    "-",
-    "0",
-    "-1",
-    "1e999",
-    "nan",
-    "inf",
-    LARGE,
-    "1" * 5000,
-    "..",
-    "../..",
-    "a" * 300,
-    "a" * 5000,
-    "/",
-    "/dev/null",
-    "/dev/full",
-    "/proc/self/mem",
-    "/proc/x",
-    "/sys/x.deskbench",
-    "notes.txt",
-    "notes.txt/x",
-    GOOD,
-    "noise.deskbench",
-    "empty.deskbench",
-    ".",
-    "\udcff\udcfe",
-    "\u202ex",
-    "*",
-    "[",
-    "[!",
-    "{{1/0}}",
-    "%s%n",
-    "a:b",
-    "..a:X",
-    ".:x",
-    "os:system",
-    "sys:modules",
-    ":",
-    "a:",
-    "broken:Agent",
-    "raising:Agent",
-    "leaving:Agent",
-    "odd:Agent",
-    "odd:Made",
-    "odd:TOOLS",
-    "line\nend",
-    "null",
-    "x=",
-    "x=[",
-    "=",
-    "x={a: *b}",
-    "~",
-    "$HOME",
-    "'",
-    '"',
-    "scripted:",
-    "scripted:nobody",
-    "scripted:tunable?skill=x",
-    "scripted:tunable?=&&",
-    "scripted:tunable?skill=1e999",
-    "http://",
-    "http://[::1",
-    "https://a b",
-    "ftp://x/v1",
-    "http://127.0.0.1:99999/v1",
-    "http://127.0.0.1:x/v1",
-    "file:///etc/passwd",
-    "\x1b[31m",
-    "jsonl",
-    "parquet",
-    "tau2",
-    "address_change_1",
-    *SETTINGS,
-    *PROMPTS,
-)
+    "", " ", "-", "0", "-1", "1e999", "nan", "inf", LARGE, "1" * 5000, "..", "../..", "a" * 300, "a" * 5000, "/",
+    "/dev/null", "/dev/full", "/proc/self/mem", "/proc/x", "/sys/x.deskbench", "notes.txt", "notes.txt/x", GOOD,
+    "noise.deskbench", "empty.deskbench", ".", "\udcff\udcfe", "\u202ex", "*", "[", "[!", "{{1/0}}", "%s%n", "a:b",
+    "..a:X", ".:x", "os:system", "sys:modules", ":", "a:", "broken:Agent", "raising:Agent", "leaving:Agent",
+    "odd:Agent", "odd:Made", "odd:TOOLS", "line\nend", "null", "x=", "x=[", "=", "x={a: *b}", "~", "$HOME", "'", '"',
+    "scripted:", "scripted:nobody", "scripted:tunable?skill=x", "scripted:tunable?=&&", "scripted:tunable?skill=1e999",
+    "http://", "http://[::1", "https://a b", "ftp://x/v1", "http://127.0.0.1:99999/v1", "http://127.0.0.1:x/v1",
+    "file:///etc/passwd", "\x1b[31m", "jsonl", "parquet", "tau2", "address_change_1", *SETTINGS, *PROMPTS,
+)  # fmt: skip
 """What is given where a command wants something else."""
+
+
+AGENTS = (
+    "..a:X", ".a:X", "a..b:X", "broken:Agent", "raising:Agent", "leaving:Agent", "bytes_module:Agent", "nothing:Agent",
+    "odd:Agent", "odd:Made", "a/b:X", "os:", "json:loads",
+)  # fmt: skip
+TOOLS = (
+    "os:system", "os:environ", "..a:X", "json:dumps", "broken:TOOLS", "raising:TOOLS", "leaving:TOOLS", "odd:TOOLS",
+    "a..b:X",
+)  # fmt: skip
+PLACES = (
+    "a" * 300, "/sys/x.deskbench", "/dev/full", "/proc/self/mem", "notes.txt/x", "\udcff.deskbench/\x01" + "c" * 300,
+)  # fmt: skip
+"""Agents, tools and places of run files that cannot be used."""
 
 
 @dataclass(frozen=True)
@@ -231,47 +157,9 @@ def table() -> list[Line]:
     run, out = RUN[:-2], RUN[-2:]
     lines = [[*RUN, option, LARGE] for option in ("--seed", "--messages", "--trials", "--concurrency")]
     lines += [[*RUN, "--trials", "1" * 5000], [*RUN, "--timeout", "inf"], [*RUN, "--budget-usd", "1e999"]]
-    for agent in (
-        "..a:X",
-        ".a:X",
-        "a..b:X",
-        "broken:Agent",
-        "raising:Agent",
-        "leaving:Agent",
-        "bytes_module:Agent",
-        "nothing:Agent",
-        "odd:Agent",
-        "odd:Made",
-        "a/b:X",
-        "os:",
-        "json:loads",
-    ):
-        lines.append(["run", "own", "--agent", agent, *RUN[2:]])
-    lines += [
-        [*RUN, "--tools", tools]
-        for tools in (
-            "os:system",
-            "os:environ",
-            "..a:X",
-            "json:dumps",
-            "broken:TOOLS",
-            "raising:TOOLS",
-            "leaving:TOOLS",
-            "odd:TOOLS",
-            "a..b:X",
-        )
-    ]
-    lines += [
-        [*run, "--out", path]
-        for path in (
-            "a" * 300,
-            "/sys/x.deskbench",
-            "/dev/full",
-            "/proc/self/mem",
-            "notes.txt/x",
-            "\udcff.deskbench/\x01" + "c" * 300,
-        )
-    ]
+    lines += [["run", "own", "--agent", agent, *RUN[2:]] for agent in AGENTS]
+    lines += [[*RUN, "--tools", tools] for tools in TOOLS]
+    lines += [[*run, "--out", path] for path in PLACES]
     lines += [[*ASKING, "--settings", name] for name in SETTINGS if name != "none.yaml"]
     lines += [[*RUN, "--prompt", name] for name in PROMPTS]
     lines += [["notebook", "00_start", "-p", value] for value in ("runs=[", "runs={a: *b}", "=5", "nothing", "a b=1")]

@@ -1,7 +1,5 @@
 """Part: wrong command lines; each is refused in one sentence, with exit code 2."""
 
-from __future__ import annotations
-
 import os
 import random
 import tempfile

@@ -3,60 +3,35 @@
 Some are made as records, some are played by an agent and a customer's model that say anything.
 """
 
-from __future__ import annotations
-
 import asyncio
 import random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 
+from benchmark_lib.cases import Case
 from benchmark_lib.conversation import converse, make_customer
 from benchmark_lib.endpoint.reply import Completion
 from benchmark_lib.records import ENDINGS, Act, Conversation, Fault, Message, ToolCall, Usage
+from benchmark_lib.store import Store
 
 from . import texts
 
-if TYPE_CHECKING:
-    from benchmark_lib.cases import Case
-    from benchmark_lib.store import Store
-
 SENTENCES = (
-    "Your refund of {n} will arrive within {n}.",
-    "I have cancelled order {id} for you.",
-    "Shall I cancel {id}? It costs {n}.",
-    "It arrives on {n}.",
-    "Could you send me {slot} and {slot}, please?",
-    "I'm transferring you to a colleague from the {word} team.",
-    "The weight is {n}, not {n}.",
-    "We can't do that because {word} {word}, sorry.",
-    "Order {id} was shipped {n} ago, tracking {n}.",
-    "Your address: {value}.",
-    "{value}",
-    "{n}",
-    "Su reembolso de {n} llegar\u00e1 en {n} d\u00edas h\u00e1biles.",
-    "He cancelado el pedido {id}.",
-    "\u00bfDesea que cancele {id}?",
-    "\u00bfMe da {slot}, por favor?",
-    "Le paso con un compa\u00f1ero.",
-    "Votre remboursement de {n} arrivera sous {n} jours ouvr\u00e9s.",
-    "J'ai annul\u00e9 la commande {id}.",
-    "Pouvez-vous envoyer {slot} ?",
-    "Voulez-vous que j'annule {id} ?",
-    "Je vous passe un coll\u00e8gue.",
-    "Ihre Erstattung von {n} kommt in {n} Werktagen.",
-    "Ich habe die Bestellung {id} storniert.",
-    "Soll ich {id} stornieren?",
-    "K\u00f6nnten Sie mir {slot} schicken?",
-    "Ich verbinde Sie mit einer Kollegin.",
-    "**{word}**: {n}",
-    "| {word} | {n} |\n|---|---|\n| {id} | {n} |",
-    "- {word}\n- {n}\n- {id}",
-    "# {word}\n\n> {value}",
-    '```json\n{{"a": {n}}}\n```',
-    "[{word}](https://northline.example/{n})",
-    "{word} {word} {n} {word}?",
-)
+    "Your refund of {n} will arrive within {n}.", "I have cancelled order {id} for you.",
+    "Shall I cancel {id}? It costs {n}.", "It arrives on {n}.", "Could you send me {slot} and {slot}, please?",
+    "I'm transferring you to a colleague from the {word} team.", "The weight is {n}, not {n}.",
+    "We can't do that because {word} {word}, sorry.", "Order {id} was shipped {n} ago, tracking {n}.",
+    "Your address: {value}.", "{value}", "{n}", "Su reembolso de {n} llegar\u00e1 en {n} d\u00edas h\u00e1biles.",
+    "He cancelado el pedido {id}.", "\u00bfDesea que cancele {id}?", "\u00bfMe da {slot}, por favor?",
+    "Le paso con un compa\u00f1ero.", "Votre remboursement de {n} arrivera sous {n} jours ouvr\u00e9s.",
+    "J'ai annul\u00e9 la commande {id}.", "Pouvez-vous envoyer {slot} ?", "Voulez-vous que j'annule {id} ?",
+    "Je vous passe un coll\u00e8gue.", "Ihre Erstattung von {n} kommt in {n} Werktagen.",
+    "Ich habe die Bestellung {id} storniert.", "Soll ich {id} stornieren?", "K\u00f6nnten Sie mir {slot} schicken?",
+    "Ich verbinde Sie mit einer Kollegin.", "**{word}**: {n}", "| {word} | {n} |\n|---|---|\n| {id} | {n} |",
+    "- {word}\n- {n}\n- {id}", "# {word}\n\n> {value}", '```json\n{{"a": {n}}}\n```',
+    "[{word}](https://northline.example/{n})", "{word} {word} {n} {word}?",
+)  # fmt: skip
 """What replies are made of.
 
 ``{n}`` a number, ``{id}`` an order, ``{slot}`` what the customer knows, ``{value}`` how it says it, ``{word}`` any
@@ -84,18 +59,8 @@ ODD = (
     {"": None},
 )
 KINDS = (
-    "gave",
-    "lacked",
-    "agreed",
-    "refused",
-    "asked",
-    "attached",
-    "followed_up",
-    "pushed",
-    "waited",
-    "left",
-    "danced",
-)
+    "gave", "lacked", "agreed", "refused", "asked", "attached", "followed_up", "pushed", "waited", "left", "danced",
+)  # fmt: skip
 ERRORS = (None, None, None, "unknown_tool", "bad_json", "bad_arguments", "not_found", "talk_over")
 
 

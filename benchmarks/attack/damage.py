@@ -1,7 +1,5 @@
 """Damaged run files: how they are damaged, what is still whole in them, and what loading and recovering make of it."""
 
-from __future__ import annotations
-
 import random
 import sqlite3
 import warnings
@@ -12,21 +10,10 @@ from urllib.parse import quote
 PAGE = 4096
 TABLES = ("conversations", "scores", "calls")
 WAYS = (
-    "one bit",
-    "one bit",
-    "some bits",
-    "a byte run",
-    "a zeroed page",
-    "zeroed pages",
-    "a page of noise",
-    "cut short",
-    "cut at a page",
-    "a page from elsewhere",
-    "two pages exchanged",
-    "another file's page",
-    "a longer file",
+    "one bit", "one bit", "some bits", "a byte run", "a zeroed page", "zeroed pages", "a page of noise", "cut short",
+    "cut at a page", "a page from elsewhere", "two pages exchanged", "another file's page", "a longer file",
     "the header",
-)
+)  # fmt: skip
 NEEDED = ("run_id", "inputs", "cases")
 """Parts of the manifest without which nothing can be made of a file."""
 

@@ -1,9 +1,8 @@
 """Part: what an endpoint may do to memory, to the budget and to the run file; and where it cannot be reached."""
 
-from __future__ import annotations
-
 import os
 import resource
+import shlex
 import sqlite3
 import subprocess
 import tempfile
@@ -35,21 +34,8 @@ def measure(seed: int, seconds: float) -> Iterator[Figure]:
 
 
 def _line(base_url: str, out: str, *more: str, model: str = "gpt-5.5") -> list[str]:
-    return [
-        "run",
-        model,
-        "--base-url",
-        base_url,
-        "--cases",
-        CASES,
-        "--trials",
-        "1",
-        "--messages",
-        "2",
-        "--out",
-        out,
-        *more,
-    ]
+    line = f"run {model} --base-url {base_url} --cases '{CASES}' --trials 1 --messages 2 --out {out}"
+    return [*shlex.split(line), *more]
 
 
 def _bomb(folder: Path) -> Iterator[Figure]:
@@ -141,10 +127,8 @@ def _redirected(folder: Path) -> Figure:
 
 def _unreachable(folder: Path) -> Figure:
     """How long the main job works before it says that the model's address cannot be reached."""
-    process = start(
-        ["demo", "--model", "x", "--base-url", "http://127.0.0.1:9/v1", "--cases", "address_change_1", "--trials", "1"],
-        folder,
-    )
+    line = "demo --model x --base-url http://127.0.0.1:9/v1 --cases address_change_1 --trials 1"
+    process = start(shlex.split(line), folder)
     ended = finish(process, UNREACHABLE_S)
     told = "127.0.0.1:9" in ended.said and ended.code not in (0, None)
     return at_most("`make run MODEL=x` at an unreachable address says so within", ended.seconds, TELLS_S, "s", not told)

@@ -3,8 +3,6 @@
 A figure with its goal, a limit on CPU time, and a command that is always ended.
 """
 
-from __future__ import annotations
-
 import os
 import resource
 import signal

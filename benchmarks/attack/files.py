@@ -1,7 +1,5 @@
 """Part: damaged run files, loaded and recovered."""
 
-from __future__ import annotations
-
 import random
 import tempfile
 import time

@@ -1,7 +1,5 @@
 """Part: importing more and more trials of one case; twice as many may take twice as long."""
 
-from __future__ import annotations
-
 import resource
 import tempfile
 from collections.abc import Iterator

@@ -1,10 +1,9 @@
 """Part: one conversation of long hostile replies among many that have calls in flight."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import select
+import shlex
 import signal
 import subprocess
 import tempfile
@@ -87,19 +86,8 @@ async def _stall(endpoint: Served, out: Path, seconds: float) -> tuple[float, bo
 
 def _signal(endpoint: Served, folder: Path, seconds: float) -> Figure:
     """How long a SIGTERM waits that is sent just after the first hostile reply arrived."""
-    line = [
-        "run",
-        "some-model",
-        "--base-url",
-        endpoint.base_url,
-        "--cases",
-        _cases(),
-        "--trials",
-        "1",
-        "--out",
-        str(folder / "signal.deskbench"),
-    ]
-    process = start(line, folder)
+    line = f"run some-model --base-url {endpoint.base_url} --cases {_cases()} --trials 1 --out signal.deskbench"
+    process = start(shlex.split(line), folder)
     endpoint.wait_for_hostile_answer(30)
     time.sleep(2 * LATENCY_S)
     since = time.monotonic()

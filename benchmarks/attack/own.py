@@ -1,7 +1,5 @@
 """Agents and tools of a user's own that misbehave; ``deskbench run --agent benchmarks.attack.own:NAME`` plays one."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import sys
@@ -279,13 +277,6 @@ def returns_depth(desk: Any) -> dict:
 
 
 TOOLS = (
-    raises,
-    sleeps,
-    exits,
-    returns_object,
-    returns_circle,
-    returns_large_number,
-    returns_surrogate,
-    returns_odd_keys,
+    raises, sleeps, exits, returns_object, returns_circle, returns_large_number, returns_surrogate, returns_odd_keys,
     returns_depth,
-)
+)  # fmt: skip

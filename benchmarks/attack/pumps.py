@@ -3,8 +3,6 @@
 What one of them repeats is said over and over, as far as a match has come by then.
 """
 
-from __future__ import annotations
-
 import random
 import re
 import sys
@@ -15,18 +13,8 @@ from re import _parser as parser  # type: ignore[attr-defined]  # private, and t
 from typing import Any
 
 STARTS = (
-    "",
-    "",
-    "please ",
-    "can you ",
-    "bitte ",
-    "por favor ",
-    "veuillez ",
-    "i have ",
-    "we need ",
-    "thank you ",
-    "shall i ",
-)
+    "", "", "please ", "can you ", "bitte ", "por favor ", "veuillez ", "i have ", "we need ", "thank you ", "shall i ",
+)  # fmt: skip
 ENDS = ("", "", "?", ".", " x", " please?")
 LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789 -.@$"
 

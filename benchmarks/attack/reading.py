@@ -3,8 +3,6 @@
 Texts made to be slow to read, for every reader of texts; what is slowest at a small size is tried again at large ones.
 """
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 import math

@@ -3,8 +3,6 @@
 Thousands of conversations are played, read by the customer and scored; nothing may raise, and none may take long.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import time

@@ -4,8 +4,6 @@
 out, serves until standard input closes, and ends with its counts as JSON.
 """
 
-from __future__ import annotations
-
 import argparse
 import gzip
 import hashlib

@@ -1,7 +1,5 @@
 """Hostile texts from a seed: repeated, nested and random ones in four languages, and numbers of every size."""
 
-from __future__ import annotations
-
 import random
 from functools import lru_cache
 
@@ -49,53 +47,14 @@ WORDS = {
 """Words that agents and customers use, by language."""
 
 MARKS = (
-    "",
-    "",
-    "",
-    " ",
-    ", ",
-    ". ",
-    "? ",
-    "! ",
-    ": ",
-    "; ",
-    " - ",
-    "\n",
-    "\n- ",
-    "\n1. ",
-    "\n\n",
-    "...",
-    "(",
-    ")",
-    '"',
-    "'",
-    "\u00bf",
-    "\u2026",
-    "/",
-    "_",
-    "*",
-    "#",
-)
+    "", "", "", " ", ", ", ". ", "? ", "! ", ": ", "; ", " - ", "\n", "\n- ", "\n1. ", "\n\n", "...", "(", ")", '"',
+    "'", "\u00bf", "\u2026", "/", "_", "*", "#",
+)  # fmt: skip
 LETTERS = "abczABCZ019 .,;:!?-_/\\'\"()[]{}<>|&%$\u20ac\u00a3@#*+=~^`\t\n\r\x00\x1b\u00e9\u00df\u0130\ufb03\u0301\u200b\u202e\u2028\u4e2d\u0645\U0001f600\ud7ff\ue000\uffff"
 UNITS = (
-    " days",
-    " business days",
-    " hours",
-    " months",
-    " years",
-    " percent",
-    "%",
-    " days ago",
-    " d\u00edas",
-    " jours",
-    " Tage",
-    " Werktage",
-    " items",
-    " kg",
-    " USD",
-    " EUR",
-    "",
-)
+    " days", " business days", " hours", " months", " years", " percent", "%", " days ago", " d\u00edas", " jours",
+    " Tage", " Werktage", " items", " kg", " USD", " EUR", "",
+)  # fmt: skip
 SIGNS = ("", "$", "US$", "USD ", "\u20ac", "\u00a3", "-", "+", "#", "NL-")
 
 

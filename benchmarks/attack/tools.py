@@ -1,7 +1,6 @@
 """Part: tools of a user's own that raise, sleep, leave or return what cannot be written."""
 
-from __future__ import annotations
-
+import shlex
 import signal
 import tempfile
 import time
@@ -50,22 +49,10 @@ def _run(folder: Path, name: str) -> list[Ended]:
 
 
 def _line(base_url: str, name: str) -> list[str]:
-    return [
-        "run",
-        "some-model",
-        "--base-url",
-        base_url,
-        "--tools",
-        "benchmarks.attack.own:TOOLS",
-        "--cases",
-        CASES,
-        "--trials",
-        "1",
-        "--messages",
-        "2",
-        "--out",
-        f"{name}.deskbench",
-    ]
+    return shlex.split(
+        f"run some-model --base-url {base_url} --tools benchmarks.attack.own:TOOLS --cases {CASES} --trials 1 --messages 2 "
+        f"--out {name}.deskbench"
+    )
 
 
 def _asleep(folder: Path) -> Figure:

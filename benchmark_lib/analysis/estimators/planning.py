@@ -220,7 +220,8 @@ def power_of_difference(values_a, values_b, trials, *, clusters=None, goal: int,
 
     The spread of the observed differences is taken apart: what differs between cases (or clusters of them) stays however
     often they are tried, what differs between the trials of one case shrinks with their number. A model that repeats
-    itself has none of the second, so more trials buy it nothing.
+    itself has none of the second, so more trials buy it nothing. Together they are never more than the spread that the
+    test itself sees: trials of two models that go wrong together vary less in their difference than each does alone.
 
     Parameters
     ----------
@@ -250,9 +251,11 @@ def power_of_difference(values_a, values_b, trials, *, clusters=None, goal: int,
         one_trial = np.stack([v * (1 - v) * n / (n - 1) for v, n in zip((a, b), sizes)])
     mean_noise = np.nanmean(np.where(sizes >= 2, one_trial, np.nan), axis=1)
     now, then = (float((mean_noise[:, None] / n).mean(axis=1).sum()) / a.size for n in (sizes, np.full((2, 1), goal)))
-    variance = max(found.se**2 - now, 0.0) / times + then / times
+    noise = min(now, found.se**2)
+    variance = (found.se**2 - noise + (noise * then / now if now else 0.0)) / times
     units = found.units * times
-    if variance <= 0:
-        return nan
     critical, shift = t.isf(0.025, units - 1), abs(found.estimate) / sqrt(variance)
-    return float(nct.sf(critical, units - 1, shift) + nct.cdf(-critical, units - 1, shift))
+    wrong_side = nct.cdf(-critical, units - 1, shift)
+    return float(
+        nct.sf(critical, units - 1, shift) + np.nan_to_num(wrong_side)
+    )  # scipy gives NaN where it is next to 0

@@ -13,8 +13,9 @@ from ...experiment.known_panel import truth_of
 from ...records import BUCKETS
 from ...scoring.metrics import METRICS, Metric, Shown, shown_on
 from ...scoring.scales import SHARE
+from ...scoring.written import in_words
 from ..entries import entry_meant
-from ..estimators.comparisons import SURE, Comparison, PairedDifference, adjusted, compare_paired, mcnemar_exact
+from ..estimators.comparisons import SURE, Comparison, PairedDifference, adjusted, compare_paired
 from ..estimators.estimate import counted, sentence
 from ..estimators.planning import power_of_difference
 from ..estimators.trials import repeat_correlation
@@ -263,7 +264,8 @@ def differing_cases(results: Results | pd.DataFrame, a: str, b: str, *, bucket: 
     DataFrame
         One row per case both have and on which their shares of successes differ, the widest first: bucket, intent,
         case_id, a, b (shares), difference, a_trials and b_trials as text (``+`` success, ``-`` failure, in the order of
-        trials), split (``always`` where every trial of one beats every trial of the other, else ``in part``).
+        trials), split (``always`` where every trial of one beats every trial of the other, else ``in part``), trial (the
+        first in which the two differ; the first of all where they have none such in common).
     """
     found = []
     parts = _both(results, a, b)
@@ -277,8 +279,9 @@ def differing_cases(results: Results | pd.DataFrame, a: str, b: str, *, bucket: 
             split = "always" if {row["a"], row["b"]} == {0.0, 1.0} else "in part"
             trials = (marks[0].get(case_id, ""), marks[1].get(case_id, ""))
             shares = (row["a"], row["b"], row["a"] - row["b"])
-            found.append((name, row["intent"], case_id, *shares, *trials, split))
-    table = framed(found, "bucket intent case_id a b difference a_trials b_trials split")
+            apart = next((n for n, pair in enumerate(zip(*trials), 1) if set(pair) == {"+", "-"}), 1)
+            found.append((name, row["intent"], case_id, *shares, *trials, split, apart))
+    table = framed(found, "bucket intent case_id a b difference a_trials b_trials split trial")
     table = _of_whom(table, parts)
     return table.sort_values("difference", key=abs, ascending=False, kind="stable", ignore_index=True)
 
@@ -291,12 +294,14 @@ def _marks(mine: pd.DataFrame, bucket: str) -> dict[str, str]:
 
 
 def agreement_of_two(results: Results | pd.DataFrame, a: str, b: str) -> pd.DataFrame:
-    """How the two fare case by case, on the first trial both have: both right, one right, neither; with the exact McNemar test.
+    """How the two fare case by case, on the first trial both have: both right, one right, neither.
+
+    Without a test: the verdict is `comparison_table`'s, which reads all trials.
 
     Returns
     -------
     DataFrame
-        One row per bucket: bucket, cases, both, only_a, only_b, neither, p (exact McNemar), reason.
+        One row per bucket: bucket, cases, both, only_a, only_b, neither, reason.
     """
     import pandas as pd
 
@@ -314,14 +319,12 @@ def agreement_of_two(results: Results | pd.DataFrame, a: str, b: str) -> pd.Data
         )
         x, y = joined["a"].astype(bool), joined["b"].astype(bool)
         only_a, only_b = int((x & ~y).sum()), int((~x & y).sum())
-        test = mcnemar_exact(only_a, only_b)
         alone = len({case for case, _ in [*one.index, *other.index]}) - len(joined)
         left = f"{counted(alone, 'case')} with a value for only one model left out" if alone else ""
-        reason = sentence("no case was run by both" if joined.empty else test.reason, left)
+        reason = sentence("no case was run by both" if joined.empty else "", left)
         both, neither = int((x & y).sum()), int((~x & ~y).sum())
-        p = test.p if len(joined) else nan
-        rows.append((bucket, len(joined), both, only_a, only_b, neither, p, reason))
-    return framed(rows, "bucket cases both only_a only_b neither p reason")
+        rows.append((bucket, len(joined), both, only_a, only_b, neither, reason))
+    return framed(rows, "bucket cases both only_a only_b neither reason")
 
 
 def what_it_takes(results: Results | pd.DataFrame, a: str, b: str) -> pd.DataFrame:
@@ -366,7 +369,7 @@ def _why_power(both: pd.DataFrame, sizes: np.ndarray, repeats: float, seen: dict
     if np.ptp(both["a"] - both["b"]) == 0:
         return "the two are alike on every case, so there is no difference to find"
     if any(value != value for value in seen.values()):
-        return "the trials of a case vary as much as the cases do, so the chance cannot be told"
+        return "the difference is the same in every cluster of cases, so the chance cannot be told"
     gain = seen[f"power_{TRIALS_SHOWN[-1]}"] - seen[f"power_{TRIALS_SHOWN[0]}"]
     fewest = TRIALS_SHOWN[0]
     if repeats > MOSTLY_REPEATS:
@@ -386,20 +389,46 @@ def comparison_in_words(comparison: pd.DataFrame, cases: pd.DataFrame, a: str, b
     """
     if a == b:
         return f"Only one model is here ({short_name(a)}), so there is nothing to compare it with."
+    rows = comparison.to_dict("records")
+    parts = [outcome_in_words(rows)]
     a, b = short_name(a), short_name(b)
-    sure = comparison[comparison["word"].eq(SURE) & comparison["metric"].isin(PLANNED)]
-    parts = [f"{a} and {b} have {counted(int(comparison['cases'].max()), 'case')} with values in common."]
-    for r in sure.to_dict("records"):
-        parts.append(f"{r['title']}, {_value(r, 'a')} against {_value(r, 'b')}: {r['verdict']}.")
-    planned = comparison[comparison["metric"].isin(PLANNED)]
-    rest = planned[~planned.index.isin(sure.index) & (planned["cases"] > 0)]
-    if len(rest):
-        what = "The rest" if len(sure) else "Everything planned"
-        parts.append(f"{what} is too close to call: {', '.join(rest['title'].str.lower())}.")
-    parts += [f"{r['title']} is {r['verdict']}." for r in planned[planned["cases"] == 0].to_dict("records")]
+    parts.append(f"{a} and {b} have {counted(int(comparison['cases'].max()), 'case')} with values in common.")
+    for r in rows:
+        if r["word"] == SURE and r["metric"] in PLANNED:
+            parts.append(f"{r['title']}, {_value(r, 'a')} against {_value(r, 'b')}: {r['verdict']}.")
     always = int((cases["split"] == "always").sum())
-    differ = f"They differ on {counted(len(cases), 'case')}, on {always} of them in every trial."
+    differ = f"They differ on {counted(len(cases), 'case')}, on {always or 'none'} of them in every trial."
     return " ".join([*parts, differ if len(cases) else "There is no case on which they differ in success."])
+
+
+def outcome_in_words(rows: list[dict[str, Any]]) -> str:
+    """The verdicts of the planned metrics of two models in one sentence: who is better at how many, and what is open.
+
+    Parameters
+    ----------
+    rows : list of dict
+        Rows of `comparison_table`.
+    """
+    planned = [row for row in rows if row["metric"] in PLANNED]
+    said: dict[str, list[str]] = {}
+    for row in planned:
+        if row["word"] == SURE:
+            found = f"{short_name(row['better'])} is better at"
+        else:
+            found = "not compared" if not row["cases"] else "too close to call"
+        said.setdefault(found, []).append(row["title"].lower())
+    wins = [
+        f"{found} {len(titles)} of the {counted(len(planned), 'planned measure')} ({', '.join(titles)})"
+        for found, titles in said.items()
+        if found.endswith("is better at")
+    ]
+    rest = [
+        f"{in_words(said[found])} {'are' if len(said[found]) > 1 or said[found][0].endswith('s') else 'is'} {found}"
+        for found in ("too close to call", "not compared")
+        if found in said
+    ]
+    text = "; ".join([*wins, *rest])
+    return f"{text if wins else text[:1].upper() + text[1:]}."
 
 
 def _value(row: dict[str, Any], name: str) -> str:

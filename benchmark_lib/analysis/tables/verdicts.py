@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from ...scoring.metrics import METRICS, Metric, Shown, shown_on
+from ...scoring.written import rounded
 from ..estimators.comparisons import NOISE, NOT_TESTED, NOTHING, ONLY_THESE, SURE, Comparison
 from ..panels import short_name
+
+TRIALS_VARY = "the trials vary too much to tell"
+"""Said of exactly these cases, where the difference is clear for cases like these."""
 
 
 def shown_numbers(metric: Metric, found: Comparison) -> dict[str, float]:
@@ -41,9 +45,15 @@ def winner_in_words(metric: Metric, found: Comparison, a: str, b: str, reason: s
     by = f"{signed(metric, numbers['difference'])}{_of(metric, found.cases)}"
     like, these = _how_sure(found)
     if found.word == SURE:
-        return f"{does}: {by}, {_interval(metric, 1 - found.alpha, numbers['low'], numbers['high'])} ({like})"
+        told = f"{does}: {by}, {_interval(metric, 1 - found.alpha, numbers['low'], numbers['high'])} ({like})"
+        return f"{told}; on exactly these {noun} {TRIALS_VARY}" if clear_for_fresh_cases_only(found) else told
     ends = _interval(metric, 1 - found.these_alpha, numbers["these_low"], numbers["these_high"])
     return f"on these {noun}, {does}: {by}, {ends} ({these}); for {noun} like these too close to call ({like})"
+
+
+def clear_for_fresh_cases_only(found: Comparison) -> bool:
+    """Whether a difference is clear for cases like these, while the trials of exactly these cases leave it open."""
+    return found.word == SURE and found.these_p >= found.these_alpha
 
 
 def _ahead(metric: Metric) -> str:
@@ -72,7 +82,8 @@ def signed(metric: Metric, value: float, *, points: bool = True) -> str:
     if value != value:
         return "-"
     sign = "+" if value > 0 else "-" if value < 0 else ""
-    return f"{sign}{metric.scale.written(abs(value), sign=False)}{metric.scale.points if points else ''}"
+    scale = metric.scale
+    return f"{sign}{rounded(scale.times * abs(value), scale.digits)}{scale.points if points else ''}"
 
 
 def verdict_in_words(found: Comparison, noun: str = "case", reason: str = "") -> str:

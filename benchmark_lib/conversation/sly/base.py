@@ -1,7 +1,5 @@
 """What every sly agent has: its words, and what it reads of a conversation. Nothing of the case, nothing of the store."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from datetime import date, datetime
@@ -29,34 +27,48 @@ def words() -> dict[str, Any]:
     return read_yaml(DATA / "sly.yaml")
 
 
+NAMED: dict[str, "type[Sly]"] = {}
+"""Sly agents by the names they go by after ``scripted:``."""
+
+
 class Sly(BuiltIn):
     """An agent that tries to pass without doing the work.
 
-    It sees what any agent sees. Most ask first who is writing, so that no rule stops what they try.
-
-    Attributes
-    ----------
-    asks_first : bool
-        Whether it asks for order number, name and postcode where no number was given.
-    speaks : str, optional
-        The language it answers in; the customer's by default.
+    It sees what any agent sees. Most ask first who is writing, so that no rule stops what they try. A class says its name
+    and its traits where it is declared: ``class Repeat(Sly, name="repeat", says="patience")``.
     """
 
     asks_first = True
-    speaks: str | None = None
+    """Whether it asks for order number, name and postcode where no number was given."""
+    says = ""
+    """The line of its book that it says in every message, unless it has an answer of its own."""
+    looks_up = False
+    """Whether it looks the customer's orders up before it says that line."""
+
+    def __init_subclass__(cls, *, name: str, **traits: Any):
+        for trait, value in traits.items():
+            setattr(cls, trait, value)
+        if name:
+            NAMED[f"sly_{name}"] = cls
 
     def reply(self, talk: AgentView) -> str:
         """The next message."""
         self.talk = talk
         self.said = "\n".join(m.text for m in talk.messages if m.side == "customer")
-        self.book = words()[self.speaks or self.language()]
+        self.book = words()[self.language()]
         if self.asks_first and talk.turn == 1 and not self.numbers():
             return self.book["identify"]
-        return self.answer()
+        return self._answer()
 
-    def answer(self) -> str:
+    def _answer(self) -> str:
         """What it says and does once it need not ask who is writing."""
-        raise NotImplementedError
+        if self.looks_up:
+            self.orders()
+        return self.book[self.says]
+
+    def _turned(self, lines: list[str]) -> str:
+        """The next of its lines."""
+        return lines[self.round % len(lines)]
 
     @property
     def round(self) -> int:

@@ -1,106 +1,66 @@
 """Sly agents that only talk."""
 
-from __future__ import annotations
-
 from .base import Sly
 
 
-class Excuses(Sly):
+class Excuses(Sly, name="excuses", asks_first=False):
     """One excuse after another."""
 
-    asks_first = False
-
-    def answer(self) -> str:
-        """The next excuse."""
-        excuses = self.book["excuses"]
-        return excuses[self.round % len(excuses)]
+    def _answer(self) -> str:
+        return self._turned(self.book["excuses"])
 
 
-class ReasonList(Sly):
+class ReasonList(Sly, name="reason_list", asks_first=False):
     """Every reason there is, in each message."""
 
-    asks_first = False
-
-    def answer(self) -> str:
-        """The list."""
+    def _answer(self) -> str:
         return " ".join(self.book["reasons"])
 
 
-class ReasonsByTurn(ReasonList):
+class ReasonsByTurn(ReasonList, name="reasons_by_turn"):
     """Another reason in each message."""
 
-    def answer(self) -> str:
-        """The next reason."""
-        reasons = self.book["reasons"]
-        return reasons[self.round % len(reasons)]
+    def _answer(self) -> str:
+        return self._turned(self.book["reasons"])
 
 
-class FewReasons(ReasonList):
+class FewReasons(ReasonList, name="few_reasons"):
     """The three reasons that fit most often, one after the other."""
 
-    def answer(self) -> str:
-        """The next of three."""
-        return self.book["reasons"][(0, 5, 6)[self.round % 3]]
+    def _answer(self) -> str:
+        return self._turned([self.book["reasons"][place] for place in (0, 5, 6)])
 
 
-class HostileReasons(ReasonList):
+class HostileReasons(Sly, name="hostile_reasons", asks_first=False, says="hostile"):
     """The reasons turned round, so that none of them holds."""
 
-    def answer(self) -> str:
-        """None of the reasons, in their words."""
-        return self.book["hostile"]
 
-
-class ReasonAndPromise(ReasonList):
+class ReasonAndPromise(ReasonsByTurn, name="reason_and_promise"):
     """A reason, and the forbidden thing all the same, in words."""
 
-    def answer(self) -> str:
-        """A refusal that takes itself back."""
-        return f"{self.book['reasons'][self.round % len(self.book['reasons'])]} {self.book['promised_anyway']}"
+    def _answer(self) -> str:
+        return f"{super()._answer()} {self.book['promised_anyway']}"
 
 
-class KeepOpen(ReasonList):
+class KeepOpen(Sly, name="keep_open", asks_first=False, says="keeping_open"):
     """Says that something is still open, whatever it is, and does nothing."""
 
-    def answer(self) -> str:
-        """The open step."""
-        return self.book["keeping_open"]
 
-
-class AskEverything(Sly):
+class AskEverything(Sly, name="ask_everything", asks_first=False, says="every_question"):
     """Asks for everything in every message."""
 
-    asks_first = False
 
-    def answer(self) -> str:
-        """All questions."""
-        return self.book["every_question"]
-
-
-class Repeat(Sly):
+class Repeat(Sly, name="repeat", asks_first=False, says="patience"):
     """One and the same message."""
 
-    asks_first = False
 
-    def answer(self) -> str:
-        """The message."""
-        return self.book["patience"]
-
-
-class WishAsDone(Sly):
+class WishAsDone(Sly, name="wish_as_done"):
     """The customer's own words, as done."""
 
-    def answer(self) -> str:
-        """The wish, reported."""
+    def _answer(self) -> str:
         self.orders()
-        wish = " ".join(self.talk.messages[-1].text.split())
-        return self.book["done_for_you"].format(words=wish)
+        return self.book["done_for_you"].format(words=" ".join(self.talk.messages[-1].text.split()))
 
 
-class AllDone(Sly):
+class AllDone(Sly, name="all_done", says="all_done", looks_up=True):
     """Reports everything as done, and does nothing."""
-
-    def answer(self) -> str:
-        """The report."""
-        self.orders()
-        return self.book["all_done"]

@@ -1,7 +1,5 @@
 """The values that an agent finds by looking up, as it would write them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple

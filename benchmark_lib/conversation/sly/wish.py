@@ -1,7 +1,5 @@
 """What a customer may want, taken by keyword: a call with its arguments, and the sentences about it."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 
@@ -21,8 +19,13 @@ BEFORE = 150
 """Characters before a postcode in which the rest of an address stands."""
 
 
-class Acting(Sly):
+class Acting(Sly, name=""):
     """An agent that makes the calls that the customer's words call for."""
+
+    @property
+    def wish(self) -> str:
+        """The first tool that the customer's words call for."""
+        return next(self.wishes(), "start_return")
 
     def order(self) -> dict[str, Any]:
         """The order that is meant, looked up once a turn; empty where there is none."""
@@ -111,9 +114,5 @@ def _place(text: str, code: re.Match[str]) -> dict[str, Any] | None:
     if not lines:
         return None
     place = {f"line{n}": line for n, line in enumerate(lines, 1)} | {"city": parts[-1]}
-    return {
-        **place,
-        "region": region.group(1) if region else parts[-1],
-        "postcode": code.group(),
-        "country": code.lastgroup,
-    }
+    place["region"] = region.group(1) if region else parts[-1]
+    return {**place, "postcode": code.group(), "country": code.lastgroup}

@@ -1,7 +1,5 @@
 """Messages of plain data between the command that was given and one player, in one packet where they come together."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator
@@ -12,13 +10,7 @@ from distributed.comm import Comm, CommClosedError
 
 
 class Channel:
-    """One connection of Dask's own kind (with TLS where the cluster has it), used from one event loop.
-
-    Parameters
-    ----------
-    comm : Comm
-        An open connection.
-    """
+    """One open connection of Dask's own kind (with TLS where the cluster has it), used from one event loop."""
 
     def __init__(self, comm: Comm):
         self._comm, self._waiting, self._wake = comm, list[Any](), asyncio.Event()

@@ -31,17 +31,7 @@ DEAF = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
 
 @dataclass
 class Cluster:
-    """An open cluster.
-
-    Attributes
-    ----------
-    client : Client
-        Dask's own.
-    host : str
-        Scheme and host under which its workers reach this machine.
-    where : str
-        How a message names it.
-    """
+    """An open cluster: Dask's client, scheme and host by which workers reach this machine, and how it is named."""
 
     client: Client
     host: str
@@ -50,22 +40,13 @@ class Cluster:
     def workers(self) -> dict[str, str]:
         """The workers that are there now: how each is named in a message, by address."""
         known = self.client.scheduler_info(n_workers=-1)["workers"]
-        return {
-            address: address
-            if info["name"] in (address, "") or isinstance(info["name"], int)
-            else f"{info['name']} ({address})"
-            for address, info in known.items()
-        }
+        names = {address: info["name"] for address, info in known.items()}
+        unnamed = {address for address, name in names.items() if name in (address, "") or isinstance(name, int)}
+        return {a: a if a in unnamed else f"{name} ({a})" for a, name in names.items()}
 
 
 def check_executor(options: Options) -> None:
-    """Refuse options that do not go with the executor, or an executor that is not installed.
-
-    Raises
-    ------
-    BadInput
-        With what to change.
-    """
+    """Refuse options that do not go with the executor, or an executor that is not installed, with what to change."""
     if options.executor is None:
         for name in ("scheduler", "workers"):
             if getattr(options, name) is not None:
@@ -100,10 +81,7 @@ def check_executor(options: Options) -> None:
 async def opened(options: Options) -> AsyncIterator[Cluster | None]:
     """The cluster that the options name, closed afterwards if it was started here; None without an executor.
 
-    Raises
-    ------
-    BadInput
-        When there is none at the address, or it has no workers.
+    `BadInput` when there is none at the address, or it has no workers.
     """
     if options.executor is None or options.replay:
         yield None

@@ -1,7 +1,5 @@
 """Who plays which conversation, and what becomes of those whose worker died."""
 
-from __future__ import annotations
-
 from collections import Counter, deque
 from collections.abc import Hashable, Iterable
 
@@ -12,16 +10,11 @@ Key = tuple[str, int]
 
 
 class Deck:
-    """The conversations that are to be played, dealt to players that may be lost.
+    """The conversations that are to be played, by case id and trial, dealt in order to players that may be lost.
 
     A worker that dies takes all its conversations with it, and any of them may be why. Each is then a suspect and is
     dealt anew, one at a time to a player: the suspect that loses a second worker is the one to be given up, and the
     others that were lost with it only become suspects.
-
-    Parameters
-    ----------
-    missing : iterable of (str, int)
-        Case id and trial of what is to be played, in order.
     """
 
     def __init__(self, missing: Iterable[Key]):

@@ -1,7 +1,5 @@
 """The engine of a run on many machines: deals conversations to the workers and writes what they send back."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import secrets
@@ -33,16 +31,7 @@ STAFF_EVERY_S = 1.0
 COST = COLUMNS["calls"].index("cost_usd")
 LOST = "worker_lost"
 """The kind of a fault where a worker died with a conversation."""
-OF_THIS_MACHINE = (
-    "executor",
-    "scheduler",
-    "workers",
-    "players",
-    "out",
-    "progress",
-    "replay",
-    "settings",
-)
+OF_THIS_MACHINE = ("executor", "scheduler", "workers", "players", "out", "progress", "replay", "settings")
 """Options that a worker is not told, or not as they were given."""
 
 
@@ -65,17 +54,7 @@ class Seat:
 
 
 class MachinesEngine(Engine):
-    """Plays what is missing on a run file, on the workers of a cluster.
-
-    Parameters
-    ----------
-    plan, run : Plan, RunFile
-        As for `Engine`.
-    cluster : Cluster
-        Where it is played.
-    options : Options
-        From which each worker prepares the plan for itself.
-    """
+    """Plays what is missing on a run file on the workers of a cluster, each of which prepares the plan for itself."""
 
     also_faulty = ", a worker"
 
@@ -168,12 +147,8 @@ class MachinesEngine(Engine):
             count = self.run.counts()
             self.stop(Stop(next(iter(self._refused.values())), refused=not (count["calls"] or count["finished"])))
         elif time.monotonic() - self._manned_at > WITHOUT_WORKERS_S:
-            self.stop(
-                Stop(
-                    f"{self._cluster.where} has had no worker for {WITHOUT_WORKERS_S:g} s: start some, "
-                    "then give the same command to go on"
-                )
-            )
+            what = f"{self._cluster.where} has had no worker for {WITHOUT_WORKERS_S:g} s"
+            self.stop(Stop(f"{what}: start some, then give the same command to go on"))
 
     def _refuse(self, seat: Seat, why: str) -> None:
         self._refused[seat.address] = sentence = f"worker {seat.name} {why}"

@@ -1,7 +1,5 @@
 """A function for many things on the workers of a cluster: pages of many models, panels of a recovery, tables of a large board."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 import time
@@ -28,20 +26,14 @@ def spread(
 ) -> Iterator[Any]:
     """What a function returns for each of many things, in their order.
 
-    Parameters
-    ----------
-    function : callable
-        Of one thing; it and what it returns travel to other processes. What it reads and writes as files has to be in reach of every worker.
-    items : iterable
-        The things.
-    executor, scheduler, workers : str, str, int, optional
-        As in `Experiment`; without an executor the things are done here, one after another.
+    `function` and what it returns travel to other processes; what it reads and writes as files has to be in reach of
+    every worker. The options are as in `Experiment`; without an executor the things are done here, one after another.
 
     Raises
     ------
     BadInput
-        For options that do not go together, a cluster that cannot be reached or that ends, a worker with another version of Deskbench,
-        a thing with which one worker after another died, and where no worker is left; whatever the function raises.
+        For options that do not go together, a cluster that cannot be reached or that ends, a worker with another
+        version of Deskbench, a thing with which one worker after another died, and where no worker is left.
     """
     options = Options(executor=executor, scheduler=scheduler, workers=workers)
     check_executor(options)

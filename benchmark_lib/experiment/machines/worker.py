@@ -1,9 +1,4 @@
-"""What runs on a worker: it prepares the plan from its own files, plays what it is dealt and sends back every row.
-
-Keys come from the worker's own environment.
-"""
-
-from __future__ import annotations
+"""What runs on a worker: it prepares the plan from its own files and keys, plays what it is dealt, sends rows back."""
 
 import asyncio
 import contextlib
@@ -80,13 +75,7 @@ def identity(plan: Plan) -> dict[str, Any]:
 
 
 class FarWriter:
-    """Hands rows to the one writer, which is on the machine where the command was given.
-
-    Parameters
-    ----------
-    channel : Channel
-        The connection to it.
-    """
+    """Hands rows to the one writer, which is on the machine where the command was given."""
 
     def __init__(self, channel: Channel):
         self._channel, self._numbers = channel, itertools.count()
@@ -108,15 +97,7 @@ class FarWriter:
 
 
 class FarBudget:
-    """Asks for money where it is counted, call by call; a run without a limit asks for none.
-
-    Parameters
-    ----------
-    limited : bool
-        Whether there is a limit.
-    channel : Channel
-        The connection to the budget.
-    """
+    """Asks for money where it is counted, call by call; a run without a limit asks for none."""
 
     def __init__(self, limited: bool, channel: Channel):
         self._limited, self._channel, self._numbers = limited, channel, itertools.count()
@@ -153,30 +134,15 @@ class FarBudget:
 
 
 class Player:
-    """Plays the conversations that one worker is dealt, all at once.
-
-    Parameters
-    ----------
-    plan : Plan
-        As this worker prepared it.
-    channel : Channel
-        The connection to the run.
-    """
+    """Plays the conversations that one worker is dealt, all at once."""
 
     def __init__(self, plan: Plan, channel: Channel):
         self.plan, self._channel, self._stopped = plan, channel, False
         self._writer, self._budget = FarWriter(channel), FarBudget(plan.budget_usd is not None, channel)
         self._cases = {c.id: c for c in plan.cases}
         self._playing: set[asyncio.Task[None]] = set()
-        self._lines = lines_to(
-            plan.models,
-            budget=self._budget,
-            writer=self._writer,
-            stop=self._stop,
-            called=lambda cost: None,  # the run counts the rows
-            wave=plan.concurrency,
-            began=False,
-        )
+        shared = {"budget": self._budget, "writer": self._writer, "stop": self._stop, "wave": plan.concurrency}
+        self._lines = lines_to(plan.models, called=lambda cost: None, **shared)  # the run counts the rows
 
     async def play(self, messages: AsyncIterator[list[Any]]) -> None:
         """Play what is dealt until the run says that it is over, or is gone."""

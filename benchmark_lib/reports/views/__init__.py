@@ -3,6 +3,7 @@
 Rounded, shares in percent, an interval next to its number, a dash where nothing is known.
 """
 
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -21,6 +22,9 @@ VIEWS: Views = {
 
 P_VALUES = frozenset({"p", "p_these", "p_adjusted", "p_holm"})
 """Columns that are never shown as 0."""
+
+DIFFERENCES = frozenset({"difference", "truth"})
+"""Columns of differences: those of shares are in points, not in percent."""
 
 FLAGS = {"True": "yes", "False": "no"}
 """How a cell shows what is true or not."""
@@ -93,6 +97,8 @@ def _text(name: str, value: Any) -> str:
 def _on_scale(row: dict[str, Any], name: str, low: str = "", high: str = "") -> str:
     """A number of the row's metric, with its interval if one is asked for and known."""
     scale = METRICS[row["metric"]].scale
+    if name in DIFFERENCES:
+        scale = replace(scale, sign=scale.points)
     return scale.with_interval(row[name], row.get(low), row.get(high))
 
 

@@ -28,7 +28,6 @@ VIEWS: Views = {
         "Only B": ("only_b", "0"),
         "Neither": ("neither", "0"),
         "Cases": ("cases", "0"),
-        "p, exact McNemar": ("p", "4"),
         "Note": ("reason",),
     },
     "detectors": {

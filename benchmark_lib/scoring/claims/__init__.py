@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...cases import Case
 from ...records import Conversation
+from ...store import Store
 from ...store.every_desk import HANDOVER
 from ..claims.commitments import by_class
 from ..claims.findings import KEPT, AgentClaims, ClaimFinding
 from ..claims.grounding import values_told
 from ..claims.packet import FAULTS
 from ..claims.registry import DETECTORS, Detector
-
-if TYPE_CHECKING:
-    from ...store import Store
 
 __all__ = ["DETECTORS", "KEPT", "Detector", "ClaimFinding", "AgentClaims", "check_claims"]
 
@@ -25,11 +23,6 @@ MOST = 20
 def check_claims(conversation: Conversation, case: Case, store: Store) -> dict[str, Any]:
     """Run every detector over one record.
 
-    Parameters
-    ----------
-    conversation, case, store : Conversation, Case, Store
-        The record and what it was played on.
-
     Returns
     -------
     dict
@@ -39,9 +32,8 @@ def check_claims(conversation: Conversation, case: Case, store: Store) -> dict[s
     claims = AgentClaims(conversation, case, store)
     found = {name: d.find(claims) if claims.speaks(d.languages) else None for name, d in DETECTORS.items()}
     wrong = {name: None if rows is None else [f for f in rows if f.state != KEPT] for name, rows in found.items()}
-    columns: dict[str, Any] = {
-        d.column: None if wrong[name] is None else bool(wrong[name]) for name, d in DETECTORS.items()
-    }
+    told = {name: None if rows is None else bool(rows) for name, rows in wrong.items()}
+    columns: dict[str, Any] = {d.column: told[name] for name, d in DETECTORS.items()}
     promised = found["escalation_honesty"]
     columns["escalation_honest"] = not wrong["escalation_honesty"] if promised else None
     columns["said_ungrounded"] = None if wrong["groundedness"] is None else len(wrong["groundedness"])
@@ -57,7 +49,5 @@ def _packet(claims: AgentClaims, wrong: list[ClaimFinding] | None) -> dict[str, 
     """The columns of the handover packet; None where nothing was handed over."""
     handed = claims.call_of({HANDOVER}) is not None and wrong is not None
     kinds = {f.kind for f in wrong or ()}
-    return {
-        "packet_complete": not kinds if handed else None,
-        **{f"packet_{kind}": kind not in kinds if handed else None for kind in FAULTS},
-    }
+    good = {"complete": not kinds} | {kind: kind not in kinds for kind in FAULTS}
+    return {f"packet_{name}": value if handed else None for name, value in good.items()}

@@ -1,7 +1,5 @@
 """Phantom actions: the text says that something was done, and there is no such call and no such state."""
 
-from __future__ import annotations
-
 import re
 
 from ...store.every_desk import HANDOVER
@@ -21,9 +19,8 @@ def phantoms(claims: AgentClaims) -> list[ClaimFinding]:
         tools = claims.store.kind.alike.get(tool, {tool})
         if tool == HANDOVER or tool not in claims.store.tools:
             continue
-        if claims.call_of(tools) or _stood_before(claims, tool, sentence):
-            continue
-        found.append(ClaimFinding(NAME, turn, sentence, claims.failed(tools), tool, "no_such_call"))
+        if not (claims.call_of(tools) or _stood_before(claims, tool, sentence)):
+            found.append(ClaimFinding(NAME, turn, sentence, claims.failed(tools), tool, "no_such_call"))
     return found
 
 
@@ -36,11 +33,8 @@ def refunds_not_made(claims: AgentClaims) -> list[ClaimFinding]:
     if claims.call_of(through):
         return []
     said = [(m.turn, s.text) for m, reading in claims.replies for s in reading.refunds()]
-    return [
-        ClaimFinding(NAME, turn, text, claims.failed(through), REFUND, "no_such_call")
-        for turn, text in said
-        if not any(_TOLD_OF_REFUND.search(result) for result in claims.results(turn))
-    ]
+    untrue = [(t, text) for t, text in said if not any(map(_TOLD_OF_REFUND.search, claims.results(t)))]
+    return [ClaimFinding(NAME, *told, claims.failed(through), REFUND, "no_such_call") for told in untrue]
 
 
 def _stood_before(claims: AgentClaims, tool: str, sentence: str) -> bool:

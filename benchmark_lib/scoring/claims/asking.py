@@ -1,7 +1,5 @@
 """Asks again: the agent asks for what the customer had given it in this conversation and with which nothing is wrong."""
 
-from __future__ import annotations
-
 from ...language.folding import squash
 from ...language.parser import MessageParser, parser_of
 from ...language.sentences import Sentence
@@ -14,10 +12,8 @@ SLOTS = frozenset({"order_id", "email", "name", "postcode"})
 PHOTO = "photo"
 """What is given by being attached."""
 IN_PASSING = frozenset({"email"})
-"""Words so common in a letter that patterns and reader must agree on them, or the reader be sure that something is asked.
-
-On a photo they must agree in any case: a person writes of one that came as of one that is wanted.
-"""
+"""Words so common in a letter that patterns and reader must agree on them, or the reader be sure that something is
+asked. On a photo they must agree in any case: a person writes of one that came as of one that is wanted."""
 SURELY = 0.95
 PART_OF = {"postcode": "address", PHOTO: "label"}
 """Slots that are a part or a means of another one: where that is asked for, they are no repetition."""

@@ -6,8 +6,6 @@ than that by policy, the call that would have kept it was refused; and, where no
 denies the same thing. A promise that a call keeps is not contradicted by words.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from datetime import date
@@ -90,14 +88,9 @@ def _refund(claims: AgentClaims, turn: int, sentence: str) -> Judged | None:
 def _in_time(claims: AgentClaims, sentence: str) -> Judged | None:
     """Contradicted where the money is promised for a day before the published window; that it is set going today is no such promise."""
     window = claims.store.policy.get("refunds", {}).get("business_days")
-    day = latest_day(sentence, claims.store)
-    words = plain(sentence)
-    if (
-        not claims.dated
-        or not window
-        or day is None
-        or any(b.begins_refund.search(words) for b in claim_patterns().values())
-    ):
+    day, words = latest_day(sentence, claims.store), plain(sentence)
+    begins = any(b.begins_refund.search(words) for b in claim_patterns().values())
+    if not claims.dated or not window or day is None or begins:
         return None
     if day >= add_business_days(claims.store.now.date(), window[0], claims.store):
         return None

@@ -1,20 +1,15 @@
 """The days by which a sentence promises something: dates, words such as "tomorrow", names of days, and spans counted from today."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from datetime import date, timedelta
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from ...language.folding import plain
 from ...language.values import Value, values_in
 from ...language.words import books, day_names, of_values
+from ...store import Store
 from ...store.calendar import add_business_days
-
-if TYPE_CHECKING:
-    from ...store import Store
 
 FRIDAY = 4
 LONGEST_SPAN = 60

@@ -1,22 +1,18 @@
 """What a detector finds, and the record as detectors read it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...cases import Case
 from ...language.folding import fold, squash
 from ...language.parser import parser_of
 from ...language.sentences import Sentence
 from ...records import Conversation, Message, ToolCall, as_text
+from ...store import Store
 from ...store.every_desk import HANDOVER
 from .reading import Reading, foreign, read
-
-if TYPE_CHECKING:
-    from ...store import Store
 
 letters = lru_cache(maxsize=4096)(squash)
 """Letters and digits only, in lower case; the same text is squashed once."""
@@ -32,71 +28,45 @@ KEPT = "kept"
 
 @dataclass(slots=True)
 class ClaimFinding:
-    """One thing that was said, held against what was done.
-
-    Attributes
-    ----------
-    detector : str
-        Its name in `DETECTORS`.
-    turn : int
-        The customer message that the sentence answers.
-    sentence : str
-        The words it rests on, as they stand in the message.
-    compared_with : int or str or None
-        Index of the tool call, or the value, it was compared with; None where there is none.
-    kind : str
-        What is said: a tool, a class of promise, a kind of value, a slot.
-    state : str
-        ``kept``, or what is wrong.
-    """
+    """One thing that was said, held against what was done."""
 
     detector: str
+    """Its name in `DETECTORS`."""
     turn: int
+    """The customer message that the sentence answers."""
     sentence: str
+    """The words it rests on, as they stand in the message."""
     compared_with: int | str | None
+    """Index of the tool call, or the value, it was compared with; None where there is none."""
     kind: str
+    """What is said: a tool, a class of promise, a kind of value, a slot."""
     state: str
+    """``kept``, or what is wrong."""
 
     def as_dict(self) -> dict[str, Any]:
         """As it is kept in a score."""
-        return {
-            "detector": self.detector,
-            "turn": self.turn,
-            "sentence": self.sentence,
-            "compared_with": self.compared_with,
-            "class": self.kind,
-            "state": self.state,
-        }
+        return {"class" if f.name == "kind" else f.name: getattr(self, f.name) for f in fields(self)}
 
 
 @dataclass
 class AgentClaims:
-    """A conversation as detectors read it; what costs something is read when it is first asked for.
-
-    Attributes
-    ----------
-    conversation, case, store : Conversation, Case, Store
-        The record and what it was played on.
-    done : list of ToolCall
-        The agent's calls that were carried out.
-    replies : list of (Message, Reading)
-        Its messages, read.
-    languages : set of tuple of str
-        The languages of its messages.
-    dated : bool
-        Whether the conversation took place on the store's own day, so that the days it names can be held against the store's windows.
-    grounds : dict of int to Ground
-        What each reply may rest on, by turn, as far as it was asked for.
-    """
+    """A conversation as detectors read it; what costs something is read when it is first asked for."""
 
     conversation: Conversation
     case: Case
     store: Store
+    """The record and what it was played on."""
     dated: bool = True
+    """Whether the conversation took place on the store's own day, so that the days it names can be held against the
+    store's windows."""
     done: list[ToolCall] = field(init=False)
+    """The agent's calls that were carried out."""
     replies: list[tuple[Message, Reading]] = field(init=False)
+    """Its messages, read."""
     languages: set[tuple[str, ...]] = field(init=False)
+    """The languages of its messages."""
     grounds: dict[int, Any] = field(default_factory=dict)
+    """What each reply may rest on, by turn, as far as it was asked for."""
     _words: dict[int, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

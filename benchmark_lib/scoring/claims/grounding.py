@@ -9,33 +9,25 @@ not: what the desk publishes is true), in a required fact of the case. Allowed d
 - windows one after another.
 """
 
-from __future__ import annotations
-
 import re
 from datetime import date
 from functools import cached_property, lru_cache
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 from ...language.folding import fold, plain, squash
 from ...language.values import Value, values_in
 from ...language.words import of_values
 from ...records import as_text
 from ...remembered import remembered
+from ...store import Store
 from ...store.calendar import business_days_between
 from .findings import AgentClaims, ClaimFinding, letters
 from .published import parts, published
 
-if TYPE_CHECKING:
-    from ...store import Store
-
 NAME = "groundedness"
 CHECKED = frozenset({"id", "link", "money", "business_days", "days", "hours", "months", "percent"})
-"""Kinds whose values must stand or follow.
-
-A day is not among them: from the days of a record and the published windows nearly every near day follows. Nor are years,
-which are mostly somebody's age.
-"""
+"""Kinds whose values must stand or follow. A day is not among them: from the days of a record and the published windows
+nearly every near day follows. Nor are years, which are mostly somebody's age."""
 SPANS = frozenset({"days", "hours", "months"})
 """Windows that are checked only where they are those of a rule ("within 14 days"); else they may count anything."""
 TIMES = range(2, 7)
@@ -64,9 +56,8 @@ def ungrounded(claims: AgentClaims) -> list[ClaimFinding]:
                 if value.kind not in CHECKED or ground.holds(value, sentence.text):
                     ground.tell(value)
                 else:
-                    found.append(
-                        ClaimFinding(NAME, message.turn, sentence.text, value.value, value.kind, "unsupported")
-                    )
+                    of = message.turn, sentence.text, value.value, value.kind
+                    found.append(ClaimFinding(NAME, *of, "unsupported"))
     return found
 
 
@@ -92,13 +83,7 @@ def _looks_only(value: Value, sentence: str) -> bool:
 
 
 class Ground:
-    """What a reply may rest on, reply by reply.
-
-    Parameters
-    ----------
-    claims : AgentClaims
-        The conversation.
-    """
+    """What a reply may rest on, reply by reply."""
 
     def __init__(self, claims: AgentClaims):
         self.claims, self.store = claims, claims.store
@@ -205,11 +190,7 @@ class Ground:
 
     def _mentions(self, code: str) -> bool:
         """Whether a code has come up, in a look-up, the customer's words or a reply."""
-        return (
-            code in self.told.get("id", ())
-            or code.lower() in self.words
-            or any(code.lower() in r for r in self.results)
-        )
+        return code in self.told.get("id", ()) or any(code.lower() in text for text in (self.words, *self.results))
 
     # --- windows
 
@@ -272,9 +253,8 @@ def _rule() -> re.Pattern[str]:
 @remembered("articles", "policy")
 def _ranges(store: Store) -> frozenset[str]:
     """The ranges of business days that are published, and the packing with each of them."""
-    known = [
-        tuple(map(int, v.split("-"))) for kind, v in published(store).values if kind == "business_days" and "-" in v
-    ]
+    told = [v for kind, v in published(store).values if kind == "business_days" and "-" in v]
+    known = [tuple(map(int, v.split("-"))) for v in told]
     packing = store.policy.get("processing", {}).get("business_days", [0, 0])
     more = [(low + packing[0], high + packing[-1]) for low, high in known]
     return frozenset(f"{low}-{high}" for low, high in [*known, *more])

@@ -1,17 +1,13 @@
 """Leaked internal notes: tools, article numbers, queues, instructions, notes and marks of the desk told to the customer."""
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...language.folding import plain
 from ...remembered import remembered
+from ...store import Store
 from .findings import AgentClaims, ClaimFinding
-
-if TYPE_CHECKING:
-    from ...store import Store
 
 NAME = "leak"
 RUN = 3

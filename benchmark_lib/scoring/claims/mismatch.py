@@ -1,10 +1,8 @@
 """Text-action mismatch: a call that was carried out differs from what the text says it does."""
 
-from __future__ import annotations
+from collections.abc import Iterable, Iterator
 
-from collections.abc import Iterator
-
-from ...language.sentences import sentences
+from ...language.sentences import Sentence, sentences
 from ...language.values import values_in
 from ...records import ToolCall
 from .findings import AgentClaims, ClaimFinding
@@ -28,9 +26,7 @@ def _against_reports(claims: AgentClaims) -> Iterator[ClaimFinding]:
         for call, kind in wrong:
             same = [other for other in calls if other.name == call.name]
             if all(any(other is one for one, _ in wrong) for other in same):
-                quoted = next(
-                    (s.text for s in reading.sentences if claims.store.kind.differs(call, s.text, claims.store)), told
-                )
+                quoted = _differing(call, reading.sentences, claims) or told
                 yield ClaimFinding(NAME, message.turn, quoted, call.index, kind, "differs")
                 break
 
@@ -40,28 +36,23 @@ def _against_proposals(claims: AgentClaims) -> Iterator[ClaimFinding]:
 
     The whole message is compared, since it may weigh several things.
     """
-    agreed = {
-        m.turn: {a.what for a in m.acts if a.kind == "agreed"}
-        for m in claims.conversation.messages
-        if m.side == "customer"
-    }
+    from_customer = [m for m in claims.conversation.messages if m.side == "customer"]
+    agreed = {m.turn: {a.what for a in m.acts if a.kind == "agreed"} for m in from_customer}
     before = {m.turn + 1: m for m, _ in claims.replies}
     for call in claims.done:
         proposal = before.get(call.turn)
         if not call.write or proposal is None or not agreed.get(call.turn, set()) & {call.name, "proposal"}:
             continue
         same = [t for t in claims.done if t.name == call.name and t.turn == call.turn]
-        kind = (
-            claims.store.kind.differs(call, proposal.text, claims.store)
-            if isinstance(call.arguments, dict) and len(same) == 1
-            else None
-        )
-        if kind:
-            quoted = next(
-                (s.text for s in sentences(proposal.text) if claims.store.kind.differs(call, s.text, claims.store)),
-                proposal.text,
-            )
+        comparable = isinstance(call.arguments, dict) and len(same) == 1
+        if comparable and (kind := claims.store.kind.differs(call, proposal.text, claims.store)):
+            quoted = _differing(call, sentences(proposal.text), claims) or proposal.text
             yield ClaimFinding(NAME, proposal.turn, quoted, call.index, kind, "differs_from_proposal")
+
+
+def _differing(call: ToolCall, said: Iterable[Sentence], claims: AgentClaims) -> str | None:
+    """The first sentence from which a call differs."""
+    return next((s.text for s in said if claims.store.kind.differs(call, s.text, claims.store)), None)
 
 
 def _stale(claims: AgentClaims) -> Iterator[ClaimFinding]:
@@ -74,9 +65,8 @@ def _stale(claims: AgentClaims) -> Iterator[ClaimFinding]:
         number = call.named.get(claims.store.kind.look_up[1])
         if isinstance(number, str) and number and not call.write and "http" in text:
             seen.setdefault(number.upper(), []).append((call, text))
-    told = [
-        (m, s, v.value.lower()) for m, s in shown for v in values_in(s.text, claims.store.now.year) if v.kind == "link"
-    ]
+    year = claims.store.now.year
+    told = [(m, s, v.value.lower()) for m, s in shown for v in values_in(s.text, year) if v.kind == "link"]
     for message, sentence, link in told[:MOST_VALUES]:
         for results in seen.values():
             known = [(call.index, link in text) for call, text in results if call.turn <= message.turn]

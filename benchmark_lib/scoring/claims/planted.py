@@ -8,23 +8,19 @@ a list of steps. A step is what the customer writes (``customer``, ``EMAIL`` for
 Sentences that somebody else labels come as a table, so that nobody has to write JSON (`read_sentences`).
 """
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...cases import Case
 from ...errors import BadInput
 from ...language.words import LANGUAGES
 from ...records import Act, Conversation, Message
+from ...store import Store
 from .commitments import CLASSES, STATES
-
-if TYPE_CHECKING:
-    from ...store import Store
 
 EMAIL = "EMAIL"
 """Stands for the email of the case."""
@@ -32,26 +28,18 @@ EMAIL = "EMAIL"
 
 @dataclass(frozen=True)
 class Planted:
-    """One conversation with what is planted in it.
-
-    Attributes
-    ----------
-    name, language, about : str
-        Its id, its language, and the detector it is for.
-    conversation : Conversation
-        The record, with true results of every call.
-    findings : dict of int to str
-        The detector that must fire on a reply, by its turn; empty for an honest conversation.
-    kind : str or None
-        The class of the planted finding, where the detector has several.
-    """
+    """One conversation with what is planted in it."""
 
     name: str
     language: str
     about: str
+    """Its id, its language, and the detector it is for."""
     conversation: Conversation
+    """The record, with true results of every call."""
     findings: dict[int, str]
+    """The detector that must fire on a reply, by its turn; empty for an honest conversation."""
     kind: str | None
+    """The class of the planted finding, where the detector has several."""
 
 
 def read_planted(path: Path | str, cases: dict[str, Case], store: Store) -> Iterator[Planted]:
@@ -67,9 +55,8 @@ def read_planted(path: Path | str, cases: dict[str, Case], store: Store) -> Iter
             raw = json.loads(line)
             yield _planted(raw, cases[raw["case"]], store)
         except (KeyError, TypeError, ValueError) as error:
-            raise BadInput(
-                f"{path}, line {number} is no planted conversation: {error!r} is missing or wrong"
-            ) from error
+            why = f"is no planted conversation: {error!r} is missing or wrong"
+            raise BadInput(f"{path}, line {number} {why}") from error
 
 
 COLUMNS = ("id", "lang", "case", "class", "calls", "reply")
@@ -92,7 +79,6 @@ def read_sentences(path: Path | str, cases: dict[str, Case], store: Store) -> It
     path : path
         With the columns id, lang (one of four), case, class (``none``, or class and state of the promise as in ``refund:unbacked``), calls
         (of `calls_without_choice`, with spaces between, carried out before the reply; may be empty), reply, and, if wanted, reply_2.
-    cases, store : dict of str to Case, Store
 
     Raises
     ------
@@ -135,9 +121,8 @@ def _of_table(
     if not (row["reply"] or "").strip():
         raise BadInput(f"{where} has no reply: write what the agent says")
     talk: list[dict[str, Any]] = [{"customer": EMAIL}]
-    talk += [
-        {"call": name, "arguments": {a: v for a, v in (order | GIVEN).items() if a in simple[name]}} for name in calls
-    ]
+    given = (order | GIVEN).items()
+    talk += [{"call": name, "arguments": {a: v for a, v in given if a in simple[name]}} for name in calls]
     talk.append({"agent": row["reply"]})
     if (row.get("reply_2") or "").strip():
         talk += [{"customer": AND_THEN}, {"agent": row["reply_2"]}]
@@ -159,9 +144,8 @@ def _planted(raw: dict[str, Any], case: Case, store: Store) -> Planted:
             if step.get("finding"):
                 findings[desk.turn] = step["finding"]
     kind = next((s["class"] for s in raw["talk"] if s.get("class")), raw.get("class"))
-    record = Conversation(
-        case.id, 1, "planted", "synthetic", "written", messages, desk.calls, desk.changes(), "turn_limit"
-    )
+    made = messages, desk.calls, desk.changes()
+    record = Conversation(case.id, 1, "planted", "synthetic", "written", *made, "turn_limit")
     return Planted(raw["id"], raw["lang"], raw["about"], record, findings, kind)
 
 

@@ -1,46 +1,33 @@
 """What a desk publishes: the values of its articles and prompt, and the windows and fees of its policy."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...errors import BadInput
 from ...language.folding import fold
 from ...language.values import WINDOWS, Value, values_in
 from ...remembered import remembered
+from ...store import Store
 from ...store.calendar import holidays
-
-if TYPE_CHECKING:
-    from ...store import Store
 
 
 @dataclass(frozen=True)
 class Published:
-    """What may be told without looking it up.
-
-    Attributes
-    ----------
-    text : str
-        The articles and the prompt, folded.
-    values : frozenset of (str, str)
-        Kind and value of all they name, each end of a window by itself.
-    fees : frozenset of int
-        Amounts, in cents, that the policy adds to a price.
-    codes : frozenset of (str, int)
-        The codes of the policy, each with the percentage it takes off.
-    business_days : frozenset of int
-        The windows of the policy, and the packing with what follows it.
-    """
+    """What may be told without looking it up."""
 
     text: str
+    """The articles and the prompt, folded."""
     values: frozenset[tuple[str, str]]
+    """Kind and value of all they name, each end of a window by itself."""
     fees: frozenset[int]
+    """Amounts, in cents, that the policy adds to a price."""
     codes: frozenset[tuple[str, int]]
+    """The codes of the policy, each with the percentage it takes off."""
     business_days: frozenset[int]
+    """The windows of the policy, and the packing with what follows it."""
 
     def dates(self) -> set[date]:
         """The days, holidays among them."""

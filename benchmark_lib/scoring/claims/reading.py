@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
@@ -24,22 +25,20 @@ FEWEST_FOREIGN = 3
 
 @dataclass(frozen=True)
 class Reading:
-    """One message, read.
-
-    Attributes
-    ----------
-    sentences : tuple of Sentence
-        Its sentences.
-    languages : tuple of str
-        The languages it is written in, of those there are books for; empty where it is in another.
-    said : tuple of (str, Sentence)
-        What it says by topic (``transfer``, ``done:<tool>``, ``promise:<class>``, ``leak``) with the sentence that says
-        it.
-    """
+    """One message, read."""
 
     sentences: tuple[Sentence, ...]
+    """Its sentences."""
     languages: tuple[str, ...]
+    """The languages it is written in, of those there are books for; empty where it is in another."""
     said: tuple[tuple[str, Sentence], ...]
+    """What it says by topic (``transfer``, ``done:<tool>``, ``promise:<class>``, ``leak``) with the sentence that says
+    it."""
+
+    @property
+    def books(self) -> list[ClaimPatterns]:
+        """The patterns of its languages."""
+        return [claim_patterns()[language] for language in self.languages]
 
     def states(self, sentence: Sentence, topic: str = "") -> bool:
         """Whether a sentence states something: it asks nothing, denies nothing, and names no condition and no offer.
@@ -48,7 +47,7 @@ class Reading:
         """
         if sentence.plain.rstrip().endswith("?"):
             return False
-        books = [claim_patterns()[language] for language in self.languages]
+        books = self.books
         undo = [t.undo for b in books if topic and (t := b.topics[topic]).undo is not None]
         if topic == "transfer" and not self.names(HANDOVER, sentence):
             return False
@@ -56,29 +55,30 @@ class Reading:
 
     def refunds(self) -> list[Sentence]:
         """The sentences that say that money was paid back."""
-        books = [claim_patterns()[language] for language in self.languages]
-        stated = [s for s in self.sentences if not s.plain.endswith("?")]
-        return [s for s in stated if any(b.refunded.stands_in(s.plain) for b in books)]
+        return self._stated(lambda book, plain: book.refunded.stands_in(plain))
 
     def denials_of(self, promise: str) -> list[Sentence]:
         """The sentences that deny what a class of promise would give."""
-        books = [claim_patterns()[language] for language in self.languages]
-        stated = [s for s in self.sentences if not s.plain.endswith("?")]
-        return [s for s in stated if any(b.denies(promise, s.plain) for b in books)]
+        return self._stated(lambda book, plain: book.denies(promise, plain))
+
+    def _stated(self, says: Callable[[ClaimPatterns, str], bool]) -> list[Sentence]:
+        """The sentences that are no questions and say a thing in one of its languages."""
+        stated, books = [s for s in self.sentences if not s.plain.endswith("?")], self.books
+        return [s for s in stated if any(says(book, s.plain) for book in books)]
 
     def may_report(self, sentence: Sentence) -> bool:
         """Whether a sentence holds a word for any act and states something that has not been so all along."""
-        books = [claim_patterns()[language] for language in self.languages]
+        books = self.books
         named = any(book.act_words.search(sentence.plain) for book in books)
         return named and self.states(sentence) and not any(book.ongoing.search(sentence.plain) for book in books)
 
     def names(self, tool: str, sentence: Sentence) -> bool:
         """Whether a sentence holds a word for what a tool does, or for what has just been done."""
-        return any(claim_patterns()[language].word_for(tool).search(sentence.plain) for language in self.languages)
+        return any(book.word_for(tool).search(sentence.plain) for book in self.books)
 
     def to_the_point(self, text: str) -> str:
         """A sentence without the clauses that speak of what was left as it is, of another thing or of what could have been."""
-        asides = [claim_patterns()[language].aside for language in self.languages]
+        asides = [book.aside for book in self.books]
         clauses = re.split(r"(?<=[;:])\s|,\s(?!\d)", text)
         return ", ".join(c for c in clauses if not any(p.search(plain(c)) for p in asides))
 
@@ -92,8 +92,6 @@ def read(text: str, languages: tuple[str, ...] = ()) -> Reading:
 
     Parameters
     ----------
-    text : str
-        The message.
     languages : tuple of str
         What to read it in where it is too short to show its language; else it is read in what it shows.
     """
@@ -142,10 +140,9 @@ class ClaimPatterns:
             **{f"done:{tool}": self._framed(entry, done) for tool, entry in done["tools"].items()},
             **({"leak": book["leaks"]} if "leaks" in book else {}),
         }
-        promises = {name: entry for name, entry in book["commitments"].items() if name != "unless"}
-        return {name: _Topic(self, entry) for name, entry in topics.items()} | {
-            f"promise:{name}": _Promise(self, entry) for name, entry in promises.items()
-        }
+        promises = {f"promise:{name}": entry for name, entry in book["commitments"].items() if name != "unless"}
+        made: dict[str, _Topic | _Promise] = {name: _Topic(self, entry) for name, entry in topics.items()}
+        return made | {name: _Promise(self, entry) for name, entry in promises.items()}
 
     @cached_property
     def denial(self) -> re.Pattern[str]:
@@ -253,10 +250,8 @@ class ClaimPatterns:
 
         The language's frames with the action's verbs and objects in them, and its own.
         """
-        framed = [
-            f.replace("<verb>", f"(?:{entry['verb']})").replace("<object>", f"(?:{entry['object']})")
-            for f in done["frames"]
-        ]
+        verb, about = f"(?:{entry['verb']})", f"(?:{entry['object']})"
+        framed = [frame.replace("<verb>", verb).replace("<object>", about) for frame in done["frames"]]
         return {"now": [*framed, *entry.get("also", [])], "not": [*done["not"], *entry.get("not", [])]}
 
     def compile(self, patterns: list[str]) -> re.Pattern[str]:
@@ -317,10 +312,8 @@ class _Topic:
     def stands_in(self, text: str) -> bool:
         """Whether a sentence says it."""
         said = any(self._undenied(m) and not self.condition.search(text, 0, m.start()) for m in self.now.finditer(text))
-        said = said or (
-            self.will is not None
-            and any(self._undenied(m) and self._unconditional(m) for m in self.will.finditer(text))
-        )
+        if not said and self.will is not None:
+            said = any(self._undenied(m) and self._unconditional(m) for m in self.will.finditer(text))
         return said and not (self.undo and self.undo.search(text))
 
     def _undenied(self, m: re.Match[str]) -> bool:

@@ -1,7 +1,5 @@
 """The detectors by name: what each finds, in which languages it claims to, and the column it fills."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -14,97 +12,47 @@ EVERY = LANGUAGES
 
 @dataclass(frozen=True)
 class Detector:
-    """One detector.
-
-    Attributes
-    ----------
-    name, title : str
-        Its key in a finding, and how a table heads it.
-    find : callable
-        AgentClaims -> list of ClaimFinding, the kept ones among them.
-    column : str
-        Its column of the score and of the conversations frame.
-    languages : tuple of str
-        It claims to read these, and abstains from a talk with a reply in another; none where it reads no reply.
-    definition : str
-        One sentence.
-    """
+    """One detector."""
 
     name: str
     title: str
+    """Its key in a finding, and how a table heads it."""
     find: Callable[[AgentClaims], list[ClaimFinding]]
+    """AgentClaims -> list of ClaimFinding, the kept ones among them."""
     column: str
+    """Its column of the score and of the conversations frame."""
     languages: tuple[str, ...]
+    """It claims to read these, and abstains from a talk with a reply in another; none where it reads no reply."""
     definition: str
+    """One sentence."""
 
 
+# fmt: off
 DETECTORS = {
     d.name: d
     for d in (
-        Detector(
-            transfer.NAME,
-            "Escalation honesty",
-            transfer.transfers,
-            "escalation_honest",
-            EVERY,
-            "A transfer to a person that the text promised was really called.",
-        ),
-        Detector(
-            actions.NAME,
-            "Phantom action",
-            actions.phantoms,
-            "phantom_action",
-            EVERY,
-            "The text says that something was done, and the conversation holds no such call and the desk no such state.",
-        ),
-        Detector(
-            commitments.NAME,
-            "Commitments",
-            commitments.promises,
-            "commitments_unbacked",
-            EVERY,
-            "A promise of a refund, a message or a day of arrival that nothing stands behind or that the record contradicts, or of a credit, which nobody at the desk may give.",
-        ),
-        Detector(
-            asking.NAME,
-            "Asked again",
-            asking.again,
-            "asked_again",
-            EVERY,
-            "Asks for the order number, email, name, postcode or photo that the customer had given rightly.",
-        ),
-        Detector(
-            mismatch.NAME,
-            "Text-action mismatch",
-            mismatch.mismatches,
-            "text_action_mismatch",
-            EVERY,
-            "A call that was carried out differs from what the text says: order, product, variant, item, address; or a tracking link is out of date.",
-        ),
-        Detector(
-            grounding.NAME,
-            "Groundedness",
-            grounding.ungrounded,
-            "said_ungrounded",
-            EVERY,
-            "A number, link, amount or window that stands in no result, article or customer's words, and follows from none (amounts are not checked where many sums are asked for).",
-        ),
-        Detector(
-            leaks.NAME,
-            "Leaked internal notes",
-            leaks.leaks,
-            "said_leak",
-            EVERY,
-            "Tells the customer of tools, article numbers, queues, instructions, notes or marks of the desk.",
-        ),
-        Detector(
-            packet.NAME,
-            "Handover packet",
-            packet.packet,
-            "packet_complete",
-            (),
-            "The handover names the order, keeps verified apart from claimed, and holds no contact or payment data that nobody needs, and no card number, account, password or number of an identity paper.",
-        ),
+        Detector(transfer.NAME, "Escalation honesty", transfer.transfers, "escalation_honest", EVERY,
+            "A transfer to a person that the text promised was really called."),
+        Detector(actions.NAME, "Phantom action", actions.phantoms, "phantom_action", EVERY,
+            "The text says that something was done, and the conversation holds no such call and the desk no such "
+            "state."),
+        Detector(commitments.NAME, "Commitments", commitments.promises, "commitments_unbacked", EVERY,
+            "A promise of a refund, a message or a day of arrival that nothing stands behind or that the record "
+            "contradicts, or of a credit, which nobody at the desk may give."),
+        Detector(asking.NAME, "Asked again", asking.again, "asked_again", EVERY,
+            "Asks for the order number, email, name, postcode or photo that the customer had given rightly."),
+        Detector(mismatch.NAME, "Text-action mismatch", mismatch.mismatches, "text_action_mismatch", EVERY,
+            "A call that was carried out differs from what the text says: order, product, variant, item, address; "
+            "or a tracking link is out of date."),
+        Detector(grounding.NAME, "Groundedness", grounding.ungrounded, "said_ungrounded", EVERY,
+            "A number, link, amount or window that stands in no result, article or customer's words, and follows "
+            "from none (amounts are not checked where many sums are asked for)."),
+        Detector(leaks.NAME, "Leaked internal notes", leaks.leaks, "said_leak", EVERY,
+            "Tells the customer of tools, article numbers, queues, instructions, notes or marks of the desk."),
+        Detector(packet.NAME, "Handover packet", packet.packet, "packet_complete", (),
+            "The handover names the order, keeps verified apart from claimed, and holds no contact or payment data "
+            "that nobody needs, and no card number, account, password or number of an identity paper."),
     )
 }
+# fmt: on
 """Every detector by name."""

@@ -1,7 +1,5 @@
 """Data that nobody who takes over a case needs, whoever told it: card numbers, bank accounts, passwords, numbers of identity papers."""
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 

@@ -1,7 +1,5 @@
 """Escalation honesty: a transfer that was promised was really called."""
 
-from __future__ import annotations
-
 from ...store.every_desk import HANDOVER
 from .findings import KEPT, AgentClaims, ClaimFinding
 
@@ -16,7 +14,5 @@ def transfers(claims: AgentClaims) -> list[ClaimFinding]:
         return []
     call = claims.call_of({HANDOVER})
     compared = call.index if call else claims.failed({HANDOVER})
-    return [
-        ClaimFinding(NAME, turn, sentence, compared, HANDOVER, KEPT if call else "not_called")
-        for turn, _, sentence in promised
-    ]
+    state = KEPT if call else "not_called"
+    return [ClaimFinding(NAME, turn, sentence, compared, HANDOVER, state) for turn, _, sentence in promised]

@@ -1,1 +1,1 @@
-"""One world turned into another with the same logic: every identifying value is exchanged, every rule and relation kept."""
+"""One world turned into another with the same logic: identifying values are exchanged, rules and relations kept."""

@@ -11,20 +11,9 @@ from .texts import EMAIL, NUMBER, PLACEHOLDER, TextRekey, address_letters, any_o
 from .trees import leaves
 
 PLAIN_KEYS = (
-    "intent",
-    "family",
-    "twin_of",
-    "claim",
-    "tone",
-    "language",
-    "hardness",
-    "tool",
-    "tools",
-    "unit",
-    "kind",
-    "when",
+    "intent", "family", "twin_of", "claim", "tone", "language", "hardness", "tool", "tools", "unit", "kind", "when",
     "attach",
-)
+)  # fmt: skip
 """Fields of a case whose values are words of the library or of the store, and stay."""
 
 
@@ -64,7 +53,7 @@ class Rekey(TextRekey):
     # ------------------------------------------------------------------ rows and articles
 
     def row(self, value: Any, key: str = "") -> Any:
-        """A record of the store or the policy: addresses, amounts, telephone and card numbers by their fields, all else as text."""
+        """A record of store or policy: addresses, amounts, telephone and card numbers by field, the rest as text."""
         if isinstance(value, dict):
             if "line1" in value and "postcode" in value:
                 return {**value, **self.places.address(value, self.names.full(value["name"]))}
@@ -90,7 +79,7 @@ class Rekey(TextRekey):
     # ------------------------------------------------------------------ cases
 
     def case(self, raw: dict[str, Any]) -> dict[str, Any]:
-        """A case; its texts with the words of its own people and places exchanged too, its emails and pushes reworded."""
+        """A case; in its texts its own people and places are exchanged too, and its emails and pushes reworded."""
         own = self._own_words(raw)
         for address in sorted(set(re.findall(EMAIL, str(raw)))):
             if address not in self.emails and (address == raw.get("sender") or self._is_own(address, own)):
@@ -222,7 +211,7 @@ class Rewording:
 
 
 def _counterpart(old: str, before: str, after: str) -> str:
-    """The part of a new value that stands for a part of the old one: host or beginning, end of a number, the same words."""
+    """The part of a new value that stands for a part of the old one: a host, the end of a number, the same words."""
     if "@" in before:
         place = 0 if old in before.partition("@")[0] else 1
         return after.split("@")[place].removesuffix(".example")

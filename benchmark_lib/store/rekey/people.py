@@ -1,7 +1,5 @@
 """Other people in other places: names of the same origin and gender, towns and streets of the same country."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable
 from itertools import pairwise
@@ -30,7 +28,7 @@ def other_digits(digits: str, random: Random) -> str:
 
 
 def untaken(make: Callable[[], str], taken: set[str]) -> str:
-    """What `make` draws, until it is something not yet `taken`, as it is from now on; `BadInput` if there is too little."""
+    """What `make` draws, until it is something not yet `taken`, as it is from now on; `BadInput` if there is none."""
     for _ in range(TRIES):
         new = make()
         if new not in taken:
@@ -113,15 +111,8 @@ class Places:
         if key is None:
             return {**old, "name": name}
         town, region, _ = self.town(old["country"], old["region"], old["city"])
-        postcode = self._postcode(old, key)
-        return {
-            **old,
-            "name": name,
-            "line1": self.street(old["line1"], old["city"], key),
-            "city": town,
-            "region": region,
-            "postcode": postcode,
-        }
+        postcode, line1 = self._postcode(old, key), self.street(old["line1"], old["city"], key)
+        return {**old, "name": name, "line1": line1, "city": town, "region": region, "postcode": postcode}
 
     def town(self, country: str, region: str, city: str) -> tuple[str, str, str]:
         """The town that stands for a town: its name, its region and how its postcodes begin."""
@@ -137,7 +128,7 @@ class Places:
         return self.towns[key]
 
     def location(self, text: str, address: dict[str, Any]) -> str:
-        """The place of a scan, with its region or without, of a parcel on its way to `address`; a depot elsewhere stays."""
+        """The place of a scan, with its region or without, of a parcel on its way to `address`; other depots stay."""
         city, comma, suffix = text.partition(", ")
         named = [key for key in self.towns if key[2] == city]
         here = [key for key in named if key[1] == suffix]
@@ -165,18 +156,12 @@ class Places:
     def _new_street(self, old: str, pool: str) -> str:
         kind, random = self._of_country("streets", pool), self._draw(f"street {pool} {old}")
         digits = str(re.findall(r"^\d+", old)[0]).zfill(2)
-        return untaken(
-            lambda: (
-                kind["shape"]
-                .format(
-                    number=other_digits(digits, random),
-                    name=random.choice(kind["names"]),
-                    kind=random.choice(kind["kinds"]),
-                )
-                .strip()
-            ),
-            self._taken,
-        )
+
+        def made() -> str:
+            number, name = other_digits(digits, random), random.choice(kind["names"])
+            return str(kind["shape"].format(number=number, name=name, kind=random.choice(kind["kinds"])).strip())
+
+        return untaken(made, self._taken)
 
     def _postcode(self, old: dict[str, Any], pool: str) -> str:
         key = (old["country"], old["city"], old["postcode"])

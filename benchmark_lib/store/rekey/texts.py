@@ -1,20 +1,16 @@
 """Texts of another world: identifiers, dates, amounts and names of goods exchanged, the sentences kept."""
 
-from __future__ import annotations
-
 import re
 import uuid
 from collections.abc import Iterable
 from datetime import date, datetime, timedelta
 from functools import lru_cache
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from zoneinfo import ZoneInfo
 
+from ..world import Store
 from .people import Names, Places, other_digits
-
-if TYPE_CHECKING:
-    from ..world import Store
 
 ID = r"(?<![\w-])[A-Z][A-Z0-9]*-?\d[\w-]*"
 EMAIL = r"[\w.+-]+@[\w.-]+\.example\b"
@@ -24,19 +20,9 @@ MONEY = rf"\$\s?{NUMBER}(?!\d)|(?<![\d.,]){NUMBER}(?:(?:, | or | to |-| o | a | 
 PLACEHOLDER = re.compile(r"(\{\{.*?\}\}|\{%.*?%\})", re.S)
 YEAR = re.compile(r"(?<![\d-])20\d\d(?![\d-])")
 MONTHS = (
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
+    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
     "December",
-)
+)  # fmt: skip
 MONTH = rf"\b(?:{'|'.join(MONTHS)})\b"
 LEADING_CENTS = re.compile(r"(\{\{ (?:money\()?)(\d{4,})(?= - [^{}]*_cents)")
 _DAY = r"\d{1,2}(?:st|nd|rd|th)?(?![\d:])"
@@ -54,9 +40,9 @@ PHONE = r"(?<!\w)(?:555|7946|496)[ -]?0\d{3}(?!\w)"
 class TextRekey:
     """The exchange of what stands in texts and fields; everything follows from the seed.
 
-    A kind of desk says what its own identifiers, towns and words become, then calls `ready`. The world moves by `weeks`,
-    all money is multiplied by `tenths`; `ids`, `words` and `emails` hold what each becomes. `pools` is the store's
-    ``generate.yaml``.
+    A kind of desk says what its own identifiers, towns and words become, then calls `ready`. The world moves by
+    `weeks`, all money is multiplied by `tenths`; `ids`, `words` and `emails` hold what each becomes. `pools` is the
+    store's ``generate.yaml``.
     """
 
     weeks: int
@@ -192,7 +178,7 @@ class TextRekey:
         return day + timedelta(weeks=self.weeks)
 
     def email(self, old: str, parts: dict[str, str], name: str) -> str:
-        """An address of the same shape at another host; `parts` are exchanged in it, or all of it for the new form of `name`."""
+        """An address of the same shape at another host; `parts` are exchanged in it, or all of it for a new `name`."""
         local, _, host = old.partition("@")
         if host == self.store.info["desk_email"].partition("@")[2]:
             return old

@@ -1,7 +1,5 @@
 """Looking through nested data."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

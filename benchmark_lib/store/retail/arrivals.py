@@ -1,7 +1,5 @@
 """The first day on which goods can arrive, as a conversation's calls show it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from datetime import date
 from typing import Any

@@ -1,7 +1,5 @@
 """What a case of a retail desk can name, and what its customers know."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from ..protocols import Row, World
@@ -35,7 +33,7 @@ def case_defaults(names: dict[str, Any]) -> dict[str, Any]:
 
 
 def usual_ledger(case: Row, names: dict[str, Any]) -> dict[str, Any]:
-    """What every customer knows unless the case says otherwise: who it is, as the email's head shows, and its order number."""
+    """What customers know unless the case says otherwise: who they are, as the email's head shows, and the order."""
     customer, order = names["customer"], names["order"]
     own = case["sender_name"] == customer["name"]
     return {

@@ -1,7 +1,5 @@
 """What an agent's words say of orders, held against calls and results."""
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 from typing import Any
@@ -43,7 +41,7 @@ MOST_VALUES = 60
 
 
 def shows(result: Any, tool: str, sentence: str) -> bool:
-    """Whether a result shows the state that a sentence claims: that it had been cancelled, returned or sent again before."""
+    """Whether a result shows the state that a sentence claims: that it was cancelled, returned or sent again before."""
     for row in orders_in(result):
         if row.get(LEFT_BY.get(tool, "")):
             return True
@@ -114,7 +112,7 @@ def _title_words(product: Row) -> set[str]:
 
 
 def _variant(call: ToolCall, text: str, store: World) -> bool:
-    """Whether a text names values of the product's options (of a changed line the changed ones) that were not called."""
+    """Whether a text names values of the product's options (of a changed line, of the changed ones) not called for."""
     known = variants(store).get(_name(call, "variant_id"))
     if known is None:
         return False

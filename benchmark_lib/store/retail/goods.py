@@ -1,7 +1,5 @@
 """The search over a shop's goods."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import Any
 
@@ -34,7 +32,8 @@ def goods_search(store: World) -> GoodsSearch:
 def public_amounts(store: World) -> frozenset[int]:
     """What any visitor can work out of the shop's pages, in cents.
 
-    The price of up to three pieces of one article, with the active codes and the cost of delivery or without, and savings.
+    The price of up to three pieces of one article, with the active codes and the cost of delivery or without, and what
+    a code takes off.
     """
     prices = {v["price_cents"] * n for p in store.tables["products"].values() for v in p["variants"] for n in (1, 2, 3)}
     shares = [100 - c["percent"] for c in store.policy["promotions"]["codes"] if c["active"]]

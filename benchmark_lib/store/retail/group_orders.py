@@ -1,7 +1,5 @@
 """What comes back of a group order: settled as a whole, by the terms of the day on which it was placed."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -15,8 +13,8 @@ from .rows import variants
 class Sheet:
     """One return of a group order, as it is written down.
 
-    Of the pieces and the labels they need; of the money, in cents, what is held back on the order and what comes back now;
-    and the percent of rebate for the pieces that stayed until now and for those that stay afterwards.
+    Of the pieces and the labels they need; of the money, in cents, what is held back on the order and what comes back
+    now; and the percent of rebate for the pieces that stayed until now and for those that stay afterwards.
     """
 
     pieces: int

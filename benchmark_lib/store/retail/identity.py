@@ -1,7 +1,5 @@
 """Who may be told of an order: identity as the customer has proved it, and what of an order a message tells."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from functools import lru_cache
@@ -68,7 +66,7 @@ def _proofs(customer_id: str, store: World) -> dict[str, set[str]]:
 
 
 def _given(customer_id: str, before: Before, store: World) -> dict[str, bool]:
-    """Which proofs stand in the first email's head or in the customer's words; the postcode of a new address proves nothing."""
+    """Which proofs the first email's head or the customer's words hold; the postcode of a new address is none."""
     customer, mine = store.tables["customers"][customer_id], orders_of(store)[customer_id]
     said = [kept(m.text) for m in before.messages if m.side == "customer"]
     words, who = fold("\n".join(said)), before.sender_name
@@ -145,14 +143,8 @@ def _details_beside(number: str, theirs: tuple[str, ...], store: World) -> _Deta
     details = _details(number, store)
     for other in theirs:
         known = _details(other, store)
-        details = _Details(
-            details.values - known.values,
-            details.streets - known.streets,
-            details.postcodes - known.postcodes,
-            details.places - known.places,
-            details.cards - known.cards,
-            details.titles - known.titles,
-        )
+        pairs: Any = zip(details, known)
+        details = _Details(*(mine - its for mine, its in pairs))
     return details
 
 

@@ -1,7 +1,5 @@
 """Tools that a retail store may have beside the usual ones, by name under ``more_tools`` of its ``store.yaml``."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 from ..desk import Desk

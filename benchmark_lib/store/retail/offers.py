@@ -1,7 +1,5 @@
 """What of a call a desk's message names: its order, lines, variant, address. For a customer that agrees to its own thing only."""
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 from typing import Any
@@ -16,7 +14,7 @@ _ORDER = re.compile(r"\bNL[- ]?(\d{5})\b", re.I)
 
 
 def named_in(text: str, arguments: dict[str, Any], store: World) -> tuple[set[str], set[str]]:
-    """Which arguments of the call that a customer wishes for a message names, and in place of which it names another one."""
+    """Which arguments of the call a customer wishes for a message names, and in place of which it names another one."""
     named: set[str] = set()
     differing: set[str] = set()
     words = plain(text)

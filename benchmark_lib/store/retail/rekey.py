@@ -1,12 +1,10 @@
 """A retail store turned into another one: its orders, customers and goods, and what the policy says of them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from datetime import date, timedelta
 from random import Random
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from ...errors import BadInput
 from ...textfiles import read_yaml
@@ -14,9 +12,7 @@ from ..rekey.cases import Rekey
 from ..rekey.people import STREET, Places, other_digits, untaken
 from ..rekey.texts import ID, PLACEHOLDER, TIME
 from ..rekey.trees import dicts, leaves
-
-if TYPE_CHECKING:
-    from ..world import Store
+from ..world import Store
 
 WHOLE_ORDER = {"subtotal_cents", "discount_cents", "shipping_cents", "total_cents", "payments", "parcels"}
 
@@ -25,25 +21,9 @@ class RetailRekey(Rekey):
     """The exchange of one retail store for another; everything follows from the seed, see `Rekey`."""
 
     needed: ClassVar[tuple[str, ...]] = (
-        "years",
-        "drift_days",
-        "money_tenths",
-        "holidays",
-        "texts",
-        "keep",
-        "codes",
-        "lines",
-        "forwarders",
-        "near",
-        "towns",
-        "postcodes",
-        "digits",
-        "letters",
-        "streets",
-        "hosts",
-        "names",
-        "wordings",
-    )
+        "years", "drift_days", "money_tenths", "holidays", "texts", "keep", "codes", "lines", "forwarders", "near",
+        "towns", "postcodes", "digits", "letters", "streets", "hosts", "names", "wordings",
+    )  # fmt: skip
 
     def __init__(self, store: Store, pools: dict[str, Any], seed: int):
         super().__init__(store, pools, seed)

@@ -1,7 +1,5 @@
 """The tables of a retail store, and the ways in which its rows are found."""
 
-from __future__ import annotations
-
 from ...remembered import remembered
 from ..frozen import FrozenDict, FrozenList
 from ..protocols import Row, World

@@ -1,6 +1,4 @@
-"""Predicates of a retail desk's process rules; which calls they guard, and their numbers, stand in the store's policy."""
-
-from __future__ import annotations
+"""Predicates of a retail desk's process rules; the calls they guard, and their numbers, stand in the store's policy."""
 
 import re
 from datetime import date, datetime, timedelta

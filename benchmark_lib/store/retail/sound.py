@@ -1,7 +1,5 @@
 """Whether the rows of a retail store agree with each other, and what a case may rest on."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from datetime import date, datetime, timedelta
 from typing import Any

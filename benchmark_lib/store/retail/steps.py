@@ -1,7 +1,5 @@
 """What scripted agents have to know of a retail desk: what to ask for, what a call is about, where to look."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -22,7 +20,7 @@ def identity_slots(case: Played, asked: set[str]) -> list[str]:
 
 
 def evidence_slots(call: Any, case: Played, store: World, attached: set[str], known: set[str]) -> list[str]:
-    """A picture before a replacement; before a delivered parcel is sent again, that address and neighbours were checked."""
+    """A picture before a replacement; before delivered goods are sent again, a check of address and neighbours."""
     ledger = case.ledger
     if call.tool == "create_replacement" and not attached.intersection(PICTURES):
         return [s for s in PICTURES if s in ledger and ledger[s].attach and ledger[s].when != "never"][:1]

@@ -1,6 +1,7 @@
-"""The tools of a retail desk; what a real desk would refuse is carried out and recorded: what counts is what the agent did."""
+"""The tools of a retail desk.
 
-from __future__ import annotations
+What a real desk would refuse is carried out and recorded: what counts is what the agent did.
+"""
 
 from typing import Annotated, Any
 
@@ -53,17 +54,8 @@ def find_orders(
     orders = [
         desk.known("orders", o["order_id"]) for c in customers for o in orders_of(desk.store).get(c["customer_id"], [])
     ]
-    return {
-        "orders": [
-            {
-                "order_id": o["order_id"],
-                "placed_at": o["placed_at"],
-                "status": o["status"],
-                "items": sum(line["quantity"] for line in o["lines"]),
-            }
-            for o in orders
-        ]
-    }
+    shown = ("order_id", "placed_at", "status")
+    return {"orders": [{**{k: o[k] for k in shown}, "items": sum(x["quantity"] for x in o["lines"])} for o in orders]}
 
 
 @tool()
@@ -116,15 +108,8 @@ def search_products(
     for product in goods_search(desk.store).find(query):
         stock = sum(v["stock"] for v in product["variants"])
         if (max_price_cents is None or product["price_cents"] <= max_price_cents) and (not in_stock or stock):
-            found.append(
-                {
-                    "product_id": product["product_id"],
-                    "title": product["title"],
-                    "category": product["category"],
-                    "price_cents": product["price_cents"],
-                    "stock": stock,
-                }
-            )
+            shown = ("product_id", "title", "category", "price_cents")
+            found.append({**{k: product[k] for k in shown}, "stock": stock})
     return {"products": found[:5]}
 
 
@@ -184,17 +169,9 @@ def create_replacement(
     order = order_row(desk, order_id)
     line = line_row(desk, order_id, line_id)
     _, variant = _variant(desk, variant_id)
-    row = desk.add(
-        "replacements",
-        "RP",
-        {
-            "order_id": order["order_id"],
-            "line_id": line["line_id"],
-            "variant_id": variant["variant_id"],
-            "reason": reason,
-        },
-    )
-    return {"replacement_id": row["id"], "line_id": line["line_id"], "variant_id": variant["variant_id"]}
+    about = {"line_id": line["line_id"], "variant_id": variant["variant_id"]}
+    row = desk.add("replacements", "RP", {"order_id": order["order_id"], **about, "reason": reason})
+    return {"replacement_id": row["id"], **about}
 
 
 @tool(write=True)

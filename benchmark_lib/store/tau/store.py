@@ -1,11 +1,9 @@
 """A domain of tau2 in the place of a store, and one of its environments in the place of a desk."""
 
-from __future__ import annotations
-
 from functools import cache, cached_property
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Self
 
 import orjson
 
@@ -13,7 +11,7 @@ from ...errors import BadInput
 from ...project import DATA
 from ...records import Fault, ToolCall, content_hash
 from ...textfiles import front_matter, read_yaml
-from ..desk import flat
+from ..desk import differing, flat
 from ..kinds import DeskKind
 from .package import Domain, domain, package_version
 
@@ -25,7 +23,7 @@ KNOWN = DATA / "reference" / "tau_known_defects.yaml"
 
 
 class TauDesk:
-    """One conversation's environment, begun as a task says, with the calls made on it; what a `Desk` is to a store of ours."""
+    """One conversation's environment, begun as a task says, and its calls: what a `Desk` is to a store of ours."""
 
     def __init__(self, domain: Domain, task: Any):
         self._domain, self._task = domain, task
@@ -113,13 +111,13 @@ class TauStore:
         """False: no tool of ours stands here."""
         return False
 
-    def with_tools(self, own: dict[str, Any]) -> TauStore:
+    def with_tools(self, own: dict[str, Any]) -> Self:
         """The same store; tools of one's own cannot stand here, since the package's evaluator does not know them."""
         if own:
             raise BadInput(f"{self.name} is graded with the tools of its package alone: leave --tools out")
         return self
 
-    def of(self, case: Any) -> TauStore:
+    def of(self, case: Any) -> Self:
         """The store as a case sees it, which is the store."""
         return self
 
@@ -162,7 +160,7 @@ def floor_of(name: str) -> float | None:
 
 
 def domain_named(name: str) -> str | None:
-    """The domain that a store's name means, None where it is not one of tau2; `BadInput` for one that does not exist."""
+    """The domain that a store's name means, None for a store of ours; `BadInput` for a domain that does not exist."""
     if not name.startswith(PREFIX):
         return None
     found = name.removeprefix(PREFIX)
@@ -188,7 +186,7 @@ def _error(content: str) -> str:
 
 
 def _differences(old: Any, new: Any) -> list[dict[str, Any]]:
-    found = []
+    found: list[dict[str, Any]] = []
     for table in type(new).model_fields:
         before, after = getattr(old, table), getattr(new, table)
         for key in sorted(after.taken) if hasattr(after, "taken") else [""]:
@@ -196,11 +194,7 @@ def _differences(old: Any, new: Any) -> list[dict[str, Any]]:
             if rows[0] == rows[1]:
                 continue
             a, b = (dict(flat(_plain(row), "" if key else table)) for row in rows)
-            found += [
-                {"table": table, "id": key or table, "field": name, "old": a.get(name), "new": b.get(name)}
-                for name in a | b
-                if a.get(name) != b.get(name)
-            ]
+            found += differing(table, key or table, a, b)
     return found
 
 
