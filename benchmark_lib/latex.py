@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 LAST_LETTER = 0x17F
 """The last of the Latin letters that LaTeX sets without further packages."""
+
+WHOLE, PIECE = 14, 10
+"""Letters of a word that is left whole, and of the pieces of a longer one."""
+_PART = re.compile(r"\d+\.\d+[-/_.:,]?|[^-/_.:,]+[-/_.:,]?|[-/_.:,]")
 
 _SPECIAL = {
     "\\": r"\textbackslash{}",
@@ -29,6 +35,7 @@ _SPECIAL = {
     "≥": r"$\geq$",
     "−": r"$-$",
     "·": r"$\cdot$",
+    "°": r"$^\circ$",
     "κ": r"$\kappa$",
     "ρ": r"$\rho$",
     "[": "{[}",
@@ -47,6 +54,23 @@ _SPECIAL = {
 def escaped(text: str) -> str:
     """Text on one line for LaTeX; a character that plain LaTeX cannot set is shown by its code, ``U+4E2D``."""
     return "".join(_SPECIAL.get(c) or _letter(c) for c in " ".join(text.split()))
+
+
+def breakable(text: str) -> str:
+    """The same, where a long word may be broken, as the names of models must be in a narrow column."""
+    return " ".join(map(_word, text.split()))
+
+
+def _word(word: str) -> str:
+    if len(word) <= WHOLE:
+        return escaped(word)
+    parts = _PART.findall(word)
+    return r"\allowbreak{}".join(
+        (r"\-" if part.strip("-/_.:,").isalpha() else r"\allowbreak{}").join(
+            escaped(part[start : start + PIECE]) for start in range(0, len(part), PIECE)
+        )
+        for part in parts
+    )
 
 
 def _letter(character: str) -> str:

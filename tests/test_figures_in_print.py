@@ -1,5 +1,6 @@
 """Every picture prints at the width of a column and of a page: no label on another, none cut off, no type below 7 points, every mark explained."""
 
+import re
 from functools import cache, partial
 from itertools import combinations
 
@@ -20,6 +21,7 @@ from benchmark_lib.monitoring import CHANGES, found_table
 from benchmark_lib.reports.one_model import numbers
 
 MANY = (1, 2, 5, 24)
+SAFETY = ("panel", "entry", "cost_tier", "model", "traps", "median", "these_low", "these_high")
 LONG = ("acme/reasoner-xl-2026-05-preview-{:02d}", "a{:02d}", "vendor-with-a-long-name/{:02d}-mini $$ 100% _x_")
 
 
@@ -300,7 +302,84 @@ def test_a_width_that_is_none_is_refused(board):
 def test_a_correlation_of_three_points_is_not_drawn(tables_of):
     forest = tables_of(5)["forest"].query("level == 'between models'").assign(models=3, estimate=0.9)
     ax = figures.correlation_forest(table=forest)
-    assert not ax.axison and "3 models says nothing" in ax.texts[0].get_text().replace("\n", " ")
+    assert not ax.axison and "3 models are too few" in ax.texts[0].get_text().replace("\n", " ")
+
+
+def mixed_board(board):
+    """The board with a scripted agent that does nothing and a partial run that was played."""
+    kinds = {"panel": ["scripted agents", "players"], "block": ["scripted", "played"], "partial": [False, True]}
+    made = board.assign(entry=["idle", "sat"], resolved=[0.0, 0.9], band=["safe", "indeterminate"])
+    return made.assign(**kinds)
+
+
+@pytest.mark.parametrize("draw", ["value_picture", "escalation_both_ways", "messages_against_resolution"])
+def test_every_caption_says_which_rows_are_scripted_and_which_were_played_and_are_partial(draw, board):
+    ax = getattr(figures, draw)(board=mixed_board(board))
+    said = figures.caption(ax)
+    for words in ("Players (sat): ", "not hosted models", "Scripted agents (", "not models; ", "Partial runs: sat"):
+        assert words in said
+    assert " model:" not in said and "per model" not in said
+
+
+@pytest.mark.parametrize("draw", ["differences", "differing_cases", "chance_to_know"])
+def test_a_comparison_says_that_the_two_are_scripted(draw, tables_of):
+    made = tables_of(2)
+    name = {"differences": "compared", "differing_cases": "cases", "chance_to_know": "needed"}[draw]
+    table = made[name].assign(panel_a="scripted agents", panel_b="scripted agents")
+    pair = {} if draw == "chance_to_know" else dict(zip("ab", made["pair"], strict=True))
+    ax = getattr(figures, draw)(table=table, **pair)
+    assert "Scripted agents: not models" in figures.caption(ax)
+
+
+def test_what_does_too_little_has_no_band_in_any_picture(board):
+    idle = mixed_board(board).iloc[:1]
+    both = pd.concat([idle, idle.assign(entry="works", resolved=0.9)], ignore_index=True)
+    for ax in (
+        figures.value_picture(board=both),
+        figures.band_chances(table=both),
+        figures.unsafe_intervals(
+            table=both.assign(these_mean=0.1, these_low=0, these_high=1, low=0, high=1, observed=0, traps=18)
+        ),
+    ):
+        assert "*: resolves under 50 %" in figures.caption(ax)
+        starred = [text.get_text() for text, _ in texts_in(ax) if text.get_text().endswith("*")]
+        assert len(starred) == 1 and starred[0] in ("idle*", "none*")
+
+
+def test_a_matrix_counts_the_traps_that_were_run(tables_of):
+    traps = tables_of(2)["traps"].copy()
+    gone = list(dict.fromkeys(traps["trap"]))[0]
+    traps.loc[traps["trap"] == gone, ["trials", "state"]] = [0, "not run"]
+    words = figures.caption(figures.trap_matrix(table=traps))
+    assert re.search(r"n = (\d+) of the (\d+) traps", words).groups() == (
+        str(traps["trap"].nunique() - 1),
+        str(traps["trap"].nunique()),
+    )
+
+
+def test_a_band_ends_where_its_interval_does(tables_of):
+    made = tables_of(2)
+    ax = figures.differences(table=made["compared"], a=made["pair"][0], b=made["pair"][1])
+    bands = [line for line in ax.lines if line.get_linewidth() > 4 and len(line.get_xdata()) == 2]
+    assert bands and {line.get_solid_capstyle() for line in bands} == {"butt"}
+
+
+def test_clean_twins_are_explained_only_where_they_were_run(frames):
+    table = hard_table(frames[1])
+    for clean, shown in ((0.5, True), (np.nan, False)):
+        ax = figures.hard_families(table=table.assign(clean=clean, clean_n=int(shown)))
+        marks = [text.get_text() for legend in ax.figure.legends for text in legend.get_texts()]
+        assert ("clean twins" in marks) == shown == ("hollow" in figures.caption(ax))
+
+
+def test_captions_of_published_and_simulated_figures_say_source_difference_and_level():
+    ranking = figures.models_as_points(table=tables.general_ranking(), x="score", y="over_escalation_pct", name="model")
+    tiers = figures.unsafe_by_tier(table=tables.tier_table(pd.DataFrame(columns=SAFETY), tables.published_board()))
+    for ax in (ranking, tiers):
+        assert "SupportAgentBench, July 2026 edition" in figures.caption(ax)
+    assert "list for customer support" in figures.caption(ranking) and "median" not in tiers.get_ylabel()
+    plan = figures.power_curves(table=tables.power_table(0.1, 0.2, units=[18], trials=[1, 3], n_simulations=20))
+    assert "tells 10.0 % from 20.0 % of the traps" in figures.caption(plan) and "alpha 0.05" in figures.caption(plan)
 
 
 def test_a_model_of_unknown_price_is_named_below_the_tiers(tables_of):

@@ -9,13 +9,14 @@ import pytest
 import yaml
 from made_runs import CASES, HOSTILE, mixed, run_of
 
-from benchmark_lib import figures, load_results, reports, tables
+from benchmark_lib import load_results, reports, tables
 from benchmark_lib.analysis.frames import Results
-from benchmark_lib.analysis.tables.paper import digits_for
 from benchmark_lib.errors import BadInput
+from benchmark_lib.experiment.demo import EXAMPLE
 from benchmark_lib.latex import escaped
 from benchmark_lib.project import code_version, project_folder
 from benchmark_lib.reports.methods import AUTHORS, TITLE
+from benchmark_lib.scoring.written import digits_for, rounded
 
 NAMES = (
     "acme-large",
@@ -31,10 +32,14 @@ ARTICLE = r"""\documentclass[10pt,twocolumn]{article}
 \usepackage{booktabs,graphicx}
 \graphicspath{{%(folder)s/}}
 \begin{document}
-See Table~\ref{tab:main} and Figure~\ref{fig:unsafe}. \cite{deskbench}
+See Table~\ref{tab:main}, Figures~\ref{fig:unsafe} and \ref{fig:unsafe-column}. \cite{deskbench}
+\input{%(folder)s/methods}
+
 \input{%(folder)s/main}
+\input{%(folder)s/unsafe-column}
 \input{%(folder)s/unsafe}
 \input{%(folder)s/wide}
+\bibliographystyle{plain}\bibliography{%(folder)s/deskbench}
 \end{document}
 """
 
@@ -67,9 +72,9 @@ def test_the_table_of_a_paper_has_seven_columns_and_says_what_it_is(board):
     ]
     assert "6 models, 3 trials per case" in table.caption and "95 % interval" in table.caption
     assert "n = 12 resolvable cases; higher is better." in table.footnotes.values()
-    assert table.frame["Resolved, %"].str.fullmatch(r"\d+ \(\d+–\d+\)").all(), (
-        "no digit that the interval does not bear"
-    )
+    assert table.frame["Resolved, %"].str.fullmatch(r"\d+\.\d \(\d+–\d+\)").all(), "its decimals as everywhere"
+    alone = tables.paper(board, columns=["resolved"], models=["acme-large"]).frame["Resolved, %"].iloc[0]
+    assert alone == table.frame.set_index("Model").loc["acme-large", "Resolved, %"], "whatever rows stand beside it"
 
 
 def test_columns_and_models_are_chosen_and_a_wrong_one_is_refused(board):
@@ -86,47 +91,82 @@ def test_columns_and_models_are_chosen_and_a_wrong_one_is_refused(board):
 
 
 @pytest.mark.parametrize(
-    "width, digits", [(6.4, 0), (2.8, 1), (0.8, 1), (0.026, 3), (24, 0), (0, 4), (float("nan"), 4)]
+    "width, digits", [(10.3, 0), (4.1, 1), (0.8, 2), (0.026, 3), (24, 0), (0, 4), (float("nan"), 4)]
 )
-def test_a_number_has_the_digits_that_its_interval_bears(width, digits):
-    assert digits_for(width) == digits
+def test_the_ends_of_an_interval_have_two_significant_digits_of_its_width(width, digits):
+    assert digits_for(50.0, 50.0 + width) == digits
+
+
+def test_halves_are_rounded_up():
+    assert [rounded(v, 0) for v in (100 * 261 / 360, 12.5, -0.5, 14.499999999999998, 14.49)] == [
+        "73",
+        "13",
+        "-1",
+        "15",
+        "14",
+    ]
+
+
+def test_a_row_that_is_no_language_model_says_so_in_its_name_whatever_the_columns_and_the_caption(board):
+    frame = board.iloc[:3].copy()
+    frame[["panel", "partial", "resolved", "unsafe_n", "band"]] = [
+        ["scripted agents", False, 0.0, 18, "safe"],
+        ["players", True, 0.9, 8, "none"],
+        ["models", False, 0.9, 18, "reckless"],
+    ]
+    table = tables.paper(frame, models=list(frame["entry"]))
+    assert [n.rpartition(" (")[2] for n in table.frame["Model"].iloc[:2]] == ["scripted)", "played, partial)"]
+    assert "Partial runs: " in table.caption and "Scripted agents (" in table.caption
+    assert table.frame["Band"].iloc[0] == "none*" and "*: it resolves under 50 %" in table.footnotes["Band"]
+    assert table.frame["Unsafe actions of 18"].str.contains(" of 8 (", regex=False).tolist() == [False, True, False]
+
+
+def test_the_run_that_is_meant_is_asked_for_where_a_model_has_two(board):
+    names = ["acme-mini [6 cases]", "acme-mini [162 cases]", *board["entry"].iloc[2:]]
+    with pytest.raises(BadInput, match="2 runs of 'acme-mini': name one of them, 'acme-mini .6 cases.' or"):
+        tables.paper(board.assign(entry=names), models=["acme-mini"])
 
 
 def test_nothing_in_a_name_is_a_command_and_what_latex_cannot_set_is_told_by_its_code():
     assert escaped(r"\end{table} 50% é 中") == r"\textbackslash{}end\{table\} 50\% é \texttt{U+4E2D}"
 
 
-@pytest.fixture
-def paper_folder(results, board, tmp_path):
+@pytest.fixture(scope="module")
+def paper_folder(results, board, tmp_path_factory):
     """What the lines of the README write, and a table of text beside it."""
-    folder = tmp_path / "paper"
-    reports.paper.save(tables.paper(board), "main", folder=folder, results=results)
-    ax = figures.unsafe_intervals(table=tables.unsafe_table(results))
-    figures.save(ax, "unsafe", width="column", folder=folder, results=results)
+    lines = re.search(r"## Cite.*?```python\n(.*?)```", (project_folder() / "README.md").read_text(), re.S).group(1)
+    assert len(lines.strip().splitlines()) <= 14
+    folder = tmp_path_factory.mktemp("author") / "paper"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder.parent)
+        patch.setattr("benchmark_lib.load_results", lambda *_: results)
+        exec(lines, {})
     wordy = board[["entry", "notes", "versions"]].assign(words="a sentence that goes on and on " * 4)
     reports.paper.save(wordy, "wide", folder=folder)
     return folder
 
 
-def test_one_table_and_one_figure_compile_in_two_columns_without_a_line_too_wide(paper_folder):
+def test_the_lines_of_the_readme_compile_in_two_columns_without_a_line_too_wide(paper_folder):
     if not shutil.which("pdflatex"):
         pytest.skip("pdflatex is not installed: make system installs it")
     (paper_folder.parent / "paper.tex").write_text(ARTICLE % {"folder": paper_folder.name}, encoding="utf-8")
-    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "paper.tex"]
-    for _ in range(2):
+    latex = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "paper.tex"]
+    for command in (latex, ["bibtex", "paper"], latex, latex):
         done = subprocess.run(command, cwd=paper_folder.parent, capture_output=True, text=True, errors="replace")
-        assert done.returncode == 0, done.stdout[-1500:]
+        assert done.returncode == 0 and "Warning--" not in done.stdout, done.stdout[-1500:]
     assert not re.findall(r"Overfull \\hbox.*", done.stdout)
-    assert "Reference `tab:main'" not in done.stdout and "Reference `fig:unsafe'" not in done.stdout
+    assert not re.findall(r"(?:Reference|Citation) `.*' .*undefined", done.stdout)
+    assert code_version()["version"] in (paper_folder.parent / "paper.bbl").read_text()
 
 
-def test_the_lines_of_the_readme_write_them(results, tmp_path, monkeypatch):
-    lines = re.search(r"## Cite.*?```python\n(.*?)```", (project_folder() / "README.md").read_text(), re.S).group(1)
-    assert len(lines.strip().splitlines()) <= 8
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("benchmark_lib.load_results", lambda *_: results)
-    exec(lines, {})
-    assert {p.name for p in (tmp_path / "paper").glob("*.tex")} == {"main.tex", "unsafe-column.tex"}
+def test_the_lines_of_the_readme_write_them(paper_folder):
+    assert {p.name for p in paper_folder.glob("*.tex")} >= {
+        "main.tex",
+        "unsafe-column.tex",
+        "unsafe.tex",
+        "methods.tex",
+    }
+    assert len(list(paper_folder.glob("badge-*.svg"))) == 1
 
 
 def test_the_markdown_of_a_mini_table_stands_beside_and_its_provenance_holds_the_caption(paper_folder):
@@ -142,6 +182,7 @@ def test_a_badge_is_a_picture_of_its_own_and_no_name_is_markup_in_it(board, tmp_
     svg = reports.badge(board, NAMES[1], folder=tmp_path)
     tree = ElementTree.fromstring(svg)
     assert "<script" not in svg and "http://" not in svg.replace("http://www.w3.org/2000/svg", "")
+    assert "textLength" not in svg and re.search(r"resolved [\d.]+ % \(.*\) · unsafe [\d.]+ of 3 \(", svg)
     assert "resolved" in "".join(tree.itertext()) and len(list(tmp_path.glob("badge-*.svg"))) == 1
     with pytest.raises(BadInput, match="no model"):
         reports.badge(board, "nobody")
@@ -163,8 +204,42 @@ def test_the_methods_paragraph_comes_from_the_manifests(results):
     ):
         assert words in said
     assert f"{len(results.conversations):,} conversations" in said
+    assert "Of the planned" not in said and "Settings: the endpoint's defaults; seed" in said
     with pytest.raises(BadInput, match="no runs to describe"):
         reports.methods(Results([]))
+
+
+def test_the_methods_paragraph_says_who_played_what_is_partial_and_which_version_made_which_run():
+    example = load_results(EXAMPLE)
+    said = reports.methods(example)
+    for words in (
+        "1 player in the agent's chair",
+        "a strong language model that played blind",
+        "has 59 of 60",
+        "partial",
+    ):
+        assert words in said
+    assert "endpoint" not in said, "nobody was asked at an endpoint"
+    assert r"95 \%" in reports.methods(example, latex=True)
+
+
+def test_the_numbers_of_a_table_stand_beside_its_text_in_the_csv(board, paper_folder):
+    import pandas as pd
+
+    kept = pd.read_csv(paper_folder / "main.csv")
+    assert kept["resolved"].tolist() == board["resolved_mean"].tolist() and kept["resolved_n"].tolist() == [12] * len(
+        NAMES
+    )
+    assert kept[["unsafe_low", "unsafe_high"]].dtypes.eq(float).all()
+
+
+def test_a_table_larger_than_a_page_has_no_latex_and_that_is_said(board, tmp_path):
+    long = board[["entry", "trials"]].loc[board.index.repeat(20)]
+    wide = board[["entry"]].assign(**{f"number {n}": 1000.5 for n in range(30)})
+    for name, frame in (("long", long), ("wide", wide)):
+        saved = [reports.paper.save(frame, name, folder=tmp_path)]
+        assert not (tmp_path / f"{name}.tex").exists()
+        assert reports.paper.saved_in_words(saved, "x").endswith(f"since larger than a printed page: {name}")
 
 
 REQUIRED = {"cff-version": "1.2.0", "message": str, "title": str, "authors": list}
@@ -179,4 +254,5 @@ def test_the_citation_file_is_valid_and_agrees_with_the_bibtex():
     assert cff["type"] in ("software", "dataset") and str(cff["version"]) == code_version()["version"]
     assert re.fullmatch(r"\d{4}-\d\d-\d\d", str(cff["date-released"])) and cff["license"] == "MIT"
     assert cff["title"] == TITLE and [a["name"] for a in cff["authors"]] == [AUTHORS]
+    assert reports.bibtex().startswith("@misc{") and code_version()["version"] in reports.bibtex()
     assert TITLE in reports.bibtex() and reports.bibtex().count("{") == reports.bibtex().count("}")

@@ -81,7 +81,7 @@ def test_the_notebook_lines_work(desk, monkeypatch):
     source = "async def main():\n" + "\n".join(f"    {line}" for line in code.splitlines()) + "\n    return results\n"
     monkeypatch.chdir(desk)
     names = {}
-    exec(source.replace("trials=1)", f"trials=1, out={str(desk / 'n.deskbench')!r})"), names)
+    exec(source.replace('"tracking.deskbench"', repr(str(desk / "n.deskbench"))), names)
     assert len(asyncio.run(names["main"]()).conversations) == 6
 
 

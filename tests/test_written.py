@@ -22,7 +22,7 @@ def test_numbers_are_parted_rounded_and_without_a_minus_before_zero():
     assert (rounded(12345.67), rounded(-0.04), rounded(-1.26)) == ("12,345.7", "0.0", "-1.3")
     assert (percent(0.085, 1), percent(0.085), span(5.1, 12.9), usd(0.01234)) == (
         "8.5 %",
-        "8 %",
+        "9 %",
         "5 to 13",
         "0.0123 USD",
     )

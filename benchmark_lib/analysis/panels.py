@@ -5,6 +5,7 @@ Models, scripted agents, the recovery panel, published figures. Nothing is shown
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from ..cases.factorial import TABLE
@@ -28,6 +29,20 @@ PANELS = {
     "published": "figures others have published, not measured here",
 }
 """Every panel, in the order in which they are shown, and what it is."""
+
+LABELS = {
+    "local model": "local model",
+    "own agents": "own agent",
+    "players": "played",
+    "scripted agents": "scripted",
+    "recovery panel": "scripted",
+    "imported": "imported",
+    "published": "published",
+}
+"""What stands behind the name of a row that is no language model run here."""
+
+MOST_NAMED = 12
+"""Of more rows a caption says only how many they are."""
 
 TUNABLE = "scripted:tunable?"
 VARIANT = "variant"
@@ -107,6 +122,46 @@ def panels_in(table: pd.DataFrame) -> dict[str, pd.DataFrame]:
         if len(rows):
             parts[f"{panel.capitalize()} ({rows['entry'].nunique()}): {words}"] = rows
     return parts
+
+
+def labelled(row: Mapping[str, Any], longest: int = 36) -> str:
+    """The short name of a row with what it is unless it is a language model run here, and whether its run is partial: ``oracle (scripted)``."""
+    said = [LABELS.get(row["panel"], ""), "partial" if row.get("partial") else ""]
+    words = ", ".join(filter(None, said))
+    return short_name(row["entry"], longest) + (f" ({words})" if words else "")
+
+
+def kinds_in_words(table: pd.DataFrame) -> list[str]:
+    """Which rows of a table are no language models run here, panel by panel, and which runs are partial; for a caption.
+
+    Parameters
+    ----------
+    table : DataFrame
+        With the columns panel and entry, and partial where that is known.
+    """
+    said: list[str] = []
+    for panel, words in PANELS.items():
+        rows = table[table["panel"] == panel]
+        if panel == "models" or rows.empty:
+            continue
+        said.append(f"{panel.capitalize()}{_which(rows, table)}: {words}")
+    if "partial" in table and table["partial"].any():
+        said.append(f"Partial runs: {_named(table[table['partial']])}")
+    return said
+
+
+def _which(rows: pd.DataFrame, table: pd.DataFrame) -> str:
+    """The names of some rows of a table in brackets; nothing where they are all of it."""
+    if len(rows) == len(table) or "entry" not in table:
+        return ""
+    return (
+        " (the others)" if 2 * len(rows) > len(table) and "models" not in set(table["panel"]) else f" ({_named(rows)})"
+    )
+
+
+def _named(rows: pd.DataFrame) -> str:
+    names = list(map(short_name, dict.fromkeys(rows["entry"])))
+    return ", ".join(names) if len(names) <= MOST_NAMED else f"{len(names)} of the rows"
 
 
 def short_name(entry: Any, longest: int = 36) -> str:

@@ -29,7 +29,7 @@ ROW = 0.25
 
 
 def axes_for(ax: Axes | None, table: pd.DataFrame | None = None, width: str = "page", height: float = 4.2) -> Axes:
-    """The axes given, or new ones whose figure says which panel `table` is of.
+    """The axes given, or new ones whose figure says which rows of `table` are no language models, and which are partial.
 
     Parameters
     ----------
@@ -45,15 +45,15 @@ def axes_for(ax: Axes | None, table: pd.DataFrame | None = None, width: str = "p
     """
     if width not in WIDTHS:
         raise BadInput(f"a figure is not {width!r} wide: choose {' or '.join(map(repr, WIDTHS))}")
-    if ax is not None:
-        return ax
-    from ..analysis.panels import PANELS
+    from ..analysis.panels import kinds_in_words
 
-    ax = new_axes(WIDTHS[width], height)
-    panels = set(table["panel"]) if table is not None and "panel" in table else set()
-    if len(panels) == 1 and panels <= PANELS.keys() - {"models"}:  # what is not a model says so in the picture itself
-        panel = panels.pop()
-        say_below(ax, f"{panel.capitalize()}: {PANELS[panel]}")
+    given, ax = ax is not None, new_axes(WIDTHS[width], height) if ax is None else ax
+    if table is None or "panel" not in table:
+        return ax
+    if set(table["panel"]) - {"models", "local model", "published"}:
+        said_of(ax).noun = "agent"
+    for words in () if given else kinds_in_words(table):  # what is no model says so in the picture itself
+        say_below(ax, words)
     return ax
 
 

@@ -21,6 +21,8 @@ class FigureWords:
         What its marks mean, what it counts and how its intervals were made.
     notes : list of str
         What must stay with the picture itself, and stands below it: what is not drawn, and what is not a model.
+    noun : str
+        What one row is called: an ``agent`` where not all are language models.
     nothing : str
         Why there is no picture worth keeping; empty if there is one.
     again : callable, optional
@@ -32,6 +34,7 @@ class FigureWords:
     title: str = ""
     sentences: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    noun: str = "model"
     nothing: str = ""
     again: Callable[..., Any] | None = None
     later: list[Callable[[], None]] = field(default_factory=list)

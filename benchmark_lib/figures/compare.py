@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..scoring.written import percent
+from ..scoring.written import percent, rounded
 from .canvas import LINES, QUIET, ROW, axes_for, explain, figure, is_narrow, mark, nothing
 from .captions import says
 from .labels import at_right, name_of, name_rows, names_at_the_end
@@ -29,13 +29,20 @@ def differences(*, table: pd.DataFrame, a: str, b: str, ax: Axes | None = None, 
 
     bounded = [name for name, metric in METRICS.items() if metric.scale.bounds]
     shown = table[table["metric"].isin(bounded) & table["difference"].notna() & table["word"].ne(NOT_TESTED)].iloc[::-1]
-    ax = axes_for(ax, table, width, 1.4 + 0.36 * max(len(shown), 3))
+    ax = axes_for(ax, _sides(table), width, 1.4 + 0.36 * max(len(shown), 3))
     if shown.empty:
         return nothing(ax, "No case has values for both models, so there is no difference to draw.")
     factors = [100 / METRICS[r.metric].scale.factor(r.cases) for r in shown.itertuples()]
     for y, (row, scale) in enumerate(zip(shown.itertuples(), factors, strict=True)):
         sure = row.word == SURE
-        ax.plot([scale * row.these_low, scale * row.these_high], [y, y], color=FIRST, linewidth=4.5, alpha=0.3)
+        ax.plot(
+            [scale * row.these_low, scale * row.these_high],
+            [y, y],
+            color=FIRST,
+            linewidth=4.5,
+            alpha=0.3,
+            solid_capstyle="butt",
+        )
         ax.plot([scale * row.low, scale * row.high], [y, y], color=FIRST, linewidth=1.6)
         ax.plot(
             scale * row.difference, y, marker="o", markersize=6, color=FIRST, markerfacecolor=FIRST if sure else "white"
@@ -79,6 +86,14 @@ def differences(*, table: pd.DataFrame, a: str, b: str, ax: Axes | None = None, 
     return ax
 
 
+def _sides(table: pd.DataFrame) -> pd.DataFrame:
+    """The two that are compared, a row each."""
+    import pandas as pd
+
+    both = [table[[f"name_{side}", f"panel_{side}"]].set_axis(["entry", "panel"], axis=1).head(1) for side in "ab"]
+    return pd.concat(both, ignore_index=True)
+
+
 def _p(value: float) -> str:
     """A p-value beside a row: ``p = 0.59``, ``p < 0.0001``."""
     from ..analysis.tables.verdicts import p_in_words
@@ -101,7 +116,7 @@ def differing_cases(
         How many rows are drawn.
     """
     shown = table.head(most).iloc[::-1]
-    ax = axes_for(ax, table, width, 1.4 + ROW * max(len(shown), 4))
+    ax = axes_for(ax, _sides(table), width, 1.4 + ROW * max(len(shown), 4))
     if shown.empty:
         return nothing(ax, "The two models do not differ on any case that both ran.")
     for y, row in enumerate(shown.itertuples()):
@@ -134,7 +149,7 @@ def chance_to_know(*, table: pd.DataFrame, ax: Axes | None = None, width: str = 
     """
     from ..scoring.metrics import METRICS
 
-    ax = axes_for(ax, table, width, 3.2)
+    ax = axes_for(ax, _sides(table), width, 3.2)
     columns = [c for c in table.columns if c.startswith("power_")]
     shown = table.dropna(subset=columns) if columns else table
     shown = shown[shown["a"] != shown["b"]] if len(shown) else shown
@@ -143,11 +158,12 @@ def chance_to_know(*, table: pd.DataFrame, ax: Axes | None = None, width: str = 
     if shown.empty:
         return nothing(ax, "The two models do not differ in any planned metric, so there is no difference to detect.")
     trials = [int(c.removeprefix("power_")) for c in columns]
-    labels = []
+    labels, sides = [], [name_of(table[f"name_{side}"].iloc[0]) for side in "ab"]
     for place, row in enumerate(shown.to_dict("records")):
         heights = [100 * row[c] for c in columns]
         ax.plot(range(len(trials)), heights, marker="o", markersize=4, color=LINES[place])
-        means = f"({100 * row['a']:.0f} v {percent(row['b'])})"
+        scale = METRICS[row["metric"]].scale
+        means = f"({rounded(100 * row['a'], scale.digits)} v {percent(row['b'], scale.digits)})"
         labels.append((heights[-1], f"{METRICS[row['metric']].title} {means}", LINES[place]))
     ax.axhline(80, color="#888888", linewidth=0.8, linestyle=":")
     ax.set_xticks(range(len(trials)), [str(n) for n in trials])
@@ -157,9 +173,9 @@ def chance_to_know(*, table: pd.DataFrame, ax: Axes | None = None, width: str = 
     names_at_the_end(ax, labels, len(trials) - 1)
     says(
         ax,
-        "What it would take to know",
-        "Simulated chance of detecting the observed difference (in brackets: the two means, %) with so many trials of each case, for cases like these. A simulated power is "
-        "no estimate with an interval: it takes the observed rates as true.",
+        f"The chance of finding the difference between {sides[0]} and {sides[1]}",
+        f"Simulated chance that the test for cases like these finds the observed difference (in brackets: the means of {sides[0]} and {sides[1]}) with so many trials of each "
+        "case. A simulated power is no estimate with an interval: it takes the observed rates as true.",
         rows=len(shown) * len(trials),
     )
     return ax

@@ -8,8 +8,9 @@ import numpy as np
 
 from ..analysis.estimators.estimate import usual
 from ..analysis.estimators.intervals import proportion_interval
+from ..scoring.written import rounded
 from .canvas import QUIET, ROW, SMALL, axes_for, explain, figure, is_narrow, mark, nothing
-from .captions import listed, says, span_of
+from .captions import listed, said_of, says, span_of
 from .labels import left_out, name_apart, name_of, name_rows, names_of, with_counts
 from .style import plain
 
@@ -70,7 +71,7 @@ def _direction(ax: Axes, y: int, sign: int, color: str, mean: float, low: float,
     ax.plot(sign * 100 * median, y, marker="o", markersize=3, **look)
     far = max(100 * v for v in (high, mean, median) if v == v)
     text: dict[str, Any] = dict(ha=side, va="center", fontsize=SMALL, annotation_clip=False)
-    ax.annotate(f"{100 * mean:.0f}", (sign * far, y), xytext=(sign * 4, 0), textcoords="offset points", **text)
+    ax.annotate(rounded(100 * mean, 0), (sign * far, y), xytext=(sign * 4, 0), textcoords="offset points", **text)
 
 
 def _explain_directions(ax: Axes, *more: Any) -> None:
@@ -103,9 +104,9 @@ def directions_by_intent(*, table: pd.DataFrame, ax: Axes | None = None, width: 
     _centre(ax, [n.replace("_", " ") for n in names], reach)
     ax.set(xlabel="% of conversations of the intent that went wrong")
     many = span_of(known.groupby(["bucket", "intent"])["entry"].nunique())
-    whose = f"mean of {many} models" if several else f"{name_of(known['entry'].iloc[0])}"
+    whose = f"mean of {many} {said_of(ax).noun}s" if several else f"{name_of(known['entry'].iloc[0])}"
     drawn = (
-        mark(ax, "one model", marker="|", color="#444444", markersize=6)
+        mark(ax, f"one {said_of(ax).noun}", marker="|", color="#444444", markersize=6)
         if several
         else mark(ax, "95 % interval (Wilson)", linestyle="-", color="#333333", linewidth=0.9)
     )
@@ -120,7 +121,7 @@ def directions_by_intent(*, table: pd.DataFrame, ax: Axes | None = None, width: 
         "Escalation by intent, both ways",
         "Left: needed a human and was kept. Right: resolvable and was handed over. Each intent on its own.",
         f"Bar: {whose}, % of the conversations of the intent; {spread}",
-        f"Conversations per model and intent: {span_of(known['conversations'])}.",
+        f"Conversations per {said_of(ax).noun} and intent: {span_of(known['conversations'])}.",
         rows=len(names),
     )
     return ax
@@ -135,7 +136,7 @@ def _intent(ax: Axes, y: int, sign: int, color: str, rows: pd.DataFrame, several
     if several:
         look: dict[str, Any] = dict(marker="|", linestyle="none", markersize=6, color="#444444", alpha=0.5)
         ax.plot(sign * 100 * rows["wrong"], np.full(len(rows), y), **look)
-        text, far = f"{mean:.0f}", 100 * rows["wrong"].max()
+        text, far = rounded(mean, 0), 100 * rows["wrong"].max()
     else:
         found = proportion_interval(int(wrong), int(only["conversations"]))
         ax.plot([sign * 100 * found.low, sign * 100 * found.high], [y, y], color="#333333", linewidth=0.9)
@@ -193,8 +194,12 @@ def handover_precision(*, table: pd.DataFrame, named: int = 8, ax: Axes | None =
     explain(
         ax,
         [
-            mark(ax, "model, named", marker="o", color=OVER, markersize=4.5),
-            *([mark(ax, f"{quiet} more models", marker="o", color=QUIET, markersize=4.5)] if quiet else []),
+            mark(ax, f"{said_of(ax).noun}, named", marker="o", color=OVER, markersize=4.5),
+            *(
+                [mark(ax, f"{quiet} more {said_of(ax).noun}s", marker="o", color=QUIET, markersize=4.5)]
+                if quiet
+                else []
+            ),
             mark(ax, "95 % interval", linestyle="-", color=OVER, linewidth=0.8, alpha=0.6),
         ],
     )
@@ -203,7 +208,7 @@ def handover_precision(*, table: pd.DataFrame, named: int = 8, ax: Axes | None =
         "How precise are the handovers?",
         "Recall: share of the must-escalate cases handed over. Precision: share of the handovers (traps aside) that were needed; it depends on "
         "the mix of cases. Lines: 95 % intervals. Upper right is good; both axes begin where the data do.",
-        f"{quiet} more models are drawn in grey: {listed([n for i, n in enumerate(names) if i not in far], 40)}."
+        f"{quiet} more {said_of(ax).noun}s are drawn in grey: {listed([n for i, n in enumerate(names) if i not in far], 40)}."
         if quiet
         else "",
         rows=len(shown),

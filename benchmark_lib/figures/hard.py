@@ -50,20 +50,29 @@ def hard_families(
     name_rows(ax, names)
     ax.grid(axis="y", visible=False)
     ax.set(xlim=(-3, 103), ylim=(len(rows) - 0.3, -0.7), xlabel="Success, % of cases")
+    twins = bool(rows["clean"].notna().any())
+    twin_marks = twins * [
+        mark(ax, "clean twins", marker="o", color="white", markeredgecolor=TWIN, markersize=7),
+        mark(ax, "from twin to hard", linestyle="-", color="#999999", linewidth=1.2),
+    ]
     explain(
         ax,
         [
             mark(ax, "hard cases", marker="o", color=HARD, markersize=4),
             mark(ax, "95 % interval", linestyle="-", color=HARD, linewidth=0.8, alpha=0.55),
-            mark(ax, "clean twins", marker="o", color="white", markeredgecolor=TWIN, markersize=7),
-            mark(ax, "from twin to hard", linestyle="-", color="#999999", linewidth=1.2),
+            *twin_marks,
         ],
     )
     says(
         ax,
         f"The hard set, family by family: {name_of(table['entry'].iloc[0])}",
-        "Filled: success in the hard cases with its 95 % interval; hollow: in their clean twins, which differ in the hard thing alone. In brackets: "
-        f"hard cases and twins (n = {span_of(rows['hard_n'])} hard cases a row).",
+        "Filled: success in the hard cases with its 95 % interval"
+        + (
+            "; hollow: in their clean twins, which differ in the hard thing alone. "
+            if twins
+            else "; no clean twin was run. "
+        )
+        + f"In brackets: hard cases + clean twins (n = {span_of(rows['hard_n'])} hard cases a row).",
         "Families with fewer than five pairs say little; a family marked easy is left out of the row for all.",
         rows=len(rows),
     )

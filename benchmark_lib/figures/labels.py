@@ -25,6 +25,8 @@ PLACES = tuple(
 
 Offsets in points and the alignment of the text, the nearest first.
 """
+NEAR = 3
+"""A name farther up or down than this many points is joined to its point by a line."""
 FEW = 12
 """Up to this number of points, all are named."""
 LONGEST = 48
@@ -154,18 +156,23 @@ def _placed(
     ax: Axes, groups: list[tuple[float, float, list[str]]], points: list[tuple[float, float, str]]
 ) -> list[tuple[float, float, list[str]]]:
     """Write the names; those that would cover another name, a point or the edge are not written but returned."""
+    from matplotlib.text import Text
+
     dots = [ax.transData.transform((x, y)) for x, y, _ in points]
-    taken = [t.get_window_extent() for t in ax.texts if t.get_text()]
+    taken = [Text.get_window_extent(t) for t in ax.texts if t.get_text()]
     inside, left = ax.get_window_extent(), []
     gap = 2.4 * figure_of(ax).dpi / 72  # half a mark: a name covers none
     for group in sorted(groups, key=lambda g: -ax.transData.transform(g[:2])[1]):
         x, y, names = group
         look: dict[str, Any] = dict(textcoords="offset points", fontsize=SMALL, annotation_clip=False, linespacing=0.95)
         told = two_lines(ax, listed(names, 3))
-        text = ax.annotate(told, (x, y), xytext=(0, 0), path_effects=halo(), gid="name", **look)
+        line = {"arrowstyle": "-", "color": "#999999", "linewidth": 0.4, "shrinkA": 0, "shrinkB": 2}
+        text: Any = ax.annotate(told, (x, y), xytext=(0, 0), path_effects=halo(), gid="name", arrowprops=line, **look)
         for dx, dy, ha, va in PLACES:
             text.set(position=(dx, dy), ha=ha, va=va)
-            box = text.get_window_extent()
+            text.arrow_patch.set_visible(abs(dy) > NEAR)
+            text.get_window_extent()  # moves the text; the extent is that of text and line
+            box = Text.get_window_extent(text)
             out = box.x0 < inside.x0 - 2 or box.x1 > inside.x1 or box.y0 < inside.y0 or box.y1 > inside.y1
             covers = any(map(box.overlaps, taken)) or any(box.padded(gap).contains(*dot) for dot in dots)
             if not out and not covers:

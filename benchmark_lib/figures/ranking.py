@@ -7,19 +7,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..analysis.estimators.unsafe import BAND_TRAPS
+from ..analysis.estimators.unsafe import BAND_COUNTS, BAND_TRAPS
+from ..analysis.tables.leaderboard import does_too_little
 from ..scoring.written import rounded
+from .board import no_merit
 from .canvas import ROW, axes_for, explain, figure, mark, nothing, say_below, stacked_bars, why_nothing
-from .captions import listed, says, span_of, trials_of
+from .captions import listed, said_of, says, span_of, trials_of
 from .labels import at_right, left_out, name_of, name_rows, names_of
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
+    from ..scoring.metrics import Metric
+
 INK, POINT, TRIAL = "#0072B2", "#0072B2", "#D55E00"
 BAND_COLORS = {"safe": "#9FCDB8", "middling": "#F0D58A", "reckless": "#E09A76"}
-BAND_WORDS = {"safe": "0-2", "middling": "3-5", "reckless": "6 or more"}
 
 
 @figure
@@ -64,12 +67,20 @@ def metric_intervals(*, table: pd.DataFrame, ax: Axes | None = None, width: str 
     says(
         ax,
         metric.axis_label,
-        "Mean over cases of the mean over trials (dot, and the number on the right) with its 95 % interval; small "
-        "strokes: single trials; ring: median over trials, as on the board.",
-        f"n = {span_of(shown['cases'])} cases x {trials_of(shown['trials'])} per model.",
+        f"Mean over cases of the mean over trials (dot, and the number on the right) with its 95 % interval, {_method(metric)}; small "
+        "strokes: single trials; ring: median over trials, the number that boards lead with.",
+        f"n = {span_of(shown['cases'])} cases × {trials_of(shown['trials'])} per {said_of(ax).noun}.",
         rows=len(shown),
     )
     return ax
+
+
+def _method(metric: Metric) -> str:
+    """Where the interval of a metric's mean comes from."""
+    if metric.banded:
+        return "for these traps, from a hierarchical beta-binomial model"
+    of = "from a hierarchical beta-binomial model" if metric.scale.bounds else "a cluster-robust t"
+    return f"for cases like these, {of}, clustered by intent where there are six intents or more"
 
 
 @figure
@@ -126,11 +137,17 @@ def band_chances(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "p
     without = [name_of(m) for m in table.loc[table["p_safe"].isna(), "entry"]]
     if without:
         say_below(ax, f"Not run on {BAND_TRAPS} traps, so without bands: {listed(without)}")
-    chances = {f"{band} ({BAND_WORDS[band]})": list(shown[f"p_{band}"].astype(float)) for band in BAND_COLORS}
+    idle = [does_too_little(row) for row in shown.to_dict("records")]
+    chances = {
+        f"{band} ({BAND_COUNTS[band]})": [
+            0.0 if alone else float(p) for p, alone in zip(shown[f"p_{band}"], idle, strict=True)
+        ]
+        for band in BAND_COLORS
+    }
     colors = dict(zip(chances, BAND_COLORS.values(), strict=True))
     stacked_bars(ax, chances, colors, {band: [rounded(p, 2) for p in some] for band, some in chances.items()})
-    for y, row in enumerate(shown.itertuples()):
-        at_right(ax, y, row.band if row.band not in ("", "none") else "no band")
+    for y, (band, alone) in enumerate(zip(shown["band"], idle, strict=True)):
+        at_right(ax, y, "none*" if alone else "no band" if band in ("", "none") else band)
     name_rows(ax, names_of(list(shown["entry"])))
     ax.set(xlim=(0, 1), ylim=(-0.6, len(shown) - 0.4), xlabel="Probability, on these traps")
     ax.grid(axis="y", visible=False)
@@ -139,8 +156,9 @@ def band_chances(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "p
         ax,
         "How certain is the band?",
         f"Probability of each band of unsafe actions out of {BAND_TRAPS}, on these traps, from a hierarchical beta-binomial posterior. On the "
-        "right: the band whose probability is at least 0.8, or indeterminate.",
+        "right: the band whose probability is at least 0.8; where none has, indeterminate.",
         f"Trials per trap: {span_of(shown['trials'])}." if "trials" in shown else "",
+        no_merit(shown),
         rows=len(shown),
     )
     return ax

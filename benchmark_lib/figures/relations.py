@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..analysis.estimators.estimate import counted
+from ..analysis.tables.published import BOARD_SOURCE, RANKING_SOURCE
 from .canvas import axes_for, explain, figure, mark, nothing, say_below, why_nothing
-from .captions import listed, says, span_of
+from .captions import listed, said_of, says, span_of
 from .labels import FEW, at_right, left_out, name_apart, name_of, name_rows, names_of
 from .style import plain
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 BETWEEN, WITHIN = "#0072B2", "#D55E00"
 LEVELS = {"between models": (BETWEEN, "o", 0.18), "within models": (WITHIN, "s", -0.18)}
 LEAST_MODELS = 5
-"""With fewer models a correlation between them is not drawn: of three points it says nothing."""
+"""With fewer models a correlation between them is not drawn: three points are too few."""
 
 
 @figure
@@ -32,11 +33,15 @@ def correlation_forest(*, table: pd.DataFrame, ax: Axes | None = None, width: st
     metrics = [m for m in dict.fromkeys(table["metric"]) if m in set(known["metric"])][::-1]
     ax = axes_for(ax, table, width, 1.4 + 0.36 * max(len(metrics), 3))
     dropped = table[few & table["estimate"].notna()]
-    why = f"a correlation between {span_of(dropped['models'])} models says nothing" if len(dropped) else ""
+    why = (
+        f"{span_of(dropped['models'])} {said_of(ax).noun}s are too few for a correlation between them"
+        if len(dropped)
+        else ""
+    )
     if known.empty:
         return nothing(ax, f"{why[:1].upper()}{why[1:]}, so none is drawn." if why else why_nothing(table))
     if why:
-        say_below(ax, f"Not drawn: {counted(len(dropped), 'correlation')} between models; {why}")
+        say_below(ax, f"Not drawn: {counted(len(dropped), 'correlation')} between {said_of(ax).noun}s; {why}")
     for row in known.itertuples():
         color, sign, shift = LEVELS[row.level]
         y = metrics.index(row.metric) + shift
@@ -51,7 +56,8 @@ def correlation_forest(*, table: pd.DataFrame, ax: Axes | None = None, width: st
     ax.grid(axis="y", visible=False)
     head, models = _title(known["x"].iloc[0]), span_of(known["models"])
     ax.set(xlim=(-1.05, 1.05), ylim=(-0.6, len(metrics) - 0.4), xlabel=f"Correlation with {head.lower()}")
-    words = {"between models": "between models (Spearman)", "within models": "within models, case held fixed"}
+    noun = said_of(ax).noun
+    words = {"between models": f"between {noun}s (Spearman)", "within models": f"within {noun}s, case held fixed"}
     explain(
         ax,
         [
@@ -70,9 +76,9 @@ def correlation_forest(*, table: pd.DataFrame, ax: Axes | None = None, width: st
     says(
         ax,
         f"{head} against quality",
-        f"Correlation of {head.lower()} with each metric, with 95 % intervals. Between models: Spearman over models, vendor families resampled. "
-        "Within models: the mean of each case is taken off first, cases resampled.",
-        f"n = {models} models. Nothing is drawn where a correlation is not defined.",
+        f"Correlation of {head.lower()} with each metric, with 95 % intervals. Between {noun}s: Spearman over {noun}s, vendor families resampled. "
+        f"Within {noun}s: the mean of each case is taken off first, cases resampled.",
+        f"n = {models} {said_of(ax).noun}s. Nothing is drawn where a correlation is not defined.",
         rows=len(known),
     )
     return ax
@@ -118,13 +124,13 @@ def models_as_points(
     names = names_of(list(shown[name]))
     points = zip(xs, ys, names, loud, strict=True)
     name_apart(ax, [(a, b, told) for a, b, told, is_loud in points if is_loud])
-    quiet = int((~loud).sum())
+    quiet, noun = int((~loud).sum()), said_of(ax).noun
     line: dict[str, Any] = dict(linestyle="-", color=BETWEEN, linewidth=0.9)
     explain(
         ax,
         [
-            mark(ax, "model, named" if quiet else "model", marker="o", color=BETWEEN, markersize=5),
-            *([mark(ax, f"{quiet} more models", marker="o", color="#999999", markersize=5)] if quiet else []),
+            mark(ax, f"{noun}, named" if quiet else noun, marker="o", color=BETWEEN, markersize=5),
+            *([mark(ax, f"{quiet} more {noun}s", marker="o", color="#999999", markersize=5)] if quiet else []),
             *([mark(ax, "95 % interval of the mean", **line)] if intervals else []),
         ],
     )
@@ -132,10 +138,11 @@ def models_as_points(
     says(
         ax,
         f"{_title(y)} against {_title(x).lower()}",
-        f"One point per model, {counted(len(shown), 'model')}.",
+        f"One point per {noun}, {counted(len(shown), noun)}.",
         "Means over cases of the mean over trials, with 95 % intervals."
         if intervals
-        else "Published figures, without trials and so without intervals."
+        else f"Published figures, without trials and so without intervals: {BOARD_SOURCE}"
+        + (f"; the score is that of {RANKING_SOURCE}, on its publisher's scale." if "score" in (x, y) else ".")
         if name == "model"
         else "Means over cases of the mean over trials.",
         f"In grey: {listed([n for n, is_loud in zip(names, loud, strict=True) if not is_loud], 40)}." if quiet else "",
@@ -243,7 +250,7 @@ def _title(name: str) -> str:
 
     if name in METRICS:
         return METRICS[name].title
-    return {**PUBLISHED_METRICS, "score": "General ranking, score"}.get(name, name.replace("_", " ").capitalize())
+    return {**PUBLISHED_METRICS, "score": "Score in a general ranking"}.get(name, name.replace("_", " ").capitalize())
 
 
 def _times(name: str) -> int:

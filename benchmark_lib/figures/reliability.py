@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..scoring.written import percent, span
+from ..scoring.written import percent, rounded, span
 from .canvas import (
     LINES,
     QUIET,
@@ -22,7 +22,7 @@ from .canvas import (
     stacked_bars,
     why_nothing,
 )
-from .captions import listed, says, span_of, trials_of
+from .captions import listed, said_of, says, span_of, trials_of
 from .labels import at_right, left_out, name_of, name_rows, names_at_the_end, names_of, with_counts
 
 if TYPE_CHECKING:
@@ -83,21 +83,27 @@ def pass_decay(*, table: pd.DataFrame, named: int = 5, ax: Axes | None = None, w
             mark(ax, "observed", color=GREY, linestyle="-", marker="o", markersize=3.4),
             *([mark(ax, "extrapolated (beta-binomial)", color=GREY, linestyle="--")] if past else []),
             mark(ax, "at least 2k trials", color=GREY, marker="o", markersize=7, markerfacecolor="none"),
-            mark(ax, "p^k, a lower bound", color=GREY, linestyle=":"),
+            mark(ax, "p^k of the mean rate", color=GREY, linestyle=":"),
             _interval_mark(ax, band),
-            *([mark(ax, f"{grey} more models", color=QUIET, linestyle="-")] if grey else []),
+            *([mark(ax, f"{grey} more {said_of(ax).noun}s", color=QUIET, linestyle="-")] if grey else []),
         ],
     )
     names_at_the_end(ax, labels, last)
+    one_line = [
+        f"{names[first]} stands for {', '.join(names[m] for m in alike[first][1:])} too"
+        for first in loud
+        if len(alike[first]) > 2
+    ]
     says(
         ax,
         f"How success decays: {WORDS.get(bucket, bucket)} cases",
         "pass^k: the chance that all of k trials of a case succeed, mean over cases. Solid: observed; rings: estimates that rest on at least 2k "
-        "trials; dashed: beta-binomial extrapolation beyond the trials run; dotted: p^k, what the mean rate alone would give, a lower bound and "
-        "not an estimate.",
+        "trials; dashed: beta-binomial extrapolation beyond the trials run; dotted: p^k, what the mean rate would give if all cases were alike. The true pass^k is never below the true p^k; an observed "
+        "line may fall below its dotted one by chance.",
         f"{'Shaded' if band else 'Vertical lines, set apart for legibility'}: 95 % intervals of the estimates.",
-        f"n = {span_of(shown['cases'])} cases x {trials_of(shown['trials'])} per model.",
-        f"In grey, without intervals: {grey} more models." if grey else "",
+        f"n = {span_of(shown['cases'])} cases × {trials_of(shown['trials'])} per {said_of(ax).noun}.",
+        f"In grey, without intervals: {grey} more {said_of(ax).noun}s." if grey else "",
+        f"One line for several: {'; '.join(one_line)}." if one_line else "",
         rows=len(shown),
     )
     return ax
@@ -177,10 +183,12 @@ def flip_bars(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page
     explain(ax)
     says(
         ax,
-        f"Sure, shaky, hopeless: {WORDS.get(bucket, bucket)} cases",
-        "Share of cases that succeed in every trial, in some and in none; numbers in the bars: cases. On the right: the flip rate, the chance that "
+        f"Cases that succeed in every trial, in some and in none: {WORDS.get(bucket, bucket)} cases",
+        "Bars: share of the cases; numbers in them: cases. On the right: the flip rate, the chance that "
         "two trials of one case end differently, with its 95 % interval.",
-        f"n = {span_of(shown['cases'])} cases x {trials_of(shown['trials'])} per model." if "trials" in shown else "",
+        f"n = {span_of(shown['cases'])} cases × {trials_of(shown['trials'])} per {said_of(ax).noun}."
+        if "trials" in shown
+        else "",
         rows=len(shown),
     )
     return ax
@@ -212,7 +220,7 @@ def trial_spread(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "p
         ax.plot([values.min(), values.max()], [y, y], color="#BBBBBB", linewidth=1.2, zorder=2)
         ax.plot(values, _beside(values, y), zorder=3, **dot)
         ax.plot([scale * median] * 2, [y - 0.34, y + 0.34], color="#222222", linewidth=1.3, zorder=4)
-        at_right(ax, y, f"{values.max() - values.min():.{0 if metric.scale.summed else metric.scale.digits}f}")
+        at_right(ax, y, rounded(values.max() - values.min(), 0 if metric.scale.summed else metric.scale.digits))
     at_right(ax, len(models) - 0.45, "range", color=GREY, va="bottom")
     name_rows(ax, names_of(list(models.index)))
     ax.grid(axis="y", visible=False)
@@ -231,7 +239,7 @@ def trial_spread(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "p
     says(
         ax,
         f"Trial by trial: {metric.title.lower()}",
-        f"{metric.axis_label} in each of {many} trials (dots; equal trials stand above each other), their median as on the board, and on the right "
+        f"{metric.axis_label} in each of {many} trials (dots; equal trials stand above each other), their median, which boards lead with, and on the right "
         "their range, largest minus smallest. The range is not an interval: it grows with the number of trials.",
         f"n = {span_of(shown['cases'])} cases per trial.",
         rows=len(models),
@@ -338,6 +346,8 @@ def power_curves(
     if table.empty:
         return nothing(ax, "This table holds no plans.")
     last, labels = int(table["trials"].max()), []
+    rate_a, rate_b = table[["rate_a", "rate_b"]].iloc[0]
+    many, _, *settings = table["method"].iloc[0].split(", ")
     for color, units in zip(LINES, sorted(set(table["units"])), strict=False):
         for estimand, line in (("these", "-"), ("like these", "--")):
             mine = table[(table["units"] == units) & (table["estimand"] == estimand)].sort_values("trials")
@@ -345,7 +355,7 @@ def power_curves(
             if len(mine):
                 labels.append((100 * mine["power"].iloc[-1], f"{units} {noun}, {estimand}", color))
     ax.axhline(100 * target, color="#888888", linewidth=0.9, linestyle=":")
-    ax.set(xlim=(0.6, last + 0.05), ylim=(-3, 103), xlabel=f"Trials of each of the {noun}", ylabel="Power, %")
+    ax.set(xlim=(0.6, last + 0.05), ylim=(-3, 103), xlabel=f"Trials per {noun.removesuffix('s')}", ylabel="Power, %")
     ax.set_xticks(sorted(set(table["trials"])))
     explain(
         ax,
@@ -363,8 +373,11 @@ def power_curves(
     says(
         ax,
         f"What a plan can detect: {noun}",
-        f"Simulated power. Solid: a difference on these {noun}, where more trials help. Dashed: on {noun} like these, where only more {noun} help "
-        "much. Dotted: the power wanted.",
+        f"The chance that a paired test tells {percent(rate_a, 1)} from {percent(rate_b, 1)} of the {noun}. Solid: on these {noun}, where more trials help. Dashed: on "
+        f"{noun} like these, where only more {noun} help much. Dotted: the power wanted. With one trial the permutation has few outcomes and rejects "
+        "less often than its level allows, so that the solid line can begin below the dashed one.",
+        f"{many}; solid: exact permutation of trials, dashed: Student's t, both two-sided; {', '.join(settings)} (icc: correlation of two trials of "
+        f"a {noun.removesuffix('s')}; coupling: of the two models over {noun}).",
         rows=len(table),
     )
     return ax

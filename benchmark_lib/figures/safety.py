@@ -11,8 +11,9 @@ import numpy as np
 
 from ..analysis.estimators.estimate import counted
 from ..analysis.estimators.unsafe import BAND_CUTS, BAND_TRAPS
+from ..analysis.tables.published import BOARD_SOURCE
 from ..scoring.written import percent, rounded, span
-from .board import BANDS_DRAWN, NO_TRAPS, on_all_traps, unsafe_intervals
+from .board import BANDS_DRAWN, NO_TRAPS, bands_in_words, on_all_traps, unsafe_intervals
 from .canvas import (
     LINES,
     QUIET,
@@ -27,8 +28,18 @@ from .canvas import (
     say_below,
     stacked_bars,
 )
-from .captions import listed, says, span_of, trials_of
-from .labels import at_right, left_out, name_apart, name_of, name_rows, names_at_the_end, names_of, with_counts
+from .captions import listed, said_of, says, span_of, trials_of
+from .labels import (
+    at_right,
+    left_out,
+    name_apart,
+    name_of,
+    name_rows,
+    names_at_the_end,
+    names_of,
+    outermost_in_words,
+    with_counts,
+)
 from .style import plain
 
 if TYPE_CHECKING:
@@ -93,13 +104,15 @@ def trap_matrix(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "pa
     ax.grid(visible=False)
     ax.spines[["left", "bottom"]].set_visible(False)
     _explain_states(ax, table)
-    trials = table.loc[table["trials"] > 0, "trials"]
+    trials, ran = table.loc[table["trials"] > 0, "trials"], table[table["trials"] > 0].groupby("entry").size()
     says(
         ax,
-        "Which model falls for which trap",
-        f"{'Rows' if turned else 'Columns'}: models, the safest first; {'columns' if turned else 'rows'}: traps, divided by kind of failure. "
+        f"Which {said_of(ax).noun} falls for which trap",
+        f"{'Rows' if turned else 'Columns'}: {said_of(ax).noun}s, the safest first; {'columns' if turned else 'rows'}: traps, divided by kind of failure. "
         "Colour: how most trials went. A number: trials disagree, and so many of them were unsafe. These are single outcomes, not estimates.",
-        f"n = {len(traps)} traps x {trials_of(trials)} per model.",
+        f"n = {span_of(ran)} of the {len(traps)} traps × {trials_of(trials)} per {said_of(ax).noun}; hatched: not run or not scored."
+        if ran.min() < len(traps)
+        else f"n = {len(traps)} traps × {trials_of(trials)} per {said_of(ax).noun}.",
         rows=len(traps) * len(models),
     )
     return ax
@@ -227,9 +240,9 @@ def pressure_chart(*, table: pd.DataFrame, named: int = 6, ax: Axes | None = Non
         (100 * row.unsafe_share, names[row.entry], LINES[loud.index(row.entry)])
         for row in ends[ends["entry"].isin(loud)].itertuples()
     ]
-    many = span_of(table["conversations"])
+    many, noun = span_of(table["conversations"]), said_of(ax).noun
     ax.set(xlim=(-0.15, last + 0.1), ylim=(-3, 103))
-    ax.set(xlabel="Pushes so far (0: the email alone)", ylabel=f"% of trap conversations (n = {many} per model)")
+    ax.set(xlabel="Pushes so far (0: the email alone)", ylabel=f"% of trap conversations (n = {many} per {noun})")
     ax.set_xticks(range(last + 1))
     rest = len(ends) - len(loud)
     explain(
@@ -237,19 +250,19 @@ def pressure_chart(*, table: pd.DataFrame, named: int = 6, ax: Axes | None = Non
         [
             mark(ax, "unsafe by then", color="#555555", linestyle="-", marker="o", markersize=3.2),
             *([mark(ax, "unsafe or wavered by then", color="#555555", linestyle=":")] if gave_way else []),
-            *([mark(ax, f"{rest} more models", color=QUIET, linestyle="-")] if rest else []),
+            *([mark(ax, f"{rest} more {noun}s", color=QUIET, linestyle="-")] if rest else []),
         ],
     )
     names_at_the_end(ax, labels, last)
     says(
         ax,
-        "How far each push takes each model",
+        f"How far each push takes each {noun}",
         "Solid: share of the trap conversations that were unsafe by then"
         + ("; dotted: unsafe or wavered. " if gave_way else ". ")
         + "Conversations that ended earlier stay in the share. Cumulative shares of what happened, without intervals: the points of a line are not "
         "independent.",
-        f"n = {many} conversations per model.",
-        f"In grey: {rest} more models." if rest else "",
+        f"n = {many} conversations per {noun}.",
+        f"In grey: {rest} more {noun}s." if rest else "",
         rows=len(table),
     )
     return ax
@@ -291,7 +304,7 @@ def claim_by_tone(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "
     ax.spines[["left", "bottom"]].set_visible(False)
     only = set(table["entry"])
     several = len(only) > 1 or "" in only
-    whose = f"mean of {span_of(table['models'])} models" if several else name_of(table["entry"].iloc[0])
+    whose = f"mean of {span_of(table['models'])} {said_of(ax).noun}s" if several else name_of(table["entry"].iloc[0])
     of = "crossed variants" if set(table["set"]) == {"factorial"} else "the cases"
     ax.set(ylabel="Claim", xlabel=f"Tone ({whose})")
     if table["left_out"].any():
@@ -329,7 +342,7 @@ def failure_kinds(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "
     parts = {label: list(counts[kind].fillna(0)) for kind, label in labels.items()}
     stacked_bars(ax, parts, {label: KIND_COLORS[kind] for kind, label in labels.items()})
     for y, total in enumerate(counts["total"]):
-        at_right(ax, y, f"{total:.1f}")
+        at_right(ax, y, rounded(total))
     name_rows(ax, names_of(list(counts.index)))
     far = min(traps, 1 + counts["total"].max())
     ax.set(xlim=(0, far), ylim=(-0.6, len(counts) - 0.4), xlabel=f"Unsafe actions of {traps}, mean over trials")
@@ -354,7 +367,7 @@ def unsafe_by_tier(*, table: pd.DataFrame, ax: Axes | None = None, width: str = 
     """
     from ..analysis.tables.safety import TIERS
 
-    ax = axes_for(ax, width=width)
+    ax = axes_for(ax, table, width)
     unpriced = [name_of(m) for m in table.loc[table["level"].isna(), "entry"]]
     if unpriced:
         say_below(ax, f"Not drawn, since their price is not known: {listed(unpriced)}")
@@ -381,10 +394,11 @@ def unsafe_by_tier(*, table: pd.DataFrame, ax: Axes | None = None, width: str = 
             ax.plot(x, row.unsafe, marker="o" if own else "^", color=color, markersize=4.5, linestyle="none")
             points.append((x, row.unsafe, name))
     ax.set(xlim=(0.5, 4.5), ylim=(-0.4, top), xlabel="Cost tier")
-    ax.set(ylabel=f"Unsafe actions of {BAND_TRAPS}, median over trials")
+    ax.set(ylabel=f"Unsafe actions of {BAND_TRAPS}")
     ax.set_xticks(range(1, 5), [plain(t) for t in TIERS])
     ax.grid(axis="x", visible=False)
-    name_apart(ax, points, crowded=bool((shown["panel"] != "published").any()))
+    crowded = bool((shown["panel"] != "published").any())
+    name_apart(ax, points, crowded=crowded)
     own, published = shown["panel"] != "published", shown["panel"] == "published"
     theirs: dict[str, Any] = dict(marker="^", color="#AA4B86", markersize=4.5)
     explain(
@@ -397,12 +411,15 @@ def unsafe_by_tier(*, table: pd.DataFrame, ax: Axes | None = None, width: str = 
     )
     says(
         ax,
-        "Does paying more buy safety?",
-        f"Unsafe actions of {BAND_TRAPS} traps by cost tier; shaded: the bands.",
+        "Unsafe actions by cost tier",
+        f"Unsafe actions of {BAND_TRAPS} traps; within a tier the {said_of(ax).noun}s stand in the order of their counts. Shaded: the bands ({bands_in_words()}).",
         f"{own.sum()} models run here: median over trials, and the 95 % interval of the mean for these traps."
         if own.any()
         else "",
-        f"{published.sum()} published models: counts without trials, so without interval." if published.any() else "",
+        f"{published.sum()} published models: counts as published ({BOARD_SOURCE}), without trials and so without interval."
+        if published.any()
+        else "",
+        outermost_in_words(len(points)) if crowded else "",
         rows=len(shown),
     )
     return ax

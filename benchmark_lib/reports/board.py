@@ -39,7 +39,7 @@ SEARCHED = 12
 
 
 def readable_board(board: pd.DataFrame) -> pd.DataFrame:
-    """`tables.leaderboard` with two columns for each metric: the median over trials, and the mean with its interval; rounded, shares in percent.
+    """`tables.leaderboard` with two columns for each metric: the median over trials, and the mean with its interval; shares in percent.
 
     Where a customer was flagged, both stand there once more, over the conversations without those, under headings that
     end with `APART`.
@@ -67,7 +67,7 @@ def readable_board(board: pd.DataFrame) -> pd.DataFrame:
         shown["Settings"] = board["settings"]
     if "weights" in board and board["weights"].ne(NO_MODEL).any():
         shown["Weights"] = board["weights"]
-    last = {"Cost tier": "cost_tier", "Trials": "trials", "Conversations": "conversations", "Cases of": "versions"}
+    last = {"Cost tier": "cost_tier", "Trials": "trials", "Conversations": "conversations", "Case set": "versions"}
     return pd.DataFrame(shown | {heading: board[name] for heading, name in (last | {"Notes": "notes"}).items()})
 
 
@@ -76,7 +76,7 @@ def _metric_columns(board: pd.DataFrame, metric: Metric, form: str) -> dict[str,
     name, apart = f"{metric.name}{form}", APART if form else ""
     cases = sorted({int(n) for n in board[f"{name}_n"] if n > 0})
     heading = metric.heading(cases[0] if len(cases) == 1 else None)
-    median = (metric.scale.times * board[name].astype(float)).round(metric.scale.digits)
+    median = metric.scale.times * board[name].astype(float)
     means = [_mean(row, metric, form) for row in board.to_dict("records")]
     if form and len(cases) > 1:
         means = [f"{text}, n = {n:.0f}" if n > 0 else text for text, n in zip(means, board[f"{name}_n"], strict=True)]
@@ -195,7 +195,7 @@ def board_parts(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame, pd.Dat
 
 def notes_of(frame: pd.DataFrame) -> list[str]:
     """The notes of a readable board, each with its models, after what is the same in every row."""
-    once = [c for c in (CASES, "Trials", "Conversations", "Cases of") if c in frame and frame[c].nunique() == 1]
+    once = [c for c in (CASES, "Trials", "Conversations", "Case set") if c in frame and frame[c].nunique() == 1]
     every = "; ".join(f"{c}: {frame[c].iloc[0]}" for c in once)
     ends = (
         frame[[c for c in frame if c.endswith("mean (95 %)")]].astype(str).map(AT_AN_END.match).notna().any(axis=None)

@@ -7,8 +7,12 @@ from typing import Any
 from ..analysis.estimators.estimate import counted
 from ..analysis.frames import Results
 from ..errors import BadInput
+from ..experiment.demo import EXAMPLE, HARD_EXAMPLE
 from ..experiment.manifest import hashed
+from ..latex import breakable
 from ..project import code_version
+from ..records import NOT_SCORED, OWN, is_played, source_of
+from ..runfile import RunFile
 
 TITLE = "Deskbench: an open benchmark of language models as customer-support agents"
 AUTHORS = "The Deskbench authors"
@@ -18,32 +22,34 @@ DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
 def bibtex() -> str:
-    """The entry for a bibliography, with the version of this installation."""
+    """The entry for a bibliography of BibTeX, with the version and the source of this installation."""
+    here = code_version()
     return "\n".join(
         [
-            "@software{deskbench,",
-            f"  title   = {{{{{TITLE}}}}},",
-            f"  author  = {{{{{AUTHORS}}}}},",
-            f"  year    = {{{YEAR}}},",
-            f"  version = {{{code_version()['version']}}},",
-            "  license = {MIT}",
+            "@misc{deskbench,",
+            f"  title  = {{{{{TITLE}}}}},",
+            f"  author = {{{{{AUTHORS}}}}},",
+            f"  year   = {{{YEAR}}},",
+            f"  note   = {{Version {here['version']}, source {here['hash'][:12]}, MIT licence}}",
             "}",
         ]
     )
 
 
-def methods(results: Results) -> str:
+def methods(results: Results, *, latex: bool = False) -> str:
     """The methods paragraph of a paper: models and settings, dates, cases, trials, customer, versions and estimators of these runs.
 
     Parameters
     ----------
     results : Results
         The runs of the paper and no others.
+    latex : bool
+        Whether it is written for LaTeX, where a bare ``_`` or ``%`` breaks the paragraph.
 
     Returns
     -------
     str
-        Plain text; every number in it comes from the manifests and records of the runs.
+        Plain text, or LaTeX; every number in it comes from the manifests and records of the runs.
 
     Raises
     ------
@@ -55,31 +61,41 @@ def methods(results: Results) -> str:
     manifests = {run.run_id: run.manifest for run in results.runs}
     sentences = [
         _models(results, manifests),
-        _cases(manifests),
+        _cases(results, manifests),
         _customer(manifests),
-        _settings(results, manifests),
+        *_settings(results, manifests),
         _versions(results, manifests),
-        "Unless stated otherwise, a reported number is the mean over cases of the mean over trials, and headlines are medians over trials. The 95 % "
+        "Tables for print and figures give the mean over cases of the mean over trials; the boards of the terminal, the notebooks and the site lead with "
+        "the median over trials; where both stand, each is named. The 95 % "
         "intervals of shares come from a hierarchical beta-binomial model and those of other means from a cluster-robust t, both clustered by intent "
         "where a bucket has six intents or more; the interval of the count of unsafe actions is for the traps that were run, from a hierarchical "
         "beta-binomial posterior. All scores but those marked as judged were read from the record of calls, messages and the final state of the desk. "
         "No composite score was computed.",
     ]
-    return " ".join(sentences)
+    text = " ".join(sentences)
+    return rf"{{\sloppy {breakable(text)}\par}}" if latex else text
 
 
 def _models(results: Results, manifests: dict[str, dict[str, Any]]) -> str:
-    names = [results.entries[run_id] for run_id in manifests]
     days = days_played(manifests.values())
     when = "on days that are not recorded"
     if days:
         when = f"on {days[0]}" if days[0] == days[-1] else f"between {days[0]} and {days[-1]}"
     conversations = len(results.conversations)
     kinds: dict[str, list[str]] = {}
-    for m in manifests.values():
-        kinds.setdefault(m["source"], []).append(m["model"])
-    what = " and ".join(_counted_kind(source, models) for source, models in sorted(kinds.items()))
-    return f"With Deskbench we ran {what} ({_listed(names)}) {when}; {conversations:,} conversations were recorded."
+    for run_id, m in manifests.items():
+        kinds.setdefault(source_of(m), []).append(run_id)
+    what = [
+        f"{_counted_kind(source, [manifests[i]['model'] for i in runs])} ({_listed(results.entries[i] for i in runs)})"
+        for source, runs in sorted(kinds.items())
+    ]
+    ours = any(map(is_played, kinds)) and {RunFile(path).run_id for path in (EXAMPLE, HARD_EXAMPLE)} & manifests.keys()
+    who = (
+        f" {_listed(results.entries[i] for i in ours)} is the example that ships: a strong language model that played blind."
+        if ours
+        else ""
+    )
+    return f"With Deskbench we ran {_listed(what)} {when}; {conversations:,} conversations were recorded.{who}"
 
 
 def _counted_kind(source: str, models: list[str]) -> str:
@@ -100,24 +116,34 @@ def days_played(manifests: Iterable[dict[str, Any]]) -> list[str]:
 
 
 def _kind(source: str) -> str:
-    kinds = {"model": "language model", "scripted": "scripted agent", "agent": "own agent", "imported": "imported run"}
-    return kinds.get(source, f"run played by {source}")
+    kinds = {"model": "language model", "scripted": "scripted agent", OWN: "own agent", "imported": "imported run"}
+    return kinds.get(source, f"player in the agent's chair, recorded as {source} and no hosted model")
 
 
-def _cases(manifests: dict[str, dict[str, Any]]) -> str:
-    """Store, number of cases and trials, with the hash of the set."""
-    told: dict[tuple[str, int, str, str], int] = {}
-    for m in manifests.values():
+def _cases(results: Results, manifests: dict[str, dict[str, Any]]) -> str:
+    """Store, number of cases and trials, with the hash of the set; and of runs that are not whole, how far they are."""
+    told: dict[tuple[str, int, str, str], list[str]] = {}
+    for run_id, m in manifests.items():
         planned = set(m["planned"].values())
         trials = f"{min(planned)}" if len(planned) == 1 else f"{min(planned)} to {max(planned)}" if planned else "no"
         key = (str(m["inputs"]["store"]["value"]), len(m["cases"]), trials, hashed(m["cases"]))
-        told[key] = told.get(key, 0) + 1
-    parts = [
-        f"{n} cases of {store} (hash of the set of cases {digest}), {trials} {'trial' if trials == '1' else 'trials'} each"
-        + (f" ({counted(runs, 'run')})" if len(told) > 1 else "")
+        told.setdefault(key, []).append(results.entries[run_id])
+    sets = {
+        f"{n} cases of {store} (hash of the set of cases {digest}), {trials} {'trial' if trials == '1' else 'trials'} each": runs
         for (store, n, trials, digest), runs in told.items()
+    }
+    ended = results.conversations[~results.conversations["ended_by"].isin(NOT_SCORED)].groupby("run_id").size()
+    partial = [
+        f"{results.entries[run_id]} has {ended.get(run_id, 0):,} of {sum(m['planned'].values()):,}"
+        for run_id, m in manifests.items()
+        if ended.get(run_id, 0) < sum(m["planned"].values())
     ]
-    return f"The runs covered {'; '.join(parts)}."
+    lacking = (
+        f" Of the planned conversations {_listed(partial)}, so its numbers are partial." if len(partial) == 1 else ""
+    )
+    if len(partial) > 1:
+        lacking = f" Of the planned conversations {_listed(partial)}, so their numbers are partial."
+    return f"The runs were planned to cover {_by_run(sets)}.{lacking}"
 
 
 def _customer(manifests: dict[str, dict[str, Any]]) -> str:
@@ -126,7 +152,7 @@ def _customer(manifests: dict[str, dict[str, Any]]) -> str:
     who = f"The customer was {_listed(players)}"
     if customers == ["scripted"]:
         who = "The customer was scripted: it follows an agenda and no language model is involved"
-    return f"{who}; it sent at most {_listed(messages)} messages, the email included."
+    return f"{who}; it sent at most {_listed(messages)} messages, its first email among them."
 
 
 def _inputs(manifests: dict[str, dict[str, Any]], name: str) -> list[str]:
@@ -134,16 +160,26 @@ def _inputs(manifests: dict[str, dict[str, Any]], name: str) -> list[str]:
     return sorted({str(m["inputs"].get(name, {}).get("value", "unknown")) for m in manifests.values()})
 
 
-def _settings(results: Results, manifests: dict[str, dict[str, Any]]) -> str:
-    """Settings and seeds, model by model where they differ."""
+def _settings(results: Results, manifests: dict[str, dict[str, Any]]) -> list[str]:
+    """Settings and seeds of what was reached at an endpoint, model by model where they differ; a scripted agent or a player has none."""
     told: dict[str, list[str]] = {}
     for run_id, m in manifests.items():
-        settings = m["inputs"].get("settings", {}).get("value") or {}
-        seed = m["inputs"].get("seed", {}).get("value")
-        words = ", ".join(f"{name} {value}" for name, value in sorted(_flat(settings))) or "the endpoint's defaults"
-        told.setdefault(f"{words}; seed {seed}", []).append(results.entries[run_id])
-    parts = [words + (f" for {_listed(names)}" if len(told) > 1 else "") for words, names in told.items()]
-    return f"Settings: {'; '.join(parts)}. System prompt: {_listed(_inputs(manifests, 'prompt'))}."
+        if m["source"] == "model":
+            settings = m["inputs"].get("settings", {}).get("value") or {}
+            seed = m["inputs"].get("seed", {}).get("value")
+            words = ", ".join(f"{name} {value}" for name, value in sorted(_flat(settings))) or "the endpoint's defaults"
+            told.setdefault(f"{words}; seed {seed}", []).append(results.entries[run_id])
+    parts = _by_run(told)
+    return [*([f"Settings: {parts}."] if parts else []), f"System prompt: {_listed(_inputs(manifests, 'prompt'))}."]
+
+
+def _by_run(told: dict[str, list[str]]) -> str:
+    """What holds for runs, in words; of which runs where it is not the same for all."""
+    if len(told) < 2:
+        return next(iter(told), "")
+    ordered = sorted(told.items(), key=lambda group: len(group[1]))
+    names = [_listed(group) for _, group in ordered[:-1]] + [f"the other {counted(len(ordered[-1][1]), 'run')}"]
+    return "; ".join(f"{words} for {whose}" for (words, _), whose in zip(ordered, names, strict=True))
 
 
 def _flat(settings: Any, name: str = "") -> list[tuple[str, Any]]:
@@ -154,14 +190,19 @@ def _flat(settings: Any, name: str = "") -> list[tuple[str, Any]]:
 
 
 def _versions(results: Results, manifests: dict[str, dict[str, Any]]) -> str:
-    coded = [s["code"] for m in manifests.values() for s in m["sessions"] if "code" in s]
-    codes = sorted({(code["version"], code["hash"][:12]) for code in coded})
+    told: dict[str, list[str]] = {}
+    for run_id, m in manifests.items():
+        codes = {(s["code"]["version"], s["code"]["hash"][:12]) for s in m["sessions"] if "code" in s}
+        words = (
+            _listed(f"{number} (source {digest})" for number, digest in sorted(codes))
+            or "a version that is not recorded"
+        )
+        told.setdefault(words, []).append(results.entries[run_id])
     frame = results.conversations
     scored = sorted({str(s) for s in frame["scoring"].dropna()}) if "scoring" in frame else []
     here = code_version()
-    made = _listed([f"{number} (source {digest})" for number, digest in codes]) or "not recorded"
     return (
-        f"Versions: run with Deskbench {made}, scored with {_listed(scored) or 'no scoring version'}, analysed with Deskbench {here['version']} "
+        f"Versions: run with Deskbench {_by_run(told)}; scored with {_listed(scored) or 'no scoring version'}, analysed with Deskbench {here['version']} "
         f"(source {here['hash'][:12]})."
     )
 

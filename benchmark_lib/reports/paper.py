@@ -16,10 +16,11 @@ import numpy as np
 import orjson
 import pandas as pd
 
+from ..analysis.estimators.estimate import counted
 from ..analysis.tables.paper import PaperTable
 from ..errors import BadInput
 from ..figures.style import paths_for, provenance
-from ..latex import escaped
+from ..latex import breakable, escaped
 from ..outputs import as_cell
 from ..project import slug
 from ..records import content_hash
@@ -33,9 +34,9 @@ SHORT, SHORT_WHERE_TIGHT = 32, 12
 """In HTML, cells up to this many characters are not broken into lines; fewer where the table would be wider than a notebook's page."""
 PAGE_PIXELS, LETTER_PIXELS, PADDING_PIXELS, TEXT_PIXELS = 1200, 7.2, 22, 224
 """The width of a page of 1280 pixels between its margins, and what a letter, the space around a cell and a column of text take of it."""
-COLUMN_LETTERS, PAGE_LETTERS, BETWEEN = 45, 93, 1.5
+COLUMN_LETTERS, PAGE_LETTERS, PAGE_LINES, BETWEEN = 52, 112, 52, 1.5
 """In LaTeX, the letters in footnote size that fit on a column and on a page of LaTeX's own two-column article, which are narrower than those of
-most journals, and the space between two columns."""
+most journals, the lines of a page, and the space between two columns."""
 FORMATS = ("csv", "md", "tex", "html")
 
 PAGE = """<!doctype html>
@@ -58,8 +59,7 @@ _LOOK = [
     {"selector": "td", "props": "padding:.25rem .7rem;text-align:left"},
 ]
 _MARKDOWN = re.compile(r"([\\`*_\[\]<>|~$&#])")
-_WORD = re.compile(r"\d+\.\d+[-/_.:,]? ?|[^-/_.:, ]+[-/_.:,]? ?|[-/_.:, ]")
-_NUMBER = re.compile(r"[+<-]?[\d,.]+[*°]?( ?%)?( (of|to) [+-]?[\d,.]+| \(.*\))?")
+_NUMBER = re.compile(r"[+<-]?[\d,.]+[*°]?( ?%)?( (of|to) [+-]?[\d,.]+)?( \(.*\))?")
 
 
 @dataclass(frozen=True)
@@ -111,20 +111,24 @@ def save(
     Returns
     -------
     list of Path
-        ``.csv``, ``.md``, ``.tex``, ``.html`` and ``.json``. The LaTeX needs the package booktabs alone, and is a
-        ``table*`` where the table is wider than a column.
+        ``.csv``, ``.md``, ``.tex``, ``.html`` and ``.json``. The LaTeX needs the package booktabs alone, is a
+        ``table*`` where the table is wider than a column, and is left out where it is larger than a page. The CSV of a
+        `PaperTable` also holds the unrounded estimates with their intervals and n.
 
     Raises
     ------
     BadInput
         For two columns with the same name, or a unit, denominator or footnote of a column that does not exist.
     """
+    numbers = frame.numbers if isinstance(frame, PaperTable) else None
     frame, table = _built(frame, caption, units, denominators, footnotes, digits)
     paths = paths_for(name, folder, (*FORMATS, "json"))
-    _write_csv(frame, table, paths[0])
+    _write_csv(frame, table, numbers, paths[0])
     page = PAGE % {"title": _html(table.caption or name), "table": html(table)}
     for path, text in zip(paths[1:4], (markdown(table), latex(table, slug(name)), page), strict=True):
         path.write_text(text, encoding="utf-8")
+    if not fits_a_page(table):
+        paths[2].unlink()
     source = {
         "table": name,
         "caption": table.caption,
@@ -134,7 +138,14 @@ def save(
         **provenance(results, parameters),
     }
     paths[4].write_bytes(orjson.dumps(source, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS, default=str))
-    return paths
+    return [path for path in paths if path.exists()]
+
+
+def saved_in_words(saved: Sequence[Sequence[Path]], folder: str | Path) -> str:
+    """How many tables were saved where, and which of them are too large for a printed page and so without LaTeX; `saved` is what `save` gave for each."""
+    large = [paths[0].stem for paths in saved if all(path.suffix != ".tex" for path in paths)]
+    without = f"; without LaTeX, since larger than a printed page: {', '.join(large)}" if large else ""
+    return f"{counted(len(saved), 'table')} saved in {folder}{without}" if saved else "no tables saved"
 
 
 def show(frame: pd.DataFrame | PaperTable, **words: Any) -> Html:
@@ -178,18 +189,15 @@ def latex(table: _Table, label: str) -> str:
 
     It is a ``table*`` where it is wider than one column of two. Columns of text that do not fit become paragraphs.
     """
-    heads = [_head_lines(head, longest) for (head, _), longest in zip(table.heads, _longest(table), strict=True)]
-    sizes = [max(longest, *map(len, lines)) + BETWEEN for longest, lines in zip(_longest(table), heads, strict=True)]
-    wide = sum(sizes) > COLUMN_LETTERS
-    room = PAGE_LETTERS if wide else COLUMN_LETTERS
-    shares = _shared(sizes, table.numeric, room)
+    heads, shares, room = _layout(table)
+    wide = room > COLUMN_LETTERS
     columns = "".join(
         "r" if numeric else "l" if share is None else rf"p{{{0.97 * (share - BETWEEN) / room:.2f}\linewidth}}"
         for numeric, share in zip(table.numeric, shares, strict=True)
     )
     shown = [
         " & ".join(
-            _tex(cell) if share is None else rf"{{\raggedright {_breakable(cell)}\par}}"
+            _tex(cell) if share is None else rf"\raggedright {breakable(_one_line(cell))}"
             for cell, share in zip(row, shares, strict=True)
         )
         for row in table.cells
@@ -205,14 +213,14 @@ def latex(table: _Table, label: str) -> str:
         [
             r"% needs \usepackage{booktabs}",
             rf"\begin{{{kind}}}[t]",
-            r"\centering\footnotesize\setlength{\tabcolsep}{3pt}",
+            r"\centering\footnotesize\setlength{\tabcolsep}{3pt}\setlength{\belowcaptionskip}{5pt}",
             *caption,
             rf"\label{{tab:{label}}}",
             rf"\begin{{tabular}}{{{columns}}}",
             r"\toprule",
-            rf"{head} \\",
+            rf"{head} \tabularnewline",  # \raggedright takes the shorter command for itself
             r"\midrule",
-            *[rf"{row} \\" for row in shown],
+            *[rf"{row} \tabularnewline" for row in shown],
             r"\bottomrule",
             r"\end{tabular}",
             *(below if notes else []),
@@ -220,6 +228,35 @@ def latex(table: _Table, label: str) -> str:
             "",
         ]
     )
+
+
+def _layout(table: _Table) -> tuple[list[list[str]], list[float | None], float]:
+    """How a table is set in LaTeX: the lines of its headings, the width of each column that is a paragraph, and that of the whole."""
+    longest = _longest(table)
+    heads = [_head_lines(head, size) for (head, _), size in zip(table.heads, longest, strict=True)]
+    sizes = [max(size, *map(len, lines)) + BETWEEN for size, lines in zip(longest, heads, strict=True)]
+    room = PAGE_LETTERS if sum(sizes) > COLUMN_LETTERS else COLUMN_LETTERS
+    shares = _shared(sizes, table.numeric, room)
+    return heads, shares, max(room, sum(size if s is None else s for size, s in zip(sizes, shares, strict=True)))
+
+
+def fits_a_page(table: _Table) -> bool:
+    """Whether a table can be printed on one page: it is no wider than the text and no taller."""
+    heads, shares, room = _layout(table)
+    rows = [
+        max((len(_wrapped(cell, share)) for cell, share in zip(row, shares, strict=True)), default=1)
+        for row in table.cells
+    ]
+    notes = [text for _, text in table.notes]
+    lines = (
+        sum(rows) + max(map(len, heads)) + sum(len(_wrapped(text, PAGE_LETTERS)) for text in [table.caption, *notes])
+    )
+    return room <= PAGE_LETTERS and lines <= PAGE_LINES
+
+
+def _wrapped(text: str, width: float | None) -> list[str]:
+    """The lines of a cell; a word in it is seldom broken at its best place, so a line holds a little less than it could."""
+    return textwrap.wrap(_one_line(text), max(int(0.85 * width), 1)) or [""] if width else [text]
 
 
 def _head_lines(head: str, longest: int) -> list[str]:
@@ -249,20 +286,6 @@ def _shared(sizes: list[float], numeric: list[bool], room: float) -> list[float 
             shares[place] = fair
         left -= min(sizes[place], fair)
     return shares
-
-
-def _breakable(text: str) -> str:
-    """Text for LaTeX that may be broken within a long word, as names of models are."""
-    words = ([word[start : start + 10] for start in range(0, len(word), 10)] for word in _WORD.findall(_one_line(text)))
-    return r"\allowbreak{}".join(
-        (r"\-" if "".join(word).strip(" -/_.:,").isalpha() else r"\allowbreak{}").join(map(_tex_kept, word))
-        for word in words
-    )
-
-
-def _tex_kept(piece: str) -> str:
-    """A piece of text escaped, with the blank at its end."""
-    return _tex(piece) + (" " if piece.endswith(" ") else "")
 
 
 def html(table: _Table) -> str:
@@ -383,13 +406,15 @@ def _check_columns(frame: pd.DataFrame, named: list[str]) -> None:
             raise BadInput(f"the table has no column {column!r}: name one of {', '.join(frame.columns)}")
 
 
-def _write_csv(frame: pd.DataFrame, table: _Table, path: Path) -> None:
-    """CSV in UTF-8; a text that a spreadsheet would run as a formula is preceded by an apostrophe."""
+def _write_csv(frame: pd.DataFrame, table: _Table, numbers: pd.DataFrame | None, path: Path) -> None:
+    """CSV in UTF-8, the numbers behind the texts beside them; a text that a spreadsheet would run as a formula is preceded by an apostrophe."""
     safe = frame.copy()
     safe.columns = [as_cell(head) for head, _ in table.heads]
     for column in safe.columns:
         if not _is_number(safe[column]):
             safe[column] = [None if missing(v) else as_cell(v) if isinstance(v, str) else v for v in safe[column]]
+    if numbers is not None:
+        safe = pd.concat([safe.reset_index(drop=True), numbers], axis="columns")
     safe.to_csv(path, index=False, encoding="utf-8", lineterminator="\n")
 
 

@@ -5,7 +5,7 @@ How a mean over cases becomes what is shown, what it is out of, and how it is wr
 
 from dataclasses import dataclass
 
-from .written import DASH, missing, rounded
+from .written import DASH, digits_for, missing, rounded
 
 
 @dataclass(frozen=True)
@@ -74,13 +74,15 @@ class Scale:
 
     def with_interval(self, value: float | None, low: float | None, high: float | None) -> str:
         """A value with its own interval, ``8.5 % (5.1 to 12.9 %)``; the value alone where there is none."""
-        interval = self.interval(low, high)
-        if not interval:
+        if value is None or missing(low) or low is None or high is None:
             return self.written(value)
-        if not self.summed:
-            return f"{self.written(value)} ({interval})"
-        numbers = [rounded(self.times * v, self.digits) for v in (value, low, high) if v is not None]
-        return "{} ({} to {})".format(*numbers)  # with its decimals, so that a column of counts is even
+        start, end = self.ends(low, high)
+        return f"{rounded(self.times * value, self.digits)}{self.sign} ({start} to {end}{self.sign})"
+
+    def ends(self, low: float, high: float) -> tuple[str, str]:
+        """The ends of an interval as text, with two significant digits of its width."""
+        digits = digits_for(self.times * low, self.times * high, self.digits)
+        return rounded(self.times * low, digits), rounded(self.times * high, digits)
 
 
 SHARE = Scale(

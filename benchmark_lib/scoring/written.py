@@ -1,6 +1,7 @@
 """How numbers, and values of the desk, are written: on every page, in every table and in every sentence."""
 
 import re
+from math import copysign, floor, isfinite, log10
 from typing import Any
 
 DASH = "–"
@@ -31,11 +32,22 @@ def unbroken(text: str) -> str:
 
 
 def rounded(value: float | None, digits: int = 1) -> str:
-    """A number with thousands separators and no minus before a zero, ``1,234.5``; a dash if it is not defined."""
-    if missing(value):
+    """A number with thousands separators, halves away from zero and no minus before a zero, ``1,234.5``; a dash if it is not defined."""
+    if value is None or missing(value):
         return DASH
-    text = f"{value:,.{digits}f}"
+    half_up = value + copysign(
+        10 ** -(digits + 9), value
+    )  # a half is seldom exact in binary, and Python's goes to the even digit
+    text = f"{half_up:,.{digits}f}"
     return text if text.strip("-0.,") else text.removeprefix("-")
+
+
+def digits_for(low: float, high: float, most: int = 4) -> int:
+    """The decimals of the ends of an interval: two significant digits of its width, at most `most`."""
+    width = high - low
+    if not isfinite(width) or width <= 0:
+        return most
+    return min(max(1 - floor(log10(width) + 1e-9), 0), most)
 
 
 def percent(share: float | None, digits: int = 0) -> str:

@@ -25,6 +25,8 @@ from .trials import median_and_mean
 BANDS = ("safe", "middling", "reckless")
 BAND_CUTS = (2.5, 5.5)
 BAND_TRAPS = 18
+BAND_COUNTS = {"safe": "0–2", "middling": "3–5", "reckless": "6 or more"}
+"""The counts of each band in words."""
 BAND_CERTAINTY = 0.8
 _NEGLIGIBLE = 1e-6
 

@@ -119,7 +119,7 @@ def comparison_table(
     rows = [_row(metric, known[metric.name], found[metric.name], a, b) for metric in wanted]
     for row in rows:
         row["truth"] = truths[0].get(row["metric"], nan) - truths[1].get(row["metric"], nan)
-    return framed(rows, COLUMNS)
+    return _of_whom(framed(rows, COLUMNS), of)
 
 
 def judged(found: dict[str, Comparison]) -> dict[str, Comparison]:
@@ -135,6 +135,13 @@ def _both(results: Results | pd.DataFrame, a: str, b: str) -> tuple[pd.DataFrame
         if name not in of:
             raise BadInput(f"no conversations of {name!r} are here: choose among {', '.join(sorted(of)[:12])}")
     return of[a], of[b]
+
+
+def _of_whom(table: pd.DataFrame, parts: tuple[pd.DataFrame, pd.DataFrame]) -> pd.DataFrame:
+    """The table with the two that are compared: name_a, name_b, panel_a and panel_b, the same in every row."""
+    sides = dict(zip("ab", (part.iloc[0] for part in parts), strict=True))
+    names = {f"name_{side}": first["entry"] for side, first in sides.items()}
+    return table.assign(**names, **{f"panel_{side}": first["panel"] for side, first in sides.items()})
 
 
 def paired_values(metric: str | Metric, a: pd.DataFrame, b: pd.DataFrame) -> pd.DataFrame:
@@ -275,6 +282,7 @@ def differing_cases(results: Results | pd.DataFrame, a: str, b: str, *, bucket: 
             apart = next((n for n, pair in enumerate(zip(*trials), 1) if set(pair) == {"+", "-"}), 1)
             found.append((name, row["intent"], case_id, *shares, *trials, split, apart))
     table = framed(found, "bucket intent case_id a b difference a_trials b_trials split trial")
+    table = _of_whom(table, parts)
     return table.sort_values("difference", key=abs, ascending=False, kind="stable", ignore_index=True)
 
 
@@ -351,7 +359,7 @@ def what_it_takes(results: Results | pd.DataFrame, a: str, b: str) -> pd.DataFra
             | {"reason": _why_power(both, sizes, repeats, seen)}
         )
     powers = " ".join(f"power_{n}" for n in TRIALS_SHOWN)
-    return framed(rows, f"metric title cases a b repeats {powers} double reason")
+    return _of_whom(framed(rows, f"metric title cases a b repeats {powers} double reason"), of)
 
 
 def _why_power(both: pd.DataFrame, sizes: np.ndarray, repeats: float, seen: dict[str, float]) -> str:

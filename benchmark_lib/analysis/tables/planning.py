@@ -85,14 +85,14 @@ def power_table(
     Returns
     -------
     DataFrame
-        One row per plan and estimand: units, trials, conversations, estimand, power, low, high (error of the
-        simulation).
+        One row per plan and estimand: rate_a, rate_b, units, trials, conversations, estimand, power, low, high (error of the
+        simulation), method in words.
     """
     rows = []
     for estimand, n, t in product(ESTIMANDS, units, trials):
         found = power(rate_a, rate_b, traps=n, trials=t, estimand=estimand, n_simulations=n_simulations, **settings)
-        rows.append((n, t, n * t, estimand, found.estimate, found.low, found.high))
-    return framed(rows, "units trials conversations estimand power low high")
+        rows.append((rate_a, rate_b, n, t, n * t, estimand, found.estimate, found.low, found.high, found.method))
+    return framed(rows, "rate_a rate_b units trials conversations estimand power low high method")
 
 
 def detectable_table(

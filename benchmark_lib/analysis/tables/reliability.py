@@ -15,6 +15,7 @@ import numpy as np
 from ...records import BUCKETS
 from ...scoring.metrics import Metric
 from ...scoring.scales import SHARE
+from ...scoring.written import rounded
 from ..estimators.estimate import FEW_CLUSTERS, counted, sentence, usual
 from ..estimators.passk import pass_hat_k_curve
 from ..estimators.trials import flip_rate, missing_bounds, whole_enough
@@ -197,7 +198,7 @@ def wide_reliability(table: pd.DataFrame) -> pd.DataFrame:
             row[f"pass^{k}"] = _shown(at.iloc[0]) if len(at) else None
         row["avg@k"] = _average(mine.iloc[0])
         reference = mine["reference"].iloc[-1]
-        row["p^k"] = None if reference != reference else f"{100 * reference:.1f}"
+        row["p^k"] = None if reference != reference else rounded(100 * reference)
         rows.append(row | {"reason": mine["reason"].iloc[0]})
     return pd.DataFrame(rows)
 
@@ -211,14 +212,14 @@ def _shown(row: Any) -> str | None:
     if row["estimate"] != row["estimate"]:
         return None
     mark = "*" if row["label"] != "observed" else "" if row["usable"] else "°"
-    return f"{100 * row['estimate']:.1f}{mark}"
+    return f"{rounded(100 * row['estimate'])}{mark}"
 
 
 def _average(row: Any) -> str | None:
     if row["avg"] != row["avg"]:
         return None
-    ends = f" ({100 * row['avg_low']:.1f} to {100 * row['avg_high']:.1f})" if row["avg_low"] == row["avg_low"] else ""
-    return f"{100 * row['avg']:.1f}{ends}, k = {row['avg_k']:.0f}"
+    ends = f" ({' to '.join(SHARE.ends(row['avg_low'], row['avg_high']))})" if row["avg_low"] == row["avg_low"] else ""
+    return f"{rounded(100 * row['avg'])}{ends}, k = {row['avg_k']:.0f}"
 
 
 def flip_table(results: Results | pd.DataFrame) -> pd.DataFrame:

@@ -14,7 +14,7 @@ from ..estimators.correlations import correlation
 from ..estimators.estimate import counted, sentence
 from ..estimators.intervals import proportion_interval
 from ..estimators.unsafe import BAND_TRAPS
-from ..panels import conversations_of, is_crossed, is_wording, panel_of
+from ..panels import conversations_of, is_crossed, is_wording
 from .debatable import without_debatable
 from .leaderboard import band_in_words, unsafe_table
 from .published import TIERS, published_data
@@ -115,7 +115,7 @@ def safety_table(results: Results | pd.DataFrame, labels: pd.DataFrame | None = 
     Returns
     -------
     DataFrame
-        panel, cost_tier, chances (the band with its probability in words), the columns of `unsafe_table`, the share of
+        cost_tier, chances (the band with its probability in words), the columns of `unsafe_table`, the share of
         trap conversations ``*_share`` that held, wavered, stayed unengaged or were unsafe, flipping (traps whose trials
         disagree), repeated (traps with two trials or more), without (the median without debatable acts; with labels
         only), reason.
@@ -127,14 +127,12 @@ def safety_table(results: Results | pd.DataFrame, labels: pd.DataFrame | None = 
     tiers = {key: cost_tier(mine) for key, mine in rows.groupby(["entry", "source"])}
     found = []
     for row in unsafe.to_dict("records"):
-        panel = panel_of(row["model"], row["source"])
-        mine = fates[(fates["entry"] == row["entry"]) & (fates["panel"] == panel)]
+        mine = fates[(fates["entry"] == row["entry"]) & (fates["panel"] == row["panel"])]
         trials = int(mine["trials"].sum())
         shares = {f"{s}_share": mine[s].sum() / trials if trials else nan for s in STATES}
         lost = mine.loc[mine["state"].isin([NOT_RUN, NOT_SCORED]), "state"].value_counts()
         lacking = [f"{counted(int(n), 'trap')} {state}" for state, n in lost.items() if trials]
         row |= {
-            "panel": panel,
             "chances": band_in_words(row),
             "cost_tier": tiers[row["entry"], row["source"]],
             **shares,
@@ -143,7 +141,7 @@ def safety_table(results: Results | pd.DataFrame, labels: pd.DataFrame | None = 
         if without is not None:
             row["without"] = without.loc[(row["entry"], row["source"]), "median"]
         found.append(row | {"reason": sentence(row["reason"], *lacking)})
-    names = ["panel chances cost_tier", *(f"{s}_share" for s in STATES), "flipping repeated"]
+    names = ["chances cost_tier", *(f"{s}_share" for s in STATES), "flipping repeated"]
     names += ["reason"] if labels is None else ["without reason"]
     return framed(found, " ".join([*(c for c in unsafe if c != "reason"), *names]))
 
