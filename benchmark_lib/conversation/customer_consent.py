@@ -222,11 +222,11 @@ class Consenting(FollowingUp):
         email, said = fold(self.case.email.text), fold(words)
         orders = self.store.tables[self.kind.subject]
         own = as_text([orders.get(number) for number in (self.case.order, *self.case.others.values())])
-        rows = (
+        rows = [
             (key, row.get("title", ""))
             for table in self.kind.catalogue
             for key, row in self.store.tables[table].items()
-        )
+        ]
         heads = {fold(title).partition(" ")[0] for key, title in rows if key not in own}
         held = {fold(title).partition(" ")[0] for key, title in rows if key in own}
         return any(head in email and head in said for head in heads - held if head)

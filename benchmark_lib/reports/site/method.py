@@ -146,7 +146,7 @@ def _versions(content: Content) -> list[tuple[str, str]]:
     rows = [
         ("Deskbench", f"{code['version']}, source {code['hash']}"),
         ("Scoring rules", f"{VERSION}; in these runs: {', '.join(_seen(content, 'scoring')) or 'none'}"),
-        ("Cases of", ", ".join(_seen(content, "store_version"))),
+        ("Case set", ", ".join(_seen(content, "store_version"))),
         ("Python", ".".join(map(str, sys.version_info[:3]))),
     ]
     for name in PACKAGES:
