@@ -29,8 +29,10 @@ def execute(options: argparse.Namespace) -> int:
     from ..reports.site.build import build_site
 
     how = {"published": not options.no_published, "labels": options.labels, "stakes": read_stakes(options.stakes)}
-    print("reading the runs ...", file=sys.stderr, flush=True)
-    built = build_site(load_results(*options.runs), options.out, **how, progress=True)
+    watched = sys.stderr.isatty()
+    if watched:
+        print("reading the runs ...", file=sys.stderr, flush=True)
+    built = build_site(load_results(*options.runs), options.out, **how, progress=watched)
     files = f"{sum(built.pages.values())} files ({built.pages['transcript']} transcripts)"
     print(f"site: {files}, {built.bytes / 1e6:.1f} MB")
     print(f"open: {built.index.resolve()}")
