@@ -96,8 +96,7 @@ class ScriptedCustomer(Consenting):
         words = (talk.last("agent") or talk.messages[-1]).text
         heard = self.parser.parse(words)
         calls = [c for c in talk.desk.calls if c.turn == talk.turn - 1 and c.write and not c.error]
-        surely = {tool for tool, chance in heard.reports.items() if chance >= CERTAIN}
-        self.progress.claimed |= set() if heard.declined else surely
+        self.progress.claimed |= set() if heard.declined else heard.surely_claimed
         if heard.claimed:
             self.progress.claimed |= {c.name for c in calls}
         reasons = self.parser.reasons_in([words]) if self.case.reasons or self.case.against else []

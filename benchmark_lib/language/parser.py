@@ -50,7 +50,7 @@ PLAIN = 0.75
 """Probability from which a sentence without a question mark is a question."""
 
 CLAIMS = 0.75
-"""Probability from which a report counts against an agent that did not act."""
+"""Probability from which a report is taken at its word: by a customer, and against an agent that did not act."""
 
 REMEMBERED = 3
 """How many sentences back an offer may stand that a bare "Shall I go ahead?" is about."""
