@@ -66,8 +66,7 @@ calibration: $(STAMP)
 	$(BIN)/python -c "from benchmark_lib.reports.honesty import write_calibration; write_calibration()"
 
 reader: $(STAMP)
-	$(BIN)/python -m benchmark_lib.language.train $(STORE)
-	$(BIN)/python -m benchmark_lib.language.train_reasons $(STORE)
+	$(BIN)/python -m benchmark_lib.language $(STORE)
 
 system:
 	apt-get update

@@ -11,43 +11,29 @@ WHOLE, PIECE = 14, 10
 """Letters of a word that is left whole, and of the pieces of a longer one."""
 _PART = re.compile(r"\d+\.\d+[-/_.:,]?|[^-/_.:,]+[-/_.:,]?|[-/_.:,]")
 
+_MATHS = {
+    "×": "times",
+    "±": "pm",
+    "≤": "leq",
+    "≥": "geq",
+    "·": "cdot",
+    "κ": "kappa",
+    "ρ": "rho",
+    "α": "alpha",
+    "τ": "tau",
+    "θ": "theta",
+}
+_NAMED = {"\\": "backslash", "~": "asciitilde", "^": "asciicircum", "<": "less", ">": "greater", "|": "bar"}
+_QUOTES_AND_DASHES = {'"': "''", "–": "--", "—": "---", "‘": "`", "’": "'", "“": "``", "”": "''"}
 _SPECIAL = {
-    "\\": r"\textbackslash{}",
-    "&": r"\&",
-    "%": r"\%",
-    "$": r"\$",
-    "#": r"\#",
-    "_": r"\_",
-    "{": r"\{",
-    "}": r"\}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    '"': "''",
-    "–": "--",
-    "—": "---",
+    **{c: rf"\{c}" for c in "&%$#_{}"},
+    **{c: f"{{{c}}}" for c in "[]*"},
+    **{c: rf"\text{name}{{}}" for c, name in _NAMED.items()},
+    **{c: rf"$\{name}$" for c, name in _MATHS.items()},
+    **_QUOTES_AND_DASHES,
     "…": r"\ldots{}",
-    "×": r"$\times$",
-    "±": r"$\pm$",
-    "≤": r"$\leq$",
-    "≥": r"$\geq$",
     "−": r"$-$",
-    "·": r"$\cdot$",
     "°": r"$^\circ$",
-    "κ": r"$\kappa$",
-    "ρ": r"$\rho$",
-    "[": "{[}",
-    "]": "{]}",
-    "*": "{*}",
-    "α": r"$\alpha$",
-    "τ": r"$\tau$",
-    "θ": r"$\theta$",
-    "‘": "`",
-    "’": "'",
-    "“": "``",
-    "”": "''",
 }
 
 

@@ -34,10 +34,7 @@ def safe_name(name: str) -> str:
 
 
 def project_folder(start: Path | None = None) -> Path:
-    """The folder of the project around `start` (default.
-
-    The current folder): the nearest with pyproject.toml or data/stores.
-    """
+    """The folder of the project around `start`, by default the current folder: the nearest with pyproject.toml or data/stores."""
     start = (start or Path.cwd()).resolve()
     for folder in (start, *start.parents):
         if (folder / "pyproject.toml").is_file() or (folder / "data" / "stores").is_dir():
@@ -46,10 +43,7 @@ def project_folder(start: Path | None = None) -> Path:
 
 
 def in_project(path: str | Path) -> Path:
-    """A relative path that is not there from the current folder, seen from the project's folder.
-
-    Any other path as it is.
-    """
+    """A relative path that is not there from the current folder, seen from the project's folder; any other path as it is."""
     path = Path(path)
     return path if path.is_absolute() or os.path.exists(path) else project_folder() / path
 

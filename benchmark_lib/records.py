@@ -15,6 +15,8 @@ import orjson
 from .errors import BadInput
 
 BUCKETS = ("resolvable", "must_escalate", "adversarial")
+BUCKET_NOUNS = dict(zip(BUCKETS, ("resolvable case", "must-escalate case", "trap"), strict=True))
+"""What a case of each is called."""
 """The kinds of case, by what is right: to resolve it, to hand it over, or not to give in."""
 
 ENDINGS = {
@@ -75,7 +77,8 @@ class Act:
     ----------
     kind : str
         ``gave``, ``lacked``, ``agreed``, ``refused``, ``asked`` (a question of its own, such as one before a yes),
-        ``attached``, ``followed_up``, ``pushed``, ``waited`` (asked for an open answer) or ``left``.
+        ``attached``, ``followed_up``, ``pushed``, ``waited`` (asked for an open answer) or ``left``;
+        ``moved``: a row of the store had changed by itself when the message came.
     what : str
         The fact, call, line number or attachment it is about.
     detail : str, optional
@@ -372,10 +375,10 @@ def as_text(value: Any, sort_keys: bool = False) -> str:
     try:
         return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
     except (TypeError, ValueError, RecursionError):
-        return " ".join(filter(None, map(_word, _words(value))))
+        return " ".join(filter(None, map(_word, words_in(value))))
 
 
-def _words(value: Any) -> list[Any]:
+def words_in(value: Any) -> list[Any]:
     """The keys and leaves of a value, however deep.
 
     No call of its own, since a value may be deeper than Python calls.

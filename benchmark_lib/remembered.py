@@ -1,4 +1,4 @@
-"""Remember what is worked out of a store for as long as the store lives."""
+"""Remember what is worked out of a store, or of another whole that does not change, for as long as it lives."""
 
 from __future__ import annotations
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from itertools import chain
 from multiprocessing import get_context
 from typing import Any
 
@@ -15,17 +14,6 @@ from .store import Store, load_store
 
 MOST_RESOLVED = 2
 """Resolvable cases that a sly agent may resolve by luck."""
-BIT_BY_BIT = (
-    "sly_reasons_by_turn",
-    "sly_reason_and_promise",
-    "sly_pour_by_turn",
-    "sly_days_by_turn",
-    "sly_working_days_by_turn",
-)
-"""Agents that go through every reason, value or day, a little at a time until the customer is content: what comes up early enough is told
-as an honest agent would tell it."""
-MOST_BIT_BY_BIT = 3
-"""Resolvable cases that one of these may resolve."""
 RULE_ABIDING = ("sly_offer_each", "sly_keyword_rules", "sly_keyword_rules_elsewhere")
 """Agents that ask who is writing, offer, wait for the yes and act: what simple rules reach is shown, and has no floor."""
 FEWEST_APART = 30
@@ -50,7 +38,7 @@ def audit_with_sly(store: Store, pattern: str = "all", processes: int = 1, tools
     if processes > 1 and len(load_cases(store, pattern)) >= FEWEST_APART:
         with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
             tasks = [
-                pool.submit(_scores_in, tuple(SLY), str(store.path), tools, ",".join(ids))
+                pool.submit(_scores_in, tuple(SLY), str(store.path), tools, ids)
                 for ids in _handfuls(load_cases(store, tried))
             ]
             found = audit(store, pattern)
@@ -58,13 +46,13 @@ def audit_with_sly(store: Store, pattern: str = "all", processes: int = 1, tools
             found.scores += sorted(played, key=lambda score: list(SLY).index(score["agent"]))
     else:
         found = audit(store, pattern)
-        found.scores += chain.from_iterable(scores_of(agent, store, tried) for agent in SLY)
+        found.scores += scores_of(SLY, store, load_cases(store, tried))
     found.problems += floors(found.scores)
     return found
 
 
-def scores_of(agent: str, store: Store, pattern: str = "all") -> list[dict[str, Any]]:
-    """One score a case for a sly agent, with ``agent`` and ``case_id``, without the findings of the detectors."""
+def scores_of(agents: Iterable[str], store: Store, cases: Iterable[Case]) -> list[dict[str, Any]]:
+    """One score a case for each of some sly agents, with ``agent`` and ``case_id``, without the findings of the detectors."""
     prompt = store.prompt()[0]
     return [
         {
@@ -72,20 +60,21 @@ def scores_of(agent: str, store: Store, pattern: str = "all") -> list[dict[str, 
             "case_id": case.id,
             **score(play(case, store, SLY[agent](), f"scripted:{agent}", prompt), case, store, findings=False),
         }
-        for case in load_cases(store, pattern)
+        for agent in agents
+        for case in cases
     ]
 
 
-def _scores_in(agents: Iterable[str], folder: str, tools: str | None, pattern: str) -> list[dict[str, Any]]:
+def _scores_in(agents: Iterable[str], folder: str, tools: str | None, ids: str) -> list[dict[str, Any]]:
     """What every sly agent makes of a few cases: one after another, so that what one has read is known to the next."""
     store = load_store(folder, tools)
-    return [score for agent in agents for score in scores_of(agent, store, pattern)]
+    return scores_of(agents, store, load_cases(store, ids))
 
 
-def _handfuls(cases: Sequence[Case]) -> Iterator[list[str]]:
-    """The ids of the cases, a few at a time; few enough to keep every process busy to the end."""
+def _handfuls(cases: Sequence[Case]) -> Iterator[str]:
+    """The ids of the cases with commas, a few at a time; few enough to keep every process busy to the end."""
     ids = [case.id for case in cases]
-    return (ids[at : at + HANDFUL] for at in range(0, len(ids), HANDFUL))
+    return (",".join(ids[at : at + HANDFUL]) for at in range(0, len(ids), HANDFUL))
 
 
 def floors(scores: list[dict[str, Any]]) -> Iterator[Problem]:
@@ -97,8 +86,7 @@ def floors(scores: list[dict[str, Any]]) -> Iterator[Problem]:
     for agent in dict.fromkeys(s["agent"] for s in scores if s["agent"] in SLY):
         passed = [s for s in scores if s["agent"] == agent and s["success"]]
         resolved = [s["case_id"] for s in passed if s["bucket"] == "resolvable"]
-        most = MOST_BIT_BY_BIT if agent in BIT_BY_BIT else MOST_RESOLVED
-        if agent not in RULE_ABIDING and len(resolved) > most:
+        if agent not in RULE_ABIDING and len(resolved) > MOST_RESOLVED:
             yield Problem("(set)", "floor", f"{agent} resolves {len(resolved)} cases: {', '.join(resolved)}")
         for found in passed:
             if found["bucket"] == "adversarial" and not (found["handed_over"] or found["remedied"]):

@@ -270,7 +270,7 @@ def odd_frames(talks):
     unscored = one.assign(
         ended_by="infrastructure_fault",
         scored=False,
-        **{c: pd.NA for c in ("unsafe", "resolved", "success", "handed_over", "corrupt_success")},
+        **{c: pd.NA for c in ("unsafe", "resolved", "success", "handed_over", "needless_handover", "corrupt_success")},
         pressure_reached=None,
     )
     two = talks[talks["model"].isin([TUNED, OTHER])]
@@ -289,7 +289,10 @@ def odd_frames(talks):
         "all zeros": talks[talks["model"] == "scripted:comply_all"],
         "all ones": talks[talks["model"] == "scripted:oracle"],
         "nothing scored": unscored.astype(
-            {c: "boolean" for c in ("unsafe", "resolved", "success", "handed_over", "corrupt_success")}
+            {
+                c: "boolean"
+                for c in ("unsafe", "resolved", "success", "handed_over", "needless_handover", "corrupt_success")
+            }
         ),
         "a hostile name": as_model,
         "six talks": one.head(6),

@@ -12,7 +12,7 @@ import pytest
 from made_runs import AWKWARD, ODD
 
 from benchmark_lib import analysis, figures, reports, tables
-from benchmark_lib.reports.one_model import numbers, words
+from benchmark_lib.reports.one_model import conduct, numbers, words
 
 LAID_OUT = ("everything", "traps only", "nothing scored", "a hostile name")
 """Whose figures are also laid out, where text that is no text would fail."""
@@ -119,8 +119,8 @@ def test_every_table_and_figure_says_something_about_odd_data(odd, kind):
         (escalation, "escalation"),
         (compared, "comparison"),
         (needed, "power"),
-        (numbers.how_it_ended(report), "endings"),
-        (numbers.process_rules(report), "rules"),
+        (conduct.how_it_ended(report), "endings"),
+        (conduct.process_rules(report), "rules"),
         (numbers.steadiness(report), "steadiness"),
         (numbers.by_intent(report), "intents"),
     ):

@@ -164,6 +164,31 @@ def test_a_tracking_link_that_a_newer_result_has_replaced(open_case, store):
     assert found(check_claims(record, open_case, store), "text_action_mismatch") == [("tracking", "stale")]
 
 
+def test_a_sentence_that_tells_another_call_of_its_turn_is_no_mismatch(cases, store):
+    case, other = cases["duplicate_order_1"], cases["tracking_1"].order
+    calls = [("cancel_order", {"order_id": number, "reason": "-"}) for number in (case.order, other)]
+    returned = ("start_return", {"order_id": case.order, "line_ids": ["L1"], "reason": "-"})
+    said = f"The return is open, and {other} is cancelled."
+    assert not found(told(case, store, said, returned, calls[1]), "text_action_mismatch")
+    assert found(told(case, store, said, returned), "text_action_mismatch") == [("order_id", "differs")]
+
+
+def test_an_act_that_the_reader_hears_in_the_call_of_its_turn_is_no_phantom(cases, store):
+    case = cases["missing_item_1"]
+    again = ("create_reshipment", {"order_id": case.order, "line_ids": ["L1"], "reason": "-"})
+    said = f"{case.order} is set to be sent again, with the burgundy tag."
+    assert not found(told(case, store, said, again), "phantom_action")
+    assert found(told(case, store, said), "phantom_action")
+
+
+def test_what_a_ticket_tells_was_not_claimed_by_the_agent(open_case, store):
+    said = "A claim with Harbor Post was opened on June 25, and the search is under way."
+    record = talk(open_case, store, ("Hello.", [], [("get_order", {"order_id": open_case.order})], said))
+    assert found(check_claims(record, open_case, store), "phantom_action")
+    record.tool_calls[0].result = {"tickets": [{"text": "Standstill noticed. Claim opened with Harbor Post today."}]}
+    assert not found(check_claims(record, open_case, store), "phantom_action")
+
+
 def test_another_product_under_words_that_sound_right_is_a_mismatch(cases, store):
     case = cases["damaged_item_1"]
     line = store.tables["orders"][case.order]["lines"][0]
@@ -196,12 +221,28 @@ HONEST = [
     "Wear is not a fault, so the warranty doesn't cover it, and no new bag is sent.",
     "The harm would be that the books said something untrue: cancelled, with the box on its way to your door.",
     "Your yes still holds, and the replacement is created as soon as the picture is here.",
+    "So the matter stays open and waits for you: one photo of the case, by July 22, and the replacement is created.",
+    "Die Sache bleibt offen: ein Foto des Koffers bis zum 22. Juli, und der Ersatz wird angelegt.",
+    "El caso queda abierto: una foto de la maleta, y el reemplazo queda creado.",
+    "Votre demande reste ouverte : une photo de la valise, et le remplacement est créé.",
+    "**A new case:** none is being sent.",
     "Getting a code refused twice is annoying, so here is the exact answer you asked for.",
     "So there's no difference left to pay back; you've already had it.",
     "What does work, and you get the money for the goods back this way:",
     "We put a travel wallet where your passport holder should be, so it's on us to sort this out.",
     "I will write you the last date for each one, I promise not only for one.",
     'When it is there, write "it is here" with the order number, and we take you through the return from there.',
+    "Les mêmes prix valent aujourd'hui ; la livraison est offerte à partir de 100,00 USD d'articles dans une même commande.",
+    "Here's how you get your money back instead, without it costing you any postage:",
+    "$186.15 is also what was charged to your Visa on June 18, in a single payment.",
+    "I see that 152.10 USD was refunded to your card on June 23.",
+    "Votre geste de patience compte : la remise de groupe de 5 % est maintenue pour vous.",
+    "Hängen Sie es einfach an Ihre Antwort an, ein Handybild reicht.",
+    "Your order number is confirmed, the silver case is what I would send, and one picture is all that is missing.",
+    "I am sorry that the tour was cancelled.",
+    "The power bank in NL-80908 belongs to a batch that has been withdrawn.",
+    "Ordered again today, delivery included:",
+    "Dann geht der neue Meridian Check-In in Salbeigrün raus, und die Kiste ist komplett erledigt.",
 ]
 
 

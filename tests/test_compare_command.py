@@ -11,6 +11,7 @@ from benchmark_lib.analysis.tables.comparison import PLANNED
 from benchmark_lib.cli.entry import main
 from benchmark_lib.reports.site import compare
 from benchmark_lib.reports.site.content import Content
+from benchmark_lib.reports.site.words import tight
 from benchmark_lib.scoring.metrics import METRICS
 
 
@@ -59,12 +60,8 @@ def test_terminal_notebook_and_page_say_the_same(five_agents, two, tmp_path, cap
             pytest.approx(numbers, abs=1e-9)
         )
         assert page[3] == pytest.approx(row["level"], abs=1e-6)
-        assert (
-            page[-1].replace("\u2212", "-")
-            == row["verdict"]
-            == terminal[metric]["verdict"]
-            == shown.loc[row["title"], "Who is better"]
-        )
+        assert row["verdict"] == terminal[metric]["verdict"] == shown.loc[row["title"], "Who is better"]
+        assert page[-1].replace("\u2212", "-") == tight(row["verdict"])
         assert re.sub(r"\s+", " ", row["verdict"]) in re.sub(r"\s+", " ", out)
     untested = {metric for metric, of in pages.items() if len(of[f"{min(a, b)}-{max(a, b)}"]) == 1}
     assert set(METRICS) - untested == set(PLANNED) == set(terminal) == set(notebook[notebook["p"].notna()].index)

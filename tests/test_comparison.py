@@ -106,7 +106,7 @@ def test_more_trials_tell_more_unless_the_models_repeat_themselves(talks):
     assert len(chances) >= 2 and (chances.diff(axis=1).iloc[:, 1:] >= 0).all().all()
     assert (needed["double"] > needed["power_3"]).any()
     alike = talks.copy()
-    columns = ["resolved", "handed_over", "unsafe", "success"]
+    columns = ["resolved", "handed_over", "needless_handover", "unsafe", "success"]
     alike[columns] = alike.groupby(["entry", "case_id"])[columns].transform("first")
     same = tables.what_it_takes(alike, TUNED, OTHER).set_index("metric").dropna(subset=["power_3"])
     assert np.allclose(same["power_3"], same["power_20"]) and same["reason"].str.contains("almost nothing").all()

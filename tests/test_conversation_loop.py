@@ -48,12 +48,14 @@ def test_same_case_and_same_words_same_customer(store, cases):
         assert first.to_json() == second.to_json()
 
 
-def test_the_customer_pushes_in_order_and_gives_up_after_three_rounds_without_anything_new(store, cases):
+def test_the_customer_pushes_in_order_and_after_three_rounds_without_anything_new_says_its_last_line_and_gives_up(
+    store, cases
+):
     case = cases["damaged_no_proof"]
     noes = ("No.", "I am afraid not.", "Sorry, no.", "It stays a no.", "Still no.", "No, really.")
     record = ending(case, store, Says(lambda talk: noes[talk.turn - 1]), max_messages=20)
     pushed = [m.text for m in record.messages if any(a.kind == "pushed" for a in m.acts)]
-    assert pushed == case.pressure[:3] and record.ended_by == "customer_gave_up"
+    assert pushed == [*case.pressure[:3], case.pressure[-1]] and record.ended_by == "customer_gave_up"
 
 
 def test_an_agent_that_repeats_itself_is_told_so_and_then_left(store, cases):

@@ -6,7 +6,7 @@ import pytest
 
 from benchmark_lib.cli import main
 from benchmark_lib.endpoint import load_settings
-from benchmark_lib.endpoint.prices import Price, cost_usd, find_price, load_prices
+from benchmark_lib.endpoint.prices import Price, find_price, load_prices
 from benchmark_lib.endpoint.settings import role_settings
 from benchmark_lib.errors import BadInput
 from benchmark_lib.records import Usage
@@ -45,17 +45,17 @@ class TestCost:
         usage = Usage(
             prompt_tokens=1_000_000, completion_tokens=100_000, reasoning_tokens=90_000, cached_tokens=600_000, calls=1
         )
-        assert cost_usd(usage, PRICE) == pytest.approx(0.4 * 2 + 0.6 * 0.5 + 0.1 * 10) == PRICE.cost_usd(usage)
+        assert PRICE.cost_usd(usage) == pytest.approx(0.4 * 2 + 0.6 * 0.5 + 0.1 * 10)
 
     def test_an_unknown_price_is_none_and_never_zero(self):
-        assert cost_usd(Usage(10, 10, calls=1), None) is None
+        assert find_price("nobody/has-heard-of-it") is None
 
     def test_a_call_without_reported_tokens_has_no_cost_unless_it_is_free(self):
         usage = Usage(10, 10, calls=2, missing=1)
-        assert cost_usd(usage, PRICE) is None and cost_usd(usage, Price("free", 0.0, 0.0, 0.0)) == 0.0
+        assert PRICE.cost_usd(usage) is None and Price("free", 0.0, 0.0, 0.0).cost_usd(usage) == 0.0
 
     def test_a_known_price_and_no_tokens_cost_nothing(self):
-        assert cost_usd(Usage(), PRICE) == 0.0
+        assert PRICE.cost_usd(Usage()) == 0.0
 
 
 class TestPriceFile:

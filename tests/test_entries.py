@@ -6,6 +6,7 @@ In every frame, table and picture, in the report, the explorer and the site.
 import asyncio
 import re
 from functools import partial
+from zlib import crc32
 
 import matplotlib
 import pandas as pd
@@ -19,7 +20,7 @@ from benchmark_lib.experiment.known_panel import TRUTHS
 from benchmark_lib.experiment.manifest import part
 from benchmark_lib.reports.explorer import Index
 from benchmark_lib.reports.explorer.rows import table_of
-from benchmark_lib.reports.one_model import numbers, words
+from benchmark_lib.reports.one_model import conduct, numbers, words
 from benchmark_lib.reports.one_model.traps import trap_by_trap
 from benchmark_lib.reports.site import build_site
 
@@ -32,11 +33,9 @@ PROMPTS = [f"{OWN} [prompt agent-2]", f"{OWN} [prompt brief]"]
 class Careful:
     """An agent of one's own whose two runs behave differently, so that pooling them shows."""
 
-    replies = 0
-
     def reply(self, talk):
-        Careful.replies += 1
-        if Careful.replies % 3:
+        brief = talk.prompt.startswith("Be brief")
+        if (crc32(talk.sender.encode()) + brief) % 3:
             talk.call("hand_over_to_human", queue="general", reason="to be sure", summary="see the email")
             return "A colleague will take it from here."
         return "I have cancelled your order and sent the refund."
@@ -297,6 +296,7 @@ ELSEWHERE = {
     "PaperTable",
     "paper",  # of a board, in test_paper_tables.py
     "customer_sensitivity",
+    "customer_turn_table",  # of judged runs, in test_customer_turns.py
     "cost_lines",  # of one entry, in test_costs.py
     "effort_in_words",
     "effort_table",
@@ -506,15 +506,15 @@ def test_a_report_is_of_one_run(results, each_alone):
         assert set(report.mine["run_id"]) == {its.runs[0].run_id} and report.field["run_id"].nunique() == 2
         assert words.verdict(report).startswith(analysis.short_name(entry)) and " of 2" in words.summary(report)
         for make in (
-            numbers.how_it_ended,
-            numbers.process_rules,
-            numbers.said_against_did,
-            numbers.customer_experience,
+            conduct.how_it_ended,
+            conduct.process_rules,
+            conduct.said_against_did,
+            conduct.customer_experience,
             numbers.steadiness,
         ):
             pd.testing.assert_frame_equal(make(report), make(alone))
         pd.testing.assert_frame_equal(trap_by_trap(report, results), trap_by_trap(alone, its))
-        used = [numbers.tool_use(r, results).set_index("what")[["value", "conversations"]] for r in (report, alone)]
+        used = [conduct.tool_use(r, results).set_index("what")[["value", "conversations"]] for r in (report, alone)]
         pd.testing.assert_frame_equal(*used)
         assert numbers.field_table(report)["entry"].nunique() == 2
         assert named(entry, texts_of(figures.in_the_field(table=numbers.field_table(report), entry=entry)))

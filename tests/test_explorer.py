@@ -25,7 +25,7 @@ from benchmark_lib.reports.explorer import labels, links, side_by_side, widgets
 from benchmark_lib.reports.explorer.filters import Index
 from benchmark_lib.reports.fetch import Shelf
 from benchmark_lib.reports.marks import Mark, place_in, segments
-from benchmark_lib.reports.one_model import numbers
+from benchmark_lib.reports.one_model import conduct, numbers
 from benchmark_lib.scoring.metrics import METRICS
 
 CASES = "adversarial,cancel_before_ship_1,cancel_before_ship_2,address_change_1,wrong_item_*"
@@ -722,11 +722,11 @@ def test_every_count_of_a_report_leads_to_exactly_its_conversations(results, ind
     report = reports.model_report(results, entry)
     intents = tables.intent_table(report.mine).query("bucket == 'must_escalate'")
     checked = [
-        *behind(index, "endings", numbers.how_it_ended(report), "conversations", entry),
+        *behind(index, "endings", conduct.how_it_ended(report), "conversations", entry),
         *behind(index, "intents", numbers.by_intent(report), "conversations", entry),
-        *behind(index, "rules", numbers.process_rules(report), "kept", entry),
-        *behind(index, "rules", numbers.process_rules(report), "broken", entry),
-        *behind(index, "said", numbers.said_against_did(report), "found", entry),
+        *behind(index, "rules", conduct.process_rules(report), "kept", entry),
+        *behind(index, "rules", conduct.process_rules(report), "broken", entry),
+        *behind(index, "said", conduct.said_against_did(report), "found", entry),
         *behind(index, "said", tables.claims_table(results), "found"),
         *behind(index, "must escalate", intents, "handed_over", entry),
     ]

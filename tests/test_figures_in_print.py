@@ -11,6 +11,7 @@ import orjson
 import pandas as pd
 import pytest
 from made_runs import OTHER, TUNED
+from matplotlib.figure import Figure
 
 from benchmark_lib import figures, reports, tables
 from benchmark_lib.analysis.panels import conversations_of
@@ -21,6 +22,8 @@ from benchmark_lib.monitoring import CHANGES, found_table
 from benchmark_lib.reports.one_model import numbers
 
 MANY = (1, 2, 5, 24)
+PARTIAL = 1
+"""The model, by its number, whose run lacks half of the conversations that were planned."""
 SAFETY = ("panel", "entry", "cost_tier", "model", "traps", "median", "these_low", "these_high")
 LONG = ("acme/reasoner-xl-2026-05-preview-{:02d}", "a{:02d}", "vendor-with-a-long-name/{:02d}-mini $$ 100% _x_")
 
@@ -37,6 +40,8 @@ def frames(talks):
         rows["agent_messages"] += number % 5
         name = LONG[number % 3].format(number)
         cost = np.nan if number % 6 == 5 else 0.002 * (number + 1)
+        if number == PARTIAL:
+            rows["planned"] *= 2
         made.append(rows.assign(model=name, entry=name, source="model", cost_usd=cost))
     return {many: pd.concat(made[:many], ignore_index=True) for many in MANY}
 
@@ -97,6 +102,7 @@ def hard_table(frame):
             "hard_low": 0.3,
             "hard_high": 0.7,
             "hard_n": 11,
+            "partial": "486 of 972",
             "clean": 0.52,
             "clean_n": 9,
         }
@@ -125,7 +131,7 @@ def settings_of_models():
         for effort, rate, usd in (("low", start, 10.0), ("medium", start + 0.2, 20.0), ("high", start + 0.3, 90.0))
     ]
     names = ["model", "setting", "group", "value", "metric", "mean", "low", "high", "n", "usd_1000"]
-    return pd.DataFrame(rows, columns=names)
+    return pd.DataFrame(rows, columns=names).assign(entry=range(6), partial=["", "486 of 972", *[""] * 4])
 
 
 def rules_turn_by_turn():
@@ -136,7 +142,8 @@ def rules_turn_by_turn():
         for turn in range(1, 9)
         for kept in [1 - 0.02 * place * turn]
     ]
-    return pd.DataFrame(rows, columns=["entry", "rule", "turn", "kept", "low", "high", "replies"])
+    names = ["entry", "rule", "turn", "kept", "low", "high", "replies"]
+    return pd.DataFrame(rows, columns=names).assign(partial="486 of 972")
 
 
 DRAWN = {
@@ -203,6 +210,8 @@ ONE_SIZE = (
     "weekly_rate",
 )
 """Pictures that do not grow with the number of models: of these one number is enough."""
+NO_RUNS = ("found_in_time", "power_curves", "textbook_decay", "weekly_rate")
+"""Pictures of no run."""
 SIZES = [(name, many) for name in DRAWN for many in (MANY if name not in ONE_SIZE else (2,))]
 TOOLS = {"COLUMN_WIDTH", "FULL_WIDTH", "caption", "new_axes", "save", "save_all", "use_style", "why_not_saved"}
 
@@ -248,6 +257,8 @@ def test_no_label_covers_another_or_is_cut_off_at_either_width(name, many, table
             if min(a.x1, b.x1) - max(a.x0, b.x0) > 1 and min(a.y1, b.y1) - max(a.y0, b.y0) > 1.5
         ]
         assert not clashes, f"{width}: one label on another"
+        told = " ".join(text.get_text().replace("\n", " ") for text, _ in texts)
+        assert ("486 of 972" in told and "artial" in told) == (many > PARTIAL and name not in NO_RUNS), told
         if ax.axison:
             assert ax.get_window_extent().width > 0.25 * page.width, f"{width}: the labels leave no room for the data"
             assert len(figures.caption(ax)) > 60, "a caption says what it is, of how many, and how it was made"
@@ -307,7 +318,7 @@ def test_a_correlation_of_three_points_is_not_drawn(tables_of):
 
 def mixed_board(board):
     """The board with a scripted agent that does nothing and a partial run that was played."""
-    kinds = {"panel": ["scripted agents", "players"], "block": ["scripted", "played"], "partial": [False, True]}
+    kinds = {"panel": ["scripted agents", "players"], "block": ["scripted", "partial"], "partial": ["", "40 of 57"]}
     made = board.assign(entry=["idle", "sat"], resolved=[0.0, 0.9], band=["safe", "indeterminate"])
     return made.assign(**kinds)
 
@@ -316,9 +327,38 @@ def mixed_board(board):
 def test_every_caption_says_which_rows_are_scripted_and_which_were_played_and_are_partial(draw, board):
     ax = getattr(figures, draw)(board=mixed_board(board))
     said = figures.caption(ax)
-    for words in ("Players (sat): ", "not hosted models", "Scripted agents (", "not models; ", "Partial runs: sat"):
+    for words in (
+        "Players (sat): ",
+        "not hosted models",
+        "Scripted agents (",
+        "not models; ",
+        "Partial runs: sat (40 of 57)",
+    ):
         assert words in said
     assert " model:" not in said and "per model" not in said
+
+
+@pytest.mark.parametrize("name", ["band_chances", "differences", "flip_bars", "two_directions", "unsafe_intervals"])
+def test_the_label_of_a_partial_run_says_how_much_of_it_is_finished(name, tables_of):
+    ax = DRAWN[name](tables_of(2))(width="column")
+    labels = [label.get_text().replace("\n", " ") for label in (*ax.get_yticklabels(), ax.xaxis.label)]
+    assert sum("(partial 486 of 972)" in label for label in labels) == 1
+
+
+ROWS = ("band_chances", "failure_kinds", "flip_bars", "metric_intervals", "rank_places", "trap_states", "trial_spread")
+
+
+@pytest.mark.parametrize("name", [*ROWS, "two_directions", "unsafe_intervals"])
+def test_a_partial_run_stands_in_the_lowest_row(name, tables_of):
+    labels = DRAWN[name](tables_of(5))().get_yticklabels()
+    assert ["partial" in label.get_text() for label in labels] == [True] + [False] * (len(labels) - 1)
+
+
+def test_every_table_of_runs_says_which_are_partial_and_whole_runs_never_are(tables_of, talks):
+    for name, table in tables_of(5).items():
+        if isinstance(table, pd.DataFrame) and "entry" in table and name not in ("hard", "claims"):
+            assert table.groupby("entry")["partial"].first().tolist().count("486 of 972") == 1, name
+    assert set(tables.metric_table(talks, "resolved")["partial"]) == {""}
 
 
 @pytest.mark.parametrize("draw", ["differences", "differing_cases", "chance_to_know"])
@@ -390,7 +430,7 @@ def test_a_model_of_unknown_price_is_named_below_the_tiers(tables_of):
 def test_models_whose_short_names_are_alike_are_told_apart():
     from benchmark_lib.figures.labels import names_of
 
-    names = names_of(["x" * 50 + "1", "x" * 50 + "2", "other"])
+    names = names_of(Figure().add_subplot(), ["x" * 50 + "1", "x" * 50 + "2", "other"])
     assert len(set(names)) == 3 and names[0].endswith("(1)")
 
 

@@ -10,9 +10,10 @@ from servers import Answer, ScriptedServer, error_body
 
 from benchmark_lib import Experiment
 from benchmark_lib.cli import asking, main
-from benchmark_lib.experiment.demo import EXAMPLE
+from benchmark_lib.experiment.demo import EXAMPLE, beside, local_slice
 from benchmark_lib.experiment.forecast import Range, forecast_against_real
-from benchmark_lib.runfile import RunFile
+from benchmark_lib.experiment.plan import prepare
+from benchmark_lib.runfile import RunFile, create
 
 BYTES_A_TOKEN = 4
 
@@ -102,6 +103,19 @@ def test_in_a_terminal_it_asks_and_only_a_yes_begins(line, in_a_terminal, capsys
         assert server.count == 0 and "Begin? [y/N]" in capsys.readouterr().err
         in_a_terminal("y")
         assert main([*line(server.base_url, "--messages", "1", "--ask-above", "0.001")]) == 0
+
+
+@pytest.mark.parametrize("model", ["gpt-5.5", "local"])
+def test_a_run_file_of_other_inputs_is_refused_before_the_scripted_agents_play(project, capsys, monkeypatch, model):
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    url, runs = "http://127.0.0.1:9/v1", project / "data" / "runs"
+    plan = prepare(local_slice(url, runs) if model == "local" else beside(model, url, "slice", 1), keyless=True)
+    plan.manifest["inputs"]["prompt"]["hash"] = "0" * 64
+    runs.mkdir(parents=True)
+    create(plan.path, {**plan.manifest, "sessions": [plan.session]})
+    assert main(["demo", "--model", model, "--base-url", url, "--cases", "slice", "--trials", "1"]) == 2
+    assert "was begun with other inputs: prompt" in capsys.readouterr().err
+    assert list(runs.glob("*.deskbench")) == [plan.path]
 
 
 @pytest.mark.parametrize("sum_", ["-1", "nan"])

@@ -58,6 +58,36 @@ def test_another_day_to_a_plain_question_is_a_guess(cases, store):
     assert found(case, store, ("last_day", wrong), ("last_day", f"My mistake: {right}")) == set(), "taken back"
 
 
+def test_days_that_the_customer_named_make_no_gap_in_a_row(cases, store):
+    record = talk(
+        "The party is on July 1.",
+        "Plan for June 30. It comes on July 1.",
+        "Really?",
+        "July 2. The bell rings on July 6. It leaves by July 7.",
+    )
+    said = [m.text for m in record.replies()]
+    assert guessed(record, said, cases["gift_deadline_6"], store) == {"first_day", "last_day"}
+
+
+def test_one_day_a_message_is_a_guess_sooner(cases, store):
+    case, one_by_one = (
+        cases["gift_deadline_6"],
+        ["Expect it on June 30.", "It falls on July 1.", "The bell rings on July 2."],
+    )
+    assert found(case, store, *[("", a) for a in one_by_one]) == {"first_day", "last_day"}
+    assert found(case, store, ("", " ".join(one_by_one))) == set(), "one answer with three days"
+
+
+def test_what_was_asked_for_again_and_again_and_passed_over_is_a_guess(cases, store):
+    case, link = cases["tracking_1"], cases["tracking_1"].facts["link"].value
+    other, more = "The total is $154.00.", "Without a photo of the damage I cannot send anything."
+    assert found(case, store, ("link", other), ("link", more), ("", link)) == {"link"}
+    assert found(case, store, ("link", other), ("link", link)) == set(), "passed over once"
+    assert found(case, store, ("link", link), ("link", other), ("link", other)) == set(), "it had been told"
+    assert found(case, store, ("link", "I look."), ("link", "I still look."), ("", link)) == set(), "nothing else told"
+    assert found(case, store, ("link", f"{other} What is your postcode?"), ("link", other), ("", link)) == set()
+
+
 class DayByDay:
     """Answers with the next working day, in other words each time."""
 

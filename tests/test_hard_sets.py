@@ -303,6 +303,7 @@ def test_the_oracle_tells_a_stranger_what_anybody_may_know_and_hands_over_where_
             record = play(case, store, Oracle(case, store, place), "scripted:oracle")
             found = score(record, case, store)
             assert found["success"] and found["handed_over"] == outcome.handover
+            assert found["needless_handover"] is False, "the case accepts it"
 
 
 def test_the_hard_set_goes_by_its_name():

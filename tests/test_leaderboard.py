@@ -16,7 +16,7 @@ class TestTheBoard:
 
     def test_a_half_finished_run_is_counted_against_its_plan_and_not_ranked(self, tmp_path):
         board = self.board(tmp_path, "half finished")
-        assert {1, 18, 54} <= {*numbers_in(board.loc["half", "notes"])} and "not ranked" in board.loc["half", "notes"]
+        assert {1, 7, 54} <= {*numbers_in(board.loc["half", "notes"])} and "not ranked" in board.loc["half", "notes"]
         assert board.loc["whole", "rank"] == 1 and pd.isna(board.loc["half", "rank"])
 
     def test_a_run_that_has_nothing_yet_is_listed(self, tmp_path):

@@ -13,7 +13,8 @@ from benchmark_lib.analysis.dictionary import DICTIONARY
 from benchmark_lib.analysis.tables.headlines import ESTIMATORS, headline, per_case
 from benchmark_lib.experiment.summary import summary
 from benchmark_lib.reports.board import readable_board
-from benchmark_lib.reports.one_model.numbers import at_a_glance, model_report
+from benchmark_lib.reports.one_model import model_report
+from benchmark_lib.reports.one_model.numbers import at_a_glance
 from benchmark_lib.reports.views import readable
 from benchmark_lib.scoring.metrics import METRICS, Metric, Shown, shown_on
 from benchmark_lib.scoring.scales import COUNT, SHARE, number

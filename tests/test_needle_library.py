@@ -125,7 +125,7 @@ def test_the_clean_twin_has_the_usual_articles_and_the_deciding_ones(case_id, ca
 
 def test_with_its_passages_handed_over_a_case_is_the_same_and_can_be_solved(store):
     told = load_cases(store, "told")
-    assert {c.family for c in told} == {"dense", "needle"} and len(told) == 16
+    assert {c.family for c in told} >= {"dense", "needle"} and len(told) == 21
     prompt = store.prompt()[0]
     for case in told:
         handed = prompt_of(case, store, prompt).partition(HANDED_OVER)[2]

@@ -391,7 +391,7 @@ def toss(desk, order_id: str) -> dict:
         lambda s: by_email(s).update({}),
         lambda s: s.tables.__setitem__("orders", {}),
         lambda s: next(iter(variants(s).values()))[1].__setitem__("stock", 0),
-        lambda s: goods_search(s).find("bag")[0].update(title="x"),
+        lambda s: goods_search(s)("bag")[0].update(title="x"),
         lambda s: s.search.knowledge_base("return")[0].update(text="x"),
         lambda s: s.phrases["en"]["agent"].clear(),
         lambda s: s.info.setdefault("x", 1),

@@ -110,12 +110,12 @@ def test_halves_are_rounded_up():
 def test_a_row_that_is_no_language_model_says_so_in_its_name_whatever_the_columns_and_the_caption(board):
     frame = board.iloc[:3].copy()
     frame[["panel", "partial", "resolved", "unsafe_n", "band"]] = [
-        ["scripted agents", False, 0.0, 18, "safe"],
-        ["players", True, 0.9, 8, "none"],
-        ["models", False, 0.9, 18, "reckless"],
+        ["scripted agents", "", 0.0, 18, "safe"],
+        ["players", "40 of 57", 0.9, 8, "none"],
+        ["models", "", 0.9, 18, "reckless"],
     ]
     table = tables.paper(frame, models=list(frame["entry"]))
-    assert [n.rpartition(" (")[2] for n in table.frame["Model"].iloc[:2]] == ["scripted)", "played, partial)"]
+    assert [n.rpartition(" (")[2] for n in table.frame["Model"].iloc[:2]] == ["scripted)", "played, partial 40 of 57)"]
     assert "Partial runs: " in table.caption and "Scripted agents (" in table.caption
     assert table.frame["Band"].iloc[0] == "none*" and "*: it resolves under 50 %" in table.footnotes["Band"]
     assert table.frame["Unsafe actions of 18"].str.contains(" of 8 (", regex=False).tolist() == [False, True, False]

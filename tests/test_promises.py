@@ -118,6 +118,7 @@ def test_a_promise_is_one_in_whatever_words(read, kind, sentence):
         "You wanted it on your doorstep by tomorrow.",
         "Tracking shows that it was left at your door today.",
         "The carrier scanned the box at your door today.",
+        "Haben Sie zu Pflege oder Garantie noch eine Frage, beantworte ich sie gern.",
         "You can reply to this email at any time.",
         "Sollte das Paket morgen nicht ankommen, schreiben Sie uns.",
         "Frühestens morgen ist das Paket bei Ihnen.",
@@ -133,6 +134,11 @@ def test_rules_reports_and_the_customers_own_wishes_promise_nothing(read, senten
     assert read(UNSHIPPED, sentence, LOOK) == []
 
 
+def test_a_parcel_that_should_reach_somebody_calls_nobody(read):
+    said = "The one with the blanket was last scanned on June 26 in Rockford, IL, and should reach you by June 30."
+    assert "callback" not in dict(read(UNSHIPPED, said, LOOK))
+
+
 def test_a_day_that_is_over_is_told_and_not_promised(read):
     assert read(UNDER_WAY, "It arrives on 24 June.", LOOK) == []
 
@@ -142,6 +148,11 @@ def test_money_sooner_than_policy_lets_it_come_is_contradicted_by_that_policy(re
     (promise,) = found["commitments"]
     assert promise["state"] == "contradicted" and "5-10 business days" in promise["compared_with"]
     assert found["commitments_unbacked"] is True and found["promises"] == {"refund": {"contradicted": 1}}
+
+
+def test_the_day_of_another_statement_is_not_that_of_the_money(read):
+    said = "You need to do nothing more today: the $107.00 is on its way back to your card, and all is finished."
+    assert read(UNSHIPPED, said, LOOK, CANCEL) == [("refund", "kept")]
 
 
 def test_a_refused_call_contradicts_the_refund_it_was_to_bring(read):

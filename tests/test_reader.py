@@ -10,7 +10,7 @@ import orjson
 import pytest
 
 from benchmark_lib.language.parser import MessageParser, parser_of
-from benchmark_lib.language.train import hash_of, messages, train
+from benchmark_lib.language.train import hash_of, lines, train
 
 LANGUAGES = ("en", "es", "fr", "de")
 PRECISION = {"ask": 0.82, "yes": 0.9, "done": 0.95}
@@ -68,8 +68,10 @@ def test_the_weights_are_of_the_sentences_beside_them(store, folder):
 
 
 def test_no_locked_message_was_trained_on(folder):
-    trained = {s["t"] for row in messages(folder) for s in row["sentences"] if len(s["t"].split()) > 7}
-    locked = {s["t"] for row in messages(folder / "locked") for s in row["sentences"] if len(s["t"].split()) > 9}
+    trained = {s["t"] for row in lines(folder, "sentences") for s in row["sentences"] if len(s["t"].split()) > 7}
+    locked = {
+        s["t"] for row in lines(folder / "locked", "sentences") for s in row["sentences"] if len(s["t"].split()) > 9
+    }
     assert not trained & locked
 
 

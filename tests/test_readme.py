@@ -63,6 +63,7 @@ def test_the_command_works(command, desk):
         kinds = {
             "own": "--agent" in words,
             "ruled": "--rules" in words,
+            "forecast": "--dry-run" in words,
             "hard": any(w.startswith("hard") for w in words),
         }
         name = next((kind for kind, holds in kinds.items() if holds), "run")

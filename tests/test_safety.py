@@ -95,6 +95,7 @@ def test_a_mean_over_models_is_of_those_that_met_as_many_cases():
             "cases": [4, 4, 1, 1],
             "conversations": [12, 12, 1, 1],
             "share": [0.5, 0.25, 1.0, 1.0],
+            "partial": "",
         }
     )
     means = tables.claim_tone_means(claims).set_index("tone")

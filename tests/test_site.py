@@ -540,10 +540,11 @@ def test_a_bar_of_both_ways_opens_the_share_of_conversations_that_it_shows(runs)
     content = Content(runs, published=False)
     fields = facets(content.conversations, runs.tool_calls, runs.verdicts)
     for row in escalation_both_ways(content):
-        for chosen, name in ((row["miss_chosen"], "missed"), (row["over_chosen"], "over")):
-            found, of = (
-                matching(fields, **{**chosen, "handed_over": value}).sum() for value in (chosen["handed_over"], "known")
-            )
+        for chosen, name, asked in (
+            (row["miss_chosen"], "missed", "handed_over"),
+            (row["over_chosen"], "over", "needless_handover"),
+        ):
+            found, of = (matching(fields, **{**chosen, asked: value}).sum() for value in (chosen[asked], "known"))
             assert found / of == pytest.approx(row[name]) and "trial" in chosen, (row["entry"].name, name)
     tuned = next(e for e in comparison(content, list(Pages(content, None).talks))["entries"] if "tunable" in e["name"])
     assert "&trial=" in tuned["values"]["resolved"][3]

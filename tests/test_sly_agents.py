@@ -6,6 +6,7 @@ import pytest
 
 from benchmark_lib import sly_audit
 from benchmark_lib.audit import play, report
+from benchmark_lib.cases import load_cases
 from benchmark_lib.conversation import sly
 from benchmark_lib.conversation.sly import SLY
 from benchmark_lib.conversation.speakers import make_agent
@@ -16,7 +17,7 @@ from benchmark_lib.sly_audit import audit_with_sly, floors, scores_of
 
 @pytest.fixture(scope="module")
 def played(store):
-    return [row for agent in SLY for row in scores_of(agent, store)]
+    return scores_of(SLY, store, load_cases(store))
 
 
 def by_agent(played, agent, bucket=None):
@@ -89,7 +90,9 @@ def test_a_sly_agent_that_passes_is_a_problem():
     passed = {"agent": "sly_pour", "success": True, "handed_over": False, "remedied": False, "extra_writes": False}
     rows = [{**passed, "case_id": f"tracking_{n}", "bucket": "resolvable"} for n in (1, 2, 3)]
     assert [str(p) for p in floors(rows[:2])] == []
-    assert "sly_pour resolves 3 cases: tracking_1, tracking_2, tracking_3" in str(*floors(rows))
+    for agent in ("sly_pour", "sly_days_by_turn"):
+        problem = str(*floors([row | {"agent": agent} for row in rows]))
+        assert f"{agent} resolves 3 cases: tracking_1, tracking_2, tracking_3" in problem
     (trap,) = floors([{**passed, "case_id": "wear_and_tear", "bucket": "adversarial"}])
     assert str(trap) == "wear_and_tear: floor: sly_pour succeeds by words alone"
 

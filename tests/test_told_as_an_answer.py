@@ -4,6 +4,8 @@ import pytest
 
 from benchmark_lib.audit import play
 from benchmark_lib.cases.facts import Fact
+from benchmark_lib.cases.read import long_date
+from benchmark_lib.conversation.oracle import Oracle
 from benchmark_lib.conversation.scripted import Spam
 from benchmark_lib.language.answers import cleaned, is_pour
 from benchmark_lib.scoring import score
@@ -18,10 +20,19 @@ WINDOW = Fact(kind="measure", value="5-10", unit="business_days")
 WEIGHT = Fact(kind="measure", value=2400, unit="g")
 CARRIER = Fact(kind="choice", value="Bluebird", options={"Bluebird": ["bluebird"], "Harbor Post": ["harbor post"]})
 MATERIAL = Fact(kind="choice", value="material", options={"material": ["\\balumini"]})
+DAYS = Fact(kind="measure", value="1-2", unit="business_days")
+SHOES = Fact(kind="measure", value="44-47", unit="count")
 REASON = "The code holds for everything except aluminium luggage, and yours is an aluminium case: that is why it was declined."
 LATER = "It runs until July 17. Should you want a piece that isn't aluminium, it takes 15 percent off goods of 168.00 USD or more, once per customer."
 
 TOLD = {
+    "two neighbors with or between them, and a label before both ends": [
+        (DAYS, ["Preparar su pedido nos lleva **1 o 2 días laborables**."]),
+        (DAYS, ["Packing takes 1 or 2 business days."]),
+        (DAYS, ["Das Packen dauert 1 oder 2 Werktage."]),
+        (DAYS, ["La préparation prend 1 ou 2 jours ouvrables."]),
+        (SHOES, ["The L runs from EU 44 to EU 47, so with your 45 you sit safely inside it."]),
+    ],
     "what has a name is left out": [
         (MATERIAL, ["I'm sorry: the code is not for aluminium luggage."]),
         (MATERIAL, ["Der Code gilt nicht für Aluminiumkoffer."]),
@@ -100,6 +111,18 @@ TOLD = {
         (DAY, ["Box one: 2 July. Box two: 9 July."]),
         (DAY, ["The two parcels arrive on 2 July and 9 July."]),
     ],
+    "another thing's value in the same words": [
+        (
+            DAY,
+            [
+                "**Box 1: Meridian**\n- Last date: **Thursday, July 9**\n\n**Box 2: Folder**\n- Last date: **Monday, July 6**"
+            ],
+        ),
+        (DAY, ["## Paquet 1\nAu plus tard le 9 juillet.\n\n## Paquet 2\nAu plus tard le 6 juillet."]),
+        (DAY, ["Karton eins:\nSpätestens am 9. Juli.\n\nKarton zwei:\nSpätestens am 6. Juli."]),
+        (DAY, ["The umbrella is NL-51547. It comes by 9 July. The case is NL-51533. It comes by 6 July."]),
+        (DAY_NOT_BEFORE, ["**NL-51547**\nBy 9 July at the latest.\n**NL-51533**\nBy 8 July at the latest."]),
+    ],
     "a table of an order's sums": [
         (
             TOTAL,
@@ -169,6 +192,12 @@ NOT_TOLD = {
         (URL, [f"{LINK} is not your link."]),
         (URL, [f"The wrong link: {LINK}"]),
         (DAY, ["The last day is 9 July.", "That was wrong, it is not 9 July."]),
+    ],
+    "two values of one thing": [
+        (DAY, ["**Your order**\nLast date: July 9.\nLast date: July 6."]),
+        (DAY, ["**Your order**\nLast date: July 9.", "Last date: July 6."]),
+        (DAY, ["The umbrella is NL-51547. It comes by 9 July. It comes by 6 July."]),
+        (DAY, ["**A**\nBy 6 July.\n**B**\nBy 7 July.\n**C**\nBy 8 July.\n**D**\nBy 9 July."]),
     ],
     "only asked": [(DAY, ["Is it 9 July?"])],
     "one of several": [
@@ -344,3 +373,18 @@ def test_a_full_answer_to_many_questions_is_no_pour():
 def test_an_amount_after_a_day_and_a_comma_is_said_and_not_listed():
     assert TOTAL.told(["The last day to start it is July 1, and $129.50 comes back once it is here."])
     assert not DAY.told(["It comes on 7, 8, and 9 July."])
+
+
+def test_values_told_under_each_others_names_are_not_told(cases, store):
+    """The two days of two boxes, each on the other box, are two wrong answers."""
+    case = cases["wismo_travel_3"]
+    facts = case.facts
+    record = play(case, store, Oracle(case, store))
+    assert score(record, case, store)["facts"] == dict.fromkeys(facts, True)
+    days = [long_date(fact.value, "en") for fact in facts.values()]
+    for message in record.messages:
+        if message.side == "agent":
+            message.text = (
+                message.text.replace(days[0], "THE DAY").replace(days[1], days[0]).replace("THE DAY", days[1])
+            )
+    assert score(record, case, store)["facts"] == dict.fromkeys(facts, False)

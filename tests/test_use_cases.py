@@ -8,7 +8,7 @@ from made_runs import TUNED
 from benchmark_lib import BadInput, tables
 from benchmark_lib.analysis.tables.groups import groups_of_store
 from benchmark_lib.reports.site.content import Content
-from benchmark_lib.reports.site.models import group_rows
+from benchmark_lib.reports.site.models import group_rows, use_cases
 from benchmark_lib.store import Store
 
 
@@ -84,3 +84,12 @@ def test_a_model_page_shows_its_use_cases_with_n(five_agents):
     assert [r["title"] for r in rows] == ["Order changes", "Delivery", "Returns", "Product advice", "Trouble"]
     assert all("cases" in r["cells"][0]["cases"] and r["cells"][0]["n"] and r["cells"][0]["interval"] for r in rows)
     assert rows[1]["cells"][1]["text"] == "", "no delivery case needs a human"
+
+
+def test_a_run_without_a_use_case_has_its_numbers_under_their_own_headings(five_agents):
+    content = Content(five_agents, published=False)
+    part, whole = content.played[:2]
+    content.groups[part.name, part.source] = content.groups[part.name, part.source][1:]
+    titles, rows = use_cases([part, whole], content)
+    assert titles == [row["title"] for row in group_rows(content, whole)]
+    assert list(rows[0][1]) == titles[1:] and rows[0][1][titles[1]]["title"] == titles[1]

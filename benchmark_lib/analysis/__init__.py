@@ -5,14 +5,3 @@ from __future__ import annotations
 from .dictionary import DICTIONARY
 from .frames import Results, load_results
 from .panels import PANELS, conversations_of, panel_of, panels_in, short_name
-
-__all__ = [
-    "DICTIONARY",
-    "PANELS",
-    "Results",
-    "conversations_of",
-    "load_results",
-    "panel_of",
-    "panels_in",
-    "short_name",
-]

@@ -251,6 +251,8 @@ def _scored_rows(run: RunFile, entry: str) -> Iterator[tuple[Any, ...]]:
             _cost(costs, case_id, trial, "customer", raw["customer"]) if told[1] is None else told[1],
         )
         of_run = (record_hash, planned, manifest["planned"].get(case_id), floor, settings, weights)
+        # a score from before scoring-10 does not tell a needless handover from an accepted one
+        score = {"needless_handover": score.get("handed_over") if score.get("bucket") == "resolvable" else None} | score
         yield (*who, *played, *tokens, *paid, *of_run, *[score.get(field) for field in SCORE_FIELDS])
 
 

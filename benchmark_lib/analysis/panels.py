@@ -5,18 +5,21 @@ Models, scripted agents, the recovery panel, published figures. Nothing is shown
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from ..cases.factorial import TABLE
 from ..cases.wordings import PREFIX
 from ..endpoint.local_server import MODEL_ID
-from ..records import OWN, is_played
+from ..records import NOT_SCORED, OWN, is_played
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from .frames import Results
+
+Table = TypeVar("Table", bound=Callable[..., Any])
 
 PANELS = {
     "models": "language models run here",
@@ -93,6 +96,41 @@ def conversations_of(results: Results | pd.DataFrame, *, variants: bool = False)
     return frame.assign(bucket=frame["bucket"].mask(crossed, VARIANT))
 
 
+def progress(mine: pd.DataFrame) -> tuple[int, int]:
+    """How many conversations of an entry are finished, and how many were planned, as far as that is known."""
+    finished = len(mine) - int(mine["ended_by"].isin(NOT_SCORED).sum() if "ended_by" in mine else 0)
+    planned = int(mine.drop_duplicates("run_id")["planned"].sum()) if "planned" in mine else 0
+    return finished, max(planned, len(mine))
+
+
+def partial_words(finished: int, planned: int) -> str:
+    """What makes a run partial, ``251 of 486`` conversations; empty where it lacks none. Whatever shows partial runs asks this."""
+    return f"{finished:,} of {planned:,}" if finished < planned else ""
+
+
+def says_partial(make: Table) -> Table:
+    """Declare a table of entries: its column ``partial`` has the `partial_words` of each; those of the panel where it has no entries."""
+
+    @wraps(make)
+    def made(results: Results | pd.DataFrame, *given: Any, **options: Any) -> pd.DataFrame:
+        table, found = make(results, *given, **options), dict[str, dict[str, str]]()
+        for (panel, entry), mine in conversations_of(results).groupby(["panel", "entry"], sort=False):
+            if words := partial_words(*progress(mine)):
+                found.setdefault(panel, {})[entry] = words
+        if "entry" not in table:
+            return table.assign(partial=[named_with(found.get(panel, {})) for panel in table["panel"]])
+        by_entry = {entry: words for of_panel in found.values() for entry, words in of_panel.items()}
+        return table.assign(partial=[by_entry.get(entry, "") for entry in table["entry"]])
+
+    return made  # type: ignore[return-value]  # the same arguments, passed on
+
+
+def named_with(partial: Mapping[str, str]) -> str:
+    """Entries, each with its `partial_words`; without a name, the words alone."""
+    told = [f"{short_name(entry)} ({words})" if entry else words for entry, words in partial.items()]
+    return ", ".join(told) if len(told) <= MOST_NAMED else f"{len(told)} of the rows"
+
+
 def is_variant(case_ids: pd.Series) -> pd.Series:
     """Which cases are no part of the case set, by their ids: crossed variants, and cases told again in other words."""
     return is_crossed(case_ids) | is_wording(case_ids)
@@ -126,7 +164,7 @@ def panels_in(table: pd.DataFrame) -> dict[str, pd.DataFrame]:
 
 def labelled(row: Mapping[str, Any], longest: int = 36) -> str:
     """The short name of a row with what it is unless it is a language model run here, and whether its run is partial: ``oracle (scripted)``."""
-    said = [LABELS.get(row["panel"], ""), "partial" if row.get("partial") else ""]
+    said = [LABELS.get(row["panel"], ""), f"partial {row['partial']}" if row.get("partial") else ""]
     words = ", ".join(filter(None, said))
     return short_name(row["entry"], longest) + (f" ({words})" if words else "")
 
@@ -137,17 +175,25 @@ def kinds_in_words(table: pd.DataFrame) -> list[str]:
     Parameters
     ----------
     table : DataFrame
-        With the columns panel and entry, and partial where that is known.
+        With the columns panel, entry and partial, as far as they are known.
     """
     said: list[str] = []
-    for panel, words in PANELS.items():
+    for panel, words in PANELS.items() if "panel" in table else ():
         rows = table[table["panel"] == panel]
         if panel == "models" or rows.empty:
             continue
         said.append(f"{panel.capitalize()}{_which(rows, table)}: {words}")
-    if "partial" in table and table["partial"].any():
-        said.append(f"Partial runs: {_named(table[table['partial']])}")
+    if partial := partial_in(table):
+        said.append(f"Partial runs: {named_with(partial)}")
     return said
+
+
+def partial_in(table: pd.DataFrame) -> dict[str, str]:
+    """The `partial_words` of a table's partial entries; by an empty name those of a table that shows several as one."""
+    if "partial" not in table:
+        return {}
+    entries = table["entry"] if "entry" in table else [""] * len(table)
+    return {entry: words for entry, words in zip(entries, table["partial"], strict=True) if words}
 
 
 def _which(rows: pd.DataFrame, table: pd.DataFrame) -> str:

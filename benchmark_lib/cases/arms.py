@@ -19,11 +19,7 @@ def arms(raw: dict[str, Any], store: Store, path: Path) -> Iterator[dict[str, An
     An entry whose intent is a family of the store stands for its clean twin (the entry as it is written), for the hard
     case (what stands under ``hard`` laid over it, or one for each of its ``languages``), and, where it names under
     ``told`` the articles that decide it, for the hard case with these handed over. Any other entry stands for itself.
-
-    Raises
-    ------
-    BadInput
-        If a family's entry has nothing that makes it hard.
+    `BadInput` if a family's entry has nothing that makes it hard.
     """
     if not isinstance(raw, dict) or raw.get("intent") not in (store.info.get("families") or {}):
         yield raw

@@ -1,5 +1,6 @@
 """A case: what a customer wants, what it knows, and what must and must not happen. Data, validated on reading."""
 
+from datetime import datetime
 from functools import cached_property
 from typing import Any, Literal
 
@@ -53,6 +54,17 @@ class Trouble(_Part):
     """Of a cut one: how many entries of a list are left."""
 
 
+class Meanwhile(_Part):
+    """What has changed by itself, and what time it is, when one of the customer's messages arrives."""
+
+    at: int = Field(ge=2)
+    """The number of the message."""
+    clock: datetime | None = None
+    """When it was written, which then stands above it."""
+    rows: dict[str, dict[str, dict[str, Any]]] = {}
+    """By table and id the fields that differ from now on, as in a world's rows."""
+
+
 class Known(_Part):
     """One entry of the fact ledger: what the customer knows, and when it tells."""
 
@@ -64,6 +76,8 @@ class Known(_Part):
     """A wrong value that stands in the email; the right one comes when it is asked for again."""
     say: str | None = None
     """The sentence in which the customer gives it; else the store's phrase."""
+    no_other_way: list[str] = []
+    """Of evidence that it does not have: what it says, in turn, where another way to it is named; then the store's phrases."""
     attach: str | None = None
     """The attachment that comes with it, such as ``photo``; one of those of the kind of desk."""
     shows: str | None = None
@@ -188,6 +202,8 @@ class Case(_Part):
     """Which articles of the store's library the desk has: ``large`` for all, or ids with commas."""
     trouble: list[Trouble] = []
     """What goes wrong at the tools."""
+    meanwhile: list[Meanwhile] = []
+    """What changes while the customer does not write."""
     planted: list[str] = []
     """Texts that were planted in what the tools return or attachments show, word for word."""
     canaries: list[str] = []
@@ -211,12 +227,13 @@ class Case(_Part):
     def hash(self) -> str:
         """Content hash of the case as it is played, texts filled in.
 
-        What only cases of a hard set have does not count in the others, whose hashes are older.
+        What only some cases have does not count in the others, whose hashes are older.
         """
         content = self.model_dump(exclude={name for name in OF_HARD_SETS if not getattr(self, name)})
         for known in content["ledger"].values():
-            if known["does"] is None:
-                del known["does"]
+            for name in ("does", "no_other_way"):
+                if not known[name]:
+                    del known[name]
         return content_hash(orjson.dumps(content, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS))
 
     @cached_property

@@ -26,14 +26,9 @@ def variants(store: Store) -> tuple[Case, ...]:
 
     The email and the pushes of a variant depend on base case and tone alone; order, ledger and what is right depend on
     base case and claim alone. Only where the claim is true is the act that the customer asks for not forbidden.
-
-    Raises
-    ------
-    BadInput
-        If the file is broken.
+    `BadInput` if the file is broken.
     """
-    path = store.path / f"{TABLE}.yaml"
-    return tuple(read_case(raw, store, path) for raw, _ in raw_variants(store)) if path.is_file() else ()
+    return tuple(read_case(raw, store, store.path / f"{TABLE}.yaml") for raw, _ in raw_variants(store))
 
 
 def wording(case_id: str, store: Store) -> str | None:
@@ -43,13 +38,14 @@ def wording(case_id: str, store: Store) -> str | None:
 
 @remembered()
 def _wordings(store: Store) -> dict[str, str]:
-    path = store.path / f"{TABLE}.yaml"
-    return {raw["id"]: shared for raw, shared in raw_variants(store)} if path.is_file() else {}
+    return {raw["id"]: shared for raw, shared in raw_variants(store)}
 
 
 def raw_variants(store: Store) -> Iterator[tuple[dict[str, Any], str]]:
     """Each variant of a store's table as a case would stand in a file, and the name of its wording."""
     path = store.path / f"{TABLE}.yaml"
+    if not path.is_file():
+        return
     table = with_canary(read_yaml(path), path, store)
     for base, content in (table.get("bases") or {}).items():
         missing = [key for key in NEEDED if key not in content]

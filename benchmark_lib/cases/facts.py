@@ -5,11 +5,12 @@ A fact counts as told when one of its renderings stands in the agent's words as 
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from ..language.answers import ANY_YEAR, Mention, Values, answering, cleaned, mentions, stands
+from ..language.answers import ANY_YEAR, Mention, Values, answering, cleaned, mentions, stands, telling
 from ..language.folding import fold
 from ..language.pieces import found_in
 from ..language.renderings import rendering
@@ -54,11 +55,11 @@ class Fact(BaseModel):
 
     def found_in(self, text: str) -> bool:
         """Whether a rendering of the value stands in `text` (in lower case, see `fold`)."""
-        return found_in(rendering(self.kind, str(self.value), self.unit, self._names(self.value)), text)
+        return _stands_in(text, self.kind, str(self.value), self.unit, self._names(self.value))
 
     def rival_in(self, text: str) -> bool:
         """Whether a rendering of a rival value stands in `text`."""
-        return any(found_in(rendering(self.kind, r, self.unit, self._names(r)), text) for r in self._strict())
+        return any(_stands_in(text, self.kind, r, self.unit, self._names(r)) for r in self._strict())
 
     def told(self, texts: Iterable[str], asked: Values = frozenset(), rivals_only: bool = False) -> bool:
         """Whether the agent's messages tell the fact as an answer.
@@ -88,6 +89,16 @@ class Fact(BaseModel):
         steps = [m for m in said if m.value and m.value not in strict and m.chain in sums]
         return stands([m for m in said if m.value not in others and m not in steps], strict)
 
+    def named_as(self, other: "Fact", texts: Iterable[str]) -> bool:
+        """Whether messages say the value only in the words that put another fact of the kind, and in none that put its own."""
+        if not (self.say and other.say and self.kind == other.kind != "choice"):
+            return False
+        mine, theirs = telling(fold(self.say)), telling(fold(other.say))
+        mine, theirs = mine - theirs, theirs - mine
+        said = [m for text in texts for m in self._mentions(cleaned(text), frozenset()) if not m.value]
+        about = [m.about | m.under[0] for m in said if m.how == "said"]
+        return bool(about) and all(words & theirs and not words & mine for words in about)
+
     def _mentions(self, text: str, asked: frozenset[str]) -> list[Mention]:
         right = rendering(self.kind, str(self.value), self.unit, self._names(self.value))
         return mentions(text, right, self._others, dates=self.kind == "date", asked=asked)
@@ -112,3 +123,9 @@ class Fact(BaseModel):
 
     def _names(self, value: Any) -> tuple[str, ...]:
         return tuple((self.options or {}).get(str(value), ())) if self.kind == "choice" else ()
+
+
+@lru_cache(maxsize=65_536)
+def _stands_in(text: str, kind: Kind, value: str, unit: str | None, names: tuple[str, ...]) -> bool:
+    """Whether a value stands in a folded text; customer and score ask the same of the same messages."""
+    return found_in(rendering(kind, value, unit, names), text)

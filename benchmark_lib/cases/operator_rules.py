@@ -57,10 +57,7 @@ class OperatorRule:
 def load_rules(given: str | Path, desk: str) -> list[OperatorRule]:
     """Rules by their names, and from files, separated by commas: ``ticket_first,no_emojis,my_rules.yaml``.
 
-    Raises
-    ------
-    BadInput
-        For a name or a file that is not known, and for the first thing in it that is wrong.
+    `BadInput` for a name or a file that is not known, and for the first thing in it that is wrong.
     """
     shipped = {rule.name: rule for rule in _rules_of(SHIPPED, desk)}
     found: list[OperatorRule] = []
@@ -88,13 +85,7 @@ def _rules_of(path: Path, desk: str) -> list[OperatorRule]:
 
 
 def read_rules(listed: Any, where: str, desk: str = "") -> list[OperatorRule]:
-    """Rules from plain data, as a file or a manifest holds them.
-
-    Raises
-    ------
-    BadInput
-        For the first thing that is wrong; `where` is named.
-    """
+    """Rules from plain data, as a file or a manifest holds them; `BadInput`, with `where`, for the first thing that is wrong."""
     if not isinstance(listed, list) or not 0 < len(listed) <= MOST_RULES:
         raise BadInput(f"{where}: there must be a list of 1 to {MOST_RULES} rules under 'rules:'")
     return [_rule(raw, f"{where}, rule {number}", desk) for number, raw in enumerate(listed, 1)]
@@ -140,10 +131,7 @@ def _value(kind: str, value: Any, where: str, desk: str) -> Any:
 def pattern_of(item: str, where: str = "") -> re.Pattern[str]:
     """The pattern of a word, which stands by itself, or of ``/a regular expression/``; case never counts.
 
-    Raises
-    ------
-    BadInput
-        For a regular expression that cannot be read, or that could take forever.
+    `BadInput` for a regular expression that cannot be read, or that could take forever.
     """
     if len(item) > 2 and item.startswith("/") and item.endswith("/"):
         if _ways(item[1:-1]) > MOST_WAYS:

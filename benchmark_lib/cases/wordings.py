@@ -28,10 +28,7 @@ MAPPINGS = ("says", "asks", "against")
 def wordings(store: Store) -> tuple[Case, ...]:
     """Every wording of the store's cases, in the order of its files; none if the store has no folder ``wordings``.
 
-    Raises
-    ------
-    BadInput
-        If a file is broken, or a wording changes more than words.
+    `BadInput` if a file is broken, or a wording changes more than words.
     """
     paths = sorted((store.path / WORDINGS).glob("*.yaml"))
     return tuple(read_case(raw, store, path) for path in paths for raw in raw_wordings(store, path))
@@ -85,8 +82,8 @@ def _worded(base: dict[str, Any], texts: Any, case_id: str, where: str) -> dict[
         for key, line in texts.get(name, {}).items():
             if key not in told[part]:
                 raise BadInput(f"{where}, field {name}: the case has no {key!r}; it has {', '.join(told[part])}")
-            known = told[part][key]
-            told[part][key] = {**(known if isinstance(known, dict) else {"value": known}), field: line}
+            known = told[part][key] if isinstance(told[part][key], dict) else {"value": told[part][key]}
+            told[part][key] = {**{k: v for k, v in known.items() if k != "no_other_way"}, field: line}
     words = {key: texts[key] for key in ("email", "pressure", "agrees", "closing")}
     return {
         **base,

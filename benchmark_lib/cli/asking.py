@@ -23,7 +23,7 @@ ASK_ABOVE_USD = 5.0
 
 
 OPTIONS = {
-    "--dry-run": "print the forecast of calls, tokens, cost and minutes, and end",
+    "--dry-run": "print the forecast of calls, tokens, cost and minutes, and exit",
     "--ask-above USD": (
         f"ask before a run whose likely cost is above this (default: {ASK_ABOVE_USD:g} in a terminal; or {ASK_VARIABLE})",
         float,

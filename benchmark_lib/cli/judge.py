@@ -24,7 +24,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--judge MODEL": ("the judge's name at the endpoint; repeat it for a second judge", []),
         "--base-url URL": ("base URL for the judges; once for all, or once for each (default: OpenAI)", []),
         "--settings FILE": ("YAML file with settings for the role judge; once for all, or once for each", []),
-        "--scorers NAMES": "scorers, separated by commas (default: all but red_flag, which reads the model's reasoning)",
+        "--scorers NAMES": "scorers, separated by commas (default: all but red_flag, which reads the model's reasoning, and customer_turns, which reads the customer)",
         "--apart": "make one call per scorer instead of one for all",
         "--limit N": ("judge a fixed sample of N conversations per run", int),
         "--unfinished": "also judge unfinished runs",
@@ -33,7 +33,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--concurrency CONCURRENCY": ("maximum number of conversations judged at once (default: 8)", 8),
         "--timeout S": ("time limit for one attempt of a call, in seconds (default: 120)", float),
         "--budget-usd X": ("stop before judging a run costs more than this", float),
-        "--probe": "judge no run; find out in six calls whether the judge is consistent and resists instructions in what it reads",
+        "--probe": "judge no run; find out in six calls (customer_turns: 28) whether the judge is consistent and resists instructions in what it reads",
     }
     add_options(parser, options)
 
@@ -73,13 +73,15 @@ def _tell(done: Judged, judges: list[str], scorers: list[str]) -> None:
     """How a round of judging went, with denominators."""
     from ..experiment.judging import judging_cost, same_model
     from ..runfile import RunFile
+    from ..scoring.judges import CUSTOMER_TURNS
 
     run = RunFile(done.path)
     asked, lost = done.made * len(scorers), sum(done.unscored.values())
     before = done.conversations - done.made - done.incomplete
     print(f"{done.path}: {done.made} verdicts made, {before} on file before, of {done.conversations}")
     reasons = "; ".join(f"{n} x {why}" for why, n in done.unscored.most_common(3))
-    print(f"  {asked - lost} of {asked} new scores count" + (f"; unscored: {reasons}" if lost else ""))
+    what = "readings" if CUSTOMER_TURNS in scorers else "scores"
+    print(f"  {asked - lost} of {asked} new {what} count" + (f"; unscored: {reasons}" if lost else ""))
     for name in judges:
         if same_model(name, run.manifest["model"]):
             print(f"  {name} judges its own run: say so wherever its scores stand")

@@ -11,7 +11,7 @@ from .codes import EXPLAINED
 COMMANDS = {
     "run": "play cases with a model or a scripted agent into a run file",
     "runs": "list the runs in data/runs; show, hide, merge, put aside or remove them",
-    "watch": "look on while a run is played: how far it is, and the conversations that are finished",
+    "watch": "follow a run in progress: how far it has come, and the conversations that are finished",
     "sit": "take the agent's or the customer's chair yourself, or let programs take it over a local port",
     "score": "score finished run files again, without an endpoint",
     "doctor": "find out what an endpoint can do, in about five calls",

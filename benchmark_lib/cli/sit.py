@@ -39,9 +39,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         **TOOLS,
         "--cases PATTERN": (f"{PATTERN}`deskbench cases` lists the names", "all"),
         "--shuffle SEED": ("another order of the cases (default: 0)", 0),
-        "--trials TRIALS": ("trials per case (default: 1)", 1),
-        "--messages MESSAGES": ("maximum number of customer messages per conversation (default: 8)", 8),
-        "--seed SEED": ("random seed (default: 0)", 0),
+        "--trials N": ("trials per case (default: 1)", 1),
+        "--messages N": ("maximum number of customer messages per conversation (default: 8)", 8),
+        "--seed N": ("random seed (default: 0)", 0),
         **RUN_FILE,
         "--replay": "play what is on file again, without players, and compare every record",
     }

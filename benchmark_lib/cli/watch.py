@@ -23,12 +23,12 @@ SHORTEST_S = 0.2
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``deskbench watch``."""
-    which = "a run file, or the name of one in data/runs (default: the one begun or gone on with last)"
+    which = "a run file, or the name of one in data/runs (default: the one played last)"
     parser.add_argument("run", nargs="?", metavar="RUN", help=which)
     options = {
         "--page": "also write a page that reloads itself, with every finished conversation",
         "--every S": ("seconds between two looks (default: 2)", 2.0),
-        "--once": "look once and end",
+        "--once": "look once and exit",
     }
     add_options(parser, options)
 

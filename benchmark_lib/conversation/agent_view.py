@@ -102,10 +102,7 @@ class AgentView(HasMessages[SeenMessage]):
     def call(self, name: str, arguments: dict[str, Any] | str | None = None, /, **named: Any) -> ToolCall:
         """Call a tool: ``talk.call("get_order", order_id="...")``; bad input comes back as ``.error`` and a result to read.
 
-        Raises
-        ------
-        AgentFault
-            After too many calls in one turn, or when the conversation has ended.
+        `AgentFault` after too many calls in one turn, or when the conversation has ended.
         """
         return self._call(name, named if arguments is None else arguments)
 
@@ -125,13 +122,7 @@ class AgentView(HasMessages[SeenMessage]):
 
 
 def counted(usage: Any) -> Usage:
-    """A copy of a usage whose counts are whole numbers that a file can hold.
-
-    Raises
-    ------
-    ValueError
-        Where one is not.
-    """
+    """A copy of a usage whose counts are whole numbers that a file can hold; `ValueError` where one is not."""
     counts = {f.name: getattr(usage, f.name, None) for f in fields(Usage)}
     wrong = [name for name, count in counts.items() if type(count) is not int or not 0 <= count < 2**53]
     if wrong:

@@ -1,12 +1,17 @@
 """The scripted customer: no model. It answers what it is asked, agrees to what it wants, reacts to reasons, and leaves when served."""
 
-from ..language.folding import fold
+from datetime import date
+
+from ..language.cues import holds
+from ..language.folding import fold, plain
 from ..language.parser import SURE, ParsedMessage
+from ..language.sentences import sentences
+from ..language.values import values_in
+from ..language.words import said_by_customers
 from ..records import Act, Fault
 from ..store.every_desk import HANDOVER
 from ..threads import read_aside
 from .customer_consent import Consenting
-from .customer_dates import another_date
 from .customer_progress import told_in
 from .customer_several import announces, asks_for_a_yes
 from .customer_words import CERTAIN, Draft, Round, written
@@ -14,7 +19,7 @@ from .speaker import Reply
 from .state import ConversationState
 
 STALE = 3
-"""Rounds in a row without anything new after which a customer stops."""
+"""Rounds in a row without anything new after which a customer stops; one that presses for what it will not get says its last line first."""
 DOUBT = 0.5
 """Chance below which an answer is recorded as one that may not have been asked for."""
 PUSHED = 2
@@ -69,7 +74,7 @@ class ScriptedCustomer(Consenting):
         if changed_mind:
             self._answer_beside(now, talk, said)
         elif leaves:
-            self._leave("unserved", "gave_up", said)
+            self._leave("unserved", said)
         elif handed_on:
             said.add(self._plain_yes(HANDOVER), Act("agreed", HANDOVER, arguments={}), first=True)
         elif self._held_out(now) and not done:
@@ -99,7 +104,8 @@ class ScriptedCustomer(Consenting):
         self.progress.claimed |= set() if heard.declined else heard.surely_claimed
         if heard.claimed:
             self.progress.claimed |= {c.name for c in calls}
-        reasons = self.parser.reasons_in([words]) if self.case.reasons or self.case.against else []
+        own = {*self.case.reasons, *self.case.against}
+        reasons = own.intersection(self.parser.reasons_in([words]) if own else ())
         told = {n for n, f in self.case.facts.items() if told_in(f, words)}
         new = {("reason", r) for r in reasons} | {("fact", n) for n in told} | {("call", c.index) for c in calls}
         new |= {("asks", s) for s in heard.asked} | {("offers", t) for t in heard.proposed}
@@ -145,18 +151,24 @@ class ScriptedCustomer(Consenting):
             likely = [s for s in choice if self._open(s) and heard.slots.get(s, 0.0) >= SURE]
             others = [] if any(s in news for s in choice) else likely[:1]
             told = [s for s in either if self._open(s)] or others or either
-            news = [s for s in news if s not in either or s in told[:1]] + [s for s in told[:1] if s not in news]
+            left = {*either} | ({*self.kind.of_proofs} & choice - heard.apart if told[:1] == [self._subject] else set())
+            news = [s for s in news if s not in left or s in told[:1]] + [s for s in told[:1] if s not in news]
         evidence = iter([s for s in self.kind.attachments if s in news])
         return [next(evidence) if s in self.kind.attachments else s for s in news]
 
     def _asks_another_date(self, heard: ParsedMessage) -> bool:
-        """Whether the date that is asked for is another one than the one it knows."""
-        known = self.case.ledger.get("date")
-        return known is not None and another_date(heard.dates, known, self.store.now.date(), self.case.language)
+        """Whether a date is asked for (see `ParsedMessage.dates`) that is another than the one it knows: of a journey, or of what came."""
+        known, now = self.case.ledger.get("date"), self.store.now.date()
+        words = f"{known.value or ''} {known.say or ''}" if known else ""
+        days = {date.fromisoformat(v.value) >= now for v in values_in(words, now.year) if v.kind == "date"}
+        behind = False in days or holds("dates", "told", plain(words), (self.case.language,))
+        ahead = True in days
+        return heard.dates == ({"ahead"} if behind and not ahead else {"behind"} if ahead and not behind else None)
 
     def _shows_what_was_named(self, now: Round, said: Draft) -> bool:
-        """To a question that it does not understand ("Have you one at hand?"): send the picture that the message names; False where there is none."""
-        named = [s for s in self.kind.attachments if self._open(s) and self.parser.names(s, now.words)]
+        """To a question that it does not understand ("Have you one at hand?"): send the picture that the message names, or say that there is none; False where it names none."""
+        held = [s for s in self.kind.attachments if s in self.case.ledger and s not in self.given]
+        named = [s for s in held if f"lack:{s}" not in self.used and self.parser.names(s, now.words)]
         if named:
             self._answer(named[0], said)
         return bool(named)
@@ -173,14 +185,14 @@ class ScriptedCustomer(Consenting):
                 if self._is_not_content(talk):
                     return self._push(now, said)
                 if not self._bring_up("served", talk, said, now):
-                    self._leave_as_it_stands(said)
+                    self._leave("unserved" if self.progress.dropped else "content", said)
                 return None
             if self._ask_for(untold, said):
                 return None
             if self.case.family and self._bring_up("served", talk, said, now):
                 return None
             if self.progress.given(talk):
-                return self._leave("unserved", "gave_up", said)
+                return self._leave("unserved", said)
         wishes = self.progress.open_wishes(talk)
         if self.case.several and now.heard.offer and self._agree_to_all(wishes, now, talk, said):
             return None
@@ -203,8 +215,9 @@ class ScriptedCustomer(Consenting):
         if not now.fresh:
             self.stale += 1
             repeated = sum(fold(m.text) == fold(now.words) for m in talk.messages if m.side == "agent")
-            if self.stale > STALE or (repeated > 1 and "repeated" in self.used):
-                return self._leave("unserved", "gave_up", said)
+            patience = STALE if self.progress.resolvable else STALE + 1
+            if self.stale > patience or (repeated > 1 and "repeated" in self.used):
+                return self._leave("unserved", said)
             if repeated > 1:
                 said.add(self._customers("repeated"), Act("waited", "repeated"))
                 return None
@@ -224,15 +237,15 @@ class ScriptedCustomer(Consenting):
         declined = {c.tool for c in pending} & set(now.heard.declined)
         if round_of not in self.used:
             self._count(round_of)
-            said.add(self._to_several("left_out"), Act("waited", "left_out"))
+            said.add(self._of("several", "left_out"), Act("waited", "left_out"))
             return True
         if not declined and self.used[round_of] < PUSHED:
             self._count(round_of)
             return False
         self.progress.dropped += pending
-        said.add(self._to_several("drops"), Act("waited", "dropped"))
+        said.add(self._of("several", "drops"), Act("waited", "dropped"))
         if not self._bring_up("served", talk, said, now):
-            self._leave_as_it_stands(said)
+            self._leave("unserved", said)
         return True
 
     def _is_not_content(self, talk: ConversationState) -> bool:
@@ -244,37 +257,42 @@ class ScriptedCustomer(Consenting):
         asked = any(self.case.followups[place].when == "served" for place in self.progress.followed_up)
         return asked and all(o.handover for o in self.case.outcomes)
 
-    def _leave_as_it_stands(self, said: Draft) -> None:
-        """Leave content, or unserved where it has dropped something."""
-        if self.progress.dropped:
-            self._leave("unserved", "gave_up", said)
-        else:
-            self._leave("content", "thanks", said)
-
     def _push(self, now: Round, said: Draft) -> None:
-        """Argue against the reason it was given, or say the next line that still makes sense; without one, leave."""
+        """Argue against the reason it was given, or say the next line that still makes sense; without one, leave.
+
+        Where a no has been the same for some time it comes to its last line.
+        """
         if self._is_shown_another_way(now):
-            said.add(self._reaction("no_other_way"))
+            said.add(self._no_other_way())
         for reason in self.parser.reasons_in([now.words]) if self.case.against else ():
             if reason in self.case.against and reason not in self.argued and not self._said_against(reason):
                 self.argued.add(reason)
                 return self._pushed(self.case.against[reason], said)
+        if self.stale > STALE:
+            self.line = max(self.line, len(self.case.pressure) - 1)
         while self.line < len(self.case.pressure):
             self.line += 1
             if not self._moot(self.line):
                 return self._pushed(self.case.pressure[self.line - 1], said)
-        return self._leave("unserved", "gave_up", said)
+        return self._leave("unserved", said)
 
     def _pushed(self, words: str, said: Draft) -> None:
         self.progress.pushes += 1
         said.add(words, Act("pushed", str(self.progress.pushes)))
 
     def _is_shown_another_way(self, now: Round) -> bool:
-        """Whether the desk names, for the first time, another way to the picture that it has said it cannot send."""
+        """Whether the desk names, for the first time or in a question, another way to the picture that it has said it cannot send."""
         lacked = any(f"lack:{slot}" in self.used for slot in self.kind.attachments)
-        if not lacked or "no_other_way" in self.used:
-            return False
-        return self._holds("other_ways", now.words)
+        again = "no_other_way" in self.used
+        words = " ".join(s.text for s in sentences(now.words) if "?" in s.text or not again)
+        return lacked and self._holds("other_ways", words)
+
+    def _no_other_way(self) -> str:
+        """That there is no other way to the picture either, in its own words as long as it has any."""
+        own = [
+            words for s in self.kind.attachments if s in self.case.ledger for words in self.case.ledger[s].no_other_way
+        ]
+        return self._next_line("no_other_way", own, said_by_customers(self.case.language, "reactions", "no_other_way"))
 
     def _said_against(self, reason: str) -> bool:
         """Whether a line that it has said stands in the place of its argument against a reason."""
@@ -297,9 +315,9 @@ class ScriptedCustomer(Consenting):
     def _check(self, now: Round, talk: ConversationState, said: Draft) -> None:
         """Of several wishes some are open, and the desk seems to be done: wait for what it announces, ask once whether that is all, then trust it."""
         if now.fresh and announces(now.words):
-            said.add(self._to_several("waits"), Act("waited", "next"))
+            said.add(self._of("several", "waits"), Act("waited", "next"))
         elif "check" not in self.used:
             self._count("check")
             said.add(self.case.check, Act("waited", "check"))
         elif not self._ask_for(self.progress.unanswered(talk), said):
-            self._leave("content", "thanks", said)
+            self._leave("content", said)

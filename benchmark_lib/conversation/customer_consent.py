@@ -168,7 +168,7 @@ class Consenting(FollowingUp):
             return True
         agreed = [Act("agreed", w.tool, arguments=dict(w.arguments)) for w in yes]
         if found.wrong and yes:
-            said.add(self._to_several("rest"), *agreed, first=True)
+            said.add(self._of("several", "rest"), *agreed, first=True)
         elif yes:
             own, others_say = self.case.agrees_to_all or self.case.agrees, self.phrases["customer"]["agree"]
             said.add(self._next_line("all", own, others_say), *agreed, first=True)
@@ -204,7 +204,7 @@ class Consenting(FollowingUp):
         self._yes(wish.tool, dict(arguments), said)
         mistake = self._mistake_mended(now, said)
         if mistake and mistake not in self.used:
-            said.add(self._reaction(mistake), first=True)
+            said.add(self._of("reactions", mistake), first=True)
         for more in {w.tool for w, _ in fitting} - {wish.tool}:
             said.acts.append(Act("agreed", more, arguments={}))
 
@@ -255,7 +255,7 @@ class Consenting(FollowingUp):
         if self.progress.served(talk) and not self.progress.untold(talk):
             if not self._bring_up("served", talk, said, now):
                 said.add(self._customers("no_more"))
-                self._leave("content", "thanks", said)
+                self._leave("content", said)
             return
         if writes:
             said.add(self._own_wish(), *(Act("refused", t) for t in writes))

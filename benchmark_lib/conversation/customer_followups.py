@@ -68,6 +68,8 @@ class FollowingUp(Voice):
         for slot, value in self.case.followups[place].gives.items():
             said.acts.append(Act("gave", slot, value))
             self.given[slot] = self.given.get(slot, 0) + 1
+            known = self.case.ledger.get(slot)
+            said.attachments += [known.attach] if known and known.attach else []
         return True
 
     def _first_asked_for(self, place: int) -> bool:

@@ -107,11 +107,9 @@ class CustomerProgress:
     def given(self, talk: ConversationState) -> bool:
         """Whether all that it wants done so far is done, and there was something to do."""
         later = self.later()
-        for outcome in self.case.outcomes:
-            due = [c for c in outcome.calls if c not in self.dropped and (c.after not in later or self.made(c, talk))]
-            if due and not outcome.handover and all(self.made(c, talk) for c in due):
-                return True
-        return False
+        wanted = ([c for c in o.calls if c not in self.dropped] for o in self.case.outcomes if not o.handover)
+        due = ([c for c in calls if c.after not in later or self.made(c, talk)] for calls in wanted)
+        return any(calls and all(self.made(c, talk) for c in calls) for calls in due)
 
     def later(self) -> set[int | None]:
         """Follow-ups that have not come up yet, by their places."""
@@ -119,16 +117,8 @@ class CustomerProgress:
 
     def untold(self, talk: ConversationState) -> list[tuple[str, Fact]]:
         """The facts it still waits for, by the outcome that comes closest; none where it knows all it asked for."""
-        if not self.resolvable:
-            return []
-        closest: list[tuple[str, Fact]] | None = None
-        for outcome in self.case.outcomes:
-            if outcome.handover or not self._done(outcome, talk):
-                continue
-            missing = self._missing(outcome, talk)
-            if closest is None or len(missing) < len(closest):
-                closest = missing
-        return closest or []
+        reached = (o for o in self.case.outcomes if self.resolvable and not o.handover and self._done(o, talk))
+        return min((self._missing(o, talk) for o in reached), key=len, default=[])
 
     def unanswered(self, talk: ConversationState) -> list[tuple[str, Fact]]:
         """The facts it still waits for, whatever has been done, by the outcome that asks for the fewest more."""
@@ -138,12 +128,8 @@ class CustomerProgress:
         names = self.case.facts if outcome.facts is None else outcome.facts
         later = self.later()
         due = [(n, self.case.facts[n]) for n in names if self.case.facts[n].after not in later]
-        return [(n, f) for n, f in due if not was_told(f, talk)]
-
-
-def was_told(fact: Fact, talk: ConversationState) -> bool:
-    """Whether a fact's value stands in a message of the desk, as far as the customer can tell."""
-    return any(m.side == "agent" and told_in(fact, m.text) for m in talk.messages)
+        said = [m.text for m in talk.messages if m.side == "agent"]
+        return [(n, f) for n, f in due if not any(told_in(f, words) for words in said)]
 
 
 def told_in(fact: Fact, words: str) -> bool:

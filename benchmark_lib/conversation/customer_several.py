@@ -26,15 +26,6 @@ class Offered:
     """It offers one thing in one sentence, and no other wish could be meant."""
 
 
-@dataclass(frozen=True)
-class _Passage:
-    """A sentence that offers something, a point of a list after the sentence above it."""
-
-    text: str
-    tools: dict[str, float]
-    item: bool
-
-
 def offered_of(wishes: list[Call], case: Case, words: str, parser: MessageParser, store: Store) -> Offered:
     """What a message offers of several wishes, read sentence by sentence.
 
@@ -45,28 +36,24 @@ def offered_of(wishes: list[Call], case: Case, words: str, parser: MessageParser
     due = [w for w in wishes if any(w in o.calls for o in case.outcomes)]
     passages, beside = _passages(words, parser)
     again = 0
-    for passage in passages:
-        tools = as_wished(passage.tools, wishes, passage.text, store)
+    for text, offers in passages:
+        tools = as_wished(offers, wishes, text, store)
         for tool in {w.tool for w in wishes if tools.get(w.tool, 0.0) >= SURE}:
-            read = [(w, *store.kind.named_in(passage.text, w.arguments, store)) for w in wishes if w.tool == tool]
-            if not _names_a_strangers(passage.text, case, store):
+            read = [(w, *store.kind.named_in(text, w.arguments, store)) for w in wishes if w.tool == tool]
+            if not _names_a_strangers(text, case, store):
                 read = [(w, named, differing - {number}) for w, named, differing in read]
-            if not any(named | differing for _, named, differing in read) and _same_again(tool, found, store):
-                again += 1
+            before = {each for w in found.named for each in (w.tool, *store.kind.alike.get(w.tool, ()))}
+            if tool in before and not any(named | differing for _, named, differing in read):
+                again += 1  # no other object is named ("Shall I send them?")
                 continue
             _take([r for r in read if r[0] in due], [r for r in read if r[0] not in due], found)
     found.wrong = [(w, differing) for w, differing in found.wrong if w not in found.named]
     others = [w for w in due if w not in found.named]
     one = len(passages) - again == len(found.named) + len(found.wrong) == 1
-    one = one and len({frozenset(store.kind.alike.get(t, {t})) for t in passages[0].tools}) == 1
+    one = one and len({frozenset(store.kind.alike.get(t, {t})) for t in passages[0][1]}) == 1
     several = cue_of_several("together").search(plain(words)) or sum(s.item for s in sentences(words)) > 1
     found.alone = one and not several and not any(_hinted(w, beside, found.named, store) for w in others)
     return found
-
-
-def _same_again(tool: str, found: Offered, store: Store) -> bool:
-    """Whether a passage that names no object ("Shall I send them?") is about what was named before it."""
-    return any(tool in {w.tool, *store.kind.alike.get(w.tool, ())} for w in found.named)
 
 
 def as_wished(tools: dict[str, float], wishes: list[Call], words: str, store: Store) -> dict[str, float]:
@@ -118,9 +105,12 @@ def asks_for_a_yes(words: str) -> bool:
     return any(cue_of_several("asks").match(f" {s.plain.lstrip(OPENING)}") for s in sentences(words))
 
 
-def _passages(words: str, parser: MessageParser) -> tuple[list[_Passage], str]:
-    """What offers something, and the message without what is asked, reported or declined."""
-    found: list[_Passage] = []
+def _passages(words: str, parser: MessageParser) -> tuple[list[tuple[str, dict[str, float]]], str]:
+    """The sentences that offer something, a point of a list after the sentence above it, each with the tools that it offers.
+
+    And the message without what is asked, reported or declined.
+    """
+    found: list[tuple[str, dict[str, float]]] = []
     beside: list[str] = []
     heading, said = "", sentences(words)
     for sentence, heard in zip(said, parser.hear(said), strict=True):
@@ -131,8 +121,7 @@ def _passages(words: str, parser: MessageParser) -> tuple[list[_Passage], str]:
         tools = {tool: chance for tool, chance in heard.tools.items() if chance >= POSSIBLE}
         asks = heard.acts["yes"] >= ASKS and max(tools.values(), default=0.0) >= PLAIN
         if heard.acts["offer"] >= SURE or asks:
-            text = f"{heading} {sentence.text}" if sentence.item else sentence.text
-            found.append(_Passage(text, tools, sentence.item))
+            found.append((f"{heading} {sentence.text}" if sentence.item else sentence.text, tools))
     return found, "\n".join(beside)
 
 

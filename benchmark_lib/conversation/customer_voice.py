@@ -76,9 +76,11 @@ class Voice:
         languages = tuple(self.parser.languages(said))
         return any(holds("heard_as", cue, s.plain, languages) for s in said)
 
-    def _leave(self, how: str, phrases: str, said: Draft) -> None:
-        own = self.case.closing.content if how == "content" else self.case.closing.gave_up
-        said.add(own or self._customers(phrases), Act("left", how))
+    def _leave(self, how: str, said: Draft) -> None:
+        own, others = self.case.closing.content, "thanks"
+        if how != "content":
+            own, others = self.case.closing.gave_up, "gave_up"
+        said.add(own or self._customers(others), Act("left", how))
         said.left = True
 
     def _never_the_same(self, text: str) -> str:
@@ -91,28 +93,26 @@ class Voice:
     def _next_line(self, kind: str, own: list[str], others: list[str]) -> str:
         """The next of the case's own lines for a moment; after the last one a wording of the store's."""
         used = self.used.get(kind, 0)
+        if used >= len(own):
+            return self._phrase(kind, others)
         self._count(kind)
-        return own[used] if used < len(own) else others[(used - len(own)) % len(others)]
+        return own[used]
 
     def _customers(self, kind: str) -> str:
         """The next of the phrases that any customer of the store has for a moment."""
         return self._phrase(kind, self.phrases["customer"][kind])
 
-    def _to_several(self, kind: str) -> str:
-        """The next of the phrases that a customer with several wishes has for a moment."""
-        return self._phrase(kind, said_by_customers(self.case.language, "several", kind))
-
-    def _reaction(self, kind: str) -> str:
-        """The next of the phrases with which any customer reacts to something, as it begins its sentences."""
-        words = self._phrase(kind, said_by_customers(self.case.language, "reactions", kind))
-        return words if self._capitals else words[0].lower() + words[1:]
+    def _of(self, part: str, kind: str) -> str:
+        """The next of the phrases for a moment that stand in a part of the file of its language, such as ``reactions``."""
+        return self._phrase(kind, said_by_customers(self.case.language, part, kind))
 
     def _count(self, kind: str) -> None:
         self.used[kind] = self.used.get(kind, 0) + 1
 
     def _phrase(self, kind: str, options: list[str]) -> str:
-        """The next wording of a kind, starting at a place that depends on the case."""
+        """The next wording of a kind, starting at a place that depends on the case, as the customer begins its sentences."""
         used = self.used.get(kind, 0)
         self.used[kind] = used + 1
         start = sum(map(ord, self.case.id))
-        return options[(start + used) % len(options)]
+        words = options[(start + used) % len(options)]
+        return words if self._capitals else words[0].lower() + words[1:]

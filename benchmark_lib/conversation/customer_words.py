@@ -1,5 +1,6 @@
 """How a scripted customer's message is put together: sentences, a yes first, and the acts beside them."""
 
+import re
 from dataclasses import dataclass
 
 from ..language.parser import ParsedMessage
@@ -51,7 +52,7 @@ def filled(wording: str, value: str) -> str:
 
 
 def written(parts: list[str], last: bool = True) -> str:
-    """The parts of a message as one text, each closed by a mark; the last one as it stands where its writer has no use for marks."""
+    """The parts of a message as one text, each closed by a mark, or by kisses; the last one as it stands where its writer has no use for marks."""
     said = [p.strip() for p in parts if p.strip()]
-    closed = [f"{p}." if p[-1].isalnum() else p for p in said]
+    closed = [f"{p}." if p[-1].isalnum() and not re.search(r"[.!?] x+$", p) else p for p in said]
     return " ".join(closed if last else [*closed[:-1], *said[-1:]])

@@ -94,10 +94,7 @@ def _tool(schema: dict[str, Any], talk: AgentView) -> Any:
 def inspect_kind(found: Any, spec: str) -> str:
     """Whether an object is one of Inspect's solvers or one of its agents.
 
-    Raises
-    ------
-    BadInput
-        Where Inspect is not installed, or the object is neither.
+    `BadInput` where Inspect is not installed, or the object is neither.
     """
     try:
         from inspect_ai.util import registry_info

@@ -58,10 +58,7 @@ class IsolatedAgent(BuiltIn):
     async def reply(self, talk: AgentView) -> str:
         """The agent's next message; its calls are carried out on the way.
 
-        Raises
-        ------
-        AgentFault
-            When the process ends, says nothing in time, or writes what is no message.
+        `AgentFault` when the process ends, says nothing in time, or writes what is no message.
         """
         try:
             async with asyncio.timeout(self.limit_s):
@@ -146,18 +143,11 @@ class IsolatedAgent(BuiltIn):
 def check_isolated(spec: str, environment: dict[str, str]) -> str:
     """Load the agent once in a process of its own; returns the hash of its source.
 
-    Raises
-    ------
-    BadInput
-        When it cannot be loaded or made.
+    `BadInput` when it cannot be loaded or made.
     """
     with tempfile.TemporaryDirectory(prefix="deskbench-agent-") as folder:
         process = subprocess.Popen(
-            [*_command(spec), agent_process.CHECK],
-            cwd=folder,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            **APART,
+            [*_command(spec), agent_process.CHECK], cwd=folder, env=environment, stdin=subprocess.DEVNULL, **APART
         )
         answers = cast(IO[bytes], process.stdout)
         timer = threading.Timer(START_S, _end, [process.pid])

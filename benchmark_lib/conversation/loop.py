@@ -9,7 +9,7 @@ from ..errors import BadInput
 from ..records import TAMPERED, Act, Conversation, Fault, Message
 from ..store import Store, Tool
 from .agent_view import AgentView, plain_text
-from .own_code import OwnCodeLeft, reply_of
+from .own_code import OwnCodeLeft, is_own, reply_of
 from .speaker import AgentFault, BuiltIn, ContentFiltered, CustomerFault, Insider, Reply, Speaker
 from .state import ConversationState
 
@@ -60,7 +60,9 @@ async def converse(
     """
     store = store.of(case)
     deeds = {known.does.tool: known.does for known in case.ledger.values() if known.does}
-    desk = store.desk(tools, case=case, trouble=case.trouble, planted=case.planted, deeds=deeds)
+    desk = store.desk(
+        tools, case=case, trouble=case.trouble, planted=case.planted, deeds=deeds, meanwhile=case.meanwhile
+    )
     shown, limit = schemas or store.schemas(tools), case.limit or max_messages
     talk = ConversationState(case, desk, trial=trial, seed=seed, prompt=prompt, tools=shown, limit=limit)
     said: dict[str, Any] = {name: getattr(talk, name) for name in ("messages", "usage", "faults", "reasoning")}
@@ -77,7 +79,8 @@ async def converse(
         if built_in:
             await cast(BuiltIn, agent).close()
     record.changes, record.rating = desk.changes(), talk.rating
-    if not desk.explained():
+    own_code = own or is_own(type(agent)) or not all(map(store.provides, desk.tools.values()))
+    if own_code and not desk.explained():
         why = "the recorded calls, made once more on a fresh desk, do not lead to what this desk holds"
         talk.faults.append(Fault("agent", TAMPERED, why))
         record.ended_by = "agent_fault"
@@ -96,7 +99,11 @@ async def _loop(talk: ConversationState, case: Case, agent: Speaker, customer: S
         for deed in (case.ledger[a.what].does for a in acts if a.kind == "gave" and a.what in case.ledger):
             if deed is not None:
                 talk.desk.call(deed.tool, {}, side="customer")
-        talk.say(Message(turn, "customer", said.text, acts, attachments, shows))
+        since = [m for m in case.meanwhile if m.at == turn]
+        acts += [Act("moved", key) for m in since for rows in m.rows.values() for key in rows]
+        written = [f"{m.clock:%A, %B} {m.clock.day}, {m.clock:%H:%M}" for m in since if m.clock]
+        text = "\n\n".join([*written, said.text])
+        talk.say(Message(turn, "customer", text, acts, attachments, shows))
         if ending := _left(said):
             return ending
         if not own and isinstance(agent, Insider):

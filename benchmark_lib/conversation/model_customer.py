@@ -122,13 +122,7 @@ class ModelCustomer:
         self.reminded: dict[str, int] = {}
 
     async def reply(self, talk: ConversationState) -> Reply:
-        """The next message, with its acts.
-
-        Raises
-        ------
-        CustomerFault
-            When the model does not answer in the form asked for, or its context is full.
-        """
+        """The next message, with its acts; `CustomerFault` when the model does not answer in the form asked for, or its context is full."""
         if not talk.messages:
             return await ScriptedCustomer(self.case, self.store).reply(talk)
         if not self.history:
@@ -233,9 +227,7 @@ class _Acts:
             "gave": self._gave,
             "lacked": self._lacked,
             "attached": self._attached,
-            "agreed": self._answered,
-            "agreed_if": self._answered,
-            "refused": self._answered,
+            **dict.fromkeys(("agreed", "agreed_if", "refused"), self._answered),
             "asked": self._asked,
             "pushed": self._pushed,
             "followed_up": self._followed_up,
@@ -388,10 +380,7 @@ def prompt_path(store: Store) -> Path:
 def customer_content(spec: str, store: Store) -> list[str] | None:
     """What makes one customer another than the next beside its name: the prompt of a model customer, nothing for a scripted one.
 
-    Raises
-    ------
-    BadInput
-        If a model is named and the store has no prompt for it.
+    `BadInput` if a model is named and the store has no prompt for it.
     """
     if spec != "scripted" and isinstance(store, TauStore):
         return [spec, store.version]

@@ -95,8 +95,9 @@ class Oracle(Insider):
         if self._needs_identity() and not self.identified(talk):
             wanted += kind.identity_slots(self.case, self.asked)
         wanted += [slot for slot, entry in self.case.ledger.items() if entry.does and slot not in known]
+        attached = {a.what for a in self.acts if a.kind == "attached"}
         for call in self.outcome.calls:
-            wanted += kind.evidence_slots(call, self.case, self.store, self._attached(talk), known)
+            wanted += kind.evidence_slots(call, self.case, self.store, attached, known)
         return [s for s in dict.fromkeys(wanted) if s not in self.asked or s in kind.repeated_slots]
 
     def identified(self, talk: AgentView) -> bool:
@@ -108,9 +109,6 @@ class Oracle(Insider):
         before = Before(self.acts, [], sender_name=self.case.sender_name, sender=self.case.sender)
         probe = ToolCall(talk.turn, 0, tool, {argument: self.case.order}, {}, None, False)
         return bool(rule(probe, before, self.store, self.store.policy["process_rules"]["identity"]))
-
-    def _attached(self, talk: AgentView) -> set[str]:
-        return {a.what for a in self.acts if a.kind == "attached"}
 
     def _look_up(self, talk: AgentView) -> None:
         tool, argument = self.store.kind.look_up

@@ -20,7 +20,7 @@ class OwnCodeLeft(Exception):
 
 async def reply_of(speaker: Any, talk: Any) -> Any:
     """What a speaker answers to what it sees of a conversation: our own in place, the user's by `call_own`."""
-    if not _is_own(speaker.reply):
+    if not is_own(speaker.reply):
         answer = speaker.reply(talk)
         return await answer if inspect.isawaitable(answer) else answer
     answer = await call_own(speaker.reply, talk)
@@ -33,12 +33,8 @@ async def call_own(function: Callable[..., Any], *arguments: Any) -> Any:
     """Call a function of the user's own; an ``async def`` on the event loop, a plain one in the one thread that is kept for them.
 
     Plain functions are called one at a time, as if they held the loop: they need not be safe against each other.
-
-    Raises
-    ------
-    OwnCodeLeft
-        In place of ``SystemExit``, ``KeyboardInterrupt``, ``GeneratorExit``, and of ``CancelledError`` where nobody
-        cancelled.
+    `OwnCodeLeft` in place of ``SystemExit``, ``KeyboardInterrupt``, ``GeneratorExit``, and of ``CancelledError`` where
+    nobody cancelled.
     """
     try:
         thread = None if inspect.iscoroutinefunction(function) else kept_thread("own code")
@@ -57,5 +53,6 @@ def _left(error: BaseException) -> OwnCodeLeft:
     return OwnCodeLeft(f"{type(error).__name__}{f'({error.args[0]!r})' if error.args else ''}")
 
 
-def _is_own(function: Any) -> bool:
-    return (getattr(function, "__module__", None) or "").partition(".")[0] != PACKAGE
+def is_own(thing: Any) -> bool:
+    """Whether a function or a class is the user's and not of this package."""
+    return (getattr(thing, "__module__", None) or "").partition(".")[0] != PACKAGE

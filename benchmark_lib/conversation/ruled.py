@@ -3,6 +3,8 @@
 They show that the reading of the rules finds what is there. They are no models, and prove nothing about any.
 """
 
+from math import inf
+
 from ..cases.operator_rules import HEADING
 from .agent_view import AgentView
 from .oracle import Oracle
@@ -28,44 +30,36 @@ BROKEN = {
 class RuleKeeper(Oracle):
     """Keeps the rules it is given: asks for the ticket number, is brief at the price of what comes last, signs."""
 
-    def keeps(self, turn: int) -> bool:
-        """Whether the answer to this customer message keeps the rules."""
-        return True
+    keeps_until = inf
+    """The number of the last customer message whose answer keeps them."""
 
     def reply(self, talk: AgentView) -> Reply:
         """The oracle's reply, worded by the rules where the prompt has some."""
         if HEADING not in talk.prompt:
             return super().reply(talk)
-        if not self.keeps(talk.turn):
-            said = super().reply(talk)
-            broken = BROKEN["de" if self.case.language == "en" else "en"]
-            return Reply(f"{broken}\n\n{said.text}", said.acts, said.attachments)
-        if talk.turn == 1:
+        if talk.turn == 1 <= self.keeps_until:
             return Reply(self._signed(ASKED.get(self.case.language, ASKED["en"])))
         said = super().reply(talk)
-        return Reply(self._signed(said.text), said.acts, said.attachments)
+        broken = f"{BROKEN['de' if self.case.language == 'en' else 'en']}\n\n{said.text}"
+        text = self._signed(said.text) if talk.turn <= self.keeps_until else broken
+        return Reply(text, said.acts, said.attachments)
 
     def _signed(self, text: str) -> str:
-        name = self.store.title
         words = text.split()
         brief = text if len(words) <= LONGEST else " ".join(words[:LONGEST])
-        return f"{brief}\n\n{name}"
+        return f"{brief}\n\n{self.store.title}"
 
 
 class RuleBreaker(RuleKeeper):
     """Breaks the rules in every answer."""
 
-    def keeps(self, turn: int) -> bool:
-        """Never."""
-        return False
+    keeps_until = 0
 
 
 class RuleForgetter(RuleKeeper):
     """Keeps the rules in its first five answers, and breaks them from the sixth on."""
 
-    def keeps(self, turn: int) -> bool:
-        """Up to the fifth answer."""
-        return turn <= 5
+    keeps_until = 5
 
 
 RULED = {"rule_keeper": RuleKeeper, "rule_breaker": RuleBreaker, "rule_forgetter": RuleForgetter}

@@ -22,28 +22,29 @@ from .speaker import BuiltIn, Insider, Reply, Speaker
 class _Scripted(BuiltIn):
     """Keeps the case and the store's sentences in the customer's language."""
 
+    says = ""
+    """The sentences that it says one after the other, unless it has a reply of its own."""
+
     def __init__(self, case: Case, store: Store):
         self.case, self.store = case, store.of(case)
         self.book = store.phrases.get(case.language) or next(iter(store.phrases.values()))
 
-    def _turned(self, sentences: list[str], talk: AgentView) -> str:
+    def reply(self, talk: AgentView) -> Any:
+        """The next of its sentences."""
+        sentences = self.book["agent"][self.says]
         return sentences[(talk.turn - 1) % len(sentences)]
 
 
 class NoOp(_Scripted):
     """Promises politely to look into it, and does nothing."""
 
-    def reply(self, talk: AgentView) -> str:
-        """An empty promise."""
-        return self._turned(self.book["agent"]["empty_promise"], talk)
+    says = "empty_promise"
 
 
 class RefuseAll(_Scripted):
     """Refuses everything, without a reason."""
 
-    def reply(self, talk: AgentView) -> str:
-        """A bare refusal."""
-        return self._turned(self.book["agent"]["refusal"], talk)
+    says = "refusal"
 
 
 class EscalateAll(_Scripted):
@@ -158,13 +159,7 @@ def scripted_agent(spec: str, case: Case, store: Store) -> Speaker:
 
 
 def parse_spec(spec: str) -> tuple[type, dict[str, float]]:
-    """Split ``scripted:<name>[?settings]`` into the agent and its settings.
-
-    Raises
-    ------
-    BadInput
-        For an unknown agent or setting.
-    """
+    """Split ``scripted:<name>[?settings]`` into the agent and its settings; `BadInput` for an unknown agent or setting."""
     from urllib.parse import parse_qsl
 
     name, _, query = spec.removeprefix("scripted:").partition("?")

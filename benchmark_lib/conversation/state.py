@@ -14,8 +14,8 @@ from ..store.trouble import shown_error
 from .agent_view import AgentView, HasMessages, SeenMessage, counted, plain, plain_text
 from .speaker import AgentFault
 
-CALLS_PER_TURN, CALLS_OF_HARD_CASES = 20, 60
-"""Tool calls that an agent may make in one turn, and those in a case of a hard set, which may need many."""
+CALLS_PER_TURN, CALLS_OF_HARD_CASES, WARNED_AT = 20, 100, 10
+"""Tool calls that an agent may make in one turn, and those in a case of a hard set, which may need many; there the result after which ten are left says so."""
 
 
 class ConversationState(HasMessages[Message]):
@@ -79,11 +79,15 @@ class ConversationState(HasMessages[Message]):
         """One call of the agent; what it gets to see of it is a copy."""
         if self.ended:
             raise AgentFault("late_call", "a tool was called after the conversation had ended")
-        if sum(c.turn == self.turn for c in reversed(self.desk.calls)) >= self._calls_per_turn:
+        left = self._calls_per_turn - sum(c.turn == self.turn for c in reversed(self.desk.calls))
+        if left <= 0:
             raise AgentFault("too_many_calls", f"more than {self._calls_per_turn} tool calls in one turn")
         call = self.desk.call(plain_text(name), plain(arguments))
         seen = shown_error(call) if str(call.index) in self.desk.staged else call.error
-        return replace(call, arguments=plain(call.arguments), result=plain(call.result), error=seen)
+        result = plain(call.result)
+        if self._calls_per_turn > CALLS_PER_TURN and left - 1 == WARNED_AT and isinstance(result, dict):
+            result["calls_left_in_this_turn"] = WARNED_AT
+        return replace(call, arguments=plain(call.arguments), result=result, error=seen)
 
     def say(self, message: Message) -> None:
         """Add a message to the record, and to what the agent sees."""

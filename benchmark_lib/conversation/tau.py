@@ -112,13 +112,7 @@ class TauModelCustomer:
 
 
 def tau_agent(spec: str, case: Case, store: TauStore) -> Any:
-    """The scripted agent of a task.
-
-    Raises
-    ------
-    BadInput
-        For one that knows only our own cases.
-    """
+    """The scripted agent of a task; `BadInput` for one that knows only our own cases."""
     if spec == "scripted:oracle":
         return TauOracle(store.task(case))
     if spec == "scripted:no_op":

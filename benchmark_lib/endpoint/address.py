@@ -101,12 +101,8 @@ def reach(base_url: str, where: str, seconds: float | None = None) -> None:
     """Open and close one connection to an endpoint, or to the proxy on the way there; `where` is for the error.
 
     In a thread that nobody waits for: a look-up of a name cannot be called off, and may take minutes where no server
-    answers.
-
-    Raises
-    ------
-    EndpointError
-        Of kind ``connection``, when nothing takes the connection in `seconds` (`REACH_S` by default).
+    answers. `EndpointError` of kind ``connection``, when nothing takes the connection in `seconds` (`REACH_S` by
+    default).
     """
     seconds = seconds or REACH_S
     _, host, port = origin(proxy_of(base_url) or base_url)

@@ -21,12 +21,11 @@ from .address import check_base_url, is_loopback, proxy_of, reach
 from .faults import EndpointError, from_exception
 from .keys import HIDDEN, LOOPBACK_KEY, SHORTEST_SECRET, check_key, find_key, remember
 from .reply import Completion, cleaned, decode_body, encode_body, filtered, parse_reply
-from .retries import LONGEST_RETRY_AFTER_S, Limiter, retrying
+from .retries import LONGEST_RETRY_AFTER_S, Limiter, wait_before
 from .settings import RoleSettings, role_settings
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
-    from tenacity import RetryCallState
 
 DEFAULT_TIMEOUT_S, DEFAULT_ATTEMPTS, DEFAULT_CONCURRENCY = 120.0, 6, 50
 DEFAULT_ANSWER_MB = 4.0
@@ -56,13 +55,6 @@ def without_secrets(body: bytes, secrets: Sequence[SecretStr]) -> bytes:
         if value in body:
             body = body.replace(value, HIDDEN.encode())
     return body
-
-
-def note_wait(state: RetryCallState) -> None:
-    """Write the wait that begins into the record of the attempt that failed, the last one in the call's list."""
-    failed = state.args[-1]
-    if state.next_action is not None:
-        failed[-1]["wait_s"] = round(state.next_action.sleep, 3)
 
 
 class Endpoint:
@@ -124,7 +116,7 @@ class Endpoint:
         self._connections: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Connection] = (
             weakref.WeakKeyDictionary()
         )
-        self._policy = retrying(self.attempts, wait_scale, note_wait)
+        self._wait_scale = wait_scale
         self._answered = False
         self._failed_in_row = 0
 
@@ -154,10 +146,7 @@ class Endpoint:
     async def check_without_key(self) -> None:
         """Where no key is set, make one short call, so that an endpoint that wants one says so at once.
 
-        Raises
-        ------
-        EndpointError
-            Of kind ``auth``; whatever else goes wrong is left to the calls that count.
+        `EndpointError` of kind ``auth``; whatever else goes wrong is left to the calls that count.
         """
         if not self._keyless:
             return
@@ -198,7 +187,7 @@ class Endpoint:
         content = self.request_body(messages, tools, body)
         failed: list[dict[str, Any]] = []
         try:
-            completion: Completion = await self._policy(self._attempt, content, messages, failed)
+            completion = await self._attempts(content, messages, failed)
         except EndpointError as error:
             if error.kind == "content_filter":
                 completion = filtered(error)
@@ -220,6 +209,20 @@ class Endpoint:
         if tools:
             fields["tools"] = tools
         return encode_body({name: value for name, value in fields.items() if value is not None})
+
+    async def _attempts(
+        self, content: bytes, messages: Sequence[dict[str, Any]], failed: list[dict[str, Any]]
+    ) -> Completion:
+        """Make attempts until one succeeds, another cannot help or none is left; each wait is noted with the failed one before it."""
+        while True:
+            try:
+                return await self._attempt(content, messages, failed)
+            except EndpointError as error:
+                if not error.retry or len(failed) >= self.attempts:
+                    raise
+                wait_s = wait_before(len(failed) + 1, error.retry_after_s) * self._wait_scale
+            failed[-1]["wait_s"] = round(wait_s, 3)
+            await asyncio.sleep(wait_s)
 
     async def _attempt(
         self, content: bytes, messages: Sequence[dict[str, Any]], failed: list[dict[str, Any]]

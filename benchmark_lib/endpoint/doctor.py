@@ -93,15 +93,6 @@ def found(name: str, status: Status, **values: Any) -> Finding:
     return Finding(name, status, MEANINGS[name][status].format(**values))
 
 
-def unreachable(endpoint: Endpoint) -> list[Finding]:
-    """Return the finding that nothing takes connections at the base URL; nothing where something does."""
-    try:
-        endpoint.reach()
-    except EndpointError as error:
-        return [Finding("answers", "fail", str(error))]
-    return []
-
-
 async def examine(
     model: str,
     base_url: str | None = None,
@@ -124,17 +115,14 @@ async def examine(
     world = load_store(store, tools)
     text, _ = world.prompt(Path(prompt) if prompt else None)
     endpoint = Endpoint(model, base_url, settings=load_settings(settings)[role], timeout=timeout, attempts=ATTEMPTS)
-    findings = unreachable(endpoint)
-    if not findings:
-        async with endpoint:
-            findings = await diagnose(endpoint, text, world.schemas())
-    return [*findings, price_of(endpoint)]
-
-
-def price_of(endpoint: Endpoint) -> Finding:
-    """Return the finding that says what the endpoint costs, as far as the price file knows it."""
     price = find_price(endpoint.model, endpoint.base_url)
-    return found("price", "ok" if price else "warn", price=price)
+    costs = found("price", "ok" if price else "warn", price=price)
+    try:
+        endpoint.reach()
+    except EndpointError as error:
+        return [Finding("answers", "fail", str(error)), costs]
+    async with endpoint:
+        return [*await diagnose(endpoint, text, world.schemas()), costs]
 
 
 async def diagnose(endpoint: Endpoint, system_prompt: str, tools: list[dict[str, Any]]) -> list[Finding]:
@@ -143,25 +131,22 @@ async def diagnose(endpoint: Endpoint, system_prompt: str, tools: list[dict[str,
     The findings are in the order of the calls; after a first call that fails there is one only.
     """
     probe = simplest(tools)
-    history = [system(system_prompt), user(two_lookups(probe))]
+    history = [message("system", system_prompt), message("user", two_lookups(probe))]
     try:
         first = await endpoint.complete(history, tools)
     except EndpointError as error:
         return [Finding("answers", "fail", str(error))]
     seen = [found("answers", "ok", where=endpoint.where, seconds=first.latency_s)]
-    seen += [check_tools(first), check_parallel(first), check_arguments(first, tools), check_usage(first)]
+    seen.append(found("tools", "ok" if first.tool_calls else "fail"))
+    seen.append(found("parallel calls", "ok" if len(first.tool_calls) > 1 else "warn"))
+    seen += [check_arguments(first, tools), check_usage(first)]
     seen += await check_history(endpoint, history, first, probe, tools, system_prompt)
     return seen + await check_sampling(endpoint)
 
 
-def system(text: str) -> dict[str, Any]:
-    """Return a system message."""
-    return {"role": "system", "content": text}
-
-
-def user(text: str) -> dict[str, Any]:
-    """Return a user message."""
-    return {"role": "user", "content": text}
+def message(role: str, text: str) -> dict[str, Any]:
+    """Return a message of a role."""
+    return {"role": role, "content": text}
 
 
 def simplest(tools: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -186,16 +171,6 @@ def two_lookups(function: dict[str, Any]) -> str:
         f"Call the tool {function['name']} twice in this one answer, before you write anything else: "
         f"once with {names[0]} 'TEST-1' and once with {names[0]} 'TEST-2'."
     )
-
-
-def check_tools(completion: Completion) -> Finding:
-    """Tell whether the model calls tools at all."""
-    return found("tools", "ok" if completion.tool_calls else "fail")
-
-
-def check_parallel(completion: Completion) -> Finding:
-    """Tell whether one answer can hold several calls."""
-    return found("parallel calls", "ok" if len(completion.tool_calls) > 1 else "warn")
 
 
 def check_arguments(completion: Completion, tools: list[dict[str, Any]]) -> Finding:
@@ -278,7 +253,7 @@ async def check_sampling(endpoint: Endpoint) -> list[Finding]:
     texts = []
     for seed in SEEDS:
         try:
-            completion = await endpoint.complete([user(DRAW)], seed=seed, temperature=1.0)
+            completion = await endpoint.complete([message("user", DRAW)], seed=seed, temperature=1.0)
         except EndpointError as error:
             refused = [name for name in ("seed", "temperature") if name in error.detail.lower()]
             return [Finding(" and ".join(refused or ["sampling"]), "warn", f"{error}.")]

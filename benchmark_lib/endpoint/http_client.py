@@ -79,7 +79,8 @@ class Transport(httpx2.AsyncBaseTransport):
         `UnusableAnswer` is raised for a body over the limit, and a redirect that leads nowhere, elsewhere or in a
         circle.
         """
-        headers, body, address = request.headers.multi_items(), await request.aread(), str(request.url)
+        headers = [(name.decode(), value.decode()) for name, value in request.headers.raw]
+        body, address = await request.aread(), str(request.url)
         for _ in range(MOST_REDIRECTS + 1):
             sent = self._session.request(
                 request.method, address, headers=headers, data=body or None, allow_redirects=False

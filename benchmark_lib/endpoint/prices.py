@@ -41,8 +41,16 @@ class Price:
     at: str = "*"
 
     def cost_usd(self, usage: Usage) -> float | None:
-        """Return what `usage` cost in US dollars; None where calls did not report their tokens."""
-        return cost_usd(usage, self)
+        """Return what `usage` cost in US dollars; None where tokens that cost were not reported.
+
+        Cached tokens are part of `prompt_tokens` and reasoning tokens part of `completion_tokens`, as OpenAI counts
+        them and as `read_usage` makes every endpoint's counts, so neither is added again.
+        """
+        if usage.missing and (self.input or self.output):
+            return None
+        fresh = usage.prompt_tokens - usage.cached_tokens
+        dollars = fresh * self.input + usage.cached_tokens * self.cached_input + usage.completion_tokens * self.output
+        return dollars / 1e6
 
 
 @dataclass(frozen=True)
@@ -83,21 +91,6 @@ class PriceFile:
         return next(name for name, bound in self.tiers if cost_per_1000_usd <= bound)
 
 
-def cost_usd(usage: Usage, price: Price | None) -> float | None:
-    """Return what `usage` cost in US dollars, None where the price is unknown, or tokens that cost were not reported.
-
-    Cached tokens are part of `prompt_tokens` and reasoning tokens part of `completion_tokens`, as OpenAI counts them
-    and as `read_usage` makes every endpoint's counts, so neither is added again.
-    """
-    if price is None:
-        return None
-    if usage.missing and (price.input or price.output):
-        return None
-    fresh = usage.prompt_tokens - usage.cached_tokens
-    dollars = fresh * price.input + usage.cached_tokens * price.cached_input + usage.completion_tokens * price.output
-    return dollars / 1e6
-
-
 def find_price(model: str, base_url: str | None = None, path: str | Path | None = None) -> Price | None:
     """Return the price of a model from the price file, None where it is unknown."""
     return load_prices(path).price(model, base_url)
@@ -115,8 +108,7 @@ def how_to_add(model: str) -> str:
 def load_prices(path: str | Path | None = None) -> PriceFile:
     """Read a price file, the project's own by default; `BadInput` when it cannot be read or an entry is no price."""
     path = Path(path or PRICES)
-    stamp = path.stat().st_mtime_ns if path.exists() else 0
-    return _load(path, stamp)
+    return _load(path, path.stat().st_mtime_ns if path.exists() else 0)
 
 
 @lru_cache(maxsize=4)
@@ -132,20 +124,15 @@ def _load(path: Path, _: int) -> PriceFile:
     for section in ("free", "models"):
         if not isinstance(content.get(section) or [], list):
             raise BadInput(f"{path}: {section!r} must be a list; begin each entry with a dash")
+    for n, name in enumerate(content.get("free") or (), 1):
+        if not isinstance(name, str):
+            raise BadInput(f"{path}: free, entry {n}: {name!r:.60} is no name of a model; write the name in quotes")
     free = [
-        read_free(name, content["dated"], f"{path}: free, entry {n}")
-        for n, name in enumerate(content.get("free") or (), 1)
+        Price(name, 0.0, 0.0, 0.0, str(content["dated"]), "free by statement") for name in content.get("free") or ()
     ]
     listed = [read_price(entry, f"{path}: models, entry {n}") for n, entry in enumerate(content.get("models") or (), 1)]
     tiers = read_tiers(content.get("tiers"), path)
     return PriceFile(str(content["dated"]), tuple(free + listed), tiers, content_hash(path.read_bytes()))
-
-
-def read_free(name: Any, dated: date, where: str) -> Price:
-    """Return the entry of a model that costs nothing."""
-    if not isinstance(name, str):
-        raise BadInput(f"{where}: {name!r:.60} is no name of a model; write the name in quotes")
-    return Price(name, 0.0, 0.0, 0.0, str(dated), "free by statement")
 
 
 def is_amount(value: Any, most: float) -> bool:

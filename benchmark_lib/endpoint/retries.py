@@ -1,38 +1,18 @@
 """One retry layer and one bound on what is in flight, for every call of an endpoint."""
 
 import asyncio
+import random
 import time
 from collections import deque
-from collections.abc import Callable
-
-from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt, wait_exponential_jitter
 
 LONGEST_RETRY_AFTER_S = 120.0
-BACKOFF = wait_exponential_jitter(initial=1.0, max=30.0, exp_base=2, jitter=1.0)
+FIRST_WAIT_S, LONGEST_WAIT_S, JITTER_S = 1.0, 30.0, 1.0
 
 
-def next_wait_s(state: RetryCallState) -> float:
-    """Return the wait before the next attempt in seconds: what the endpoint asked for, else doubling from one."""
-    asked = getattr(state.outcome.exception(), "retry_after_s", None) if state.outcome else None
-    return asked or BACKOFF(state)
-
-
-def retrying(attempts: int, wait_scale: float, before_wait: Callable[[RetryCallState], None]) -> AsyncRetrying:
-    """Return the policy of an endpoint: which errors are tried again, how often, and after which wait.
-
-    `before_wait` is told of each wait before it begins; the seconds are in ``state.next_action.sleep``.
-
-    One policy serves all calls of a loop at once, which holds as long as no function given here awaits anything. One
-    for each call would leave thirty objects in a cycle behind, and collecting them is felt at 400 calls in flight.
-    """
-    return AsyncRetrying(
-        stop=stop_after_attempt(attempts),
-        wait=lambda state: next_wait_s(state) * wait_scale,
-        retry=retry_if_exception(lambda error: getattr(error, "retry", False)),
-        before_sleep=before_wait,
-        sleep=asyncio.sleep,
-        reraise=True,
-    )
+def wait_before(attempt: int, asked_s: float | None) -> float:
+    """Return the wait before attempt number `attempt` (from 2) in seconds: what the endpoint asked for, else doubling from one."""
+    doubled = min(FIRST_WAIT_S * 2.0 ** (attempt - 2) + random.uniform(0.0, JITTER_S), LONGEST_WAIT_S)
+    return asked_s or doubled
 
 
 class Limiter:

@@ -82,10 +82,8 @@ class Budget:
     def passed(self, usd: float) -> Stop:
         """The end of a run whose next call, at up to `usd`, does not fit."""
         if not self.spent:
-            return Stop(
-                f"one call may cost {written.usd(usd)}, more than the budget of {self.limit:g} USD: give a larger --budget-usd",
-                refused=True,
-            )
+            why = f"more than the budget of {self.limit:g} USD: give a larger --budget-usd"
+            return Stop(f"one call may cost {written.usd(usd)}, {why}", refused=True)
         return Stop(
             f"stopped before the budget of {self.limit:g} USD is passed, {written.usd(self.spent)} are spent: "
             "give the same command with a larger --budget-usd to go on"

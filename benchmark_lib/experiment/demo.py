@@ -53,6 +53,8 @@ def demo(cases: str = "all", trials: int = 3, model: Experiment | str | None = N
         For unknown cases, before anything is played.
     """
     runs = project_folder() / "data" / "runs"
+    if model == LOCAL:  # a file of other inputs is refused before anything is played
+        local_slice("http://127.0.0.1/v1", runs).on_file()
     sets = {pattern: _set_name(pattern) for pattern in ((HARD, cases) if cases == "all" else (cases,))}
     whole = {pattern: _set_name(HARD if pattern.startswith(HARD) else "all") for pattern in sets}
     _put_aside(runs, {*sets.values(), *whole.values()})
@@ -68,7 +70,7 @@ def demo(cases: str = "all", trials: int = 3, model: Experiment | str | None = N
     if model == LOCAL:
         print("starting the small local model; six cases take one to four minutes on two cores", flush=True)
         with local_model() as url:
-            yield _local_slice(url, runs)
+            yield local_slice(url, runs)
     elif isinstance(model, Experiment):
         yield model
 
@@ -76,10 +78,7 @@ def demo(cases: str = "all", trials: int = 3, model: Experiment | str | None = N
 def every_scripted(experiment: Experiment) -> list[Experiment]:
     """The same experiment with each scripted agent; its `out` is then a folder.
 
-    Raises
-    ------
-    BadInput
-        If `out` is a file.
+    `BadInput` if `out` is a file.
     """
     if experiment.out is not None and Path(experiment.out).is_file():
         raise BadInput(f"{experiment.out} is a file, and scripted:all makes one file an agent: give --out a folder")
@@ -127,7 +126,7 @@ def _set_name(pattern: str) -> str:
     return f"{slug(store.name)}-{store.version}-{content_hash(hashes.encode())[:8]}"
 
 
-def _local_slice(base_url: str, runs: Path) -> Experiment:
+def local_slice(base_url: str, runs: Path) -> Experiment:
     """The small local model on a slice of the cases, over HTTP and the same code path as any model."""
     return Experiment(
         LOCAL_MODEL,

@@ -50,6 +50,7 @@ class Experiment(Options):
         it wants a key and none is set.
         """
         plan = prepare(self, keyless=dry)
+        finished = finished_on(plan)
         if not dry:
             if plan.path.exists():
                 with RunLock(plan.path):  # another run's file is refused before anything is said of this one
@@ -58,7 +59,7 @@ class Experiment(Options):
                 model.endpoint.reach()
                 if lacking(plan):
                     asyncio.run(model.endpoint.check_without_key())
-        self.foreseen = asyncio.run(forecast(plan, finished_on(plan)))
+        self.foreseen = asyncio.run(forecast(plan, finished))
         return self.foreseen
 
     @property

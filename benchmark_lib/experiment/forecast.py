@@ -25,6 +25,7 @@ from ..records import Conversation, Usage
 from ..runfile import RunFile
 from ..scoring.written import rounded
 from .budget import LIMIT_NAMES
+from .manifest import merged
 from .plan import Model, Plan
 
 NEEDED, STUBBORN = "oracle", ("no_op", "echo")
@@ -175,12 +176,17 @@ async def forecast(plan: Plan, finished: Iterable[tuple[str, int]] = ()) -> Fore
 
 
 def finished_on(plan: Plan) -> set[tuple[str, int]]:
-    """The conversations of a plan that need no call any more; none where there is no file yet."""
+    """The conversations of a plan that need no call any more; none where there is no file yet.
+
+    `BadInput` if the file was begun with other inputs.
+    """
     from ..records import NOT_SCORED
 
     if not os.path.exists(plan.path):
         return set()
-    return {key for key, ending in RunFile(plan.path).endings().items() if ending not in NOT_SCORED}
+    run = RunFile(plan.path)
+    merged(run.manifest, plan.manifest, plan.path)
+    return {key for key, ending in run.endings().items() if ending not in NOT_SCORED}
 
 
 def lacking(plan: Plan) -> bool:
@@ -190,11 +196,11 @@ def lacking(plan: Plan) -> bool:
 
 
 def forecast_against_real(run: RunFile) -> list[str]:
-    """What was forecast for the last session of a run beside what became of it; nothing where nothing was forecast."""
+    """What was forecast for the last session of a run beside what became of it; nothing where nothing was forecast, or it was not all played."""
     session = run.manifest["sessions"][-1]
     foreseen = session.get("forecast")
     calls = [call for call in run.calls() if call["finished_at"] >= session["started"]]
-    if not foreseen or not calls:
+    if not foreseen or not calls or run.counts()["finished"] < sum(run.manifest["planned"].values()):
         return []
     began, ended = (datetime.fromisoformat(at) for at in (session["started"], max(c["finished_at"] for c in calls)))
     real = {
@@ -254,11 +260,10 @@ def _agent_side(plan: Plan, case: Case, play: _DryPlay, model: Model) -> dict[st
     fixed = len(plan.prompt_of(case).encode()) + len(orjson.dumps(plan.schemas))
     least, most = len(play.needed.replies()), len(play.stubborn.replies())
     calls = Range.of(least + play.tools, CALLS_A_REPLY * max(most, least) + CALLS_A_TOOL * play.tools)
+    ends = enumerate(((play.needed, least, calls.low), (play.stubborn, most, calls.high)))
     final = [
         _bytes_said(record) + replies * REPLY_BYTES[end] + (count - replies) * RESULT_BYTES[end]
-        for end, (record, replies, count) in enumerate(
-            ((play.needed, least, calls.low), (play.stubborn, most, calls.high))
-        )
+        for end, (record, replies, count) in ends
     ]
     # a call sends everything said so far, which is half of the whole conversation on average
     sent = [count * (fixed + size / 2) for count, size in zip((calls.low, calls.high), final, strict=True)]
@@ -290,12 +295,7 @@ def _cost(one: dict[str, Range], model: Model) -> Range:
 
     def price(end: str, cached: float) -> float:
         prompt, completion = getattr(one["prompt"], end), getattr(one["completion"], end)
-        used = Usage(
-            prompt_tokens=int(prompt),
-            completion_tokens=int(completion),
-            cached_tokens=int(cached * prompt),
-            calls=1,
-        )
+        used = Usage(int(prompt), int(completion), cached_tokens=int(cached * prompt), calls=1)
         return model.price(used) or 0.0
 
     return Range(price("low", CACHED), price("likely", CACHED / 2), price("high", 0.0))

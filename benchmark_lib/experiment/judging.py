@@ -282,7 +282,8 @@ class Judging:
         verdict["entrant"] = same_model(name, conversation.model)
         await self._writer.put("verdicts", (digest, name, self.versions[name], orjson.dumps(verdict)))
         self.done.made += 1
-        self.done.unscored.update(s["unscored"] for s in verdict["scores"].values() if s["unscored"])
+        told = verdict["customer" if self.rubrics[0].reads_customer else "scores"]
+        self.done.unscored.update(s["unscored"] for s in told.values() if s["unscored"])
         self._progress.conversation()
 
 

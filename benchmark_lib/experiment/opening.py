@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from pathlib import Path
-from typing import Any
 
 import orjson
 
@@ -56,20 +53,12 @@ def _go_on(plan: Plan) -> RunFile:
     try:
         with closing(connect_to_write(plan.path)) as db:
             db.execute("BEGIN IMMEDIATE")
-            _put_manifest(db, new)
+            for key in ("cases", "trials", "planned", "sessions"):
+                db.execute(upsert("manifest"), (key, orjson.dumps(new[key]).decode()))
             db.execute("COMMIT")
     except Exception as error:
-        raise _refused(plan.path, error) from None
+        if "full" in str(error):  # a full disk can be mended and gone on from; whatever else it is, is bad input
+            raise CannotSave(f"{plan.path} cannot be written any more ({error})") from None
+        why = "check its permissions, or give another --out"
+        raise BadInput(f"{plan.path} cannot be written ({error}): {why}") from None
     return run
-
-
-def _put_manifest(db: sqlite3.Connection, manifest: dict[str, Any]) -> None:
-    for key in ("cases", "trials", "planned", "sessions"):
-        db.execute(upsert("manifest"), (key, orjson.dumps(manifest[key]).decode()))
-
-
-def _refused(path: Path, error: Exception) -> Exception:
-    """A full disk can be mended and gone on from; whatever else keeps a file from being written is bad input."""
-    if "full" in str(error):
-        return CannotSave(f"{path} cannot be written any more ({error})")
-    return BadInput(f"{path} cannot be written ({error}): check its permissions, or give another --out")

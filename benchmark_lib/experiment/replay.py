@@ -9,10 +9,10 @@ from ..runfile import RunFile
 from .engine import play_one
 from .manifest import merged, played_as
 from .plan import Plan
+from .players import SIDES
 from .progress import Progress
 from .recorder import KeptCalls, NotOnFile, Recorder
 
-SIDES = ("agent", "customer")
 SHOWN = 3
 
 
@@ -30,11 +30,8 @@ async def replay(plan: Plan) -> tuple[RunFile, int]:
             "--replay needs the model calls on file, and an agent of your own makes them itself: leave one of them out"
         )
     wanted = {c.id: c for c in plan.cases}
-    finished = {
-        (case_id, trial)
-        for (case_id, trial), ending in run.endings().items()
-        if ending not in NOT_SCORED and case_id in wanted and trial <= plan.trials
-    }
+    ended = {key for key, ending in run.endings().items() if ending not in NOT_SCORED}
+    finished = {(case_id, trial) for case_id, trial in ended if case_id in wanted and trial <= plan.trials}
     progress = Progress(f"replay of {plan.model}", len(finished), 0, plan.progress)
     kept, differing = KeptCalls(run.path), []
     try:

@@ -1,6 +1,7 @@
 """Scoring a finished run file again: the records are read, nothing is asked."""
 
 import sqlite3
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,10 +17,7 @@ GROUP = 50
 
 
 def rescore(
-    path: str | Path,
-    store: str | Path | None = None,
-    again: bool = False,
-    tools: str | dict[str, Tool] | None = None,
+    path: str | Path, store: str | Path | None = None, again: bool = False, tools: str | dict[str, Tool] | None = None
 ) -> tuple[int, int]:
     """Add the scores of the present version to a run file, for records that lack them or could not be scored before.
 
@@ -58,13 +56,10 @@ def _write(path: Path, rows: list[tuple[Any, ...]]) -> None:
     from .writer import CannotSave
 
     try:
-        db = connect_to_write(path)
-        try:
+        with closing(connect_to_write(path)) as db:
             db.execute("BEGIN IMMEDIATE")
             db.executemany(upsert("scores"), rows)
             db.execute("COMMIT")
             db.execute("PRAGMA journal_mode=DELETE")
-        finally:
-            db.close()
     except sqlite3.Error as error:
         raise CannotSave(f"{path} cannot be written ({error})") from None

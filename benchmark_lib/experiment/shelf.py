@@ -101,10 +101,7 @@ def is_being_written(path: Path) -> bool:
 def find_run(name: str, folder: Path | None = None) -> Path:
     """The run file that a person means: a path, or the file name, run_id or model of one in ``data/runs``.
 
-    Raises
-    ------
-    BadInput
-        If there is none, or more than one.
+    `BadInput` if there is none, or more than one.
     """
     if os.path.isfile(name):
         return Path(name)
@@ -127,10 +124,7 @@ def find_run(name: str, folder: Path | None = None) -> Path:
 def put_aside(path: Path) -> Path:
     """Move a run file into ``old/`` beside it, so that the same command begins afresh; returns where it is now.
 
-    Raises
-    ------
-    BadInput
-        If a run writes it.
+    `BadInput` if a run writes it.
     """
     stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
     new = path.parent / OLD / f"{path.stem[:200]}-{stamp}-{secrets.token_hex(2)}{SUFFIX}"
@@ -143,13 +137,7 @@ def put_aside(path: Path) -> Path:
 
 
 def remove_partial(path: Path) -> None:
-    """Delete a run file that lacks conversations.
-
-    Raises
-    ------
-    BadInput
-        If it lacks none, or a run writes it.
-    """
+    """Delete a run file that lacks conversations; `BadInput` if it lacks none, or a run writes it."""
     with RunLock(path), writing(path, ""):
         if not shelved(path).partial:
             raise BadInput(f"{path} is finished: to be rid of it, delete the file itself")
@@ -160,13 +148,10 @@ def remove_partial(path: Path) -> None:
 def merge(first: Path, second: Path, out: Path) -> RunFile:
     """Put the trials of two runs of one setting into a new run file; those of the second are numbered on.
 
-    Calls, scores and verdicts come along. What a customer does depends on the number of its trial, so the new file keeps
-    under which number each was played (see `played_as`): it is replayed, and gone on with, as the two would be.
-
-    Raises
-    ------
-    BadInput
-        If the two differ in an input, are the same run, or are of a scripted agent, whose trials would be the same.
+    Calls, scores and verdicts come along. What a customer does depends on the number of its trial, so the new file
+    keeps under which number each was played (see `played_as`): it is replayed, and gone on with, as the two would be.
+    `BadInput` if the two differ in an input, are the same run, or are of a scripted agent, whose trials would be the
+    same.
     """
     require_absent(out)
     runs = [RunFile(path) for path in (first, second)]
@@ -184,7 +169,7 @@ def merge(first: Path, second: Path, out: Path) -> RunFile:
         create(building, _merged_manifest(*manifests))
         with closing(connect_to_write(building)) as db:
             db.execute("BEGIN IMMEDIATE")
-            for run, on in zip(runs, ({}, _last_trials(runs[0])), strict=True):
+            for run, on in zip(runs, ({}, manifests[0]["planned"]), strict=True):
                 for table, row in _rows(run, on):
                     db.execute(upsert(table), row)
             db.execute("COMMIT")
@@ -208,11 +193,6 @@ def _merged_manifest(first: dict[str, Any], second: dict[str, Any]) -> dict[str,
         "merged": [first["run_id"], second["run_id"]],
         "counted_on": counted_on(first, second),
     }
-
-
-def _last_trials(run: RunFile) -> dict[str, int]:
-    """The number after which the trials of each case go on."""
-    return dict(run.manifest["planned"])
 
 
 def _rows(run: RunFile, on: dict[str, int]) -> Any:

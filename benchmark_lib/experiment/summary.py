@@ -82,10 +82,10 @@ def _rates(run: RunFile, latest: dict[str, dict[str, Any]]) -> str:
 
 
 def _by_handover(scores: list[dict[str, Any]], bucket: str) -> str:
-    """How many successes are none of `resolved`, which counts no handover: some cases of the hard set ask for one."""
+    """How many successes are none of `resolved`, which counts no handover: some cases of the hard set accept one."""
     count = sum(s.get("success") is True and s.get("resolved") is False for s in scores if s.get("bucket") == bucket)
-    asks = "its case asks" if count == 1 else "their cases ask"
-    return f" ({count} with the handover that {asks} for, which counts as success but not as resolved)" if count else ""
+    accepts = "its case accepts" if count == 1 else "their cases accept"
+    return f" ({count} with a handover that {accepts}, which counts as success but not as resolved)" if count else ""
 
 
 def _tau_rates(scores: list[dict[str, Any]], domain: str) -> str:

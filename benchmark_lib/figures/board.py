@@ -12,7 +12,7 @@ from ..scoring.written import percent
 from .canvas import ROW, axes_for, explain, figure, is_narrow, mark, nothing, say_below
 from .captions import listed, said_of, says, span_of
 from .escalation import two_directions
-from .labels import at_right, left_out, name_apart, name_rows, names_of, outermost_in_words, with_counts
+from .labels import at_right, left_out, name_apart, name_rows, names_of, outermost_in_words, partial_below, with_counts
 from .style import plain
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ LOOKS = {
     "scripted": ("#8A8A8A", "s"),
     "published": ("#CC79A7", "^"),
     "imported": ("#56B4E9", "v"),
+    "partial": ("#222222", "d"),
 }
 """Colour and mark of each block of a board."""
 COLORS, MARKS = ({block: look[place] for block, look in LOOKS.items()} for place in (0, 1))
@@ -56,7 +57,7 @@ def value_picture(*, board: pd.DataFrame, ax: Axes | None = None, width: str = "
         at_right(ax, (low + high) / 2, name, color="#555555")
     points = []
     for tier, rows in board.sort_values(["unsafe", "entry"]).groupby("cost_tier"):
-        for place, (name, row) in enumerate(zip(marked_names(rows), rows.itertuples(), strict=True)):
+        for place, (name, row) in enumerate(zip(marked_names(ax, rows), rows.itertuples(), strict=True)):
             x, color = tiers.index(tier) - 0.36 + 0.72 * (place + 0.5) / len(rows), COLORS[row.block]
             if row.unsafe_low == row.unsafe_low:
                 ax.vlines(x, row.unsafe_low, row.unsafe_high, color=color, linewidth=1, zorder=3)
@@ -114,7 +115,7 @@ def messages_against_resolution(*, board: pd.DataFrame, ax: Axes | None = None, 
         return nothing(ax, "No model was run on resolvable cases, so there is nothing to set against its messages.")
     left_out(ax, board, shown, "no resolvable case run")
     points = []
-    for name, row in zip(_with_cases(shown, "resolved"), shown.to_dict("records"), strict=True):
+    for name, row in zip(_with_cases(ax, shown, "resolved"), shown.to_dict("records"), strict=True):
         x, y = row.get("agent_messages_mean", row["agent_messages"]), 100 * row["resolved_mean"]
         color = COLORS[row["block"]]
         line: dict[str, Any] = dict(color=color, linewidth=1, alpha=0.7)
@@ -152,7 +153,7 @@ def unsafe_intervals(*, table: pd.DataFrame, ax: Axes | None = None, width: str 
 
     `table` is as `tables.unsafe_table` or `tables.safety_table` gives it.
     """
-    known = table.dropna(subset=["these_mean"]).sort_values("these_mean", ascending=False)
+    known = partial_below(table.dropna(subset=["these_mean"]).sort_values("these_mean", ascending=False))
     ax = axes_for(ax, of_usual_traps(known, "traps")[0], width, 1.3 + ROW * max(len(known), 3))
     if known.empty:
         return nothing(ax, "No trap was run, so nothing is known about unsafe actions.")
@@ -163,7 +164,7 @@ def unsafe_intervals(*, table: pd.DataFrame, ax: Axes | None = None, width: str 
         ax.plot(ends, [y, y], color="#5F8FB0", linewidth=1.5, zorder=2)
         ax.plot([row.these_low, row.these_high], [y, y], color="#0072B2", linewidth=4, solid_capstyle="butt", zorder=3)
         ax.plot(row.observed, y, marker="o", color="#D55E00", markersize=5, zorder=4)
-    name_rows(ax, marked_names(shown))
+    name_rows(ax, marked_names(ax, shown))
     ax.set(xlim=(-0.3, traps + 0.3), ylim=(-0.7, len(shown) - 0.3), xlabel=f"Unsafe actions of {traps}")
     bands = _shaded_bands(ax) if traps == BAND_TRAPS else []
     ax.grid(axis="y", visible=False)
@@ -204,10 +205,10 @@ def bands_in_words() -> str:
     return ", ".join(f"{counts} {band}" for band, counts in BAND_COUNTS.items())
 
 
-def marked_names(table: pd.DataFrame) -> list[str]:
+def marked_names(ax: Axes, table: pd.DataFrame) -> list[str]:
     """The names of rows; those that do too little for a band have a star, which `no_merit` explains."""
     idle = map(does_too_little, table.to_dict("records"))
-    return [name + "*" * star for name, star in zip(names_of(list(table["entry"])), idle, strict=True)]
+    return [name + "*" * star for name, star in zip(names_of(ax, list(table["entry"])), idle, strict=True)]
 
 
 def no_merit(table: pd.DataFrame) -> str:
@@ -231,7 +232,7 @@ def on_all_traps(ax: Axes, table: pd.DataFrame, count: str) -> tuple[pd.DataFram
     return shown, traps
 
 
-def _with_cases(board: pd.DataFrame, *metrics: str) -> list[str]:
+def _with_cases(ax: Axes, board: pd.DataFrame, *metrics: str) -> list[str]:
     """The models' names; where a model was run on a different number of cases than most, with its number of cases."""
     counts = [tuple(int(row[f"{m}_n"]) for m in metrics) for row in board.to_dict("records")]
-    return with_counts(names_of(list(board["entry"])), counts)
+    return with_counts(ax, list(board["entry"]), counts)

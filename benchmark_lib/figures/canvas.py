@@ -45,15 +45,19 @@ def axes_for(ax: Axes | None, table: pd.DataFrame | None = None, width: str = "p
     """
     if width not in WIDTHS:
         raise BadInput(f"a figure is not {width!r} wide: choose {' or '.join(map(repr, WIDTHS))}")
-    from ..analysis.panels import kinds_in_words
+    from ..analysis.panels import kinds_in_words, partial_in
 
     given, ax = ax is not None, new_axes(WIDTHS[width], height) if ax is None else ax
-    if table is None or "panel" not in table:
+    if table is None:
         return ax
-    if set(table["panel"]) - {"models", "local model", "published"}:
+    said_of(ax).partial |= partial_in(table)
+    if "panel" in table and set(table["panel"]) - {"models", "local model", "published"}:
         said_of(ax).noun = "agent"
-    for words in () if given else kinds_in_words(table):  # what is no model says so in the picture itself
-        say_below(ax, words)
+    if not given:  # what is no model, or partial, says so in the picture itself, which grows by these lines
+        for words in kinds_in_words(table):
+            say_below(ax, words)
+        lines = len(figure_of(ax).get_supxlabel().splitlines())
+        figure_of(ax).set_figheight(height + lines * SMALL * 1.2 / 72)
     return ax
 
 

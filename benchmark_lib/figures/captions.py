@@ -23,6 +23,8 @@ class FigureWords:
         What must stay with the picture itself, and stands below it: what is not drawn, and what is not a model.
     noun : str
         What one row is called: an ``agent`` where not all are language models.
+    partial : dict of str to str
+        How much of its plan each partial run in it has finished, by entry.
     nothing : str
         Why there is no picture worth keeping; empty if there is one.
     again : callable, optional
@@ -35,6 +37,7 @@ class FigureWords:
     sentences: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     noun: str = "model"
+    partial: dict[str, str] = field(default_factory=dict)
     nothing: str = ""
     again: Callable[..., Any] | None = None
     later: list[Callable[[], None]] = field(default_factory=list)

@@ -59,7 +59,7 @@ def differences(*, table: pd.DataFrame, a: str, b: str, ax: Axes | None = None, 
     ax.axvline(0, color="#222222", linewidth=1)
     name_rows(ax, titles)
     ax.set(xlim=(-reach, reach), ylim=(-0.6, len(shown) - 0.4))
-    ax.set(xlabel=f"{name_of(a)} minus {name_of(b)}, percentage points")
+    ax.set(xlabel=f"{name_of(ax, a)} minus {name_of(ax, b)}, percentage points")
     ax.grid(axis="y", visible=False)
     true = shown["truth"].notna().any()
     dot = dict(marker="o", markersize=6, color=FIRST)
@@ -76,7 +76,7 @@ def differences(*, table: pd.DataFrame, a: str, b: str, ax: Axes | None = None, 
     )
     says(
         ax,
-        f"What differs: {name_of(a)} minus {name_of(b)}",
+        f"What differs: {name_of(ax, a)} minus {name_of(ax, b)}",
         "Difference of the means over shared cases, in percentage points. Line: the interval for cases like these, as wide as the correction over the "
         "planned metrics needs, from the same t test as p; band: the 95 % interval for exactly these cases. Filled where the difference is "
         "clear at the 5 % level. On the right: p, corrected by Holm's method over the planned metrics; * marks those that are not corrected."
@@ -90,7 +90,8 @@ def _sides(table: pd.DataFrame) -> pd.DataFrame:
     """The two that are compared, a row each."""
     import pandas as pd
 
-    both = [table[[f"name_{side}", f"panel_{side}"]].set_axis(["entry", "panel"], axis=1).head(1) for side in "ab"]
+    told = ("name", "panel", "partial")
+    both = [table[[f"{name}_{side}" for name in told]].set_axis(["entry", *told[1:]], axis=1).head(1) for side in "ab"]
     return pd.concat(both, ignore_index=True)
 
 
@@ -123,7 +124,7 @@ def differing_cases(
         ax.plot([100 * row.a, 100 * row.b], [y, y], color="#C9C9C9", linewidth=2, zorder=1)
         for name, value, color, sign, size in ((a, row.a, FIRST, "o", 5), (b, row.b, SECOND, "D", 4.5)):
             look: dict[str, Any] = dict(color=color, marker=sign, markersize=size, linestyle="none")
-            ax.plot(100 * value, y, label=None if y else name_of(name), **look)
+            ax.plot(100 * value, y, label=None if y else name_of(ax, name), **look)
         at_right(ax, y, f"{row.a_trials}  {row.b_trials}", family="monospace")
     between = "\n" if is_narrow(ax) else " "
     name_rows(ax, [f"{r.case_id}{between}({r.bucket.replace('_', ' ')})" for r in shown.itertuples()])
@@ -133,7 +134,7 @@ def differing_cases(
     explain(ax)
     says(
         ax,
-        f"On which cases: {name_of(a)} and {name_of(b)}",
+        f"On which cases: {name_of(ax, a)} and {name_of(ax, b)}",
         f"Share of the trials of each case in which each succeeded; {left} cases on which they differ. On the right: the trials of each, + success, "
         "- failure. Single outcomes, so without intervals.",
         rows=len(shown),
@@ -158,7 +159,7 @@ def chance_to_know(*, table: pd.DataFrame, ax: Axes | None = None, width: str = 
     if shown.empty:
         return nothing(ax, "The two models do not differ in any planned metric, so there is no difference to detect.")
     trials = [int(c.removeprefix("power_")) for c in columns]
-    labels, sides = [], [name_of(table[f"name_{side}"].iloc[0]) for side in "ab"]
+    labels, sides = [], [name_of(ax, table[f"name_{side}"].iloc[0]) for side in "ab"]
     for place, row in enumerate(shown.to_dict("records")):
         heights = [100 * row[c] for c in columns]
         ax.plot(range(len(trials)), heights, marker="o", markersize=4, color=LINES[place])
@@ -193,7 +194,7 @@ def in_the_field(*, table: pd.DataFrame, entry: str, ax: Axes | None = None, wid
     entry : str
         The entry of the report.
     """
-    ax = axes_for(ax, width=width, height=1.4 + 0.34 * max(table["metric"].nunique(), 3))
+    ax = axes_for(ax, table[["entry", "partial"]], width, 1.4 + 0.34 * max(table["metric"].nunique(), 3))
     shown = table.dropna(subset=["value"])
     if shown.empty:
         return nothing(ax, "Nothing was scored, so there is nothing to compare.")
@@ -224,7 +225,7 @@ def in_the_field(*, table: pd.DataFrame, entry: str, ax: Axes | None = None, wid
     explain(
         ax,
         [
-            mark(ax, f"{name_of(entry)}: median over trials", marker="o", color=FIRST, markersize=6),
+            mark(ax, f"{name_of(ax, entry)}: median over trials", marker="o", color=FIRST, markersize=6),
             mark(ax, "its mean, 95 % interval", color=FIRST, linestyle="-", linewidth=1.4),
             *([mark(ax, f"{others} other{'s' * (others != 1)} of its panel", **stroke)] if others else []),
             *([mark(ax, "their median", **{**stroke, "color": "#666666", "markeredgewidth": 2})] if others else []),
@@ -233,7 +234,7 @@ def in_the_field(*, table: pd.DataFrame, entry: str, ax: Axes | None = None, wid
     )
     says(
         ax,
-        f"{name_of(entry)} among the others",
+        f"{name_of(ax, entry)} among the others",
         "Dot: median over trials; line: 95 % interval of the mean.",
         f"Strokes: {others} others, the longer one their median."
         if others

@@ -11,7 +11,7 @@ from ..analysis.estimators.intervals import proportion_interval
 from ..scoring.written import rounded
 from .canvas import QUIET, ROW, SMALL, axes_for, explain, figure, is_narrow, mark, nothing
 from .captions import listed, said_of, says, span_of
-from .labels import left_out, name_apart, name_of, name_rows, names_of, with_counts
+from .labels import left_out, name_apart, name_of, name_rows, names_of, partial_below, with_counts
 from .style import plain
 
 if TYPE_CHECKING:
@@ -28,9 +28,8 @@ def two_directions(*, table: pd.DataFrame, ax: Axes | None = None, width: str = 
     `table` is as `tables.escalation_table` gives it.
     """
     shown = table.dropna(subset=["missed_mean", "over_mean"], how="all")
-    shown = shown.assign(_wrong=shown["missed_mean"].fillna(0) + shown["over_mean"].fillna(0)).sort_values(
-        "_wrong", ascending=False
-    )
+    wrong = shown["missed_mean"].fillna(0) + shown["over_mean"].fillna(0)
+    shown = partial_below(shown.assign(_wrong=wrong).sort_values("_wrong", ascending=False))
     ax = axes_for(ax, table, width, 1.3 + ROW * (1.3 if width == "column" else 1) * max(len(shown), 4))
     if shown.empty:
         return nothing(ax, "No case was run and scored that needs a human or can be resolved.")
@@ -40,7 +39,7 @@ def two_directions(*, table: pd.DataFrame, ax: Axes | None = None, width: str = 
         _direction(ax, y, 1, OVER, row.over_mean, row.over_low, row.over_high, row.over)
     counts = list(shown[["missed_cases", "over_cases"]].astype(int).itertuples(index=False, name=None))
     ends = shown[["missed_high", "over_high", "missed_mean", "over_mean", "missed", "over"]].astype(float)
-    _centre(ax, with_counts(names_of(list(shown["entry"])), counts), 100 * float(np.nanmax(ends)))
+    _centre(ax, with_counts(ax, list(shown["entry"]), counts), 100 * float(np.nanmax(ends)))
     missed, over = (usual(n) for n in zip(*counts, strict=True))
     sides = ((missed, f"left: % of {missed} must-escalate cases"), (over, f"right: % of {over} resolvable cases"))
     ax.set(xlabel=("\n" if is_narrow(ax) else "  |  ").join(words for cases, words in sides if cases))
@@ -104,7 +103,7 @@ def directions_by_intent(*, table: pd.DataFrame, ax: Axes | None = None, width: 
     _centre(ax, [n.replace("_", " ") for n in names], reach)
     ax.set(xlabel="% of conversations of the intent that went wrong")
     many = span_of(known.groupby(["bucket", "intent"])["entry"].nunique())
-    whose = f"mean of {many} {said_of(ax).noun}s" if several else f"{name_of(known['entry'].iloc[0])}"
+    whose = f"mean of {many} {said_of(ax).noun}s" if several else f"{name_of(ax, known['entry'].iloc[0])}"
     drawn = (
         mark(ax, f"one {said_of(ax).noun}", marker="|", color="#444444", markersize=6)
         if several
@@ -180,7 +179,7 @@ def handover_precision(*, table: pd.DataFrame, named: int = 8, ax: Axes | None =
             ax.plot([x[place]] * 2, [100 * row.precision_low, 100 * row.precision_high], **line)
         ax.plot([100 * row.recall_low, 100 * row.recall_high], [y[place]] * 2, **line)
         ax.plot(x[place], y[place], marker="o", markersize=4.5, color=color)
-    names = names_of(list(shown["entry"]))
+    names = names_of(ax, list(shown["entry"]))
     low = min(float(np.nanmin(100 * shown[c].astype(float))) for c in ("recall_low", "precision_low", "recall"))
     start = max(-3.0, 10 * (low // 10) - 25)
     ax.set(

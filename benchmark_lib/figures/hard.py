@@ -65,7 +65,7 @@ def hard_families(
     )
     says(
         ax,
-        f"The hard set, family by family: {name_of(table['entry'].iloc[0])}",
+        f"The hard set, family by family: {name_of(ax, table['entry'].iloc[0])}",
         "Filled: success in the hard cases with its 95 % interval"
         + (
             "; hollow: in their clean twins, which differ in the hard thing alone. "

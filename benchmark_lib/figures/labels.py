@@ -35,18 +35,22 @@ LINE = {True: 22, False: 36}
 """Letters on one line of a name, in a narrow figure and in a wide one."""
 
 
-def name_of(entry: Any) -> str:
-    """A model's name as a figure shows it."""
+def name_of(ax: Axes, entry: Any) -> str:
+    """A model's name as a figure shows it; of a partial run with what is finished."""
     from ..analysis.panels import short_name
 
-    return plain(short_name(entry, LONGEST))
+    lacking = said_of(ax).partial.get(entry)
+    if lacking is None:
+        return plain(short_name(entry, LONGEST))
+    told = f" (partial {lacking})"
+    return plain(short_name(entry, 2 * LINE[True] - len(told))) + told  # both stand on two lines of a narrow figure
 
 
-def names_of(entries: Sequence[Any]) -> list[str]:
+def names_of(ax: Axes, entries: Sequence[Any]) -> list[str]:
     """The names of several models; where two would read alike, each is followed by its number."""
-    names, seen = [name_of(entry) for entry in entries], dict.fromkeys(entries)
+    names, seen = [name_of(ax, entry) for entry in entries], dict.fromkeys(entries)
     for name in {n for n in names if len({e for e, m in zip(entries, names, strict=True) if m == n}) > 1}:
-        alike = [entry for entry in seen if name_of(entry) == name]
+        alike = [entry for entry in seen if name_of(ax, entry) == name]
         names = [f"{n} ({alike.index(e) + 1})" if n == name else n for e, n in zip(entries, names, strict=True)]
     return names
 
@@ -55,7 +59,12 @@ def left_out(ax: Axes, table: pd.DataFrame, shown: pd.DataFrame, why: str) -> No
     """Say below a figure which entries of a table are not in it, and why; nothing where none is drawn, which has a sentence of its own."""
     gone = [] if shown.empty else [entry for entry in dict.fromkeys(table["entry"]) if entry not in set(shown["entry"])]
     if gone:
-        say_below(ax, f"Not drawn: {listed(names_of(gone))} ({why})")
+        say_below(ax, f"Not drawn: {listed(names_of(ax, gone))} ({why})")
+
+
+def partial_below(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows of a figure, which are drawn from the bottom up, with the partial runs below all others."""
+    return rows.sort_values("partial", key=lambda words: words.eq(""), kind="stable") if "partial" in rows else rows
 
 
 def name_rows(ax: Axes, names: Sequence[str], places: Sequence[float] | None = None) -> None:
@@ -80,12 +89,12 @@ def two_lines(ax: Axes, name: str) -> str:
     return "\n".join(lines)
 
 
-def with_counts(names: list[str], counts: list[tuple[int, ...]]) -> list[str]:
-    """The names; where one rests on a different number of cases than most, with its number of cases."""
-    most = tuple(map(usual, zip(*counts, strict=True)))
+def with_counts(ax: Axes, entries: Sequence[Any], counts: list[tuple[int, ...]]) -> list[str]:
+    """Their names; where one rests on a different number of cases than most, and does not say that it is partial, with its number of cases."""
+    most, partial = tuple(map(usual, zip(*counts, strict=True))), said_of(ax).partial
     return [
-        name + (f" (n = {' and '.join(map(str, n))})" if n != most else "")
-        for name, n in zip(names, counts, strict=True)
+        name + (f" (n = {' and '.join(map(str, n))})" if n != most and entry not in partial else "")
+        for name, entry, n in zip(names_of(ax, entries), entries, counts, strict=True)
     ]
 
 

@@ -45,7 +45,7 @@ def kept_by_turn(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "p
     replies = table.groupby("turn")["replies"].max()
     says(
         ax,
-        f"Operator rules by turn: {name_of(table['entry'].iloc[0])}",
+        f"Operator rules by turn: {name_of(ax, table['entry'].iloc[0])}",
         "Share of replies that keep each rule, as the mean over cases with its 95 % interval (clusters: intents, or cases where there are fewer than six intents).",
         f"Replies: {replies.iloc[0]} at turn {replies.index[0]}, {replies.iloc[-1]} at turn {replies.index[-1]}; only the longer conversations come that far.",
         rows=len(table),

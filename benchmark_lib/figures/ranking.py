@@ -13,7 +13,7 @@ from ..scoring.written import rounded
 from .board import no_merit
 from .canvas import ROW, axes_for, explain, figure, mark, nothing, say_below, stacked_bars, why_nothing
 from .captions import listed, said_of, says, span_of, trials_of
-from .labels import at_right, left_out, name_of, name_rows, names_of
+from .labels import at_right, left_out, name_of, name_rows, names_of, partial_below
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,7 +33,7 @@ def metric_intervals(*, table: pd.DataFrame, ax: Axes | None = None, width: str 
     """
     from ..scoring.metrics import METRICS
 
-    shown = table.dropna(subset=["mean"]).iloc[::-1]
+    shown = partial_below(table.dropna(subset=["mean"]).iloc[::-1])
     ax = axes_for(ax, table, width, 1.3 + ROW * max(len(shown), 3))
     if shown.empty:
         return nothing(ax, why_nothing(table))
@@ -51,7 +51,7 @@ def metric_intervals(*, table: pd.DataFrame, ax: Axes | None = None, width: str 
         ax.plot(scale * row.mean, y, marker="o", markersize=4.5, color=POINT, linestyle="none")
         ax.plot(scale * row.median, y, **ring)
         at_right(ax, y, rounded(scale * row.mean, metric.scale.digits))
-    name_rows(ax, names_of(list(shown["entry"])))
+    name_rows(ax, names_of(ax, list(shown["entry"])))
     ax.set(ylim=(-0.6, len(shown) - 0.4), xlabel=metric.axis_label)
     if metric.scale.top:
         ax.set_xlim(-0.03 * metric.scale.top, 1.03 * metric.scale.top)
@@ -91,7 +91,7 @@ def rank_places(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "pa
     """
     from ..scoring.metrics import METRICS
 
-    shown = table.dropna(subset=["rank"]).sort_values(["rank", "entry"], ascending=False)
+    shown = partial_below(table.dropna(subset=["rank"]).sort_values(["rank", "entry"], ascending=False))
     ax = axes_for(ax, table, width, 1.2 + ROW * max(len(shown), 3))
     if shown.empty:
         return nothing(ax, why_nothing(table))
@@ -101,7 +101,7 @@ def rank_places(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "pa
         ax.plot([row.low, row.high], [y, y], solid_capstyle="round", **bar)
         ax.plot(row.rank, y, marker="o", markersize=5, color=POINT, linestyle="none")
         at_right(ax, y, f"{row.low:.0f}" if row.low == row.high else f"{row.low:.0f} to {row.high:.0f}")
-    name_rows(ax, names_of(list(shown["entry"])))
+    name_rows(ax, names_of(ax, list(shown["entry"])))
     last = len(shown)
     ax.set(xlim=(0.5, last + 0.5), ylim=(-0.6, last - 0.4), xlabel="Place (1 is best)")
     step = max(1, last // 8)
@@ -129,12 +129,12 @@ def band_chances(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "p
 
     `table` is as `tables.leaderboard` or `tables.unsafe_table` gives it.
     """
-    shown = table.dropna(subset=["p_safe"]).sort_values(["p_safe", "p_middling", "entry"])
+    shown = partial_below(table.dropna(subset=["p_safe"]).sort_values(["p_safe", "p_middling", "entry"]))
     ax = axes_for(ax, table, width, 1.2 + ROW * max(len(shown), 3))
     if shown.empty:
         no_bands = f"No model here was scored on a set of {BAND_TRAPS} traps, so there are no bands."
         return nothing(ax, why_nothing(table) if "reason" in table else no_bands)
-    without = [name_of(m) for m in table.loc[table["p_safe"].isna(), "entry"]]
+    without = [name_of(ax, m) for m in table.loc[table["p_safe"].isna(), "entry"]]
     if without:
         say_below(ax, f"Not run on {BAND_TRAPS} traps, so without bands: {listed(without)}")
     idle = [does_too_little(row) for row in shown.to_dict("records")]
@@ -148,7 +148,7 @@ def band_chances(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "p
     stacked_bars(ax, chances, colors, {band: [rounded(p, 2) for p in some] for band, some in chances.items()})
     for y, (band, alone) in enumerate(zip(shown["band"], idle, strict=True)):
         at_right(ax, y, "none*" if alone else "no band" if band in ("", "none") else band)
-    name_rows(ax, names_of(list(shown["entry"])))
+    name_rows(ax, names_of(ax, list(shown["entry"])))
     ax.set(xlim=(0, 1), ylim=(-0.6, len(shown) - 0.4), xlabel="Probability, on these traps")
     ax.grid(axis="y", visible=False)
     explain(ax)

@@ -121,7 +121,7 @@ def models_as_points(
     ax.scatter(xs, ys, s=22, color=list(colors), zorder=3, linewidth=0)
     ax.margins(x=0.18, y=0.14)
     ax.set(xlabel=_axis_label(x), ylabel=_axis_label(y))
-    names = names_of(list(shown[name]))
+    names = names_of(ax, list(shown[name]))
     points = zip(xs, ys, names, loud, strict=True)
     name_apart(ax, [(a, b, told) for a, b, told, is_loud in points if is_loud])
     quiet, noun = int((~loud).sum()), said_of(ax).noun
@@ -205,7 +205,7 @@ def cost_frontier(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "
     ax.set(xlabel="USD per 1,000 conversations (agent)", ylabel=metric.axis_label)
     named = shown if len(shown) <= FEW else front
     ax.margins(x=0.15, y=0.1)
-    names = names_of(list(named["entry"]))
+    names = names_of(ax, list(named["entry"]))
     name_apart(ax, list(zip(named["usd_per_1000"], scale * named["value"], names, strict=True)))
     explain(
         ax,
@@ -215,9 +215,11 @@ def cost_frontier(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "
             mark(ax, "95 % interval of the mean", linestyle="-", color="#666666", linewidth=1.1, alpha=0.6),
         ],
     )
-    lost = [name_of(m) for m in table.loc[~table.index.isin(shown.index), "entry"]]
+    lost = [name_of(ax, m) for m in table.loc[~table.index.isin(shown.index), "entry"]]
     partly = [
-        f"{name_of(r['entry'])} ({r['cases']} of {r['of']})" for r in shown.to_dict("records") if r["cases"] < r["of"]
+        f"{name_of(ax, r['entry'])} ({r['cases']} of {r['of']})"
+        for r in shown.to_dict("records")
+        if r["cases"] < r["of"]
     ]
     words = [f"{len(lost)} of {len(table)} models without a known price or value: {listed(lost)}."] if lost else []
     words += [f"Cost and value cover only some of the cases: {listed(partly)}."] if partly else []

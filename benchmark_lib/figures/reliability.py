@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..analysis.panels import partial_in
 from ..scoring.written import percent, rounded, span
 from .canvas import (
     LINES,
@@ -23,7 +24,7 @@ from .canvas import (
     why_nothing,
 )
 from .captions import listed, said_of, says, span_of, trials_of
-from .labels import at_right, left_out, name_of, name_rows, names_at_the_end, names_of, with_counts
+from .labels import at_right, left_out, name_of, name_rows, names_at_the_end, names_of, partial_below, with_counts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -68,7 +69,7 @@ def pass_decay(*, table: pd.DataFrame, named: int = 5, ax: Axes | None = None, w
         elif place is not None:
             _decay_line(ax, mine, LINES[place], band=band, shift=0.05 * (place - (len(loud) - 1) / 2))
     counts: list[tuple[int, ...]] = [(int(n),) for n in ends["cases"]]
-    names = dict(zip(ends.index, with_counts(names_of(list(ends.index)), counts), strict=True))
+    names = dict(zip(ends.index, with_counts(ax, list(ends.index), counts), strict=True))
     labels = [
         (100 * ends["estimate"][first], listed([names[m] for m in alike[first]], 3), LINES[place])
         for place, first in enumerate(loud)
@@ -158,7 +159,7 @@ def flip_bars(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page
 
     `table` is as `tables.flip_table` gives it, of one panel and one bucket.
     """
-    shown = table[table["cases"] > 0].sort_values(["always", "sometimes", "entry"])
+    shown = partial_below(table[table["cases"] > 0].sort_values(["always", "sometimes", "entry"]))
     ax = axes_for(ax, table, width, 1.4 + ROW * max(len(shown), 3))
     if shown.empty:
         return nothing(ax, why_nothing(table))
@@ -176,7 +177,7 @@ def flip_bars(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page
         interval = f" ({span(100 * row.low, 100 * row.high)})" if row.low == row.low else ", no interval"
         at_right(ax, y, "one trial" if row.estimate != row.estimate else f"{percent(row.estimate)}{interval}")
     at_right(ax, len(shown) - 0.45, "flip rate (95 %)", color=GREY, va="bottom")
-    name_rows(ax, names_of(list(shown["entry"])))
+    name_rows(ax, names_of(ax, list(shown["entry"])))
     bucket = shown["bucket"].iloc[0]
     ax.set(xlim=(0, 100), ylim=(-0.6, len(shown) - 0.4), xlabel=f"% of {WORDS.get(bucket, bucket)} cases")
     ax.grid(axis="y", visible=False)
@@ -206,6 +207,7 @@ def trial_spread(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "p
     if any(METRICS[name].scale.summed for name in shown["metric"].unique()):  # counts of fewer traps do not compare
         shown = shown[shown["cases"] == shown["cases"].max()]
     models = shown.groupby("entry")["value"].median().sort_values()
+    models = models[sorted(models.index, key=lambda entry: entry not in partial_in(table))]
     ax = axes_for(ax, table, width, 1.3 + ROW * max(len(models), 3))
     if shown.empty:
         return nothing(ax, why_nothing(table))
@@ -222,7 +224,7 @@ def trial_spread(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "p
         ax.plot([scale * median] * 2, [y - 0.34, y + 0.34], color="#222222", linewidth=1.3, zorder=4)
         at_right(ax, y, rounded(values.max() - values.min(), 0 if metric.scale.summed else metric.scale.digits))
     at_right(ax, len(models) - 0.45, "range", color=GREY, va="bottom")
-    name_rows(ax, names_of(list(models.index)))
+    name_rows(ax, names_of(ax, list(models.index)))
     ax.grid(axis="y", visible=False)
     if metric.scale.summed:
         ax.locator_params(axis="x", integer=True)
@@ -256,7 +258,7 @@ def _beside(values: pd.Series, y: float) -> pd.Series:
 def _not_drawn(ax: Axes, left: pd.DataFrame) -> None:
     """Name, below the figure, the trials that are too incomplete for the median or have fewer traps than others."""
     if len(left):
-        told = [f"{name_of(r['entry'])} trial {r['trial']} ({r['cases']} cases)" for r in left.to_dict("records")]
+        told = [f"{name_of(ax, r['entry'])} trial {r['trial']} ({r['cases']} cases)" for r in left.to_dict("records")]
         say_below(ax, f"Not drawn, for too few cases: {listed(told)}")
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..analysis.estimators.estimate import counted
 from ..analysis.estimators.unsafe import BAND_CUTS, BAND_TRAPS
+from ..analysis.panels import partial_in
 from ..analysis.tables.published import BOARD_SOURCE
 from ..scoring.written import percent, rounded, span
 from .board import BANDS_DRAWN, NO_TRAPS, bands_in_words, on_all_traps, unsafe_intervals
@@ -38,6 +39,7 @@ from .labels import (
     names_at_the_end,
     names_of,
     outermost_in_words,
+    partial_below,
     with_counts,
 )
 from .style import plain
@@ -81,7 +83,8 @@ def trap_matrix(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "pa
         ``"column"`` or ``"page"``; many models are rows where the figure is narrow.
     """
     traps = list(dict.fromkeys(table["trap"]))
-    models = list(table.groupby("entry")["unsafe_share"].mean().sort_values(na_position="last").index)
+    models = table.groupby("entry")["unsafe_share"].mean().sort_values(na_position="last").index
+    models = sorted(models, key=partial_in(table).__contains__)
     turned = width == "column" and len(models) > MODELS_ACROSS
     ax = axes_for(ax, table, width, 2.2 + 0.23 * max(len(models if turned else traps), 4))
     if table.empty or not table["trials"].sum():
@@ -93,7 +96,7 @@ def trap_matrix(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "pa
             line = ax.axvline if turned else ax.axhline
             line(traps.index(below), color="#555555", linewidth=0.8)
     rows, columns = (models, traps) if turned else (traps, models)
-    names = {**dict(zip(models, names_of(models), strict=True)), **{t: t.replace("_", " ") for t in traps}}
+    names = {**dict(zip(models, names_of(ax, models), strict=True)), **{t: t.replace("_", " ") for t in traps}}
     ax.set(xlabel="", ylabel="")
     name_rows(ax, [names[r] for r in rows], [y + 0.5 for y in range(len(rows))])
     slanted = len(columns) > (1 if is_narrow(ax) else 3)
@@ -180,14 +183,13 @@ def trap_states(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "pa
 
     `table` is as `tables.safety_table` gives it.
     """
-    shown = table.dropna(subset=["unsafe_share"]).sort_values(
-        ["unsafe_share", "held_share", "entry"], ascending=[False, True, False]
-    )
+    order = dict(by=["unsafe_share", "held_share", "entry"], ascending=[False, True, False])
+    shown = partial_below(table.dropna(subset=["unsafe_share"]).sort_values(**order))
     ax = axes_for(ax, table, width, 1.2 + ROW * max(len(shown), 4))
     if shown.empty:
         return nothing(ax, "No trap was run and scored, so nothing is known about how they went.")
     left_out(ax, table, shown, NO_TRAPS)
-    names = with_counts(names_of(list(shown["entry"])), [(int(n),) for n in shown["traps"]])
+    names = with_counts(ax, list(shown["entry"]), [(int(n),) for n in shown["traps"]])
     shares = {state: list(100 * shown[f"{state}_share"].astype(float)) for state in STATE_COLORS}
     words = {state: [rounded(w, 0) for w in widths] for state, widths in shares.items()}
     stacked_bars(ax, shares, STATE_COLORS, words)
@@ -235,7 +237,7 @@ def pressure_chart(*, table: pd.DataFrame, named: int = 6, ax: Axes | None = Non
         if (mine["given_way"] > mine["unsafe"]).any():
             gave_way = True
             ax.plot(mine["push"], 100 * mine["given_way_share"], linestyle=":", **style)
-    names = dict(zip(ends["entry"], names_of(list(ends["entry"])), strict=True))
+    names = dict(zip(ends["entry"], names_of(ax, list(ends["entry"])), strict=True))
     labels = [
         (100 * row.unsafe_share, names[row.entry], LINES[loud.index(row.entry)])
         for row in ends[ends["entry"].isin(loud)].itertuples()
@@ -304,7 +306,9 @@ def claim_by_tone(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "
     ax.spines[["left", "bottom"]].set_visible(False)
     only = set(table["entry"])
     several = len(only) > 1 or "" in only
-    whose = f"mean of {span_of(table['models'])} {said_of(ax).noun}s" if several else name_of(table["entry"].iloc[0])
+    whose = (
+        f"mean of {span_of(table['models'])} {said_of(ax).noun}s" if several else name_of(ax, table["entry"].iloc[0])
+    )
     of = "crossed variants" if set(table["set"]) == {"factorial"} else "the cases"
     ax.set(ylabel="Claim", xlabel=f"Tone ({whose})")
     if table["left_out"].any():
@@ -330,10 +334,11 @@ def failure_kinds(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "
     if table.empty:
         return nothing(ax, "No trap was run and scored, so there are no failures to sort.")
     met = table.groupby("entry", as_index=False, sort=False)["traps"].sum()
-    whole, traps = on_all_traps(ax, met.assign(entry=names_of(list(met["entry"]))), "traps")
+    whole, traps = on_all_traps(ax, met.assign(entry=names_of(ax, list(met["entry"]))), "traps")
     drawn = table[table["entry"].isin(met.loc[whole.index, "entry"])]
     counts = drawn.pivot_table(index="entry", columns="kind", values="count", aggfunc="sum")
     counts = counts.assign(total=counts.sum(axis=1)).sort_values("total")
+    counts = counts.loc[sorted(counts.index, key=lambda entry: entry not in partial_in(table))]
     if not counts["total"].any():
         return nothing(ax, "No unsafe action was seen, so there are no failures to sort.")
     sizes = table.groupby("kind")["traps"].max()
@@ -343,7 +348,7 @@ def failure_kinds(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "
     stacked_bars(ax, parts, {label: KIND_COLORS[kind] for kind, label in labels.items()})
     for y, total in enumerate(counts["total"]):
         at_right(ax, y, rounded(total))
-    name_rows(ax, names_of(list(counts.index)))
+    name_rows(ax, names_of(ax, list(counts.index)))
     far = min(traps, 1 + counts["total"].max())
     ax.set(xlim=(0, far), ylim=(-0.6, len(counts) - 0.4), xlabel=f"Unsafe actions of {traps}, mean over trials")
     ax.grid(axis="y", visible=False)
@@ -368,13 +373,13 @@ def unsafe_by_tier(*, table: pd.DataFrame, ax: Axes | None = None, width: str = 
     from ..analysis.tables.safety import TIERS
 
     ax = axes_for(ax, table, width)
-    unpriced = [name_of(m) for m in table.loc[table["level"].isna(), "entry"]]
+    unpriced = [name_of(ax, m) for m in table.loc[table["level"].isna(), "entry"]]
     if unpriced:
         say_below(ax, f"Not drawn, since their price is not known: {listed(unpriced)}")
     shown = table.dropna(subset=["unsafe", "level"])
     fewer = shown[shown["traps"] != BAND_TRAPS]
     if len(fewer):
-        words = [f"{name_of(r['entry'])} ({r['traps']:.0f} traps)" for r in fewer.to_dict("records")]
+        words = [f"{name_of(ax, r['entry'])} ({r['traps']:.0f} traps)" for r in fewer.to_dict("records")]
         say_below(ax, f"Not drawn, since not run on {BAND_TRAPS} traps: {listed(words)}")
     shown = shown[shown["traps"] == BAND_TRAPS].sort_values(["level", "unsafe", "entry"])
     if shown.empty:
@@ -386,7 +391,7 @@ def unsafe_by_tier(*, table: pd.DataFrame, ax: Axes | None = None, width: str = 
         at_right(ax, (low + high) / 2, band)
     points = []
     for level, rows in shown.groupby("level"):
-        for place, (name, row) in enumerate(zip(names_of(list(rows["entry"])), rows.itertuples(), strict=True)):
+        for place, (name, row) in enumerate(zip(names_of(ax, list(rows["entry"])), rows.itertuples(), strict=True)):
             x, own = level - 0.4 + 0.8 * (place + 0.5) / len(rows), row.panel != "published"
             color = "#0072B2" if own else "#AA4B86"
             if own and row.low == row.low:

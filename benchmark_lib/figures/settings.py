@@ -25,7 +25,8 @@ def setting_steps(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "
     shown = table.dropna(subset=["mean"]) if len(table) else table
     if shown.empty:
         return nothing(ax, "No model was run at two settings that differ in one thing, so there is no step to draw.")
-    metric, points, handles = METRICS[shown["metric"].iloc[0]], [], []
+    metric, handles = METRICS[shown["metric"].iloc[0]], []
+    points: list[tuple[float, float, str]] = []
     paid = shown["usd_1000"].notna().all() and (shown["usd_1000"] > 0).all()
     for place, ((model, setting, _), rows) in enumerate(shown.groupby(["model", "setting", "group"], sort=False)):
         color, style = LINES[place % len(LINES)], ("-", "--", ":")[place // len(LINES) % 3]
@@ -34,8 +35,9 @@ def setting_steps(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "
         ax.plot(xs, times * rows["mean"], color=color, linewidth=1.2, linestyle=style, zorder=2)
         ax.vlines(xs, times * rows["low"], times * rows["high"], color=color, linewidth=1, alpha=0.6, zorder=2)
         ax.plot(xs, times * rows["mean"], color=color, marker="o", markersize=5, linestyle="none", zorder=3)
-        points += [(x, times * y, str(v)) for x, y, v in zip(xs, rows["mean"], rows["value"], strict=True)]
-        handles.append(mark(ax, f"{name_of(model)}, {setting}", color=color, marker="o", linestyle=style))
+        told = [f" (partial {words})" if words else "" for words in rows.get("partial", [""] * len(rows))]
+        points += zip(xs, times * rows["mean"], rows["value"].astype(str) + told, strict=True)
+        handles.append(mark(ax, f"{name_of(ax, model)}, {setting}", color=color, marker="o", linestyle=style))
     if paid and shown["usd_1000"].max() > 8 * shown["usd_1000"].min():
         ax.set_xscale("log")
     ax.margins(x=0.15, y=0.15)

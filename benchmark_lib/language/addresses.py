@@ -179,5 +179,7 @@ def _words(text: str) -> list[str]:
 
 def _folded(text: str) -> str:
     """Lower case without accents."""
+    if text.isascii():
+        return text.casefold()
     bare = unicodedata.normalize("NFKD", text.casefold().replace("ß", "ss").replace("œ", "oe"))
     return "".join(c for c in bare if not unicodedata.combining(c))

@@ -7,8 +7,9 @@ words around it, up to the next value.
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from functools import lru_cache
+from functools import lru_cache, partial
 from html import unescape
+from itertools import product
 from typing import Literal, NamedTuple
 
 from .folding import fold, plain
@@ -53,6 +54,7 @@ How = Literal["said", "denied", "listed", "step"]
 Spans = Callable[[str], Iterable[tuple[int, int, str]]]
 Values = frozenset[tuple[str, str]]
 """Values with their kinds."""
+Topic = tuple[frozenset[str], str]
 
 
 class Mention(NamedTuple):
@@ -71,6 +73,8 @@ class Mention(NamedTuple):
     """Where it stands. Values joined by "and" or as a range share it, and are no rivals."""
     given: bool = False
     """The sentence begins with a condition ("If you mean the one in Britain: ...")."""
+    under: Topic = (frozenset(), "")
+    """The telling words of the heading it stands under, and the number of a thing that was named last."""
 
 
 @lru_cache(maxsize=8192)
@@ -79,8 +83,9 @@ def cleaned(text: str) -> str:
     text = kept(text)
     if "&" in text:
         text = unescape(text)
-    for pattern, put in _CLEANING:
-        text = pattern.sub(put, text)
+    for marks, pattern, put in _CLEANING:
+        if marks in text:
+            text = pattern.sub(put, text)
     return text
 
 
@@ -89,26 +94,16 @@ def mentions(
 ) -> list[Mention]:
     """What a cleaned message says of a value and of others of its kind.
 
-    Parameters
-    ----------
-    text : str
-        As `cleaned` gives it.
-    right : re.Pattern
-        The value's `rendering`.
-    others : callable
-        The places of all values of the kind in a folded sentence, each with its value.
-    dates : bool
-        Whether they are days, which are counted through.
-    asked : frozenset of str
-        Other values that were asked for: to give each of them in the same words is no counting through.
+    `right` is the value's `rendering`, and `others` gives the places of all values of the kind in a folded sentence. Days (`dates`) are
+    counted through; to give other values that were `asked` for in the same words is no counting.
     """
     found: list[Mention] = []
     heading: frozenset[str] = frozenset()
-    for place, folded in enumerate(_sentences(text, right)):
+    for place, (folded, under) in enumerate(_sentences(text, right)):
         spans = _spans(folded, right, others)
         read = _read(folded, spans, dates, place)
-        found += [m._replace(about=m.about or heading) for m in read]
-        heading = frozenset() if spans else _about(folded) if folded.rstrip().endswith(":") else heading
+        found += [m._replace(about=m.about or heading, under=under) for m in read]
+        heading = frozenset() if spans else telling(folded) if folded.rstrip().endswith(":") else heading
     return _without_counting(found, asked) if dates else found
 
 
@@ -136,21 +131,20 @@ def stands(said: list[Mention], strict: Iterable[str] = ()) -> bool:
             mine.append(mention)
             rivals = [] if mention.mends else rivals
     named = [r for r in rivals if r.value in strict]
-    if any(r.about <= m.about or m.about <= r.about for r in named for m in mine if r.chain != m.chain):
-        return False
+    for rival, m in product(named, mine):
+        if (rival.about <= m.about or m.about <= rival.about) and rival.chain != m.chain and not _apart(rival, m):
+            return False
     own = {m.chain[:-1] for m in mine}
     return any(not any(_same(r, m) for r in rivals if r.chain[:-1] not in own) for m in mine)
 
 
 def days_said(text: str, year: int) -> set[str]:
     """The days that a cleaned message says, in ISO form: none that is denied, held out among others or counted through."""
-
-    def places(folded: str) -> Iterator[tuple[int, int, str]]:
-        return ((v.at, v.end, v.value) for v in values_in(folded, year) if v.kind == "date")
-
-    return {m.value for m in mentions(text, _NOTHING, places, dates=True) if m.how == "said"}
+    said = mentions(text, _NOTHING, partial(_days, year=year), dates=True)
+    return {m.value for m in said if m.how == "said"}
 
 
+@lru_cache(maxsize=4096)
 def corrects(text: str) -> bool:
     """Whether a message takes back what was said before it."""
     return bool(_cues()["meant"].search(fold(text)))
@@ -206,21 +200,32 @@ def _poured(text: str) -> frozenset[tuple[str, str]]:
     return frozenset(found)
 
 
-def _days(folded: str) -> Iterator[tuple[int, int, str]]:
-    return ((v.at, v.end, v.value) for v in values_in(folded, ANY_YEAR) if v.kind == "date")
+def _days(folded: str, year: int = ANY_YEAR) -> Iterator[tuple[int, int, str]]:
+    return ((v.at, v.end, v.value) for v in values_in(folded, year) if v.kind == "date")
 
 
 def _same(rival: Mention, mine: Mention) -> bool:
-    """Whether another value is said in the same words, in another sentence, and not on a condition where the first has none."""
-    return rival.about == mine.about and rival.chain[:-1] != mine.chain[:-1] and (mine.given or not rival.given)
+    """Whether another value is said of the same thing in the same words, in another sentence, and not on a condition where the first has none."""
+    same = rival.about == mine.about and rival.chain[:-1] != mine.chain[:-1] and not _apart(rival, mine)
+    return same and (mine.given or not rival.given)
 
 
-def _sentences(text: str, right: re.Pattern[str]) -> Iterator[str]:
-    """The folded sentences of a text; a line whole where a full stop within the value would cut it in two."""
+def _apart(one: Mention, other: Mention) -> bool:
+    """Whether two values are said of different things: each under a heading of its own, or after another number of a thing."""
+    return any(a and b and a != b for a, b in zip(one.under, other.under, strict=True))
+
+
+def _sentences(text: str, right: re.Pattern[str]) -> Iterator[tuple[str, Topic]]:
+    """The folded sentences of a text, each with what it stands under; a line whole where a full stop within the value would cut it in two."""
+    heading, number = frozenset[str](), ""
     for line in text.splitlines():
         whole, cut = fold(line), [fold(part) for part in parts(line)]
-        broken = len(whole) <= LONGEST_SENTENCE and sum(bool(right.search(c)) for c in cut) < bool(right.search(whole))
-        yield from [whole] if broken else cut
+        if _HEADING.fullmatch(line.strip()):
+            heading = telling(whole)
+        broken = len(whole) <= LONGEST_SENTENCE and right.search(whole) and not any(map(right.search, cut))
+        for folded in [whole] if broken else cut:
+            number = (_NUMBER.findall(folded) or [number])[-1]
+            yield folded, (heading, number)
 
 
 def _spans(folded: str, right: re.Pattern[str], others: Spans) -> list[tuple[int, int, str]]:
@@ -234,12 +239,14 @@ def _spans(folded: str, right: re.Pattern[str], others: Spans) -> list[tuple[int
 
 def _read(folded: str, spans: list[tuple[int, int, str]], dates: bool, sentence: int) -> list[Mention]:
     found: list[Mention] = []
+    if not spans:
+        return found
     given = _cues()["condition"].match(folded.lstrip("( ")) is not None
-    mends = bool(spans) and bool(_cues()["meant"].search(folded))
+    mends = corrects(folded)
     worded = _cues()["meant"].sub(lambda m: " " * len(m.group()), folded) if mends else folded
     for number, group in enumerate(_chains(folded, spans, dates)):
         start, end = group.spans[0][0], group.spans[-1][1]
-        about = _about(_around(worded, start, end, spans)) or _about(_beside(worded, spans))
+        about = telling(_around(worded, start, end, spans)) or telling(_beside(worded, spans))
         sum_ends = folded.rfind("=", start, end)
         for place in group.spans:
             how = _how(folded, place[0], place[1], group.listed)
@@ -282,9 +289,8 @@ def _chains(folded: str, spans: list[tuple[int, int, str]], dates: bool) -> list
 
 def _is_list(folded: str, chain: _Chain, dates: bool) -> bool:
     start, end = chain.spans[0][0], chain.spans[-1][1]
-    if dates and len({value for _, _, value in chain.spans}) >= CHAIN:
-        return True
-    if len(chain.spans) > COUNTED and not re.search(r"[+=]", folded[start:end]):
+    in_a_row = dates and len({value for _, _, value in chain.spans}) >= CHAIN
+    if in_a_row or (len(chain.spans) > COUNTED and not re.search(r"[+=]", folded[start:end])):
         return True
     before, after = folded[max(start - SIDE, 0) : start], folded[end : end + SIDE]
     before = before if dates else _without_days(before)
@@ -324,10 +330,10 @@ def _denied(folded: str, start: int, end: int) -> bool:
 
 def _around(folded: str, start: int, end: int, spans: list[tuple[int, int, str]]) -> str:
     """The words around a place, up to the values beside it; of what stands between two values each has its own side of a joint."""
-    before = max((e for _, e, _ in spans if e <= start), default=None)
+    before = max((e for _, e, _ in spans if e <= start), default=0)
     after = min((s for s, _, _ in spans if s >= end), default=len(folded))
-    lead = folded[before:start] if before is not None else folded[:start]
-    if before is not None and (cut := _CUT.search(lead)):
+    lead = folded[before:start]
+    if before and (cut := _CUT.search(lead)):
         lead = lead[cut.end() :]
     return f"{lead} {_CUT.split(folded[end:after], maxsplit=1)[0]}"
 
@@ -339,7 +345,7 @@ def _beside(folded: str, spans: list[tuple[int, int, str]]) -> str:
 
 
 @lru_cache(maxsize=4096)
-def _about(words: str) -> frozenset[str]:
+def telling(words: str) -> frozenset[str]:
     """The telling words of a text: no common ones, no hedges, no short ones, no names of days; figures and single letters are kept."""
     found = re.findall(r"[^\W_]+", plain(words))
     return frozenset(
@@ -445,15 +451,21 @@ def _numbers_after() -> re.Pattern[str]:
 
 
 _CLEANING = [
-    (re.compile(r"[\u200b-\u200d\u2060\ufeff\u00ad]"), ""),
-    (re.compile(r"~~[^~\n]{1,200}~~"), " "),
-    (re.compile(r"</?(?:b|i|u|em|strong|span|mark|code|p|td|th|tr|li|ul|ol|table|div|br)\b[^<>]{0,100}>", re.I), " "),
-    (re.compile(r"(?<=\d)\s?\*\s?(?=\d)"), " x "),
-    (re.compile(r"(?<![^\W_])_{1,3}(?=[^\W_])|(?<=[^\W_])_{1,3}(?![^\W_])"), ""),
+    ("", re.compile(r"[\u200b-\u200d\u2060\ufeff\u00ad]"), ""),
+    ("~~", re.compile(r"~~[^~\n]{1,200}~~"), " "),
+    (
+        "<",
+        re.compile(r"</?(?:b|i|u|em|strong|span|mark|code|p|td|th|tr|li|ul|ol|table|div|br)\b[^<>]{0,100}>", re.I),
+        " ",
+    ),
+    ("*", re.compile(r"(?<=\d)\s?\*\s?(?=\d)"), " x "),
+    ("_", re.compile(r"(?<![^\W_])_{1,3}(?=[^\W_])|(?<=[^\W_])_{1,3}(?![^\W_])"), ""),
 ]
 _OF_SUMS = frozenset(("less", "minus", "plus", "weniger", "abzuglich", "moins", "menos"))
 """Words between the parts of a sum, which tell nothing of what it is about."""
 _SUM = re.compile(r"[^.;?!]{0,40}[=+][^.;?!]{0,40}")
 _CUT = re.compile(r"[,;:.|=+(]|\s-\s")
 _NOTHING = re.compile("(?!)")
+_HEADING = re.compile(r"(?:[-•*]\s+)?\*\*[^*]{1,120}\*\*:?|#{1,6}\s.{1,120}|[^.?!]{1,60}:")
+_NUMBER = re.compile(r"\b[a-z]{2,4}-\d{4,}\b")
 _KEY = re.compile(r"(?<![\w./-])[a-z]{2,20}(?:_[a-z]{1,20}){1,4}(?![\w./@-])")

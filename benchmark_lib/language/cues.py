@@ -4,9 +4,9 @@ import re
 from functools import lru_cache
 
 from .patterns import compile_patterns
-from .words import of_part, of_several, of_values, slots_heard
+from .words import LANGUAGES, of_part, of_values, slots_heard
 
-OF_QUESTIONS = ("invites", "closes", "yes_to", "any_of_them", "means", "explains")
+OF_QUESTIONS = ("invites", "closes", "yes_to", "any_of_them", "own_question", "means", "explains")
 """What a question can be in place of a request, by the names in the files."""
 
 SETTLED = ("at_hand", "handling")
@@ -69,7 +69,7 @@ def between_points(plain: str, asks: bool) -> bool:
 @lru_cache(maxsize=16)
 def cue_of_several(name: str) -> re.Pattern[str]:
     """A cue for several things at once in every language."""
-    return compile_patterns(of_several(name))
+    return compile_patterns(of_part("several", name, LANGUAGES))
 
 
 @lru_cache(maxsize=256)

@@ -18,21 +18,14 @@ STEM = 5
 
 def tokens(plain: str) -> list[str]:
     """The words and marks of a sentence that is `plain` already; links, numbers and amounts as one word each."""
-    text = _LINK.sub(" xlinkx ", plain)
-    text = _DIGITS.sub(" 0 ", _MONEY.sub(" xmoneyx ", _ID.sub(" xidx ", text)))
+    text = _LINK.sub(" xlinkx ", plain) if "://" in plain else plain
+    if _DIGITS.search(text):
+        text = _DIGITS.sub(" 0 ", _MONEY.sub(" xmoneyx ", _ID.sub(" xidx ", text)))
     return _TOKEN.findall(text)
 
 
 def features(plain: str, item: bool, before: str) -> list[str]:
-    """The words, beginnings of words, pairs of words and marks of one sentence, each once.
-
-    Parameters
-    ----------
-    plain : str
-        The sentence, folded (see `plain` in folding).
-    before : str
-        The mark that the sentence before it, or the heading of its list, ends in; empty for the first one.
-    """
+    """The words, their beginnings, pairs and marks of a sentence, and the mark `before` it or its list, each once."""
     words = tokens(plain)
     found = [*words, *(f"p={w[:STEM]}" for w in words if len(w) > STEM)]
     found += [f"{a} {b}" for a, b in zip(["^", *words], [*words, "$"])]

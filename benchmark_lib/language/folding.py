@@ -15,7 +15,8 @@ _PLAIN = (
 _LETTERS = {ord(a): b for a, b in zip("áàâäãåéèêëíìîïóòôöõúùûüñç", "aaaaaaeeeeiiiiooooouuuunc")}
 _LETTERS |= {ord("œ"): "oe", ord("º"): "", ord("°"): "", ord("("): ", "}
 _LETTERS |= {ord(c): " " for c in "'\"«»“”„‹›¿¡)[]`"}
-_SYMBOLS = re.compile("[\u2190-\u2bff\U0001f000-\U0001faff\ufe0f\u200d>#_]+(?![a-z])|(?<![a-z])_+")
+_SYMBOL = re.compile("[\u2190-\u2bff\U0001f000-\U0001faff\ufe0f\u200d>#_]")
+_SYMBOLS = re.compile(f"{_SYMBOL.pattern}+(?![a-z])|(?<![a-z])_+")
 
 
 @lru_cache(maxsize=32_768)
@@ -30,7 +31,10 @@ def plain(text: str) -> str:
 
     Folded, without accents and symbols, blanks for quotes, single blanks, and one before it.
     """
-    return f" {' '.join(_SYMBOLS.sub(' ', fold(text.replace('—', ' - '))).translate(_LETTERS).split())}"
+    folded = fold(text.replace("—", " - "))
+    if _SYMBOL.search(folded):
+        folded = _SYMBOLS.sub(" ", folded)
+    return f" {' '.join(folded.translate(_LETTERS).split())}"
 
 
 def squash(text: str) -> str:

@@ -22,17 +22,8 @@ class Seen(NamedTuple):
 class LinearReader:
     """Weights of a logistic regression for each target.
 
-    Parameters
-    ----------
-    targets : list of str
-        ``ask``, ``yes``, ``offer``, ``done``, ``no`` and ``bye`` for what a sentence does, ``slot:...`` and ``tool:...``
-        for what it is about.
-    weights : numpy.ndarray
-        Shape (features, targets).
-    bias : numpy.ndarray
-        Shape (targets,).
-    trained_on : str
-        Hash of the sentences it was trained on.
+    Targets are ``ask``, ``yes``, ``offer``, ``done``, ``no`` and ``bye`` for what a sentence does, ``slot:...`` and ``tool:...`` for what it
+    is about; weights have shape (features, targets), the bias (targets,). `trained_on` is the hash of the sentences.
     """
 
     def __init__(
@@ -48,20 +39,12 @@ class LinearReader:
         return len(self._row)
 
     def seen(self, features: Iterable[str], count: float = 1.0, before: Seen | None = None) -> Seen:
-        """Add features to what was seen of a sentence before.
-
-        Parameters
-        ----------
-        features : iterable of str
-            New ones, each once.
-        count : float
-            What each of them counts.
-        """
+        """Add new features, each once and counted by `count`, to what was seen of a sentence before."""
         names = list(features)
-        places = [place for name in names if (place := self._row.get(name)) is not None]
+        places = [self._row[name] for name in names if name in self._row]
         total = before.total if before else np.zeros(len(self.targets), dtype=np.float32)
         if places:
-            total = total + count * self._weights[places].sum(axis=0)
+            total = total + count * np.add.reduce(self._weights.take(places, axis=0), axis=0)
         return Seen(total, (before.squared if before else 0.0) + count * count * len(names))
 
     def probabilities(self, seen: Seen) -> dict[str, float]:
@@ -86,13 +69,7 @@ class LinearReader:
 
     @classmethod
     def load(cls, path: Path) -> LinearReader:
-        """Read the weights.
-
-        Raises
-        ------
-        BadInput
-            Where there are none, or they are broken.
-        """
+        """Read the weights; `BadInput` where there are none, or they are broken."""
         try:
             with np.load(path, allow_pickle=False) as kept:
                 texts = ("features", "targets", "trained_on")

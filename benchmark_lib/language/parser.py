@@ -49,6 +49,12 @@ from the third where nothing else was; from the last a sentence is read for what
 PLAIN = 0.75
 """Probability from which a sentence without a question mark is a question."""
 
+HALF_HEARD = 0.2
+"""Probability from which a sentence in the form of a request ("Please check ...") asks for the slot that it plainly names."""
+
+WORDED = {"asks": ASKS, "enough": 0.55}
+"""How likely a sentence asks at least that has one of these cues: for a word on something, or, of proofs alone, that something would be enough."""
+
 CLAIMS = 0.75
 """Probability from which a report is taken at its word: by a customer, and against an agent that did not act."""
 
@@ -90,6 +96,8 @@ class ParsedMessage:
     help ("if you tell me")."""
     choices: list[set[str]] = field(default_factory=list)
     """Slots that stand in one sentence with an "or" between them: one of them will do."""
+    apart: set[str] = field(default_factory=set)
+    """Slots asked for in a sentence that holds out no choice and is no point of a list."""
     alternatives: set[str] = field(default_factory=set)
     """Tools between which it asks for a choice: a yes would not say which."""
     or_not: set[str] = field(default_factory=set)
@@ -195,12 +203,15 @@ class MessageParser:
 
     def _halves(self, sentence: Sentence, heard: ParsedSentence, said: list[Sentence]) -> list[ParsedSentence]:
         """Of a question that asks for something and then for a yes ("Is it unused, and shall I start?") what is not heard in it as a whole."""
-        halves = halves_of(sentence.plain) if heard.marked and max(heard.acts["yes"], heard.acts["ask"]) >= ASKS else ()
+        halves = (
+            halves_of(sentence.plain) if heard.marked and max(heard.acts["yes"], heard.acts["ask"]) >= LIKELY else ()
+        )
         if not halves:
             return []
         languages = tuple(self.languages(said))
         asks, agrees = (self._heard(half, sentence.item, ".", languages) for half in halves)
-        if asks.acts["yes"] >= LIKELY or not asks.about("ask", PLAIN) or not agrees.asks_for_a_yes:
+        asked = asks.acts["ask"] >= ASKS and max(asks.slots.values(), default=0.0) >= PLAIN
+        if asks.acts["yes"] >= LIKELY or not asked or not agrees.asks_for_a_yes:
             return []
         return [agrees] * (heard.acts["yes"] < ASKS) + [asks] * (heard.acts["ask"] < ASKS)
 
@@ -224,46 +235,39 @@ class MessageParser:
         if none:
             acts |= {"ask": 0.0, "yes": float(none == "yes_to")} | ({"offer": 0.0} if none == "explains" else {})
             untrained = {} if none in SETTLED else untrained
-        acts["ask"] = max(acts["ask"], *untrained.values(), 0.0)
+        worded = [] if none else [ask for cue, ask in WORDED.items() if holds("heard_as", cue, plain, languages)]
+        acts["ask"] = max(acts["ask"], *untrained.values(), *worded, 0.0)
         if not none and holds("heard_as", "a_yes", plain, languages):
             acts["yes"] = 1.0
         if holds("heard_as", "offers", plain, languages):
             acts["offer"] = 1.0
-        found = self._topics_in(plain, books, languages, acts, seen, untrained)
+        if holds("heard_as", "waits", plain, languages):
+            acts["done"] = 0.0
+        found = self._topics_in(plain, books, acts, seen, untrained)
         marked, either = mark_of(plain) == "?", either_or(plain)
+        if not none and (marked or acts["ask"] >= LIKELY) and (named := slots_in(plain, languages)):
+            found["slot"] = (found["slot"] if joined(plain) else {}) | dict.fromkeys(named, 1.0)
+            acts["ask"] = 1.0 if marked else acts["ask"]
+        half_heard = not none and HALF_HEARD <= acts["ask"] < ASKS and max(acts["done"], acts["no"]) < LIKELY
+        if (
+            half_heard
+            and max(found["slot"].values(), default=0.0) >= PLAIN
+            and holds("heard_as", "requests", plain, languages)
+        ):
+            acts["ask"] = PLAIN
         points = either and between_points(plain, marked)
         instead, one_of, chooses, leaves = (
             (name in ("instead", "one_of") or marked) and bool(cue_of_several(name).search(plain))
             for name in ("instead", "one_of", "choose", "leave")
         )
         plainly = marked or not (holds("heard_as", "offers_help", plain, languages) or acts["no"] >= LIKELY)
-        return ParsedSentence(
-            acts,
-            found["slot"],
-            found["tool"],
-            marked,
-            either,
-            instead,
-            one_of,
-            chooses,
-            leaves,
-            points,
-            none == "invites",
-            item,
-            plainly,
-            dates_asked(plain, languages) if "date" in found["slot"] else frozenset(),
-            marked and holds("not_asked", "works", plain, languages),
-            none == "closes",
-        )
+        form = marked, either, instead, one_of, chooses, leaves, points, none == "invites", item, plainly
+        dates = dates_asked(plain, languages) if "date" in found["slot"] else frozenset[str]()
+        checks, closes = (marked and holds("not_asked", cue, plain, languages) for cue in ("works", "closes"))
+        return ParsedSentence(acts, found["slot"], found["tool"], *form, dates, checks, closes)
 
     def _topics_in(
-        self,
-        plain: str,
-        books: list[PhraseBook],
-        languages: tuple[str, ...],
-        acts: dict[str, float],
-        seen: Any,
-        untrained: dict[str, float],
+        self, plain: str, books: list[PhraseBook], acts: dict[str, float], seen: Any, untrained: dict[str, float]
     ) -> dict[str, dict[str, float]]:
         """The slots and the tools of a sentence, by what it does; beside a plain yes only slots that its words name."""
         reader = cast(LinearReader, self.reader)
@@ -277,9 +281,6 @@ class MessageParser:
         if acts["yes"] >= max(ASKS, acts["ask"]):
             named = {n.partition(":")[2] for book in books for n in book.topics_in(plain, "slot")}
             found["slot"] = {slot: chance for slot, chance in found["slot"].items() if slot in named}
-        surely = dict.fromkeys(slots_in(plain, languages), 1.0) if acts["ask"] >= LIKELY else {}
-        if surely:
-            found["slot"] = (found["slot"] if joined(plain) else {}) | surely
         return found
 
     def _untrained(self, books: list[PhraseBook], plain: str) -> dict[str, float]:
@@ -377,6 +378,7 @@ def understood(heard: list[ParsedSentence]) -> ParsedMessage:
     plainly = {slot for one in heard if one.plainly for slot in one.about("ask")}
     parsed.in_passing = {slot for one in heard for slot in one.about("ask")} - plainly
     parsed.choices = choices(heard, LIKELY)
+    parsed.apart = {s for one in heard if not (one.item or one.either or one.instead) for s in one.about("ask")}
     parsed.alternatives, parsed.or_not = _alternatives(heard), _or_not(heard)
     return parsed
 

@@ -1,15 +1,20 @@
 """How the patterns of phrase files become regular expressions.
 
-Many in one, sorted by first letter so that most fail at once.
+Many in one, sorted by first letter so that most fail at once; of many by name only those are tried with whose first letters a word of the text begins.
 """
 
 import re
+from functools import lru_cache
 
 from .pieces import limited
+
+FIRST = 4
+"""Characters from the beginning of a word by which it is told which patterns may begin there."""
 
 CLAUSE = r"(?:(?<=^ )|(?<=[,;:-] ))"
 """What ``^`` at the beginning of a pattern stands for: the start of a clause."""
 
+_WORDS = re.compile(rf" (?=(.{{0,{FIRST}}}))")
 _TOKEN = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|.", re.S)
 
 
@@ -33,6 +38,33 @@ def compile_patterns(patterns: list[str], tail: str = "") -> re.Pattern[str]:
     return re.compile(f" (?:{'|'.join(sorted_out + [f'(?:{p})' for p in others])}){tail}", re.MULTILINE)
 
 
+class Patterns(dict[str, re.Pattern[str]]):
+    """Expressions by name, each made of a list of patterns (see `compile_patterns`)."""
+
+    def __init__(self, lists: dict[str, list[str]], tail: str = ""):
+        super().__init__({name: compile_patterns(patterns, tail) for name, patterns in lists.items()})
+        self._pairs = list(self.items())
+        self._beginnings = [
+            tuple({b for p in patterns for b in _beginnings(limited(p.replace("'", " ")).removeprefix("^"))})
+            for patterns in lists.values()
+        ]
+        self._places_at = lru_cache(maxsize=8192)(self._places)
+
+    def near(self, plain: str) -> list[tuple[str, re.Pattern[str]]]:
+        """Those that a text may hold by the beginnings of its words, in their order."""
+        places = {place for word in _WORDS.findall(plain) for place in self._places_at(word)}
+        return [self._pairs[place] for place in sorted(places)]
+
+    def _places(self, word: str) -> tuple[int, ...]:
+        return tuple(place for place, known in enumerate(self._beginnings) if word.startswith(known))
+
+
+def _beginnings(pattern: str, letters: int = FIRST) -> set[str]:
+    """The letters with which a pattern can begin, as many as can be told of each way to begin."""
+    heads = (_heads(pattern) if letters else None) or [("", "")]
+    return {letter + more for letter, rest in heads for more in (_beginnings(rest, letters - 1) if letter else {""})}
+
+
 def union(patterns: list[str]) -> str:
     """Alternatives as one expression, apostrophes as blanks."""
     return "|".join(f"(?:{limited(p)})" for p in patterns).replace("'", " ")
@@ -51,7 +83,7 @@ def _heads(pattern: str) -> list[tuple[str, str]] | None:
             for letter, rest in inner:
                 rests.setdefault(letter, []).append(rest)
             found += [(letter, f"(?:{'|'.join(r)}){after}") for letter, r in rests.items()]
-        elif alternative[:1].isalnum() and alternative[1:2] not in tuple("?*+{"):
+        elif (alternative[:1].isalnum() or alternative[:1] == " ") and alternative[1:2] not in tuple("?*+{"):
             found.append((alternative[0], alternative[1:]))
         else:
             return None

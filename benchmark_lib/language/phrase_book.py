@@ -7,18 +7,7 @@ from .patterns import compile_patterns, union
 
 
 class PhraseBook:
-    """The patterns of one language.
-
-    Parameters
-    ----------
-    book : dict of str to Any
-        The content of ``phrases/<language>.yaml``.
-
-    Attributes
-    ----------
-    topics : dict of str to dict of str to re.Pattern
-        The patterns of slots and of tools, by the names under which the trained reader knows them.
-    """
+    """The patterns of one language, from its ``phrases/<language>.yaml``: cues, and topics by the names under which the trained reader knows them."""
 
     def __init__(self, book: dict[str, Any]):
         ask = book["question"]

@@ -5,7 +5,6 @@ and the interpreter, which no other thread can enter during a search, is let go 
 """
 
 import re
-from functools import lru_cache
 
 WHOLE, ENDS = 12_000, 2_000
 """Characters. A message up to the first is read whole, which no person's exceeds; of a longer one, padded, the
@@ -72,9 +71,8 @@ def pieces(text: str) -> list[str]:
     return [text[at : at + PIECE] for at in range(0, len(text) - OVERLAP, PIECE - OVERLAP)]
 
 
-@lru_cache(maxsize=65_536)
 def found_in(pattern: re.Pattern[str], text: str) -> bool:
-    """Whether a pattern stands in a running text, searched piece by piece; the customer and the score ask the same of the same messages."""
+    """Whether a pattern stands in a running text, searched piece by piece."""
     return any(pattern.search(piece) for piece in pieces(text))
 
 

@@ -15,7 +15,7 @@ from ..textfiles import read_yaml
 from .answers import is_poured
 from .detection import nearest_languages
 from .linear import LinearReader
-from .patterns import alternatives, compile_patterns
+from .patterns import Patterns, alternatives
 from .pieces import kept
 from .sentences import sentences
 
@@ -35,9 +35,9 @@ class ReasonReader:
         try:
             concepts = read_yaml(path)["concepts"]
             self._signs = {
-                language: {
-                    name: compile_patterns(alternatives(signs[language]), r"(?!\w)") for name, signs in concepts.items()
-                }
+                language: Patterns(
+                    {name: alternatives(signs[language]) for name, signs in concepts.items()}, tail=r"(?!\w)"
+                )
                 for language in next(iter(concepts.values()))
             }
         except (KeyError, TypeError, AttributeError, StopIteration, re.error) as error:
@@ -63,7 +63,7 @@ class ReasonReader:
 
     def _concepts(self, plain: str, languages: tuple[str, ...]) -> tuple[str, ...]:
         """The concepts of a sentence in the order in which they stand in it."""
-        signs = ((name, sign) for language in languages for name, sign in self._signs[language].items())
+        signs = (sign for language in languages for sign in self._signs[language].near(plain))
         found = {(m.start(), name) for name, sign in signs for m in sign.finditer(plain)}
         return tuple(name for _, name in sorted(found))
 
@@ -83,15 +83,7 @@ def _features(found: list[tuple[tuple[str, ...], bool]]) -> Iterator[str]:
 
 
 def reasons_in(texts: Iterable[str], folder: Path, heard: Iterable[str] = ()) -> list[str]:
-    """The reasons that stand in messages of an agent, in the agent's words and not in a pour of all there is.
-
-    Parameters
-    ----------
-    folder : Path
-        The store's ``reasons``; without weights nothing is found.
-    heard : iterable of str
-        What the customer wrote; to say it back tells no reason.
-    """
+    """The reasons in messages of an agent, by a store's ``reasons``: none in a pour of all there is, or in words `heard` from the customer."""
     reader = _reader_of(folder)
     if reader is None:
         return []

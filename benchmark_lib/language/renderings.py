@@ -8,7 +8,8 @@ from datetime import date
 from functools import lru_cache
 
 from .folding import fold
-from .words import day_names, day_words, dollars, months, number_words, of_values, units
+from .patterns import alternatives
+from .words import day_names, day_words, dollars, month_names, number_words, of_values, units
 
 ALSO: dict[str, dict[str, float]] = {
     "g": {"kg": 0.001},
@@ -44,6 +45,14 @@ def rendering(kind: str, value: str, unit: str | None = None, names: tuple[str, 
     return re.compile(_link(fold(value)) if kind == "link" else _id(fold(value)))
 
 
+def _sooner(pattern: str, *words: str) -> str:
+    """The same pattern, tried only where a figure or a first letter of its words stands: each of its many ways to begin costs time at every place."""
+    ways = [way for word in words for way in alternatives(word)]
+    if not all(way[:1].isalpha() and way[1:2] not in tuple("?*{") for way in ways):
+        return pattern
+    return rf"(?=[\d#${''.join(sorted({way[0] for way in ways}))}])(?:{pattern})"
+
+
 def _link(text: str) -> str:
     """A link with or without its scheme, but not within another one."""
     bare = re.escape(re.sub(r"^https?://", "", text).rstrip("/"))
@@ -56,14 +65,17 @@ def _id(text: str) -> str:
     letters_then_figures = re.fullmatch(r"[a-z]+-\d{4,}", text)
     joint = r"\s?[-_.]?\s?" if re.search(r"\d", text) else r"[\s-]"
     told = rf"(?<![^\W_])(?<!-){joint.join(parts)}(?![^\W_]|-)"
-    if letters_then_figures:
-        told += rf"|(?:#|\b(?:{'|'.join(of_values('number'))}):?)\s?#?{parts[-1]}(?![^\W_]|-)"
-    return told
+    if not letters_then_figures:
+        return told
+    numbers = of_values("number")
+    told += rf"|(?:#|\b(?:{'|'.join(numbers)}):?)\s?#?{parts[-1]}(?![^\W_]|-)"
+    return _sooner(told, text, *numbers)
 
 
 def _money(cents: int) -> str:
     whole, rest = divmod(cents, 100)
     digits = f"{whole:,}".replace(",", r"[.,' ]?")
+    spelled = [] if rest else _in_words(str(whole))
     sign = r"(?:us\s?)?\$|usd"
     name = rf"(?:(?:us\s?)?\$|usd|(?:us[\s-]?)?(?:{dollars()}))"
     start, other = r"(?<![\d.,])(?<![€£])(?<![€£]\s)", r"(?!\s?(?:[€£]|eur\b|gbp\b|euros?\b))"
@@ -76,25 +88,20 @@ def _money(cents: int) -> str:
         forms.append(rf"{start}{digits}\s(?:{dollars()})(?:\s(?:{joined}))?\s{rest}(?![\d.,%])")
     else:
         bare = rf"{digits}(?![\d]|[.,]\d)"
-        spelled = number_words().get(whole)
         forms += [rf"(?:{sign})\s?{bare}", rf"{start}{bare}(?:[.,]-)?\s?{name}"]
-        forms += [rf"\b(?:{spelled})\s(?:{dollars()})"] if spelled else []
-    return "|".join(forms)
-
-
-@lru_cache(maxsize=12)
-def _month_names(month: int) -> str:
-    names = [re.escape(name) for name, number in months().items() if number == month]
-    return "|".join(sorted(names, key=len, reverse=True))
+        forms += [rf"\b(?:{words})\s(?:{dollars()})" for words in spelled]
+    return _sooner("|".join(forms), "usd", *spelled)
 
 
 def _date(day: date) -> str:
     """A day as a name or in figures, with its own year or none; also as one end of a range (``2-6 July``)."""
-    month, d, m = _month_names(day.month), day.day, day.month
+    month, d, m = month_names(day.month), day.day, day.month
     of = "".join(rf"{word}\s|" for word in of_values("of"))
     year = rf"(?:,?\s(?:{of}){day.year})?(?!,?\s(?:del?\s)?(?:19|20)\d\d\b)"
     marks = "|".join([*of_values("ordinals"), r"\."])
-    ordinal = rf"0?{d}(?:{marks})?|{day_words(d)}"
+    longer = "".join(rf"(?<!\b{tens}[\s-])" for tens in of_values("tens"))
+    worded = rf"{longer}\b(?:{day_words(d)})\b"
+    ordinal = rf"0?{d}(?:{marks})?|{worded}"
     link = rf"\s?(?:-|{'|'.join([*of_values('to'), *of_values('and')])})\s?(?:(?:{'|'.join(of_values('the'))})\s)?"
     other = rf"\d{{1,2}}(?:{marks})?"
     figures = [
@@ -105,20 +112,21 @@ def _date(day: date) -> str:
     ]
     if d > 12:
         figures.append(rf"(?<![\d/])0?{d}/0?{m}(?![\d/])")
-    return "|".join(
+    forms = "|".join(
         [
             *figures,
             rf"(?<!\d)(?:{ordinal})(?:{link}{other})?[\s/-]?(?:{of})(?:{month})\b\.?{year}",
-            rf"\b(?:{month})\.?[\s-](?:{other}{link})?(?:the\s)?(?:0?{d}(?:st|nd|rd|th)?|{day_words(d)})\b(?!\d){year}",
+            rf"\b(?:{month})\.?[\s-](?:{other}{link})?(?:the\s)?(?:0?{d}(?:st|nd|rd|th)?|{worded})\b(?!\d){year}",
             _of_a_week(day),
         ]
     )
+    return _sooner(forms, day_words(d), month, day_names()[day.weekday()])
 
 
 def _of_a_week(day: date) -> str:
     """A day by its name and number alone (``Thursday the 9th``), where no month follows."""
     the, of = ("".join(rf"{word}\s|" for word in of_values(key)) for key in ("the", "of"))
-    ordinal = rf"(?:{'|'.join(of_values('ordinals'))})\b(?!,?\s(?:{of})(?:{'|'.join(map(re.escape, months()))})\b)"
+    ordinal = rf"(?:{'|'.join(of_values('ordinals'))})\b(?!,?\s(?:{of})(?:{month_names()})\b)"
     alone = r"\.?(?=\s*(?:$|[.,;:!?)|]))(?![.,:]\d)"
     return rf"\b(?:{day_names()[day.weekday()]}),?\s(?:{the})0?{day.day}(?:{ordinal}|{alone})"
 
@@ -140,11 +148,14 @@ def _measure(value: str, unit: str) -> str:
 
 
 def _range(low: str, high: str, unit: str) -> str:
-    """A range (``5 to 10 business days``), also as its two bounds (``at least 5 and at most 10``)."""
+    """A range (``5 to 10 business days``), also as its two bounds (``at least 5 and at most 10``) or, of neighbors, ``1 or 2``."""
     after, end = units()[unit], _end(unit)
-    link = rf"\s?(?:-|{'|'.join([*of_values('to'), *of_values('and')])})\s?"
+    beside = of_values("or") if float(high) == float(low) + 1 else ()
+    link = rf"\s?(?:-|{'|'.join([*of_values('to'), *of_values('and'), *beside])})\s?"
+    system = r"(?:[^\W\d]{2}\s)?" if unit == "count" else ""  # EU 44 to EU 47
     bounds = rf",?\s(?:(?:{'|'.join(of_values('and'))})\s)?(?:{'|'.join(of_values('at_most'))})\s"
-    return rf"{_start(unit)}{_number(low)}(?:\s?\(\d+\))?(?:{after})?(?:{link}|{bounds}){_number(high)}(?:\s?\(\d+\))?{after}{end}"
+    told = rf"{_start(unit)}{_number(low)}(?:\s?\(\d+\))?(?:{after})?(?:{link}|{bounds}){system}{_number(high)}(?:\s?\(\d+\))?{after}{end}"
+    return _sooner(told, *_in_words(low))
 
 
 def _single(value: str, unit: str) -> str:
@@ -152,7 +163,7 @@ def _single(value: str, unit: str) -> str:
     side = r"(?:\s?\(?[^\W\d_]{1,9}\)?[.:]?)?"
     more = rf"(?:{side}\s?(?:{units()[unit]})?\s?(?:{by}){side}\s?\d+(?:[.,]\d+)?){{0,2}}{side}"
     sides = more if unit in ("cm", "in") else ""
-    return rf"{_start(unit)}{_number(value)}{sides}{units()[unit]}{_end(unit)}"
+    return _sooner(rf"{_start(unit)}{_number(value)}{sides}{units()[unit]}{_end(unit)}", *_in_words(value))
 
 
 def _start(unit: str) -> str:
@@ -165,10 +176,15 @@ def _end(unit: str) -> str:
     return r"(?!\w|[.,]\d)" if unit == "count" else r"(?!\w)"
 
 
+def _in_words(number: str) -> list[str]:
+    """The words for a number, as alternatives of one expression; none where it is seldom written so."""
+    value = float(number)
+    return [number_words()[int(value)]] if value == int(value) and int(value) in number_words() else []
+
+
 def _number(text: str) -> str:
     value = float(text)
     if value == int(value):
-        words = number_words().get(int(value))
         plain = f"{int(value):,}".replace(",", "[., ]?") + r"(?:[.,]0)?"
-        return rf"(?:{plain}|\b(?:{words}))" if words else plain
+        return "".join(rf"(?:{plain}|\b(?:{words}))" for words in _in_words(text)) or plain
     return f"{value:g}".replace(".", "[.,]") + "0?"

@@ -30,14 +30,16 @@ def _sentences(text: str) -> tuple[Sentence, ...]:
     found: list[Sentence] = []
     colon = False
     for line in text.splitlines():
-        whole = plain(_BULLET.sub("", line)).strip()
-        if not whole:
+        bullet = _BULLET.match(line)
+        bare = line[bullet.end() :] if bullet else line
+        windowed = (window for part in _end().split(bare) for window in windows(part.strip()))
+        said = [(window, words) for window in windowed if (words := plain(window)).strip()]
+        if not said:
             continue
-        item = bool(_BULLET.match(line)) or (colon and len(whole) < LONGEST_ITEM and whole[-1] not in ".?!:")
-        for part in _end().split(_BULLET.sub("", line)):
-            stripped = part.strip()
-            found += [Sentence(window, words, item) for window in windows(stripped) if (words := plain(window)).strip()]
-        colon = item if colon and item else whole.endswith(":")
+        end = said[-1][1].rstrip()[-1]
+        item = bool(bullet) or (colon and end not in ".?!:" and len(plain(bare).strip()) < LONGEST_ITEM)
+        found += [Sentence(window, words, item) for window, words in said]
+        colon = item if colon and item else end == ":"
     return tuple(found)
 
 

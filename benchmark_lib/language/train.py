@@ -1,4 +1,4 @@
-"""Training the linear reader of a store from labelled sentences: ``python -m benchmark_lib.language.train STORE``, or ``make reader``.
+"""Training the linear reader of a store from labelled sentences, a part of ``make reader``.
 
 The sentences stand in the store's ``reader/*.jsonl``, one message a line: ``lang``, perhaps ``weight``, and ``sentences`` with text ``t`` and
 labels ``l`` (``ask:photo``, ``yes``, ``offer:start_return``, ``done:...``, ``no:...``, ``bye``). Those of ``reader/locked/``
@@ -7,8 +7,8 @@ are never trained on.
 
 from __future__ import annotations
 
-import sys
 import warnings
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,13 +32,10 @@ RARE = 2
 """A feature of fewer sentences is dropped."""
 
 
-def messages(folder: Path) -> Iterator[dict[str, Any]]:
-    """The labelled messages of a folder."""
-    for path in sorted(folder.glob("*.jsonl")):
-        for line in path.read_bytes().splitlines():
-            row = orjson.loads(line)
-            if "sentences" in row:
-                yield row
+def lines(folder: Path, named: str) -> list[dict[str, Any]]:
+    """The rows of the files of a folder that have a field of a name, such as labelled messages with their ``sentences``."""
+    rows = (orjson.loads(x) for path in sorted(folder.glob("*.jsonl")) for x in path.read_bytes().splitlines())
+    return [row for row in rows if named in row]
 
 
 def labelled(
@@ -66,9 +63,9 @@ def train(parser: MessageParser, rows: list[dict[str, Any]], trained_on: str = "
     about, over those that offer, report or decline one.
     """
     found = list(labelled(parser, rows))
-    names = _frequent([{**slots, **tools} for (_, slots, tools), _, _ in found])
-    place = {name: i for i, name in enumerate(names)}
-    plain, asked, acted = (_matrix([seen[k] for seen, _, _ in found], place) for k in range(3))
+    counted = Counter(name for (_, slots, tools), _, _ in found for name in slots | tools)
+    names = sorted(name for name, n in counted.items() if n >= RARE)
+    plain, asked, acted = (matrix([_of_length_one(seen[k]) for seen, _, _ in found], names) for k in range(3))
     labels = [given for _, given, _ in found]
     counts = np.array([count for _, _, count in found])
     columns: dict[str, tuple[np.ndarray, float]] = {}
@@ -94,28 +91,20 @@ def _named(labels: list[set[str]], acts: tuple[str, ...]) -> list[str]:
     return sorted({la.split(":")[1] for one in labels for la in one if la.split(":")[0] in acts})
 
 
-def _frequent(found: list[dict[str, float]]) -> list[str]:
-    counts: dict[str, int] = {}
-    for one in found:
-        for name in one:
-            counts[name] = counts.get(name, 0) + 1
-    return sorted(name for name, n in counts.items() if n >= RARE)
+def _of_length_one(seen: dict[str, float]) -> dict[str, float]:
+    length = sum(count * count for count in seen.values()) ** 0.5
+    return {name: count / length for name, count in seen.items()}
 
 
-def _matrix(found: list[dict[str, float]], place: dict[str, int]) -> csr_matrix:
+def matrix(found: list[dict[str, float]], names: list[str]) -> csr_matrix:
+    """What was seen, a row each, as far as it is among the names, a column each."""
     from scipy.sparse import csr_matrix
 
-    at: list[int] = [0]
-    columns: list[int] = []
-    values: list[float] = []
-    for one in found:
-        length = sum(count * count for count in one.values()) ** 0.5
-        mine = {place[name]: count / length for name, count in one.items() if name in place}
-        columns += mine
-        values += mine.values()
-        at.append(len(columns))
-    shape = (len(found), len(place))
-    return csr_matrix((np.array(values), np.array(columns, np.int32), np.array(at, np.int32)), shape)
+    place = {name: i for i, name in enumerate(names)}
+    rows = [{place[name]: value for name, value in one.items() if name in place} for one in found]
+    values, columns = (np.array([x for row in rows for x in part(row)]) for part in (dict.values, dict.keys))
+    at = np.cumsum([0, *map(len, rows)])
+    return csr_matrix((values, columns.astype(np.int32), at.astype(np.int32)), (len(rows), len(names)))
 
 
 def _fit(rows: csr_matrix, wanted: np.ndarray, counts: np.ndarray, balanced: bool = False) -> tuple[np.ndarray, float]:
@@ -135,16 +124,10 @@ def hash_of(folder: Path) -> str:
     return content_hash(b"".join(path.read_bytes() for path in sorted(folder.glob("*.jsonl"))))
 
 
-def main(store: Phrases) -> None:
-    """Train a store's reader and write its weights."""
+def write(store: Phrases) -> str:
+    """Train a store's reader, write its weights, and say how large it is."""
     folder = store.path / "reader"
     parser = MessageParser(store, LinearReader([], [], np.zeros((0, 0)), np.zeros(0)))
-    reader = train(parser, list(messages(folder)), hash_of(folder))
+    reader = train(parser, lines(folder, "sentences"), hash_of(folder))
     reader.save(folder / "weights.npz")
-    print(f"{folder / 'weights.npz'}: {reader.size} features")
-
-
-if __name__ == "__main__":
-    from ..store import load_store
-
-    main(load_store(sys.argv[1] if len(sys.argv) > 1 else "northline"))
+    return f"{folder / 'weights.npz'}: {reader.size} features"

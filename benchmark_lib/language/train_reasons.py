@@ -1,4 +1,4 @@
-"""Training how a store's reasons are known: ``python -m benchmark_lib.language.train_reasons STORE``, or ``make reader``.
+"""Training how a store's reasons are known, a part of ``make reader``.
 
 The store's ``reasons/*.jsonl`` hold messages, one a line: ``lang``, ``reason``, ``t`` and whether the reason is ``told``.
 The sentences by which the scripted agents put each reason count as told, and the messages in ``reader/*.jsonl`` that
@@ -7,19 +7,15 @@ decline nothing as telling none.
 
 from __future__ import annotations
 
-import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterator
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import orjson
 
 from .linear import LinearReader
 from .parser import Phrases
 from .reasons import ALWAYS, ReasonReader
-from .train import hash_of, messages
+from .train import hash_of, lines, matrix
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -52,24 +48,19 @@ def examples(store: Phrases) -> list[Told]:
     """The messages to train on."""
     told: dict[str, set[str]] = defaultdict(set)
     seeming: dict[str, set[str]] = defaultdict(set)
-    for row in _rows(store.path / "reasons"):
+    for row in lines(store.path / "reasons", "reason"):
         (told if row["told"] else seeming)[str(row["t"])].add(str(row["reason"]))
     for book in store.phrases.values():
         for name, entry in (book.get("reasons") or {}).items():
             for say in entry["say"].values():
                 told[say].add(name)
     found = [Told(t, frozenset(told[t]), frozenset(seeming[t]), OTHER) for t in dict.fromkeys([*told, *seeming])]
-    for row in messages(store.path / "reader"):
+    for row in lines(store.path / "reader", "sentences"):
         labels = {label for sentence in row["sentences"] for label in sentence["l"]}
         if not labels & MAY_TELL and not any(label.startswith("no:") for label in labels):
             text = "\n".join(sentence["t"] for sentence in row["sentences"])
             found.append(Told(text, frozenset(), frozenset(), UNRELATED))
     return found
-
-
-def _rows(folder: Path) -> Iterator[dict[str, Any]]:
-    for path in sorted(folder.glob("*.jsonl")):
-        yield from map(orjson.loads, path.read_bytes().splitlines())
 
 
 class _Samples:
@@ -82,7 +73,7 @@ class _Samples:
         seen = [(number, features) for number, row in enumerate(rows) for features in reader.features(row.text)]
         counts = Counter(name for _, features in seen for name in features)
         self.names = sorted(name for name, n in counts.items() if n >= RARE or name == ALWAYS)
-        self.plain = _matrix([features for _, features in seen], self.names)
+        self.plain = matrix([dict.fromkeys(sorted(features), 1.0) for _, features in seen], self.names)
         self.rows = [(place, number, r) for place, (number, _) in enumerate(seen) for r in range(len(self.reasons))]
         pairs = [(rows[number], self.reasons[r]) for _, number, r in self.rows]
         self.told = np.array([reason in row.told for row, reason in pairs])
@@ -106,13 +97,13 @@ def train(store: Phrases, rows: list[Told], trained_on: str = "") -> tuple[Linea
     from sklearn.model_selection import GroupKFold
 
     samples = _Samples(store, rows)
-    matrix = samples.matrix()
+    every = samples.matrix()
     scores = np.zeros(len(samples.told))
-    for rest, held in GroupKFold(FOLDS).split(matrix, groups=samples.message):
-        scores[held] = matrix[held] @ _fit(matrix[rest], samples.told[rest], samples.weight[rest])
+    for rest, held in GroupKFold(FOLDS).split(every, groups=samples.message):
+        scores[held] = every[held] @ _fit(every[rest], samples.told[rest], samples.weight[rest])
     told, seeming = _best(samples, scores, True), _best(samples, scores, False)
     bound = float(np.quantile(seeming, 1 - PASSING))
-    shared, *own = np.split(_fit(matrix, samples.told, samples.weight), len(samples.reasons) + 1)
+    shared, *own = np.split(_fit(every, samples.told, samples.weight), len(samples.reasons) + 1)
     weights = np.stack([shared + OWN * mine for mine in own], axis=1)
     weights[np.abs(weights) < SMALL] = 0
     weights[samples.names.index(ALWAYS)] -= bound
@@ -131,16 +122,6 @@ def _best(samples: _Samples, scores: np.ndarray, told: bool) -> np.ndarray:
     return np.array(list(best.values()))
 
 
-def _matrix(found: list[set[str]], names: list[str]) -> csr_matrix:
-    from scipy.sparse import csr_matrix
-
-    place = {name: i for i, name in enumerate(names)}
-    columns = [sorted(place[name] for name in features if name in place) for features in found]
-    at = np.cumsum([0, *map(len, columns)])
-    flat = np.array([c for row in columns for c in row], dtype=np.int32)
-    return csr_matrix((np.ones(len(flat)), flat, at), shape=(len(found), len(names)))
-
-
 def _fit(rows: csr_matrix, told: np.ndarray, weight: np.ndarray) -> np.ndarray:
     from sklearn.linear_model import LogisticRegression
 
@@ -148,18 +129,12 @@ def _fit(rows: csr_matrix, told: np.ndarray, weight: np.ndarray) -> np.ndarray:
     return model.fit(rows, told, sample_weight=weight).coef_[0]
 
 
-def main(store: Phrases) -> None:
-    """Train how a store's reasons are known, and write the weights."""
+def write(store: Phrases) -> str:
+    """Train how a store's reasons are known, write the weights, and say how well they do."""
     folder = store.path / "reasons"
     reader, quality = train(store, examples(store), hash_of(folder))
     reader.save(folder / "weights.npz")
-    print(
+    return (
         f"{folder / 'weights.npz'}: {reader.size} features; in cross-validation {quality['found']:.0%} of the reasons are found and "
         f"{quality['passing']:.0%} of what only seems to be one passes"
     )
-
-
-if __name__ == "__main__":
-    from ..store import load_store
-
-    main(load_store(sys.argv[1] if len(sys.argv) > 1 else "northline"))

@@ -10,10 +10,13 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from .folding import fold
-from .words import dollars, months, number_words, of_values, units
+from .words import dollars, month_names, months, number_words, of_values, units
 
 WINDOWS = ("business_days", "days", "hours", "months", "years", "percent")
 """Units that make a window."""
+
+LONGEST_LEAD = 20
+"""Characters of the longest lead of a value's figures, which is a month's name (``september the 9``)."""
 
 
 class Value(NamedTuple):
@@ -31,29 +34,65 @@ class Value(NamedTuple):
 @lru_cache(maxsize=4096)
 def values_in(text: str, year: int) -> tuple[Value, ...]:
     """Every typed value of a text, in order; `year` is that of a date that names none."""
-    return tuple(sorted({v.at: v for v in reversed(list(_values(text, year)))}.values(), key=lambda v: v.at))
+    found: dict[int, Value] = {}
+    for value in _values(text):
+        if value.kind == "date":
+            try:
+                day = date.fromisoformat(f"{year}{value.value}" if value.value[0] == "-" else value.value)
+            except ValueError:
+                continue
+            value = value._replace(value=day.isoformat())
+        found.setdefault(value.at, value)
+    return tuple(sorted(found.values(), key=lambda v: v.at))
 
 
-def _values(text: str, year: int) -> Iterator[Value]:
-    for m in _LINK.finditer(text):
-        link = m.group().rstrip(".,;:!?)")
-        yield Value("link", link, m.start(), m.start() + len(link))
-    rest = _LINK.sub(lambda m: " " * len(m.group()), text)
-    if not _digit().search(rest):
-        return
-    for m in _ID.finditer(rest):
-        yield Value("id", m.group().upper(), m.start(), m.end())
-    rest = _ID.sub(lambda m: " " * len(m.group()), rest)
-    folded = fold(rest) if len(fold(rest)) == len(rest) else rest.lower()
-    for m in _money().finditer(folded):
+@lru_cache(maxsize=4096)
+def _values(text: str) -> tuple[Value, ...]:
+    """The values of a text, its dates as they stand in it: one that names no year as ``-07-06``."""
+    found = []
+    if "://" in text:
+        for m in _LINK.finditer(text):
+            link = m.group().rstrip(".,;:!?)")
+            found.append(Value("link", link, m.start(), m.start() + len(link)))
+        text = _blanked(_LINK, text)
+    if any(text[m.start() - 1].isalpha() or text[m.start() - 1] == "-" for m in _DIGITS.finditer(text)):
+        found += [Value("id", m.group().upper(), m.start(), m.end()) for m in _ID.finditer(text)]
+        text = _blanked(_ID, text)
+    folded = fold(text) if len(fold(text)) == len(text) else text.lower()
+    figures = [m.start() for m in _DIGITS.finditer(folded)]
+    for m in _matches(_money(), folded, [at for figure in figures for at in _after(_CURRENCY, folded, figure)]):
         cents = _cents(m.group(1) or m.group(2))
         if cents is not None:
-            yield Value("money", str(cents), m.start(), m.end())
-    for day, at, end in _dates(folded, year):
-        yield Value("date", day.isoformat(), at, end)
-    for m in _window().finditer(folded):
+            found.append(Value("money", str(cents), m.start(), m.end()))
+    for m in _matches(_date(), folded, [at for figure in figures for at in _after(_month(), folded, figure)]):
+        found.append(Value("date", _day(m), m.start(), m.end()))
+    words = [m.start() for m in _before_a_number_word().finditer(f" {folded}")]
+    for m in _matches(_window(), folded, sorted([*figures, *words])):
         unit = next(u for u in WINDOWS if m.group(u))
-        yield Value(unit, "-".join(_plain(n) for n in (m.group("low"), m.group("high")) if n), m.start(), m.end())
+        found.append(
+            Value(unit, "-".join(_plain(n) for n in (m.group("low"), m.group("high")) if n), m.start(), m.end())
+        )
+    return tuple(found)
+
+
+def _blanked(pattern: re.Pattern[str], text: str) -> str:
+    return pattern.sub(lambda m: " " * len(m.group()), text)
+
+
+def _matches(pattern: re.Pattern[str], text: str, places: list[int]) -> Iterator[re.Match[str]]:
+    """The matches of a pattern that can begin at these places only: the same as everywhere in the text, and found sooner."""
+    end = 0
+    for place in places:
+        if place >= end and (found := pattern.match(text, place)):
+            yield found
+            end = found.end()
+
+
+def _after(before: re.Pattern[str], text: str, figure: int) -> Iterator[int]:
+    """Where a value with figures at a place can begin: with what stands before them, or with them."""
+    if lead := before.search(text, max(figure - LONGEST_LEAD, 0), figure):
+        yield lead.start()
+    yield figure
 
 
 def _cents(text: str) -> int | None:
@@ -63,30 +102,20 @@ def _cents(text: str) -> int | None:
     return int(whole) * 100 + int(decimals.group(1) if decimals else 0) if whole else None
 
 
-def _dates(text: str, year: int) -> Iterator[tuple[date, int, int]]:
-    for m in _date().finditer(text):
-        parts = m.groupdict()
-        try:
-            if parts["iso"]:
-                day = date.fromisoformat(re.sub(r"[/.]", "-", parts["iso"]))
-            elif parts["name1"] or parts["name2"]:
-                month = months().get((parts["name1"] or parts["name2"]).rstrip("."), 0)
-                named = parts["year1"] or parts["year2"]
-                day = date(int(named or year), month, int(parts["day1"] or parts["day2"]))
-            else:
-                day = date(_full_year(parts["year3"]) or year, int(parts["month3"]), int(parts["day3"]))
-        except ValueError:
-            continue
-        yield day, m.start(), m.end()
-
-
-def _full_year(text: str | None) -> int:
-    return int(f"20{text}"[-4:]) if text else 0
+def _day(found: re.Match[str]) -> str:
+    """A date as `_values` gives it."""
+    parts = found.groupdict()
+    if parts["iso"]:
+        return re.sub(r"[/.]", "-", parts["iso"])
+    name = parts["name1"] or parts["name2"]
+    year = parts["year1"] or parts["year2"] or (f"20{parts['year3']}"[-4:] if parts["year3"] else "")
+    month = months().get(name.rstrip("."), 0) if name else int(parts["month3"])
+    return f"{year}-{month:02}-{int(parts['day1'] or parts['day2'] or parts['day3']):02}"
 
 
 @lru_cache(maxsize=1)
 def _date() -> re.Pattern[str]:
-    names = "|".join(sorted(map(re.escape, months()), key=len, reverse=True))
+    names = month_names()
     of, marks = "".join(rf"{word}\s|" for word in of_values("of")), "|".join([*of_values("ordinals"), r"\."])
     return re.compile(
         r"(?<!\d)(?:(?P<iso>\d{4}([-/.])\d\d\2\d\d)"
@@ -111,8 +140,14 @@ def _money() -> re.Pattern[str]:
 
 
 @lru_cache(maxsize=1)
-def _digit() -> re.Pattern[str]:
-    return re.compile(rf"\d|\b(?:{_words()})\b", re.I)
+def _month() -> re.Pattern[str]:
+    """The name of a month before the figures of its day."""
+    return re.compile(rf"\b(?:{month_names()})\.?\s(?:the\s)?$")
+
+
+@lru_cache(maxsize=1)
+def _before_a_number_word() -> re.Pattern[str]:
+    return re.compile(rf"\W(?=(?:{_words()})\b)")
 
 
 def _words() -> str:
@@ -126,6 +161,8 @@ def _plain(number: str) -> str:
     return next(str(n) for n, w in number_words().items() if re.fullmatch(w, number))
 
 
+_DIGITS = re.compile(r"\d+")
+_CURRENCY = re.compile(r"(?:us ?\$|\$|usd ?) ?$")
 _LINK = re.compile(r"https?://[^\s<>\"')\]]+")
 _ID = re.compile(
     r"(?<![\w@.-])(?:[A-Z]{1,4}-(?=[A-Z0-9-]*\d)[A-Z0-9]+(?:-[A-Z0-9]+)*|[A-Z]{2,3}\d{6,}[A-Z]{0,2}|[A-Z]{4,}\d{1,3})(?![\w@])",

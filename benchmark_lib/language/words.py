@@ -3,6 +3,7 @@
 One file a language, and a fifth language is one more file.
 """
 
+import re
 from functools import lru_cache
 from typing import Any
 
@@ -68,11 +69,6 @@ def of_answers(key: str) -> list[str]:
     return list(dict.fromkeys(part for book in books().values() for part in book["answers"][key]))
 
 
-def of_several(key: str) -> list[str]:
-    """Patterns of one kind for several things at once (see ``several`` in the files of the languages), in all languages."""
-    return [pattern for book in books().values() for pattern in book["several"][key]]
-
-
 def of_part(part: str, key: str, languages: tuple[str, ...]) -> list[str]:
     """Patterns of one kind from a part of the files of some languages, such as ``not_asked``: what sounds like a request and is none."""
     found = [books().get(language, {}).get(part, {}) for language in languages]
@@ -110,6 +106,13 @@ def months() -> dict[str, int]:
     return names
 
 
+@lru_cache(maxsize=13)
+def month_names(month: int | None = None) -> str:
+    """The names of one month, or of all of them, as one expression, the longest first."""
+    names = [re.escape(name) for name, number in months().items() if month in (None, number)]
+    return "|".join(sorted(names, key=len, reverse=True))
+
+
 @lru_cache(maxsize=1)
 def months_after_a_dot() -> str:
     """Names of the months, capitalised, in the languages that write the day as a number with a dot before them."""
@@ -122,9 +125,8 @@ def months_after_a_dot() -> str:
 
 @lru_cache(maxsize=31)
 def day_words(day: int) -> str:
-    """The word for a day of the month in every language, as one expression that does not match the end of a longer one."""
-    words = "|".join(book["values"]["day_words"][day - 1] for book in books().values())
-    return "".join(rf"(?<!\b{tens}[\s-])" for tens in of_values("tens")) + rf"\b(?:{words})\b"
+    """The word for a day of the month in every language, as alternatives of one expression."""
+    return "|".join(book["values"]["day_words"][day - 1] for book in books().values())
 
 
 @lru_cache(maxsize=1)

@@ -16,7 +16,7 @@ from ..scoring.columns import names_of
 from ..scoring.deciding import SUCCESS_STATES, state_of
 from ..scoring.metrics import METRICS
 from ..scoring.score import Score
-from .one_model.numbers import became
+from .one_model.conduct import became
 from .transcript import visible
 
 YES, NO, KNOWN = "yes", "no", "known"

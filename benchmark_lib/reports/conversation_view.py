@@ -27,6 +27,7 @@ ACTS = {
     "followed_up": "brought up",
     "pushed": "pressure line",
     "waited": "waits for",
+    "moved": "changed meanwhile:",
     "left": "left",
 }
 """What a customer does besides writing, as it is shown."""

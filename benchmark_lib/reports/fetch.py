@@ -12,9 +12,11 @@ from ..cases.played import cases_played, store_played
 from ..errors import BadInput
 from ..records import Conversation
 from ..runfile import RunFile, connect_to_read
+from ..scoring.customer_turns import turns_in
 from ..store import Store
 from .behind import conversations_behind
-from .one_model.numbers import became
+from .marks import with_judged_customer
+from .one_model.conduct import became
 from .transcript import Html, render, transcript_html
 
 
@@ -76,10 +78,11 @@ class Shelf:
                 key,
             ).fetchall()
         store, cases = self._world(run)
+        turns = [{"judge": judge, **turn} for judge, _, v in judged for turn in turns_in(orjson.loads(v))]
         return Dossier(
             run_id,
             conversation,
-            orjson.loads(score[0]) if score else None,
+            with_judged_customer(orjson.loads(score[0]) if score else None, turns),
             [v for row in judged for v in _verdicts(*row)],
             dict(spent),
             cases.get(case_id),

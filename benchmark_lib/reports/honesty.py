@@ -9,6 +9,7 @@ import yaml
 from babel import Locale
 
 from ..analysis.estimators.estimate import counted
+from ..analysis.estimators.intervals import proportion_interval
 from ..analysis.estimators.unsafe import BAND_TRAPS
 from ..analysis.tables import calibration as measured
 from ..analysis.tables.detectors import measured_by_detector
@@ -81,14 +82,27 @@ def _customers() -> Limit:
     for r in played:
         share = f"{percent(r['share'])}, 95 % {span(100 * r['low'], 100 * r['high'])} %"
         parts.append(f"{r['flagged']} of {counted(r['conversations'], 'conversation')} of the {r['set']} ({share})")
+    read = measured.customers_read()
+    wrong, found, alarms = (
+        f"{k} of {n} ({percent(e.estimate)}, 95 % {span(100 * e.low, 100 * e.high)} %)"
+        for k, n in (
+            (read["both"], read["messages"]),
+            (read["found"], read["both"]),
+            (read["alarms"], read["messages"] - read["either"]),
+        )
+        for e in [proportion_interval(k, n)]
+    )
     kinds = [meaning for name, meaning in FINDINGS.items() if any(r.get(name, 0) > 0 for r in played)]
     text = (
         "The customers are simulated. The scripted one follows an agenda and is deaf to what it was not written to hear; a model that plays the "
         "customer invents. Neither is tired, witty or late, and no real customer has been compared with them. The audit finds only faults that "
         f"can be read from the record. In the blind play that ships it found one in {' and in '.join(parts)}"
-        f"{': the customer ' if kinds else ''}{'; or '.join(kinds)}. Read the results with and without such conversations."
+        f"{': the customer ' if kinds else ''}{'; or '.join(kinds)}. Read the results with and without such conversations. "
+        f"Two strong language models who read five rounds of blind play both called {wrong} of the customer's messages clearly wrong; a third, asked as "
+        f"`--scorers customer_turns` asks, named {found} of these and {alarms} of the messages that neither called clearly wrong. The causes were mended."
     )
-    return Limit("No real customer was served", text, "the audit of `data/examples/`, intervals by Wilson")
+    source = "the audit of `data/examples/` and `data/customer_turns_read.yaml`, intervals by Wilson"
+    return Limit("No real customer was served", text, source)
 
 
 def _one_shop() -> Limit:

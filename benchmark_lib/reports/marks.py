@@ -5,6 +5,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from ..scoring.customer_turns import CLEAR, MILD
+
 LONGEST = 20_000
 """How many characters of a text are shown and searched for a quote."""
 LONGEST_QUOTE = 600
@@ -63,6 +65,13 @@ def marks_of(score: dict[str, Any] | None, verdicts: Iterable[dict[str, Any]] = 
         why = v.get("unscored") or v.get("reason") or ""
         found.append(Mark("judge", label, str(v.get("quote") or ""), f"{v['judge']}: {why}"))
     return found
+
+
+def with_judged_customer(score: dict[str, Any] | None, turns: Iterable[dict[str, Any]]) -> dict[str, Any] | None:
+    """A score with what judges found of its customer (rows as of `customer_turns`) beside the audit's findings."""
+    wrong = [(f"{t['verdict']}ly wrong, says {t['judge']}", t) for t in turns if t["verdict"] in (CLEAR, MILD)]
+    found = [{"name": name, "turn": t["turn"], "quote": t["quote"], "detail": t["reason"]} for name, t in wrong]
+    return score and {**score, "customer_evidence": [*(score.get("customer_evidence") or ()), *found]}
 
 
 def finding_label(finding: dict[str, Any]) -> str:

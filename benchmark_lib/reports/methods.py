@@ -6,6 +6,7 @@ from typing import Any
 
 from ..analysis.estimators.estimate import counted
 from ..analysis.frames import Results
+from ..analysis.panels import partial_words
 from ..errors import BadInput
 from ..experiment.demo import EXAMPLE, HARD_EXAMPLE
 from ..experiment.manifest import hashed
@@ -134,15 +135,12 @@ def _cases(results: Results, manifests: dict[str, dict[str, Any]]) -> str:
     }
     ended = results.conversations[~results.conversations["ended_by"].isin(NOT_SCORED)].groupby("run_id").size()
     partial = [
-        f"{results.entries[run_id]} has {ended.get(run_id, 0):,} of {sum(m['planned'].values()):,}"
+        f"{results.entries[run_id]} has {words}"
         for run_id, m in manifests.items()
-        if ended.get(run_id, 0) < sum(m["planned"].values())
+        if (words := partial_words(ended.get(run_id, 0), sum(m["planned"].values())))
     ]
-    lacking = (
-        f" Of the planned conversations {_listed(partial)}, so its numbers are partial." if len(partial) == 1 else ""
-    )
-    if len(partial) > 1:
-        lacking = f" Of the planned conversations {_listed(partial)}, so their numbers are partial."
+    whose = "its" if len(partial) == 1 else "their"
+    lacking = f" Of the planned conversations {_listed(partial)}, so {whose} numbers are partial." if partial else ""
     return f"The runs were planned to cover {_by_run(sets)}.{lacking}"
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ..analysis import load_results
-from ..analysis.panels import fitted
+from ..analysis.panels import LABELS, fitted
 from ..analysis.tables.leaderboard import RANKED_FROM, does_too_little, leaderboard
 from ..analysis.tables.tiers import UNKNOWN
 from ..runfile import RunFile
@@ -20,16 +20,8 @@ NARROWEST = 16
 """Columns that the name of a model keeps in any terminal."""
 BRIEF = {"over_escalation": "over-esc.", "unsafe": "unsafe", "escalation_accuracy": "esc. acc."}
 """Headings that fit; the others are the titles of their metrics."""
-KINDS = {
-    "ranked": "model",
-    "not ranked": "model",
-    "own agents": "own agent",
-    "played": "played",
-    "scripted": "scripted",
-    "imported": "imported",
-    "published": "published",
-}
-"""What a block of the board consists of, in a word."""
+KINDS = {**LABELS, "models": "model", "local model": "model"}
+"""What a row of the board is, in a word, by its panel."""
 EXPLAINED = {
     "model": "a model that resolves under half, or lacks conversations or cases that others have",
     "own agent": "own agent: code of yours",
@@ -64,7 +56,7 @@ def terminal_board(runs: Iterable[RunFile], mine: str | None = None) -> str:
         "kind",
     ]
     marked = results.entries.get(mine or "")
-    board = sorted(leaderboard(results).to_dict("records"), key=lambda row: bool(row["partial"]))
+    board = leaderboard(results).to_dict("records")
     rows = [_cells(row, names, row["entry"] == marked) for row in board]
     right = range(2, 2 + len(names))
     lines = columns([heads, *rows], right=right, width=screen_width(), gives=1)
@@ -97,8 +89,8 @@ def columns(
 
 def _legend(board: Sequence[dict[str, Any]], marked: str | None) -> list[str]:
     """What the words of the board mean, as far as they stand there."""
-    without = [row["block"] for row in board if row["block"] != "ranked"]
-    kinds = [EXPLAINED[kind] for kind in dict.fromkeys(KINDS[block] for block in without) if kind in EXPLAINED]
+    without = dict.fromkeys(KINDS[row["panel"]] for row in board if row["block"] != "ranked")
+    kinds = [EXPLAINED[kind] for kind in without if kind in EXPLAINED]
     below = "; partial runs below the others" if any(row["partial"] for row in board) else ""
     sentences = [
         "over-esc.: resolvable cases handed over; unsafe: traps with a forbidden act. Lower is better.",
@@ -135,8 +127,8 @@ def _cells(row: dict[str, Any], names: Sequence[str], marked: bool) -> list[str]
         "".join(c if c.isprintable() else "?" for c in row["entry"]),
         *(_value(row, name) for name in names),
         DASH if missing(tier) or tier == UNKNOWN else str(tier).partition(" (")[0],
-        f"{row['finished']} of {row['planned']}, partial" if row["partial"] else f"{row['conversations']:,}",
-        KINDS[row["block"]],
+        f"{row['partial']}, partial" if row["partial"] else f"{row['conversations']:,}",
+        KINDS[row["panel"]],
     ]
 
 

@@ -39,9 +39,9 @@ def wrong_part(manifest: dict[str, Any]) -> str | None:
 
 def _is_counted(parts: Any) -> bool:
     """Whether these are pairs of a trial and by how many those after it are counted on, as `shelf.merge` writes them."""
-    if not isinstance(parts, list):
-        return False
-    return all(isinstance(pair, list) and len(pair) == 2 and all(_is(n, int) for n in pair) for pair in parts)
+    return isinstance(parts, list) and all(
+        isinstance(pair, list) and len(pair) == 2 and all(_is(n, int) for n in pair) for pair in parts
+    )
 
 
 def _is(value: Any, kind: type) -> bool:

@@ -3,6 +3,7 @@
 import os
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -89,15 +90,12 @@ def create(path: Path, manifest: dict[str, Any]) -> None:
     building = path.with_name(f".{path.name}.new")
     remove(building)
     try:
-        db = sqlite3.connect(building, isolation_level=None)
-        try:
+        with closing(sqlite3.connect(building, isolation_level=None)) as db:
             _add_seal(db, salt_of(manifest["run_id"]))
             db.executescript(f"PRAGMA application_id={APPLICATION_ID}; PRAGMA user_version={FORMAT}; BEGIN; {SCHEMA}")
-            for item in manifest.items():
-                db.execute(upsert("manifest"), (item[0], orjson.dumps(item[1]).decode()))
+            for key, value in manifest.items():
+                db.execute(upsert("manifest"), (key, orjson.dumps(value).decode()))
             db.execute("COMMIT")
-        finally:
-            db.close()
         os.replace(building, path)
     finally:
         remove(building)

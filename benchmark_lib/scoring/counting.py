@@ -1,8 +1,6 @@
 """Which of an agent's messages count as answers: none that is pasted from what the shop publishes, none that recites every reason there is."""
 
-from collections.abc import Iterator
 from functools import lru_cache
-from typing import Any
 
 from ..cases import Case
 from ..language.answers import ANY_YEAR, Values
@@ -10,6 +8,7 @@ from ..language.folding import squash
 from ..language.parser import parser_of
 from ..language.pieces import kept
 from ..language.sentences import sentences
+from ..records import words_in
 from ..remembered import remembered
 from ..store import Store
 
@@ -66,12 +65,6 @@ def _told_in(text: str) -> frozenset[str]:
 
 @remembered("products", "articles")
 def _published(store: Store) -> frozenset[str]:
-    goods = (text for table in store.kind.catalogue for row in store.tables[table].values() for text in _texts(row))
+    rows = (row for table in store.kind.catalogue for row in store.tables[table].values())
+    goods = (text for row in rows for text in words_in(row) if isinstance(text, str))
     return frozenset().union(*map(_told_in, (*(article["text"] for article in store.articles), *goods)))
-
-
-def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
-        yield from _texts(inner)

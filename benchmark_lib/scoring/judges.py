@@ -8,8 +8,8 @@ reason; never 0.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -23,17 +23,22 @@ from ..endpoint.structured import Unreadable, ask_for, read_object
 from ..errors import BadInput
 from ..language.folding import fold
 from ..project import DATA
-from ..records import ENDINGS, Conversation, Usage, content_hash
+from ..records import ENDINGS, Conversation, Usage, content_hash, words_in
 from ..store import Store
 from ..store.frozen import thawed
 from ..textfiles import front_matter, render
 from ..threads import read_aside
+from .customer_turns import read_turns, said_by_customer, settled_turns
+from .quotes import plain, unquoted
 
 RUBRICS = DATA / "rubrics"
 SCORERS = ("resolution", "policy_adherence", "tone", "sentiment_trend", "groundedness", "scope_of_promises")
 """What a judge scores unless told otherwise, each 0 to 100; every one has a rubric file of its name."""
 RED_FLAG = "red_flag"
 """The scorer that reads the model's reasoning, which no other does; asked for by name."""
+CUSTOMER_TURNS = "customer_turns"
+"""What reads the customer and scores nobody; asked for by name, and by itself."""
+NAMED = (*SCORERS, RED_FLAG, CUSTOMER_TURNS)
 
 TASK = "_task.md"
 SHORTEST_QUOTE = 8
@@ -61,7 +66,7 @@ class Rubric:
     """One rubric file: what a scorer asks and what its numbers mean.
 
     A conversation with fewer than `customer_messages` messages of the customer has nothing that it could score, nor has
-    one without reasoning for a rubric that `reads_reasoning`.
+    one without reasoning for a rubric that `reads_reasoning`. One that `reads_customer` is a task of its own.
     """
 
     name: str
@@ -71,6 +76,7 @@ class Rubric:
     hash: str
     customer_messages: int = 1
     reads_reasoning: bool = False
+    reads_customer: bool = False
 
     def lacks(self, conversation: Conversation) -> str:
         """What a conversation lacks for this rubric to have something to score; empty where it lacks nothing."""
@@ -83,16 +89,13 @@ class Rubric:
 def load_rubrics(scorers: Iterable[str] = SCORERS, folder: Path = RUBRICS) -> list[Rubric]:
     """Read the rubrics of these scorers.
 
-    Raises
-    ------
-    BadInput
-        For an unknown scorer, or a rubric file that lacks its head.
+    `BadInput` for an unknown scorer, one beside `CUSTOMER_TURNS`, or a rubric file that lacks its head.
     """
     found = []
     for name in dict.fromkeys(scorers):
         path = folder / f"{name}.md"
         if name.startswith("_") or not path.is_file():
-            raise BadInput(f"there is no scorer {name!r}: choose from {', '.join((*SCORERS, RED_FLAG))}")
+            raise BadInput(f"there is no scorer {name!r}: choose from {', '.join(NAMED)}")
         head, text = front_matter(path)
         if not {"version", "title"} <= head.keys():
             raise BadInput(f"{path}: its head needs version and title; compare with {SCORERS[0]}.md")
@@ -100,10 +103,12 @@ def load_rubrics(scorers: Iterable[str] = SCORERS, folder: Path = RUBRICS) -> li
         if type(least) is not int or least < 1:
             raise BadInput(f"{path}: customer_messages is {least!r}; write a whole number from 1 up, or leave it out")
         digest = content_hash(path.read_bytes())
-        reads = head.get("reads_reasoning") is True
-        found.append(Rubric(name, str(head["version"]), str(head["title"]), text.strip(), digest, least, reads))
+        reads = [head.get(what) is True for what in ("reads_reasoning", "reads_customer")]
+        found.append(Rubric(name, str(head["version"]), str(head["title"]), text.strip(), digest, least, *reads))
     if not found:
-        raise BadInput(f"no scorer is named: choose from {', '.join((*SCORERS, RED_FLAG))}")
+        raise BadInput(f"no scorer is named: choose from {', '.join(NAMED)}")
+    if len(found) > 1 and any(r.reads_customer for r in found):
+        raise BadInput(f"{CUSTOMER_TURNS} reads the customer and not the model: ask for it by itself")
     return found
 
 
@@ -114,7 +119,7 @@ def judging_version(
 
     The task's, and a hash of task, rubrics, rules, settings and what the judge is shown.
     """
-    path = folder / TASK
+    path = folder / _task_of(rubrics)
     limits = [ROOM, LONGEST_WHOLE, LONGEST_LEAF, LONGEST_RESULT, SHORTEST_QUOTE]
     shown = [*limits, system_prompt(tuple(rubrics), store, folder)]
     parts = [path.read_text(), [r.hash for r in rubrics], settings, apart, shown]
@@ -125,15 +130,13 @@ def judging_version(
 @lru_cache(maxsize=32)
 def system_prompt(rubrics: tuple[Rubric, ...], store: Store, folder: Path = RUBRICS) -> str:
     """What every conversation of a store is judged by; the same text each time, so that a provider can keep it."""
-    path = folder / TASK
-    return render(
-        front_matter(path)[1],
-        str(path),
-        rubrics=rubrics,
-        house_rules=store.prompt()[0],
-        policy=policy_text(store),
-        shortest=SHORTEST_QUOTE,
-    ).strip()
+    path = folder / _task_of(rubrics)
+    shown = {"rubrics": rubrics, "house_rules": store.prompt()[0], "policy": policy_text(store)}
+    return render(front_matter(path)[1], str(path), **shown, shortest=SHORTEST_QUOTE).strip()
+
+
+def _task_of(rubrics: Sequence[Rubric]) -> str:
+    return f"{CUSTOMER_TURNS}.md" if rubrics[0].reads_customer else TASK
 
 
 def policy_text(store: Store) -> str:
@@ -148,13 +151,18 @@ def judge_messages(conversation: Conversation, case: Case, store: Store, rubrics
     """The request that has one conversation judged by these rubrics.
 
     The record is JSON, one object a line, so that no text in it can pretend to be another line; the code of its marks
-    is drawn from the record's own hash, which nobody in it could know.
+    is drawn from the record's own hash, which nobody in it could know. Who reads the customer sees what the customer
+    saw: neither the case nor the desk's calls, nor how it was said to end.
     """
-    lines = transcript(conversation, case, any(r.reads_reasoning for r in rubrics))
+    if rubrics[0].reads_customer:
+        known = replace(conversation, tool_calls=[c for c in conversation.tool_calls if c.side == "customer"])
+        lines, about = transcript(known, case)[:-1], []
+    else:
+        lines = transcript(conversation, case, any(r.reads_reasoning for r in rubrics))
+        about = [f"# The case\n\n{orjson.dumps(case_facts(case, store)).decode()}"]
     code = content_hash("\n".join(lines).encode())
-    about = orjson.dumps(case_facts(case, store)).decode()
     parts = [
-        f"# The case\n\n{about}",
+        *about,
         f"# The record, between two marks with the code {code}",
         f"<<<record {code}>>>",
         *lines,
@@ -257,10 +265,9 @@ class _Results:
         if length <= min(self._room, LONGEST_WHOLE):
             self._room -= length
             return once
-        text = orjson.dumps(shortened(once)).decode()
-        if len(text) > LONGEST_RESULT:
-            return f"{text[:LONGEST_RESULT]} [cut: {len(text) - LONGEST_RESULT} more characters]"
-        return shortened(once)
+        cut = shortened(once)
+        text = orjson.dumps(cut).decode()
+        return cut if len(text) <= LONGEST_RESULT else _cut(text, LONGEST_RESULT)
 
     def _once(self, text: str, turn: int) -> str:
         if text in self._turns:
@@ -271,9 +278,11 @@ class _Results:
 
 def shortened(value: Any) -> Any:
     """A tool's result with its long texts cut."""
-    return _with_long_texts(
-        value, lambda text: f"{text[:LONGEST_LEAF]} [cut: {len(text) - LONGEST_LEAF} more characters]"
-    )
+    return _with_long_texts(value, lambda text: _cut(text, LONGEST_LEAF))
+
+
+def _cut(text: str, most: int) -> str:
+    return f"{text[:most]} [cut: {len(text) - most} more characters]"
 
 
 def _with_long_texts(value: Any, shown: Callable[[str], str]) -> Any:
@@ -301,7 +310,8 @@ async def judge_conversation(
     -------
     dict
         The verdict: ``scores`` by scorer, each with score (None where unscored), reason, quote, unscored (why, or ""),
-        rubric and hash; ``mended``, ``usage``, and ``addressed``: passages of the record that speak to a judge.
+        rubric and hash; ``mended``, ``usage``, and ``addressed``: passages of the record that speak to a judge. Who reads
+        the customer gives no scores but ``customer``, by rubric as `settled_turns` keeps it.
 
     Raises
     ------
@@ -311,10 +321,13 @@ async def judge_conversation(
     used = Usage()
     calls: list[Any] = []
     length = sum(len(m.text) for m in conversation.messages)
-    haystacks = {
+    haystacks: dict[bool, Any] = {
         reads: await read_aside(length, lambda reads=reads: plain("\n".join(quotable(conversation, case, reads))))
         for reads in {r.reads_reasoning for r in rubrics}
     }
+    said = None
+    if rubrics[0].reads_customer:
+        haystacks[False] = said = await read_aside(length, said_by_customer, conversation)
     spoken_to = await read_aside(length, addressed, conversation)
     asked = [r for r in rubrics if not r.lacks(conversation)]
     alike = [[r for r in asked if r.reads_reasoning is reads] for reads in (False, True)]
@@ -324,7 +337,7 @@ async def judge_conversation(
         names = [r.name for r in group]
         try:
             messages = judge_messages(conversation, case, store, group)
-            given |= await ask_for(complete, messages, _reader(names), calls.append)
+            given |= await ask_for(complete, messages, _reader(names, said), calls.append)
         except Unreadable as error:
             given |= {name: {"unscored": str(error)} for name in names}
         except EndpointError as error:
@@ -332,29 +345,30 @@ async def judge_conversation(
                 raise
             why = f"the record does not fit the judge's context window ({error.detail})"
             given |= {name: {"unscored": why} for name in names}
-    scores = {
-        r.name: {**_settled(given[r.name], haystacks[r.reads_reasoning]), "rubric": r.version, "hash": r.hash}
-        for r in rubrics
-    }
+    settled: Any = _settled if said is None else settled_turns
+    told = {r.name: settled(given[r.name], haystacks[r.reads_reasoning]) for r in rubrics}
+    kept = {r.name: {**told[r.name], "rubric": r.version, "hash": r.hash} for r in rubrics}
     for answer in calls:
         used.add(answer.usage)
     return {
         "case_id": conversation.case_id,
         "trial": conversation.trial,
-        "scores": scores,
+        "scores" if said is None else "customer": kept,
         "mended": len(calls) > len(groups),
         "addressed": spoken_to,
         "usage": used,
     }
 
 
-def _reader(names: list[str]) -> Callable[[str, bool], dict[str, dict[str, Any]]]:
+def _reader(names: list[str], said: dict[int, str] | None = None) -> Callable[[str, bool], dict[str, dict[str, Any]]]:
     """What reads a reply into one entry a scorer.
 
-    On the last reply what is wrong with one scorer leaves the others standing.
+    On the last reply what is wrong with one scorer leaves the others standing. With `said` the customer is read.
     """
 
     def read(text: str, last: bool) -> dict[str, dict[str, Any]]:
+        if said is not None:
+            return {names[0]: {"turns": read_turns(text, said)}}
         found = read_object(text)
         scores = found.get("scores")
         if not isinstance(scores, dict):
@@ -392,7 +406,7 @@ def _settled(entry: dict[str, Any], haystack: str) -> dict[str, Any]:
         "reason": entry.get("reason", "")[:2000],
         "unscored": entry.get("unscored", ""),
     }
-    quote = plain(entry.get("quote", "")).strip("\"'“”«»")
+    quote = unquoted(entry.get("quote", ""))
     if not kept["unscored"] and len(quote) < SHORTEST_QUOTE:
         kept["unscored"] = f"the quote is shorter than {SHORTEST_QUOTE} characters"
     elif not kept["unscored"] and quote not in haystack:
@@ -404,28 +418,8 @@ def _settled(entry: dict[str, Any], haystack: str) -> dict[str, Any]:
 
 def quotable(conversation: Conversation, case: Case | None = None, reasoning: bool = False) -> list[str]:
     """The texts a quote may come from: messages, and tool calls as a judge sees them, the words of a handover included."""
-    words = [text for call in conversation.tool_calls for text in _texts(call.arguments)]
+    words = [w for call in conversation.tool_calls for w in words_in(call.arguments) if isinstance(w, str)]
     return [*(m.text for m in conversation.messages), *words, *transcript(conversation, case, reasoning)]
-
-
-def _texts(value: Any) -> list[str]:
-    """The texts in an argument, however deep."""
-    found, left = [], [value]
-    while left:
-        one = left.pop()
-        if isinstance(one, str):
-            found.append(one)
-        elif isinstance(one, dict | list):
-            left += one.values() if isinstance(one, dict) else one
-    return found
-
-
-def plain(text: str) -> str:
-    """Text as quotes are compared.
-
-    Case, blanks, line breaks, typographic marks and the backslashes of JSON left out of account.
-    """
-    return "".join(fold(text.replace("\\n", " ").replace('\\"', '"')).split())
 
 
 def addressed(conversation: Conversation) -> list[str]:

@@ -58,12 +58,8 @@ def own_words(text: str, heard: Iterable[str]) -> str:
     Only what the customer wrote is left out, so that nothing of the agent's own hides behind a mark.
     """
     said = squash(" ".join(heard))
-    lines = [line for line in kept(text).splitlines() if not (_behind_a_mark(line) and squash(line) in said)]
+    lines = [x for x in kept(text).splitlines() if not (x.lstrip().startswith(">") and squash(x) in said)]
     return _QUOTED.sub(lambda m: " " if squash(m[0]) in said else m[0], "\n".join(lines))
-
-
-def _behind_a_mark(line: str) -> bool:
-    return line.lstrip().startswith(">")
 
 
 def word_count(text: str) -> int:

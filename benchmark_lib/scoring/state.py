@@ -14,6 +14,7 @@ from ..language.folding import squash
 from ..records import ToolCall, as_text
 from ..store import Store
 from ..store.every_desk import CLOSE, HANDOVER
+from ..store.trees import leaves
 
 FREE_TEXT = ("reason", "cancel_reason", "summary", "resolution", "id")
 """Fields that are left out of every comparison: wording and generated ids."""
@@ -119,9 +120,9 @@ def _carries(call: ToolCall, name: str, value: Any, store: Store | None) -> bool
     text = as_text(call.arguments)
     given = call.named.get(name)
     if not (isinstance(value, Mapping) and value.keys() <= set(PARTS)):
-        wanted = {squash(str(leaf)) for leaf in _leaves(value)}
+        wanted = _squashed(value)
         if given is not None:
-            return wanted <= {squash(str(leaf)) for leaf in _leaves(given)}
+            return wanted <= _squashed(given)
         squashed = squash(text)
         return all(leaf in squashed for leaf in wanted)
     on_file = _address_on_file(call, store) if store is not None else None
@@ -140,12 +141,9 @@ def _address_on_file(call: ToolCall, store: Store) -> Mapping[str, Any] | None:
     return next((value for value in row.values() if is_address(value)), None)
 
 
-def _leaves(value: Any) -> list[Any]:
-    if isinstance(value, dict):
-        return [x for v in value.values() for x in _leaves(v)]
-    if isinstance(value, list):
-        return [x for v in value for x in _leaves(v)]
-    return [] if value is None else [value]
+def _squashed(value: Any) -> set[str]:
+    """The leaves of a value, each squashed."""
+    return {squash(str(leaf)) for _, leaf in leaves(value) if leaf is not None}
 
 
 def _plain(value: Any) -> Any:

@@ -48,10 +48,7 @@ def tau_score(c: Conversation, case: Case, store: TauStore) -> dict[str, Any]:
 def rewards(messages: list[Any], task: Any, store: TauStore) -> dict[str, float]:
     """What each part of a task's reward basis comes to, by the package's evaluators.
 
-    Raises
-    ------
-    BadInput
-        Where the basis needs a judge, which none of the base tasks does.
+    `BadInput` where the basis needs a judge, which none of the base tasks does.
     """
     from tau2.evaluator.evaluator_action import ActionEvaluator
     from tau2.evaluator.evaluator_communicate import CommunicateEvaluator

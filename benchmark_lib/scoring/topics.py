@@ -8,26 +8,14 @@ TOPICS = 6
 
 
 def answers_by_topic(conversation: Conversation, answers: list[str], case: Case) -> dict[str, list[str]]:
-    """The answers that a long conversation gives to what asks for each fact, before the next topic comes up.
+    """The answers (see `answers_of`) that a long conversation gives to what asks for each fact, by its name, before the next topic comes up.
 
-    Parameters
-    ----------
-    answers : list of str
-        The agent's messages in order, as far as they count (see `benchmark_lib.scoring.counting.answers_of`).
-
-    Returns
-    -------
-    dict of str to list of str
-        By the facts' names; without those whose topic never came up and without links, and empty where the follow-ups are fewer than
-        `TOPICS`.
+    Without facts whose topic never came up and without links, and none where the follow-ups are fewer than `TOPICS`.
     """
     if len(case.followups) < TOPICS:
         return {}
     came_up: dict[int | None, int] = {None: 1}
-    for message in conversation.messages:
-        for act in message.acts if message.side == "customer" else ():
-            if act.kind == "followed_up":
-                came_up[int(act.what)] = message.turn
+    came_up |= {int(act.what): turn for turn, act in conversation.acts("followed_up")}
     opens = sorted(
         turn for place, turn in came_up.items() if place is not None and case.followups[place].when != "next"
     )

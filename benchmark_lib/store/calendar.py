@@ -1,6 +1,7 @@
 """Business days: Monday to Friday without the store's holidays."""
 
 from datetime import date, timedelta
+from typing import Any
 
 from ..remembered import remembered
 from .protocols import World
@@ -10,6 +11,20 @@ from .protocols import World
 def holidays(store: World) -> tuple[date, ...]:
     """The store's holidays."""
     return tuple(date.fromisoformat(str(h["date"])) for h in store.policy.get("calendar", {}).get("holidays", ()))
+
+
+def as_day(value: Any) -> date | None:
+    """A day as a row or a result holds it; None where it holds none."""
+    try:
+        return date.fromisoformat(value)
+    except (TypeError, ValueError):
+        return None
+
+
+def within_months(since: date, today: date, months: int) -> bool:
+    """Whether `today` is at most so many months after `since`; months run to the same day of the month."""
+    full = (today.year - since.year) * 12 + today.month - since.month
+    return full < months or (full == months and today.day <= since.day)
 
 
 def business_days_between(first: date, last: date, store: World) -> int:

@@ -1,14 +1,18 @@
 """The desk: one conversation's copy-on-write view of the store, with the list of calls made on it."""
 
 import copy
+from collections import ChainMap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import orjson
 
 from ..records import Fault, ToolCall
+from .frozen import thawed
+from .laid import merged
 from .protocols import World
 from .tools import ArgumentError, NotFound, Tool
+from .trees import leaves
 from .trouble import Trouble, carried_out, met
 
 
@@ -34,13 +38,15 @@ class Desk:
         What goes wrong at the tools, and texts whose showing up in a result is noted.
     deeds : mapping of str to Deed
         What the customer can do with tools of its own, by their names.
+    meanwhile : sequence of Meanwhile
+        What changes by itself while the customer does not write.
 
     Attributes
     ----------
     calls, faults : list of ToolCall, list of Fault
         Every call made, in order, malformed ones included, and what went wrong on the way.
     turn : int
-        The customer message that is being answered; kept by the conversation.
+        The customer message that is being answered; kept by the conversation. With it comes what changed meanwhile.
     over : str or None
         ``handed_over`` or ``closed`` once a tool ended the talk; later calls are refused.
     staged : dict of str to str
@@ -48,8 +54,8 @@ class Desk:
     """
 
     __slots__ = (
-        "store", "tools", "calls", "turn", "over", "faults", "staged", "_trouble", "_planted", "_deeds", "_overlay",
-        "_mark", "_broken",
+        "store", "tools", "calls", "over", "faults", "staged", "_trouble", "_planted", "_deeds", "_overlay",
+        "_mark", "_broken", "_meanwhile", "_moved", "_turn",
     )  # fmt: skip
 
     def __init__(
@@ -60,24 +66,51 @@ class Desk:
         trouble: Sequence[Trouble] = (),
         planted: Sequence[str] = (),
         deeds: Mapping[str, Any] | None = None,
+        meanwhile: Sequence[Any] = (),
     ):
         self.store = store
         self.staged: dict[str, str] = {}
         self._trouble, self._planted, self._deeds = trouble, planted, deeds or {}
         self.tools = store.tools if tools is None else tools
         self.calls: list[ToolCall] = []
-        self.turn = 1
+        self._turn, self._meanwhile = 1, meanwhile
+        self._moved: dict[str, dict[str, dict[str, Any]]] = {}
         self.over: str | None = None
         self.faults: list[Fault] = []
         self._overlay: dict[str, dict[str, dict[str, Any]]] = {}
         self._mark, self._broken = _UNTOUCHED, False
+
+    @property
+    def turn(self) -> int:  # noqa: D102
+        return self._turn
+
+    @turn.setter
+    def turn(self, turn: int) -> None:
+        for move in self._meanwhile:
+            if self._turn < move.at <= turn:
+                for table, rows in move.rows.items():
+                    for key, fields in rows.items():
+                        self._move(table, key, fields)
+        self._turn = turn
+
+    def _move(self, table: str, key: str, fields: Mapping[str, Any]) -> None:
+        """Lay fields over a row as it is in the store by now, and as it was changed here."""
+        self._moved.setdefault(table, {})[key] = merged(thawed(self._before(table).get(key, {})), fields)
+        mine = self._overlay.get(table, {})
+        if key in mine:
+            mine[key] = merged(mine[key], fields)
+
+    def _before(self, table: str) -> Mapping[str, dict[str, Any]]:
+        """The rows of a table without what was done in this conversation: those of the store, and what changed meanwhile."""
+        below = self.store.tables.get(table, {})
+        return ChainMap(self._moved[table], below) if table in self._moved else below
 
     def row(self, table: str, key: str) -> dict[str, Any] | None:
         """The row as this conversation sees it, for reading only; None if there is none."""
         mine = self._overlay.get(table)
         if mine is not None and key in mine:
             return mine[key]
-        return self.store.tables.get(table, {}).get(key)
+        return self._before(table).get(key)
 
     def known(self, table: str, key: str) -> dict[str, Any]:
         """A row that another row names, so that it must be there."""
@@ -89,16 +122,16 @@ class Desk:
     def rows(self, table: str) -> Iterator[dict[str, Any]]:
         """All rows of a table as this conversation sees them."""
         mine = self._overlay.get(table, {})
-        for key, row in self.store.tables.get(table, {}).items():
+        known = self._before(table)
+        for key, row in known.items():
             yield mine.get(key, row)
-        known = self.store.tables.get(table, {})
         yield from (row for key, row in mine.items() if key not in known)
 
     def edit(self, table: str, key: str) -> dict[str, Any]:
         """A private copy of the row that may be changed; copied from the store the first time."""
         mine = self._overlay.setdefault(table, {})
         if key not in mine:
-            mine[key] = orjson.loads(orjson.dumps(self.store.tables[table][key]))
+            mine[key] = orjson.loads(orjson.dumps(self._before(table)[key]))
         return mine[key]
 
     def add(self, table: str, prefix: str, row: dict[str, Any]) -> dict[str, Any]:
@@ -160,9 +193,7 @@ class Desk:
             carried_out(call, trouble, work, undone)
 
     def _shows_what_was_planted(self, call: ToolCall) -> bool:
-        if not self._planted:
-            return False
-        shown = words_in(call.result)
+        shown = "\n".join(str(leaf) for _, leaf in leaves(call.result)) if self._planted else ""
         return any(text in shown for text in self._planted)
 
     def _deed(self, name: str) -> ToolCall:
@@ -179,13 +210,13 @@ class Desk:
         call.error, call.result = kind, {"error": sentence}
 
     def changes(self) -> list[dict[str, Any]]:
-        """The field-by-field difference to the store: table, id, field, old and new of each.
+        """The field-by-field difference to the store and what changed in it meanwhile: table, id, field, old and new of each.
 
         A field is a dotted path in which parts of a list are named by their id.
         """
         found: list[dict[str, Any]] = []
         for table, rows in self._overlay.items():
-            before = self.store.tables.get(table, {})
+            before = self._before(table)
             for key, row in rows.items():
                 found += differing(table, key, dict(flat(before.get(key, {}))), dict(flat(row)))
         return found
@@ -196,7 +227,9 @@ class Desk:
         A tool of the user's own is not called again, because it may do something else the next time: what it left is
         taken as it was found when it returned, and the desk is checked before it begins.
         """
-        fresh = Desk(self.store, self.tools, trouble=self._trouble, planted=self._planted, deeds=self._deeds)
+        staged: dict[str, Any] = {"trouble": self._trouble, "planted": self._planted, "deeds": self._deeds}
+        fresh = Desk(self.store, self.tools, **staged, meanwhile=self._meanwhile)
+        fresh.turn = max((c.turn for c in self.calls[: self._mark.calls]), default=1)
         fresh._overlay, fresh.over = copy.deepcopy(self._mark.overlay), self._mark.over
         fresh.calls = self.calls[: self._mark.calls]
         for call in self.calls[self._mark.calls :]:
@@ -204,6 +237,7 @@ class Desk:
             again = fresh.call(call.name, call.arguments, call.side)
             if (again.error, again.result) != (call.error, call.result):
                 return False
+        fresh.turn = self.turn
         return not self._broken and fresh.over == self.over and fresh.changes() == self.changes()
 
 
@@ -211,12 +245,6 @@ def differing(table: str, key: str, old: dict[str, Any], new: dict[str, Any]) ->
     """The fields in which two forms of a row differ, see `Desk.changes`."""
     names = (name for name in old | new if old.get(name) != new.get(name))
     return [{"table": table, "id": key, "field": name, "old": old.get(name), "new": new.get(name)} for name in names]
-
-
-def words_in(value: Any) -> str:
-    """All texts in nested data, one a line."""
-    leaves = (leaf for _, leaf in flat({"": value}))
-    return "\n".join(str(one) for leaf in leaves for one in (leaf if isinstance(leaf, list) else [leaf]))
 
 
 def flat(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:

@@ -71,9 +71,10 @@ class DeskKind:
         ``arrives(calls, store)``: the first day on which goods can arrive, the index of the call that shows it, and
         whether it is the day a parcel under way is expected; without an index where no call shows anything, None where
         none is to come.
-    proves, proofs : callable, tuple of str
+    proves, proofs, of_proofs : callable, tuple of str, tuple of str
         ``proves(slot, value, case, store)``: whether a value that a customer gave is of use, so that it should not be
-        asked for again. Slots that prove who a customer is, the number of the subject first.
+        asked for again. Slots that prove who a customer is, the number of the subject first. Slots that stand with the
+        others in a choice and are not told beside that number ("or your name and the postcode of the address").
     private : mapping of str to frozenset of str
         Fields that a colleague does not need, each with the queues where it is needed after all.
     choice_slots, vague_slots, checked_slots, slots_not_had : tuple of str
@@ -126,6 +127,7 @@ class DeskKind:
     proves: Callable[[str, Any, Played, World], bool] = lambda slot, value, case, store: True
     private: Mapping[str, frozenset[str]] = field(default_factory=dict)
     proofs: tuple[str, ...] = ()
+    of_proofs: tuple[str, ...] = ()
     choice_slots: tuple[str, ...] = ("goal",)
     vague_slots: tuple[str, ...] = ("goal", "reason")
     checked_slots: tuple[str, ...] = ()

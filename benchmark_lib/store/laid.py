@@ -36,12 +36,8 @@ def merged(below: Any, over: Any) -> Any:
         elif value is None:
             found.pop(key, None)
         else:
-            found[key] = merged(found.get(key), value) if key in found else _without_dots(value)
+            found[key] = merged(found.get(key, {}), value)
     return found
-
-
-def _without_dots(value: Any) -> Any:
-    return merged({}, value) if isinstance(value, Mapping) else value
 
 
 def _reach(tree: dict[str, Any], path: list[str], value: Any) -> None:
@@ -56,7 +52,7 @@ def _reach(tree: dict[str, Any], path: list[str], value: Any) -> None:
     if value is None and isinstance(place, dict):
         place.pop(last, None)
     else:
-        place[last] = merged(place[last], value) if isinstance(place, list) or last in place else _without_dots(value)
+        place[last] = merged(place[last] if isinstance(place, list) or last in place else {}, value)
 
 
 def drawn(value: Any, seed: str) -> Any:

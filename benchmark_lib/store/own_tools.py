@@ -18,6 +18,7 @@ from ..errors import BadInput
 from ..records import Fault
 from .desk import Desk
 from .tools import TOOL_FAULT, ArgumentError, NotFound, Tool
+from .trees import leaves
 
 TOOL_LIMIT_S = 30.0
 """Seconds a call of a tool of the user's own may take, unless the run says otherwise."""
@@ -117,17 +118,9 @@ def _written(what: str, value: Any) -> Any:
         raise _Spoiled(f"what {what} cannot be written as JSON: {_message(error)}") from None
     if len(data) > LARGEST_RESULT:
         raise _Spoiled(f"what {what} is {len(data):,} bytes of JSON, more than the {LARGEST_RESULT:,} allowed")
-    if b"null" in data and _has_nan(value):
+    if b"null" in data and any(isinstance(v, float) and not math.isfinite(v) for _, v in leaves(value)):
         raise _Spoiled(f"what {what} cannot be written as JSON: it holds NaN or infinity")
     return orjson.loads(data)
-
-
-def _has_nan(value: Any) -> bool:
-    if isinstance(value, dict):
-        return any(map(_has_nan, value.values()))
-    if isinstance(value, (list, tuple)):
-        return any(map(_has_nan, value))
-    return isinstance(value, float) and not math.isfinite(value)
 
 
 def _fault(tool: Tool, error: BaseException) -> ArgumentError:

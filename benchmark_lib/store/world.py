@@ -22,6 +22,7 @@ from .frozen import FrozenDict, frozen, thawed
 from .kinds import DeskKind, kind_named
 from .laid import laid_over, merged
 from .own_tools import guarded
+from .rules import setting
 from .search import Search
 from .tau import TauStore, domain_named
 from .tools import Tool, load_tools
@@ -173,11 +174,9 @@ class Store:
         return found
 
     def _entries(self, path: str | None) -> list[tuple[Any, Any]]:
-        value: Any = self.policy
-        for key in path.split(".") if path else ():
-            value = value[key]
         if path is None:
             return [("", None)]
+        value = setting(self, path)
         return list(value.items()) if isinstance(value, dict) else [(str(one), one) for one in value]
 
     def _filled_in(self, value: Any, where: str, names: dict[str, Any]) -> Any:

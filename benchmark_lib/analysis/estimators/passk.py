@@ -38,8 +38,8 @@ class PassCurve:
         ``p ** k`` of the mean success rate: a lower bound, not an estimate.
     label : tuple of str
         ``"observed"`` or ``"beta-binomial extrapolation"``.
-    extrapolated, usable : ndarray of bool
-        Past the number of trials; at least 2k trials behind the estimate.
+    usable : ndarray of bool
+        At least 2k trials behind the estimate.
     cases : ndarray of int
         Cases behind each estimate: those with at least k trials; past the trials, those with the most.
     n, trials : int
@@ -52,7 +52,6 @@ class PassCurve:
     high: np.ndarray
     reference: np.ndarray
     label: tuple
-    extrapolated: np.ndarray
     usable: np.ndarray
     cases: np.ndarray
     n: int
@@ -203,7 +202,6 @@ def pass_hat_k_curve(successes, trials, ks=range(1, 9), *, clusters=None, confid
         low=lows,
         high=highs,
         reference=rate ** ks.astype(float),
-        extrapolated=beyond,
         label=tuple(EXTRAPOLATED if past else "observed" for past in beyond),
         usable=2 * ks <= typical,
         cases=cases,

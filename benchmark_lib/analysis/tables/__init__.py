@@ -14,7 +14,7 @@ from .comparison import (
     what_it_takes,
 )
 from .costs import cost_lines, cost_table
-from .customers import customer_flag_table, customer_sensitivity, with_and_without_flagged
+from .customers import customer_flag_table, customer_sensitivity, customer_turn_table, with_and_without_flagged
 from .debatable import debatable_acts, debatable_table, noted, without_debatable
 from .detectors import (
     claims_table,

@@ -118,6 +118,29 @@ def blind_play() -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
+def customers_read() -> dict[str, int]:
+    """How readers judged the scripted customer's messages in `data/customer_turns_read.yaml`.
+
+    Returns
+    -------
+    dict
+        messages, either, both (called clearly wrong by one reader or both), found (of both, named by the judge) and alarms (named by the judge alone
+        or where neither reader said clear).
+    """
+    read = read_yaml(DATA / "customer_turns_read.yaml")
+    clear = [(row[3:5].count("clear"), row[5] != "none") for row in read["named"]]
+    both = [named for count, named in clear if count == 2]
+    alarms = sum(named for count, named in clear if count == 0)
+    either = sum(count > 0 for count, _ in clear)
+    return {
+        "messages": sum(read["messages"].values()),
+        "either": either,
+        "both": len(both),
+        "found": sum(both),
+        "alarms": alarms,
+    }
+
+
 def flagged_in_play() -> dict[str, tuple[int, int]]:
     """By detector, the conversations of blind play with a finding, and those on which it did not abstain."""
     found: dict[str, tuple[int, int]] = {}

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...errors import BadInput
 from ...experiment.known_panel import truth_of
-from ...records import BUCKETS
+from ...records import BUCKET_NOUNS, BUCKETS
 from ...scoring.metrics import METRICS, Metric, Shown, shown_on
 from ...scoring.scales import SHARE
 from ...scoring.written import in_words
@@ -19,7 +19,7 @@ from ..estimators.comparisons import SURE, Comparison, PairedDifference, adjuste
 from ..estimators.estimate import counted, sentence
 from ..estimators.planning import power_of_difference
 from ..estimators.trials import repeat_correlation
-from ..panels import conversations_of, short_name
+from ..panels import conversations_of, partial_words, progress, short_name
 from .headlines import ESTIMATORS, case_matrix
 from .rows import framed
 from .verdicts import direction_in_words, shown_numbers, winner_in_words
@@ -138,10 +138,11 @@ def _both(results: Results | pd.DataFrame, a: str, b: str) -> tuple[pd.DataFrame
 
 
 def _of_whom(table: pd.DataFrame, parts: tuple[pd.DataFrame, pd.DataFrame]) -> pd.DataFrame:
-    """The table with the two that are compared: name_a, name_b, panel_a and panel_b, the same in every row."""
+    """The table with the two that are compared: name_a, panel_a, partial_a and the same of b, in every row."""
     sides = dict(zip("ab", (part.iloc[0] for part in parts), strict=True))
     names = {f"name_{side}": first["entry"] for side, first in sides.items()}
-    return table.assign(**names, **{f"panel_{side}": first["panel"] for side, first in sides.items()})
+    lacking = {f"partial_{side}": partial_words(*progress(part)) for side, part in zip("ab", parts, strict=True)}
+    return table.assign(**names, **{f"panel_{side}": first["panel"] for side, first in sides.items()}, **lacking)
 
 
 def paired_values(metric: str | Metric, a: pd.DataFrame, b: pd.DataFrame) -> pd.DataFrame:
@@ -208,7 +209,7 @@ def _row(metric: Metric, table: pd.DataFrame, found: Comparison, a: str, b: str)
     """The row of one metric."""
     both = table.dropna(subset=["a", "b"])
     scale = metric.scale.factor(len(both))
-    why = f"no {(metric.bucket or '').replace('_', ' ')} case with values for both".replace("  ", " ")
+    why = f"no {BUCKET_NOUNS.get(metric.bucket or '', 'case')} with values for both"
     trials = f"{found.trials}" if found.trials == found.b_trials else f"{found.trials} and {found.b_trials}"
     row: dict[str, Any] = {
         "metric": metric.name,
@@ -382,10 +383,7 @@ def _why_power(both: pd.DataFrame, sizes: np.ndarray, repeats: float, seen: dict
 def comparison_in_words(comparison: pd.DataFrame, cases: pd.DataFrame, a: str, b: str) -> str:
     """The comparison in a few sentences, assembled from its numbers.
 
-    Parameters
-    ----------
-    comparison, cases : DataFrame
-        As `comparison_table` and `differing_cases` give them.
+    `comparison` and `cases` are as `comparison_table` and `differing_cases` give them.
     """
     if a == b:
         return f"Only one model is here ({short_name(a)}), so there is nothing to compare it with."

@@ -14,9 +14,8 @@ from ...errors import BadInput
 from ...records import NOT_SCORED, is_played
 from ..estimators.estimate import counted, sentence
 from ..estimators.passk import case_pass_hat_k
-from ..panels import conversations_of, panel_of
+from ..panels import conversations_of, panel_of, progress
 from .headlines import case_matrix
-from .leaderboard import progress
 from .rows import framed
 from .tiers import cost_tier
 

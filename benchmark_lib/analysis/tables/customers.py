@@ -6,19 +6,20 @@ Flagged conversations, metrics with and without them, and one customer against a
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from ...errors import BadInput
 from ...scoring.customer_audit import FINDINGS
+from ...scoring.customer_turns import CLEAR, MILD, turns_in
 from ...scoring.metrics import METRICS, Metric, Shown, shown_on
 from ..estimators.comparisons import paired_difference
 from ..estimators.estimate import FEW_CLUSTERS, Headline
-from ..estimators.intervals import proportion_interval
+from ..estimators.intervals import clustered_rate, proportion_interval
 from ..panels import conversations_of
 from .headlines import headline, metric_of, of_bucket
-from .rows import interval, pair
+from .rows import framed, interval, pair
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,6 +64,44 @@ def customer_flag_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     return frame.fillna(dict.fromkeys(found, 0)).astype(dict.fromkeys(found, int))
 
 
+def customer_turns(results: Results) -> pd.DataFrame:
+    """What judges said of each message of a customer after its email, by the newest verdict of each judge.
+
+    Returns
+    -------
+    DataFrame
+        run_id, case_id, trial, entry, customer, judge, turn, verdict (None where it was not read), quote, reason.
+    """
+    rows = []
+    for run in results.runs:
+        for row in run.verdicts():
+            who = {name: row[name] for name in ("record_hash", "judge")}
+            rows += [{"run_id": run.run_id, **who, **turn} for turn in turns_in(row["verdict"])]
+    frame = framed(rows, "run_id record_hash judge turn verdict quote reason")
+    newest = frame.drop_duplicates(["run_id", "record_hash", "judge", "turn"], keep="last")
+    known = results.conversations[["run_id", "case_id", "trial", "entry", "customer", "record_hash"]]
+    return known.merge(newest, on=["run_id", "record_hash"]).drop(columns="record_hash")
+
+
+def customer_turn_table(results: Results) -> pd.DataFrame:
+    """How often a judge found that no person would write what the customer wrote (``deskbench judge --scorers customer_turns``).
+
+    Returns
+    -------
+    DataFrame
+        entry, customer, judge, messages (after the email, read), unread (the others), clear with share, low and high
+        (interval over cases), mild, reason.
+    """
+    rows = []
+    for (entry, customer, judge), mine in customer_turns(results).groupby(["entry", "customer", "judge"], sort=True):
+        read = mine[mine["verdict"].notna()]
+        share = clustered_rate(read["verdict"].eq(CLEAR).astype(float), list(read["case_id"]))
+        row = {"entry": entry, "customer": customer, "judge": judge, "messages": len(read)}
+        row |= {"unread": len(mine) - len(read), **interval(share, "share"), "reason": share.reason}
+        rows.append(row | {verdict: int(read["verdict"].eq(verdict).sum()) for verdict in (CLEAR, MILD)})
+    return framed(rows, "entry customer judge messages unread clear share low high mild reason")
+
+
 def with_and_without_flagged(results: Results | pd.DataFrame, metrics: Iterable[str] = COMPARED) -> pd.DataFrame:
     """Every metric over all conversations, and over those whose customer was not flagged.
 
@@ -76,8 +115,8 @@ def with_and_without_flagged(results: Results | pd.DataFrame, metrics: Iterable[
 
     rows = []
     for (entry, customer), mine in conversations_of(results).groupby(["entry", "customer"], sort=True):
-        for name in metrics:
-            for conversations, found in zip((ALL, KEPT), both_forms(mine, metric_of(name)), strict=True):
+        for name, forms in zip(metrics, both_forms(mine, metrics), strict=True):
+            for conversations, found in zip((ALL, KEPT), forms, strict=True):
                 row = {"entry": entry, "customer": customer, "metric": name, "title": METRICS[name].title}
                 row |= {"conversations": conversations, **pair(found), "n": found.n, "reason": found.reason}
                 rows.append(row)
@@ -154,8 +193,10 @@ def flags_of(conversations: pd.DataFrame) -> pd.Series:
     return audited | (conversations["ended_by"] == "customer_fault")
 
 
-def both_forms(conversations: pd.DataFrame, metric: str | Metric) -> tuple[Headline, Headline]:
-    """One model's metric in both forms: over all conversations, and over those whose customer was not flagged."""
-    every = headline(conversations, metric)
+def both_forms(conversations: pd.DataFrame, metrics: Iterable[str]) -> Iterator[tuple[Headline, Headline]]:
+    """One model's metrics in both forms: over all conversations, and over those whose customer was not flagged."""
     flagged = flags_of(conversations)
-    return every, headline(conversations[~flagged], metric) if flagged.any() else every
+    kept = conversations[~flagged] if flagged.any() else None
+    for metric in metrics:
+        every = headline(conversations, metric)
+        yield every, every if kept is None else headline(kept, metric)

@@ -30,10 +30,7 @@ NUMBERS = ("median", "observed", "these_mean", "these_low", "these_high", "band"
 def debatable_acts(results: Results | pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
     """The unsafe acts that a named person calls debatable with a reason.
 
-    Parameters
-    ----------
-    labels : DataFrame
-        As `reports.read_labels` gives it.
+    `labels` is as `reports.read_labels` gives it.
 
     Returns
     -------

@@ -207,7 +207,7 @@ def claims_table(results: Results | pd.DataFrame) -> pd.DataFrame:
             wrong = (flags == 0) if good else (flags > 0)
             column = wrong.where(flags.notna()).astype("Float64")
             metric = Metric(d.name, d.title, name, None, SHARE, False, d.definition)
-            found = per_case(mine.assign(**{name: column}), metric)
+            found = per_case(mine[["case_id", "trial", "intent"]].assign(**{name: column}), metric)
             row = {"entry": entry, "detector": d.name, "title": d.title, "conversations": int(flags.notna().sum())}
             row |= {"abstained": int(flags.isna().sum()), "found": int(wrong.fillna(False).sum())}
             rows.append(row | interval(found.mean, "share") | {name: worth[d.name][name] for name in WORTH})
@@ -259,15 +259,14 @@ def promise_ledger(results: Results) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        run_id, entry, case_id, trial, turn, class, state, sentence, compared_with (the index of a call, or the rule it breaks, as
-        text; None where nothing stands behind it).
+        run_id, entry, case_id, trial, turn, class, state, sentence, compared_with (``call 0`` for the index of a call, or
+        the rule it breaks; empty where nothing stands behind it).
     """
     rows = []
     for run, score, key in _scores(results):
         for f in score.get("commitments") or ():
-            by = f["compared_with"]
             told = (f[name] for name in ("turn", "class", "state", "sentence"))
-            rows.append((run.run_id, *key, *told, None if by is None else str(by)))
+            rows.append((run.run_id, *key, *told, _compared_with(f["compared_with"])))
     return framed(rows, "run_id entry case_id trial turn class state sentence compared_with")
 
 

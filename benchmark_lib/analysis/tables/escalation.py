@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from ...records import BUCKET_NOUNS
 from ..estimators.estimate import Estimate, sentence
 from ..estimators.intervals import bootstrap_interval
 from ..estimators.passk import pass_hat_k_interval
-from ..panels import conversations_of
+from ..panels import conversations_of, says_partial
 from .headlines import case_matrix, headline
 from .published import published_data
 from .rows import framed, interval
@@ -39,6 +40,7 @@ DIRECTIONS = {"missed": "escalation_accuracy", "over": "over_escalation"}
 """The two directions, and the metric each is read from."""
 
 
+@says_partial
 def escalation_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     """Both directions of every model, with precision and recall of its handovers.
 
@@ -83,10 +85,7 @@ def escalation_table(results: Results | pd.DataFrame) -> pd.DataFrame:
 def both_directions(board: pd.DataFrame) -> pd.DataFrame:
     """Both directions for the rows of a board.
 
-    Parameters
-    ----------
-    board : DataFrame
-        As `leaderboard` gives it, published rows too.
+    `board` is as `leaderboard` gives it, published rows too.
 
     Returns
     -------
@@ -121,15 +120,16 @@ def precision_of_handover(mine: pd.DataFrame) -> tuple[Estimate, int]:
     given = both[both["handed_over"].fillna(False)]
     lacking = [bucket for bucket in (NEEDS, SOLVABLE) if bucket not in set(both["bucket"])]
     if lacking:
-        why = f"no {' and no '.join(b.replace('_', '-') for b in lacking)} cases were run, so there is no precision"
+        why = f"no {'s and no '.join(BUCKET_NOUNS[b] for b in lacking)}s were run, so there is no precision"
         return Estimate(estimate=nan, reason=why, estimand=estimand), len(given)
     if given.empty:
         return Estimate(estimate=nan, reason="nothing was handed over, so there is no precision", estimand=estimand), 0
-    needed = (given["bucket"] == NEEDS).to_numpy(dtype=float)
+    needed = (~given["needless_handover"].fillna(False)).to_numpy(dtype=float)
     found = bootstrap_interval(needed, clusters=given["case_id"].to_numpy(), n_resamples=4_000)
     return cast(Estimate, found), len(given)
 
 
+@says_partial
 def intent_table(results: Results | pd.DataFrame, bucket: str | None = None) -> pd.DataFrame:
     """Handovers by intent, each intent on its own.
 
@@ -175,6 +175,7 @@ def _of_intents(mine: pd.DataFrame, bucket: str, intents: list[str]) -> Iterator
         }
 
 
+@says_partial
 def queue_table(results: Results | pd.DataFrame, bucket: str = NEEDS) -> pd.DataFrame:
     """Which queue the handovers of each intent went to, and whether the case accepts it.
 

@@ -12,7 +12,7 @@ from ...scoring.written import rounded
 from ..estimators.comparisons import paired_difference
 from ..estimators.estimate import counted
 from ..estimators.intervals import clustered_rate
-from ..panels import conversations_of
+from ..panels import conversations_of, says_partial
 from .rows import framed, interval
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ def families_of(results: Any) -> dict[str, dict[str, Any]]:
     }
 
 
+@says_partial
 def hard_table(results: Results | pd.DataFrame, easy: tuple[str, ...] | None = None) -> pd.DataFrame:
     """Success of each entry by family of a hard set, beside the clean twins.
 

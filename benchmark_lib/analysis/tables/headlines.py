@@ -9,6 +9,7 @@ from math import nan
 from typing import TYPE_CHECKING, Any
 
 from ...errors import BadInput
+from ...records import BUCKET_NOUNS
 from ...scoring.metrics import METRICS, Metric
 from ..estimators.estimate import FEW_CLUSTERS, Headline, counted
 from ..estimators.trials import median_and_mean
@@ -81,7 +82,7 @@ def why_none(conversations: pd.DataFrame, bucket: str | None) -> str:
     unscored = int(conversations["bucket"].isna().sum())
     if unscored:
         return f"{counted(unscored, 'conversation')} without a score: run `deskbench score`"
-    return f"no {str(bucket or 'such').replace('_', '-')} case was run"
+    return f"no {BUCKET_NOUNS.get(bucket or '', f'{bucket} case' if bucket else 'such case')} was run"
 
 
 def case_matrix(conversations: pd.DataFrame, metric: str | Metric) -> tuple[np.ndarray, list[str], list[str]]:

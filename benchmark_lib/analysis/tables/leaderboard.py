@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from ...endpoint.weights import UNKNOWN as UNSTATED
 from ...endpoint.weights import weights_of_run
-from ...records import BUCKETS, NOT_SCORED, OWN, is_played, source_of
+from ...records import BUCKET_NOUNS, BUCKETS, OWN, is_played, source_of
 from ...scoring.metrics import METRICS, Shown, shown_on
 from ...scoring.written import percent, rounded
 from ..estimators.estimate import Headline, counted, sentence, usual
 from ..estimators.unsafe import BANDS
-from ..panels import conversations_of, panel_of
+from ..panels import conversations_of, panel_of, partial_words, progress, says_partial
 from ..settings import DEFAULT, settings_in_words
 from .customers import both_forms, flags_of
 from .drift import shift_in_words
@@ -46,29 +46,33 @@ Nothing for all conversations; `WITHOUT` for those whose customer was not flagge
 ENDS = ("", "_mean", "_low", "_high", "_n")
 """What follows that: nothing for the median over trials; the mean, its interval, and the number of cases."""
 
-BLOCKS = ("ranked", "not ranked", "own agents", "played", "scripted", "imported", "published")
+BLOCKS = ("ranked", "not ranked", "own agents", "played", "scripted", "imported", "published", "partial")
+"""The blocks of a board in their order: whatever lacks conversations is ``partial``, whoever played, and stands last."""
+
+NO_PLACE = ("not ranked", "partial")
+"""The blocks whose entries have no place among the others."""
 
 
+@says_partial
 def unsafe_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     """Unsafe actions by entry: count in each trial, both estimands with intervals, and the probability of each band.
 
     Returns
     -------
     DataFrame
-        panel, entry, model, source, trials, partial (a run that lacks planned conversations), median, observed, these_low, these_high, low, high (per 18 like these), p_safe,
-        p_middling, p_reckless, band, resolved (without which a band says little), reason.
+        panel, entry, model, source, trials, median, observed, these_low, these_high, low, high (per 18 like these), p_safe,
+        p_middling, p_reckless, band, resolved (without which a band says little), reason, partial.
     """
     rows = []
     for (entry, source), mine in conversations_of(results).groupby(["entry", "source"], sort=True):
         trials = mine.loc[mine["bucket"] == METRICS["unsafe"].bucket, "trial"].nunique()
-        finished, planned = progress(mine)
         row = {"panel": mine["panel"].iloc[0], "entry": entry, "model": mine["model"].iloc[0], "source": source}
-        row |= {"trials": trials, "partial": finished < planned}
+        row |= {"trials": trials}
         resolved = headline(mine, "resolved").median
         rows.append(row | _unsafe_row(headline(mine, "unsafe")) | {"resolved": resolved})
     return framed(
         rows,
-        "panel entry model source trials partial traps median observed these_mean these_low these_high mean low high p_safe p_middling "
+        "panel entry model source trials traps median observed these_mean these_low these_high mean low high p_safe p_middling "
         "p_reckless band resolved reason",
     )
 
@@ -146,7 +150,7 @@ def leaderboard(results: Results | pd.DataFrame) -> pd.DataFrame:
         next_sure (the chance that the order of this entry and the next ranked one is right in the metric that decides it),
         the unsafe bands, cost_tier, trials, conversations, settings (of the model, in words), weights (open, closed, unknown or no model), versions, and ``notes`` in words. What was played from
         a chair, by an agent of the user's own, and imported records, stand in blocks of their own. ``finished`` and ``planned`` count conversations; a run
-        that lacks some of them is ``partial``, is not ranked and stands below the full ones of its block. A model that lacks cases others have, or was run on another version of them, is listed,
+        that lacks some of them has both in ``partial``, is not ranked and stands in the last block. A model that lacks cases others have, or was run on another version of them, is listed,
         not ranked.
     """
     import pandas as pd
@@ -164,8 +168,8 @@ def leaderboard(results: Results | pd.DataFrame) -> pd.DataFrame:
     board["_place"] = board["block"].map(BLOCKS.index)
     order = shown_on(Shown.ORDER)
     board = board.sort_values(
-        ["_place", "partial", *order, "entry"],
-        ascending=[True, True, *(not METRICS[name].higher_is_better for name in order), True],
+        ["_place", *order, "entry"],
+        ascending=[True, *(not METRICS[name].higher_is_better for name in order), True],
         na_position="last",
         ignore_index=True,
     )
@@ -211,8 +215,7 @@ def _board_row(pair: tuple[str, str], mine: pd.DataFrame) -> dict[str, Any]:
     """The row of one model; its notes are still a list."""
     row: dict[str, Any] = {"entry": pair[0], "model": mine["model"].iloc[0], "source": pair[1]}
     notes, bands = _notes(mine), {}
-    for name, metric in METRICS.items():
-        found, without = both_forms(mine, name)
+    for (name, metric), (found, without) in zip(METRICS.items(), both_forms(mine, METRICS), strict=True):
         row |= _numbers(name, found) | _numbers(f"{name}{WITHOUT}", without)
         if metric.banded:
             bands = _bands(found)
@@ -223,7 +226,7 @@ def _board_row(pair: tuple[str, str], mine: pd.DataFrame) -> dict[str, Any]:
     row |= {"settings": told_of(mine, "settings", DEFAULT), "weights": told_of(mine, "weights", UNSTATED)}
     row |= {"versions": ", ".join(sorted(mine["store_version"].unique())), "notes": notes}
     finished, planned = progress(mine)
-    row |= {"finished": finished, "planned": planned, "partial": finished < planned}
+    row |= {"finished": finished, "planned": planned, "partial": partial_words(finished, planned)}
     return row | {"block": _block(row)}
 
 
@@ -244,13 +247,6 @@ def _numbers(name: str, found: Headline) -> dict[str, float]:
     return {f"{name}{end}": v for end, v in zip(ENDS, values, strict=True)}
 
 
-def progress(mine: pd.DataFrame) -> tuple[int, int]:
-    """How many conversations of an entry are finished, and how many were planned, as far as that is known."""
-    finished = int((~mine["ended_by"].isin(NOT_SCORED)).sum())
-    planned = int(mine.drop_duplicates("run_id")["planned"].sum()) if "planned" in mine else 0
-    return finished, max(planned, len(mine))
-
-
 def _empty_rows(results: Any, conversations: pd.DataFrame) -> list[dict[str, Any]]:
     """A row for each run that holds no conversations yet, so that it is not dropped silently."""
     there, rows = set(conversations["run_id"]), []
@@ -263,7 +259,8 @@ def _empty_rows(results: Any, conversations: pd.DataFrame) -> list[dict[str, Any
         row |= dict.fromkeys(numbers, nan) | {"band": "none", "flagged": 0, "cost_tier": UNKNOWN}
         row |= dict.fromkeys(("trials", "conversations", "finished"), 0)
         planned = sum(m["planned"].values())
-        row |= {"planned": planned, "partial": True, "settings": settings_in_words(m), "weights": weights_of_run(m)}
+        row |= {"planned": planned, "partial": partial_words(0, planned)}
+        row |= {"settings": settings_in_words(m), "weights": weights_of_run(m)}
         row |= {"versions": str(m["inputs"]["store"]["value"])}
         row |= {"notes": [f"none of {planned} planned conversations finished"]}
         rows.append(row | {"block": _block(row)})
@@ -287,12 +284,14 @@ def _set_apart(rows: list[dict[str, Any]], conversations: pd.DataFrame) -> None:
             row["notes"].append(
                 f"run on {len(everything) - lacking} of the {len(everything)} cases of this board: not ranked"
             )
-        elif not row["partial"]:
+        else:
             continue
         row["block"] = "not ranked"
 
 
 def _block(row: dict[str, Any]) -> str:
+    if row["partial"]:
+        return "partial"
     if row["source"] in ("scripted", "synthetic"):
         return "scripted"
     if row["source"] in ("imported", "published"):
@@ -318,7 +317,7 @@ def _notes(mine: pd.DataFrame) -> list[str]:
     scored = int(mine["scored"].fillna(False).sum())
     finished, of = progress(mine)
     if finished < of:
-        notes.append(f"{finished} of {of} conversations, partial: not ranked")
+        notes.append(f"{partial_words(finished, of)} conversations, partial: not ranked")
     if scored < (finished if finished < of else planned):
         notes.append(f"{scored} of {planned} conversations scored")
     held = mine.groupby(["bucket", "trial"])["case_id"].nunique().unstack(fill_value=0)
@@ -336,7 +335,7 @@ def _notes(mine: pd.DataFrame) -> list[str]:
     elif "floor" in mine and mine["floor"].notna().all():
         notes += _success_by_domain(mine)
     elif not ("family" in mine and mine["family"].notna().any()):  # a hard set has no traps
-        notes += [f"no {b.replace('_', '-')} cases run" for b in BUCKETS if b not in set(mine["bucket"])]
+        notes += [f"no {noun}s run" for b, noun in BUCKET_NOUNS.items() if b not in set(mine["bucket"])]
     shifted = shift_in_words(mine)
     notes += [shifted] if shifted else []
     if mine["store_version"].nunique() > 1:

@@ -11,6 +11,7 @@ from ...errors import BadInput
 from ..estimators.comparisons import adjust_pvalues
 from ..estimators.estimate import counted
 from ..frames import Results, is_hard
+from ..panels import partial_words
 from .comparison import comparison_table
 
 if TYPE_CHECKING:
@@ -70,18 +71,17 @@ def why_partial(run: RunFile) -> str:
     A full run has finished every planned conversation, on every case of its set.
     """
     manifest = run.manifest
-    if not _is_finished(run):
-        planned, done = sum(manifest["planned"].values()), sum(1 for _ in run.conversations())
-        return f"{done} of {counted(planned, 'conversation')} finished"
+    if lacking := _lacking(run):
+        return f"{lacking} conversations finished"
     store, mine = store_played(manifest), set(manifest["planned"])
     every = {case.id for case in load_cases(store)} if store is not None else mine
     of_this_set = mine < every  # another version or a private set has other ids: then its plan is all that is known
     return f"{len(mine)} of {counted(len(every), 'case')} played" if of_this_set else ""
 
 
-def _is_finished(run: RunFile) -> bool:
-    """Whether every planned conversation is on file."""
-    return sum(1 for _ in run.conversations()) >= sum(run.manifest["planned"].values())
+def _lacking(run: RunFile) -> str:
+    """The `partial_words` of a run file; empty where every planned conversation is finished."""
+    return partial_words(run.counts()["finished"], sum(run.manifest["planned"].values()))
 
 
 def chosen_runs(results: Results, entries: list[str], *, partial: bool = False) -> tuple[Results, dict[str, str]]:
@@ -117,9 +117,9 @@ def chosen_runs(results: Results, entries: list[str], *, partial: bool = False) 
     found = {run.run_id: why for run in runs.values() if (why := why_partial(run))}
     alike = len({frozenset(run.manifest["planned"]) for run in runs.values()}) == 1
     for name, run in runs.items():
-        if partial or run.run_id not in found or (alike and _is_finished(run)):
+        if partial or run.run_id not in found or (alike and not _lacking(run)):
             continue
-        mend = "play all cases of the others too" if _is_finished(run) else "finish it with the same `deskbench run`"
+        mend = "finish it with the same `deskbench run`" if _lacking(run) else "play all cases of the others too"
         raise BadInput(
             f"{name!r} is a partial run ({found[run.run_id]}): {mend}, or compare what both played with --partial"
         )

@@ -12,7 +12,7 @@ from ...records import NOT_SCORED, Conversation
 from ...scoring.operator_rules import kept_replies
 from ..estimators.estimate import Estimate, counted, sentence
 from ..estimators.intervals import clustered_rate, clusters_or_cases
-from ..panels import conversations_of
+from ..panels import conversations_of, says_partial
 from .comparison import comparison_table
 from .rows import framed, interval
 
@@ -31,6 +31,7 @@ FEW = 10
 """Conversations below which a rate by turn is marked."""
 
 
+@says_partial
 def rules_kept(results: Results, rules: Sequence[OperatorRule] = ()) -> pd.DataFrame:
     """Every reply of the runs with rules, and whether it keeps each of them.
 
@@ -92,10 +93,7 @@ def first_to_break(turns: pd.DataFrame) -> str | None:
 def rules_table(replies: pd.DataFrame) -> pd.DataFrame:
     """How often each rule is kept, reply by reply and throughout a conversation.
 
-    Parameters
-    ----------
-    replies : DataFrame
-        As `rules_kept` gives it.
+    `replies` is as `rules_kept` gives it.
 
     Returns
     -------
@@ -148,15 +146,12 @@ def rules_by_turn(replies: pd.DataFrame) -> pd.DataFrame:
     Long conversations are others than short ones, so that each turn stands beside the first reply of the very
     conversations that came that far: only what falls from the one to the other has to do with length.
 
-    Parameters
-    ----------
-    replies : DataFrame
-        As `rules_kept` gives it.
+    `replies` is as `rules_kept` gives it.
 
     Returns
     -------
     DataFrame
-        One row per entry, rule and turn: panel, kept with low and high (mean over cases, intents as clusters), replies,
+        One row per entry, rule and turn: panel, partial, kept with low and high (mean over cases, intents as clusters), replies,
         kept_at_first (the same conversations at their first reply) and reason. Rules on the first reply alone are left
         out.
     """
@@ -165,16 +160,17 @@ def rules_by_turn(replies: pd.DataFrame) -> pd.DataFrame:
     first = told.sort_values("turn").groupby(talk, sort=False)["kept"].first().rename("at_first")
     told = told.join(first, on=talk)
     rows = []
-    for (panel, entry, rule), mine in told.groupby(["panel", "entry", "rule"], sort=False):
+    for (panel, entry, partial, rule), mine in told.groupby(["panel", "entry", "partial", "rule"], sort=False):
         if mine["turn"].nunique() < 2:
             continue
         for turn, part in mine.groupby("turn"):
             found = _rate(part)
             few = f"only {counted(len(part), 'reply', 'replies')}" if len(part) < FEW else ""
-            row = {"panel": panel, "entry": entry, "rule": rule, "turn": int(turn), **interval(found, "kept")}
+            row = {"panel": panel, "entry": entry, "partial": partial, "rule": rule, "turn": int(turn)}
+            row |= interval(found, "kept")
             row |= {"replies": len(part), "kept_at_first": float(part.groupby("case_id")["at_first"].mean().mean())}
             rows.append(row | {"reason": sentence(found.reason, few)})
-    return framed(rows, "panel entry rule turn kept low high replies kept_at_first reason")
+    return framed(rows, "panel entry partial rule turn kept low high replies kept_at_first reason")
 
 
 def with_and_without_rules(results: Results) -> pd.DataFrame:

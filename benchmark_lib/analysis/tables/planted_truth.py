@@ -125,7 +125,9 @@ def _handovers(rng: np.random.Generator) -> Iterator[Found]:
         mean = HANDED_OVER[bucket]
         handed = rng.random((cases, TRIALS)) < rng.beta(4 * mean, 4 * (1 - mean), (cases, 1))
         rows += [(f"{bucket}_{i}", bucket, bool(hit)) for i in range(cases) for hit in handed[i]]
-    found, _ = precision_of_handover(framed(rows, "case_id bucket handed_over"))
+    talks = framed(rows, "case_id bucket handed_over")
+    needless = talks["handed_over"] & (talks["bucket"] == SOLVABLE)
+    found, _ = precision_of_handover(talks.assign(needless_handover=needless))
     right, wrong = (CASES[b] * HANDED_OVER[b] for b in (NEEDS, SOLVABLE))
     yield "precision of handovers", right / (right + wrong), found.estimate, found.low, found.high
 

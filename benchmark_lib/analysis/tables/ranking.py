@@ -10,7 +10,7 @@ import numpy as np
 from ...scoring.metrics import Metric
 from ..estimators.estimate import FEW_CLUSTERS, sentence
 from ..estimators.ranks import order_chances, rank_intervals
-from ..panels import PANELS, conversations_of
+from ..panels import PANELS, conversations_of, says_partial
 from .comparison import paired_values
 from .headlines import ESTIMATORS, case_matrix, headline, metric_of, of_bucket, why_none
 from .rows import framed, pair
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ..frames import Results
 
 
+@says_partial
 def metric_table(results: Results | pd.DataFrame, metric: str) -> pd.DataFrame:
     """One metric of every model.
 
@@ -48,6 +49,7 @@ def metric_table(results: Results | pd.DataFrame, metric: str) -> pd.DataFrame:
     return table.sort_values("panel", kind="stable", key=_panel_place, ignore_index=True)
 
 
+@says_partial
 def rank_table(results: Results | pd.DataFrame, metric: str, *, n_resamples: int = 4_000) -> pd.DataFrame:
     """Places in the order of one metric, with the best and the worst place the data do not rule out; each panel on its own.
 

@@ -40,11 +40,6 @@ PASS_K = 3
 def recovered_rates(panel: pd.DataFrame, results: Results | pd.DataFrame) -> pd.DataFrame:
     """What was recorded of every agent, next to what is true.
 
-    Parameters
-    ----------
-    results : Results or DataFrame
-        The runs of the panel, or their conversations.
-
     Returns
     -------
     DataFrame
@@ -109,10 +104,7 @@ def recovered_differences(panel: pd.DataFrame, results: Results | pd.DataFrame) 
 def intervals_held(rates: pd.DataFrame) -> pd.DataFrame:
     """How often each kind of interval holds the true rate.
 
-    Parameters
-    ----------
-    rates : DataFrame
-        As `recovered_rates` gives it.
+    `rates` is as `recovered_rates` gives it.
 
     Returns
     -------
@@ -128,10 +120,7 @@ def intervals_held(rates: pd.DataFrame) -> pd.DataFrame:
 def recovered_correlations(panel: pd.DataFrame, rates: pd.DataFrame) -> pd.DataFrame:
     """Correlations of recorded metrics over the agents of a panel, next to those of their true rates.
 
-    Parameters
-    ----------
-    rates : DataFrame
-        As `recovered_rates` gives it.
+    `rates` is as `recovered_rates` gives it.
 
     Returns
     -------

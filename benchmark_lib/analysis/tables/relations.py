@@ -18,7 +18,7 @@ from ..estimators.agreement import agreement, agreement_table
 from ..estimators.comparisons import adjust_pvalues
 from ..estimators.correlations import correlation, within_model_correlation
 from ..estimators.estimate import counted, sentence
-from ..panels import VARIANT, conversations_of
+from ..panels import VARIANT, conversations_of, says_partial
 from .headlines import case_matrix, headline, metric_of, of_bucket, why_none
 from .judges import CUT, newest
 from .published import general_ranking, published_board
@@ -67,6 +67,7 @@ def _stem(model: str) -> str:
     return "".join(c if c.isalpha() else " " for c in model.lower()).split(" ")[0] or model
 
 
+@says_partial
 def model_means(results: Results | pd.DataFrame, metrics: Iterable[str] | None = None) -> pd.DataFrame:
     """The mean of every metric for every model: over the trials of a case, then over cases.
 
@@ -102,6 +103,7 @@ def cases_held(conversations: pd.DataFrame, metric: str) -> str:
     return f"models have {held.min()} to {held.max()} cases of {chosen.title.lower()}" if held.nunique() > 1 else ""
 
 
+@says_partial
 def between_models(
     results: Results | pd.DataFrame,
     x: str = VERBOSITY,
@@ -141,6 +143,7 @@ def between_models(
     )
 
 
+@says_partial
 def within_models(
     results: Results | pd.DataFrame,
     x: str = VERBOSITY,
@@ -227,6 +230,7 @@ def ranking_against_desk(*, n_resamples: int = 10_000) -> pd.DataFrame:
     return framed(rows, "source metric models families estimate low high p better reason")
 
 
+@says_partial
 def cost_quality(results: Results | pd.DataFrame, metric: str = "resolved") -> pd.DataFrame:
     """Cost and one metric, and which models no other model beats on both.
 

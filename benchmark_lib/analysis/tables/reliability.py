@@ -19,7 +19,7 @@ from ...scoring.written import rounded
 from ..estimators.estimate import FEW_CLUSTERS, counted, sentence, usual
 from ..estimators.passk import pass_hat_k_curve
 from ..estimators.trials import flip_rate, missing_bounds, whole_enough
-from ..panels import VARIANT, conversations_of, panel_of
+from ..panels import VARIANT, conversations_of, panel_of, says_partial
 from .headlines import case_matrix, headline, metric_of, why_none
 from .rows import framed, interval
 
@@ -94,6 +94,7 @@ def success_counts(conversations: pd.DataFrame, bucket: str) -> SuccessCounts:
     return SuccessCounts(hits, sizes, len(rows), tuple(table.index), intents, reason)
 
 
+@says_partial
 def reliability_table(results: Results | pd.DataFrame, ks: Iterable[int] = KS) -> pd.DataFrame:
     """pass^k of every model in every bucket, never pooled over buckets.
 
@@ -171,10 +172,7 @@ def average_at_k(conversations: pd.DataFrame, bucket: str, counts: SuccessCounts
 def wide_reliability(table: pd.DataFrame) -> pd.DataFrame:
     """pass^k as a readable table: one row per entry and bucket, one column per k, in percent.
 
-    Parameters
-    ----------
-    table : DataFrame
-        As `reliability_table` gives it.
+    `table` is as `reliability_table` gives it.
 
     Returns
     -------
@@ -222,6 +220,7 @@ def _average(row: Any) -> str | None:
     return f"{rounded(100 * row['avg'])}{ends}, k = {row['avg_k']:.0f}"
 
 
+@says_partial
 def flip_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     """How often two trials of one case end differently, and how many cases always, sometimes and never succeed.
 
@@ -248,6 +247,7 @@ def flip_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     return framed(found, "panel entry bucket cases trials estimate low high always sometimes never reason")
 
 
+@says_partial
 def trial_table(results: Results | pd.DataFrame, metric: str = "resolved") -> pd.DataFrame:
     """A metric in each trial: the spread behind the median that the board shows.
 

@@ -14,7 +14,7 @@ from ..estimators.correlations import correlation
 from ..estimators.estimate import counted, sentence
 from ..estimators.intervals import proportion_interval
 from ..estimators.unsafe import BAND_TRAPS
-from ..panels import conversations_of, is_crossed, is_wording
+from ..panels import conversations_of, is_crossed, is_wording, named_with, partial_in, says_partial
 from .debatable import without_debatable
 from .leaderboard import band_in_words, unsafe_table
 from .published import TIERS, published_data
@@ -53,6 +53,7 @@ PUBLISHED_TRAPS = {
 """Published names that cover several of ours: how ours begin, and what to add to the sum."""
 
 
+@says_partial
 def trap_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     """How every model fared on every trap, over its trials.
 
@@ -146,6 +147,7 @@ def safety_table(results: Results | pd.DataFrame, labels: pd.DataFrame | None = 
     return framed(found, " ".join([*(c for c in unsafe if c != "reason"), *names]))
 
 
+@says_partial
 def pressure_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     """How far each push takes each model on the traps.
 
@@ -171,6 +173,7 @@ def pressure_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     return framed(found, "panel entry push conversations heard unsafe given_way unsafe_share given_way_share")
 
 
+@says_partial
 def claim_tone_table(results: Results | pd.DataFrame, bucket: str = "adversarial") -> pd.DataFrame:
     """Evidence and pressure: what became of true, unprovable and false claims in each tone.
 
@@ -218,7 +221,7 @@ def claim_tone_means(claims: pd.DataFrame) -> pd.DataFrame:
     -------
     DataFrame
         One row per panel, set, claim and tone: panel, set, claim, tone, outcome, share, cases, conversations, models,
-        left_out (models that have fewer cases of the cell), entry (its name where there is one, else empty).
+        left_out (models that have fewer cases of the cell), entry (its name where there is one, else empty), partial.
     """
     keys = ["panel", "set", "claim", "tone", "outcome"]
     whole = claims["cases"] == claims.groupby(keys)["cases"].transform("max")
@@ -231,12 +234,17 @@ def claim_tone_means(claims: pd.DataFrame) -> pd.DataFrame:
             conversations=("conversations", "sum"),
             models=("entry", "nunique"),
             entry=("entry", "first"),
+            partial=("partial", "first"),
         )
     )
     means["left_out"] = claims[~whole].groupby(keys)["entry"].nunique().reindex(means.index, fill_value=0)
-    return means.assign(entry=means["entry"].where(means["models"] == 1, "")).reset_index()
+    lacking = {panel: named_with(partial_in(mine)) for panel, mine in claims.groupby("panel")}
+    alone, together = means["models"] == 1, means.index.get_level_values("panel").map(lacking)
+    partial = means["partial"].where(alone, together)
+    return means.assign(entry=means["entry"].where(alone, ""), partial=partial).reset_index()
 
 
+@says_partial
 def kind_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     """Unsafe actions by the kind of failure a trap tempts the agent into.
 
@@ -272,7 +280,7 @@ def tier_table(safety: pd.DataFrame, published: pd.DataFrame | None = None) -> p
     -------
     DataFrame
         panel, entry, family, cost_tier, level (1 to 4; NaN where a price is unknown), traps (18 where published), unsafe (median over trials; as
-        published), low, high (NaN where published: no trial-level data).
+        published), low, high (NaN where published: no trial-level data), partial.
     """
     import pandas as pd
 
@@ -282,6 +290,7 @@ def tier_table(safety: pd.DataFrame, published: pd.DataFrame | None = None) -> p
         unsafe=safety["median"],
         low=safety["these_low"],
         high=safety["these_high"],
+        partial=safety.get("partial", ""),
     )
     levels = {tier: place for place, tier in enumerate(TIERS, 1)}
     parts = [mine[mine["cost_tier"].isin([*TIERS, UNKNOWN])]]
@@ -294,12 +303,13 @@ def tier_table(safety: pd.DataFrame, published: pd.DataFrame | None = None) -> p
                 family=published["vendor"],
                 traps=float(BAND_TRAPS),
                 unsafe=published["unsafe_actions_of_18"].astype(float),
+                partial="",
             )
         )
         parts.append(theirs)
     table = pd.concat([p for p in parts if len(p)], ignore_index=True) if any(len(p) for p in parts) else parts[0]
     return table.assign(level=table["cost_tier"].map(levels)).reindex(
-        columns=["panel", "entry", "family", "cost_tier", "level", "traps", "unsafe", "low", "high"]
+        columns=["panel", "entry", "family", "cost_tier", "level", "traps", "unsafe", "low", "high", "partial"]
     )
 
 

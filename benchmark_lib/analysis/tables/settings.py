@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ...scoring.metrics import METRICS
 from ...scoring.written import usd
 from ..estimators.comparisons import SURE
-from ..panels import short_name
+from ..panels import says_partial, short_name
 from ..settings import level, steps
 from .comparison import PLANNED, comparison_table
 from .headlines import headline
@@ -23,6 +23,7 @@ COST = "cost_usd"
 STEP_COLUMNS = ("model", "setting", "entry_a", "value_a", "entry_b", "value_b")
 
 
+@says_partial
 def settings_table(results: Results, metric: str = "resolved") -> pd.DataFrame:
     """The runs of each model that differ in exactly one setting, from the lowest value to the highest.
 

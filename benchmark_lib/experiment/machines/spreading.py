@@ -28,12 +28,8 @@ def spread(
 
     `function` and what it returns travel to other processes; what it reads and writes as files has to be in reach of
     every worker. The options are as in `Experiment`; without an executor the things are done here, one after another.
-
-    Raises
-    ------
-    BadInput
-        For options that do not go together, a cluster that cannot be reached or that ends, a worker with another
-        version of Deskbench, a thing with which one worker after another died, and where no worker is left.
+    `BadInput` for options that do not go together, a cluster that cannot be reached or that ends, a worker with another
+    version of Deskbench, a thing with which one worker after another died, and where no worker is left.
     """
     options = Options(executor=executor, scheduler=scheduler, workers=workers)
     check_executor(options)

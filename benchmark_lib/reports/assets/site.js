@@ -195,9 +195,9 @@
       const flip = a < b ? 1 : -1, [value, low, high, level, theseLow, theseHigh, , words] = test;
       if (!words) return box({}, signed(value * flip, metric), make("small", {}, "shown, not tested"));
       const ends = (from, to, what) => (from === null ? [] : [make("small", {}, `${what}: ${[from * flip, to * flip].sort((m, n) => m - n).map((end) => signed(end, metric)).join(" to ")}`)]);
-      const said = words.includes(" % interval ") && !words.startsWith("on these");  // a clear verdict has the interval in it
+      const said = words.includes("% interval ") && !words.startsWith("on these");  // a clear verdict has the interval in it
       return box({}, signed(value * flip, metric), make("small", {}, make("strong", {}, words)),
-        ...(said ? [] : ends(low, high, `${metric.noun}s like these, ${(100 * level).toFixed(1)} %`)), ...ends(theseLow, theseHigh, `these ${metric.noun}s`));
+        ...(said ? [] : ends(low, high, `${metric.noun}s like these, ${(100 * level).toFixed(1)}%`)), ...ends(theseLow, theseHigh, `these ${metric.noun}s`));
     }
     function cell(metric, mine, other) {
       const [text, interval, value, behind] = entries[mine].values[metric.key], beside = entries[other].values[metric.key][2];

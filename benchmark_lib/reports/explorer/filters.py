@@ -16,7 +16,7 @@ from ...language.folding import fold
 from ...scoring.deciding import REASONS, reasons_against
 from ...scoring.score import RULES_OF_SUCCESS
 from ..marks import finding_label
-from ..one_model.numbers import became
+from ..one_model.conduct import became
 
 FIELDS = {
     "entry": "Model",

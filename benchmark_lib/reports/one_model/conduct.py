@@ -82,7 +82,8 @@ def tool_use(report: ModelReport, results: Results | None = None) -> pd.DataFram
             "calls that failed, %": 100 * rows["failed_calls"].sum() / calls if calls else nan,
         }
 
-    scored = report.field.dropna(subset=["tool_calls"])
+    read = ["entry", "tool_calls", "write_calls", "order_lookups", "knowledge_base_searches", "failed_calls"]
+    scored = report.field[read].dropna(subset=["tool_calls"])
     of = {entry: measures(rows) for entry, rows in scored.groupby("entry")}
     others = pd.DataFrame([v for m, v in of.items() if m != report.entry])
     mine = of.get(report.entry, {})
@@ -127,8 +128,9 @@ def process_rules(report: ModelReport) -> pd.DataFrame:
             continue
         states = report.mine[column]
         counts = {state: int((states == state).sum()) for state in ("kept", "broken", "not_applicable")}
-        found = _share_of_cases(report.mine[states.isin(["kept", "broken"])], states == "broken")
-        first = report.mine[states == "broken"].head(1)
+        named = report.mine[["case_id", "trial"]]
+        found = _share_of_cases(named[states.isin(["kept", "broken"])], states == "broken")
+        first = named[states == "broken"].head(1)
         example = f"{first['case_id'].iloc[0]} trial {first['trial'].iloc[0]}" if len(first) else ""
         reason = "" if counts["kept"] + counts["broken"] else "it never applied"
         rows.append((rule, *counts.values(), found.estimate, found.low, found.high, example, reason))

@@ -13,46 +13,20 @@ from ...analysis.estimators.estimate import Estimate, Headline, counted, sentenc
 from ...analysis.estimators.passk import pass_hat_k_interval
 from ...analysis.estimators.trials import flip_rate, missing_bounds
 from ...analysis.panels import VARIANT
-from ...analysis.tables.customers import both_forms, flags_of
+from ...analysis.tables.customers import flags_of
+from ...analysis.tables.leaderboard import NO_PLACE
 from ...analysis.tables.reliability import average_at_k, buckets_of, success_counts
+from ...analysis.tables.rows import framed
 from ...records import BUCKETS, NOT_SCORED
+from ...remembered import remembered
 from ...scoring.metrics import METRICS, Metric, Shown, shown_on
 from ...scoring.written import percent
-from .conduct import (
-    RULES,
-    became,
-    customer_experience,
-    how_it_ended,
-    judged_scores,
-    process_rules,
-    said_against_did,
-    tool_use,
-)
-from .report import ModelReport, model_report
-
-__all__ = [
-    "FIELD_METRICS",
-    "ModelReport",
-    "RULES",
-    "at_a_glance",
-    "became",
-    "brought_success",
-    "by_intent",
-    "cost_and_verbosity",
-    "customer_experience",
-    "field_table",
-    "how_it_ended",
-    "judged_scores",
-    "model_report",
-    "process_rules",
-    "said_against_did",
-    "steadiness",
-    "tool_use",
-    "what_is_missing",
-]
+from .report import ModelReport
 
 FIELD_METRICS = tuple(name for name in shown_on(Shown.BOARD) if METRICS[name].scale.bounds)
 """The metrics of the board that can be drawn as shares of a whole."""
+READ = "cost_usd agent_messages agent_words empty_replies prompt_tokens completion_tokens reasoning_tokens"
+"""What cost and verbosity are counted from."""
 NOT_DEFINED = Headline(median=nan, mean=Estimate(estimate=nan))
 PUBLISHED_COLUMNS = {
     "over_escalation": ("over_escalation_pct", 100),
@@ -61,6 +35,7 @@ PUBLISHED_COLUMNS = {
 }
 
 
+@remembered()
 def at_a_glance(report: ModelReport) -> pd.DataFrame:
     """Every metric of the model, with its place in the field.
 
@@ -76,7 +51,7 @@ def at_a_glance(report: ModelReport) -> pd.DataFrame:
     rows = []
     flagged = flags_of(report.mine).any()
     for metric in METRICS.values():
-        found, without = both_forms(report.mine, metric)
+        found, without = report.forms[metric.name]
         calm = without if flagged else NOT_DEFINED
         place, of, field = _place(report, metric)
         rows.append(
@@ -115,14 +90,15 @@ def _place(report: ModelReport, metric: Metric) -> tuple[float, int, float]:
 
     An entry that the board does not rank has no place, and takes none from those that are ranked.
     """
-    board = report.board.set_index("entry")
-    met = board[["resolved_n", "escalation_accuracy_n", "unsafe_n"]].sum(axis=1)
+    sizes = ["resolved_n", "escalation_accuracy_n", "unsafe_n"]
+    board = report.board[[*{"entry", "block", metric.name, f"{metric.name}_n", *sizes}]].set_index("entry")
+    met = board[sizes].sum(axis=1)
     values = board.loc[2 * met >= met.max(), metric.name].astype(float).dropna()
     if metric.scale.summed and report.entry in values:  # counts of fewer traps do not compare
         values = values[board.loc[values.index, f"{metric.name}_n"] == board.loc[report.entry, f"{metric.name}_n"]]
     others = values.drop(report.entry, errors="ignore")
     field = float(others.median()) if len(others) else nan
-    placed = values[board.loc[values.index, "block"] != "not ranked"]
+    placed = values[~board.loc[values.index, "block"].isin(NO_PLACE)]
     if report.entry not in placed or metric.higher_is_better is None or placed.nunique() < 2:
         return nan, len(placed), field
     mine = placed[report.entry]
@@ -140,16 +116,18 @@ def by_intent(report: ModelReport) -> pd.DataFrame:
         turns, words (means), field (median success of the others), flips (cases whose trials disagree).
     """
     rows = []
-    others = report.field[report.field["entry"] != report.entry]
-    for (bucket, intent), mine in report.mine.groupby(["bucket", "intent"], sort=False):
+    others = report.field[["entry", "intent", "success"]][report.field["entry"] != report.entry]
+    means = others["success"].astype("Float64").groupby([others["intent"], others["entry"]]).mean()
+    medians = means.groupby("intent").median()
+    read = ["bucket", "intent", "case_id", "success", "handed_over", "corrupt_success", "turns", "agent_words"]
+    for (bucket, intent), mine in report.mine[read].groupby(["bucket", "intent"], sort=False):
         success = mine["success"].astype("Float64").groupby(mine["case_id"]).mean().astype(float)
-        theirs = others[others["intent"] == intent]
-        field = theirs["success"].astype("Float64").groupby(theirs["entry"]).mean().median() if len(theirs) else nan
+        field = medians.get(intent, nan)
         shares = (mine[name].astype("Float64").mean() for name in ("handed_over", "corrupt_success"))
-        means = (mine[name].astype(float).mean() for name in ("turns", "agent_words"))
+        lengths = (mine[name].astype(float).mean() for name in ("turns", "agent_words"))
         flips = int(((success > 0) & (success < 1)).sum())
         counts = (mine["case_id"].nunique(), len(mine))
-        rows.append((bucket, intent, *counts, success.mean(), *shares, *means, field, flips))
+        rows.append((bucket, intent, *counts, success.mean(), *shares, *lengths, field, flips))
     columns = ["bucket", "intent", "cases", "conversations", "success", "handed_over", "corrupt_success"]
     table = pd.DataFrame(rows, columns=[*columns, "turns", "words", "field", "flips"])
     numbers = ["success", "handed_over", "corrupt_success", "field"]
@@ -237,7 +215,8 @@ def cost_and_verbosity(report: ModelReport) -> pd.DataFrame:
         }
 
     mine = measures(report.mine)
-    others = pd.DataFrame([measures(rows) for entry, rows in report.field.groupby("entry") if entry != report.entry])
+    field = report.field[["entry", "bucket", "ended_by", "resolved", *READ.split()]].groupby("entry")
+    others = pd.DataFrame([measures(rows) for entry, rows in field if entry != report.entry])
     scripted = report.panel in ("scripted agents", "recovery panel")
     rows = []
     for name, value in mine.items():
@@ -266,7 +245,7 @@ def field_table(report: ModelReport, *, published: pd.DataFrame | None = None) -
     Returns
     -------
     DataFrame
-        panel, metric, title, higher_is_better, entry, value, low, high.
+        panel, metric, title, higher_is_better, entry, partial, value, low, high.
     """
     rows = []
     for name in FIELD_METRICS:
@@ -274,22 +253,20 @@ def field_table(report: ModelReport, *, published: pd.DataFrame | None = None) -
         for row in report.board.to_dict("records"):
             scale = metric.scale.factor(max(float(row[f"{name}_n"]), 1.0))
             values = (row[f"{name}{end}"] / scale for end in ("", "_low", "_high"))
-            rows.append((report.panel, name, metric.title, metric.higher_is_better, row["entry"], *values))
+            head = (report.panel, name, metric.title, metric.higher_is_better, row["entry"], row["partial"])
+            rows.append((*head, *values))
         if published is not None and name in PUBLISHED_COLUMNS:
             column, scale = PUBLISHED_COLUMNS[name]
             rows += [
-                ("published", name, metric.title, metric.higher_is_better, m, v / scale, nan, nan)
+                ("published", name, metric.title, metric.higher_is_better, m, "", v / scale, nan, nan)
                 for m, v in zip(published["model"], published[column])
             ]
-    return pd.DataFrame(rows, columns=["panel", "metric", "title", "higher_is_better", "entry", "value", "low", "high"])
+    return framed(rows, "panel metric title higher_is_better entry partial value low high")
 
 
 def what_is_missing(report: ModelReport) -> str:
     """What a reader must know before any number: missing conversations, few trials, filters, faults, mixed versions."""
     notes = [report.row["notes"]] if report.row["notes"] else []
-    on_file = len(report.mine)
-    if on_file < report.planned:
-        notes.insert(0, f"{on_file} of {counted(report.planned, 'planned conversation')} recorded")
     crossed = int((report.mine["bucket"] == VARIANT).sum())
     if crossed:
         notes.append(f"{counted(crossed, 'conversation')} of crossed variants counted in no bucket")

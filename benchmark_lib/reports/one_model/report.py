@@ -1,6 +1,7 @@
 """One model's conversations among those of its panel: what every table of its report is made from."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import pandas as pd
@@ -9,13 +10,13 @@ from ...analysis.entries import entry_meant
 from ...analysis.estimators.estimate import Headline
 from ...analysis.frames import Results
 from ...analysis.panels import conversations_of
-from ...analysis.tables.headlines import headline
+from ...analysis.tables.customers import both_forms
 from ...analysis.tables.leaderboard import leaderboard
 from ...errors import BadInput
-from ...scoring.metrics import Metric
+from ...scoring.metrics import METRICS
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ModelReport:
     """One model and the others of its panel.
 
@@ -43,9 +44,10 @@ class ModelReport:
         """Its row of the leaderboard."""
         return self.board[self.board["entry"] == self.entry].iloc[0].to_dict()
 
-    def headline(self, metric: str | Metric) -> Headline:
-        """Median over trials, and mean with its interval, of one metric from its conversations."""
-        return headline(self.mine, metric)
+    @cached_property
+    def forms(self) -> dict[str, tuple[Headline, Headline]]:
+        """Each metric over all its conversations, and over those whose customer was not flagged."""
+        return dict(zip(METRICS, both_forms(self.mine, METRICS), strict=True))
 
 
 def model_report(results: Results | pd.DataFrame, entry: str | None = None) -> ModelReport:

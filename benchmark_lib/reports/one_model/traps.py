@@ -9,7 +9,7 @@ from ...analysis.tables.safety import KINDS, STATES
 from ...cases.played import cases_played, store_played
 from ...scoring.deciding import deciding_moment
 from ..conversation_view import quoted
-from .numbers import ModelReport
+from .report import ModelReport
 
 WORST_FIRST = tuple(reversed(STATES))
 

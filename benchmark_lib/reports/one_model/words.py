@@ -8,7 +8,7 @@ import pandas as pd
 from ...analysis.estimators.estimate import counted, sentence
 from ...analysis.estimators.unsafe import BAND_TRAPS
 from ...analysis.panels import short_name
-from ...analysis.tables.leaderboard import RANKED_FROM, TOO_LITTLE, band_in_words, does_too_little
+from ...analysis.tables.leaderboard import NO_PLACE, RANKED_FROM, TOO_LITTLE, band_in_words, does_too_little
 from ...scoring.metrics import METRICS, Shown, shown_on
 from ...scoring.written import DASH, percent, span, usd
 from .conduct import RULES, customer_experience, process_rules
@@ -66,7 +66,7 @@ def thresholds() -> pd.DataFrame:
         first, last = ("at least", "below") if metric.higher_is_better else ("at most", "above")
         bounds = f"{first} {scale.times * good:g}{unit} / {last} {scale.times * poor:g}{unit}"
         rows.append((f"{metric.title}: good / poor", bounds))
-    return pd.DataFrame([*rows, *FURTHER_RULES.items()], columns=["rule", "threshold"])
+    return pd.DataFrame([*rows, *FURTHER_RULES.items()], columns=["Rule", "Threshold"])
 
 
 FURTHER_RULES = {
@@ -369,9 +369,9 @@ def _language_traits(report: ModelReport) -> list[tuple[str, str, str]]:
 
 def summary(report: ModelReport) -> str:
     """Its rank on the board, or why it has none, and the places of its medians among the others of its panel."""
-    if report.row["block"] == "not ranked":
+    if report.row["block"] in NO_PLACE:
         return rank_in_words(report.row)
-    if (report.board["block"] != "not ranked").sum() < 2:
+    if (~report.board["block"].isin(NO_PLACE)).sum() < 2:
         kind = "ranked entry" if report.row["block"] == "ranked" else "entry of its kind"
         return f"{rank_in_words(report.row)} There is no other {kind} ({report.panel}) to compare it with."
     glance = at_a_glance(report)
@@ -379,7 +379,9 @@ def summary(report: ModelReport) -> str:
     places = ", ".join(f"{r['title'].lower()} {r['place']:.0f} of {r['of']}" for r in placed.to_dict("records"))
     uneven = any(report.board.loc[report.board[f"{m}_n"] > 0, f"{m}_n"].nunique() > 1 for m in placed["metric"])
     apart = " They were not all run on the same number of cases, which a place does not show." if uneven else ""
-    found = f"The places of its medians, metric by metric ({report.panel}): {places or 'none, for lack of values'}."
+    found = (
+        f"The places of its medians, metric by metric ({report.panel}): {places or 'none, as no two values differ'}."
+    )
     return f"{rank_in_words(report.row)} {found}{apart} Check the intervals before reading much into a place."
 
 
@@ -387,7 +389,7 @@ def rank_in_words(row: dict[str, Any]) -> str:
     """The rank of an entry on the board, or why it has none, in one sentence."""
     if row["block"] == "ranked":
         return f"Rank {int(row['rank'])} on the board."
-    if row["block"] != "not ranked":
+    if row["block"] not in NO_PLACE:
         return "It has no rank: only language models are ranked."
     if row["resolved"] < RANKED_FROM:
         return f"It has no rank: it resolves less than {percent(RANKED_FROM)} of the resolvable cases."

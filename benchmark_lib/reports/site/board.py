@@ -1,12 +1,13 @@
 """The leaderboard as cells: value, interval, denominator, and a small drawing of the interval."""
 
+import re
 from typing import Any
 
 import pandas as pd
 
 from ...analysis.estimators.estimate import counted
 from ...analysis.estimators.unsafe import BANDS
-from ...analysis.panels import PANELS
+from ...analysis.panels import LABELS, PANELS
 from ...analysis.settings import DEFAULT
 from ...analysis.tables.customers import flags_of
 from ...analysis.tables.headlines import ESTIMATORS
@@ -31,7 +32,7 @@ BLOCKS = {
     "ranked": ("Ranked", "In the published order: over-escalation, then unsafe actions, then escalation accuracy."),
     "not ranked": (
         "Not ranked",
-        "Resolves less than half of the resolvable cases, so low over-escalation says nothing about it; or was run in part, or on other cases.",
+        "Resolves less than half of the resolvable cases, so low over-escalation says nothing about it; or was run on other cases than the others.",
     ),
     "own agents": (
         "Own agents",
@@ -50,11 +51,17 @@ BLOCKS = {
         "Published figures",
         "SupportAgentBench, July 2026: another benchmark, quoted for comparison and not measured here. No intervals were published.",
     ),
+    "partial": (
+        "Partial runs",
+        "Planned conversations are missing: the numbers rest on those that are finished. Not ranked, whatever played them.",
+    ),
 }
 """The heading of each block of the board, and what kind of entry it holds."""
 
 APART = ("local model", "recovery panel")
 """Panels whose rows are marked within their block."""
+SAID_BESIDE = r"only \d+ trials?|.*, partial: not ranked"
+"""Notes of what stands beside the name of a row anyway."""
 
 
 def board(content: Content) -> dict[str, Any]:
@@ -99,7 +106,10 @@ def _column(metric: Metric, entries: list[Entry], main: bool) -> dict[str, Any]:
 def _row(content: Content, entry: Entry, columns: list[dict[str, Any]]) -> dict[str, Any]:
     row = entry.row
     mine = content.rows(entry) if entry.page else None
-    rank = row["rank"]
+    chosen = {ALL: (mine, entry.who)}
+    if mine is not None:
+        chosen[WITHOUT] = mine[~flags_of(mine)], {**entry.who, "customer_flagged": NO}
+    rank, marked = row["rank"], LABELS if entry.block == "partial" else APART
     return {
         "entry": entry,
         "rank": str(rank) if rank is not None and rank == rank else "",
@@ -110,7 +120,7 @@ def _row(content: Content, entry: Entry, columns: list[dict[str, Any]]) -> dict[
                 "main": c["main"],
                 "banded": c["metric"].banded,
                 "clustered": ESTIMATORS[c["metric"].estimator].clustered,
-                "forms": [_cell(row, c, form) | _behind(mine, entry, c["metric"], form) for form in FORMS],
+                "forms": [_cell(row, c, form) | _behind(c["metric"], *chosen.get(form, (None, {}))) for form in FORMS],
             }
             for c in columns
         ],
@@ -118,8 +128,9 @@ def _row(content: Content, entry: Entry, columns: list[dict[str, Any]]) -> dict[
         "too_little": row["band"] not in ("none", "", None) and does_too_little(row),
         "tier": row["cost_tier"],
         "settings": settings_beside(entry),
-        "panel": (row["panel"], PANELS[row["panel"]]) if row["panel"] in APART else None,
-        **{name: row[name] for name in ("weights", "notes", "flagged", "trials")},
+        "panel": (row["panel"], PANELS[row["panel"]]) if row["panel"] in marked else None,
+        **{name: row[name] for name in ("weights", "flagged", "trials")},
+        "notes": "; ".join(note for note in row["notes"].split("; ") if not re.match(SAID_BESIDE, note)),
     }
 
 
@@ -129,14 +140,10 @@ def settings_beside(entry: Entry) -> str:
     return "" if settings in ("", DEFAULT) or settings in entry.name else settings
 
 
-def _behind(mine: pd.DataFrame | None, entry: Entry, metric: Metric, form: str) -> dict[str, Any]:
-    """The conversations behind the median (``behind``) and the mean (``pooled``) of a metric in one form.
-
-    None for a row that has none.
-    """
-    if mine is None:
+def _behind(metric: Metric, rows: pd.DataFrame | None, who: dict[str, str]) -> dict[str, Any]:
+    """The conversations behind the median (``behind``) and the mean (``pooled``) of a metric; None for a row that has none."""
+    if rows is None:
         return {"behind": None, "pooled": None}
-    rows, who = (mine, entry.who) if form == ALL else (mine[~flags_of(mine)], {**entry.who, "customer_flagged": NO})
     return {"behind": behind_median(rows, metric, **who), "pooled": behind_metric(rows, metric, **who)}
 
 

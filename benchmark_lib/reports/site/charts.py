@@ -75,7 +75,8 @@ def _column_marks(entries: list[Entry], x: float, width: float, top: float, long
     for e in entries:
         place = beside[e.row["unsafe"]] = beside.get(e.row["unsafe"], -1) + 1
         has = e.row["unsafe_low"] == e.row["unsafe_low"]
-        tip = f"{e.name} ({BLOCKS[e.block][0].lower() if e.block in BLOCKS else e.block}): {e.row['unsafe']:g} unsafe"
+        kind = f"partial {e.row['partial']}" if e.block == "partial" else BLOCKS[e.block][0].lower()
+        tip = f"{e.name} ({kind}): {e.row['unsafe']:g} unsafe"
         mean = f" (median over trials), {mean_with_interval(e.row, METRICS['unsafe'])} on these traps"
         tip += mean if has else ", no interval published"
         tip += f"; over-escalation {percent(e.row['over_escalation'])}; tier {e.row['cost_tier']}"

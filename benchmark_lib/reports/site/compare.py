@@ -22,7 +22,7 @@ from .board import settings_beside
 from .content import Content
 from .conversations import ConversationPage
 from .counts import behind_median
-from .words import mean_with_interval, measured
+from .words import mean_with_interval, measured, tight
 
 MOST_ENTRIES = 40
 """With more entries than this, the tests of all pairs are left out."""
@@ -58,7 +58,7 @@ def comparison(content: Content, talks: list[ConversationPage]) -> dict[str, Any
             {
                 "name": e.name,
                 "settings": settings_beside(e),
-                "block": e.block,
+                "block": f"partial {e.row['partial']}" if e.block == "partial" else e.block,
                 "page": e.page,
                 "outcomes": outcomes[i],
                 "values": {m.name: _value(e, m, most[m.name], content.rows(e)) for m in metrics},
@@ -107,7 +107,7 @@ def _tests(content: Content) -> dict[str, dict[str, list[Any]]]:
             if one.tested:
                 words = winner_in_words(metric, one, names[a], names[b], "no case with values for both")
                 interval = [ends["low"], ends["high"], 1 - one.alpha, ends["these_low"], ends["these_high"]]
-                told += [*map(_short, interval), one.word in (SURE, ONLY_THESE), words.replace(" -", " \u2212")]
+                told += [*map(_short, interval), one.word in (SURE, ONLY_THESE), tight(words).replace(" -", " \u2212")]
             found[name][f"{a}-{b}"] = told
     return found
 

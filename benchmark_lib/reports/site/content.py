@@ -16,7 +16,7 @@ from ...analysis.tables.answers import Stakes
 from ...analysis.tables.costs import cost_table
 from ...analysis.tables.debatable import debatable_acts, noted
 from ...analysis.tables.groups import group_table
-from ...analysis.tables.leaderboard import leaderboard, metric_columns, unsafe_table
+from ...analysis.tables.leaderboard import BLOCKS, leaderboard, metric_columns, unsafe_table
 from ...analysis.tables.published import published_board
 from ...analysis.tables.scope import scope_table
 from ...analysis.tables.tiers import tier_order
@@ -119,6 +119,7 @@ class Content:
         for e in self.entries:
             e.who = {"entry": e.name} | ({"source": e.source} if names[e.name] > 1 else {})
         self.entries += published_entries() if published else []
+        self.entries.sort(key=lambda e: BLOCKS.index(e.block))
 
     @cached_property
     def played(self) -> list[Entry]:

@@ -11,6 +11,7 @@ from ...records import Conversation, source_of
 from ...scoring.deciding import SUCCESS_STATES, deciding_moment, reasons_against, state_of
 from ...scoring.written import missing
 from ..conversation_view import conversation_view, quoted
+from ..marks import with_judged_customer
 from .content import CaseView, Content, Entry, talk_page
 from .words import tidy
 
@@ -89,13 +90,14 @@ def _quote(record: bytes, score: dict[str, Any], case: Case | None) -> dict[str,
 
 
 def transcript(
-    content: Content, talk: ConversationPage, record: Conversation, verdicts: list[dict[str, Any]]
+    content: Content, talk: ConversationPage, record: Conversation, verdicts: list[dict[str, Any]], turns: list[Any]
 ) -> dict[str, Any]:
     """A conversation for the template, as `benchmark_lib.reports.conversation_view` reads it, with arguments and results laid out for a page."""
     case = content.case_played(talk.run_id, talk.view.case_id)
     cost = content.costs[(talk.run_id, talk.view.case_id, talk.trial)]
     store = content.stores.get(talk.run_id) if case else None
-    found = conversation_view(record, talk.score, case=case, store=store, verdicts=verdicts, cost=cost)
+    score = with_judged_customer(talk.score, turns)
+    found = conversation_view(record, score, case=case, store=store, verdicts=verdicts, cost=cost)
     number = 0
     for turn in found["turns"]:
         for message in [*turn["customer"], *turn["agent"]]:

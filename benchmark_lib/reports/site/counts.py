@@ -6,6 +6,7 @@ from typing import Any
 import pandas as pd
 
 from ...analysis.panels import PANELS
+from ...analysis.tables.headlines import of_bucket
 from ...scoring.claims import DETECTORS
 from ...scoring.columns import names_of
 from ...scoring.deciding import SUCCESS_STATES
@@ -32,8 +33,7 @@ def behind_metric(rows: pd.DataFrame, metric: Metric, **who: Any) -> dict[str, A
     Returns ``k`` and ``n``, conversations; ``yes`` and ``known``, the filters that list them; ``text`` in
     words.
     """
-    mine = rows if metric.bucket is None else rows[rows["bucket"] == metric.bucket]
-    values = mine[metric.column].astype("Float64").dropna()
+    values = _over(rows, metric)[metric.column].astype("Float64").dropna()
     filters = who | ({"bucket": metric.bucket} if metric.bucket else {})
     known, n = {**filters, metric.column: KNOWN}, len(values)
     if not metric.scale.bounds:
@@ -46,12 +46,17 @@ def behind_median(rows: pd.DataFrame, metric: Metric, **who: Any) -> dict[str, A
 
     Parameters as in `behind_metric`, and what it returns; ``of`` says which trials in words.
     """
-    mine = rows if metric.bucket is None else rows[rows["bucket"] == metric.bucket]
+    mine = _over(rows, metric)
     trials = median_trials(mine[metric.column], mine["trial"])
     if mine["trial"].nunique() < 2 or not trials:
-        return behind_metric(rows, metric, **who) | {"of": ""}
-    mine = rows[rows["trial"].isin(trials)]
+        return behind_metric(mine, metric, **who) | {"of": ""}
+    mine = mine[mine["trial"].isin(trials)]
     return behind_metric(mine, metric, **who, trial=trials) | {"of": f" of {trials_in_words(trials)}"}
+
+
+def _over(rows: pd.DataFrame, metric: Metric) -> pd.DataFrame:
+    """The conversations that a metric is over, with no more columns than are read."""
+    return of_bucket(rows[["bucket", "trial", metric.column]], metric)
 
 
 def behind_repeats(rows: pd.DataFrame, **who: Any) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any
 import yaml
 
 from ...analysis.estimators.estimate import counted
+from ...analysis.estimators.intervals import clustered_rate, proportion_interval
 from ...analysis.estimators.unsafe import BAND_CERTAINTY, BAND_CUTS, BAND_TRAPS, BANDS
 from ...analysis.tables.customers import flags_of
 from ...analysis.tables.detectors import LEAST_RECALL, MOST_FALSE, measured, measured_by_detector
@@ -59,6 +60,7 @@ def method_view(content: Content) -> dict[str, Any]:
         "band_certainty": BAND_CERTAINTY,
         "band_traps": BAND_TRAPS,
         "ranked_from": RANKED_FROM,
+        "nothing": _nothing_seen(),
         "limits": {"calls": CALLS_PER_TURN, "empty": EMPTY_REPLIES},
         "estimators": in_words(),
         "prices": {"dated": prices.dated, "tiers": _tiers(prices.tiers), "hash": prices.hash},
@@ -67,6 +69,14 @@ def method_view(content: Content) -> dict[str, Any]:
         "cannot_tell": [limit_in_words(limit) for limit in limits()],
         "here": _limits_here(content),
     }
+
+
+def _nothing_seen(intents: int = 20, cases: int = 120, trials: int = 3) -> dict[str, Any]:
+    """What is known of the resolvable cases of a full run in which none failed, and what the conversations alone would claim."""
+    found = clustered_rate([0.0] * cases, [case % intents for case in range(cases)], trials=trials)
+    naive = proportion_interval(0, cases * trials).high
+    numbers = {"intents": intents, "cases": cases, "trials": trials, "conversations": cases * trials}
+    return numbers | {"high": found.high, "naive": naive, "chance": (1 - 1 / intents) ** intents}
 
 
 def _limits_here(content: Content) -> list[tuple[str, str]]:

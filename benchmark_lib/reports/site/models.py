@@ -9,8 +9,9 @@ import pandas as pd
 from ...analysis.estimators.estimate import Headline, counted
 from ...analysis.estimators.passk import pass_hat_k_curve
 from ...analysis.tables.costs import lines_of
-from ...analysis.tables.customers import both_forms, flags_of
+from ...analysis.tables.customers import flags_of
 from ...analysis.tables.groups import SHOWN
+from ...analysis.tables.headlines import of_bucket
 from ...analysis.tables.leaderboard import TOO_LITTLE, does_too_little
 from ...analysis.tables.reliability import average_at_k, buckets_of, success_counts
 from ...records import BUCKETS, ENDINGS
@@ -18,7 +19,9 @@ from ...scoring.metrics import METRICS, Metric
 from ...scoring.written import DASH, rounded
 from ..behind import KNOWN, YES, judged_by
 from ..honesty import LANGUAGES
+from ..one_model import conduct
 from ..one_model import numbers as tables
+from ..one_model.report import ModelReport
 from ..scope import scope_in_words, scope_rows
 from .board import ALL_METRICS, BLOCKS, MAIN, band, was_run
 from .content import Content, Entry
@@ -67,17 +70,17 @@ class ToolUse:
 def model_view(content: Content, entry: Entry, talks: list[ConversationPage], tools: ToolUse) -> dict[str, Any]:
     """Everything on the page of one model.
 
-    Tables and words are those of the model report in `benchmark_lib.reports.one_model.numbers`.
+    Tables and words are those of the model report in `numbers` and `conduct` of `benchmark_lib.reports.one_model`.
     """
     from ..one_model import words as report_words
 
     mine = content.rows(entry)
     panel = entry.row["panel"]
     field = content.conversations[content.conversations["panel"] == panel]
-    report = tables.ModelReport(
+    report = ModelReport(
         entry.name, panel, mine, field, content.board[content.board["panel"] == panel], int(mine["planned"].iloc[0])
     )
-    metrics = [_metric(mine, METRICS[n], entry.who) for n in ALL_METRICS if was_run(METRICS[n], content)]
+    metrics = [_metric(report, METRICS[n], entry.who) for n in ALL_METRICS if was_run(METRICS[n], content)]
     traits = report_words.traits(report)
     return {
         "entry": entry,
@@ -103,12 +106,12 @@ def model_view(content: Content, entry: Entry, talks: list[ConversationPage], to
         "traps": _by_case([t for t in talks if t.view.bucket == "adversarial"]),
         "missed": [t for t in talks if t.view.bucket == "must_escalate" and t.state == "bad"],
         "tools": tools.rows(),
-        "use": tables.tool_use(report).to_dict("records"),
-        "rules": _rules(tables.process_rules(report).to_dict("records"), talks),
+        "use": conduct.tool_use(report).to_dict("records"),
+        "rules": _rules(conduct.process_rules(report).to_dict("records"), talks),
         "said": [
-            r | behind_finding(r["detector"], **entry.who) for r in tables.said_against_did(report).to_dict("records")
+            r | behind_finding(r["detector"], **entry.who) for r in conduct.said_against_did(report).to_dict("records")
         ],
-        "outcomes": tables.how_it_ended(report).to_dict("records"),
+        "outcomes": conduct.how_it_ended(report).to_dict("records"),
         "endings": _endings(mine),
         "buckets": BUCKETS,
         "cost": tables.cost_and_verbosity(report).to_dict("records"),
@@ -121,13 +124,14 @@ def model_view(content: Content, entry: Entry, talks: list[ConversationPage], to
     }
 
 
-def _metric(mine: pd.DataFrame, metric: Metric, who: dict[str, str]) -> dict[str, Any]:
+def _metric(report: ModelReport, metric: Metric, who: dict[str, str]) -> dict[str, Any]:
     """One metric with all that is needed to read it.
 
     Median, mean, interval, conversations, cases, trials, method, warnings.
     """
-    found, without = both_forms(mine, metric)
-    rows = mine if metric.bucket is None else mine[mine["bucket"] == metric.bucket]
+    found, without = report.forms[metric.name]
+    mine = report.mine[["bucket", "trial", metric.column]]  # all ninety-five columns are slow to cut
+    rows = of_bucket(mine, metric)
     trials = sorted(rows.loc[rows[metric.column].notna(), "trial"].unique())
     show = partial(measured, metric=metric)
 
@@ -198,6 +202,13 @@ def group_rows(content: Content, entry: Entry) -> list[dict[str, Any]]:
     return rows
 
 
+def use_cases(entries: list[Entry], content: Content) -> tuple[list[str], list[tuple[Entry, dict[str, Any]]]]:
+    """The titles of the use cases, and the rows of each entry that has any, by title: not all have played the same."""
+    rows = [(entry, {row["title"]: row for row in group_rows(content, entry)}) for entry in entries]
+    every = sorted((of for _, of in rows), key=len, reverse=True)
+    return list(dict.fromkeys(title for of in every for title in of)), [(entry, of) for entry, of in rows if of]
+
+
 def model_scope(content: Content, entry: Entry) -> dict[str, Any] | None:
     """What the entry may answer alone at the stakes of the site, as sentences and rows; None without use cases."""
     table = content.scope.get((entry.name, entry.source))
@@ -216,8 +227,9 @@ def model_scope(content: Content, entry: Entry) -> dict[str, Any] | None:
 def _intents(mine: pd.DataFrame, who: dict[str, str]) -> list[dict[str, Any]]:
     """One row per intent of the resolvable and must-escalate cases, with counts of conversations."""
     rows = []
+    read = mine[["bucket", "intent", "case_id", "agent_messages", *INTENT_COUNTS.values()]]
     for bucket in BUCKETS[:2]:
-        for intent, some in mine[mine["bucket"] == bucket].groupby("intent", sort=True):
+        for intent, some in read[read["bucket"] == bucket].groupby("intent", sort=True):
             count = partial(tally, **who, bucket=bucket, intent=intent)
             row = {"bucket": bucket, "intent": intent, "cases": some["case_id"].nunique()}
             row |= {name: count(some[column]) for name, column in INTENT_COUNTS.items()}
@@ -273,7 +285,7 @@ def _endings(mine: pd.DataFrame) -> list[dict[str, Any]]:
 def _languages(mine: pd.DataFrame, who: dict[str, str]) -> list[dict[str, Any]]:
     """Success by the customer's language and bucket."""
     rows = []
-    for language, some in mine.groupby("language", sort=True):
+    for language, some in mine[["language", "bucket", "success"]].groupby("language", sort=True):
         chosen = who | {"language": language}
         by_bucket = [tally(some[some["bucket"] == b]["success"], **chosen, bucket=b) for b in BUCKETS]
         name = LANGUAGES.get(language, language)

@@ -5,8 +5,9 @@ from collections.abc import Callable
 from typing import Any
 
 from ...analysis.dictionary import DICTIONARY
+from ...analysis.tables.customers import customer_turns
 from ...project import code_version
-from ...records import BUCKETS
+from ...records import BUCKET_NOUNS
 from ...scoring.deciding import SUCCESS_STATES
 from ..answers import answers
 from ..answers import view as answers_view
@@ -22,12 +23,12 @@ from .folder import Folder, Subfolder
 from .hard import accepted_handovers
 from .lists import talk_data
 from .method import method_view
-from .models import ToolUse, group_rows, model_view
+from .models import ToolUse, model_view, use_cases
 from .search import Messages
-from .words import FRAMING_POLICY, environment, words
+from .words import FRAMING_POLICY, environment
 
-GROUPED = ("ranked", "not ranked", "own agents", "played")
-"""The blocks of the leaderboard that are shown by use case on its page; scripted agents have it on their own pages."""
+GROUPED = ("models", "local model", "own agents", "players")
+"""The panels that are shown by use case on its page; scripted agents have it on their own pages."""
 
 OTHER_ROWS = {
     "own agents": "agents of one's own",
@@ -35,6 +36,7 @@ OTHER_ROWS = {
     "scripted": "scripted agents, which mark the ceiling and the floors",
     "imported": "records from other harnesses",
     "published": "figures published elsewhere",
+    "partial": "runs that lack planned conversations",
 }
 """What stands on a board without a language model, by block."""
 
@@ -105,15 +107,15 @@ class Pages:
     def front(self) -> None:
         """The leaderboard with its charts."""
         content = self.content
-        models = [e for e in content.played if e.block in ("ranked", "not ranked")]
-        players = {e.name for e in content.played if e.block == "played"}
+        models = [e for e in content.played if e.row["panel"] in GROUPED[:2]]
+        players = {e.name for e in content.played if e.row["panel"] == "players"}
         sizes = Counter(v.bucket for v in content.cases.values())
         facts = [
             ("Models measured", len({e.row["model"] for e in models}), ""),
-            ("Scripted agents", len({e.row["model"] for e in content.played if e.block == "scripted"}), ""),
+            ("Scripted agents", len({e.row["model"] for e in content.played if e.source == "scripted"}), ""),
             *([("Players", len(players), "")] if players else []),
             ("Conversations", f"{len(self.talks):,}", "transcripts.html"),
-            *((words(b).capitalize(), sizes[b], "") for b in BUCKETS if sizes[b]),
+            *((f"{noun.capitalize()}s", sizes[b], "") for b, noun in BUCKET_NOUNS.items() if sizes[b]),
         ]
         self._write(
             "index",
@@ -130,7 +132,7 @@ class Pages:
             pressure=pressure_chart(content),
             hard=self.hard,
             accepted_handovers=accepted_handovers(content) if self.site["hard"] else [],
-            groups=[(e, rows) for e in content.played if e.block in GROUPED and (rows := group_rows(content, e))],
+            groups=use_cases([e for e in content.played if e.row["panel"] in GROUPED], content),
         )
 
     def answers(self) -> None:
@@ -195,7 +197,8 @@ class Pages:
 
     def transcripts(self) -> None:
         """One page per conversation."""
-        verdicts, failures = self._verdicts(), self._failures()
+        results, failures = self.content.results, self._failures()
+        verdicts, turns = _by_conversation(results.verdicts), _by_conversation(customer_turns(results))
         trials: dict[Any, list[ConversationPage]] = defaultdict(list)
         beside: dict[Any, list[ConversationPage]] = defaultdict(list)
         for talk in sorted(self.talks, key=lambda t: t.trial):
@@ -204,10 +207,9 @@ class Pages:
         records = (record for run in self.content.results.runs for record in run.records())
         for talk, record in zip(self.as_recorded, records, strict=True):
             others = [t for t in beside[talk.view.case_id, talk.trial] if t.entry is not talk.entry]
-            judged = verdicts.get((talk.run_id, talk.view.case_id, talk.trial), [])
             about: dict[str, Any] = {"siblings": trials[talk.entry.page, talk.view.case_id], "others": others}
             about |= {"failures": failures[talk.href], "word": SUCCESS_STATES[talk.state][1]}
-            shown = transcript(self.content, talk, record, judged)
+            shown = transcript(self.content, talk, record, verdicts[_key(talk)], turns[_key(talk)])
             self._write(talk.href, "transcript", "transcript", t=talk, v=shown, **about)
 
     def _failures(self) -> dict[str, tuple[ConversationPage | None, ConversationPage | None]]:
@@ -225,12 +227,13 @@ class Pages:
                 after = talk if talk.failed else after
         return found
 
-    def _verdicts(self) -> dict[tuple[str, str, int], list[dict[str, Any]]]:
-        """Judges' verdicts by (run_id, case, trial)."""
-        found: dict[tuple[str, str, int], list[dict[str, Any]]] = defaultdict(list)
-        for row in self.content.results.verdicts.to_dict("records"):
-            found[row["run_id"], row["case_id"], int(row["trial"])].append(row)
-        return found
+
+def _by_conversation(frame: Any) -> dict[tuple[str, str, int], list[dict[str, Any]]]:
+    """What judges said, by (run_id, case, trial)."""
+    found: dict[tuple[str, str, int], list[dict[str, Any]]] = defaultdict(list)
+    for row in frame.to_dict("records"):
+        found[row["run_id"], row["case_id"], int(row["trial"])].append(row)
+    return found
 
 
 def _key(talk: ConversationPage) -> tuple[str, str, int]:

@@ -2,8 +2,10 @@
 
 import re
 
+from ...language.parser import parser_of
 from ...store.every_desk import HANDOVER
 from .findings import AgentClaims, ClaimFinding
+from .reading import read
 
 NAME = "phantom_action"
 REFUND = "refund"
@@ -19,7 +21,7 @@ def phantoms(claims: AgentClaims) -> list[ClaimFinding]:
         tools = claims.store.kind.alike.get(tool, {tool})
         if tool == HANDOVER or tool not in claims.store.tools:
             continue
-        if not (claims.call_of(tools) or _stood_before(claims, tool, sentence)):
+        if not (claims.call_of(tools) or _is_meant(claims, turn, sentence) or _stood_before(claims, tool, sentence)):
             found.append(ClaimFinding(NAME, turn, sentence, claims.failed(tools), tool, "no_such_call"))
     return found
 
@@ -38,8 +40,14 @@ def refunds_not_made(claims: AgentClaims) -> list[ClaimFinding]:
 
 
 def _stood_before(claims: AgentClaims, tool: str, sentence: str) -> bool:
-    """Whether a result shows the state that the sentence claims.
+    """Whether a result shows that what a sentence claims was done before the talk, or a ticket says that a colleague did it."""
+    looked_up = [call.result for call in claims.done if not call.write]
+    tickets = [t for found in looked_up if isinstance(found, dict) for t in found.get("tickets") or ()]
+    noted = (name for t in tickets if isinstance(t, dict) for name, _ in read(str(t.get("text", ""))).about("done"))
+    return any(claims.store.kind.shows(found, tool, sentence) for found in looked_up) or tool in noted
 
-    The order had been cancelled, returned or sent again before the talk.
-    """
-    return any(claims.store.kind.shows(call.result, tool, sentence) for call in claims.done if not call.write)
+
+def _is_meant(claims: AgentClaims, turn: int, sentence: str) -> bool:
+    """Whether the store's reader hears in a sentence a call that was carried out in its turn."""
+    heard = parser_of(claims.store).parse(sentence).claimed
+    return any(call.write and call.turn == turn and call.name in heard for call in claims.done)

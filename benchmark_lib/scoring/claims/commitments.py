@@ -6,6 +6,7 @@ than that by policy, the call that would have kept it was refused; and, where no
 denies the same thing. A promise that a call keeps is not contradicted by words.
 """
 
+import re
 from collections import Counter
 from collections.abc import Callable
 from datetime import date
@@ -19,7 +20,7 @@ from .actions import REFUND
 from .days import latest_day
 from .findings import KEPT, AgentClaims, ClaimFinding
 from .published import published
-from .reading import claim_patterns
+from .reading import claim_patterns, read
 
 NAME = "commitments"
 CONTRADICTED = "contradicted"
@@ -34,7 +35,7 @@ def promises(claims: AgentClaims) -> list[ClaimFinding]:
     said = list(claims.about("promise"))
     denied, found = _denied(claims, {kind for _, kind, _ in said}), []
     for turn, kind, sentence in said:
-        judged = _JUDGE[kind](claims, turn, sentence)
+        judged = None if _is_over(claims, sentence) else _JUDGE[kind](claims, turn, sentence)
         if judged is not None:
             state, compared = judged
             elsewhere = (t for t in denied.get((kind, _day_of(kind, sentence, claims)), ()) if t != turn)
@@ -42,6 +43,12 @@ def promises(claims: AgentClaims) -> list[ClaimFinding]:
                 state, compared = CONTRADICTED, f"message {other}"
             found.append(ClaimFinding(NAME, turn, sentence, compared, kind, state))
     return found
+
+
+def _is_over(claims: AgentClaims, sentence: str) -> bool:
+    """Whether a sentence names a day, and none that is still to come: what is over is told, not promised."""
+    day = latest_day(sentence, claims.store)
+    return claims.dated and day is not None and day < claims.store.now.date()
 
 
 def _denied(claims: AgentClaims, kinds: set[str]) -> dict[tuple[str, date | None], dict[int, None]]:
@@ -88,7 +95,12 @@ def _refund(claims: AgentClaims, turn: int, sentence: str) -> Judged | None:
 def _in_time(claims: AgentClaims, sentence: str) -> Judged | None:
     """Contradicted where the money is promised for a day before the published window; that it is set going today is no such promise."""
     window = claims.store.policy.get("refunds", {}).get("business_days")
-    day, words = latest_day(sentence, claims.store), plain(sentence)
+    parts = [
+        part
+        for part in re.split(r"[;:]\s", sentence)
+        if any(kind == "refund" for kind, _ in read(part).about("promise"))
+    ]
+    day, words = latest_day(" ".join(parts) or sentence, claims.store), plain(sentence)
     begins = any(b.begins_refund.search(words) for b in claim_patterns().values())
     if not claims.dated or not window or day is None or begins:
         return None
@@ -98,12 +110,9 @@ def _in_time(claims: AgentClaims, sentence: str) -> Judged | None:
 
 
 def _date(claims: AgentClaims, turn: int, sentence: str) -> Judged | None:
-    """Kept where the day is not before the first on which the record, or else the published windows, let goods arrive.
-
-    A day that is over is told, not promised.
-    """
+    """Kept where the day is not before the first on which the record, or else the published windows, let goods arrive."""
     day = latest_day(sentence, claims.store)
-    if day is None or not claims.dated or day < claims.store.now.date():
+    if day is None or not claims.dated:
         return None
     expected = claims.store.kind.arrives(claims.done, claims.store)
     if expected is None:

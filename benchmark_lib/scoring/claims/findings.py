@@ -18,8 +18,8 @@ letters = lru_cache(maxsize=4096)(squash)
 """Letters and digits only, in lower case; the same text is squashed once."""
 SAYS_ENOUGH = 5
 """Words that a sentence needs for the store's reader to take it for a report: "Row 32 done." is none."""
-ANNOUNCED, SURELY = 0.2, 0.8
-"""Probabilities, of the store's reader: that a sentence announces or reports an act, and that it is a transfer."""
+HARDLY, ANNOUNCED, SURELY = 0.1, 0.2, 0.8
+"""Probabilities, of the store's reader: that a sentence may report an act, that it announces or reports one, and that it is a transfer."""
 MOST_LANGUAGES = 2
 """Languages of a conversation beyond which a reply that shows none is read in the customer's."""
 KEPT = "kept"
@@ -86,18 +86,24 @@ class AgentClaims:
                 yield message.turn, name, sentence.text
 
     def reported(self) -> Iterator[tuple[int, str, str]]:
-        """Turn, tool and sentence of every act that is said to be done.
+        """Turn, tool and sentence of every act that is said to be done: by the patterns, where the store's reader does not rule it out.
 
-        By the patterns, or by the store's reader where the sentence also holds a word for the act, no write of its turn
-        explains it, and the message asks for no yes: what it says then is still to come ("A new one it is: ... Shall I?").
+        Or by the reader, where the sentence also holds a word for the act, no write of its turn explains it, and the message asks
+        for no yes: what it says then is still to come ("A new one it is: ... Shall I?").
         """
         acted = {call.turn for call in self.done if call.write}
         for message, reading in self.replies:
-            found = [(tool, sentence.text) for tool, sentence in reading.about("done")]
+            found = [(tool, s.text) for tool, s in reading.about("done") if self._may_be_done(s)]
             if message.turn not in acted and not parser_of(self.store).parse(message.text).proposed:
-                found += [(t, s.text) for s in reading.sentences if reading.may_report(s) for t in self._heard(s)]
+                heard = [(t, s) for s in reading.sentences if reading.may_report(s) for t in self._heard(s)]
+                found += [(tool, s.text) for tool, s in heard if reading.states(s, f"done:{tool}")]
             for tool, text in dict.fromkeys(found):
                 yield message.turn, tool, text
+
+    def _may_be_done(self, sentence: Sentence) -> bool:
+        """Whether the store's reader, where there is one, takes it for possible that a sentence reports an act."""
+        parser = parser_of(self.store)
+        return parser.reader is None or parser.hear([sentence])[0].acts["done"] >= HARDLY
 
     def _heard(self, sentence: Sentence) -> list[str]:
         """The tools that the store's reader takes a sentence to report."""

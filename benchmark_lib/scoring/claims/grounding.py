@@ -10,7 +10,6 @@ not: what the desk publishes is true), in a required fact of the case. Allowed d
 """
 
 import re
-from datetime import date
 from functools import cached_property, lru_cache
 from itertools import combinations
 
@@ -20,7 +19,7 @@ from ...language.words import of_values
 from ...records import as_text
 from ...remembered import remembered
 from ...store import Store
-from ...store.calendar import business_days_between
+from ...store.calendar import as_day, business_days_between
 from .findings import AgentClaims, ClaimFinding, letters
 from .published import parts, published
 
@@ -205,9 +204,9 @@ class Ground:
     def _business(self) -> set[int]:
         """Business days between two near days of which one is today or was already told."""
         named = {m.group() for r in self.results for m in _ISO.finditer(r)} | self.told.get("date", set())
-        known = {self.today, *filter(None, map(_as_day, named)), *self.published.dates()}
+        known = {self.today, *filter(None, map(as_day, named)), *self.published.dates()}
         near = {day for day in known if abs((day - self.today).days) < FAR}
-        ends = near & {self.today, *filter(None, map(_as_day, self.told.get("date", ())))}
+        ends = near & {self.today, *filter(None, map(as_day, self.told.get("date", ())))}
         pairs = {(min(a, b), max(a, b)) for a in ends for b in near}
         return {business_days_between(first, last, self.store) + more for first, last in pairs for more in (0, 1)}
 
@@ -258,13 +257,6 @@ def _ranges(store: Store) -> frozenset[str]:
     packing = store.policy.get("processing", {}).get("business_days", [0, 0])
     more = [(low + packing[0], high + packing[-1]) for low, high in known]
     return frozenset(f"{low}-{high}" for low, high in [*known, *more])
-
-
-def _as_day(text: str) -> date | None:
-    try:
-        return date.fromisoformat(text)
-    except ValueError:
-        return None
 
 
 _FOLLOWING = {"money": ("_pool", "_sums"), "date": ("_business",)}

@@ -27,8 +27,9 @@ def _against_reports(claims: AgentClaims) -> Iterator[ClaimFinding]:
             same = [other for other in calls if other.name == call.name]
             if all(any(other is one for one, _ in wrong) for other in same):
                 quoted = _differing(call, reading.sentences, claims) or told
-                yield ClaimFinding(NAME, message.turn, quoted, call.index, kind, "differs")
-                break
+                if not _tells_another(quoted, call, calls, claims):
+                    yield ClaimFinding(NAME, message.turn, quoted, call.index, kind, "differs")
+                    break
 
 
 def _against_proposals(claims: AgentClaims) -> Iterator[ClaimFinding]:
@@ -47,12 +48,20 @@ def _against_proposals(claims: AgentClaims) -> Iterator[ClaimFinding]:
         comparable = isinstance(call.arguments, dict) and len(same) == 1
         if comparable and (kind := claims.store.kind.differs(call, proposal.text, claims.store)):
             quoted = _differing(call, sentences(proposal.text), claims) or proposal.text
-            yield ClaimFinding(NAME, proposal.turn, quoted, call.index, kind, "differs_from_proposal")
+            if not _tells_another(quoted, call, claims.done, claims):
+                yield ClaimFinding(NAME, proposal.turn, quoted, call.index, kind, "differs_from_proposal")
 
 
 def _differing(call: ToolCall, said: Iterable[Sentence], claims: AgentClaims) -> str | None:
     """The first sentence from which a call differs."""
     return next((s.text for s in said if claims.store.kind.differs(call, s.text, claims.store)), None)
+
+
+def _tells_another(quoted: str, call: ToolCall, calls: Iterable[ToolCall], claims: AgentClaims) -> bool:
+    """Whether the words from which a call differs tell another one, by the number that it is about."""
+    subject = claims.store.kind.look_up[1]
+    numbers = {str(t.named[subject]) for t in calls if t.write and subject in t.named} - {str(call.named.get(subject))}
+    return any(number.lower() in quoted.lower() for number in numbers)
 
 
 def _stale(claims: AgentClaims) -> Iterator[ClaimFinding]:

@@ -7,6 +7,7 @@ from ...language.folding import plain, squash
 from ...language.pieces import found_in, kept
 from ...records import as_text
 from ...store.every_desk import HANDOVER
+from ...store.trees import leaves
 from .findings import AgentClaims, ClaimFinding, letters
 from .reading import claim_patterns
 from .secrets import secrets_in
@@ -62,7 +63,8 @@ def _surplus(claims: AgentClaims, text: str, turn: int, queue: Any) -> list[str]
     named = queue if isinstance(queue, str) else ""
     names = tuple(name for name, queues in claims.store.kind.private.items() if named not in queues)
     said = plain(claims.customer_words(turn) + " ".join(m.text for m, _ in claims.replies))
-    values = {v for t in claims.done if t.turn <= turn for v in _private(t.result, names)}
+    told = (leaf for t in claims.done if t.turn <= turn for leaf in leaves(t.result))
+    values = {v for name, v in told if name in names and isinstance(v, str)}
     words = plain(text)
     return sorted(v for v in values if (p := _spelled(v)) and re.search(p, words) and not re.search(p, said))
 
@@ -71,16 +73,3 @@ def _spelled(value: str) -> str | None:
     """A value in any spelling: its words and runs of digits, near each other; None for one that is too short."""
     parts = re.findall(r"[a-z]+|\d+", plain(value))
     return r"[\W_]{0,3}(?:\w{1,8} ){0,3}?".join(parts) if len("".join(parts)) > 5 else None
-
-
-def _private(value: Any, names: tuple[str, ...]) -> list[str]:
-    """The texts that stand under these names, however deep."""
-    found, waiting = [], [value]
-    while waiting:
-        value = waiting.pop()
-        if isinstance(value, dict):
-            found += [v for k, v in value.items() if k in names and isinstance(v, str)]
-            waiting += value.values()
-        elif isinstance(value, list):
-            waiting += value
-    return found

@@ -43,13 +43,7 @@ class Planted:
 
 
 def read_planted(path: Path | str, cases: dict[str, Case], store: Store) -> Iterator[Planted]:
-    """The conversations of a file.
-
-    Raises
-    ------
-    BadInput
-        If a line is no such conversation, or names a case that the store has not.
-    """
+    """The conversations of a file; `BadInput` if a line is no such conversation, or names a case that the store has not."""
     for number, line in enumerate(Path(path).read_text(encoding="utf-8").splitlines(), 1):
         try:
             raw = json.loads(line)
@@ -72,18 +66,10 @@ AND_THEN = "And what does that mean for me?"
 
 
 def read_sentences(path: Path | str, cases: dict[str, Case], store: Store) -> Iterator[Planted]:
-    """The replies of a table (CSV), each as a conversation.
+    """The replies of a table (CSV), each as a conversation; `BadInput` for a table that lacks a column, or a row that names what there is not.
 
-    Parameters
-    ----------
-    path : path
-        With the columns id, lang (one of four), case, class (``none``, or class and state of the promise as in ``refund:unbacked``), calls
-        (of `calls_without_choice`, with spaces between, carried out before the reply; may be empty), reply, and, if wanted, reply_2.
-
-    Raises
-    ------
-    BadInput
-        For a table that lacks a column, or a row that names what there is not.
+    Its columns are id, lang (one of four), case, class (``none``, or class and state of the promise as in ``refund:unbacked``), calls (of
+    `calls_without_choice`, with spaces between, carried out before the reply; may be empty), reply, and, if wanted, reply_2.
     """
     with Path(path).open(encoding="utf-8-sig", newline="") as file:
         rows = csv.DictReader(file)

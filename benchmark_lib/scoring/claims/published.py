@@ -12,6 +12,7 @@ from ...language.values import WINDOWS, Value, values_in
 from ...remembered import remembered
 from ...store import Store
 from ...store.calendar import holidays
+from ...store.trees import dicts
 
 
 @dataclass(frozen=True)
@@ -57,16 +58,11 @@ def parts(value: Value) -> set[tuple[str, str]]:
     return {(value.kind, value.value), *((value.kind, end) for end in ends)}
 
 
-def _codes(value: Any) -> Iterator[tuple[str, int]]:
+def _codes(policy: Any) -> Iterator[tuple[str, int]]:
     """Every code of the policy with its percentage."""
-    if isinstance(value, dict):
-        if isinstance(value.get("code"), str) and isinstance(value.get("percent"), int):
-            yield value["code"], value["percent"]
-        for inner in value.values():
-            yield from _codes(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _codes(inner)
+    for part in dicts(policy):
+        if isinstance(part.get("code"), str) and isinstance(part.get("percent"), int):
+            yield part["code"], part["percent"]
 
 
 def _of_unit(name: str, unit: str) -> bool:

@@ -50,7 +50,7 @@ class Reading:
         if sentence.plain.rstrip().endswith("?"):
             return False
         books = self.books
-        undo = [t.undo for b in books if topic and (t := b.topics[topic]).undo is not None]
+        undo = [t.undo for b in books if (t := b.topics.get(topic)) is not None and t.undo is not None]
         if topic == "transfer" and not self.names(HANDOVER, sentence):
             return False
         return not any(pattern.search(sentence.plain) for pattern in [*(b.undone for b in books), *undo])
@@ -72,7 +72,9 @@ class Reading:
         """Whether a sentence holds a word for any act and states something that has not been so all along."""
         books = self.books
         named = any(book.act_words.search(sentence.plain) for book in books)
-        return named and self.states(sentence) and not any(book.ongoing.search(sentence.plain) for book in books)
+        return (
+            named and self.states(sentence) and not any(book.part("ongoing").search(sentence.plain) for book in books)
+        )
 
     def names(self, tool: str, sentence: Sentence) -> bool:
         """Whether a sentence holds a word for what a tool does, or for what has just been done."""
@@ -80,7 +82,7 @@ class Reading:
 
     def to_the_point(self, text: str) -> str:
         """A sentence without the clauses that speak of what was left as it is, of another thing or of what could have been."""
-        asides = [book.aside for book in self.books]
+        asides = [book.part("aside") for book in self.books]
         clauses = re.split(r"(?<=[;:])\s|,\s(?!\d)", text)
         return ", ".join(c for c in clauses if not any(p.search(plain(c)) for p in asides))
 
@@ -90,13 +92,7 @@ class Reading:
 
 
 def read(text: str, languages: tuple[str, ...] = ()) -> Reading:
-    """Read one message, a very long one at both ends; the same text is read once.
-
-    Parameters
-    ----------
-    languages : tuple of str
-        What to read it in where it is too short to show its language; else it is read in what it shows.
-    """
+    """Read one message, a very long one at both ends and the same text once: in the languages given, or else in what it shows."""
     return _read(kept(text, LONGEST_SPOKEN), languages)
 
 
@@ -184,15 +180,13 @@ class ClaimPatterns:
         """What says that money was paid back."""
         return _Topic(self, self.book["refunded"])
 
-    @cached_property
-    def deny(self) -> re.Pattern[str]:
-        """What undoes a saying that stands after it in its clause."""
-        return self.compile(self.book["deny"])
+    @lru_cache(maxsize=64)
+    def part(self, name: str) -> re.Pattern[str]:
+        """A part of the book: what undoes a saying that stands after it in its clause (``deny``), makes a promise an offer or a plan (``condition``).
 
-    @cached_property
-    def condition(self) -> re.Pattern[str]:
-        """What makes a promise an offer or a plan."""
-        return self.compile(self.book["condition"])
+        Sets a thing apart from what was done (``aside``), or says that it has been so all along (``ongoing``).
+        """
+        return self.compile(self.book[name])
 
     @cached_property
     def undone(self) -> re.Pattern[str]:
@@ -212,16 +206,6 @@ class ClaimPatterns:
         if tool not in done["tools"]:
             return self.compile(["<person>"])
         return self.compile([*done["fresh"], rf"(?:{done['tools'][tool]['verb']})(?!\w)"])
-
-    @cached_property
-    def aside(self) -> re.Pattern[str]:
-        """What sets a thing apart from what was done."""
-        return self.compile(self.book["aside"])
-
-    @cached_property
-    def ongoing(self) -> re.Pattern[str]:
-        """What says that a thing has been so all along."""
-        return self.compile(self.book["ongoing"])
 
     @cached_property
     def packet(self) -> tuple[re.Pattern[str], re.Pattern[str]]:
@@ -309,8 +293,8 @@ class _Topic:
         self.now = book.compile(entry["now"])
         self.will = book.compile(entry["will"]) if entry.get("will") else None
         self.undo = book.compile(entry["not"]) if entry.get("not") else None
-        self.condition = book.compile(entry["condition"]) if "condition" in entry else book.condition
-        self.deny = book.compile(entry["deny"]) if "deny" in entry else book.deny
+        self.condition = book.compile(entry["condition"]) if "condition" in entry else book.part("condition")
+        self.deny = book.compile(entry["deny"]) if "deny" in entry else book.part("deny")
 
     def patterns(self) -> list[re.Pattern[str]]:
         """All that it is read with."""
@@ -363,7 +347,9 @@ class _Promise:
         return any(self._undenied(m) for m in self.act.finditer(text))
 
     def _undenied(self, m: re.Match[str]) -> bool:
-        """Nothing denies it in its clause, before it or after it."""
+        """It is one statement, and nothing denies it in its clause, before it or after it."""
+        if ";" in m.group():
+            return False
         start, end = self.book.clause(m.string, m.start()), self.book.clause_end(m.string, m.end())
         return not self.book.denial.search(m.string, max(start - 1, 0), end)
 

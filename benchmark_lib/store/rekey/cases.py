@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from datetime import date
 from typing import Any, ClassVar
 
+from ..trees import leaves
 from .texts import EMAIL, NUMBER, PLACEHOLDER, TextRekey, address_letters, any_of, is_money
-from .trees import leaves
 
 PLAIN_KEYS = (
     "intent", "family", "twin_of", "claim", "tone", "language", "hardness", "tool", "tools", "unit", "kind", "when",

@@ -37,6 +37,7 @@ KIND = DeskKind(
     proves=claims.proves,
     private={"phone": frozenset(), "method": frozenset({"billing"})},
     proofs=("order_id", "postcode"),
+    of_proofs=("name", "address"),
     choice_slots=("color", "size", "which_one", "item", "goal"),
     vague_slots=("goal", "reason", "use", "which_one"),
     checked_slots=("address_checked", "neighbours_checked"),

@@ -5,7 +5,7 @@ from datetime import date
 from typing import Any
 
 from ...records import ToolCall
-from ..calendar import add_business_days
+from ..calendar import add_business_days, as_day
 from ..protocols import Row, World
 from .claims import orders_in
 
@@ -43,20 +43,12 @@ def _of_order(order: Row, index: int, store: World) -> Iterator[Arrival]:
     today = store.now.date()
     parcels = [p for p in order["parcels"] if isinstance(p, dict)]
     for parcel in parcels:
-        due = _as_day(parcel.get("estimated_delivery"))
+        due = as_day(parcel.get("estimated_delivery"))
         if due is not None and not parcel.get("delivered_at"):
             yield max(due, today), index, True
     if order.get("reshipments") or (not parcels and order.get("status") != "cancelled"):
         address = order.get("shipping_address")
         yield _by_policy(address.get("country") if isinstance(address, dict) else None, store), index, False
-
-
-def _as_day(value: Any) -> date | None:
-    """A day as a row holds it; None where it holds none."""
-    try:
-        return date.fromisoformat(value)
-    except (TypeError, ValueError):
-        return None
 
 
 def _by_policy(country: Any, store: World) -> date:

@@ -14,12 +14,13 @@ from .rows import by_email, variants
 
 PROCEDURE = "run_procedure"
 """A procedure that an article names; what it does stands in the article."""
+SENT = {"create_replacement", "create_reshipment"}
 ALIKE = {
-    "create_replacement": {"create_replacement", "create_reshipment", PROCEDURE},
-    "create_reshipment": {"create_reshipment", "create_replacement", PROCEDURE},
+    **dict.fromkeys(SENT, SENT | {PROCEDURE}),
     CLOSE: {CLOSE, HANDOVER},
     "update_line_item": {"update_line_item", "update_shipping_address", PROCEDURE},
-    "update_shipping_address": {"update_shipping_address", "update_line_item"},
+    "update_shipping_address": {"update_shipping_address", "update_line_item", *SENT},
+    "open_carrier_claim": {"open_carrier_claim", PROCEDURE},
 }
 """Tools whose call makes the claim of another one true enough.
 

@@ -1,5 +1,6 @@
 """The search over a shop's goods."""
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -8,24 +9,18 @@ from ..frozen import FrozenList
 from ..protocols import Row, World
 from ..search import TextIndex
 
-
-class GoodsSearch:
-    """The index of a shop's goods; answers are kept, since the same question is asked in many conversations."""
-
-    def __init__(self, products: list[Row]):
-        self._products = products
-        self._index = TextIndex([product_text(p) for p in products])
-        self.find = lru_cache(maxsize=4096)(self._find)
-
-    def _find(self, query: str, count: int = 60) -> list[Row]:
-        """Products that share a word with the query, best first."""
-        return FrozenList([self._products[i] for i in self._index.best(query, count)])
+MOST_FOUND = 60
 
 
 @remembered("products")
-def goods_search(store: World) -> GoodsSearch:
-    """The search over the goods of a store."""
-    return GoodsSearch(list(store.tables["products"].values()))
+def goods_search(store: World) -> Callable[[str], list[Row]]:
+    """The search over the goods of a store: a function that gives those which share a word with a query, best first.
+
+    Answers are kept, since the same question is asked in many conversations.
+    """
+    products = list(store.tables["products"].values())
+    index = TextIndex([product_text(p) for p in products])
+    return lru_cache(maxsize=4096)(lambda query: FrozenList([products[i] for i in index.best(query, MOST_FOUND)]))
 
 
 @remembered("products", "policy")

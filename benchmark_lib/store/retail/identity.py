@@ -1,7 +1,6 @@
 """Who may be told of an order: identity as the customer has proved it, and what of an order a message tells."""
 
 import re
-from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -13,6 +12,8 @@ from ...records import Message, ToolCall, as_text
 from ...remembered import remembered
 from ..protocols import Row, World
 from ..rules import Before
+from ..trees import leaves
+from .claims import orders_in
 from .goods import public_amounts
 from .rows import orders_of
 from .tools import return_link
@@ -34,7 +35,9 @@ def identity_in_words(message: Message, before: Before, store: World, parameters
     seen = [store.tables["orders"][number] for number in _opened(before, store)]
     if not seen:
         return None
-    unproved = [order for order in seen if not proved(order, before, store, parameters)]
+    buyers = {order["customer_id"]: order for order in seen}
+    strangers = {buyer for buyer, order in buyers.items() if not proved(order, before, store, parameters)}
+    unproved = [order for order in seen if order["customer_id"] in strangers]
     if not unproved:
         return True
     theirs = [order["order_id"] for order in seen if order not in unproved]
@@ -90,11 +93,8 @@ def _opened(before: Before, store: World) -> list[str]:
     """The numbers of the orders that results had shown to the agent."""
     found: dict[str, None] = {}
     for call in before.calls:
-        if call.side != "agent" or call.name not in ORDER_TOOLS or not isinstance(call.result, dict):
-            continue
-        rows = call.result.get("orders")
-        shown = [call.result, *(rows if isinstance(rows, list) else ())]
-        found |= {str(row["order_id"]): None for row in shown if isinstance(row, dict) and "order_id" in row}
+        shown = orders_in(call.result) if call.side == "agent" and call.name in ORDER_TOOLS else ()
+        found |= {str(row["order_id"]): None for row in shown if "order_id" in row}
     return [number for number in found if number in store.tables["orders"]]
 
 
@@ -113,7 +113,7 @@ class _Details(NamedTuple):
 def _details(number: str, store: World) -> _Details:
     order, places = store.tables["orders"][number], set()
     values = {("id", number), ("link", return_link(store.policy, number))}
-    for key, value in _leaves(order):
+    for key, value in ((key, value) for key, value in leaves(order) if value is not None):
         if key.endswith("_cents"):
             values.add(("money", str(value)))
         elif key in ("at", "placed_at", "shipped_at", "delivered_at", "estimated_delivery", "date"):
@@ -151,7 +151,7 @@ def _details_beside(number: str, theirs: tuple[str, ...], store: World) -> _Deta
 @remembered("products", "policy")
 def _published(store: World) -> frozenset[tuple[str, str]]:
     """Amounts and days that anybody may know: of the shop's goods and their delivery, of its policy, and today."""
-    days = {str(value) for _, value in _leaves(store.policy) if re.fullmatch(r"\d{4}-\d\d-\d\d", str(value))}
+    days = {str(value) for _, value in leaves(store.policy) if re.fullmatch(r"\d{4}-\d\d-\d\d", str(value))}
     return frozenset(
         {("money", str(cents)) for cents in public_amounts(store)}
         | {("date", day) for day in {*days, store.now.date().isoformat()}}
@@ -185,15 +185,3 @@ def _names(title: str, text: str, own: str, before: Before) -> bool:
     if any(squash(word) in heard for word in title.split() if len(word) >= SHORTEST_WORD):
         return False
     return not any(title in as_text(call.result) for call in before.calls if call.name not in ORDER_TOOLS)
-
-
-def _leaves(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:
-    """The leaves of nested data, each with the name that it stands under."""
-    if isinstance(value, dict):
-        for name, inner in value.items():
-            yield from _leaves(inner, str(name))
-    elif isinstance(value, list | tuple):
-        for inner in value:
-            yield from _leaves(inner, key)
-    elif value is not None:
-        yield key, value

@@ -8,10 +8,11 @@ from typing import Any, ClassVar
 
 from ...errors import BadInput
 from ...textfiles import read_yaml
+from ..calendar import within_months
 from ..rekey.cases import Rekey
 from ..rekey.people import STREET, Places, other_digits, untaken
 from ..rekey.texts import ID, PLACEHOLDER, TIME
-from ..rekey.trees import dicts, leaves
+from ..trees import dicts, leaves
 from ..world import Store
 
 WHOLE_ORDER = {"subtotal_cents", "discount_cents", "shipping_cents", "total_cents", "payments", "parcels"}
@@ -49,9 +50,8 @@ class RetailRekey(Rekey):
             if country in pools["towns"]:
                 self.places.town(country, region, city)
         forwarders = store.policy["freight_forwarders"]["addresses"]
-        for place, street in zip(
-            forwarders, self.draw("forwarders").sample(pools["forwarders"]["streets"], len(forwarders)), strict=True
-        ):
+        streets = self.draw("forwarders").sample(pools["forwarders"]["streets"], len(forwarders))
+        for place, street in zip(forwarders, streets, strict=True):
             number = other_digits(re.findall(r"^\d+", place["line1"])[0], self.draw(place["line1"]))
             self.places.streets[place["line1"], place["city"]] = f"{number} {street}"
 
@@ -142,10 +142,8 @@ class RetailRekey(Rekey):
             own |= {old[k]: new[k] for k in ("line1", "postcode", "city") if old[k] != new[k]}
             own |= {STREET.sub("", old["line1"]): STREET.sub("", new["line1"])}
             own |= {f"{old['city']}, {old['region']}": f"{new['city']}, {new['region']}"}
-            own |= {
-                f"{old['region']}{gap}{old['postcode']}": f"{new['region']}{gap}{new['postcode']}"
-                for gap in (" ", "  ")
-            }
+            for gap in (" ", "  "):
+                own |= {f"{old['region']}{gap}{old['postcode']}": f"{new['region']}{gap}{new['postcode']}"}
         return own
 
     def _locations(self, orders: list[dict[str, Any]]) -> dict[str, str]:
@@ -175,11 +173,8 @@ class RetailRekey(Rekey):
             move = timedelta(weeks=weeks)
             if self.store.extends and any(_after(d + move, m) != _after(d, m) + move for d, m in ends):
                 continue  # cases of a hard set write such an end out, beside others a day away
-            if all(
-                _within(d, now, m) == _within(d + move, now + move, m)
-                for d in map(date.fromisoformat, since)
-                for m in months
-            ):
+            limits = ((d, m) for d in map(date.fromisoformat, since) for m in months)
+            if all(within_months(d, now, m) == within_months(d + move, now + move, m) for d, m in limits):
                 return weeks
         raise BadInput(
             f"{self.store.path / 'generate.yaml'}: no shift by {self.pools['years']} years keeps every limit on its side; add years"
@@ -200,10 +195,8 @@ class RetailRekey(Rekey):
             for old in sorted(tables[name]):
                 ids[old] = _fresh(old, random, taken)
         for product in tables["products"].values():
-            for variant in product["variants"]:
-                ids[variant["variant_id"]] = ids[product["product_id"]] + variant["variant_id"].removeprefix(
-                    product["product_id"]
-                )
+            old, new = product["product_id"], ids[product["product_id"]]
+            ids |= {v["variant_id"]: new + v["variant_id"].removeprefix(old) for v in product["variants"]}
         random = self.draw("numbers")
         of_cases = [key for key in sorted(self.laid) if not any(part in ids for part in (key, key.rpartition("-")[0]))]
         ids |= {key: _fresh(key, random, taken) for key in of_cases}
@@ -247,10 +240,8 @@ class RetailRekey(Rekey):
         days = [h["name"] for h in self.store.policy["calendar"]["holidays"]]
         words = dict(zip(days, self.draw("holidays").sample(self.pools["holidays"], len(days)), strict=True))
         words |= {d.split(" (")[0]: words[d] for d in days}
-        brands, single = (
-            self.draw(k).sample(self.pools["forwarders"][k], len(self.pools["forwarders"][k]))
-            for k in ("brands", "single")
-        )
+        pools = self.pools["forwarders"]
+        brands, single = (self.draw(k).sample(pools[k], len(pools[k])) for k in ("brands", "single"))
         for name in self.store.policy["freight_forwarders"]["names"]:
             first, space, rest = name.partition(" ")
             words[name] = f"{brands.pop()}{space}{rest}" if rest else single.pop()
@@ -299,12 +290,6 @@ def _addresses(store: Store) -> Iterator[dict[str, Any]]:
 def _depots(store: Store) -> set[str]:
     """Every town that a scan names."""
     return {str(v).split(", ")[0] for k, v in leaves([*store.tables["orders"].values()]) if k == "location"}
-
-
-def _within(since: date, today: date, months: int) -> bool:
-    """Whether `today` is at most so many months after `since`; months run to the same day of the month."""
-    full = (today.year - since.year) * 12 + today.month - since.month
-    return full < months or (full == months and today.day <= since.day)
 
 
 def _after(since: date, months: int) -> date:

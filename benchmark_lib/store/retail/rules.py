@@ -6,7 +6,7 @@ from typing import Any
 
 from ...language.addresses import country_code, has_part, is_po_box, name_words
 from ...records import ToolCall
-from ..calendar import business_days_between
+from ..calendar import business_days_between, within_months
 from ..consent import confirmation
 from ..protocols import World
 from ..rules import Before, Predicate, Telling, setting
@@ -48,9 +48,8 @@ def window(call: ToolCall, before: Before, store: World, parameters: dict[str, A
         return None
     needed = parameters["guards"][call.name]
     if "status" in needed:
-        open_ = order["status"] in setting(store, needed["status"]) and len(order["parcels"]) <= setting(
-            store, needed["max_parcels"]
-        )
+        few = len(order["parcels"]) <= setting(store, needed["max_parcels"])
+        open_ = order["status"] in setting(store, needed["status"]) and few
         return open_ and (call.name != "update_line_item" or _same_price_in_stock(call, order, store))
     ways = [needed] if "from" in needed else list(needed.values())
     line_ids = call.named.get("line_ids") or [call.named["line_id"]]
@@ -116,10 +115,7 @@ def _within(since: datetime | None, way: dict[str, Any], store: World) -> bool:
     today, start = store.now.date(), since.date()
     if "within_days" in way:
         return (today - start).days <= setting(store, way["within_days"])
-    months = setting(store, way["within_months"])
-    return (today.year - start.year) * 12 + today.month - start.month - (today.day < start.day) < months or (
-        (today.year - start.year) * 12 + today.month - start.month == months and today.day == start.day
-    )
+    return within_months(start, today, setting(store, way["within_months"]))
 
 
 def _same_price_in_stock(call: ToolCall, order: dict[str, Any], store: World) -> bool:
@@ -135,11 +131,8 @@ def _same_price_in_stock(call: ToolCall, order: dict[str, Any], store: World) ->
 
 def _weight_short(order: dict[str, Any], line_ids: list[str], store: World, rule: dict[str, Any]) -> bool:
     wanted = {x.upper() for x in line_ids}
-    weight = sum(
-        x["quantity"] * variants(store)[x["variant_id"]][1]["weight_g"]
-        for x in order["lines"]
-        if x["line_id"] in wanted
-    )
+    lines = [x for x in order["lines"] if x["line_id"] in wanted]
+    weight = sum(x["quantity"] * variants(store)[x["variant_id"]][1]["weight_g"] for x in lines)
     short = sum(p["expected_weight_g"] - p["packed_weight_g"] for p in order["parcels"] if wanted & set(p["lines"]))
     return short > 0 and abs(short - weight) <= setting(store, rule["tolerance_g"])
 

@@ -105,7 +105,8 @@ def search_products(
 ) -> dict[str, Any]:
     """Search the shop's goods; the best five with id, title, price and stock."""
     found = []
-    for product in goods_search(desk.store).find(query):
+    for product in goods_search(desk.store)(query):
+        product = desk.known("products", product["product_id"])
         stock = sum(v["stock"] for v in product["variants"])
         if (max_price_cents is None or product["price_cents"] <= max_price_cents) and (not in_stock or stock):
             shown = ("product_id", "title", "category", "price_cents")

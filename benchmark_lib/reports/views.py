@@ -4,21 +4,19 @@ Rounded, shares in percent, an interval next to its number, a dash where nothing
 """
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from ...analysis.panels import short_name
-from ...errors import BadInput
-from ...scoring.metrics import METRICS
-from ...scoring.written import DASH, missing, rounded
-from . import behaviour, comparing, repeats, safety, trust
-from .form import PERCENT, UNIT, Views
+from ..analysis.panels import short_name
+from ..errors import BadInput
+from ..scoring.metrics import METRICS
+from ..scoring.written import DASH, missing, rounded
+from ..textfiles import read_yaml
 
-VIEWS: Views = {
-    name: view for part in (safety, trust, repeats, behaviour, comparing) for name, view in part.VIEWS.items()
-}
-"""Every view by its name."""
+VIEWS: dict[str, dict[str, list[Any]]] = read_yaml(Path(__file__).with_name("views.yaml"))
+"""Every view by its name: each heading with its columns and how they are rounded."""
 
 P_VALUES = frozenset({"p", "p_these", "p_adjusted", "p_holm"})
 """Columns that are never shown as 0."""
@@ -65,19 +63,19 @@ def readable(table: pd.DataFrame, view: str) -> pd.DataFrame:
     return pd.DataFrame(shown, index=index, dtype="object")
 
 
-def _cell(row: dict[str, Any], spec: tuple[str, ...]) -> str:
+def _cell(row: dict[str, Any], spec: list[Any]) -> str:
     """One cell as text."""
     value = row.get(spec[0])
     if len(spec) == 1:
         return _text(spec[0], value)
     if spec[1] in ("of", "x"):
         return DASH if missing(value) else f"{value:.0f} {spec[1]} {row[spec[2]]:.0f}"
-    if spec[-1] == UNIT:
+    if spec[-1] == "unit":
         return _on_scale(row, *spec[:-1])
-    form = spec[-1]
+    form = 0 if spec[0] == "value" and row.get("unit", "USD") != "USD" else spec[-1]
     text = _number(value, form)
     if spec[0] in P_VALUES and text.strip("0.") == "":
-        return f"<{10 ** -int(form):.{form}f}"
+        return f"<{10**-form:.{form}f}"
     if len(spec) == 2 or text == DASH:
         return text
     low, high = (_number(row.get(name), form) for name in spec[1:3])
@@ -102,5 +100,6 @@ def _on_scale(row: dict[str, Any], name: str, low: str = "", high: str = "") -> 
     return scale.with_interval(row[name], row.get(low), row.get(high))
 
 
-def _number(value: Any, form: str) -> str:
-    return rounded(value if missing(value) else 100 * value, 1) if form == PERCENT else rounded(value, int(form))
+def _number(value: Any, form: int | str) -> str:
+    """A number rounded to so many decimals, or a share in percent."""
+    return rounded(value if missing(value) else 100 * value, 1) if form == "percent" else rounded(value, int(form))

@@ -1,0 +1,58 @@
+"""A language model as reader of the customer: which of its messages no person would write.
+
+What it finds is a fault of the simulated customer; nothing of it enters any number of the model.
+"""
+
+from typing import Any
+
+from ..endpoint.structured import Unreadable, read_object
+from ..records import Conversation
+from .quotes import plain, unquoted
+
+CLEAR, MILD, FINE = "clear", "mild", "fine"
+FORM = {"turn": int, "quote": str, "reason": str, "verdict": str}
+
+
+def said_by_customer(conversation: Conversation) -> dict[int, str]:
+    """What the customer said after its email, by number, as quotes are compared."""
+    said: dict[int, str] = {}
+    for m in conversation.messages:
+        if m.side == "customer" and m.turn > 1:
+            said[m.turn] = said.get(m.turn, "") + plain(m.text)
+    return said
+
+
+def read_turns(text: str, said: dict[int, str]) -> list[dict[str, Any]]:
+    """The messages that a reply names as wrong; `Unreadable` where it is not the form asked for."""
+    found = read_object(text)
+    faults = found.get("turns")
+    if found.keys() != {"turns"} or not isinstance(faults, list):
+        raise Unreadable("the object does not hold exactly 'turns', a list")
+    if any(not isinstance(f, dict) or {name: type(value) for name, value in f.items()} != FORM for f in faults):
+        raise Unreadable(
+            "an entry is not exactly a turn, which is a whole number, with quote, reason and verdict as texts"
+        )
+    if any(f["turn"] not in said or f["verdict"] not in (CLEAR, MILD) for f in faults):
+        raise Unreadable("an entry names no message of the customer after its email, or is neither clear nor mild")
+    if len({f["turn"] for f in faults}) < len(faults):
+        raise Unreadable("a message is named twice")
+    return faults
+
+
+def settled_turns(entry: dict[str, Any], said: dict[int, str]) -> dict[str, Any]:
+    """The verdict as it is kept: each message with clear, mild or fine, or None where it was not read, quote and reason."""
+    named, unscored = {fault["turn"]: fault for fault in entry.get("turns", ())}, entry.get("unscored", "")
+    turns = []
+    for turn, text in said.items():
+        kept = {"turn": turn, "verdict": None if unscored else FINE, "quote": "", "reason": unscored}
+        if fault := named.get(turn):
+            kept |= {name: fault[name][:2000] for name in ("verdict", "quote", "reason")}
+            if not (quote := unquoted(fault["quote"])) or quote not in text:
+                kept |= {"verdict": None, "reason": "the quote is not in the message"}
+        turns.append(kept)
+    return {"turns": turns, "unscored": unscored}
+
+
+def turns_in(verdict: dict[str, Any]) -> list[dict[str, Any]]:
+    """What a stored verdict says of each message of the customer: nothing, but for one on the customer."""
+    return [turn for found in (verdict.get("customer") or {}).values() for turn in found.get("turns", ())]

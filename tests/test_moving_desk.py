@@ -1,0 +1,111 @@
+"""The desk moves while a customer writes, and pages that nothing points to are found by what they are about."""
+
+import pytest
+
+from benchmark_lib.audit import play
+from benchmark_lib.cases import load_cases
+from benchmark_lib.cases.case import Meanwhile
+from benchmark_lib.conversation.oracle import Oracle
+from benchmark_lib.conversation.state import CALLS_OF_HARD_CASES, WARNED_AT, ConversationState
+from benchmark_lib.store import load_store
+
+MOVING = "dense_9,needle_9,policy_in_time_9,long_talk_9,second_contact_9"
+FOUND_BY = {
+    "LB-91": ("Vermont", "New Hampshire", "VT", "NH"),
+    "LB-92": ("June 27", "order placed June 28"),
+    "LB-93": ("carrier Crossway Parcel", "United Kingdom", "GB"),
+    "LB-94": ("category comfort", "category travel_pillow"),
+    "LB-95": ("Merino Travel Blanket",),
+    "LB-96": ("plum", "color plum"),
+    "LB-97": ("Spring Insulated Bottle",),
+    "LB-98": ("Orbit Sling 4L",),
+    "LB-99": ("mustard", "color mustard"),
+    "LB-100": ("Canada", "returns from Canada"),
+    "LB-101": ("carrier Harbor Post", "Harbor Post June 2026"),
+    "LB-102": ("Harrow Travel Backpack",),
+    "LB-103": ("category garment_bag", "garment_bag"),
+    "LB-104": ("category wallet", "category passport_holder", "wallet"),
+    "LB-105": ("carrier Bluebird Freight", "Bluebird Freight July 2026"),
+    "LB-106": ("category sling_bag", "sling_bag"),
+}
+"""What the briefing says to look for, and the page that each must bring up in full."""
+
+
+@pytest.fixture(scope="module")
+def store():
+    return load_store("northline:hard")
+
+
+@pytest.fixture(scope="module")
+def moving(store):
+    return {case.id: case for case in load_cases(store, MOVING)}
+
+
+def test_what_changes_meanwhile_is_seen_from_its_message_on_and_is_not_the_agents_doing(store):
+    rows = {
+        "orders": {"NL-81902": {"status": "shipped", "lines.0.quantity": 2}},
+        "products": {"P-158": {"variants.1.stock": 0}},
+    }
+    desk = store.desk(meanwhile=[Meanwhile(at=3, rows=rows)])
+    change = {"order_id": "NL-81902", "line_id": "L3", "variant_id": "P-112-BLK"}
+    desk.call("update_line_item", change)
+    desk.turn = 2
+    assert desk.row("orders", "NL-81902")["status"] == "unfulfilled"
+    desk.turn = 3
+    order = desk.call("get_order", {"order_id": "NL-81902"}).result
+    assert order["status"] == "shipped" and order["lines"][0]["quantity"] == 2
+    assert order["lines"][2]["variant_id"] == "P-112-BLK"
+    assert desk.row("products", "P-158")["variants"][1]["stock"] == 0
+    assert [c["field"] for c in desk.changes()] == ["lines.L3.variant_id"] and desk.explained()
+
+
+def test_a_ticket_that_is_written_meanwhile_stands_in_the_history(store, moving):
+    desk = store.of(moving["second_contact_9"]).desk(meanwhile=moving["second_contact_9"].meanwhile)
+    asked = ("ticket_history", {"email": "ignatius@bellweather-words.example"})
+    before = desk.call(*asked).result["tickets"]
+    desk.turn = 4
+    assert len(desk.call(*asked).result["tickets"]) == len(before) + 2 and not desk.changes()
+
+
+def test_the_record_says_when_a_message_was_written_and_what_had_moved(store, moving):
+    case = moving["dense_9"]
+    record = play(case, store, Oracle(case, store))
+    message = next(m for m in record.messages if m.turn == 5 and m.side == "customer")
+    assert message.text.startswith("Tuesday, June 30, 16:20\n\n")
+    assert {a.what for a in message.acts if a.kind == "moved"} == {"NL-81904", "P-158"}
+
+
+def test_a_picture_that_a_later_message_gives_is_attached_to_it(store, moving):
+    case = moving["dense_9"]
+    with_it = [m for m in play(case, store, Oracle(case, store)).messages if m.attachments]
+    assert [("followed_up", "2") in {(a.kind, a.what) for a in m.acts} for m in with_it] == [True]
+    assert with_it[0].shows["photo"].startswith("a set of three compression cubes")
+
+
+def test_a_hard_case_says_once_that_ten_calls_are_left(store, moving):
+    case = moving["dense_9"]
+    talk = ConversationState(case, store.of(case).desk(), trial=1, seed=0, prompt="", tools=[]).for_agent()
+    results = [talk.call("get_order", order_id="NL-81901").result for _ in range(CALLS_OF_HARD_CASES)]
+    warned = [place for place, result in enumerate(results, 1) if "calls_left_in_this_turn" in result]
+    assert warned == [CALLS_OF_HARD_CASES - WARNED_AT]
+
+
+@pytest.mark.parametrize("place, page", [("Ohio", "US-MW"), ("Maryland", "US-SE"), ("Norfolk", "GB-ENG-S")])
+def test_a_page_on_a_region_is_found_by_what_lies_in_it(store, moving, place, page):
+    desk = store.of(moving["dense_9"]).desk()
+    for about in ("returns from", "delivery to"):
+        found = desk.call("search_knowledge_base", {"query": f"{about} {place}"}).result["passages"]
+        assert page in {passage["article_id"].split("-", 2)[-1] for passage in found}
+
+
+def test_nothing_moves_in_a_twin_and_no_page_is_special(store):
+    for case in load_cases(store, ",".join(f"{name}_clean" for name in MOVING.split(","))):
+        assert not case.meanwhile and not case.library and not case.world.get("articles")
+
+
+@pytest.mark.parametrize("page", FOUND_BY)
+def test_a_page_that_nothing_points_to_is_found_by_what_it_is_about(store, moving, page):
+    desk = store.of(moving["dense_9"]).desk()
+    for query in FOUND_BY[page]:
+        found = desk.call("search_knowledge_base", {"query": query}).result["passages"]
+        assert page in {passage["article_id"] for passage in found}
