@@ -1,12 +1,13 @@
-"""Nothing that an agent or a customer says can stop or stall a run: made conversations are scored, and any text is read in linear time.
+"""Nothing that an agent or a customer says can stop or stall a run: made conversations are scored, and any text is read to its end.
 
-`python -m benchmarks.attack` does the same for ten minutes, with more ways in; seeds make each test the same every
-time.
+`python -m benchmarks.attack` does the same for ten minutes, with more ways in, and holds the goals in seconds; seeds
+make each test the same every time.
 """
 
 import random
 
 import pytest
+from floods import assert_read_within
 from made_runs import talk
 
 from benchmark_lib.scoring import score
@@ -24,13 +25,11 @@ NUMBERS = {
     "a year of five digits": "July 4, 99999 and 12345-12-12",
     "infinity": "1e999 days, inf days, nan USD",
 }
-TRIED, KEPT, SMALL, LARGE = 40, 5, 8_000, reading.MIDDLE
-GOAL_S = reading.GOALS[LARGE]
-FASTER_THAN_LINEAR = 3.0
-"""Times by which a text may take longer than its length says.
-
-A tenth for a text twelve times as long would be 12, the square 156.
-"""
+TRIED, SIZE = 40, 100_000
+HANGING_S = 60.0
+"""CPU seconds after which a conversation is held to hang; the slowest takes a quarter of one."""
+PASSES = 120
+"""Plain passes over a text that reading it may cost: the slowest takes 12, the square of its length many thousands."""
 
 
 @pytest.mark.parametrize("text", NUMBERS.values(), ids=NUMBERS)
@@ -45,25 +44,20 @@ def test_a_number_of_any_size_in_a_reply_is_scored(store, cases, text):
 
 @pytest.mark.parametrize("first", range(0, 240, 40))
 def test_made_conversations_are_played_and_scored_without_an_exception(first):
-    found = {seed: scores.attack_one(seed) for seed in range(first, first + 40)}
+    found = {seed: scores.attack_one(seed, HANGING_S) for seed in range(first, first + 40)}
     assert {seed: raised for seed, (*raised, _) in found.items() if any(raised)} == {}
-    assert {seed: seconds for seed, (*_, seconds) in found.items() if seconds > scores.SLOWEST_S} == {}
+    assert [seed for seed, (*_, seconds) in found.items() if seconds >= HANGING_S] == []
 
 
 @pytest.mark.parametrize("name", reading.READERS)
-def test_reading_takes_time_in_proportion_to_the_text(name):
+def test_any_text_is_read_at_a_small_multiple_of_a_plain_pass(name):
     reader, rng = reading.READERS[name], random.Random(name)
-    reader("Shall I cancel NL-51386? It costs $12.50, and takes 3 to 5 days.")
+    for sentence in reading.ORDINARY:
+        reader(sentence)
     parts = [
         *texts.KNOWN.values(),
         *(pumps.pump(rng) for _ in range(TRIED)),
         *(texts.family(rng) for _ in range(TRIED // 3)),
     ]
-    small = {part: reading.seconds_for(reader, part, SMALL, GOAL_S / 2)[0] for part in parts}
-    slow = {part: f"{seconds:.2f} s for {SMALL} characters" for part, seconds in small.items() if seconds > GOAL_S}
-    for part in [] if slow else sorted(small, key=small.__getitem__)[-KEPT:]:
-        seconds, cut = reading.seconds_for(reader, part, LARGE, GOAL_S)
-        growth = seconds / small[part] / (LARGE / SMALL)
-        if cut or (seconds > GOAL_S and growth > FASTER_THAN_LINEAR):
-            slow[part] = f"{seconds:.2f} s for {LARGE}, {growth:.1f} times what its length says"
-    assert slow == {}
+    for part in parts:
+        assert_read_within(PASSES, lambda n, part=part: texts.repeated(part, SIZE, f" {n}"), reader)

@@ -21,8 +21,11 @@ FULL, FULL_S = 20_000, 90
 """Conversations of a part that lasts so many seconds or longer; a shorter one takes its share."""
 
 
-def attack_one(seed: int) -> tuple[str | None, str | None, float]:
-    """What playing and what scoring the conversation of a seed raised (None for nothing), and the CPU seconds of its scoring."""
+def attack_one(seed: int, cut_s: float = CUT_S) -> tuple[str | None, str | None, float]:
+    """What playing and what scoring the conversation of a seed raised (None for nothing), and the CPU seconds of its scoring.
+
+    Playing that takes longer than `cut_s` CPU seconds counts as raised; scoring is ended there.
+    """
     from benchmark_lib import load_cases, load_store
     from benchmark_lib.scoring import score
 
@@ -31,10 +34,10 @@ def attack_one(seed: int) -> tuple[str | None, str | None, float]:
     rng, store = random.Random(seed), load_store()
     case = rng.choice(load_cases(store))
     try:
-        with limited(CUT_S):
+        with limited(cut_s):
             record = (conversations.made if rng.random() < 0.5 else conversations.played)(rng, case, store)
     except OutOfTime:
-        return f"more than {CUT_S:g} s", None, 0.0
+        return f"more than {cut_s:g} s", None, 0.0
     except Exception as error:
         return place_of(error), None, 0.0
     raised: list[str] = []
@@ -45,7 +48,7 @@ def attack_one(seed: int) -> tuple[str | None, str | None, float]:
         except Exception as error:
             raised.append(place_of(error))
 
-    seconds, _ = cpu_seconds(scored, CUT_S)
+    seconds, _ = cpu_seconds(scored, cut_s)
     return None, raised[0] if raised else None, seconds
 
 
