@@ -1,6 +1,7 @@
 """What a customer attaches says what it shows, to everybody who reads the conversation."""
 
 import json
+import re
 from dataclasses import asdict
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 
 from benchmark_lib import audit as auditing
 from benchmark_lib.audit import audit, play
+from benchmark_lib.cases import load_cases
 from benchmark_lib.conversation.agent_view import SeenMessage
 from benchmark_lib.conversation.model_agent import letter
 from benchmark_lib.conversation.model_customer import customer_prompt
@@ -16,6 +18,7 @@ from benchmark_lib.records import Conversation
 from benchmark_lib.reports.transcript import transcript_html
 from benchmark_lib.scoring.claims.findings import AgentClaims
 from benchmark_lib.scoring.judges import transcript
+from benchmark_lib.store import load_store
 
 SENT = "<b>a cracked</b> shell"
 
@@ -99,3 +102,12 @@ def test_the_audit_wants_a_line_for_every_attachment_and_for_nothing_else(slot, 
     case = with_line(cases["damaged_item_1"], line, slot)
     monkeypatch.setattr(auditing, "load_cases", lambda *_: [case])
     assert any(p.check == f"ledger {slot}" and "'shows'" in p.why for p in audit(store, case.id).problems)
+
+
+@pytest.mark.parametrize(("name", "sets"), [("northline", "all,factorial,wordings"), ("northline:hard", "all")])
+def test_a_thing_that_begins_with_a_vowel_has_its_n(name, sets):
+    found = load_cases(load_store(name), sets)
+    lines = [entry.shows for case in found for entry in case.ledger.values() if entry.shows]
+    lines += [case.email.text for case in found if case.language == "en"]
+    assert any(line.startswith("an A") for line in lines)
+    assert not [line for line in lines if re.search(r"\b[Aa] [AEIO][a-z]+ [A-Z]", line)]

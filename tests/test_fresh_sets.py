@@ -291,6 +291,12 @@ def test_amounts_in_texts_move_with_all_money(old, says, rekey):
     assert value == pytest.approx(says * rekey.tenths / 10)
 
 
+@pytest.mark.parametrize("old", ["An Orbit", "a Meridian", "an Aluma", "a Skerry"])
+def test_a_new_name_has_the_article_that_goes_with_it(old, rekey):
+    article, name = rekey.text(f"It is {old} of mine.").split()[2:4]
+    assert name != old.split()[1] and article.casefold() == ("an" if name[0] in "AEIOU" else "a")
+
+
 def test_numbers_that_are_no_money_stay(rekey):
     for text in (
         "he is 74, seat 31, 7 kg and 15.6 inches",

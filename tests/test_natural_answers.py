@@ -143,7 +143,7 @@ def test_where_a_no_stays_the_same_it_comes_to_its_last_line_and_leaves(store, c
     noes = [f"I am sorry, but no, we cannot do that. {more}" for more in ("Truly.", "Sorry.", "So it is.", "As I say.")]
     said, _ = answer(cases[case], store, "No, we cannot do that.", *noes, "It stays a no.", "No.")
     pushed = [m for m in said if did(m, "pushed")]
-    assert len(pushed) >= 4 and cases[case].pressure[-1] in pushed[-1].text
+    assert len(pushed) == 4 and cases[case].pressure[-1] in pushed[-1].text
     assert did(said[len(pushed)]) == [("left", "unserved")]
 
 
@@ -154,7 +154,19 @@ def test_a_reason_that_is_none_of_the_case_is_nothing_new(store, cases):
         "An order that has left our warehouse can't be cancelled either; and a used bag is not swapped.",
     ]
     said, _ = answer(cases["used_item_swap"], store, no, *beside, no + " Sorry.", no + " Really.", no + " I mean it.")
-    assert did(said[-1]) == [("left", "unserved")] and len(said) == 6
+    assert did(said[-1]) == [("left", "unserved")] and len(said) == 5
+
+
+def test_another_reason_for_the_same_no_is_nothing_new(store, cases):
+    noes = [
+        "Das ist Verschleiß und kein Fehler, deshalb können wir keinen neuen schicken.",
+        "Es bleibt dabei, einen neuen können wir nicht schicken.",
+        "Er ist gebraucht, und Gebrauchtes tauschen wir nicht.",
+        "Ein Ersatz ist leider nicht möglich.",
+        "Das können wir nicht tun.",
+    ]
+    said, _ = answer(cases["wear_and_tear"], store, *noes)
+    assert [bool(did(m, "pushed")) for m in said] == [True] * 4 + [False] and did(said[4]) == [("left", "unserved")]
 
 
 @pytest.mark.parametrize("case", ["duplicate_order_1", "promo_not_applied_5", "wrong_item_1"])

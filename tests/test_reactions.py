@@ -181,10 +181,45 @@ def test_of_ways_held_out_by_letters_it_says_its_wish_in_words(store, cases):
         "**C** – I change **both** bags to orange. Same price.\n\nPlease write me only one letter: A, B or C. Then I do exactly this."
     )
     said, _ = answer(cases["color_edit_6"], store, ways)
-    assert "two bags orange" in said[0].text and ("agreed", "update_line_item") in did(said[0])
+    assert "both bags orange" in said[0].text and ("agreed", "update_line_item") in did(said[0])
 
 
 def test_a_phone_that_somebody_could_lend_for_a_picture_is_no_number_asked_for(store, cases):
     lend = "Perhaps she could even lend a phone for the picture?"
     said, _ = answer(cases["damaged_no_proof"], store, NO_PHOTO, lend)
     assert ("lacked", "phone") not in did(said[1])
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "I'd send the Cinch Compression Straps again, free of charge. Shall I? And when do you fly?",
+        "When do you fly? If you like, I'll send the Cinch Compression Straps again. Shall I do that?",
+    ],
+)
+def test_asked_for_a_day_that_is_not_settled_beside_an_offer_it_answers_both(store, cases, words):
+    said, _ = answer(cases["missing_item_1"], store, words)
+    assert ("agreed", "create_reshipment") in did(said[0]) and reacts(said[0], "no_date")
+
+
+@pytest.mark.parametrize(
+    "ask", ["Is it {}? Yes or no.", "Geht es um Bestellung {}?", "Est-ce bien la commande {} ?", "¿Es el {}?"]
+)
+@pytest.mark.parametrize("case", ["tracking_1", "missing_item_2", "color_edit_6"])
+def test_asked_whether_it_is_an_order_it_says_yes_or_names_its_own(store, cases, case, ask):
+    number = cases[case].order
+    (right, *_), (wrong, *_) = (answer(cases[case], store, ask.format(n))[0] for n in (number, "NL-12345"))
+    assert reacts(right, "this_one") and number not in right.text and did(right) == [("gave", "order_id")]
+    assert number in wrong.text and did(wrong) == [("gave", "order_id")]
+
+
+def test_a_question_with_an_offer_in_it_is_no_check_of_a_number(store, cases):
+    case = cases["cancel_before_ship_5"]
+    said, _ = answer(case, store, f"Is it right that I cancel {case.order}, all of it?")
+    assert ("agreed", "cancel_order") in did(said[0])
+
+
+def test_who_settles_for_both_bags_in_another_color_has_a_reason_that_holds_for_both(cases):
+    case = cases["color_edit_6"]
+    assert "one of them orange" in case.email.text and "all people have black bag" in case.email.text
+    assert "both orange" in case.agrees[0] and "fight" not in case.closing.content

@@ -4,6 +4,7 @@ Placeholders filled, defaults from the store, validated; a broken one is refused
 """
 
 import difflib
+import re
 from collections.abc import Iterable, Iterator
 from datetime import date, datetime, timedelta
 from functools import lru_cache
@@ -19,6 +20,9 @@ from ..store.laid import laid_over
 from ..textfiles import render
 from .case import Case
 from .facts import money
+
+ARTICLE = re.compile(r"\b([Aa])(\s+)\{\{ ([^{}]*\b(?:title|color)) \}\}")
+"""An English article before the name of a thing or of a color, which takes an n before a vowel."""
 
 
 def with_canary(content: Any, path: Path, store: Store) -> dict[str, Any]:
@@ -36,7 +40,10 @@ def read_case(raw: Any, store: Store, path: Path) -> Case:
     world = raw.get("world") or {}
     store = laid_over(store, raw["id"], world, raw.get("library"), raw.get("pair") or raw["id"])
     names, extra = _context(raw, store, where)
-    filled = _fill({**{k: v for k, v in raw.items() if k != "world"}, **extra}, names, where) | {"world": world}
+    english = raw.get("language", "en") == "en"
+    filled = _fill({**{k: v for k, v in raw.items() if k != "world"}, **extra}, names, where, english) | {
+        "world": world
+    }
     filled = {**store.kind.case_defaults(names), **filled}
     filled["ledger"] = {**store.kind.usual_ledger(filled, names), **_spelled_out(filled.get("ledger") or {})}
     if filled["bucket"] == "adversarial":
@@ -121,12 +128,18 @@ def _context(raw: dict[str, Any], store: Store, where: str) -> tuple[dict[str, A
     return names, {"bucket": bucket}
 
 
-def _fill(value: Any, names: dict[str, Any], where: str) -> Any:
-    """The case with its placeholders filled.
+def _fill(value: Any, names: dict[str, Any], where: str, english: bool) -> Any:
+    """The case with its placeholders filled; what a picture shows is told in English in every case.
 
     All texts in one template, since a template costs far more than a placeholder.
     """
-    texts = [t for _, t in _texts(value) if "{{" in t]
+    texts = [
+        ARTICLE.sub(r"""\1{{ "n" if \3[0] in "AEIOUaeiou" }}\2{{ \3 }}""", text)
+        if english or field.endswith("shows")
+        else text
+        for field, text in _texts(value)
+        if "{{" in text
+    ]
     mark = "\x1e"
     try:
         filled = iter(render(mark.join(texts), where, **names).split(mark) if texts else [])

@@ -1,5 +1,6 @@
 """The scripted customer: no model. It answers what it is asked, agrees to what it wants, reacts to reasons, and leaves when served."""
 
+import re
 from datetime import date
 
 from ..language.cues import holds
@@ -14,12 +15,12 @@ from ..threads import read_aside
 from .customer_consent import Consenting
 from .customer_progress import told_in
 from .customer_several import announces, asks_for_a_yes
-from .customer_words import CERTAIN, Draft, Round, written
+from .customer_words import CERTAIN, Draft, Round, filled, written
 from .speaker import Reply
 from .state import ConversationState
 
 STALE = 3
-"""Rounds in a row without anything new after which a customer stops; one that presses for what it will not get says its last line first."""
+"""Rounds in a row without anything new after which a customer stops; one that presses for what it will not get says its last line in the third."""
 DOUBT = 0.5
 """Chance below which an answer is recorded as one that may not have been asked for."""
 PUSHED = 2
@@ -63,6 +64,8 @@ class ScriptedCustomer(Consenting):
         leaves = now.heard.closes and not done and self.progress.pushes >= PUSHED
         if leaves or (done and now.heard.checks):
             asked = []
+        if checked := self._says_whether_it_is_this(now.words, said):
+            asked = [slot for slot in asked if slot != self._subject]
         for slot in asked:
             if self._waiting(slot, talk, said, now):
                 continue
@@ -79,16 +82,21 @@ class ScriptedCustomer(Consenting):
             said.add(self._plain_yes(HANDOVER), Act("agreed", HANDOVER, arguments={}), first=True)
         elif self._held_out(now) and not done:
             self._choose(now, talk, said)
-        elif now.heard.confirm and not (self._answers_the_check(now) or (done and now.heard.checks)):
+        elif now.heard.confirm and not (
+            self._answers_the_check(now) or (done and now.heard.checks) or (checked and not now.heard.offer)
+        ):
             self._decide(now, talk, said)
         elif (
             self.case.several and not done and (len(now.heard.offered) > 1 or (asks_for_a_yes(now.words) and not asked))
         ):
             self._agree_to_all(self.progress.open_wishes(talk), now, talk, said)
-        passed_over = now.heard.slots.get("date", 0.0) >= CERTAIN and self._asks_another_date(now.heard)
-        if passed_over and not (said.left or said.moves or done or "another_date" in self.used):
+        another_date = now.heard.slots.get("date", 0.0) >= CERTAIN and self._asks_another_date(now.heard)
+        beside = said.moves and not self._asks_in_a_question("date", now.words)
+        if another_date and not (said.left or done or beside or "another_date" in self.used):
             self._count("another_date")
-            said.add(self._customers("unsure"), Act("waited", "question"))
+            ahead = now.heard.dates == {"ahead"}
+            words = self._of("reactions", "no_date") if ahead else self._customers("unsure")
+            said.add(words, Act("waited", "question"))
         if not (said.left or said.moves):
             self._go_on(now, talk, said)
         elif done and all(act.kind == "gave" for act in said.acts) and self._is_not_content(talk):
@@ -97,7 +105,10 @@ class ScriptedCustomer(Consenting):
         return Reply(words, said.acts, said.attachments)
 
     def _round(self, talk: ConversationState) -> Round:
-        """The agent's last turn; `fresh` where it brought words, calls or questions that the customer has not met before."""
+        """The agent's last turn; `fresh` where it brought words, calls or questions that the customer has not met before.
+
+        Once it pushes, another reason for the same no is nothing new; to one that presses, all before that is.
+        """
         words = (talk.last("agent") or talk.messages[-1]).text
         heard = self.parser.parse(words)
         calls = [c for c in talk.desk.calls if c.turn == talk.turn - 1 and c.write and not c.error]
@@ -107,9 +118,10 @@ class ScriptedCustomer(Consenting):
         own = {*self.case.reasons, *self.case.against}
         reasons = own.intersection(self.parser.reasons_in([words]) if own else ())
         told = {n for n, f in self.case.facts.items() if told_in(f, words)}
-        new = {("reason", r) for r in reasons} | {("fact", n) for n in told} | {("call", c.index) for c in calls}
+        new = {("fact", n) for n in told} | {("call", c.index) for c in calls}
         new |= {("asks", s) for s in heard.asked} | {("offers", t) for t in heard.proposed}
-        fresh = bool(new - self.seen)
+        new |= set() if self.progress.pushes else {("reason", r) for r in reasons}
+        fresh = bool(new - self.seen) or not (self.progress.pushes or self.progress.resolvable)
         self.seen |= new
         return Round(words, heard, calls, fresh)
 
@@ -157,8 +169,10 @@ class ScriptedCustomer(Consenting):
         return [next(evidence) if s in self.kind.attachments else s for s in news]
 
     def _asks_another_date(self, heard: ParsedMessage) -> bool:
-        """Whether a date is asked for (see `ParsedMessage.dates`) that is another than the one it knows: of a journey, or of what came."""
+        """Whether a date is asked for (see `ParsedMessage.dates`) that is another than the one it knows, if any: of a journey, or of what came."""
         known, now = self.case.ledger.get("date"), self.store.now.date()
+        if not known:
+            return heard.dates in ({"ahead"}, {"behind"})
         words = f"{known.value or ''} {known.say or ''}" if known else ""
         days = {date.fromisoformat(v.value) >= now for v in values_in(words, now.year) if v.kind == "date"}
         behind = False in days or holds("dates", "told", plain(words), (self.case.language,))
@@ -172,6 +186,25 @@ class ScriptedCustomer(Consenting):
         if named:
             self._answer(named[0], said)
         return bool(named)
+
+    def _asks_in_a_question(self, slot: str, words: str) -> bool:
+        """Whether a question asks for a slot, not only a sentence such as "If you fly before that, tell me when."."""
+        return any(slot in self.parser.parse(s.text).asked for s in sentences(words) if "?" in s.text)
+
+    def _says_whether_it_is_this(self, words: str, said: Draft) -> bool:
+        """Answer "Is it NL-12345?" with a yes or with its own number; False where no single number is asked about, or one of its others."""
+        known = self.case.ledger.get(self._subject)
+        asked = [s.text for s in sentences(words) if "?" in s.text and self._holds("this_one", s.text)]
+        if not (known and known.value and asked):
+            return False
+        number = re.findall(r"[\w-]*\d", asked[0].upper())[-1]
+        if number in self.case.others.values():
+            return False
+        right = number == known.value
+        self.given[self._subject] = self.given.get(self._subject, 0) + 1
+        words = self._of("reactions", "this_one") if right else filled(self._customers("mine"), known.value)
+        said.add(words, Act("gave", self._subject, known.value))
+        return True
 
     def _stands_for(self, slot: str) -> tuple[str, ...]:
         """The slots that a question for another may mean."""
@@ -215,8 +248,7 @@ class ScriptedCustomer(Consenting):
         if not now.fresh:
             self.stale += 1
             repeated = sum(fold(m.text) == fold(now.words) for m in talk.messages if m.side == "agent")
-            patience = STALE if self.progress.resolvable else STALE + 1
-            if self.stale > patience or (repeated > 1 and "repeated" in self.used):
+            if self.stale > STALE or (repeated > 1 and "repeated" in self.used):
                 return self._leave("unserved", said)
             if repeated > 1:
                 said.add(self._customers("repeated"), Act("waited", "repeated"))
@@ -268,7 +300,7 @@ class ScriptedCustomer(Consenting):
             if reason in self.case.against and reason not in self.argued and not self._said_against(reason):
                 self.argued.add(reason)
                 return self._pushed(self.case.against[reason], said)
-        if self.stale > STALE:
+        if self.stale >= STALE and not self.progress.resolvable:
             self.line = max(self.line, len(self.case.pressure) - 1)
         while self.line < len(self.case.pressure):
             self.line += 1

@@ -245,7 +245,15 @@ class RetailRekey(Rekey):
         for name in self.store.policy["freight_forwarders"]["names"]:
             first, space, rest = name.partition(" ")
             words[name] = f"{brands.pop()}{space}{rest}" if rest else single.pop()
+        for old, new in self.titles.items():
+            for article in "aA":
+                words[_with_article(article, old)] = _with_article(article, new)
         return words | self.titles | self.pools["texts"] | {self.store.info["canary"]: self.canary}
+
+
+def _with_article(article: str, name: str) -> str:
+    """A name after an English ``a`` or ``A``, which takes an n before a vowel."""
+    return f"{article}{'n' * (name[0] in 'AEIOU')} {name}"
 
 
 def _swapped(number: str) -> str:
