@@ -39,6 +39,19 @@ def texts(store):
         ("KB-02", "A yes with a condition that your sentence meets"),
         ("KB-02", "Whom you are writing to is settled before that."),
         ("KB-02", "A yes that came before the photo still holds"),
+        ("KB-02", "is a yes to that part: do it without asking again"),
+        # Lines with several pieces, and what a swap costs
+        ("KB-09", "A line with several pieces is changed as a whole"),
+        ("KB-11", "A change goes to the whole line, a cancellation to the whole order"),
+        ("KB-11", "the customer chooses on the return page how many pieces go back"),
+        ("KB-12", "neither can one piece of a line with several"),
+        ("KB-15", "we neither charge nor pay out a difference"),
+        ("KB-31", "So it is for the difference in price to another size"),
+        ("KB-33", "the difference in price to another size"),
+        # Chargebacks and scans
+        ("KB-29", "At once means in your next message, without a question and without a yes."),
+        ("KB-29", "no replacement, no reshipment, no cancellation"),
+        ("KB-25", "Every entry on the tracking page counts as a scan"),
         ("KB-18", "A yes to the same offer that came before the photo is enough."),
         ("KB-26", "The claim, unlike the handover, needs the identity check first"),
         # Dates
@@ -135,4 +148,4 @@ def test_no_article_refers_to_what_no_tool_shows(texts):
 
 
 def test_versions_tell_the_new_texts_apart(store):
-    assert (store.info["version"], store.policy["version"], store.prompt()[1]) == ("1.2.3", "1.1.0", "agent-2")
+    assert (store.info["version"], store.policy["version"], store.prompt()[1]) == ("1.2.4", "1.1.0", "agent-2")
