@@ -139,7 +139,7 @@ def update_line_item(
     line_id: Annotated[str, "The line's id, such as L1."],
     variant_id: Annotated[str, "The variant that is wanted instead."],
 ) -> dict[str, Any]:
-    """Change the colour or size of one line of an order."""
+    """Change the colour or size of one line of an order, with all its pieces."""
     order_row(desk, order_id)
     line_row(desk, order_id, line_id)
     _, variant = _variant(desk, variant_id)
@@ -166,7 +166,7 @@ def create_replacement(
     variant_id: Annotated[str, "The variant to send."],
     reason: Reason,
 ) -> dict[str, Any]:
-    """Send a new item in place of one line of an order, free of charge."""
+    """Send one new item in place of one of a line of an order, free of charge."""
     order = order_row(desk, order_id)
     line = line_row(desk, order_id, line_id)
     _, variant = _variant(desk, variant_id)
