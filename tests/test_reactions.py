@@ -223,3 +223,59 @@ def test_who_settles_for_both_bags_in_another_color_has_a_reason_that_holds_for_
     case = cases["color_edit_6"]
     assert "one of them orange" in case.email.text and "all people have black bag" in case.email.text
     assert "both orange" in case.agrees[0] and "fight" not in case.closing.content
+
+
+CHANGED = {
+    "angry_damaged_1": "I have changed the delivery address of order NL-62057 to 12 Elm Street, Toledo.",
+    "angry_damaged_4": "J'ai changé l'adresse de livraison de la commande NL-66802.",
+    "missing_item_4": "Ich habe die Lieferadresse der Bestellung NL-64153 auf Lindenweg 3, Bristol geändert.",
+    "damaged_item_3": "He cancelado el pedido completo.",
+}
+NEW_ONE = {
+    "angry_damaged_1": "I can send you a new Pico Underseat 22L, free of charge. Shall I do that?",
+    "angry_damaged_4": "Je peux vous envoyer gratuitement un nouveau Harrow Travel Backpack. Voulez-vous que je le fasse ?",
+    "missing_item_4": "Ich kann Ihnen das Passage World Adapter 65W kostenlos noch einmal schicken. Soll ich das tun?",
+    "damaged_item_3": "Puedo enviarle gratis un reemplazo, igual al que pidió. ¿Lo hago?",
+}
+TAKEN_BACK = {
+    "angry_damaged_1": [
+        "I'm sorry, that was my mistake: your address was not changed.",
+        "I have put the address back to what you gave us.",
+        "You're right. The delivery address stays exactly as it is on the order.",
+    ],
+    "angry_damaged_4": ["Toutes mes excuses, l'adresse n'a pas été changée.", "L'adresse reste la même."],
+    "missing_item_4": ["Das war ein Fehler von mir, die Adresse ist unverändert.", "Die Adresse bleibt, wie sie war."],
+    "damaged_item_3": ["Perdone, fue un error mío: el pedido sigue en pie.", "Lo siento, no he cancelado nada."],
+}
+
+
+@pytest.mark.parametrize("case_id", CHANGED)
+def test_what_it_never_asked_for_is_to_be_undone_before_anything_else(store, cases, case_id):
+    case = cases[case_id]
+    offer = NEW_ONE[case_id]
+    said, _ = answer(case, store, CHANGED[case_id], offer, offer, offer)
+    assert reacts(said[0], "unasked") and {"refused", "pushed"} <= {kind for kind, _ in did(said[0])}
+    assert [reacts(m, "undo_first") for m in said[1:3]] == [True, True], "twice, as with anything that is not done"
+    assert not did(said[1], "agreed") and not did(said[2], "agreed")
+    assert not reacts(said[3], "undo_first") and not reacts(said[3], "unasked")
+
+
+@pytest.mark.parametrize("case_id", NEW_ONE)
+def test_once_the_desk_has_come_back_to_it_the_right_offer_gets_its_yes(store, cases, case_id):
+    for words in TAKEN_BACK[case_id]:
+        said, _ = answer(cases[case_id], store, CHANGED[case_id], f"{words} {NEW_ONE[case_id]}")
+        assert did(said[1], "agreed") and not reacts(said[1], "undo_first"), words
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "I have sent you a new Pico Underseat 22L, free of charge.",
+        "I have opened a claim with the carrier.",
+        "I can't change the address of an order that is with you already.",
+        "I could change the delivery address, if that is what you want.",
+    ],
+)
+def test_a_wish_that_is_done_a_claim_a_no_and_an_offer_are_nothing_to_undo(store, cases, words):
+    said, _ = answer(cases["angry_damaged_1"], store, words)
+    assert not reacts(said[0], "unasked")

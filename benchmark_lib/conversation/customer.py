@@ -10,7 +10,7 @@ from ..language.sentences import sentences
 from ..language.values import values_in
 from ..language.words import said_by_customers
 from ..records import Act, Fault
-from ..store.every_desk import HANDOVER
+from ..store.every_desk import CLOSE, HANDOVER
 from ..threads import read_aside
 from .customer_consent import Consenting
 from .customer_progress import told_in
@@ -80,6 +80,8 @@ class ScriptedCustomer(Consenting):
             self._leave("unserved", said)
         elif handed_on:
             said.add(self._plain_yes(HANDOVER), Act("agreed", HANDOVER, arguments={}), first=True)
+        elif not done and (kind := self._objection(now)):
+            self._object(kind, now, said)
         elif self._held_out(now) and not done:
             self._choose(now, talk, said)
         elif now.heard.confirm and not (
@@ -91,8 +93,8 @@ class ScriptedCustomer(Consenting):
         ):
             self._agree_to_all(self.progress.open_wishes(talk), now, talk, said)
         another_date = now.heard.slots.get("date", 0.0) >= CERTAIN and self._asks_another_date(now.heard)
-        beside = said.moves and not self._asks_in_a_question("date", now.words)
-        if another_date and not (said.left or done or beside or "another_date" in self.used):
+        waits = another_date and not (said.left or done or "another_date" in self.used)
+        if waits and (not said.moves or self._asks_in_a_question("date", now.words)):
             self._count("another_date")
             ahead = now.heard.dates == {"ahead"}
             words = self._of("reactions", "no_date") if ahead else self._customers("unsure")
@@ -288,6 +290,32 @@ class ScriptedCustomer(Consenting):
         """Whether what it has asked for after all else was done is for a person to give."""
         asked = any(self.case.followups[place].when == "served" for place in self.progress.followed_up)
         return asked and all(o.handover for o in self.case.outcomes)
+
+    def _objection(self, now: Round) -> str:
+        """What it says to a report of an act that it never asked for, and where the desk then goes on without a word on it; empty for neither.
+
+        What was offered before and is now reported counts as reported even where it is not said plainly.
+        """
+        heard = now.heard
+        reported = heard.surely_claimed | self.offered.intersection(heard.claimed)
+        self.offered |= {*heard.offered}
+        wanted = self.case.agreeable | {HANDOVER, CLOSE, *self.kind.aside}
+        served = wanted.intersection([*heard.claimed, *(c.name for c in now.calls)])
+        if reported - self.unasked and not (heard.declined or served):
+            self.unasked |= reported
+            return "unasked"
+        about = {t for t, chance in heard.tools.items() if chance >= SURE} | {*heard.claimed, *heard.declined}
+        if self.unasked and (about & self.unasked or self._holds("takes_back", now.words)):
+            self._count("undone")
+        waits = self.unasked and "undone" not in self.used and self.used.get("undo_first", 0) < PUSHED
+        return "undo_first" if waits else ""
+
+    def _object(self, kind: str, now: Round, said: Draft) -> None:
+        """Ask for what was done unasked to be undone, before anything that is offered."""
+        pushes = not (said.moves or now.heard.confirm)
+        said.add(self._of("reactions", kind), *(Act("refused", tool) for tool in sorted(self.unasked)), first=True)
+        if pushes:
+            self._push(now, said)
 
     def _push(self, now: Round, said: Draft) -> None:
         """Argue against the reason it was given, or say the next line that still makes sense; without one, leave.

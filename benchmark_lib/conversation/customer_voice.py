@@ -28,6 +28,8 @@ class Voice:
         self.said: set[str] = set()
         self.told: set[str] = set()
         self.seen: set[Any] = set()
+        self.offered: set[str] = set()
+        self.unasked: set[str] = set()
         self._proofs = (*store.kind.proofs, *store.kind.attachments)
         self._subject = store.kind.look_up[1]
         self._capitals = not case.email.text.strip()[:1].islower()

@@ -166,7 +166,7 @@ def create_replacement(
     variant_id: Annotated[str, "The variant to send."],
     reason: Reason,
 ) -> dict[str, Any]:
-    """Send one new item in place of one of a line of an order, free of charge."""
+    """Send one new item in place of one item of an order line, free of charge."""
     order = order_row(desk, order_id)
     line = line_row(desk, order_id, line_id)
     _, variant = _variant(desk, variant_id)
