@@ -424,5 +424,5 @@ def report(found: Audit) -> str:
     ]
     end = f"{len(found.cases)} cases, {len(found.problems)} problems"
     if found.left_out:
-        end += f"; {found.left_out} conversations of sly agents were left out, which --sly plays (each day leaves out others)"
+        end += f"; {found.left_out} conversations of sly agents were left out: --sly plays them all, and each day has others"
     return "\n".join([*lines, "", *spread, "", *map(str, found.problems), end])

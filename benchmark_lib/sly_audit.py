@@ -25,7 +25,7 @@ FEWEST_APART = 30
 HANDFUL = 12
 """Cases that one process takes at a time: neighbours, since those share articles."""
 QUICK = 300
-"""Conversations of sly agents in an audit that is to be quick."""
+"""About how many conversations the sly agents share in a quick audit."""
 
 Playing = dict[str, list[str]]
 """The sly agents that play a case, by its id."""
@@ -67,7 +67,7 @@ def audit_with_sly(
 
 
 def playing(ids: Sequence[str], most: int | None, day: int) -> Playing:
-    """Who plays what: about `most` pairs of case and sly agent, evenly from both, and each pair once in as many days."""
+    """Who plays what on a day: about `most` pairs of case and sly agent, spread evenly; in as many days as there are shares each pair has its turn once."""
     every = max(-(-len(ids) * len(SLY) // most), 1) if most else 1
     return {
         name: [agent for number, agent in enumerate(SLY) if (place + number + day) % every == 0]

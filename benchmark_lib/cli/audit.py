@@ -17,7 +17,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
             "all",
         ),
         **TOOLS,
-        "--sly": "play every sly agent on every case; without it a large set has about 300 of their conversations, each day others",
+        "--sly": "have every sly agent play every case; without it they share about 300 conversations, different ones each day",
         "--show AGENT": "print this scripted agent's conversations instead of the audit",
     }
     add_options(parser, options)
