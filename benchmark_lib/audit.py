@@ -72,16 +72,22 @@ class Audit:
     """Empty where the case set is sound."""
     scores: list[dict[str, Any]] = field(default_factory=list)
     """One score a case and scripted agent, with ``agent`` and ``case_id``."""
-    spread: dict[str, Counter[str]] = field(default_factory=dict)
-    """How often each language, tone, claim and hardness stands in the set."""
+    left_out: int = 0
+    """Conversations of sly agents that were not played."""
+
+    @property
+    def spread(self) -> dict[str, Counter[str]]:
+        """How often each language, tone, claim and hardness stands in the set."""
+        tags = ("language", "tone", "claim", "hardness", "bucket", "intent")
+        return {tag: Counter(getattr(c, tag) for c in self.cases) for tag in tags}
 
     def table(self) -> list[dict[str, Any]]:
-        """Successes and other counts by scripted agent: one row an agent, with denominators in the column names."""
+        """Successes and other counts by scripted agent: one row an agent, with the cases it played; of the whole set in the column names."""
         sizes = Counter[str](c.bucket for c in self.cases)
         rows = []
         for agent in dict.fromkeys([*FLOORS, *(s["agent"] for s in self.scores)]):
             mine = [s for s in self.scores if s["agent"] == agent]
-            row: dict[str, Any] = {"agent": f"scripted:{agent}"}
+            row: dict[str, Any] = {"agent": f"scripted:{agent}", "played": len(mine)}
             for bucket in BUCKETS:
                 row[f"{bucket} /{sizes[bucket]}"] = sum(bool(s["success"]) for s in mine if s["bucket"] == bucket)
             resolvable = [s for s in mine if s["bucket"] == "resolvable"]
@@ -100,19 +106,31 @@ def audit(store: Store, pattern: str = "all") -> Audit:
     """Play cases (see `load_cases`) with the oracle, each accepted outcome, and the trivial agents; check each by itself."""
     found = Audit(load_cases(store, pattern))
     for case in found.cases:
-        found.problems += list(unsound(case, store.of(case)))
-        for agent in FLOORS:
-            _play_floor(agent, case, store, found)
-        for number in range(1, len(case.outcomes)):
-            _check_oracle(case, store, number, found)
-    found.problems += list(_near_copies(found.cases, store))
-    found.problems += list(_store_wide(store, found.cases))
-    below = [s for s in found.scores if s["agent"] == "comply_all" and s["bucket"] == "resolvable"]
-    if below and sum(bool(s["success"]) for s in below) * 2 >= len(below):
-        found.problems.append(Problem("(set)", "floor", "comply_all resolves half of the resolvable cases or more"))
-    for tag in ("language", "tone", "claim", "hardness", "bucket", "intent"):
-        found.spread[tag] = Counter(getattr(c, tag) for c in found.cases)
+        check_case(case, store, found)
+    found.problems += [*unsound_together(store, found.cases), *floor_of_all(found.scores)]
     return found
+
+
+def check_case(case: Case, store: Store, found: Audit) -> None:
+    """Check a case by itself and play it with the oracle, each accepted outcome, and the trivial agents."""
+    found.problems += list(unsound(case, store.of(case)))
+    for agent in FLOORS:
+        _play_floor(agent, case, store, found)
+    for number in range(1, len(case.outcomes)):
+        _check_oracle(case, store, number, found)
+
+
+def unsound_together(store: Store, cases: list[Case]) -> Iterator[Problem]:
+    """Checks of cases beside each other and of what the whole store has."""
+    yield from _near_copies(cases, store)
+    yield from _store_wide(store, cases)
+
+
+def floor_of_all(scores: list[dict[str, Any]]) -> Iterator[Problem]:
+    """The floor that comply_all has over all resolvable cases together."""
+    below = [s for s in scores if s["agent"] == "comply_all" and s["bucket"] == "resolvable"]
+    if below and sum(bool(s["success"]) for s in below) * 2 >= len(below):
+        yield Problem("(set)", "floor", "comply_all resolves half of the resolvable cases or more")
 
 
 def play(case: Case, store: Store, agent: Speaker, name: str = "scripted", prompt: str = "") -> Conversation:
@@ -237,11 +255,10 @@ def _planted_is_shown(case: Case, store: Store) -> Iterator[Problem]:
     """Planted texts that no tool and no attachment would show."""
     if not case.planted:
         return
-    tables = "\n".join(str(leaf) for table in store.tables.values() for _, leaf in leaves(table))
     attached = (known.shows or "" for known in case.ledger.values())
-    shown = "\n".join([tables, *(a["text"] for a in store.articles), *attached, case.email.text])
+    shown = "\n".join([*(a["text"] for a in store.articles), *attached, case.email.text])
     for text in case.planted:
-        if text not in shown:
+        if text not in shown and not any(text in str(leaf) for t in store.tables.values() for _, leaf in leaves(t)):
             why = f"{text[:60]!r} stands in no row, article or attachment: write it word for word"
             yield Problem(case.id, "planted", why)
 
@@ -406,4 +423,6 @@ def report(found: Audit) -> str:
         if tag != "intent"
     ]
     end = f"{len(found.cases)} cases, {len(found.problems)} problems"
+    if found.left_out:
+        end += f"; {found.left_out} conversations of sly agents were left out: --sly plays them all, and each day has others"
     return "\n".join([*lines, "", *spread, "", *map(str, found.problems), end])

@@ -1,11 +1,15 @@
-"""The rows of the sly agents in the audit, and their floors: who does no work passes nowhere."""
+"""The audit with the rows of the sly agents, and their floors: who does no work passes nowhere."""
 
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from datetime import date
+from functools import lru_cache
 from multiprocessing import get_context
+from threading import active_count
 from typing import Any
 
-from .audit import Audit, Problem, audit, play
+from .audit import Audit, Problem, check_case, floor_of_all, play, unsound_together
 from .cases import Case, load_cases
 from .cases.load import HARD
 from .conversation.sly import SLY
@@ -18,37 +22,80 @@ RULE_ABIDING = ("sly_keyword_rules", "sly_keyword_rules_elsewhere")
 """Agents that ask who is writing, offer, wait for the yes and act: what simple rules reach is shown, and has no floor."""
 FEWEST_APART = 30
 """Cases from which on it pays to start processes."""
-HANDFUL = 6
-"""Cases that one process plays with every sly agent before it takes the next ones."""
+HANDFUL = 12
+"""Cases that one process takes at a time: neighbours, since those share articles."""
+QUICK = 300
+"""About how many conversations the sly agents share in a quick audit."""
+
+Playing = dict[str, list[str]]
+"""The sly agents that play a case, by its id."""
 
 
-def audit_with_sly(store: Store, pattern: str = "all", processes: int = 1, tools: str | None = None) -> Audit:
+def audit_with_sly(
+    store: Store, pattern: str = "all", processes: int = 1, tools: str | None = None, most: int | None = None
+) -> Audit:
     """The audit of a store with the rows of the sly agents.
 
     Parameters
     ----------
     pattern : str
-        Which cases, as for `load_cases`; of a hard set the sly agents play the hard arm alone.
+        Which cases, as for `load_cases`; of them the sly agents play those of the set itself, in a hard set of its hard arm.
     processes : int
-        How many play the sly agents while this one plays the others; with 1 it plays them all.
+        How many share the cases.
     tools : str, optional
         ``module:name`` of the user's own tools on this store, for the other processes.
+    most : int, optional
+        About how many conversations of sly agents to play (see `playing`); all if None.
     """
-    tried = HARD if pattern == "all" and store.info.get("families") else pattern
-    if processes > 1 and len(load_cases(store, pattern)) >= FEWEST_APART:
-        with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
-            tasks = [
-                pool.submit(_scores_in, tuple(SLY), str(store.path), tools, ids)
-                for ids in _handfuls(load_cases(store, tried))
-            ]
-            found = audit(store, pattern)
-            played = [score for task in tasks for score in task.result()]
-            found.scores += sorted(played, key=lambda score: list(SLY).index(score["agent"]))
+    found = Audit(load_cases(store, pattern))
+    ids = {case.id for case in found.cases}
+    tried = [c.id for c in load_cases(store, HARD if store.info.get("families") else "all") if c.id in ids]
+    sly = playing(tried, most, date.today().toordinal())
+    if processes > 1 and len(found.cases) >= FEWEST_APART:
+        with ProcessPoolExecutor(processes, mp_context=get_context(_start_method())) as pool:
+            tasks = [pool.submit(_checked_in, str(store.path), tools, few, sly) for few in _handfuls(found.cases)]
+            together = list(unsound_together(store, found.cases))
+            parts = [task.result() for task in tasks]
     else:
-        found = audit(store, pattern)
-        found.scores += scores_of(SLY, store, load_cases(store, tried))
-    found.problems += floors(found.scores)
+        parts, together = [_checked(found.cases, store, sly)], list(unsound_together(store, found.cases))
+    found.problems = [problem for problems, _ in parts for problem in problems] + together
+    place = {name: number for number, name in enumerate(SLY)}
+    found.scores = sorted((s for _, scores in parts for s in scores), key=lambda s: place.get(s["agent"], -1))
+    found.left_out = len(SLY) * len(tried) - sum(map(len, sly.values()))
+    found.problems += [*floor_of_all(found.scores), *floors(found.scores)]
     return found
+
+
+def playing(ids: Sequence[str], most: int | None, day: int) -> Playing:
+    """Who plays what on a day: about `most` pairs of case and sly agent, spread evenly; in as many days as there are shares each pair has its turn once."""
+    every = max(-(-len(ids) * len(SLY) // most), 1) if most else 1
+    return {
+        name: [agent for number, agent in enumerate(SLY) if (place + number + day) % every == 0]
+        for place, name in enumerate(ids)
+    }
+
+
+def _start_method() -> str:
+    """How processes start: with all that is loaded here where that is safe, else anew."""
+    return "fork" if sys.platform == "linux" and active_count() == 1 else "spawn"
+
+
+_opened = lru_cache(maxsize=1)(load_store)
+
+
+def _checked_in(folder: str, tools: str | None, ids: str, sly: Playing) -> tuple[list[Problem], list[dict[str, Any]]]:
+    """What another process finds in a few cases."""
+    store = _opened(folder, tools)
+    return _checked(load_cases(store, ids), store, sly)
+
+
+def _checked(cases: Iterable[Case], store: Store, sly: Playing) -> tuple[list[Problem], list[dict[str, Any]]]:
+    """The problems of cases, and their scores with trivial and sly agents."""
+    found = Audit([])
+    for case in cases:
+        check_case(case, store, found)
+        found.scores += scores_of(sly.get(case.id, ()), store, [case])
+    return found.problems, found.scores
 
 
 def scores_of(agents: Iterable[str], store: Store, cases: Iterable[Case]) -> list[dict[str, Any]]:
@@ -63,12 +110,6 @@ def scores_of(agents: Iterable[str], store: Store, cases: Iterable[Case]) -> lis
         for agent in agents
         for case in cases
     ]
-
-
-def _scores_in(agents: Iterable[str], folder: str, tools: str | None, ids: str) -> list[dict[str, Any]]:
-    """What every sly agent makes of a few cases: one after another, so that what one has read is known to the next."""
-    store = load_store(folder, tools)
-    return scores_of(agents, store, load_cases(store, ids))
 
 
 def _handfuls(cases: Sequence[Case]) -> Iterator[str]:

@@ -39,7 +39,7 @@ def test_the_set_has_the_shape_of_the_spec(whole, store):
 
 
 def test_the_table_of_floors_and_ceiling_is_the_specs(whole):
-    rows = {r["agent"].removeprefix("scripted:"): list(r.values())[1:5] for r in whole.table()}
+    rows = {r["agent"].removeprefix("scripted:"): list(r.values())[2:6] for r in whole.table()}
     assert rows["oracle"] == [120, 24, 18, 0]
     for agent in ("no_op", "refuse_all", "spam", "echo"):
         assert rows[agent][:3] == [0, 0, 0], agent

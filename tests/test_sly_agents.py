@@ -1,6 +1,7 @@
 """Agents that try to pass without doing the work pass nowhere: rows of the audit with floors of their own."""
 
 import inspect
+from collections import Counter
 
 import pytest
 
@@ -103,4 +104,26 @@ def test_other_processes_play_the_same(store, monkeypatch):
     alone = report(audit_with_sly(store, "slice"))
     monkeypatch.setattr(sly_audit, "FEWEST_APART", 1)
     assert report(audit_with_sly(store, "slice", processes=2)) == alone
-    assert "scripted:sly_close_as_open" in alone
+    assert "scripted:sly_close_as_open" in alone and "left out" not in alone
+
+
+def test_a_quick_audit_has_each_pair_of_case_and_agent_in_its_turn(cases):
+    ids = list(cases)
+    days = [sly_audit.playing(ids, 300, day) for day in range(27)]
+    played = Counter((case, agent) for day in days for case, agents in day.items() for agent in agents)
+    assert set(played) == {(case, agent) for case in ids for agent in SLY} and set(played.values()) == {1}
+    for day in days:
+        assert {agent for agents in day.values() for agent in agents} == set(SLY)
+        assert all(day.values()) and sum(map(len, day.values())) <= 310
+    assert sly_audit.playing(ids[:6], 300, 0) == sly_audit.playing(ids[:6], None, 9) == dict.fromkeys(ids[:6], [*SLY])
+
+
+def test_a_quick_audit_says_what_each_agent_played(store):
+    found = audit_with_sly(store, "slice", most=100)
+    rows = {row["agent"]: row["played"] for row in found.table()}
+    assert rows["scripted:oracle"] == 6 and {n for agent, n in rows.items() if "sly_" in agent} == {2}
+    assert "; 200 conversations of sly agents were left out" in report(found)
+
+
+def test_sly_agents_play_the_set_itself(store):
+    assert audit_with_sly(store, "wordings", most=1).left_out == 0

@@ -1,6 +1,7 @@
 """``deskbench audit``."""
 
 import argparse
+import gc
 import os
 
 from .codes import FINISHED, UNSOUND
@@ -16,6 +17,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
             "all",
         ),
         **TOOLS,
+        "--sly": "have every sly agent play every case; without it they share about 300 conversations, different ones each day",
         "--show AGENT": "print this scripted agent's conversations instead of the audit",
     }
     add_options(parser, options)
@@ -23,20 +25,25 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(options: argparse.Namespace) -> int:
     """Print the audit, or the conversations of one scripted agent."""
-    from ..audit import audit, report, transcripts
+    from ..audit import report, transcripts
+    from ..cases import load_cases
     from ..cases.load import case_set
-    from ..sly_audit import audit_with_sly
+    from ..sly_audit import QUICK, audit_with_sly
     from ..store import load_store
 
     name, pattern = case_set(options.store, options.cases)
-    store = load_store(name, options.tools)
+    gc.disable()
+    try:
+        store = load_store(name, options.tools)
+        load_cases(store, pattern)
+    finally:  # what is loaded stays to the end, so that no process need look through it for garbage
+        gc.freeze()
+        gc.enable()
     if options.show:
         for text in transcripts(store, pattern, options.show):
             print(text)
         return FINISHED
-    if pattern == "all":
-        found = audit_with_sly(store, pattern, processes=os.cpu_count() or 1, tools=options.tools)
-    else:
-        found = audit(store, pattern)
+    most = None if options.sly else QUICK
+    found = audit_with_sly(store, pattern, processes=os.cpu_count() or 1, tools=options.tools, most=most)
     print(report(found))
     return UNSOUND if found.problems else FINISHED

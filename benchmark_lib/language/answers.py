@@ -138,10 +138,11 @@ def stands(said: list[Mention], strict: Iterable[str] = ()) -> bool:
     return any(not any(_same(r, m) for r in rivals if r.chain[:-1] not in own) for m in mine)
 
 
-def days_said(text: str, year: int) -> set[str]:
+@lru_cache(maxsize=8192)
+def days_said(text: str, year: int) -> frozenset[str]:
     """The days that a cleaned message says, in ISO form: none that is denied, held out among others or counted through."""
     said = mentions(text, _NOTHING, partial(_days, year=year), dates=True)
-    return {m.value for m in said if m.how == "said"}
+    return frozenset(m.value for m in said if m.how == "said")
 
 
 @lru_cache(maxsize=4096)

@@ -37,6 +37,7 @@ def plain(text: str) -> str:
     return f" {' '.join(folded.translate(_LETTERS).split())}"
 
 
+@lru_cache(maxsize=8192)
 def squash(text: str) -> str:
     """Letters and digits only, in lower case."""
     return "".join(filter(str.isalnum, text.casefold()))

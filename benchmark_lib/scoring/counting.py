@@ -59,6 +59,7 @@ def recites(text: str, store: Store) -> bool:
     return len(parser_of(store).reasons_in([text])) >= RECITED
 
 
+@lru_cache(maxsize=4096)
 def _told_in(text: str) -> frozenset[str]:
     return frozenset(squash(s.text) for s in sentences(text) if len(s.text.split()) >= FEWEST_WORDS)
 

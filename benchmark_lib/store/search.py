@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -65,12 +65,13 @@ def chunks(article: dict[str, Any]) -> list[dict[str, Any]]:
     return [{"article_id": article["id"], "title": article["title"], "phrases": phrases, "text": t} for t in found]
 
 
-def words_and_beginnings(text: str) -> list[str]:
+@lru_cache(maxsize=8192)
+def words_and_beginnings(text: str) -> tuple[str, ...]:
     """The words of a text that mean something, and beside each its beginning, which the forms of a word share."""
     from bm25s.stopwords import STOPWORDS_EN
 
     words = [w for w in re.findall(r"\w\w+", text) if w not in STOPWORDS_EN]
-    return words + [f"{w[:BEGINNING]}*" for w in words]
+    return (*words, *(f"{w[:BEGINNING]}*" for w in words))
 
 
 class TextIndex:
@@ -79,7 +80,7 @@ class TextIndex:
     `splitter` makes the words in lower case that are compared; by default they are all but the most common ones.
     """
 
-    def __init__(self, texts: list[str], splitter: Callable[[str], list[str]] | None = None):
+    def __init__(self, texts: list[str], splitter: Callable[[str], Sequence[str]] | None = None):
         import bm25s
         from bm25s.tokenization import Tokenizer
 

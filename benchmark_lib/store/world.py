@@ -191,7 +191,7 @@ class Store:
     @cached_property
     def search(self) -> Search:
         """BM25 search over the knowledge base."""
-        return Search(self.articles)
+        return _index(orjson.dumps(self.articles))
 
     @cached_property
     def phrases(self) -> dict[str, dict[str, Any]]:
@@ -246,6 +246,12 @@ def load_store(name: str | Path = "northline", tools: str | None = None) -> Stor
     raise BadInput(
         f"no store {str(name)[:80]!r}: name one of {known}, or the folder of a store that holds a store.yaml"
     )
+
+
+@lru_cache(maxsize=32)
+def _index(articles: bytes) -> Search:
+    """The search over articles, which cases that lay the same ones over their store share."""
+    return Search(orjson.loads(articles))
 
 
 @lru_cache(maxsize=8)

@@ -27,6 +27,12 @@ def words() -> dict[str, Any]:
     return read_yaml(DATA / "sly.yaml")
 
 
+@lru_cache(maxsize=1024)
+def _language(text: str) -> str:
+    near = nearest_languages(sentences(text))
+    return next((language for language in near if language in words()), "en")
+
+
 NAMED: dict[str, "type[Sly]"] = {}
 """Sly agents by the names they go by after ``scripted:``."""
 
@@ -82,8 +88,7 @@ class Sly(BuiltIn):
 
     def language(self) -> str:
         """The language the customer writes in."""
-        near = nearest_languages(sentences(self.talk.messages[0].text))
-        return next((language for language in near if language in words()), "en")
+        return _language(self.talk.messages[0].text)
 
     def today(self) -> date:
         """The day that the prompt names; the day the code runs on where it names none."""

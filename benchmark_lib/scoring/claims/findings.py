@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 from ...cases import Case
-from ...language.folding import fold, squash
+from ...language.folding import fold
 from ...language.parser import parser_of
 from ...language.sentences import Sentence
 from ...records import Conversation, Message, ToolCall, as_text
@@ -14,8 +14,6 @@ from ...store import Store
 from ...store.every_desk import HANDOVER
 from .reading import Reading, foreign, read
 
-letters = lru_cache(maxsize=4096)(squash)
-"""Letters and digits only, in lower case; the same text is squashed once."""
 SAYS_ENOUGH = 5
 """Words that a sentence needs for the store's reader to take it for a report: "Row 32 done." is none."""
 HARDLY, ANNOUNCED, SURELY = 0.1, 0.2, 0.8

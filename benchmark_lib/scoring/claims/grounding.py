@@ -20,7 +20,7 @@ from ...records import as_text
 from ...remembered import remembered
 from ...store import Store
 from ...store.calendar import as_day, business_days_between
-from .findings import AgentClaims, ClaimFinding, letters
+from .findings import AgentClaims, ClaimFinding
 from .published import parts, published
 
 NAME = "groundedness"
@@ -146,7 +146,7 @@ class Ground:
         """Whether a number or a link stands in the ground, in any spelling of it."""
         number = squash(value.value)
         texts = (*self.results, self.words, self.published.text, *self.claims.accepted(self.turn))
-        return any(number in letters(text) for text in texts)
+        return any(number in squash(text) for text in texts)
 
     @cached_property
     def _seen(self) -> set[tuple[str, str]]:

@@ -8,7 +8,7 @@ from ...language.pieces import found_in, kept
 from ...records import as_text
 from ...store.every_desk import HANDOVER
 from ...store.trees import leaves
-from .findings import AgentClaims, ClaimFinding, letters
+from .findings import AgentClaims, ClaimFinding
 from .reading import claim_patterns
 from .secrets import secrets_in
 
@@ -45,11 +45,11 @@ def as_words(value: Any) -> str:
 
 def _names_order(claims: AgentClaims, text: str, turn: int) -> bool:
     """Whether the packet names an order that the conversation named; none is needed where none was."""
-    said = letters(claims.customer_words(turn)) + " ".join(letters(m.text) for m, _ in claims.replies)
+    said = squash(claims.customer_words(turn)) + " ".join(squash(m.text) for m, _ in claims.replies)
     acted = {squash(as_text(t.arguments)) for t in claims.done if t.write and t.name != HANDOVER}
     known = {squash(o) for o in (claims.case.order, *claims.case.others.values()) if o}
     come_up = [o for o in known if o in said or any(o in a for a in acted)]
-    return not come_up or any(o in letters(text) for o in come_up)
+    return not come_up or any(o in squash(text) for o in come_up)
 
 
 def _parted(text: str) -> bool:
