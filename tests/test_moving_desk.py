@@ -6,7 +6,7 @@ from benchmark_lib.audit import play
 from benchmark_lib.cases import load_cases
 from benchmark_lib.cases.case import Meanwhile
 from benchmark_lib.conversation.oracle import Oracle
-from benchmark_lib.conversation.state import CALLS_OF_HARD_CASES, WARNED_AT, ConversationState
+from benchmark_lib.conversation.state import CALLS_OF_HARD_CASES, CALLS_PER_TURN, ConversationState
 from benchmark_lib.store import load_store
 
 MOVING = "dense_9,needle_9,policy_in_time_9,long_talk_9,second_contact_9"
@@ -82,12 +82,13 @@ def test_a_picture_that_a_later_message_gives_is_attached_to_it(store, moving):
     assert with_it[0].shows["photo"].startswith("a set of three compression cubes")
 
 
-def test_a_hard_case_says_once_that_ten_calls_are_left(store, moving):
-    case = moving["dense_9"]
+@pytest.mark.parametrize("case_id, calls, left", [("dense_9", CALLS_OF_HARD_CASES, 10), ("tracking_1", CALLS_PER_TURN, 5)])
+def test_a_result_says_once_how_many_calls_are_left(store, cases, moving, case_id, calls, left):
+    case = (cases | moving)[case_id]
     talk = ConversationState(case, store.of(case).desk(), trial=1, seed=0, prompt="", tools=[]).for_agent()
-    results = [talk.call("get_order", order_id="NL-81901").result for _ in range(CALLS_OF_HARD_CASES)]
-    warned = [place for place, result in enumerate(results, 1) if "calls_left_in_this_turn" in result]
-    assert warned == [CALLS_OF_HARD_CASES - WARNED_AT]
+    results = [talk.call("get_order", order_id=case.order).result for _ in range(calls)]
+    warned = {place: r["calls_left_in_this_turn"] for place, r in enumerate(results, 1) if "calls_left_in_this_turn" in r}
+    assert warned == {calls - left: left}
 
 
 @pytest.mark.parametrize("place, page", [("Ohio", "US-MW"), ("Maryland", "US-SE"), ("Norfolk", "GB-ENG-S")])

@@ -14,8 +14,10 @@ from ..store.trouble import shown_error
 from .agent_view import AgentView, HasMessages, SeenMessage, counted, plain, plain_text
 from .speaker import AgentFault
 
-CALLS_PER_TURN, CALLS_OF_HARD_CASES, WARNED_AT = 20, 100, 10
-"""Tool calls that an agent may make in one turn, and those in a case of a hard set, which may need many; there the result after which ten are left says so."""
+CALLS_PER_TURN, CALLS_OF_HARD_CASES = 20, 100
+"""Tool calls that an agent may make in one turn, and those in a case of a hard set, which may need many."""
+WARNED_AT = {CALLS_PER_TURN: 5, CALLS_OF_HARD_CASES: 10}
+"""Of so many calls, how many are left when a result says so."""
 
 
 class ConversationState(HasMessages[Message]):
@@ -85,8 +87,8 @@ class ConversationState(HasMessages[Message]):
         call = self.desk.call(plain_text(name), plain(arguments))
         seen = shown_error(call) if str(call.index) in self.desk.staged else call.error
         result = plain(call.result)
-        if self._calls_per_turn > CALLS_PER_TURN and left - 1 == WARNED_AT and isinstance(result, dict):
-            result["calls_left_in_this_turn"] = WARNED_AT
+        if left - 1 == WARNED_AT[self._calls_per_turn] and isinstance(result, dict):
+            result["calls_left_in_this_turn"] = left - 1
         return replace(call, arguments=plain(call.arguments), result=result, error=seen)
 
     def say(self, message: Message) -> None:
