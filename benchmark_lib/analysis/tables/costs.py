@@ -161,10 +161,11 @@ def _reason(row: dict[str, Any], k: int) -> str:
     why = "played, not paid for" if is_played(row["source"]) else unpriced
     if not row["conversations"]:
         return "no conversation finished"
+    tried = f"no case with a pass^{k} above 0" if row["reliable_cases"] else f"no case has {k} trials"
+    unreliable = tried if row["resolved"] else "nothing resolved"
     return sentence(
         why if row["per_conversation_usd"] != row["per_conversation_usd"] else "",
-        "" if row["resolved"] else "nothing resolved",
-        "" if row["reliable"] else f"no case with a pass^{k} above 0, or fewer than {k} trials",
+        "" if row["reliable"] else unreliable,
     )
 
 

@@ -200,7 +200,7 @@ def _card(name: str, row: dict[str, Any]) -> tuple[str, str, str, str]:
     """One metric as a card."""
     placed = row["place"] == row["place"] and row["of"] > 1
     place = f"place {row['place']:.0f} of {row['of']} in this metric" if placed else ""
-    over = f"{counted(int(row['cases']), 'case')} x {counted(int(row['trials']), 'trial')}"
+    over = f"{counted(int(row['cases']), METRICS[name].scale.noun)} x {counted(int(row['trials']), 'trial')}"
     notes = sentence(_graded(row), place, over)
     if METRICS[name].scale.money:
         return _cost_card(row, notes)
@@ -234,7 +234,7 @@ def readable_glance(report: ModelReport) -> pd.DataFrame:
         placed = f"{place:.0f} of {row['of']}" if place == place else ""
         rows.append((*measured, placed, scale.written(row["field"]), _without(row), row["reason"]))
     table = pd.DataFrame(rows, columns=[*MEASURED, *COMPARED])
-    return table.drop(columns=[c for c in (WITHOUT_FAULTS, "Note") if table[c].isin([DASH, ""]).all()])
+    return table.drop(columns=[c for c in ("Place", WITHOUT_FAULTS, "Note") if table[c].isin([DASH, ""]).all()])
 
 
 def _without(row: dict[str, Any]) -> str:

@@ -181,8 +181,9 @@ def pass_hat_k_points(mine: pd.DataFrame, who: dict[str, str]) -> list[dict[str,
             )
         ]
         average = average_at_k(mine, bucket, counts)
+        sure = {"interval": tight(SHARE.interval(average["avg_low"], average["avg_high"]))}
         behind = behind_repeats(mine[mine["bucket"] == bucket], **who, bucket=bucket)
-        row = {"bucket": bucket, "n": curve.n, "trials": curve.trials, "points": points, "average": average}
+        row = {"bucket": bucket, "n": curve.n, "trials": curve.trials, "points": points, "average": average | sure}
         found.append(row | {"behind": behind})
     return found
 
