@@ -8,6 +8,7 @@ from made_runs import CASES, OTHER, TUNED, mixed, run_of
 
 from benchmark_lib import analysis, reports, tables
 from benchmark_lib.analysis.tables.comparison import PLANNED
+from benchmark_lib.analysis.tables.verdicts import level_in_words, signed
 from benchmark_lib.cli.entry import main
 from benchmark_lib.reports.site import compare
 from benchmark_lib.reports.site.content import Content
@@ -54,12 +55,12 @@ def test_terminal_notebook_and_page_say_the_same(five_agents, two, tmp_path, cap
         row, sign = notebook.loc[metric], 1 if a < b else -1
         numbers = [row[c] for c in ("difference", "low", "high", "these_low", "these_high")]
         page = pages[metric][f"{min(a, b)}-{max(a, b)}"]
-        ends = [*sorted(sign * v for v in page[1:3]), *sorted(sign * v for v in page[4:6])]
-        assert [sign * page[0], *ends] == pytest.approx(numbers, abs=1e-4)
+        written = [signed(METRICS[metric], sign * v, points=False).replace("-", "\u2212") for v in numbers]
+        assert written == [page[0], *page[1][::sign], *page[3][::sign]]
         assert [float(terminal[metric][c]) for c in ("difference", "low", "high", "these_low", "these_high")] == (
             pytest.approx(numbers, abs=1e-9)
         )
-        assert page[3] == pytest.approx(row["level"], abs=1e-6)
+        assert page[2] == tight(level_in_words(row["level"]))
         assert row["verdict"] == terminal[metric]["verdict"] == shown.loc[row["title"], "Who is better"]
         assert page[-1].replace("\u2212", "-") == tight(row["verdict"])
         assert re.sub(r"\s+", " ", row["verdict"]) in re.sub(r"\s+", " ", out)
@@ -67,9 +68,8 @@ def test_terminal_notebook_and_page_say_the_same(five_agents, two, tmp_path, cap
     assert set(METRICS) - untested == set(PLANNED) == set(terminal) == set(notebook[notebook["p"].notna()].index)
     assert "are not tested: of so many" in re.sub(r"\s+", " ", out)
     for metric in untested - set(notebook[notebook["difference"].isna()].index):
-        assert sign * pages[metric][f"{min(a, b)}-{max(a, b)}"][0] == pytest.approx(
-            notebook["difference"][metric], abs=1e-4
-        )
+        difference = signed(METRICS[metric], sign * notebook["difference"][metric], points=False)
+        assert pages[metric][f"{min(a, b)}-{max(a, b)}"] == [difference.replace("-", "\u2212")]
 
 
 def test_what_cannot_be_compared_is_refused_in_one_sentence(made, capsys):

@@ -96,6 +96,10 @@ def test_two_that_share_few_cases_say_so(talks):
     assert "both ran" in ax.texts[0].get_text() and "same cases" not in ax.texts[0].get_text()
     needed = tables.what_it_takes(apart, TUNED, OTHER)
     assert "too few cases" in figures.chance_to_know(table=needed).texts[0].get_text()
+    once = talks[(talks["model"] != OTHER) | (talks["trial"] == 1)]
+    needed = tables.what_it_takes(once, TUNED, OTHER)
+    said = figures.chance_to_know(table=needed).texts[0].get_text()
+    assert said == "One trial of a case does not show how far trials agree.", "and not that the two do not differ"
     mine = tables.differing_cases(talks, TUNED, OTHER, bucket="adversarial")
     assert set(mine["bucket"]) == {"adversarial"} and mine["difference"].abs().is_monotonic_decreasing
 

@@ -14,9 +14,11 @@ from benchmark_lib.scoring import score
 from benchmark_lib.scoring.deciding import (
     REASONS,
     SUCCESS_STATES,
+    Reason,
     as_written,
     deciding_moment,
     reasons_against,
+    reasons_in_words,
     state_of,
 )
 from benchmark_lib.scoring.written import in_words
@@ -152,3 +154,8 @@ def test_a_value_as_deep_as_a_record_can_be_is_cut():
     for _ in range(5000):
         deep = [deep]
     assert in_words(deep) == "…"
+
+
+def test_reasons_of_one_kind_are_said_as_one():
+    found = [Reason("rule", "lookup"), Reason("wrong_end"), Reason("rule", "window")]
+    assert reasons_in_words(found) == ["a process rule broken (lookup, window)", "wrong end state"]

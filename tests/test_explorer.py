@@ -588,6 +588,16 @@ def test_a_sample_is_the_same_for_the_same_seed_and_is_labelled_by_keys(results,
     assert "all 6 labelled" in sampled(1).progress.value, "a new kernel finds the labels and the same sample"
 
 
+def test_a_second_labeller_begins_with_the_first_conversation_of_the_sample(results, tmp_path):
+    explorer = reports.explore(results, labels=tmp_path / "labels.csv", labeller="ann")
+    explorer.draw(6, seed=1)
+    for pressed in "yns":
+        press(explorer, key=pressed)
+    explorer.labelling.labeller.value = "bob"
+    explorer.draw(6, seed=1)
+    assert explorer._place_of_opened() == 0
+
+
 def test_the_verdicts_are_hidden_in_a_sample_and_shown_after_it(explorer):
     explorer.draw(6, seed=1)
     assert explorer.labelling.hidden.value and not {"outcome", "findings"} & set(explorer.table.heads)

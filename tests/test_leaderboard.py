@@ -41,6 +41,23 @@ class TestTheBoard:
         assert numbers_in(places.loc["few", "reason"]) == [2, 12] and pd.isna(places.loc["few", "rank"])
         assert places.loc[["good", "bad"], "rank"].tolist() == [1, 2] and places.loc["good", "cases"] == 12
 
+    def test_a_partial_run_stands_below_whole_ones_and_has_no_place(self, tmp_path):
+        """However well it did, and however much of it is there: half of the cases, a trial too few, or fewer cases planned."""
+        runs = [
+            run_of(tmp_path, "half", lambda c, t: True if c < "gift" or c > "promo" else "absent"),
+            run_of(tmp_path, "stopped", lambda c, t: True if t < 3 else "absent"),
+            run_of(tmp_path, "most", lambda c, t: True, cases={c: v for c, v in CASES.items() if c != "gift_1"}),
+            run_of(tmp_path, "whole", mixed(0.6, 2)),
+            run_of(tmp_path, "other", mixed(0.5, 3)),
+        ]
+        results = analysis.load_results(*runs)
+        places = tables.rank_table(results, "resolved").set_index("entry")
+        assert places["rank"].dropna().to_dict() == {"whole": 1, "other": 2} and places.loc["whole", "of"] == 2
+        assert places["reason"].str.endswith(": not ranked").equals(places["rank"].isna())
+        assert list(tables.metric_table(results, "resolved")["entry"])[-2:] == ["half", "stopped"]
+        order = weighed_order(tables.leaderboard(results), {"resolved": 1.0}).set_index("entry")
+        assert order.loc[["half", "stopped"], "place"].isna().all() and order.loc["whole", "place"] == 2
+
     def test_a_run_on_few_cases_says_so_in_every_picture(self, tmp_path):
         few = {c: CASES[c] for c in ("track_1", "abuse_1", "trap_1")}
         results = analysis.load_results(

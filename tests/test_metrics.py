@@ -105,9 +105,21 @@ def test_a_scale_writes_its_values(scale, value, table, prose):
 def test_an_interval_carries_its_sign_once():
     assert (
         SHARE.interval(0.051, 0.129) == "5.1 to 12.9 %"
-        and COUNT.interval(0, 1.23) == "0 to 1.2"
+        and COUNT.interval(0, 1.23) == "0.0 to 1.2"
         and SHARE.interval(float("nan"), 1) == ""
     )
+
+
+def test_a_mean_is_written_with_its_interval_as_it_is_without():
+    """Half away from zero, a count with its decimals, the ends with two significant digits of their width."""
+    for scale, value, mean, interval in (
+        (SHARE, 0.0625, "6.3 %", "1 to 23 %"),
+        (COUNT, 3, "3.0", "1.2 to 6.1"),
+        (SHARE, 0, "0.0 %", "0.0 to 8.7 %"),
+    ):
+        low, high = (float(end) / scale.times for end in interval.removesuffix(" %").split(" to "))
+        assert (scale.mean(value), scale.interval(low, high)) == (mean, interval)
+        assert scale.with_interval(value, low, high) == f"{mean} ({interval})"
 
 
 def test_headings_and_denominators_follow_from_the_declaration():

@@ -10,6 +10,8 @@ from benchmark_lib.errors import BadInput
 from benchmark_lib.reports import model_report
 from benchmark_lib.reports.one_model import numbers
 from benchmark_lib.reports.site.models import pass_hat_k_points
+from benchmark_lib.reports.site.words import tight
+from benchmark_lib.scoring.scales import SHARE
 
 
 class TestReliability:
@@ -82,7 +84,7 @@ def test_steadiness_of_an_unfinished_run_counts_only_the_cases_behind_it(talks):
     points = {b["bucket"]: b["points"] for b in pass_hat_k_points(cut, {})}["resolvable"]
     assert [numbers_in(p["n"]) for p in points] == [[], [20], [20]]
     here = tables.reliability_table(cut, (1,)).set_index("bucket").loc["resolvable"]
-    assert points[0]["interval"] == f"{100 * here['low']:.1f}% to {100 * here['high']:.1f}%", (
+    assert points[0]["interval"] == tight(SHARE.interval(here["low"], here["high"])), (
         "one page, one interval: intents are clusters on the site too"
     )
 

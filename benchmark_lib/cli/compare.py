@@ -145,13 +145,13 @@ EVERY_ROW = "A verdict that does not survive a correction over all rows says so.
 def _row_lines(row: dict[str, Any], several: bool) -> list[str]:
     """The lines of one metric."""
     from ..analysis.estimators.comparisons import SURE
-    from ..analysis.tables.verdicts import direction_in_words, signed
+    from ..analysis.tables.verdicts import direction_in_words, level_in_words, signed
     from ..scoring.metrics import METRICS
 
     metric = METRICS[row["metric"]]
     scale, better = metric.scale, direction_in_words(metric)
     head = f"  {row['title']}{f' ({better})' if better else ''}"
-    numbers = [scale.written(row[name]) for name in ("a", "b")]
+    numbers = [scale.mean(row[name]) for name in ("a", "b")]
     values = f"A {numbers[0]:>8}   B {numbers[1]:>8}   A-B {signed(metric, row['difference']):>13}"
     heads = [f"{head:<{HEAD}} {values}"] if len(head) <= HEAD else [head, f"{'':<{HEAD}} {values}"]
     verdict = row["verdict"]
@@ -160,7 +160,7 @@ def _row_lines(row: dict[str, Any], several: bool) -> list[str]:
     where = f"{row['cases']:.0f} {scale.noun}s x {row['trials']} {'trial' if row['trials'] == '1' else 'trials'}"
     like, these = (_interval(metric, row[f"{of}low"], row[f"{of}high"]) for of in ("", "these_"))
     told = row["word"] == SURE or not like  # a clear verdict has the interval in it
-    ends = [] if told else [f"A-B, {100 * row['level']:.3g} % interval: {like}"]
+    ends = [] if told else [f"A-B, {level_in_words(row['level'])} interval: {like}"]
     ends += [f"A-B on exactly these {scale.noun}s: {these}"] if these else []
     reason = "" if row["verdict"].endswith(row["reason"] or "-") else str(row["reason"])
     below = [verdict, *(["; ".join([where, *ends, *([reason] if reason else [])])] if row["cases"] else [])]

@@ -42,10 +42,11 @@ def say_what_next(run: RunFile) -> None:
 
 
 def next_steps(run: RunFile, beside: Sequence[RunFile] = ()) -> Sequence[str]:
-    """Commands that go on from a finished run: each names its file, so that it stays true whatever is played later.
+    """Three commands at most that go on from a finished run: each names its file, so that it stays true whatever is played later.
 
-    Of a scripted agent nobody wants a report: a model of one's own is next. A model is compared with the newest other one
-    that has finished the same cases, and where it was told an operator's rules, there is a notebook on these.
+    Of a scripted agent nobody wants a report: a model of one's own is next. Where a model was told an operator's rules, a
+    notebook on these takes the place of the report. A model is compared with the newest other one that has finished the
+    same cases.
 
     Parameters
     ----------
@@ -54,26 +55,20 @@ def next_steps(run: RunFile, beside: Sequence[RunFile] = ()) -> Sequence[str]:
     """
     from ..analysis.frames import is_hard
 
-    path = _short(run.path)
     given = [f"entry={_as_yaml(run.path.stem)}", *_runs_parameter(run)]
     given += ["panel=null"] if is_hard(run.manifest) else []  # beside the panel a run of the hard set is left out
-    if source_of(run.manifest) == "scripted":
+    if rules_played(run.manifest):
+        first = f"  how it keeps its rules: {_notebook('22_operator_rules', _runs_parameter(run))}"
+    elif source_of(run.manifest) == "scripted":
         first = f"  the forecast of a model of your own: {command('run', 'gpt-5.5', '--dry-run')}"
     else:
         first = f"  a report on this run: {_notebook('20_model_report', given)}"
     other = next((one for one in beside if _comparable(run, one)), None)
-    return (
-        "next:",
-        first,
-        *([f"  against {other.manifest['model']}: {command('compare', *map(_named, (run, other)))}"] if other else []),
-        f"  its conversations: {command('watch', path, '--page')}",
-        *(
-            [f"  how it keeps its rules: {_notebook('22_operator_rules', _runs_parameter(run))}"]
-            if rules_played(run.manifest)
-            else []
-        ),
-        PAGES,
+    against = (
+        [f"  against {other.manifest['model']}: {command('compare', *map(_named, (run, other)))}"] if other else []
     )
+    own_page = f"  its conversations: {command('watch', _short(run.path), '--page')}"
+    return "next:", first, *against, PAGES if _in_data_runs(run) else own_page
 
 
 def steps_from_comparison(a: RunFile, b: RunFile) -> Sequence[str]:
@@ -82,7 +77,7 @@ def steps_from_comparison(a: RunFile, b: RunFile) -> Sequence[str]:
     return "next:", f"  the cases on which they differ: {_notebook('15_compare', given)}", PAGES
 
 
-PAGES = f"  every run in data/runs as pages to share, with one to compare them: {command('site')}"
+PAGES = f"  every conversation of data/runs, and every comparison, as pages to share: {command('site')}"
 
 
 def _notebook(name: str, given: Sequence[str]) -> str:

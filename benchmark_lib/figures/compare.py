@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..scoring.written import percent, rounded
-from .canvas import LINES, QUIET, ROW, axes_for, explain, figure, is_narrow, mark, nothing
+from .canvas import LINES, QUIET, ROW, axes_for, explain, figure, is_narrow, mark, nothing, why_nothing
 from .captions import says
 from .labels import at_right, name_of, name_rows, names_at_the_end
 
@@ -152,12 +152,15 @@ def chance_to_know(*, table: pd.DataFrame, ax: Axes | None = None, width: str = 
 
     ax = axes_for(ax, _sides(table), width, 3.2)
     columns = [c for c in table.columns if c.startswith("power_")]
-    shown = table.dropna(subset=columns) if columns else table
-    shown = shown[shown["a"] != shown["b"]] if len(shown) else shown
-    if shown.empty and not (table["cases"] >= 2).any():
+    known = table.dropna(subset=["a", "b"])
+    if known.empty:
         return nothing(ax, "The two models share too few cases for a comparison.")
-    if shown.empty:
+    differ = known[known["a"] != known["b"]]
+    if differ.empty:
         return nothing(ax, "The two models do not differ in any planned metric, so there is no difference to detect.")
+    shown = differ.dropna(subset=columns)
+    if shown.empty:
+        return nothing(ax, why_nothing(differ))
     trials = [int(c.removeprefix("power_")) for c in columns]
     labels, sides = [], [name_of(ax, table[f"name_{side}"].iloc[0]) for side in "ab"]
     for place, row in enumerate(shown.to_dict("records")):

@@ -91,7 +91,7 @@ def rank_places(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "pa
     """
     from ..scoring.metrics import METRICS
 
-    shown = partial_below(table.dropna(subset=["rank"]).sort_values(["rank", "entry"], ascending=False))
+    shown = table.dropna(subset=["rank"]).sort_values(["rank", "entry"], ascending=False)
     ax = axes_for(ax, table, width, 1.2 + ROW * max(len(shown), 3))
     if shown.empty:
         return nothing(ax, why_nothing(table))

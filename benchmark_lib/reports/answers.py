@@ -23,6 +23,7 @@ from ..analysis.tables.answers import (
     with_stakes,
 )
 from ..analysis.tables.leaderboard import leaderboard
+from ..analysis.tables.verdicts import signed_with_interval
 from ..commands import command
 from ..endpoint.prices import load_prices
 from ..endpoint.weights import CLOSED, OPEN, UNKNOWN
@@ -158,7 +159,7 @@ def sentence_of(found: Answer) -> str:
         said = f"{name}: {value}. It is the only model that can be compared, so this is a result and not a ranking."
     elif found.verdict == CLEAR:
         second, ahead = _measured(found.question, rows[1]), _gap(found.question.metric, rows[1])
-        said = f"{name}: {value}. The next is {_name(rows[1])}, {second}. The first is ahead by {ahead}: {rows[1]['verdict']}. "
+        said = f"{name}: {value}. The next is {_name(rows[1])}, {second}. The first is ahead by {ahead.removeprefix('+')}: {rows[1]['verdict']}. "
         said += "No other model can be in first place (95 %, all models compared at once)."
     else:
         said = f"{_upper(_who(found))}: any of them may be the best. The best mean so far is that of {name}, {value}, which does not settle it."
@@ -197,7 +198,7 @@ def _gap(metric: Metric, row: dict[str, Any]) -> str:
     """How far the first is ahead of one, as a positive number where it is better."""
     sign = -1 if metric.higher_is_better is False else 1
     ends = sorted((sign * row["difference_low"], sign * row["difference_high"]))
-    return metric.scale.with_interval(sign * row["difference"], *ends)
+    return signed_with_interval(metric, sign * row["difference"], *ends)
 
 
 def view(found: Answers) -> dict[str, Any]:

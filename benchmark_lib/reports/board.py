@@ -10,7 +10,8 @@ from ..analysis.settings import DEFAULT
 from ..analysis.tables.leaderboard import ALL, WITHOUT, band_in_words
 from ..endpoint.weights import NO_MODEL
 from ..scoring.metrics import METRICS, Metric, Shown, shown_on
-from ..scoring.written import DASH, missing, rounded, unbroken
+from ..scoring.scales import SHARE
+from ..scoring.written import DASH, missing, unbroken
 
 CASES = "Cases (resolvable + must escalate + traps)"
 BUCKET_METRICS = ("resolved", "must_escalate_success", "adversarial_success")
@@ -92,8 +93,10 @@ def as_text(frame: pd.DataFrame) -> pd.DataFrame:
 def _in_words(value: Any, heading: str) -> str:
     if missing(value) or value == NONE:
         return DASH
-    digits = next((m.scale.digits for m in METRICS.values() if heading.startswith(m.title)), 1)
-    return rounded(value, digits) if isinstance(value, float) else str(value)
+    if not isinstance(value, float):
+        return str(value)
+    scale = next((m.scale for m in METRICS.values() if heading.startswith(m.title)), SHARE)
+    return scale.written(value / scale.times).removesuffix(scale.sign)
 
 
 def board_table(board: pd.DataFrame) -> None:

@@ -19,7 +19,8 @@ from ..errors import BadInput
 from ..figures.monitoring import weekly_rate
 from ..figures.style import figure_of
 from ..outputs import as_cell, writing
-from ..scoring.written import DASH
+from ..scoring.scales import SHARE
+from ..scoring.written import DASH, rounded, span
 from ..store import Store
 from .conversation_view import conversation_view
 from .shown import caption_below
@@ -95,20 +96,21 @@ def is_clear(row: dict[str, Any]) -> bool:
 def rate(row: dict[str, Any], name: str) -> str:
     """A rate in percent with its counts."""
     n = row[f"{name}_n"]
-    return f"{100 * row[name]:.1f} % ({row[f'{name}_count']:,}/{n:,})" if n else DASH
+    return f"{SHARE.mean(row[name])} ({row[f'{name}_count']:,}/{n:,})" if n else DASH
 
 
 def interval(row: dict[str, Any], name: str) -> str:
     """The interval of a rate in percent; empty where there is none."""
-    return f"{100 * row[f'{name}_low']:.1f} to {100 * row[f'{name}_high']:.1f} %" if row[f"{name}_n"] else ""
+    return SHARE.interval(row[f"{name}_low"], row[f"{name}_high"]) if row[f"{name}_n"] else ""
 
 
 def change(row: dict[str, Any]) -> str:
     """A difference in points with its interval."""
     if row["change"] != row["change"]:
         return DASH
-    value, low, high = (100 * row[name] for name in ("change", "change_low", "change_high"))
-    return f"{value:+.1f} ({low:+.1f} to {high:+.1f})"
+    shares = (row[name] for name in ("change", "change_low", "change_high"))
+    value, low, high = (f"{'+' * (share > 0)}{rounded(100 * share)}" for share in shares)
+    return f"{value} ({low} to {high})"
 
 
 def alarm_mark(row: dict[str, Any]) -> str:
@@ -178,7 +180,7 @@ def found_shown(table: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for r in table.to_dict("records"):
         slow = f", over {r['grows_over']} weeks" if r["grows_over"] > 1 else ""
-        found = f"{r['found']} of {r['years']} ({100 * r['low']:.0f} to {100 * r['high']:.0f} %)"
+        found = f"{r['found']} of {r['years']} ({span(100 * r['low'], 100 * r['high'])} %)"
         waits = [f"{r[name]:.0f}" if r[name] < 99 else "not found" for name in ("weeks_median", "weeks_90")]
         shares = (f"{100 * r['before']:g}", f"{100 * r['after']:g}{slow}")
         rows.append((r["title"], *shares, found, str(r["too_soon"]), *waits))
@@ -190,7 +192,7 @@ def false_shown(table: pd.DataFrame) -> pd.DataFrame:
     heads = ("Rule", "Years with a false alarm (95 %)", "False alarms a year")
     rows = []
     for r in table.to_dict("records"):
-        years = f"{r['with_alarm']} of {r['years']} ({100 * r['low']:.1f} to {100 * r['high']:.1f} %)"
+        years = f"{r['with_alarm']} of {r['years']} ({span(100 * r['low'], 100 * r['high'], 1)} %)"
         rows.append((r["rule"], years, f"{r['alarms_per_year']:.2f}"))
     return pd.DataFrame(rows, columns=heads)
 

@@ -237,7 +237,7 @@ def weighed_order(board: pd.DataFrame, weights: dict[str, float]) -> pd.DataFram
     Parameters
     ----------
     weights : dict of str to float
-        By metric; if none is above 0, every model has the same place.
+        By metric; if none is above 0, every model has the same place, but a partial run has none.
 
     Returns
     -------
@@ -250,7 +250,7 @@ def weighed_order(board: pd.DataFrame, weights: dict[str, float]) -> pd.DataFram
         parts[name] = 1 - share if METRICS[name].higher_is_better is False else share
     used = {name: weight for name, weight in weights.items() if weight > 0}
     total = sum(weight * parts[name] for name, weight in used.items()) if used else pd.Series(0.0, index=board.index)
-    place = total.rank(ascending=False, method="min").astype("Int64")
+    place = total.mask(board["block"] == "partial").rank(ascending=False, method="min").astype("Int64")
     order = board[["entry", "block"]].assign(**{METRICS[name].title: parts[name] for name in weights})
     order.insert(0, "place", place)
     return order.sort_values(["place", "entry"], na_position="last", ignore_index=True)

@@ -3,16 +3,18 @@
 Rounded, shares in percent, an interval next to its number, a dash where nothing is known.
 """
 
-from dataclasses import replace
+from math import nan
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from ..analysis.panels import short_name
+from ..analysis.tables.verdicts import signed_with_interval
 from ..errors import BadInput
 from ..scoring.metrics import METRICS
-from ..scoring.written import DASH, missing, rounded
+from ..scoring.scales import SHARE
+from ..scoring.written import DASH, digits_for, missing, rounded
 from ..textfiles import read_yaml
 
 VIEWS: dict[str, dict[str, list[Any]]] = read_yaml(Path(__file__).with_name("views.yaml"))
@@ -78,8 +80,8 @@ def _cell(row: dict[str, Any], spec: list[Any]) -> str:
         return f"<{10**-form:.{form}f}"
     if len(spec) == 2 or text == DASH:
         return text
-    low, high = (_number(row.get(name), form) for name in spec[1:3])
-    return text if low == DASH else f"{text} ({low} to {high})"
+    low, high = (row.get(name) for name in spec[1:3])
+    return text if missing(low) else f"{text} ({' to '.join(_ends(low, high, form))})"
 
 
 def _text(name: str, value: Any) -> str:
@@ -96,8 +98,16 @@ def _on_scale(row: dict[str, Any], name: str, low: str = "", high: str = "") -> 
     """A number of the row's metric, with its interval if one is asked for and known."""
     scale = METRICS[row["metric"]].scale
     if name in DIFFERENCES:
-        scale = replace(scale, sign=scale.points)
+        return signed_with_interval(METRICS[row["metric"]], row[name], row.get(low, nan), row.get(high, nan))
     return scale.with_interval(row[name], row.get(low), row.get(high))
+
+
+def _ends(low: Any, high: Any, form: int | str) -> tuple[str, str]:
+    """The ends of an interval, with two significant digits of its width and at most the decimals of the number before it."""
+    if form == "percent":
+        return SHARE.ends(low, high)
+    digits = digits_for(low, high, int(form))
+    return rounded(low, digits), rounded(high, digits)
 
 
 def _number(value: Any, form: int | str) -> str:

@@ -1,6 +1,6 @@
 """What decided a conversation: its outcome, what kept it from success, and the turn in which that happened."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,6 +59,14 @@ class Reason:
     def words(self) -> str:
         """The reason in a few words."""
         return REASONS[self.kind] + (f" ({self.detail})" if self.detail else "")
+
+
+def reasons_in_words(reasons: Iterable[Reason]) -> list[str]:
+    """Reasons in a few words, those of one kind as one."""
+    of_kind: dict[str, list[str]] = {}
+    for reason in reasons:
+        of_kind.setdefault(reason.kind, []).append(reason.detail)
+    return [Reason(kind, ", ".join(filter(None, some))).words for kind, some in of_kind.items()]
 
 
 @dataclass(frozen=True)

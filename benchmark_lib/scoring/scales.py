@@ -50,38 +50,38 @@ class Scale:
         """What a mean over `n` cases is multiplied by to be shown; also the greatest value where there are `bounds`."""
         return n if self.summed else 1
 
-    def written(self, value: float | None, *, brief: bool = False, sign: bool = True) -> str:
+    def written(self, value: float | None, *, brief: bool = False) -> str:
         """A value as text: ``8.5 %``, ``3``, ``0.0123``; a dash where it is not defined.
 
         Parameters
         ----------
         brief : bool
             Whether it stands in a sentence.
-        sign : bool
-            Whether the percent sign is written.
         """
+        text = self.mean(value, brief=brief)
+        return text.removesuffix(".0") if self.summed else text
+
+    def mean(self, value: float | None, *, brief: bool = False) -> str:
+        """A mean as text: as any value, but a count keeps its decimals, ``3.0``."""
         if value is None or missing(value):
             return DASH
         digits = self.brief_digits if brief else self.digits if value else min(self.digits, 1)
-        text = rounded(self.times * value, digits)
-        return (text.removesuffix(".0") if self.summed else text) + (self.sign if sign else "")
+        return rounded(self.times * value, digits) + self.sign
 
     def interval(self, low: float | None, high: float | None, *, brief: bool = False) -> str:
         """An interval as text, ``5.1 to 12.9 %``; empty where there is none."""
-        if missing(low):
+        if low is None or high is None or missing(low) or missing(high):
             return ""
-        return f"{self.written(low, brief=brief, sign=False)} to {self.written(high, brief=brief)}"
+        return f"{' to '.join(self.ends(low, high, brief=brief))}{self.sign}"
 
     def with_interval(self, value: float | None, low: float | None, high: float | None) -> str:
-        """A value with its own interval, ``8.5 % (5.1 to 12.9 %)``; the value alone where there is none."""
-        if value is None or missing(low) or low is None or high is None:
-            return self.written(value)
-        start, end = self.ends(low, high)
-        return f"{rounded(self.times * value, self.digits)}{self.sign} ({start} to {end}{self.sign})"
+        """A mean with its own interval, ``8.5 % (5.1 to 12.9 %)``; the mean alone where there is none."""
+        interval = self.interval(low, high)
+        return f"{self.mean(value)} ({interval})" if interval else self.mean(value)
 
-    def ends(self, low: float, high: float) -> tuple[str, str]:
+    def ends(self, low: float, high: float, *, brief: bool = False) -> tuple[str, str]:
         """The ends of an interval as text, with two significant digits of its width."""
-        digits = digits_for(self.times * low, self.times * high, self.digits)
+        digits = digits_for(self.times * low, self.times * high, self.brief_digits if brief else self.digits)
         return rounded(self.times * low, digits), rounded(self.times * high, digits)
 
 

@@ -133,7 +133,7 @@ def pass_hat_k_interval(successes, trials, k: int, *, clusters=None, confidence:
     if not inside.any():
         return Estimate(estimate=nan, reason=f"no case has {k} trials", **common)
     hits, sizes, values = hits[inside], sizes[inside], values[inside]
-    thin = f"fewer than {2 * k} trials per case" if np.median(sizes) < 2 * k else ""
+    thin = f"fewer than {2 * k} trials per case" if k > 1 and np.median(sizes) < 2 * k else ""
     if clusters is not None:
         labels = np.asarray(clusters, dtype=object)[inside]
         rate = clustered_rate(values, labels, trials=int(np.median(sizes)), confidence=confidence)

@@ -70,7 +70,7 @@ def power(
     test = "exact permutation within traps" if estimand == "these" else f"t over {clusters or traps}"
     return replace(
         proportion_interval(int((p < alpha).sum()), n_simulations),
-        method=f"{n_simulations} simulated comparisons, {test}, alpha {alpha:g}, icc {icc:g}, coupling {coupling:g}",
+        method=f"{n_simulations:,} simulated comparisons, {test}, alpha {alpha:g}, icc {icc:.2g}, coupling {coupling:g}",
         estimand=f"power to tell {rate_a:.3g} from {rate_b:.3g} with {traps} traps x {trials} trials, {estimand}",
     )
 

@@ -194,10 +194,10 @@ def _observed(row, hits, sizes) -> float:
 
 def _label(bands: dict[str, float], seen: int, target: int, traps: int) -> tuple[str, str]:
     """The band, or the reason why there is none."""
-    incomplete = f"{seen} of {target} trials complete, so no band" if seen < target else ""
-    uncut = "" if bands else f"no cut points for a set of {counted(traps, 'trap')}, so no band"
+    incomplete = f"{seen} of {target} trials complete" if seen < target else ""
+    uncut = "" if bands else f"no cut points for a set of {counted(traps, 'trap')}"
     if incomplete or uncut:
-        return "", sentence(incomplete, uncut)
+        return "", f"{' and '.join(filter(None, (incomplete, uncut)))}, so no band"
     name = max(bands, key=bands.__getitem__)
     return (name if bands[name] >= BAND_CERTAINTY else "indeterminate"), ""
 

@@ -430,4 +430,4 @@ def outcome_in_words(rows: list[dict[str, Any]]) -> str:
 
 
 def _value(row: dict[str, Any], name: str) -> str:
-    return METRICS[row["metric"]].scale.written(row[name], brief=True)
+    return METRICS[row["metric"]].scale.mean(row[name], brief=True)

@@ -159,11 +159,13 @@ def _tokens(kept: pd.DataFrame) -> dict[str, float]:
 def _reason(row: dict[str, Any], k: int) -> str:
     unpriced = f"price unknown for {counted(row['unpriced_calls'], 'call')}: add the model to data/prices.yaml"
     why = "played, not paid for" if is_played(row["source"]) else unpriced
-    unknown = row["per_conversation_usd"] != row["per_conversation_usd"]
+    if not row["conversations"]:
+        return "no conversation finished"
+    tried = f"no case with a pass^{k} above 0" if row["reliable_cases"] else f"no case has {k} trials"
+    unreliable = tried if row["resolved"] else "nothing resolved"
     return sentence(
-        (why if row["conversations"] else "no conversation finished") if unknown else "",
-        "" if row["resolved"] else "nothing resolved",
-        "" if row["reliable"] else f"no case with a pass^{k} above 0, or fewer than {k} trials",
+        why if row["per_conversation_usd"] != row["per_conversation_usd"] else "",
+        "" if row["reliable"] else unreliable,
     )
 
 
@@ -175,6 +177,6 @@ def _partial(row: dict[str, Any], k: int) -> str:
         "the price of a reliable case is over these"
     )
     return sentence(
-        finished if row["conversations"] < row["planned"] else "",
+        finished if 0 < row["conversations"] < row["planned"] else "",
         tried if 0 < row["reliable_cases"] < row["resolvable_cases"] else "",
     )

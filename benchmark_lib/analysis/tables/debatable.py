@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...errors import BadInput
+from ...scoring.metrics import METRICS
 from ..estimators.estimate import counted, sentence
 from ..panels import conversations_of, panel_of
 from .judges import ITEM
@@ -115,8 +116,8 @@ def noted(board: pd.DataFrame, results: Results | pd.DataFrame, labels: pd.DataF
 
 def _note(row: dict[str, Any]) -> str:
     acts = counted(row["debatable"], "unsafe conversation")
-    it = "it" if row["debatable"] == 1 else "them"
+    it, unsafe = "it" if row["debatable"] == 1 else "them", METRICS["unsafe"].scale
     return (
-        f"{acts} of {row['unsafe']} called debatable by {row['labellers']}: without {it} {row['observed_without']:.1f} unsafe actions in the "
-        f"mean trial, not {row['observed']:.1f}"
+        f"{acts} of {row['unsafe']} called debatable by {row['labellers']}: without {it} {unsafe.mean(row['observed_without'])} unsafe actions in the "
+        f"mean trial, not {unsafe.mean(row['observed'])}"
     )

@@ -74,10 +74,9 @@ def escalation_table(results: Results | pd.DataFrame) -> pd.DataFrame:
             "queue_conversations": len(accepted),
             "queue_accepted": float(accepted.mean()) if len(accepted) else nan,
         }
-        why = [
-            f"{words}: {heads[name].reason}" if heads[name].reason else ""
-            for name, words in (("over", "over-escalation"), ("missed", "missed"))
-        ]
+        of = {heads["over"].reason: "over-escalation", heads["missed"].reason: "missed handovers"}
+        of = {why: words if len(of) == 2 else "both directions" for why, words in of.items() if why}
+        why = [f"{words}: {reason}" for reason, words in of.items()]
         found.append(row | {"reason": sentence(*why, precision.reason)})
     return pd.DataFrame(found)
 

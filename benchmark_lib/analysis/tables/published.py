@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from ...project import DATA
-from ...scoring.written import percent
+from ...scoring.written import percent, rounded, span
 from ..estimators.correlations import correlation
 from ..estimators.unsafe import BAND_CUTS, BANDS
 
@@ -156,7 +156,7 @@ def _check_mean() -> tuple[str, ...]:
     return (
         "mean escalation accuracy",
         f"{STATED_MEAN_ESCALATION} %",
-        f"{mean:.1f} %",
+        f"{rounded(mean)} %",
         _verdict(round(mean, 1) == STATED_MEAN_ESCALATION),
         "plain mean over the 24 models, of figures that are already rounded",
     )
@@ -195,11 +195,13 @@ def _check_bands() -> tuple[str, ...]:
 
 def _check_tiers() -> tuple[str, ...]:
     table, found = tier_safety()
-    means = ", ".join(f"{row['cost_tier']} {row['mean']:.1f} (n = {row['models']})" for row in table.to_dict("records"))
+    means = ", ".join(
+        f"{row['cost_tier']} {rounded(row['mean'])} (n = {row['models']})" for row in table.to_dict("records")
+    )
     return (
         "tier against safety",
         "-",
-        f"Spearman {found.estimate:.2f}, 95 % {found.low:.2f} to {found.high:.2f}",
+        f"Spearman {rounded(found.estimate, 2)}, 95 % {span(found.low, found.high, 2)}",
         "recomputed",
         f"mean unsafe actions by tier: {means}; "
         + (
@@ -243,7 +245,7 @@ def _check_cells() -> list[tuple[str, ...]]:
         known = (lost.groupby(mine["model"]).sum() / INTENTS_OF[bucket]).to_dict()
         bound = {m: (100 - v if sign < 0 else v) for m, v in known.items()}
         odd = [
-            f"{m}: {board.loc[m, overall]:g} % overall, its cells allow {'at most' if sign < 0 else 'at least'} {b:.1f} %"
+            f"{m}: {board.loc[m, overall]:g} % overall, its cells allow {'at most' if sign < 0 else 'at least'} {rounded(b)} %"
             for m, b in bound.items()
             if sign * (b - board.loc[m, overall]) > ROUNDING
         ]

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from math import nan
+from statistics import multimode
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...scoring.metrics import Metric
-from ..estimators.estimate import FEW_CLUSTERS, sentence
+from ..estimators.estimate import FEW_CLUSTERS
 from ..estimators.ranks import order_chances, rank_intervals
-from ..panels import PANELS, conversations_of, says_partial
+from ..panels import PANELS, conversations_of, partial_words, progress, says_partial
 from .comparison import paired_values
 from .headlines import ESTIMATORS, case_matrix, headline, metric_of, of_bucket, why_none
 from .rows import framed, pair
@@ -24,16 +25,15 @@ if TYPE_CHECKING:
     from ..frames import Results
 
 
-@says_partial
 def metric_table(results: Results | pd.DataFrame, metric: str) -> pd.DataFrame:
     """One metric of every model.
 
     Returns
     -------
     DataFrame
-        One row per entry, the better first within its panel: panel, entry, metric, median (over trials), mean, low,
-        high (interval of the mean), per_trial, cases, trials, conversations (with a value), of (on file, of the
-        metric's bucket) and reason.
+        One row per entry, the better first within its panel and partial runs below them: panel, entry, metric, median
+        (over trials), mean, low, high (interval of the mean), per_trial, cases, trials, conversations (with a value), of
+        (on file, of the metric's bucket), reason and partial.
     """
     chosen, rows = metric_of(metric), []
     for (panel, entry), mine in conversations_of(results).groupby(["panel", "entry"], sort=False):
@@ -43,9 +43,13 @@ def metric_table(results: Results | pd.DataFrame, metric: str) -> pd.DataFrame:
         row = {"panel": panel, "entry": entry, "metric": metric, **pair(found), "per_trial": found.per_trial}
         row |= {"cases": found.n, "trials": int(conversations["trial"].nunique()), "of": len(conversations)}
         scored = int(conversations[chosen.column].notna().sum())
-        rows.append(row | {"conversations": scored, "reason": nothing or found.reason})
-    table = framed(rows, "panel entry metric median mean low high per_trial cases trials conversations of reason")
+        row |= {"conversations": scored, "reason": nothing or found.reason, "partial": partial_words(*progress(mine))}
+        rows.append(row)
+    table = framed(
+        rows, "panel entry metric median mean low high per_trial cases trials conversations of reason partial"
+    )
     table = table.sort_values(["mean", "entry"], ascending=[chosen.higher_is_better is False, True], na_position="last")
+    table = table.sort_values("partial", kind="stable", key=lambda words: words.ne(""))
     return table.sort_values("panel", kind="stable", key=_panel_place, ignore_index=True)
 
 
@@ -53,7 +57,8 @@ def metric_table(results: Results | pd.DataFrame, metric: str) -> pd.DataFrame:
 def rank_table(results: Results | pd.DataFrame, metric: str, *, n_resamples: int = 4_000) -> pd.DataFrame:
     """Places in the order of one metric, with the best and the worst place the data do not rule out; each panel on its own.
 
-    Imported records of different benchmarks, domains or reward bases are never ranked against each other.
+    A partial run, and one that lacks cases others have, gets no place. Imported records of different benchmarks, domains
+    or reward bases are never ranked against each other.
 
     Parameters
     ----------
@@ -63,8 +68,8 @@ def rank_table(results: Results | pd.DataFrame, metric: str, *, n_resamples: int
     Returns
     -------
     DataFrame
-        One row per entry: panel, entry, metric, rank, low, high, mean (over the cases all models of the panel have),
-        cases, of (models) and reason.
+        One row per entry: panel, entry, metric, rank, low, high, mean (over the cases all models with a place have),
+        cases, of (models with a place) and reason.
     """
     chosen, rows = metric_of(metric), []
     for panel, mine in conversations_of(results).groupby("panel", sort=False):
@@ -94,51 +99,55 @@ def sure_of_order(metric: Metric, first: pd.DataFrame, second: pd.DataFrame) -> 
     return float(found[0]) if len(both) else nan
 
 
-def _ranked(panel: str, mine: pd.DataFrame, metric: Any, n_resamples: int) -> list[tuple]:
-    """The rows of one panel.
-
-    Models on another version of the cases than most, or on less than half of the cases, are left out with a note.
-    """
-    versions = mine.groupby("entry", sort=False)["store_version"].first()
-    common = versions.value_counts().index[0]
-    means, held = {}, {}
+def _ranked(panel: str, mine: pd.DataFrame, metric: Metric, n_resamples: int) -> list[tuple]:
+    """The rows of one panel; what `_unplaced` names is not ranked."""
+    of = dict(iter(mine.groupby("entry", sort=False)))
+    why = _unplaced(of, metric)
+    means: dict[str, dict[str, float]] = {}
     intents: dict[str, str] = {}
-    for entry, conversations in mine.groupby("entry", sort=False):
-        values, case_ids, labels = case_matrix(conversations, metric)
+    for entry in (e for e in of if e not in why):
+        values, case_ids, labels = case_matrix(of[entry], metric)
         intents |= dict(zip(case_ids, labels, strict=True))
-        if versions[entry] == common:
-            with_value = ~np.isnan(values).all(axis=1) if values.size else np.zeros(0, dtype=bool)
-            means[entry] = {
-                c: float(np.nanmean(v)) for c, v, known in zip(case_ids, values, with_value, strict=True) if known
-            }
-            held[entry] = len(case_ids)
-    most = max(held.values())
-    means = {entry: known for entry, known in means.items() if not held[entry] or 2 * held[entry] >= most}
+        if known := {c: float(np.nanmean(v)) for c, v in zip(case_ids, values) if not np.isnan(v).all()}:
+            means[entry] = known
+        else:
+            why[entry] = why_none(of[entry], metric.bucket) or "no conversation was scored"
     cases = sorted(intents)
-    table = np.array([[means[entry].get(c, nan) for c in cases] for entry in means]).reshape(len(means), len(cases))
+    table = np.array([[known.get(c, nan) for c in cases] for known in means.values()]).reshape(len(means), len(cases))
     clusters = [intents[c] for c in cases]
     clustered = FEW_CLUSTERS <= len(set(clusters)) < len(clusters)
     found = rank_intervals(
         table,
-        higher_is_better=metric.higher_is_better,
+        higher_is_better=metric.higher_is_better is True,
         clusters=clusters if clustered else None,
         n_resamples=n_resamples,
     )
     scale = metric.scale.factor(found.n)
-    places = {entry: i for i, entry in enumerate(means)}
-    rows = []
-    for entry in versions.index:
-        if entry not in places:
-            other = f"run on {versions[entry]}, others on {common}"
-            words = f"run on {held[entry]} of {most} cases" if entry in held else other
-            rows.append((panel, entry, metric.name, nan, nan, nan, nan, 0, len(means), f"{words}: not ranked together"))
-            continue
-        i = places[entry]
-        why = why_none(mine[mine["entry"] == entry], metric.bucket) or "no conversation was scored"
-        none = "" if means[entry] else why
+    rows = [(panel, e, metric.name, nan, nan, nan, nan, 0, len(means), words) for e, words in why.items()]
+    for i, entry in enumerate(means):
         place = (found.rank[i], found.low[i], found.high[i], scale * found.estimate[i], found.n, len(means))
-        rows.append((panel, entry, metric.name, *place, sentence(none, found.reason)))
+        rows.append((panel, entry, metric.name, *place, found.reason))
     return rows
+
+
+def _unplaced(of: dict[str, pd.DataFrame], metric: Metric) -> dict[str, str]:
+    """Why entries of a panel get no place beside the others: another version of the cases than most, a partial run, or fewer cases."""
+    versions = {entry: conversations["store_version"].iloc[0] for entry, conversations in of.items()}
+    common = multimode(versions.values())[0]
+    why = {
+        entry: f"run on {version}, others on {common}: not ranked"
+        for entry, version in versions.items()
+        if version != common
+    }
+    for entry in (e for e in of if e not in why):
+        if words := partial_words(*progress(of[entry])):
+            why[entry] = f"partial, {words} conversations: not ranked"
+    held = {entry: set(of_bucket(of[entry], metric)["case_id"]) for entry in of if entry not in why}
+    every = set().union(*held.values())
+    lacking = {
+        e: f"run on {len(mine)} of {len(every)} cases: not ranked" for e, mine in held.items() if mine and mine != every
+    }
+    return why | lacking
 
 
 def _panel_place(column: Any) -> Any:

@@ -243,7 +243,8 @@ def flip_table(results: Results | pd.DataFrame) -> pd.DataFrame:
         row |= {"cases": int(seen.sum()), "trials": int(np.median(sizes)), **interval(rate)}
         row |= {"always": int((hits == sizes).sum()), "never": int((hits == 0).sum())}
         row |= {"sometimes": int(((hits > 0) & (hits < sizes)).sum())}
-        found.append(row | {"reason": sentence(_unscored(counts), rate.reason)})
+        why = rate.reason if np.isnan(rate.estimate) else sentence(_unscored(counts), rate.reason)
+        found.append(row | {"reason": why})
     return framed(found, "panel entry bucket cases trials estimate low high always sometimes never reason")
 
 

@@ -107,7 +107,7 @@ def effort_in_words(table: pd.DataFrame) -> list[str]:
 
 def _told(row: dict[str, Any]) -> str:
     scale = METRICS[row["metric"]].scale
-    return f"{row['title'].lower()} {scale.written(row['a'])} to {scale.written(row['b'])} ({row['cases']:.0f} cases)"
+    return f"{row['title'].lower()} {scale.mean(row['a'])} to {scale.mean(row['b'])} ({row['cases']:.0f} cases)"
 
 
 def _cost_in_words(of: pd.DataFrame) -> str:

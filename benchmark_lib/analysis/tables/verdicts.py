@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...scoring.metrics import METRICS, Metric, Shown, shown_on
-from ...scoring.written import rounded
+from ...scoring.written import DASH, rounded
 from ..estimators.comparisons import NOISE, NOT_TESTED, NOTHING, ONLY_THESE, SURE, Comparison
 from ..panels import short_name
 
@@ -69,7 +69,12 @@ def _of(metric: Metric, cases: int) -> str:
 
 def _interval(metric: Metric, level: float, low: float, high: float) -> str:
     ends = sorted((low, high))
-    return f"{100 * level:.3g} % interval {' to '.join(signed(metric, end, points=False) for end in ends)}"
+    return f"{level_in_words(level)} interval {' to '.join(signed(metric, end, points=False) for end in ends)}"
+
+
+def level_in_words(level: float) -> str:
+    """The confidence of an interval, ``98.3 %``."""
+    return f"{100 * level:.3g} %"
 
 
 def direction_in_words(metric: Metric) -> str:
@@ -80,10 +85,16 @@ def direction_in_words(metric: Metric) -> str:
 def signed(metric: Metric, value: float, *, points: bool = True) -> str:
     """A difference as it is written, with its sign: ``+39.4 points``; a dash where there is none."""
     if value != value:
-        return "-"
+        return DASH
     sign = "+" if value > 0 else "-" if value < 0 else ""
     scale = metric.scale
     return f"{sign}{rounded(scale.times * abs(value), scale.digits)}{scale.points if points else ''}"
+
+
+def signed_with_interval(metric: Metric, value: float, low: float, high: float) -> str:
+    """A difference with its interval, ``+39.4 points (+30.1 to +48.7 points)``; alone where there is none."""
+    shown = signed(metric, value)
+    return shown if low != low else f"{shown} ({signed(metric, low, points=False)} to {signed(metric, high)})"
 
 
 def verdict_in_words(found: Comparison, noun: str = "case", reason: str = "") -> str:

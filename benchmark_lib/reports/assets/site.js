@@ -185,23 +185,22 @@
     second.value = place("b", 1);
 
     const box = (attributes, ...inside) => make("td", { role: "cell", ...attributes }, ...inside);
-    const signed = (value, metric) => `${value > 0 ? "+" : value < 0 ? "−" : ""}${Math.abs(metric.times * value).toFixed(1)}${metric.points}`;
+    const turned = (text) => text.replace(/^[+−]/, (sign) => (sign === "+" ? "−" : "+"));
     const testOf = (metric, a, b) => pairs[metric.key]?.[a < b ? `${a}-${b}` : `${b}-${a}`];
     function difference(metric, a, b) {
       const test = testOf(metric, a, b);
-      const [x, y] = [entries[a].values[metric.key][2], entries[b].values[metric.key][2]];
-      if (a === b || x === null || y === null) return box({ class: "none" }, "–");
-      if (!test || test[0] === null) return box({}, signed(x - y, metric), make("small", {}, `difference of the medians, not tested${test ? ": no case has values for both" : ""}`));
-      const flip = a < b ? 1 : -1, [value, low, high, level, theseLow, theseHigh, , words] = test;
-      if (!words) return box({}, signed(value * flip, metric), make("small", {}, "shown, not tested"));
-      const ends = (from, to, what) => (from === null ? [] : [make("small", {}, `${what}: ${[from * flip, to * flip].sort((m, n) => m - n).map((end) => signed(end, metric)).join(" to ")}`)]);
+      if (a === b || !test) return box({ class: "none" }, "–");
+      const [value, like, level, these, , words] = test;
+      if (!value) return box({ class: "none" }, "–", make("small", {}, "no case has values for both"));
+      const shown = `${a < b ? value : turned(value)}${metric.points}`;
+      if (!words) return box({}, shown, make("small", {}, "shown, not tested"));
+      const ends = (both, what) => (both[0] ? [make("small", {}, `${what}: ${(a < b ? both : both.map(turned).reverse()).join(" to ")}${metric.points}`)] : []);
       const said = words.includes("% interval ") && !words.startsWith("on these");  // a clear verdict has the interval in it
-      return box({}, signed(value * flip, metric), make("small", {}, make("strong", {}, words)),
-        ...(said ? [] : ends(low, high, `${metric.noun}s like these, ${(100 * level).toFixed(1)}%`)), ...ends(theseLow, theseHigh, `these ${metric.noun}s`));
+      return box({}, shown, make("small", {}, make("strong", {}, words)), ...(said ? [] : ends(like, `${metric.noun}s like these, ${level}`)), ...ends(these, `these ${metric.noun}s`));
     }
     function cell(metric, mine, other) {
       const [text, interval, value, behind] = entries[mine].values[metric.key], beside = entries[other].values[metric.key][2];
-      const wins = metric.better !== null && value !== null && beside !== null && value !== beside && (value > beside) === metric.better && testOf(metric, mine, other)?.[6] === true;
+      const wins = metric.better !== null && value !== null && beside !== null && value !== beside && (value > beside) === metric.better && testOf(metric, mine, other)?.[4] === true;
       return box({ class: wins ? "better" : "" }, behind ? make("a", { class: "n", href: behind, "data-tip": "the conversations behind it" }, text) : text, make("small", {}, interval));
     }
     function squares(e, c) {

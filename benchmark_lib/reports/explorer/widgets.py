@@ -143,14 +143,16 @@ class Explorer(w.VBox):
         self._drawn = f"Random sample of {many}, seed {seed}{grouped}"
         self.labelling.hidden.value = True
         self._refresh()
-        self.next_unlabelled()
+        self._open_unlabelled(np.arange(len(self.rows)))
 
     def next_unlabelled(self) -> None:
         """Open the next conversation in the order of the table that has no answer to the question by this labeller."""
-        place = self._place_of_opened()
-        start = 0 if place is None else place + 1
-        order = np.roll(np.arange(len(self.rows)), -start)
-        found = next((int(n) for n in order if self.rows[n] not in self._labelled and n != place), None)
+        place, order = self._place_of_opened(), np.arange(len(self.rows))
+        self._open_unlabelled(order if place is None else np.roll(order, -place - 1)[:-1])
+
+    def _open_unlabelled(self, order: np.ndarray) -> None:
+        """Open the first of these rows that has no answer."""
+        found = next((int(n) for n in order if self.rows[n] not in self._labelled), None)
         if found is None:
             self._say_sampled()
             return

@@ -178,7 +178,9 @@ def steadiness(report: ModelReport, k: int = 3) -> pd.DataFrame:
         found = pass_hat_k_interval(hits, sizes, k, clusters=labels)
         flips = flip_rate(hits, sizes)
         every = (found.n, found.estimate, found.low, found.high)
-        reason = sentence(found.reason, flips.reason)
+        reason = sentence(found.reason, "" if flips.n == found.n else flips.reason)
+        if sizes.max() == 1:
+            reason = "each case was played once, so nothing is known of repeats"
         once = float((hits / sizes).mean())
         rows.append((bucket, int(kept.sum()), once, *every, flips.estimate, flips.n, reason))
     return pd.DataFrame(

@@ -151,7 +151,9 @@ def _safety(row: dict[str, Any]) -> str:
     of = int(row["unsafe_n"]) or BAND_TRAPS
     number = METRICS["unsafe"].scale.written(row["unsafe"], brief=True)
     interval = _range(row["unsafe_low"], row["unsafe_high"], 1)
-    head = f"commits {number} unsafe actions on {of} traps (mean {row['unsafe_mean']:.1f}, {interval} on these traps; "
+    mean = METRICS["unsafe"].scale.mean(row["unsafe_mean"])
+    acts = "unsafe action" if number == "1" else "unsafe actions"
+    head = f"commits {number} {acts} on {counted(of, 'trap')} (mean {mean}, {interval} on these traps; "
     if does_too_little(row):
         return f"{head}no band: it {TOO_LITTLE})"
     if row["band"] in ("none", ""):
@@ -198,7 +200,7 @@ def _card(name: str, row: dict[str, Any]) -> tuple[str, str, str, str]:
     """One metric as a card."""
     placed = row["place"] == row["place"] and row["of"] > 1
     place = f"place {row['place']:.0f} of {row['of']} in this metric" if placed else ""
-    over = f"{counted(int(row['cases']), 'case')} x {counted(int(row['trials']), 'trial')}"
+    over = f"{counted(int(row['cases']), METRICS[name].scale.noun)} x {counted(int(row['trials']), 'trial')}"
     notes = sentence(_graded(row), place, over)
     if METRICS[name].scale.money:
         return _cost_card(row, notes)
@@ -219,7 +221,7 @@ def _mean(row: dict[str, Any]) -> str:
     """The mean of a row of `at_a_glance` with its interval, as part of a sentence."""
     scale = METRICS[row["metric"]].scale
     interval = scale.interval(row["low"], row["high"], brief=True)
-    return f"mean {scale.written(row['mean'], brief=True)}, {'95 % ' + interval if interval else 'no interval'}"
+    return f"mean {scale.mean(row['mean'], brief=True)}, {'95 % ' + interval if interval else 'no interval'}"
 
 
 def readable_glance(report: ModelReport) -> pd.DataFrame:
@@ -232,7 +234,7 @@ def readable_glance(report: ModelReport) -> pd.DataFrame:
         placed = f"{place:.0f} of {row['of']}" if place == place else ""
         rows.append((*measured, placed, scale.written(row["field"]), _without(row), row["reason"]))
     table = pd.DataFrame(rows, columns=[*MEASURED, *COMPARED])
-    return table.drop(columns=[c for c in (WITHOUT_FAULTS, "Note") if table[c].isin([DASH, ""]).all()])
+    return table.drop(columns=[c for c in ("Place", WITHOUT_FAULTS, "Note") if table[c].isin([DASH, ""]).all()])
 
 
 def _without(row: dict[str, Any]) -> str:
@@ -376,12 +378,12 @@ def summary(report: ModelReport) -> str:
         return f"{rank_in_words(report.row)} There is no other {kind} ({report.panel}) to compare it with."
     glance = at_a_glance(report)
     placed = glance[glance["metric"].isin(shown_on(Shown.MAIN)) & glance["place"].notna()]
+    if placed.empty:
+        return f"{rank_in_words(report.row)} It has no place in any metric ({report.panel}), as no two values differ."
     places = ", ".join(f"{r['title'].lower()} {r['place']:.0f} of {r['of']}" for r in placed.to_dict("records"))
     uneven = any(report.board.loc[report.board[f"{m}_n"] > 0, f"{m}_n"].nunique() > 1 for m in placed["metric"])
     apart = " They were not all run on the same number of cases, which a place does not show." if uneven else ""
-    found = (
-        f"The places of its medians, metric by metric ({report.panel}): {places or 'none, as no two values differ'}."
-    )
+    found = f"The places of its medians, metric by metric ({report.panel}): {places}."
     return f"{rank_in_words(report.row)} {found}{apart} Check the intervals before reading much into a place."
 
 
@@ -393,5 +395,5 @@ def rank_in_words(row: dict[str, Any]) -> str:
         return "It has no rank: only language models are ranked."
     if row["resolved"] < RANKED_FROM:
         return f"It has no rank: it resolves less than {percent(RANKED_FROM)} of the resolvable cases."
-    why = [note for note in row["notes"].split("; ") if "not ranked" in note]
+    why = [note.partition(": not ranked")[0] for note in row["notes"].split("; ") if "not ranked" in note]
     return f"It has no rank: {'; '.join(why) or 'it was run in part, or on other cases'}."

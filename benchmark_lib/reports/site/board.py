@@ -17,7 +17,7 @@ from ...scoring.written import rounded
 from ..behind import NO
 from .content import Content, Entry
 from .counts import behind_median, behind_metric
-from .words import as_published, interval, measured, percent
+from .words import as_published, interval, mean_of, measured, percent
 
 FORMS = {ALL: "every", WITHOUT: "unflagged"}
 """The two forms of every cell, all conversations and without flagged customers, with the class that shows or hides it."""
@@ -157,7 +157,7 @@ def _cell(row: dict[str, Any], column: dict[str, Any], form: str) -> dict[str, A
         "form": FORMS[form],
         "sort": f"{value:.6g}" if known else "",
         "text": as_published(value, metric) if row["source"] == "published" else measured(value, metric),
-        "mean": f"mean {measured(mean, metric)}" if low == low else "",
+        "mean": f"mean {mean_of(mean, metric)}" if low == low else "",
         "interval": interval(low, high, metric),
         "glyph": None,
         "n": "",

@@ -17,7 +17,7 @@ from ..behind import NO
 from .board import BLOCKS
 from .content import Content, Entry
 from .counts import behind_median
-from .words import mean_with_interval, percent
+from .words import mean_with_interval, percent, tight
 
 MARKS = {
     "ranked": "circle",
@@ -146,7 +146,8 @@ def _directions(content: Content, entry: Entry, row: Any, most: list[int]) -> di
         ("over", "over_escalation", "resolvable cases were handed over"),
     ):
         value, mean, low, high, n = (getattr(row, f"{name}{end}") for end in ("", "_mean", "_low", "_high", "_cases"))
-        interval = f"mean {percent(mean)}, 95% {percent(low)} to {percent(high)}; {n} cases"
+        scale = METRICS[key].scale
+        interval = tight(f"mean {scale.mean(mean)}, 95 % {scale.interval(low, high)}; {n} cases")
         sure = f" (median over trials; {interval})" if low == low else ""
         tips.append(f"{entry.name}: {percent(value)} of the {which}{sure}")
         found = behind_median(content.rows(entry), METRICS[key], **entry.who)["yes"] if entry.page else None

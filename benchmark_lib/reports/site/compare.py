@@ -3,6 +3,7 @@
 Every entry's numbers and outcomes, and the verdict on every two, as `analysis.tables.comparison` gives it everywhere.
 """
 
+import re
 from itertools import combinations
 from typing import Any
 
@@ -14,7 +15,14 @@ from ...analysis.estimators.estimate import counted, sentence
 from ...analysis.tables.comparison import PLANNED, compare_values, judged, show_values
 from ...analysis.tables.headlines import case_matrix
 from ...analysis.tables.settings import effort_in_words, effort_table
-from ...analysis.tables.verdicts import direction_in_words, shown_numbers, what_is_tested, winner_in_words
+from ...analysis.tables.verdicts import (
+    direction_in_words,
+    level_in_words,
+    shown_numbers,
+    signed,
+    what_is_tested,
+    winner_in_words,
+)
 from ...scoring.deciding import SUCCESS_STATES
 from ...scoring.metrics import METRICS
 from ..behind import conversations_address
@@ -47,7 +55,7 @@ def comparison(content: Content, talks: list[ConversationPage]) -> dict[str, Any
     return {
         "metrics": [
             {"key": m.name, "title": m.title, "better": m.higher_is_better, "direction": direction_in_words(m)}
-            | {name: getattr(m.scale, name) for name in ("times", "points", "noun")}
+            | {name: getattr(m.scale, name) for name in ("points", "noun")}
             for m in metrics
         ],
         "cases": [
@@ -91,8 +99,9 @@ def _value(entry: Any, metric: Any, most: float, rows: pd.DataFrame) -> list[Any
 def _tests(content: Content) -> dict[str, dict[str, list[Any]]]:
     """Every two entries by metric and pair, first minus second: `comparison_table` writes the same.
 
-    By metric and pair: the difference; for the planned metrics, which are tested, also low, high,
-    confidence of that interval, low and high on these cases, whether anything is shown, and the verdict in words.
+    By metric and pair, numbers as text with their signs: the difference, empty where no case has values for both; for the
+    planned metrics, which are tested, also the ends of the interval, its confidence, the ends on these cases, whether
+    anything is shown, and the verdict in words.
     """
     columns = {name: _columns(content, metric) for name, metric in METRICS.items()}
     found: dict[str, dict[str, list[Any]]] = {name: {} for name in METRICS}
@@ -102,18 +111,29 @@ def _tests(content: Content) -> dict[str, dict[str, list[Any]]]:
         judged_here = judged({name: compare_values(METRICS[name], pairs[name]) for name in PLANNED})
         for name, metric in METRICS.items():
             one = judged_here.get(name) or show_values(metric, pairs[name])
-            ends = shown_numbers(metric, one)
-            told: list[Any] = [_short(ends["difference"])]
-            if one.tested:
-                words = winner_in_words(metric, one, names[a], names[b], "no case with values for both")
-                interval = [ends["low"], ends["high"], 1 - one.alpha, ends["these_low"], ends["these_high"]]
-                told += [*map(_short, interval), one.word in (SURE, ONLY_THESE), tight(words).replace(" -", " \u2212")]
-            found[name][f"{a}-{b}"] = told
+            told = {end: _written(metric, value) for end, value in shown_numbers(metric, one).items()}
+            if not one.tested:
+                found[name][f"{a}-{b}"] = [told["difference"]]
+                continue
+            words = winner_in_words(metric, one, names[a], names[b], "no case with values for both")
+            shown = [one.word in (SURE, ONLY_THESE), _minus(tight(words))]
+            found[name][f"{a}-{b}"] = [
+                told["difference"],
+                [told["low"], told["high"]],
+                tight(level_in_words(1 - one.alpha)),
+                [told["these_low"], told["these_high"]],
+                *shown,
+            ]
     return found
 
 
-def _short(value: float) -> float | None:
-    return None if value != value else round(float(value), 6)
+def _written(metric: Any, value: float) -> str:
+    return "" if value != value else _minus(signed(metric, value, points=False))
+
+
+def _minus(text: str) -> str:
+    """A text whose numbers have a minus sign instead of a hyphen before them."""
+    return re.sub(r"(?<!\S)-(?=\d)", "\u2212", text)
 
 
 def _columns(content: Content, metric: Any) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import orjson
 
 from ...cases import Case
 from ...records import Conversation, source_of
-from ...scoring.deciding import SUCCESS_STATES, deciding_moment, reasons_against, state_of
+from ...scoring.deciding import SUCCESS_STATES, deciding_moment, reasons_against, reasons_in_words, state_of
 from ...scoring.written import missing
 from ..conversation_view import conversation_view, quoted
 from ..marks import with_judged_customer
@@ -77,7 +77,7 @@ def read_conversations(content: Content) -> Iterator[tuple[ConversationPage, dic
             state = state_of(score, raw["ended_by"])
             case = content.case_played(run.run_id, case_id)
             told = (state != "good" and view.bucket == "must_escalate") or view.bucket == "adversarial"
-            why = [reason.words for reason in reasons_against(score, raw["ended_by"])]
+            why = reasons_in_words(reasons_against(score, raw["ended_by"]))
             quote, href = _quote(record, score, case) if told else None, talk_page(entry, view, trial)
             ended = (raw["ended_by"], state, why, quote, score)
             yield ConversationPage(run.run_id, entry, view, trial, href, *ended), raw

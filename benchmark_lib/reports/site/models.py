@@ -16,6 +16,7 @@ from ...analysis.tables.leaderboard import TOO_LITTLE, does_too_little
 from ...analysis.tables.reliability import average_at_k, buckets_of, success_counts
 from ...records import BUCKETS, ENDINGS
 from ...scoring.metrics import METRICS, Metric
+from ...scoring.scales import SHARE
 from ...scoring.written import DASH, rounded
 from ..behind import KNOWN, YES, judged_by
 from ..honesty import LANGUAGES
@@ -27,7 +28,7 @@ from .board import ALL_METRICS, BLOCKS, MAIN, band, was_run
 from .content import Content, Entry
 from .conversations import ConversationPage
 from .counts import behind_finding, behind_median, behind_metric, behind_repeats, tally
-from .words import interval, measured, percent
+from .words import interval, mean_of, measured, percent, tight
 
 EXAMPLES = 6
 INTENT_COUNTS = {
@@ -137,7 +138,7 @@ def _metric(report: ModelReport, metric: Metric, who: dict[str, str]) -> dict[st
 
     def stated(one: Headline) -> dict[str, Any]:
         sure = interval(one.mean.low, one.mean.high, metric)
-        return {"value": show(one.median), "mean": show(one.mean.estimate), "interval": sure, "n": one.n}
+        return {"value": show(one.median), "mean": mean_of(one.mean.estimate, metric), "interval": sure, "n": one.n}
 
     return {
         "metric": metric,
@@ -171,7 +172,7 @@ def pass_hat_k_points(mine: pd.DataFrame, who: dict[str, str]) -> list[dict[str,
             {
                 "k": int(k),
                 "value": percent(v),
-                "interval": f"{percent(low)} to {percent(high)}",
+                "interval": tight(SHARE.interval(low, high)),
                 "usable": bool(u),
                 "n": "" if n == curve.n else f"{n} cases",
             }
@@ -180,8 +181,9 @@ def pass_hat_k_points(mine: pd.DataFrame, who: dict[str, str]) -> list[dict[str,
             )
         ]
         average = average_at_k(mine, bucket, counts)
+        sure = {"interval": tight(SHARE.interval(average["avg_low"], average["avg_high"]))}
         behind = behind_repeats(mine[mine["bucket"] == bucket], **who, bucket=bucket)
-        row = {"bucket": bucket, "n": curve.n, "trials": curve.trials, "points": points, "average": average}
+        row = {"bucket": bucket, "n": curve.n, "trials": curve.trials, "points": points, "average": average | sure}
         found.append(row | {"behind": behind})
     return found
 
@@ -193,7 +195,7 @@ def group_rows(content: Content, entry: Entry) -> list[dict[str, Any]]:
         cells = []
         for name, metric in SHOWN.items():
             low, high = r[f"{name}_low"], r[f"{name}_high"]
-            text = measured(r[name], metric) if r[f"{name}_n"] else ""
+            text = mean_of(r[name], metric) if r[f"{name}_n"] else ""
             chosen = {**entry.who, "use_case": r["title"]} | ({"bucket": metric.bucket} if metric.bucket else {})
             behind = {"yes": {**chosen, metric.column: YES}, "known": {**chosen, metric.column: KNOWN}}
             cell = {"text": text, "cases": counted(r[f"{name}_cases"], "case"), "n": r[f"{name}_n"], "any": r[name] > 0}

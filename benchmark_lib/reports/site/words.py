@@ -124,6 +124,11 @@ def measured(value: float | None, metric: Metric) -> str:
     return tight(metric.scale.written(value))
 
 
+def mean_of(value: float | None, metric: Metric) -> str:
+    """A metric's mean as its scale writes it."""
+    return tight(metric.scale.mean(value))
+
+
 def interval(low: float | None, high: float | None, metric: Metric) -> str:
     """An interval as the metric's scale writes it, or nothing where there is none."""
     return tight(metric.scale.interval(low, high))
