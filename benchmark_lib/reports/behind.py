@@ -15,7 +15,7 @@ from ..errors import BadInput
 from ..scoring.claims import DETECTORS
 from ..scoring.columns import names_of
 from ..scoring.deciding import SUCCESS_STATES, state_of
-from ..scoring.metrics import METRICS, Metric
+from ..scoring.metrics import METRICS
 from ..scoring.score import Score
 from .one_model.conduct import became
 from .transcript import visible
@@ -181,16 +181,6 @@ def median_trials(values: np.ndarray, trials: np.ndarray) -> list[int]:
     in_order = sorted(means)
     middle = {in_order[(len(means) - 1) // 2], in_order[len(means) // 2]} if means else set()
     return sorted(int(whole[means.index(value)]) for value in middle)
-
-
-def values_of(conversations: pd.DataFrame, metric: Metric) -> tuple[np.ndarray, np.ndarray]:
-    """The values of a metric in the conversations that it is over, NaN where one has none, and their trials."""
-    values = conversations[metric.column].astype("Float64").to_numpy(dtype=float, na_value=np.nan)
-    trials = conversations["trial"].to_numpy()
-    if metric.bucket is None:
-        return values, trials
-    over = (conversations["bucket"] == metric.bucket).to_numpy(dtype=bool, na_value=False)
-    return values[over], trials[over]
 
 
 def trials_in_words(trials: list[int]) -> str:

@@ -7,12 +7,13 @@ import numpy as np
 import pandas as pd
 
 from ...analysis.panels import PANELS
+from ...analysis.tables.headlines import values_of
 from ...scoring.claims import DETECTORS
 from ...scoring.columns import names_of
 from ...scoring.deciding import SUCCESS_STATES
 from ...scoring.metrics import Metric
 from ...scoring.score import Score
-from ..behind import KNOWN, NO, YES, median_trials, trials_in_words, values_of
+from ..behind import KNOWN, NO, YES, median_trials, trials_in_words
 from .conversations import ConversationPage
 
 APART = ("scripted agents", "recovery panel", "local model", "imported", "published")
@@ -37,7 +38,7 @@ def behind_metric(rows: pd.DataFrame, metric: Metric, **who: Any) -> dict[str, A
 
 def behind_trials(rows: pd.DataFrame, metric: Metric, **who: Any) -> list[dict[str, Any]]:
     """The conversations behind a metric in each trial that has a value, as `behind_metric` gives them."""
-    values, trials = values_of(rows, metric)
+    values, trials = values_of(rows, metric, "trial")
     known = np.unique(trials[~np.isnan(values)])
     return [_behind(values[trials == trial], metric, who | {"trial": trial}) for trial in known]
 
@@ -47,7 +48,7 @@ def behind_median(rows: pd.DataFrame, metric: Metric, **who: Any) -> dict[str, A
 
     Parameters as in `behind_metric`, and what it returns; ``of`` says which trials in words.
     """
-    values, trials = values_of(rows, metric)
+    values, trials = values_of(rows, metric, "trial")
     chosen = median_trials(values, trials)
     if not chosen or len(np.unique(trials)) < 2:
         return _behind(values, metric, who) | {"of": ""}
