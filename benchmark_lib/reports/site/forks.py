@@ -1,12 +1,12 @@
 """Work divided between this process and forks of it, which share all that it has read."""
 
 import os
+import signal
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from multiprocessing import connection, get_context
-from signal import SIG_BLOCK, SIG_SETMASK, SIGINT, pthread_sigmask
 from typing import Any
 
 from ...errors import BadInput
@@ -29,7 +29,8 @@ def forks_here() -> int:
 def divided(work: Callable[[Any], Iterable[Any]], items: Sequence[Any], forks: int) -> Iterator[Iterator[Any]]:
     """What `work` yields for all of some items, in no order; forks begin at once, and this process takes part when it is asked for results.
 
-    A fork leaves Ctrl-C to this process, and is ended together with the ``with``; if this process is killed, it ends by itself.
+    A fork leaves Ctrl-C to this process and is ended with the ``with``; if this process is killed, it ends by itself after
+    its item. What it does not expect to go wrong it prints, and this process refuses to go on without it.
     """
     if not forks:
         yield (result for item in items for result in work(item))
@@ -42,11 +43,11 @@ def divided(work: Callable[[Any], Iterable[Any]], items: Sequence[Any], forks: i
             here, there = context.Pipe(duplex=False)
             ends.append(here)
             fork = context.Process(target=_serve, args=(work, left, tuple(ends), there), daemon=True)
-            before = pthread_sigmask(SIG_BLOCK, {SIGINT})  # stays blocked in the fork
+            before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # stays blocked in the fork
             try:
                 fork.start()
             finally:
-                pthread_sigmask(SIG_SETMASK, before)
+                signal.pthread_sigmask(signal.SIG_SETMASK, before)
             there.close()
             ended.callback(fork.join)
             ended.callback(fork.kill)
