@@ -17,6 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import endpoint
 import estimates
+import panel
 import rivals
 import run_engine
 
@@ -106,6 +107,14 @@ def analysis(rows: list[Row], quick: bool) -> None:
     rows.append(grown(f"peak memory, {large} agents against {small}, MB", peak_more, peak, "< 2,000", 0, 1))
 
 
+def pages(rows: list[Row], quick: bool) -> None:
+    """The site and all notebooks of a panel of 24 agents, by the clock and in CPU."""
+    agents = 3 if quick else 24
+    for what, (clock, cpu) in panel.measure(agents).items():
+        goal = f"< {panel.GOALS[what]}"
+        rows.append((f"{what} of {agents} agents, seconds; base: CPU seconds", f"{clock:.0f}", f"{cpu:.0f}", "", goal))
+
+
 def table(rows: list[Row]) -> str:
     """The rows in Markdown, with the day and the machine."""
     head = f"{date.today()}, {os.cpu_count()} cores, Python {platform.python_version()}, load {os.getloadavg()[0]:.1f} when it ended\n"
@@ -123,6 +132,7 @@ def main() -> None:
     store_and_frames(rows)
     calls(rows)
     analysis(rows, options.quick)
+    pages(rows, options.quick)
     text = table(rows)
     print(text)
     if not options.quick:

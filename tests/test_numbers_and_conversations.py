@@ -35,8 +35,8 @@ def rows(results):
 )
 def test_the_trial_that_is_the_median_is_known(values, trials):
     pairs = [(trial, value) for trial, some in values.items() for value in some]
-    frame = pd.DataFrame(pairs, columns=["trial", "value"]).astype({"value": "boolean"})
-    assert median_trials(frame["value"], frame["trial"]) == trials
+    frame = pd.DataFrame(pairs, columns=["trial", "value"]).astype({"value": float})
+    assert median_trials(frame["value"].to_numpy(), frame["trial"].to_numpy()) == trials
 
 
 @pytest.mark.parametrize("name", ["resolved", "escalation_accuracy", "unsafe", "agent_messages"])

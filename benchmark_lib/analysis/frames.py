@@ -206,7 +206,11 @@ def is_hard(manifest: dict[str, Any]) -> bool:
 
 def plain_rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
     """The rows of a frame as dicts, with None for what is unknown, as in a stored score."""
-    return frame.astype(object).where(frame.notna(), None).to_dict("records")
+    columns = {
+        name: [value if known else None for value, known in zip(column.tolist(), column.notna().tolist())]
+        for name, column in frame.items()
+    }
+    return [dict(zip(columns, row)) for row in zip(*columns.values())]
 
 
 def _runs_at(place: Any) -> Iterable[RunFile]:

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 from urllib.parse import quote, urlencode
 
+import numpy as np
 import pandas as pd
 
 from ..analysis.frames import Results, plain_rows
@@ -164,16 +165,22 @@ def conversations_address(site: str = "", **chosen: Any) -> str:
     return f"{base}transcripts.html#{urlencode(pairs, quote_via=quote, errors='replace')}"
 
 
-def median_trials(values: pd.Series, trials: pd.Series) -> list[int]:
-    """The trial whose mean is the median of the trials, or the two in the middle; of equal ones the first."""
-    known = values.astype("Float64").dropna()
-    means = known.groupby(trials.loc[known.index]).agg(["mean", "size"])
-    whole = means.loc[2 * means["size"] >= means["size"].max(), "mean"]
-    if whole.empty:
-        return []
-    in_order = sorted(whole)
-    middle = {in_order[(len(in_order) - 1) // 2], in_order[len(in_order) // 2]}
-    return sorted(int(whole.index[whole == value][0]) for value in middle)
+def median_trials(values: np.ndarray, trials: np.ndarray) -> list[int]:
+    """The trial whose mean is the median of the trials, or the two in the middle; of equal ones the first.
+
+    Parameters
+    ----------
+    values : ndarray of float, shape (conversations,)
+        NaN where a conversation has no value.
+    trials : ndarray of int, shape (conversations,)
+    """
+    known = ~np.isnan(values)
+    numbers, sizes = np.unique(trials[known], return_counts=True)
+    whole = numbers[2 * sizes >= sizes.max(initial=0)]
+    means = [values[known & (trials == trial)].mean() for trial in whole]
+    in_order = sorted(means)
+    middle = {in_order[(len(means) - 1) // 2], in_order[len(means) // 2]} if means else set()
+    return sorted(int(whole[means.index(value)]) for value in middle)
 
 
 def trials_in_words(trials: list[int]) -> str:

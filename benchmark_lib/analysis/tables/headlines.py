@@ -75,6 +75,16 @@ def of_bucket(conversations: pd.DataFrame, metric: Metric) -> pd.DataFrame:
     return conversations if metric.bucket is None else conversations[conversations["bucket"] == metric.bucket]
 
 
+def values_of(conversations: pd.DataFrame, metric: Metric, *labels: str) -> list[np.ndarray]:
+    """The values of a metric in the conversations that it is over, NaN where one has none, and columns of the same conversations."""
+    values = conversations[metric.column].astype("Float64").to_numpy(dtype="float64", na_value=nan)
+    found = [values, *(conversations[name].to_numpy() for name in labels)]
+    if metric.bucket is None:
+        return found
+    over = (conversations["bucket"] == metric.bucket).to_numpy(dtype=bool, na_value=False)
+    return [column[over] for column in found]
+
+
 def why_none(conversations: pd.DataFrame, bucket: str | None) -> str:
     """Why one model has no conversation in a bucket; empty if it has one."""
     if (conversations["bucket"] == bucket).any() or (bucket is None and len(conversations)):
@@ -98,14 +108,12 @@ def case_matrix(conversations: pd.DataFrame, metric: str | Metric) -> tuple[np.n
     import numpy as np
     import pandas as pd
 
-    found = metric_of(metric)
-    needed = ["case_id", "trial", "intent", found.column]  # a frame of sixty columns is slow to cut into buckets
-    rows = of_bucket(conversations[[*needed, "bucket"]] if found.bucket else conversations[needed], found)
-    case, case_ids = pd.factorize(rows["case_id"], sort=True)
-    trial, trials = pd.factorize(rows["trial"], sort=True)
+    values, cases, numbers, intents = values_of(conversations, metric_of(metric), "case_id", "trial", "intent")
+    case, case_ids = pd.factorize(cases, sort=True)
+    trial, trials = pd.factorize(numbers, sort=True)
     table = np.full((len(case_ids), len(trials)), nan)
-    table[case, trial] = rows[found.column].astype("Float64").to_numpy(dtype="float64", na_value=nan)
-    intent_of = dict(zip(rows["case_id"], rows["intent"], strict=True))
+    table[case, trial] = values
+    intent_of = dict(zip(cases, intents, strict=True))
     return table, list(case_ids), [intent_of[c] for c in case_ids]
 
 

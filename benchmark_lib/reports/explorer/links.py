@@ -13,6 +13,7 @@ import pandas as pd
 
 from ...analysis.frames import Results
 from ...analysis.questions import FINDING, QUESTIONS, RULE, question_on
+from ...analysis.tables.headlines import values_of
 from ...scoring.claims.commitments import STATES
 from ...scoring.metrics import METRICS, Shown, shown_on
 from ...scoring.written import unbroken
@@ -58,7 +59,7 @@ def where_median(metric: str, entry: str, conversations: pd.DataFrame) -> Where 
     found = METRICS[metric]
     mine = conversations[conversations["entry"] == entry]
     mine = mine if found.bucket is None else mine[mine["bucket"] == found.bucket]
-    trials = median_trials(mine[found.column], mine["trial"])
+    trials = median_trials(*values_of(mine, found, "trial"))
     mine = mine[mine["trial"].isin(trials) & mine[found.column].notna()]
     mine = mine[mine[found.column].astype("Float64") > 0] if found.scale.bounds else mine
     keys = list(zip(mine["run_id"], mine["case_id"], mine["trial"].astype(int), strict=True))

@@ -12,6 +12,7 @@ from ...analysis.tables.customers import flags_of
 from ...analysis.tables.detectors import claims_table
 from ...analysis.tables.judges import judge_table
 from ...records import BUCKETS
+from ...remembered import remembered
 from ...scoring.deciding import REASONS, reasons_against, state_of
 from .report import ModelReport
 
@@ -112,6 +113,7 @@ def _by_tool(report: ModelReport, calls: pd.DataFrame) -> list[tuple]:
     ]
 
 
+@remembered()
 def process_rules(report: ModelReport) -> pd.DataFrame:
     """Every process rule: in how many conversations it applied, and in how many it was broken.
 

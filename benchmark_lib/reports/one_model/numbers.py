@@ -50,10 +50,13 @@ def at_a_glance(report: ModelReport) -> pd.DataFrame:
     """
     rows = []
     flagged = flags_of(report.mine).any()
+    board = report.board.set_index("entry")
+    met = board[["resolved_n", "escalation_accuracy_n", "unsafe_n"]].sum(axis=1)
+    board = board[2 * met >= met.max()]
     for metric in METRICS.values():
         found, without = report.forms[metric.name]
         calm = without if flagged else NOT_DEFINED
-        place, of, field = _place(report, metric)
+        place, of, field = _place(report.entry, board, metric)
         rows.append(
             {
                 "metric": metric.name,
@@ -85,23 +88,22 @@ def _unpriced(report: ModelReport) -> str:
     return "price unknown" if report.mine["cost_usd"].isna().any() else ""
 
 
-def _place(report: ModelReport, metric: Metric) -> tuple[float, int, float]:
+def _place(entry: str, board: pd.DataFrame, metric: Metric) -> tuple[float, int, float]:
     """Place among the models of the panel with a value and at least half of the cases any has, how many those are, and the median of the others.
 
-    An entry that the board does not rank has no place, and takes none from those that are ranked.
+    `board` has the models with that many cases, by entry. One that the board does not rank has no place, and takes none
+    from those that are ranked.
     """
-    sizes = ["resolved_n", "escalation_accuracy_n", "unsafe_n"]
-    board = report.board[[*{"entry", "block", metric.name, f"{metric.name}_n", *sizes}]].set_index("entry")
-    met = board[sizes].sum(axis=1)
-    values = board.loc[2 * met >= met.max(), metric.name].astype(float).dropna()
-    if metric.scale.summed and report.entry in values:  # counts of fewer traps do not compare
-        values = values[board.loc[values.index, f"{metric.name}_n"] == board.loc[report.entry, f"{metric.name}_n"]]
-    others = values.drop(report.entry, errors="ignore")
+    values = board[metric.name].astype(float).dropna()
+    if metric.scale.summed and entry in values:  # counts of fewer traps do not compare
+        sizes = board.loc[values.index, f"{metric.name}_n"]
+        values = values[sizes == sizes[entry]]
+    others = values.drop(entry, errors="ignore")
     field = float(others.median()) if len(others) else nan
     placed = values[~board.loc[values.index, "block"].isin(NO_PLACE)]
-    if report.entry not in placed or metric.higher_is_better is None or placed.nunique() < 2:
+    if entry not in placed or metric.higher_is_better is None or placed.nunique() < 2:
         return nan, len(placed), field
-    mine = placed[report.entry]
+    mine = placed[entry]
     better = placed > mine if metric.higher_is_better else placed < mine
     return 1.0 + int(better.sum()), len(placed), field
 
@@ -119,12 +121,13 @@ def by_intent(report: ModelReport) -> pd.DataFrame:
     others = report.field[["entry", "intent", "success"]][report.field["entry"] != report.entry]
     means = others["success"].astype("Float64").groupby([others["intent"], others["entry"]]).mean()
     medians = means.groupby("intent").median()
-    read = ["bucket", "intent", "case_id", "success", "handed_over", "corrupt_success", "turns", "agent_words"]
-    for (bucket, intent), mine in report.mine[read].groupby(["bucket", "intent"], sort=False):
-        success = mine["success"].astype("Float64").groupby(mine["case_id"]).mean().astype(float)
+    averaged = ["success", "handed_over", "corrupt_success", "turns", "agent_words"]
+    read = report.mine[["bucket", "intent", "case_id"]].join(report.mine[averaged].astype("Float64").astype(float))
+    for (bucket, intent), mine in read.groupby(["bucket", "intent"], sort=False):
+        success = mine["success"].groupby(mine["case_id"]).mean()
         field = medians.get(intent, nan)
-        shares = (mine[name].astype("Float64").mean() for name in ("handed_over", "corrupt_success"))
-        lengths = (mine[name].astype(float).mean() for name in ("turns", "agent_words"))
+        shares = (mine[name].mean() for name in ("handed_over", "corrupt_success"))
+        lengths = (mine[name].mean() for name in ("turns", "agent_words"))
         flips = int(((success > 0) & (success < 1)).sum())
         counts = (mine["case_id"].nunique(), len(mine))
         rows.append((bucket, intent, *counts, success.mean(), *shares, *lengths, field, flips))

@@ -39,7 +39,7 @@ class ModelReport:
     board: pd.DataFrame
     planned: int
 
-    @property
+    @cached_property
     def row(self) -> dict[str, Any]:
         """Its row of the leaderboard."""
         return self.board[self.board["entry"] == self.entry].iloc[0].to_dict()

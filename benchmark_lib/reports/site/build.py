@@ -15,6 +15,7 @@ from ...project import PACKAGE, code_version, in_project
 from ..explorer.labels import read_labels
 from .content import Content
 from .folder import MARK, Subfolder, site_folder
+from .forks import divided, forks_here
 from .hard import hard_view
 from .pages import Pages
 
@@ -79,9 +80,17 @@ def build_site(
         pages = [Pages(content, folder, hard, of_hard_set=apart is None and hard is not None)]
         if apart is not None:
             pages.append(Pages(own, Subfolder(folder, "hard"), hard, of_hard_set=True))
-        with progress_bar(progress)(desc="site", total=sum(map(len, pages)), unit=" pages") as bar:
+        parts = [(part, run) for part in pages for run in part.content.results.runs]
+        bar = progress_bar(progress)
+        with (
+            divided(lambda of: of[0].transcripts(of[1]), parts, forks_here()) as transcripts,
+            bar(desc="site", total=sum(map(len, pages)), unit=" pages") as shown,
+        ):
             for part in pages:
-                _write(part, bar.update)
+                _write(part, shown.update)
+            for size in transcripts:
+                folder.count(size, "transcript")
+                shown.update()
         runs = sorted({**content.manifests, **own.manifests})
         mark = {"deskbench_site": 1, "code": code_version(), "runs": runs, "pages": dict(folder.pages)}
         folder.write(MARK, orjson.dumps(mark, option=orjson.OPT_INDENT_2), "asset")
@@ -97,7 +106,7 @@ def _labels_file(path: str | Path) -> Path:
 
 
 def _write(pages: Pages, written: Callable[[], Any]) -> None:
-    """Write all pages with the style and script they need."""
+    """Write all pages but the transcripts, with the style and script they need."""
     for asset in sorted(ASSETS.iterdir()):
         pages.folder.write(f"assets/{asset.name}", asset.read_bytes(), "asset")
     pages.write_all(written)

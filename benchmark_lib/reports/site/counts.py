@@ -3,10 +3,11 @@
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from ...analysis.panels import PANELS
-from ...analysis.tables.headlines import of_bucket
+from ...analysis.tables.headlines import values_of
 from ...scoring.claims import DETECTORS
 from ...scoring.columns import names_of
 from ...scoring.deciding import SUCCESS_STATES
@@ -30,15 +31,16 @@ def behind_metric(rows: pd.DataFrame, metric: Metric, **who: Any) -> dict[str, A
     metric : Metric
         A share or a count links to the conversations in which the flag is true, a mean to all that have a value.
 
-    Returns ``k`` and ``n``, conversations; ``yes`` and ``known``, the filters that list them; ``text`` in
-    words.
+    Returns ``k`` and ``n``, conversations; ``yes`` and ``known``, the filters that list them.
     """
-    values = _over(rows, metric)[metric.column].astype("Float64").dropna()
-    filters = who | ({"bucket": metric.bucket} if metric.bucket else {})
-    known, n = {**filters, metric.column: KNOWN}, len(values)
-    if not metric.scale.bounds:
-        return {"k": n, "n": n, "yes": known, "known": known}
-    return {"k": int(values.sum()), "n": n, "yes": {**filters, metric.column: YES}, "known": known}
+    return _behind(values_of(rows, metric)[0], metric, who)
+
+
+def behind_trials(rows: pd.DataFrame, metric: Metric, **who: Any) -> list[dict[str, Any]]:
+    """The conversations behind a metric in each trial that has a value, as `behind_metric` gives them."""
+    values, trials = values_of(rows, metric, "trial")
+    known = np.unique(trials[~np.isnan(values)])
+    return [_behind(values[trials == trial], metric, who | {"trial": trial}) for trial in known]
 
 
 def behind_median(rows: pd.DataFrame, metric: Metric, **who: Any) -> dict[str, Any]:
@@ -46,17 +48,21 @@ def behind_median(rows: pd.DataFrame, metric: Metric, **who: Any) -> dict[str, A
 
     Parameters as in `behind_metric`, and what it returns; ``of`` says which trials in words.
     """
-    mine = _over(rows, metric)
-    trials = median_trials(mine[metric.column], mine["trial"])
-    if mine["trial"].nunique() < 2 or not trials:
-        return behind_metric(mine, metric, **who) | {"of": ""}
-    mine = mine[mine["trial"].isin(trials)]
-    return behind_metric(mine, metric, **who, trial=trials) | {"of": f" of {trials_in_words(trials)}"}
+    values, trials = values_of(rows, metric, "trial")
+    chosen = median_trials(values, trials)
+    if not chosen or len(np.unique(trials)) < 2:
+        return _behind(values, metric, who) | {"of": ""}
+    mine = _behind(values[np.isin(trials, chosen)], metric, who | {"trial": chosen})
+    return mine | {"of": f" of {trials_in_words(chosen)}"}
 
 
-def _over(rows: pd.DataFrame, metric: Metric) -> pd.DataFrame:
-    """The conversations that a metric is over, with no more columns than are read."""
-    return of_bucket(rows[["bucket", "trial", metric.column]], metric)
+def _behind(values: np.ndarray, metric: Metric, who: dict[str, Any]) -> dict[str, Any]:
+    """What `behind_metric` gives for some values."""
+    filters = who | ({"bucket": metric.bucket} if metric.bucket else {})
+    known, n = {**filters, metric.column: KNOWN}, int((~np.isnan(values)).sum())
+    if not metric.scale.bounds:
+        return {"k": n, "n": n, "yes": known, "known": known}
+    return {"k": int(np.nansum(values)), "n": n, "yes": {**filters, metric.column: YES}, "known": known}
 
 
 def behind_repeats(rows: pd.DataFrame, **who: Any) -> dict[str, Any]:

@@ -49,9 +49,11 @@ class Folder:
 
     def write(self, relative: str, text: str | bytes, kind: str) -> None:
         """Write one file and count it as `kind`."""
-        data = text.encode("utf-8", "replace") if isinstance(text, str) else text
-        self.place(relative).write_bytes(data)
-        self.count(len(data), kind)
+        self.count(self.put(relative, text), kind)
+
+    def put(self, relative: str, text: str | bytes) -> int:
+        """Write one file without counting it; its size in bytes."""
+        return self.place(relative).write_bytes(text.encode("utf-8", "replace") if isinstance(text, str) else text)
 
     def count(self, size: int, kind: str) -> None:
         """Count a file of `size` bytes written at its `place`."""
@@ -72,6 +74,10 @@ class Subfolder:
     def write(self, relative: str, text: str | bytes, kind: str) -> None:
         """Write one file, as in `Folder`."""
         self._folder.write(f"{self._name}/{relative}", text, kind)
+
+    def put(self, relative: str, text: str | bytes) -> int:
+        """Write one file without counting it, as in `Folder`."""
+        return self._folder.put(f"{self._name}/{relative}", text)
 
     def count(self, size: int, kind: str) -> None:
         """Count a file, as in `Folder`."""

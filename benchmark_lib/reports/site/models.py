@@ -11,7 +11,6 @@ from ...analysis.estimators.passk import pass_hat_k_curve
 from ...analysis.tables.costs import lines_of
 from ...analysis.tables.customers import flags_of
 from ...analysis.tables.groups import SHOWN
-from ...analysis.tables.headlines import of_bucket
 from ...analysis.tables.leaderboard import TOO_LITTLE, does_too_little
 from ...analysis.tables.reliability import average_at_k, buckets_of, success_counts
 from ...records import BUCKETS, ENDINGS
@@ -27,7 +26,7 @@ from ..scope import scope_in_words, scope_rows
 from .board import ALL_METRICS, BLOCKS, MAIN, band, was_run
 from .content import Content, Entry
 from .conversations import ConversationPage
-from .counts import behind_finding, behind_median, behind_metric, behind_repeats, tally
+from .counts import behind_finding, behind_median, behind_metric, behind_repeats, behind_trials, tally
 from .words import interval, mean_of, measured, percent, tight
 
 EXAMPLES = 6
@@ -131,9 +130,6 @@ def _metric(report: ModelReport, metric: Metric, who: dict[str, str]) -> dict[st
     Median, mean, interval, conversations, cases, trials, method, warnings.
     """
     found, without = report.forms[metric.name]
-    mine = report.mine[["bucket", "trial", metric.column]]  # all ninety-five columns are slow to cut
-    rows = of_bucket(mine, metric)
-    trials = sorted(rows.loc[rows[metric.column].notna(), "trial"].unique())
     show = partial(measured, metric=metric)
 
     def stated(one: Headline) -> dict[str, Any]:
@@ -143,12 +139,9 @@ def _metric(report: ModelReport, metric: Metric, who: dict[str, str]) -> dict[st
     return {
         "metric": metric,
         **stated(found),
-        "median": behind_median(mine, metric, **who),
-        "behind": behind_metric(mine, metric, **who),
-        "per_trial": [
-            (show(v), behind_metric(rows[rows["trial"] == trial], metric, **who, trial=trial))
-            for trial, v in zip(trials, found.per_trial, strict=True)
-        ],
+        "median": behind_median(report.mine, metric, **who),
+        "behind": behind_metric(report.mine, metric, **who),
+        "per_trial": list(zip(map(show, found.per_trial), behind_trials(report.mine, metric, **who), strict=True)),
         "method": found.mean.method,
         "reason": found.reason,
         "without": stated(without),

@@ -1,13 +1,14 @@
 """Every kind of page: what fills it, and where it goes."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from ...analysis.dictionary import DICTIONARY
 from ...analysis.tables.customers import customer_turns
 from ...project import code_version
 from ...records import BUCKET_NOUNS
+from ...runfile import RunFile
 from ...scoring.deciding import SUCCESS_STATES
 from ..answers import answers
 from ..answers import view as answers_view
@@ -68,7 +69,9 @@ class Pages:
             self.talks.append(talk)
             self.tools[talk.entry.page or ""].add(raw)
             self.messages.add(talk, raw)
-        self.as_recorded = list(self.talks)
+        self.as_recorded: dict[str, list[ConversationPage]] = defaultdict(list)
+        for talk in self.talks:
+            self.as_recorded[talk.run_id].append(talk)
         entry_at = {id(e): i for i, e in enumerate(content.played)}
         case_at = {case_id: i for i, case_id in enumerate(content.cases)}
         self.talks.sort(key=lambda t: (entry_at[id(t.entry)], case_at[t.view.case_id], t.trial))
@@ -76,6 +79,13 @@ class Pages:
         for talk in self.talks:
             self.by_entry[talk.entry.page].append(talk)
             self.by_case[talk.view.case_id].append(talk)
+        self.trials, self.beside = defaultdict(list), defaultdict(list)
+        for talk in sorted(self.talks, key=lambda t: t.trial):
+            self.trials[talk.entry.page, talk.view.case_id].append(talk)
+            self.beside[talk.view.case_id, talk.trial].append(talk)
+        self.failures = self._failures()
+        results = content.results
+        self.verdicts, self.turns = _by_conversation(results.verdicts), _by_conversation(customer_turns(results))
         stores = sorted({str(v) for v in content.conversations["store_version"].dropna().unique()})
         other = ("Core set", "../index.html") if of_hard_set else ("Hard set", "hard/index.html") if hard else None
         self.site: dict[str, Any] = {"canary": content.canary, "version": code_version()["version"], "stores": stores}
@@ -86,7 +96,7 @@ class Pages:
         return len(self.content.played) + len(self.content.cases) + len(self.talks)
 
     def write_all(self, written: Callable[[], Any]) -> None:
-        """Write every page; `written` is called after each one that `len` counts."""
+        """Write every page but the `transcripts`; `written` is called after each one that `len` counts."""
         self.written = written
         self.front()
         if not self.site["hard"]:
@@ -95,14 +105,15 @@ class Pages:
         self.cases()
         self.lists()
         self.method_and_downloads()
-        self.transcripts()
 
     def _write(self, name: str, template: str, kind: str, here: str = "", **values: Any) -> None:
-        root = "../" * name.count("/")
-        page = environment().get_template(f"site/{template}.html.j2")
-        self.folder.write(f"{name}.html", page.render(root=root, here=here, site=self.site, **values), kind)
+        self.folder.write(f"{name}.html", self._filled_in(name, template, here, **values), kind)
         if kind != "page":
             self.written()
+
+    def _filled_in(self, name: str, template: str, here: str = "", **values: Any) -> str:
+        page = environment().get_template(f"site/{template}.html.j2")
+        return str(page.render(root="../" * name.count("/"), here=here, site=self.site, **values))
 
     def front(self) -> None:
         """The leaderboard with its charts."""
@@ -195,22 +206,15 @@ class Pages:
         files = write_downloads(self.content, self.folder)
         self._write("downloads", "downloads", "page", "downloads", files=files, runs=run_rows(self.content))
 
-    def transcripts(self) -> None:
-        """One page per conversation."""
-        results, failures = self.content.results, self._failures()
-        verdicts, turns = _by_conversation(results.verdicts), _by_conversation(customer_turns(results))
-        trials: dict[Any, list[ConversationPage]] = defaultdict(list)
-        beside: dict[Any, list[ConversationPage]] = defaultdict(list)
-        for talk in sorted(self.talks, key=lambda t: t.trial):
-            trials[talk.entry.page, talk.view.case_id].append(talk)
-            beside[talk.view.case_id, talk.trial].append(talk)
-        records = (record for run in self.content.results.runs for record in run.records())
-        for talk, record in zip(self.as_recorded, records, strict=True):
-            others = [t for t in beside[talk.view.case_id, talk.trial] if t.entry is not talk.entry]
-            about: dict[str, Any] = {"siblings": trials[talk.entry.page, talk.view.case_id], "others": others}
-            about |= {"failures": failures[talk.href], "word": SUCCESS_STATES[talk.state][1]}
-            shown = transcript(self.content, talk, record, verdicts[_key(talk)], turns[_key(talk)])
-            self._write(talk.href, "transcript", "transcript", t=talk, v=shown, **about)
+    def transcripts(self, run: RunFile) -> Iterator[int]:
+        """Write one page per conversation of a run; yields the size of each in bytes."""
+        for talk, record in zip(self.as_recorded[run.run_id], run.records(), strict=True):
+            others = [t for t in self.beside[talk.view.case_id, talk.trial] if t.entry is not talk.entry]
+            about: dict[str, Any] = {"siblings": self.trials[talk.entry.page, talk.view.case_id], "others": others}
+            about |= {"failures": self.failures[talk.href], "word": SUCCESS_STATES[talk.state][1]}
+            shown = transcript(self.content, talk, record, self.verdicts[_key(talk)], self.turns[_key(talk)])
+            page = self._filled_in(talk.href, "transcript", t=talk, v=shown, **about)
+            yield self.folder.put(f"{talk.href}.html", page)
 
     def _failures(self) -> dict[str, tuple[ConversationPage | None, ConversationPage | None]]:
         """Of each conversation, the failures of the same entry before and after it, in the order of the list."""

@@ -1,0 +1,137 @@
+"""Pages that several processes write: the same as those of one, an interruption that ends all, and no half site."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from benchmark_lib import BadInput, Experiment
+from benchmark_lib.cli.codes import INTERRUPTED
+from benchmark_lib.reports.site import forks
+from benchmark_lib.reports.site.forks import divided
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks are used on Linux alone")
+BOTH_WAYS = """
+import sys
+from benchmark_lib.reports.site import build
+for number in (0, 2):
+    build.forks_here = lambda: number
+    print(build.build_site(sys.argv[1], f"{sys.argv[2]}/{number}").pages)
+"""
+ALWAYS_FORKED = """
+import sys
+from benchmark_lib.cli import main
+from benchmark_lib.reports.site import build
+build.forks_here = lambda: 1
+sys.exit(main(["site", *sys.argv[1:]]))
+"""
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs")
+    for model in ("scripted:oracle", "scripted:comply_all"):
+        out = folder / f"{model[9:]}.deskbench"
+        asyncio.run(Experiment(model, cases="tracking,adversarial", trials=2, out=out, progress=False).run())
+    return folder
+
+
+def in_a_fork(here, act):
+    """Work that waits for a fork in this process, and in a fork says so and acts."""
+    first, told = os.getpid(), here / "a fork began"
+
+    def work(item):
+        if os.getpid() != first:
+            told.touch()
+            act()
+        while not told.exists():
+            time.sleep(0.01)
+        return [item, -item]
+
+    return work
+
+
+@pytest.mark.parametrize("number", [0, 1, 3])
+def test_each_item_is_done_once(tmp_path, number):
+    work = in_a_fork(tmp_path, lambda: None) if number else lambda item: [item, -item]
+    with divided(work, range(1, 30), number) as found:
+        assert sorted(found) == [n for n in range(-29, 30) if n]
+
+
+def test_what_goes_wrong_in_a_fork_is_raised_here(tmp_path):
+    def full():
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(OSError, match="No space left"), divided(in_a_fork(tmp_path, full), range(30), 1) as found:
+        list(found)
+
+
+def test_a_fork_that_is_killed_is_not_waited_for(tmp_path):
+    work = in_a_fork(tmp_path, lambda: os.kill(os.getpid(), signal.SIGKILL))
+    with pytest.raises(BadInput, match="was ended"), divided(work, range(30), 1) as found:
+        list(found)
+
+
+def test_there_are_no_forks_beside_threads(monkeypatch):
+    monkeypatch.setattr(forks.threading, "active_count", lambda: 2)
+    assert forks.forks_here() == 0
+    monkeypatch.setattr(forks.threading, "active_count", lambda: 1)
+    for cores, number in ((1, 0), (2, 1), (64, forks.MOST)):
+        monkeypatch.setattr(forks.os, "sched_getaffinity", lambda _, cores=cores: set(range(cores)))
+        assert forks.forks_here() == number
+
+
+def test_a_site_of_several_processes_is_that_of_one(runs, tmp_path):
+    said = subprocess.run([sys.executable, "-c", BOTH_WAYS, runs, tmp_path], capture_output=True, text=True, check=True)
+    alone, together = said.stdout.splitlines()
+    assert alone == together and "'transcript'" in alone
+    files = {n: {p.relative_to(tmp_path / n): p for p in (tmp_path / n).rglob("*.*")} for n in ("0", "2")}
+    assert files["0"].keys() == files["2"].keys()
+    for name, path in files["0"].items():
+        assert path.read_bytes() == files["2"][name].read_bytes(), name
+
+
+def building(folder):
+    return [p for p in folder.iterdir() if p.suffix == ".new"] if folder.exists() else []
+
+
+def begun(runs, out):
+    """A command that builds a site with a fork, once it writes the pages of cases, and the fork."""
+    line = [sys.executable, "-c", ALWAYS_FORKED, str(runs), "--out", str(out)]
+    site = subprocess.Popen(line, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    while not any((folder / "cases").exists() for folder in building(out.parent)):
+        assert site.poll() is None
+        time.sleep(0.005)
+    return site, Path(f"/proc/{site.pid}/task/{site.pid}/children").read_text().split()
+
+
+def is_running(pid):
+    with suppress(FileNotFoundError, ProcessLookupError):
+        return ") Z " not in Path(f"/proc/{pid}/stat").read_text()
+    return False
+
+
+def test_an_interrupted_site_ends_without_a_word_and_leaves_nothing(runs, tmp_path):
+    out = tmp_path / "made" / "site"
+    site, _ = begun(runs, out)
+    os.killpg(site.pid, signal.SIGINT)  # as a terminal does: to this process and its forks
+    _, said = site.communicate(timeout=60)
+    assert (site.returncode, said) == (INTERRUPTED, "")
+    assert not out.parent.exists()
+
+
+def test_a_killed_site_leaves_neither_a_fork_nor_a_site(runs, tmp_path):
+    out = tmp_path / "site"
+    site, children = begun(runs, out)
+    site.kill()
+    site.wait(60)
+    for pid in children:
+        while is_running(pid):
+            time.sleep(0.01)
+    assert not out.exists() and building(tmp_path) and not (building(tmp_path)[0] / "site.json").exists()
