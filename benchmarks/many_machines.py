@@ -16,13 +16,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
-from distributed import LocalCluster
 from run_engine import LATENCY_S, endpoint, rate
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from benchmark_lib import Experiment  # noqa: E402
+from benchmark_lib.experiment.machines.cluster import local_cluster  # noqa: E402
 
 WORKERS = (0, 1, 2, 4)
 """0 is the usual run, in one process and without Dask."""
@@ -37,9 +37,7 @@ def machines(workers: int):
     if not workers:
         yield {}, []
         return
-    with LocalCluster(
-        n_workers=workers, threads_per_worker=1, dashboard_address="127.0.0.1:0", silence_logs=logging.CRITICAL
-    ) as cluster:
+    with local_cluster(workers) as cluster:
         processes = [psutil.Process(nanny.pid) for nanny in cluster.workers.values()]
         yield {"executor": "dask", "scheduler": cluster.scheduler_address}, processes
 

@@ -6,7 +6,6 @@ are printed and never asserted: the machine may be shared.
 
 import argparse
 import asyncio
-import os
 import resource
 import subprocess
 import sys
@@ -82,9 +81,8 @@ def in_flight(concurrency: int, conversations: int, name: str) -> None:
 @contextmanager
 def endpoint(latency_s: float = LATENCY_S):
     """A server that answers each call after the same time, in a process of its own: its address, and its id."""
-    line = [sys.executable, str(ROOT / "tests" / "run_server.py"), "--latency", str(latency_s)]
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    server = subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
+    line = [sys.executable, str(ROOT / "benchmarks" / "fixed_latency.py"), str(latency_s)]
+    server = subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     try:
         yield server.stdout.readline().split()[1], server.pid
     finally:
@@ -93,10 +91,12 @@ def endpoint(latency_s: float = LATENCY_S):
 
 
 def rate(times: list[str], low: float, high: float) -> float:
-    """How many a second, between two parts of all."""
-    ends = sorted(datetime.fromisoformat(text).timestamp() for text in times)
+    """How many a second, between two parts of all: the slope of their number, whichever part of a wave of answers the parts end in."""
+    import numpy as np
+
+    ends = np.sort([datetime.fromisoformat(text).timestamp() for text in times])
     first, last = int(len(ends) * low), int(len(ends) * high)
-    return (last - first) / (ends[last] - ends[first])
+    return np.polyfit(ends[first:last] - ends[first], np.arange(first, last), 1)[0]
 
 
 def main() -> None:

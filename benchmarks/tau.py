@@ -206,6 +206,7 @@ def main(domains: list[str]) -> None:
         mine, other = ({phase: min(side[phase] for side in sides) for phase in PHASES} for sides in zip(*both))
         for sides in (mine, other):
             sides["build and loop"] = sides["build"] + sides["loop"]
+            sides["loop without the tools"] = sides["loop"] - sides["of it the tools"]
             sides["build and loop without the tools"] = sides["build and loop"] - sides["of it the tools"]
         for phase in mine:
             print(f"| {domain} | {phase} | {mine[phase]:.2f} | {other[phase]:.2f} | {other[phase] / mine[phase]:.1f} |")

@@ -2,15 +2,12 @@
 
 It answers a customer's message with one call of the knowledge base and the call's result with a text, so a conversation
 takes two calls a turn. Every answer carries a serial number that later requests of the same conversation carry on: what
-was bought twice, or shared by two conversations, can be counted. As a program it prints ``READY URL`` and serves until
-input closes.
+was bought twice, or shared by two conversations, can be counted.
 """
 
 from __future__ import annotations
 
-import argparse
 import shutil
-import sys
 import time
 from pathlib import Path
 
@@ -82,16 +79,3 @@ def some_cases(store: Path, count: int) -> list[str]:
     """Ids of `count` cases, spread over the case set."""
     ids = [c.id for c in load_cases(load_store(store))]
     return [ids[i * len(ids) // count] for i in range(count)]
-
-
-def main() -> None:
-    """Serve until standard input closes."""
-    parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("--latency", type=float, default=0.5, help="seconds before each answer")
-    with RunServer(parser.parse_args().latency) as server:
-        print(f"READY {server.base_url}", flush=True)
-        sys.stdin.read()
-
-
-if __name__ == "__main__":
-    main()

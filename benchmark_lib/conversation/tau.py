@@ -18,7 +18,7 @@ GREETING = "Hi! How can I help you today?"
 """What a conversation of tau2 begins with, before the customer has said anything."""
 LEAVES = {"###STOP###": "content", "###TRANSFER###": "unserved", "###OUT-OF-SCOPE###": "unserved"}
 CALLS_A_MESSAGE, YES_SAID = 30, 6
-YOU, I_FOR = re.compile(r"\b[Yy]ou( are|'re|r|)\b"), {" are": "I am", "'re": "I'm", "r": "my", "": "I"}
+YOU, I_FOR = re.compile(r"[Yy]ou(?<!\w...)( are|'re|r|)\b"), {" are": "I am", "'re": "I'm", "r": "my", "": "I"}
 CONDITION = re.compile(r"\b(?:if|unless|otherwise|only|except|until|when|whether|but)\b", re.IGNORECASE)
 
 

@@ -26,6 +26,7 @@ from .settings import RoleSettings, role_settings
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
+    from openai._types import RequestOptions
 
 DEFAULT_TIMEOUT_S, DEFAULT_ATTEMPTS, DEFAULT_CONCURRENCY = 120.0, 6, 50
 DEFAULT_ANSWER_MB = 4.0
@@ -36,6 +37,8 @@ The whole of it is kept in memory and in the run file.
 CONNECT_TIMEOUT_S = 15.0
 HELLO, HELLO_S = ({"role": "user", "content": "Hello"},), 10.0
 """What is sent to see whether an endpoint wants a key, and how long an answer is waited for."""
+REQUEST: RequestOptions = {"headers": {"Content-Type": "application/json"}, "max_retries": 0, "idempotency_key": ""}
+"""How each request is sent; what is left out, the package copies or draws anew for every call."""
 DEAD_AFTER = 10
 """This many calls in a row that used up all their attempts, with no answer between them, mean a dead endpoint."""
 
@@ -256,7 +259,7 @@ class Endpoint:
                     self._address.get_secret_value(),
                     cast_to=httpx2.Response,
                     content=content,
-                    options={"headers": {"Content-Type": "application/json"}},
+                    options={**REQUEST, "timeout": client.timeout},
                 )
         except Exception as error:
             known = from_exception(error, self.where)
@@ -288,13 +291,12 @@ class Endpoint:
     def _open(self) -> AsyncOpenAI:
         """Build the client: no retries of its own, no bound on connections but the limiter's."""
         import httpx2
-        from openai import AsyncOpenAI
 
-        from .http_client import HttpClient
+        from .http_client import Client, HttpClient
 
         timeout = httpx2.Timeout(self.timeout, connect=min(self.timeout, CONNECT_TIMEOUT_S))
         headers = {name: value.get_secret_value() for name, value in self._headers.items()}
-        return AsyncOpenAI(
+        return Client(
             api_key=self._key.get_secret_value(),
             base_url=self.base_url,
             timeout=timeout,

@@ -1,4 +1,4 @@
-"""What carries the requests of the ``openai`` package: an httpx client on one aiohttp session; loads both."""
+"""The client of the ``openai`` package and what carries its requests, an httpx client on one aiohttp session; loads all three."""
 
 import sys
 import types
@@ -9,6 +9,7 @@ from urllib.parse import urljoin
 
 import aiohttp
 import httpx2
+from openai import AsyncOpenAI
 
 from .address import is_address, is_loopback, origin, proxy_of, shown
 from .faults import UnusableAnswer
@@ -27,8 +28,19 @@ MOST_ERROR_BYTES = 100_000
 _address = lru_cache(maxsize=64)(httpx2.URL)
 
 
+class Client(AsyncOpenAI):
+    """The package's client, which reads the address of an endpoint once and not for every call."""
+
+    def _prepare_url(self, url: str) -> httpx2.URL:
+        return _address(url)
+
+
 class HttpClient(httpx2.AsyncClient):
     """The client of one endpoint, for one event loop: a connection for each request, none to a proxy for this machine.
+
+    It sends by itself what the package has built. The way of httpx through authentication, cookies and redirects costs
+    more than the request, and its redirects would ask again without the body and take the caller's own headers to any
+    host.
 
     Parameters
     ----------
@@ -45,39 +57,31 @@ class HttpClient(httpx2.AsyncClient):
         connector = aiohttp.TCPConnector(
             limit=0, keepalive_timeout=KEEP_ALIVE_S, ssl=False if plain else httpx2.create_ssl_context()
         )
-        session = aiohttp.ClientSession(
+        self._session = aiohttp.ClientSession(
             connector=connector,
             request_class=Request,
             proxy=proxy_of(base_url),
             cookie_jar=aiohttp.DummyCookieJar(),
             timeout=aiohttp.ClientTimeout(sock_connect=timeout.connect, sock_read=timeout.read),
         )
-        super().__init__(transport=Transport(session, most_bytes, to_https=not plain), timeout=timeout)
+        self._most_bytes, self._to_https = most_bytes, not plain
+        super().__init__(transport=httpx2.AsyncBaseTransport(), timeout=timeout)
 
     def build_request(
         self, method: str, url: Any, *, headers: Any = None, timeout: Any = None, content: Any = None, **rest: Any
     ) -> httpx2.Request:
-        """Build one request from what the package hands over; merging defaults into it costs a tenth of a call."""
+        """Build one request from what the package hands over; aiohttp adds host and length when it sends it."""
         if any(rest.values()):
             return super().build_request(method, url, headers=headers, timeout=timeout, content=content, **rest)
-        return httpx2.Request(method, _address(url), headers=[ACCEPTED, *headers], content=content)
+        return httpx2.Request(
+            method, _address(url), headers=[ACCEPTED, *headers], stream=httpx2.ByteStream(content or b"")
+        )
 
-
-class Transport(httpx2.AsyncBaseTransport):
-    """Sends the requests of an httpx client through an aiohttp session; what goes wrong is raised as aiohttp raises it.
-
-    Redirects are followed here, because httpx would ask again without the body, and would send the caller's own headers
-    to any host.
-    """
-
-    def __init__(self, session: aiohttp.ClientSession, most_bytes: int, to_https: bool):
-        self._session, self._most_bytes, self._to_https = session, most_bytes, to_https
-
-    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+    async def send(self, request: httpx2.Request, **given: Any) -> httpx2.Response:
         """Send a request and read the whole answer; a redirect is followed where the key may go.
 
-        `UnusableAnswer` is raised for a body over the limit, and a redirect that leads nowhere, elsewhere or in a
-        circle.
+        What goes wrong is raised as aiohttp raises it; `UnusableAnswer` for a body over the limit, and a redirect that
+        leads nowhere, elsewhere or in a circle.
         """
         headers = [(name.decode(), value.decode()) for name, value in request.headers.raw]
         body, address = await request.aread(), str(request.url)
@@ -88,13 +92,16 @@ class Transport(httpx2.AsyncBaseTransport):
             async with sent as answer:
                 if answer.status not in REDIRECTS:
                     content = await read_body(answer, self._most_bytes)
-                    return httpx2.Response(answer.status, headers=plain_headers(answer), content=content)
+                    return httpx2.Response(
+                        answer.status, headers=plain_headers(answer), content=content, request=request
+                    )
                 address = redirected(address, answer, self._to_https)
         raise UnusableAnswer("connection", f"it redirects more than {MOST_REDIRECTS} times")
 
     async def aclose(self) -> None:
         """Close the connections."""
         await self._session.close()
+        await super().aclose()
 
 
 async def read_body(answer: aiohttp.ClientResponse, most_bytes: int) -> bytes:

@@ -16,7 +16,7 @@ from ...threads import in_thread
 from ..options import Options
 
 if TYPE_CHECKING:
-    from distributed import Client
+    from distributed import Client, LocalCluster
 
 CONNECT_S = 10.0
 """How long a scheduler may take to answer, and to have a worker, in seconds."""
@@ -25,6 +25,12 @@ WITHOUT_WORKERS_S = 60.0
 MOST_WORKERS = 256
 CERTIFICATES = "DASK_DISTRIBUTED__COMM__TLS__"
 """How the variables begin in which Dask looks for the files of TLS."""
+UNWATCHED = {
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "1s",
+    "distributed.admin.system-monitor.interval": "5s",
+}
+"""Dask's settings here: it would look a hundred times per second at what each worker does, for a dashboard that nobody opens."""
 DEAF = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
 """Run in the workers on this machine: Ctrl-C reaches every process of a terminal, and they end when the run tells them to."""
 
@@ -158,16 +164,10 @@ def _check_certificates(address: str) -> None:
 
 
 def _start(options: Options, closing: list[Any]) -> Cluster:
-    from distributed import Client, LocalCluster
+    from distributed import Client
 
     try:
-        cluster = LocalCluster(
-            n_workers=options.workers or os.cpu_count() or 1,
-            threads_per_worker=1,
-            dashboard_address="127.0.0.1:0",
-            silence_logs=logging.CRITICAL,
-            preload=[DEAF],
-        )
+        cluster = local_cluster(options.workers or os.cpu_count() or 1)
     except RuntimeError as error:  # what Dask raises where a process ends while it starts
         raise BadInput(
             f"the workers on this machine did not start ({_first_line(error)}): give fewer --workers, or leave --executor out"
@@ -176,6 +176,20 @@ def _start(options: Options, closing: list[Any]) -> Cluster:
     client = Client(cluster, set_as_default=False)
     closing.append(client)
     return Cluster(client, "tcp://127.0.0.1", "the cluster on this machine")
+
+
+def local_cluster(workers: int) -> LocalCluster:
+    """So many workers on this machine, each a process of its own, and their scheduler."""
+    from distributed import LocalCluster
+
+    return LocalCluster(
+        n_workers=workers,
+        threads_per_worker=1,
+        dashboard_address="127.0.0.1:0",
+        silence_logs=logging.CRITICAL,
+        preload=[DEAF],
+        config=UNWATCHED,
+    )
 
 
 def close_all(things: list[Any]) -> None:

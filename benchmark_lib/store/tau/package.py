@@ -76,8 +76,15 @@ class Domain:
 
     def writes(self, name: str, side: str) -> bool:
         """Whether a tool changes something, as its declaration says."""
-        kit = self._parsed.tools if side == "agent" else self._parsed.user_tools
-        return kit is not None and kit.has_tool(name) and kit.tool_type(name).value == "write"
+        return name in self._writing[side]
+
+    @cached_property
+    def _writing(self) -> dict[str, set[str]]:
+        kits = {"agent": self._parsed.tools, "customer": self._parsed.user_tools}
+        return {
+            side: {name for name in kit.tools if kit.tool_type(name).value == "write"} if kit is not None else set()
+            for side, kit in kits.items()
+        }
 
     @cached_property
     def agent_prompt(self) -> str:

@@ -53,6 +53,13 @@ class Listed(list):
         return list(self)[place]
 
     def __iter__(self) -> Iterator[Any]:
+        return self._taking() if self._shared else super().__iter__()
+
+    def own(self) -> list[int]:
+        """The places of the rows that the conversation has taken or added."""
+        return [place for place in range(len(self)) if place not in self._shared]
+
+    def _taking(self) -> Iterator[Any]:
         for place, row in enumerate(super().__iter__()):
             if place in self._shared:
                 self._shared.remove(place)

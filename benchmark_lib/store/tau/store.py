@@ -14,6 +14,7 @@ from ...textfiles import front_matter, read_yaml
 from ..desk import differing, flat
 from ..kinds import DeskKind
 from .package import Domain, domain, package_version
+from .restored import Listed
 
 PREFIX = "tau:"
 DOMAINS = ("retail", "airline", "telecom")
@@ -202,7 +203,8 @@ def _unequal(before: Any, after: Any) -> list[Any]:
     """What differs in two values: of lists the members, of models the fields; nothing is taken from a table."""
     if isinstance(before, list):
         whole = [list.copy(one) for one in (before, after)]
-        places = [n for n in range(max(map(len, whole))) if whole[0][n : n + 1] != whole[1][n : n + 1]]
+        own = after.own() if isinstance(after, Listed) else range(max(map(len, whole)))
+        places = [n for n in own if whole[0][n : n + 1] != whole[1][n : n + 1]]
         return [[one[n] for n in places if n < len(one)] for one in whole]
     if hasattr(before, "model_dump") and type(before) is type(after):
         names = {name for name, value in vars(before).items() if value != vars(after)[name]}

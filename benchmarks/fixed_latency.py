@@ -1,0 +1,57 @@
+"""The endpoint of measurements: answers each call after the same time, and leaves as much of the machine as it can to who calls.
+
+It answers a customer's message with one call of the knowledge base and the call's result with a text, each with a
+serial number, as ``RunServer`` of the tests does, and reads of a request only its length and who spoke last. ``python
+benchmarks/fixed_latency.py SECONDS`` prints ``READY URL`` and serves until input closes.
+"""
+
+import asyncio
+import itertools
+import sys
+
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%b"
+BODY = (
+    b'{"id":"chatcmpl-test","object":"chat.completion","created":0,"model":"scripted","choices":[{"index":0,"message":'
+    b'{"role":"assistant",%b}],"usage":{"prompt_tokens":1000,"completion_tokens":100,"total_tokens":1100}}'
+)
+TEXT = BODY % b'"content":"We are looking into it, reference %d."},"finish_reason":"stop"'
+CALL = BODY % (
+    b'"content":null,"tool_calls":[{"id":"call_%d","type":"function","function":'
+    b'{"name":"search_knowledge_base","arguments":"{\\"query\\": \\"returns %d\\"}"}}]},"finish_reason":"tool_calls"'
+)
+ROLE, LENGTH = b'{"role":"', b"content-length:"
+
+
+class Exchange(asyncio.Protocol):
+    """One connection, with one request at a time."""
+
+    numbers = itertools.count(1)
+
+    def __init__(self, latency_s: float):
+        self._latency_s, self._received = latency_s, b""
+        self._loop = asyncio.get_running_loop()
+
+    def connection_made(self, transport: asyncio.Transport) -> None:
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        self._received += data
+        head, found, body = self._received.partition(b"\r\n\r\n")
+        if not found or len(body) < int(head.lower().partition(LENGTH)[2].partition(b"\r")[0]):
+            return
+        self._received, number = b"", next(self.numbers)
+        replied = body.startswith(b"tool", body.rfind(ROLE) + len(ROLE))
+        answer = TEXT % number if replied else CALL % (number, number)
+        self._loop.call_later(self._latency_s, self._transport.write, HEAD % (len(answer), answer))
+
+
+async def serve(latency_s: float) -> None:
+    """Serve until standard input closes."""
+    loop = asyncio.get_running_loop()
+    server = await loop.create_server(lambda: Exchange(latency_s), "127.0.0.1", 0, backlog=1024)
+    print(f"READY http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1", flush=True)
+    await loop.run_in_executor(None, sys.stdin.read)
+
+
+if __name__ == "__main__":
+    asyncio.run(serve(float(sys.argv[1])))
