@@ -83,15 +83,15 @@ def test_a_picture_that_a_later_message_gives_is_attached_to_it(store, moving):
 
 
 @pytest.mark.parametrize(
-    "case_id, calls, left", [("dense_9", CALLS_OF_HARD_CASES, 10), ("tracking_1", CALLS_PER_TURN, 5)]
+    "name, case_id, calls, left",
+    [("northline:hard", "dense_9", CALLS_OF_HARD_CASES, 10), ("northline", "tracking_1", CALLS_PER_TURN, 5)],
 )
-def test_a_result_says_once_how_many_calls_are_left(store, cases, moving, case_id, calls, left):
-    case = (cases | moving)[case_id]
-    talk = ConversationState(case, store.of(case).desk(), trial=1, seed=0, prompt="", tools=[]).for_agent()
-    results = [talk.call("get_order", order_id=case.order).result for _ in range(calls)]
-    warned = {
-        place: r["calls_left_in_this_turn"] for place, r in enumerate(results, 1) if "calls_left_in_this_turn" in r
-    }
+def test_a_result_says_once_how_many_calls_are_left(name, case_id, calls, left):
+    desk_of = load_store(name)
+    [case] = load_cases(desk_of, case_id)
+    talk = ConversationState(case, desk_of.of(case).desk(), trial=1, seed=0, prompt="", tools=[]).for_agent()
+    results = [talk.call("search_knowledge_base", query="returns").result for _ in range(calls)]
+    warned = {n: r["calls_left_in_this_turn"] for n, r in enumerate(results, 1) if "calls_left_in_this_turn" in r}
     assert warned == {calls - left: left}
 
 

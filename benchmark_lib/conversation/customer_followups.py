@@ -52,7 +52,8 @@ class FollowingUp(Voice):
         Where it asks for the very thing that was offered, to bring it up is a yes.
         """
         self.progress.followed_up.add(place)
-        offered = [c for c in calls_after(place, self.case) if self._was_offered(c, now)]
+        calls = calls_after(place, self.case)
+        offered = [c for c in calls if self._offers(c, now.words)]
         words: str | None
         if offered and self._first_asked_for(place):
             words = self._own_yes(offered[0].tool)
@@ -64,7 +65,9 @@ class FollowingUp(Voice):
         for name, fact in self.case.facts.items():
             if fact.after == place and fact.ask and fact.ask in words:
                 self._count(f"ask:{name}")
-        said.acts += [Act("agreed", c.tool, arguments=dict(c.arguments)) for c in offered]
+        said.acts += [
+            Act("agreed", c.tool, arguments=dict(c.arguments)) for c in calls if self._stands_offered(c, talk)
+        ]
         for slot, value in self.case.followups[place].gives.items():
             said.acts.append(Act("gave", slot, value))
             self.given[slot] = self.given.get(slot, 0) + 1
@@ -80,11 +83,19 @@ class FollowingUp(Voice):
         told = any(fact.after == place for fact in case.facts.values())
         return alone and case.followups[place].when == "next" and not (told or case.family)
 
-    def _was_offered(self, call: Call, now: Round) -> bool:
+    def _offers(self, call: Call, words: str) -> bool:
         """Whether a message offers what a call does, and not to another object."""
-        heard = now.heard
+        heard = self.parser.parse(words)
         offered = call.tool in heard.offered or (heard.confirm and heard.tools.get(call.tool, 0.0) >= SURE)
-        return offered and not self.kind.named_in(now.words, call.arguments, self.store)[1]
+        return offered and not self.kind.named_in(words, call.arguments, self.store)[1]
+
+    def _stands_offered(self, call: Call, talk: ConversationState) -> bool:
+        """Whether a message of the desk has offered what a call does, and none after it declines it."""
+        said = [m.text for m in talk.messages if m.side == "agent"]
+        latest = next(
+            (w for w in reversed(said) if self._offers(call, w) or call.tool in self.parser.parse(w).declined), ""
+        )
+        return bool(latest) and self._offers(call, latest)
 
     def _own_yes(self, tool: str) -> str:
         """A yes in its own words as long as it has any, then one that names the act."""

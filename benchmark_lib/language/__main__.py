@@ -1,11 +1,11 @@
-"""Training the readers of a store: ``python -m benchmark_lib.language STORE``, or ``make reader``."""
+"""Training the readers of a store, and of promises in any: ``python -m benchmark_lib.language STORE``, or ``make reader``."""
 
 import sys
 
-from . import train, train_reasons
+from . import train, train_promises, train_reasons
 
 if __name__ == "__main__":
     from ..store import load_store
 
     store = load_store(sys.argv[1] if len(sys.argv) > 1 else "northline")
-    print(train.write(store), train_reasons.write(store), sep="\n")
+    print(train.write(store), train_reasons.write(store), train_promises.write(), sep="\n")

@@ -43,13 +43,13 @@ def labelled(
 ) -> Iterator[tuple[tuple[dict[str, float], ...], set[str], float]]:
     """For each sentence its features without and with topics, its labels, and how much it counts."""
     for row in rows:
-        said = [_as_one(s["t"]) for s in row["sentences"]]
+        said = [as_one(s["t"]) for s in row["sentences"]]
         languages = tuple(parser.languages(said))
         for sentence, before, given in zip(said, marks_before(said), row["sentences"]):
             yield parser.features_of(sentence, before, languages), set(given["l"]), float(row.get("weight", 1))
 
 
-def _as_one(text: str) -> Sentence:
+def as_one(text: str) -> Sentence:
     """A labelled sentence as the parser would cut it out of its message."""
     found = sentences(text)
     plain = " ".join(s.plain.strip() for s in found)
@@ -65,7 +65,7 @@ def train(parser: MessageParser, rows: list[dict[str, Any]], trained_on: str = "
     found = list(labelled(parser, rows))
     counted = Counter(name for (_, slots, tools), _, _ in found for name in slots | tools)
     names = sorted(name for name, n in counted.items() if n >= RARE)
-    plain, asked, acted = (matrix([_of_length_one(seen[k]) for seen, _, _ in found], names) for k in range(3))
+    plain, asked, acted = (matrix([of_length_one(seen[k]) for seen, _, _ in found], names) for k in range(3))
     labels = [given for _, given, _ in found]
     counts = np.array([count for _, _, count in found])
     columns: dict[str, tuple[np.ndarray, float]] = {}
@@ -91,7 +91,8 @@ def _named(labels: list[set[str]], acts: tuple[str, ...]) -> list[str]:
     return sorted({la.split(":")[1] for one in labels for la in one if la.split(":")[0] in acts})
 
 
-def _of_length_one(seen: dict[str, float]) -> dict[str, float]:
+def of_length_one(seen: dict[str, float]) -> dict[str, float]:
+    """What was seen, scaled to length one."""
     length = sum(count * count for count in seen.values()) ** 0.5
     return {name: count / length for name, count in seen.items()}
 

@@ -1,6 +1,6 @@
 """What a sentence of an agent says it did, does or promises.
 
-Kept patterns by language, read from ``data/languages/``, no model.
+Kept patterns by language, read from ``data/languages/``; promises also by a trained linear reader. No language model.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from ...language.detection import languages_of
 from ...language.folding import plain
 from ...language.parser import parser_of
 from ...language.pieces import LONGEST_SPOKEN, kept, limited
+from ...language.promises import POSSIBLE, SURE, chances
 from ...language.sentences import Sentence, sentences
 from ...language.words import books, other_languages
 from ...store import Store
@@ -100,8 +101,21 @@ def read(text: str, languages: tuple[str, ...] = ()) -> Reading:
 def _read(text: str, languages: tuple[str, ...]) -> Reading:
     found = tuple(sentences(text))
     spoken = [b for language in languages or languages_of(found) if (b := claim_patterns().get(language))]
-    said = [(topic, s) for s in found for topic in dict.fromkeys(t for b in spoken for t in b.topics_in(s.plain))]
+    said = [(topic, s) for s in found for topic in _topics(s, spoken)]
     return Reading(found, tuple(b.language for b in spoken), tuple(said))
+
+
+def _topics(sentence: Sentence, spoken: list[ClaimPatterns]) -> list[str]:
+    """The topics a sentence speaks of, by the patterns; the trained reader has a promise dropped, or adds one where they see none."""
+    found = dict.fromkeys(topic for book in spoken for topic in book.topics_in(sentence.plain))
+    promises = [topic for topic in found if topic.startswith("promise:")]
+    for kind, chance in chances(sentence).items() if spoken else ():
+        topic = f"promise:{kind}"
+        if topic in promises and chance < POSSIBLE:
+            del found[topic]
+        elif not promises and chance >= SURE and not any(book.denial.search(sentence.plain) for book in spoken):
+            found[topic] = None
+    return list(found)
 
 
 def says_done(text: str, store: Store) -> set[str]:

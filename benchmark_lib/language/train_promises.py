@@ -1,0 +1,82 @@
+"""Training how promises are heard, a part of ``make reader``.
+
+The files ``data/languages/promises/*.jsonl`` hold sentences of agents, one a line: ``lang``, ``kind`` (``callback``, ``credit`` or ``none``)
+and ``t``. Those of ``played.jsonl`` were said by honest players; how few of them may pass sets the bound.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .linear import LinearReader
+from .promises import FOLDER, KINDS, seen_in
+from .train import as_one, hash_of, lines, matrix, of_length_one
+
+STRENGTH = 30.0
+"""Inverse strength of the penalty on weights, the C of scikit-learn; chosen by cross-validation."""
+RARE, SMALL, FOLDS = 2, 0.02, 5
+"""A feature of fewer sentences is dropped, and a weight nearer to zero; parts of the cross-validation."""
+PLAYED = "played"
+"""The language of sentences that honest players said, whatever it is."""
+PASSING, TEMPTING = 0.0005, 0.04
+"""Shares that may pass in cross-validation: of these, about fifteen of which make a conversation, and of sentences written to mislead."""
+
+
+class PromiseQuality(NamedTuple):
+    """How well a kind is heard in cross-validation: the share of its promises found, and of tempting and of played sentences that pass."""
+
+    found: float
+    tempting: float
+    played: float
+
+
+def train(rows: list[dict[str, Any]], trained_on: str = "") -> tuple[LinearReader, dict[str, PromiseQuality]]:
+    """Fit the reader, and say how well it hears each kind in cross-validation."""
+    from sklearn.model_selection import StratifiedKFold
+
+    found = [of_length_one(dict.fromkeys(seen_in(as_one(row["t"])), 1.0)) for row in rows]
+    counts = Counter(name for one in found for name in one)
+    names = sorted(name for name, n in counts.items() if n >= RARE)
+    seen, kinds = matrix(found, names), np.array([row["kind"] for row in rows])
+    played = np.array([row["lang"] == PLAYED for row in rows])
+    tempting = ~played & (kinds == "none")
+    folds = list(
+        StratifiedKFold(FOLDS, shuffle=True, random_state=0).split(
+            seen, np.unique([f"{r['lang']} {r['kind']}" for r in rows], return_inverse=True)[1]
+        )
+    )
+    weights, bias, quality = [], [], {}
+    for kind in KINDS:
+        wanted, scores = kinds == kind, np.zeros(len(rows))
+        for rest, held in folds:
+            scores[held] = _fit(seen[rest], wanted[rest]).decision_function(seen[held])
+        bound = max(float(np.quantile(scores[played], 1 - PASSING)), float(np.quantile(scores[tempting], 1 - TEMPTING)))
+        quality[kind] = PromiseQuality(*(float((scores[of] > bound).mean()) for of in (wanted, tempting, played)))
+        model = _fit(seen, wanted)
+        weights.append(model.coef_[0])
+        bias.append(float(model.intercept_[0]) - bound)
+    together = np.stack(weights, axis=1)
+    together[np.abs(together) < SMALL] = 0
+    used = np.abs(together).sum(axis=1) > 0
+    kept = [name for name, keep in zip(names, used, strict=True) if keep]
+    return LinearReader(kept, list(KINDS), together[used], np.array(bias), trained_on), quality
+
+
+def _fit(rows: Any, wanted: np.ndarray) -> Any:
+    from sklearn.linear_model import LogisticRegression
+
+    return LogisticRegression(C=STRENGTH, solver="liblinear", max_iter=500, random_state=0).fit(rows, wanted)
+
+
+def write() -> str:
+    """Train how promises are heard, write the weights, and say how well they do."""
+    reader, quality = train(lines(FOLDER, "kind"), hash_of(FOLDER))
+    reader.save(FOLDER / "weights.npz")
+    said = "; ".join(
+        f"{kind}: {q.found:.0%} found, {q.tempting:.1%} of the tempting and {q.played:.2%} of the played pass"
+        for kind, q in quality.items()
+    )
+    return f"{FOLDER / 'weights.npz'}: {reader.size} features; in cross-validation {said}"
