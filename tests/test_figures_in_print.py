@@ -345,13 +345,19 @@ def test_the_label_of_a_partial_run_says_how_much_of_it_is_finished(name, tables
     assert sum("(partial 486 of 972)" in label for label in labels) == 1
 
 
-ROWS = ("band_chances", "failure_kinds", "flip_bars", "metric_intervals", "rank_places", "trap_states", "trial_spread")
+ROWS = ("band_chances", "failure_kinds", "flip_bars", "metric_intervals", "trap_states", "trial_spread")
 
 
 @pytest.mark.parametrize("name", [*ROWS, "two_directions", "unsafe_intervals"])
 def test_a_partial_run_stands_in_the_lowest_row(name, tables_of):
     labels = DRAWN[name](tables_of(5))().get_yticklabels()
     assert ["partial" in label.get_text() for label in labels] == [True] + [False] * (len(labels) - 1)
+
+
+def test_a_partial_run_has_no_place_and_the_caption_says_so(tables_of):
+    ax = DRAWN["rank_places"](tables_of(5))()
+    assert not any("partial" in label.get_text() for label in ax.get_yticklabels())
+    assert "(not ranked)" in figures.caption(ax)
 
 
 def test_every_table_of_runs_says_which_are_partial_and_whole_runs_never_are(tables_of, talks):

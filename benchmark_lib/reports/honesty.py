@@ -98,8 +98,8 @@ def _customers() -> Limit:
         "customer invents. Neither is tired, witty or late, and no real customer has been compared with them. The audit finds only faults that "
         f"can be read from the record. In the blind play that ships it found one in {' and in '.join(parts)}"
         f"{': the customer ' if kinds else ''}{'; or '.join(kinds)}. Read the results with and without such conversations. "
-        f"Two strong language models who read five rounds of blind play both called {wrong} of the customer's messages clearly wrong; a third, asked as "
-        f"`--scorers customer_turns` asks, named {found} of these and {alarms} of the messages that neither called clearly wrong. The causes were mended."
+        f"Two strong language models who read {read['rounds']} rounds of blind play both called {wrong} of the customer's messages clearly wrong; a third, asked as "
+        f"`--scorers customer_turns` asks, named {found} of these and {alarms} of the messages that neither called clearly wrong. The causes found before the last two rounds were mended."
     )
     source = "the audit of `data/examples/` and `data/customer_turns_read.yaml`, intervals by Wilson"
     return Limit("No real customer was served", text, source)

@@ -124,7 +124,7 @@ def customers_read() -> dict[str, int]:
     Returns
     -------
     dict
-        messages, either, both (called clearly wrong by one reader or both), found (of both, named by the judge) and alarms (named by the judge alone
+        rounds, messages, either, both (called clearly wrong by one reader or both), found (of both, named by the judge) and alarms (named by the judge alone
         or where neither reader said clear).
     """
     read = read_yaml(DATA / "customer_turns_read.yaml")
@@ -133,6 +133,7 @@ def customers_read() -> dict[str, int]:
     alarms = sum(named for count, named in clear if count == 0)
     either = sum(count > 0 for count, _ in clear)
     return {
+        "rounds": len(read["messages"]),
         "messages": sum(read["messages"].values()),
         "either": either,
         "both": len(both),
