@@ -24,7 +24,7 @@ FEWEST_APART = 30
 """Cases from which on it pays to start processes."""
 HANDFUL = 12
 """Cases that one process takes at a time: neighbours, since those share articles."""
-QUICK = 300
+QUICK = 100
 """About how many conversations the sly agents share in a quick audit."""
 
 Playing = dict[str, list[str]]

@@ -17,7 +17,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
             "all",
         ),
         **TOOLS,
-        "--sly": "have every sly agent play every case; without it they share about 300 conversations, different ones each day",
+        "--sly": "have every sly agent play every case; without it they share about 100 conversations, different ones each day",
         "--show AGENT": "print this scripted agent's conversations instead of the audit",
     }
     add_options(parser, options)
