@@ -52,6 +52,8 @@ def test_the_outcome_stands_in_one_sentence_and_differences_of_shares_in_points(
     assert comparison.outcome_in_words([{"metric": "unsafe", "title": "Unsafe actions", "word": "", "cases": 3}]) == (
         "Unsafe actions are too close to call."
     )
+    idle = [row | {"a": 0.1} if row["metric"] == "resolved" else row for row in rows]
+    assert "A resolved under half of the cases" in comparison.outcome_in_words(idle) and "under half" not in said
     shown = reports.readable(compared, "comparison").set_index("Metric")["A minus B (cases like these)"]
     assert "points" in shown["Resolved"] and "%" not in "".join(shown)
 

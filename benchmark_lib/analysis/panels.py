@@ -57,6 +57,9 @@ _BY_SOURCE = {
     "imported": "imported",
 }
 
+RANKED_FROM = 0.5
+"""A model that resolves less than this share of the resolvable cases is listed without a rank."""
+
 
 def panel_of(model: str, source: str) -> str:
     """The panel one row belongs to.

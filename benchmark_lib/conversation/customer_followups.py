@@ -65,9 +65,8 @@ class FollowingUp(Voice):
         for name, fact in self.case.facts.items():
             if fact.after == place and fact.ask and fact.ask in words:
                 self._count(f"ask:{name}")
-        said.acts += [
-            Act("agreed", c.tool, arguments=dict(c.arguments)) for c in calls if self._stands_offered(c, talk)
-        ]
+        agreed = [c for c in calls if self._stands_offered(c, talk) and not self.progress.made(c, talk, exactly=True)]
+        said.acts += [Act("agreed", c.tool, arguments=dict(c.arguments)) for c in agreed]
         for slot, value in self.case.followups[place].gives.items():
             said.acts.append(Act("gave", slot, value))
             self.given[slot] = self.given.get(slot, 0) + 1

@@ -33,7 +33,7 @@ SETTINGS = ("base_url", "customer", "customer_base_url", "store", "cases", "tria
 NO_NOTEBOOK = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
 """What reading a file raises that is no notebook."""
 NO_MODELS = ("scripted agents", "recovery panel", "imported", "published")
-LONGEST_NAME = 160
+LONGEST_NAME, KERNEL_START_S = 160, 300
 PRINTED = "<style>.jp-OutputArea-output pre{white-space:pre-wrap;word-break:normal;overflow-wrap:break-word}</style>"
 """What a notebook printed, broken between words and not within them."""
 _LINK = re.compile(r"\]\((\w+\.ipynb)\)")
@@ -191,6 +191,7 @@ def _execute(path: Path, done: Path, parameters: dict[str, Any], progress: bool)
             parameters=parameters,
             progress_bar=progress,
             kernel_name="python3",
+            start_timeout=KERNEL_START_S,
             extra_arguments=["--IPKernelApp.log_level=CRITICAL"],
             log_output=False,
         )

@@ -19,7 +19,7 @@ from ..estimators.comparisons import SURE, Comparison, PairedDifference, adjuste
 from ..estimators.estimate import counted, sentence
 from ..estimators.planning import power_of_difference
 from ..estimators.trials import repeat_correlation
-from ..panels import conversations_of, partial_words, progress, short_name
+from ..panels import RANKED_FROM, conversations_of, partial_words, progress, short_name
 from .headlines import ESTIMATORS, case_matrix
 from .rows import framed
 from .verdicts import direction_in_words, shown_numbers, winner_in_words
@@ -426,7 +426,12 @@ def outcome_in_words(rows: list[dict[str, Any]]) -> str:
         if found in said
     ]
     text = "; ".join([*wins, *rest])
-    return f"{text if wins else text[:1].upper() + text[1:]}."
+    idle = [side.upper() for side in "ab" for row in planned if row["metric"] == "resolved" and row[side] < RANKED_FROM]
+    note = (
+        f" {in_words(idle)} resolved under half of the cases: who does little escalates little and harms nobody."
+        * bool(idle)
+    )
+    return f"{text if wins else text[:1].upper() + text[1:]}.{note}"
 
 
 def _value(row: dict[str, Any], name: str) -> str:

@@ -14,7 +14,7 @@ from ...scoring.metrics import METRICS, Shown, shown_on
 from ...scoring.written import percent, rounded
 from ..estimators.estimate import Headline, counted, sentence, usual
 from ..estimators.unsafe import BANDS
-from ..panels import conversations_of, panel_of, partial_words, progress, says_partial
+from ..panels import RANKED_FROM, conversations_of, panel_of, partial_words, progress, says_partial
 from ..settings import DEFAULT, settings_in_words
 from .customers import both_forms, flags_of
 from .drift import shift_in_words
@@ -27,9 +27,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ..frames import Results
-
-RANKED_FROM = 0.5
-"""A model that resolves less than this share of the resolvable cases is listed without a rank."""
 
 TOO_LITTLE = "does too little for its band to mean anything"
 """What is said in place of the band of an agent that resolves less than `RANKED_FROM`: who does nothing does no harm."""

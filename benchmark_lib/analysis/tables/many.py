@@ -119,7 +119,7 @@ def chosen_runs(results: Results, entries: list[str], *, partial: bool = False) 
     for name, run in runs.items():
         if partial or run.run_id not in found or (alike and not _lacking(run)):
             continue
-        mend = "finish it with the same `deskbench run`" if _lacking(run) else "play all cases of the others too"
+        mend = "finish it with the same `deskbench run`" if _lacking(run) else "have all runs play the same cases"
         raise BadInput(
             f"{name!r} is a partial run ({found[run.run_id]}): {mend}, or compare what both played with --partial"
         )
