@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..commands import command
 from ..errors import BadInput
 from .codes import FINISHED
 from .ending import steps_from_comparison
@@ -86,11 +87,16 @@ def _entry(text: str, known: list[str], folder: str) -> str:
     """The one entry a name means."""
     import difflib
 
+    from ..runfile import SUFFIX, RunFile, is_hidden
+
     meant = [name for name in known if name == text] or [name for name in known if name.startswith(f"{text} [")]
     if len(meant) == 1:
         return meant[0]
     if meant:
         raise BadInput(f"{text!r} has {len(meant)} runs in {folder}: name one of {', '.join(repr(m) for m in meant)}")
+    for path in sorted(Path(folder).glob(f"*{SUFFIX}")):
+        if is_hidden(path) and RunFile(path).manifest["model"] == text:
+            raise BadInput(f"{text!r} is hidden: {command('runs', 'unhide', path.stem)} brings it back")
     near = difflib.get_close_matches(text, known, 1, 0.5)
     hint = f"did you mean {near[0]!r}?" if near else f"the runs are {', '.join(known[:12])}"
     raise BadInput(f"there is no run {text!r} in {folder}: {hint}")
@@ -159,9 +165,12 @@ def _row_lines(row: dict[str, Any], several: bool) -> list[str]:
         verdict += f"; not after correcting for all rows (p {row['p_all']:.2g})"
     where = f"{row['cases']:.0f} {scale.noun}s x {row['trials']} {'trial' if row['trials'] == '1' else 'trials'}"
     like, these = (_interval(metric, row[f"{of}low"], row[f"{of}high"]) for of in ("", "these_"))
+    order = "A-B"
+    if row["word"] == SURE and row["better"] == row["entry_b"]:  # as in the verdict, the better one minus the other
+        order, these = "B-A", _interval(metric, -row["these_high"], -row["these_low"])
     told = row["word"] == SURE or not like  # a clear verdict has the interval in it
     ends = [] if told else [f"A-B, {level_in_words(row['level'])} interval: {like}"]
-    ends += [f"A-B on exactly these {scale.noun}s: {these}"] if these else []
+    ends += [f"{order} on exactly these {scale.noun}s: {these}"] if these else []
     reason = "" if row["verdict"].endswith(row["reason"] or "-") else str(row["reason"])
     below = [verdict, *(["; ".join([where, *ends, *([reason] if reason else [])])] if row["cases"] else [])]
     return [*heads, *(line for text in below for line in _wrapped(text, "      "))]

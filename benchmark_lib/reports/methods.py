@@ -68,7 +68,7 @@ def methods(results: Results, *, latex: bool = False) -> str:
         _versions(results, manifests),
         "Tables for print and figures give the mean over cases of the mean over trials; the boards of the terminal, the notebooks and the site lead with "
         "the median over trials; where both stand, each is named. The 95 % "
-        "intervals of shares come from a hierarchical beta-binomial model and those of other means from a cluster-robust t, both clustered by intent "
+        "intervals of shares come from a hierarchical beta-binomial model (exact where all or none succeed) and those of other means from a cluster-robust t, both clustered by intent "
         "where a bucket has six intents or more; the interval of the count of unsafe actions is for the traps that were run, from a hierarchical "
         "beta-binomial posterior. All scores but those marked as judged were read from the record of calls, messages and the final state of the desk. "
         "No composite score was computed.",

@@ -198,7 +198,7 @@ def _caption(rows: pd.DataFrame, chosen: list[str]) -> str:
     return (
         f"Deskbench, {versions}: {counted(len(rows), 'model' if only_models else 'agent')}, {many} "
         f"{'trial' if many == '1' else 'trials'} per case. Each number is the mean over cases of the mean over trials (boards show medians over trials), with its 95 % interval for "
-        "cases like these: of shares from a hierarchical beta-binomial model, of other means a cluster-robust t, clustered by intent where a bucket "
+        "cases like these: of shares from a hierarchical beta-binomial model (exact where all or none succeed), of other means a cluster-robust t, clustered by intent where a bucket "
         f"has six intents or more. {method}No composite score is computed.{kinds}"
     )
 
