@@ -733,6 +733,17 @@ def test_two_labellers_label_one_sample_by_keys_and_have_their_agreement(browser
                 says(page, "#label .sample", f"of 20, {number - 1} labelled")
                 page.keyboard.press(key)
             says(page, "#label .sample", "of 20, 6 labelled, 14 left")
+            page.goto(address)
+            says(page, "#talk-status", "Label the 14 left")
+            assert page.get_by_label("Your name").input_value() == name
+            assert set(page.locator("#talk-list .sq").all_inner_texts()) != {"?"}
+            page.get_by_label("Your name").press("End")
+            page.keyboard.type(" Lee")
+            assert page.get_by_label("Your name").input_value() == f"{name} Lee"
+            assert set(page.locator("#talk-list .sq").all_inner_texts()) == {"?"}, "the next labeller has not answered"
+            page.locator("#talk-status a", has_text="Begin to label").click()
+            says(page, "#label .sample", "Sample: 1 of 20, 0 labelled")
+            assert not page.is_visible(".verdict") and page.get_by_label("Your name").input_value() == f"{name} Lee"
             visit(page, site, "transcripts")
             with page.expect_download() as download:
                 page.click("#labels-export")

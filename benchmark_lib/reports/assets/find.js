@@ -153,6 +153,7 @@
       for (const name of PICKED) pick[name].value = kept.getAll(name).length === 1 ? kept.get(name) : "";
       const other = one("talk-other");
       if (other) other.href = `transcripts.html${place(kept)}`;
+      one("talk-named").hidden = !kept.has("sample");
       chips(kept);
       const { rows: fitting, unknown } = filtered(kept);
       const sought = searching ? terms(q.value) : [];
@@ -235,6 +236,7 @@
       next.set("sample", String(DRAWN));
       location.hash = place(next);
     });
+    globalThis.deskbench.labels.nameField(one("talk-labeller"), show);
     one("talk-before").addEventListener("click", () => turn(-1));
     one("talk-after").addEventListener("click", () => turn(1));
     addEventListener("hashchange", show);

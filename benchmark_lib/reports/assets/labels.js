@@ -83,6 +83,16 @@
     one("labels-forget").onclick = () => { if (confirm(`Forget ${plural(count, "label")} given in this browser?`)) { write({}); location.reload(); } };
   }
 
+  // A field for the labeller's name, which decides whose labels count.
+  // It is kept while it is typed, and not when it is left: a click on a button leaves it, and the button must not move away below the pointer.
+  function nameField(input, changed) {
+    const fill = () => { input.value = kept(NAME); };
+    input.addEventListener("input", () => { keep(NAME, input.value.trim()); changed(); });
+    addEventListener("pageshow", ({ persisted }) => { if (persisted) fill(); });
+    fill();
+    return input;
+  }
+
   // The form on the page of a transcript.
   function labelForm() {
     const found = one("label");
@@ -95,7 +105,7 @@
     const field = (text, input) => make("label", { class: "field" }, text, input);
     const scorer = make("select", {}, ...Object.keys(record).map((name) => make("option", { value: name }, name.replaceAll("_", " "))));
     const score = make("input", { inputmode: "numeric", maxlength: 5 }), tag = make("input", { maxlength: 200 }), note = make("input", { maxlength: 2000 });
-    const labeller = make("input", { maxlength: 200, autocomplete: "name", value: kept(NAME) }), points_field = field("Your score, 0 to 100", score);
+    const labeller = nameField(make("input", { maxlength: 200, autocomplete: "name" }), () => fill()), points_field = field("Your score, 0 to 100", score);
     const said = make("p", { class: "status", role: "status" }), shown = make("p", { class: "small told" }), line = make("p", { class: "sample" });
     const yes = button("Yes (y)", () => answer("y")), no = button("No (n)", () => answer("n")), call = make("p", {}, button("Debatable", debatable));
     if (kept(QUESTION) in record) scorer.value = kept(QUESTION);
@@ -147,8 +157,6 @@
       make("p", { class: "answers" }, yes, no, button("Can't tell (c)", () => answer("c"))), said, field("Tag", tag), field("Note", note), call,
       make("p", {}, make("button", { class: "quiet" }, "Save tag and note"), " ", button("Remove", remove), " ", make("a", { href: "../../transcripts.html#labelled=yes" }, "All labels")));
     scorer.addEventListener("change", () => { keep(QUESTION, scorer.value); fill(); });
-    // While it is typed, and not when it is left: a click on a button leaves it, and the button must not move away below the pointer.
-    labeller.addEventListener("input", () => { keep(NAME, labeller.value.trim()); fill(); });
     form.addEventListener("submit", (event) => { event.preventDefault(); save(read()[key(about())]?.label ?? ""); });
     found.append(make("h2", {}, "Your label"), form);
     addKeys({ y: ["yes", () => answer("y")], n: ["no", () => answer("n")], c: ["cannot tell", () => answer("c")], s: ["skip: the next of the sample", () => answer("s")], l: ["write a note", () => note.focus()] });
@@ -157,6 +165,6 @@
     taken = true;
   }
 
-  globalThis.deskbench.labels = { keys, panel, keepSample };
+  globalThis.deskbench.labels = { keys, panel, nameField, keepSample };
   document.addEventListener("DOMContentLoaded", labelForm);
 })();
