@@ -228,16 +228,17 @@ class MessageParser:
         seen = self.reader.seen(features(plain, item, before))
         seen = self.reader.seen(of_patterns(cues), KNOWN, seen)
         chances = self.reader.probabilities(seen)
-        acts = {act: chances[act] for act in ACTS}
+        acts = {act: chances[act] for act in ACTS} | ({"ask": 0.0} if _is_a_row(plain) else {})
         untrained = self._untrained(books, plain)
-        sounds = untrained or max(acts["ask"], acts["yes"]) >= LIKELY
+        a_yes = holds("heard_as", "a_yes", plain, languages)
+        sounds = untrained or a_yes or max(acts["ask"], acts["yes"]) >= LIKELY
         none = none_asked(plain, "request" in cues, languages) if sounds else None
         if none:
             acts |= {"ask": 0.0, "yes": float(none == "yes_to")} | ({"offer": 0.0} if none == "explains" else {})
             untrained = {} if none in SETTLED else untrained
         worded = [] if none else [ask for cue, ask in WORDED.items() if holds("heard_as", cue, plain, languages)]
         acts["ask"] = max(acts["ask"], *untrained.values(), *worded, 0.0)
-        if not none and holds("heard_as", "a_yes", plain, languages):
+        if not none and a_yes:
             acts["yes"] = 1.0
         if holds("heard_as", "offers", plain, languages):
             acts["offer"] = 1.0
@@ -346,6 +347,11 @@ def marks_before(said: list[Sentence]) -> Iterator[str]:
         if not sentence.item:
             heading = mark
         last = mark
+
+
+def _is_a_row(plain: str) -> bool:
+    """Whether a line is a row of a table that asks nothing."""
+    return plain.lstrip().startswith("|") and mark_of(plain) != "?"
 
 
 def understood(heard: list[ParsedSentence]) -> ParsedMessage:
