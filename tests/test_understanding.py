@@ -161,6 +161,23 @@ def test_a_claim_says_that_something_was_done(store, text, tools):
     assert heard.claimed == tools and not heard.question
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Just say yes, and confirm that it is unused.",
+        "Shall I do that (a yes is enough), and is the blanket unused?",
+        "Ein kurzes Ja genügt, und bestätigen Sie bitte, dass sie unbenutzt ist.",
+        "Soll ich sie anlegen, und ist der Koffer unbenutzt?",
+        "¿La abro, y está sin usar?",
+        "Dígame que sí y confírmeme que está sin usar.",
+        "Dites-moi oui et confirmez qu'il n'a pas servi.",
+    ],
+)
+def test_a_yes_and_a_question_in_one_sentence_are_both_heard(store, text):
+    heard = parser_of(store).parse(text)
+    assert heard.confirm and heard.asked == ["condition"]
+
+
 def test_an_answer_in_another_language_and_one_in_two_are_understood(store):
     both = "Could you send me your order number?\n\n¿Podría enviarme también una foto de la caja?"
     assert set(parser_of(store).parse(both).asked) >= {"order_id", "photo"}
