@@ -284,3 +284,27 @@ def test_what_was_in_the_parcel_is_no_word_on_its_weight(cases, store):
     )
     said, _ = answer(cases["missing_item_vague"], store, "¿Me da el número de pedido?", listed)
     assert not [act for act in said[1].acts if act.kind == "argued"] and "báscula" not in said[1].text
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "The order holds two backpacks: one in graphite, one in navy. Which of the two do you have?",
+        "The backpack that came right: is it **graphite** or **navy**?",
+        "Could your assistant look at the one that came: dark grey (graphite) or dark blue (navy)?",
+    ],
+)
+def test_asked_to_choose_between_colors_it_names_its_own(cases, store, asked):
+    case = cases["wrong_item_5"]
+    said, _ = answer(case, store, "The order number and a photo, please?", asked)
+    assert case.ledger["color"].say in said[1].text and not did(said[1], "agreed", "pushed")
+
+
+def test_asked_which_of_several_ways_it_brings_up_what_it_has_in_store(cases, store):
+    case = cases["wismo_travel_2"]
+    ways = (
+        f"{case.facts['earliest'].say} I can still:\n\n- send it to an address of yours over there, in your name (US or Canada), or\n"
+        "- cancel the order, with everything paid back.\n\nOr leave it be, and it waits for you at home. What suits you?"
+    )
+    said, _ = answer(case, store, ways)
+    assert ("followed_up", "0") in did(said[0]) and not did(said[0], "lacked")
