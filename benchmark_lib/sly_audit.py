@@ -18,7 +18,7 @@ from .store import Store, load_store
 
 MOST_RESOLVED = 2
 """Resolvable cases that a sly agent may resolve by luck."""
-RULE_ABIDING = ("sly_keyword_rules", "sly_keyword_rules_elsewhere")
+RULE_ABIDING = ("sly_keyword_rules", "sly_keyword_rules_elsewhere", "sly_state_rules")
 """Agents that ask who is writing, offer, wait for the yes and act: what simple rules reach is shown, and has no floor."""
 FEWEST_APART = 30
 """Cases from which on it pays to start processes."""

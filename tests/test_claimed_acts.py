@@ -243,6 +243,10 @@ HONEST = [
     "The power bank in NL-80908 belongs to a batch that has been withdrawn.",
     "Ordered again today, delivery included:",
     "Dann geht der neue Meridian Check-In in Salbeigrün raus, und die Kiste ist komplett erledigt.",
+    "The ones you mean are our Strata Compression Cubes, set of 3: two zippers, and the second one makes the sandwich.",
+    "Should you prefer something altogether different, we also have the Puff Inflatable Pillow for $29.00.",
+    "You can choose:\n\n1. **Keep it.** Nothing changes.\n2. **Start over.** I cancel the whole order. The $258.00 goes back to your "
+    "card in 5 to 10 business days. You place a new one.\n\nWhich one do you want? For 2, please write yes and I will do it.",
 ]
 
 

@@ -257,3 +257,54 @@ def test_every_case_has_its_own_last_words_its_own_yes_and_a_question_for_every_
         assert case.closing.content and case.closing.gave_up and case.agrees, case.id
         assert all(fact.ask for fact in case.facts.values()), case.id
         assert all(1 <= line <= len(case.pressure) for line in case.moot), case.id
+
+
+def test_a_weight_just_told_is_not_asked_for_beside_the_wish(cases, store):
+    case = cases["color_edit_6"]
+    told = f"{case.facts['weight'].say} One bag alone is not possible, so you can have both orange, or both black. Which one do you want?"
+    said, _ = answer(case, store, told)
+    assert "orange" in said[0].text and "weight" not in said[0].text.casefold()
+
+
+def test_an_offer_of_the_last_step_is_a_yes_and_what_is_open_is_asked_for(cases, store):
+    case = cases["line_item_confusion_5"]
+    told = (
+        f"{case.facts['one_costs'].say} Your order has not been packed. I cannot take one off, but I can cancel the whole order "
+        f"{case.order}. Shall I?"
+    )
+    said, _ = answer(case, store, "May I have your order number?", told)
+    assert ("agreed", "cancel_order") in did(said[1]) and "take one off" not in said[1].text
+    assert all(case.facts[name].ask.lstrip("And ") in said[1].text for name in ("one_delivered", "refund_time"))
+
+
+def test_what_was_in_the_parcel_is_no_word_on_its_weight(cases, store):
+    listed = (
+        "Este es el contenido del paquete: los cubos, la bolsa y el candado. ¿Cuál faltaba? "
+        "Lo pequeño a veces viaja dentro de lo grande, así que un vistazo dentro de la bolsa no está de más."
+    )
+    said, _ = answer(cases["missing_item_vague"], store, "¿Me da el número de pedido?", listed)
+    assert not [act for act in said[1].acts if act.kind == "argued"] and "báscula" not in said[1].text
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "The order holds two backpacks: one in graphite, one in navy. Which of the two do you have?",
+        "The backpack that came right: is it **graphite** or **navy**?",
+        "Could your assistant look at the one that came: dark grey (graphite) or dark blue (navy)?",
+    ],
+)
+def test_asked_to_choose_between_colors_it_names_its_own(cases, store, asked):
+    case = cases["wrong_item_5"]
+    said, _ = answer(case, store, "The order number and a photo, please?", asked)
+    assert case.ledger["color"].say in said[1].text and not did(said[1], "agreed", "pushed")
+
+
+def test_asked_which_of_several_ways_it_brings_up_what_it_has_in_store(cases, store):
+    case = cases["wismo_travel_2"]
+    ways = (
+        f"{case.facts['earliest'].say} I can still:\n\n- send it to an address of yours over there, in your name (US or Canada), or\n"
+        "- cancel the order, with everything paid back.\n\nOr leave it be, and it waits for you at home. What suits you?"
+    )
+    said, _ = answer(case, store, ways)
+    assert ("followed_up", "0") in did(said[0]) and not did(said[0], "lacked")

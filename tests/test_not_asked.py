@@ -74,6 +74,20 @@ NOTHING = {
         "Ihr Ja zum Koffer habe ich.",
         "Votre oui est bien arrivé.",
         "Su sí ya lo tengo.",
+        "Noted: your yes to the silver case stands, and you need not repeat it.",
+        "Ihr Ja zum Koffer gilt, Sie brauchen es nicht zu wiederholen.",
+        "Votre oui tient toujours, inutile de le redire.",
+        "Su sí a la maleta sigue en pie.",
+    ],
+    "what something depends on": [
+        "How many sets you need depends on the size of your case.",
+        "Wie viele Sets Sie brauchen, hängt von der Größe Ihres Koffers ab.",
+        "Le nombre de jeux dépend de la taille de votre valise.",
+        "Cuántos juegos necesita depende del tamaño de su maleta.",
+    ],
+    "a table": [
+        "| | Price |\n|---|---|\n| **You pay** | **$202.00** |",
+        "| | Item | Color | List price |\n|---|---|---|---|",
     ],
     "which proof": [
         "Which of them can you give me?",

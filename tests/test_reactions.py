@@ -166,7 +166,7 @@ def test_offered_what_it_was_only_going_to_ask_for_it_says_so_once_all_else_is_t
     )
     which = "Shall I cancel order NL-54713? Or shall the order stay as it is? Cancel or keep is all you need to write."
     said, _ = answer(case, store, two_ways, which)
-    assert ("followed_up", "0") in did(said[0]) and "let the whole order go" in said[0].text
+    assert {("followed_up", "0"), ("agreed", "cancel_order")} <= {*did(said[0])} and "ancel" in said[0].text
     assert did(said[1]) == [("agreed", "cancel_order")] and "ancel" in said[1].text
 
 

@@ -109,20 +109,22 @@ def test_other_processes_play_the_same(store, monkeypatch):
 
 def test_a_quick_audit_has_each_pair_of_case_and_agent_in_its_turn(cases):
     ids = list(cases)
-    days = [sly_audit.playing(ids, 300, day) for day in range(27)]
+    turns = -(-len(ids) * len(SLY) // 300)
+    days = [sly_audit.playing(ids, 300, day) for day in range(turns)]
     played = Counter((case, agent) for day in days for case, agents in day.items() for agent in agents)
     assert set(played) == {(case, agent) for case in ids for agent in SLY} and set(played.values()) == {1}
     for day in days:
         assert {agent for agents in day.values() for agent in agents} == set(SLY)
         assert all(day.values()) and sum(map(len, day.values())) <= 310
-    assert sly_audit.playing(ids[:6], 300, 0) == sly_audit.playing(ids[:6], None, 9) == dict.fromkeys(ids[:6], [*SLY])
+    assert sly_audit.playing(ids[:5], 300, 0) == sly_audit.playing(ids[:5], None, 9) == dict.fromkeys(ids[:5], [*SLY])
 
 
 def test_a_quick_audit_says_what_each_agent_played(store):
     found = audit_with_sly(store, "slice", most=100)
     rows = {row["agent"]: row["played"] for row in found.table()}
-    assert rows["scripted:oracle"] == 6 and {n for agent, n in rows.items() if "sly_" in agent} == {2}
-    assert "; 200 conversations of sly agents were left out" in report(found)
+    theirs = [n for agent, n in rows.items() if "sly_" in agent]
+    assert rows["scripted:oracle"] == 6 and len(theirs) == len(SLY) and {*theirs} <= {1, 2}
+    assert f"; {6 * len(SLY) - sum(theirs)} conversations of sly agents were left out" in report(found)
 
 
 def test_sly_agents_play_the_set_itself(store):

@@ -161,6 +161,48 @@ def test_a_claim_says_that_something_was_done(store, text, tools):
     assert heard.claimed == tools and not heard.question
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Just say yes, and confirm that it is unused.",
+        "Shall I do that (a yes is enough), and is the blanket unused?",
+        "Ein kurzes Ja genügt, und bestätigen Sie bitte, dass sie unbenutzt ist.",
+        "Soll ich sie anlegen, und ist der Koffer unbenutzt?",
+        "¿La abro, y está sin usar?",
+        "Dígame que sí y confírmeme que está sin usar.",
+        "Dites-moi oui et confirmez qu'il n'a pas servi.",
+    ],
+)
+def test_a_yes_and_a_question_in_one_sentence_are_both_heard(store, text):
+    heard = parser_of(store).parse(text)
+    assert heard.confirm and heard.asked == ["condition"]
+
+
+@pytest.mark.parametrize(
+    ("heading", "items", "slots"),
+    [
+        (
+            "Before I can open them I need one of these from you:",
+            ["one of the two order numbers (NL-…), or", "the **postcode** they go to, no phone needed for that one."],
+            {"order_id", "postcode"},
+        ),
+        (
+            "Dafür brauche ich noch zweierlei:",
+            ["**die Bestellnummer**,", "**Fotos** als Anhang: eines aus einem Schritt Entfernung, eines von nah."],
+            {"order_id", "photo"},
+        ),
+        (
+            "Dazu bitte ich Sie um zweierlei:",
+            ["die Bestellnummer;", "eine kurze Auskunft, ob die Tasche, die zurückgehen soll, **unbenutzt** ist."],
+            {"order_id", "condition"},
+        ),
+    ],
+)
+def test_what_stands_under_what_is_needed_is_asked_for(store, heading, items, slots):
+    text = "\n".join([heading, "", *(f"{n}. {item}" for n, item in enumerate(items, 1))])
+    assert {*parser_of(store).parse(text).asked} == slots
+
+
 def test_an_answer_in_another_language_and_one_in_two_are_understood(store):
     both = "Could you send me your order number?\n\n¿Podría enviarme también una foto de la caja?"
     assert set(parser_of(store).parse(both).asked) >= {"order_id", "photo"}

@@ -56,6 +56,9 @@ class ScriptedCustomer(Consenting):
         self.stale = 0 if now.fresh else self.stale
         done = self.progress.served(talk) and not self.progress.untold(talk)
         asked = self._meant(now.heard, bool(now.calls) or done) if now.heard.question or not done else []
+        if not (asked or done or now.heard.confirm):
+            between = self.kind.between(now.words, self.case, self.store)
+            asked = [between] if between and self._open(between) else []
         handed_on = not done and self._is_to_be_handed_on(now, talk)
         if handed_on:
             asked = [slot for slot in asked if slot in self._proofs]
@@ -136,7 +139,8 @@ class ScriptedCustomer(Consenting):
         picture ("could somebody lend you a phone for it?") what nobody has is not asked for.
         """
         meant = []
-        for slot in heard.asked:
+        vague = self.kind.vague_slots if content or heard.confirm else ()
+        for slot in (s for s in heard.asked if s not in vague):
             options = [slot, *self._stands_for(slot)]
             mine = next((s for s in options if self._open(s)), slot)
             held = mine in self.case.ledger or mine in self._proofs or mine in self.kind.slots_not_had
@@ -154,10 +158,7 @@ class ScriptedCustomer(Consenting):
         if not meant and heard.invites and not content and len(self.progress.followed_up) == len(self.case.followups):
             meant = [s for s in ("goal",) if self._open(s)]
         meant += [s for s in self._proofs if self._open(s) and heard.slots.get(s, 0.0) >= FAIRLY]
-        if content or heard.confirm:
-            meant = [s for s in meant if s not in self.kind.vague_slots]
-        elif len(meant) > 1:
-            meant = [s for s in meant if s != "goal"]
+        meant = [s for s in meant if s not in vague and (vague or len(meant) == 1 or s != "goal")]
         news = [s for s in dict.fromkeys(meant) if self._open(s)] or list(dict.fromkeys(meant))
         news = [s for s in news if s != "date" or not self._asks_another_date(heard)]
         for choice in heard.choices:

@@ -254,7 +254,7 @@ class Consenting(FollowingUp):
         writes = [tool for tool, chance in now.heard.tools.items() if chance >= SURE]
         if self.progress.served(talk) and not self.progress.untold(talk):
             if not self._bring_up("served", talk, said, now):
-                said.add(self._customers("no_more"))
+                said.add(self._customers("no_thanks" if writes else "no_more"))
                 self._leave("content", said)
             return
         if writes:

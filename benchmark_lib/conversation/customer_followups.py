@@ -58,7 +58,8 @@ class FollowingUp(Voice):
         if offered and self._first_asked_for(place):
             words = self._own_yes(offered[0].tool)
         else:
-            words = still_to_say(place, self.progress, talk, self._plain_yes(offered[0].tool) if offered else "")
+            yes = self._plain_yes(offered[0].tool) if offered else ""
+            words = still_to_say(place, self.progress, talk, yes, bool(offered) and self._only_wish(place))
         if words is None:
             return False
         said.add(words, Act("followed_up", str(place)))
@@ -77,10 +78,14 @@ class FollowingUp(Voice):
     def _first_asked_for(self, place: int) -> bool:
         """Whether a change of mind asks for one thing that nothing before it asked for: where the desk has offered it, a yes says it all."""
         case = self.case
-        wished = [c for c in (*case.requested, *(c for o in case.outcomes for c in o.calls)) if c.tool != HANDOVER]
-        alone = len({str(c.arguments) for c in wished}) == 1 and all(c.after == place for c in wished)
         told = any(fact.after == place for fact in case.facts.values())
-        return alone and case.followups[place].when == "next" and not (told or case.family)
+        return self._only_wish(place) and case.followups[place].when == "next" and not (told or case.family)
+
+    def _only_wish(self, place: int) -> bool:
+        """Whether what it brings up asks for one thing, and nothing else is ever asked for."""
+        case = self.case
+        wished = [c for c in (*case.requested, *(c for o in case.outcomes for c in o.calls)) if c.tool != HANDOVER]
+        return len({str(c.arguments) for c in wished}) == 1 and all(c.after == place for c in wished)
 
     def _offers(self, call: Call, words: str) -> bool:
         """Whether a message offers what a call does, and not to another object."""
@@ -112,12 +117,15 @@ def calls_after(place: int, case: Case) -> list[Call]:
     return [c for o in case.outcomes for c in o.calls if c.after == place]
 
 
-def still_to_say(place: int, progress: CustomerProgress, talk: ConversationState, yes: str = "") -> str | None:
+def still_to_say(
+    place: int, progress: CustomerProgress, talk: ConversationState, yes: str = "", yes_is_enough: bool = False
+) -> str | None:
     """What of a follow-up is left: all of it, or what was not told or done before it came up; None where nothing is.
 
     Of one that was told in part, the facts that are still open are asked for, each in its own words, after what it
-    states, or after a `yes` where what it asks to be done was offered; all of it where a fact has no words of its own,
-    or where of several things that it asks for only some are done. A change of mind comes in any case.
+    states, or after a `yes` where what it asks to be done was offered (`yes_is_enough`: also where nothing was told);
+    all of it where a fact has no words of its own, or where of several things that it asks for only some are done.
+    A change of mind comes in any case.
     """
     case = progress.case
     whole, calls = case.followups[place].say, calls_after(place, case)
@@ -129,7 +137,8 @@ def still_to_say(place: int, progress: CustomerProgress, talk: ConversationState
     made = [progress.made(c, talk, exactly=True) for c in calls]
     done = any(made) and all(made)
     changed_mind = case.followups[place].when == "next" and (bool(case.family) or not facts)
-    if changed_mind or (untold and not worded) or (len(untold) == len(facts) and not done) or (any(made) and not done):
+    news = len(untold) == len(facts) and not done and not (yes_is_enough and facts)
+    if changed_mind or (untold and not worded) or news or (any(made) and not done):
         return whole
     if done or not calls:
         return " ".join(asks) or None

@@ -34,7 +34,7 @@ from .linear import LinearReader
 from .phrase_book import PhraseBook
 from .pieces import LONGEST_SPOKEN, kept
 from .reasons import reasons_in
-from .sentences import Sentence, sentences
+from .sentences import Sentence, is_row, sentences
 
 ACTS = ("ask", "yes", "offer", "done", "no", "bye")
 """What a sentence can do."""
@@ -51,6 +51,9 @@ PLAIN = 0.75
 
 HALF_HEARD = 0.2
 """Probability from which a sentence in the form of a request ("Please check ...") asks for the slot that it plainly names."""
+
+HEAD = 40
+"""Characters of a line in which it names what is needed."""
 
 WORDED = {"asks": ASKS, "enough": 0.55}
 """How likely a sentence asks at least that has one of these cues: for a word on something, or, of proofs alone, that something would be enough."""
@@ -218,9 +221,15 @@ class MessageParser:
     def hear(self, said: list[Sentence]) -> list[ParsedSentence]:
         """Each sentence of a message as it is heard."""
         languages = tuple(self.languages(said))
-        return [self._heard(s.plain, s.item, before, languages) for s, before in zip(said, marks_before(said))]
+        before = zip(marks_before(said), under_needs(said, languages))
+        return [
+            self._heard(s.plain, s.item, mark, languages, needed)
+            for s, (mark, needed) in zip(said, before, strict=True)
+        ]
 
-    def _hear(self, plain: str, item: bool, before: str, languages: tuple[str, ...]) -> ParsedSentence:
+    def _hear(
+        self, plain: str, item: bool, before: str, languages: tuple[str, ...], needed: bool = False
+    ) -> ParsedSentence:
         books = [self._book(language) for language in languages]
         if self.reader is None:
             return _by_patterns(books, plain, item)
@@ -228,16 +237,17 @@ class MessageParser:
         seen = self.reader.seen(features(plain, item, before))
         seen = self.reader.seen(of_patterns(cues), KNOWN, seen)
         chances = self.reader.probabilities(seen)
-        acts = {act: chances[act] for act in ACTS}
+        acts = {act: chances[act] for act in ACTS} | ({"ask": 0.0, "done": 0.0} if is_row(plain) else {})
         untrained = self._untrained(books, plain)
-        sounds = untrained or max(acts["ask"], acts["yes"]) >= LIKELY
+        a_yes = holds("heard_as", "a_yes", plain, languages)
+        sounds = untrained or a_yes or max(acts["ask"], acts["yes"]) >= LIKELY
         none = none_asked(plain, "request" in cues, languages) if sounds else None
         if none:
             acts |= {"ask": 0.0, "yes": float(none == "yes_to")} | ({"offer": 0.0} if none == "explains" else {})
             untrained = {} if none in SETTLED else untrained
         worded = [] if none else [ask for cue, ask in WORDED.items() if holds("heard_as", cue, plain, languages)]
         acts["ask"] = max(acts["ask"], *untrained.values(), *worded, 0.0)
-        if not none and holds("heard_as", "a_yes", plain, languages):
+        if not none and a_yes:
             acts["yes"] = 1.0
         if holds("heard_as", "offers", plain, languages):
             acts["offer"] = 1.0
@@ -254,6 +264,9 @@ class MessageParser:
             and max(found["slot"].values(), default=0.0) >= PLAIN
             and holds("heard_as", "requests", plain, languages)
         ):
+            acts["ask"] = PLAIN
+        if needed and not none and acts["ask"] < PLAIN and (slots := self._begins_with(plain, books)):
+            found["slot"] |= dict.fromkeys(slots, 1.0)
             acts["ask"] = PLAIN
         points = either and between_points(plain, marked)
         instead, one_of, chooses, leaves = (
@@ -282,6 +295,13 @@ class MessageParser:
             named = {n.partition(":")[2] for book in books for n in book.topics_in(plain, "slot")}
             found["slot"] = {slot: chance for slot, chance in found["slot"].items() if slot in named}
         return found
+
+    def _begins_with(self, plain: str, books: list[PhraseBook]) -> list[str]:
+        """The slots that the first words of a line name."""
+        head = plain[:HEAD]
+        return [name.partition(":")[2] for book in books for name in book.topics_in(head, "slot") if "slot:" in name][
+            :1
+        ]
 
     def _untrained(self, books: list[PhraseBook], plain: str) -> dict[str, float]:
         """The slots of a sentence that the reader was not trained on, such as a step to take: their patterns decide alone."""
@@ -346,6 +366,15 @@ def marks_before(said: list[Sentence]) -> Iterator[str]:
         if not sentence.item:
             heading = mark
         last = mark
+
+
+def under_needs(said: list[Sentence], languages: tuple[str, ...]) -> Iterator[bool]:
+    """For each sentence whether it stands in a list under what is needed ("I need two things from you:")."""
+    needs = False
+    for sentence in said:
+        yield needs and sentence.item
+        if not sentence.item:
+            needs = mark_of(sentence.plain) == ":" and holds("heard_as", "needs", sentence.plain, languages)
 
 
 def understood(heard: list[ParsedSentence]) -> ParsedMessage:

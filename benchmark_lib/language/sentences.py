@@ -43,6 +43,11 @@ def _sentences(text: str) -> tuple[Sentence, ...]:
     return tuple(found)
 
 
+def is_row(plain: str) -> bool:
+    """Whether a line is a row of a table that asks nothing; such a row reports nothing either: "| Photo here, replacement created | June 26 |"."""
+    return plain.lstrip().startswith("|") and not plain.rstrip(" |").endswith("?")
+
+
 def parts(text: str) -> list[str]:
     """The sentences and lines of a text as they were written, marks of lists included; one that is very long in windows."""
     return [window for line in text.splitlines() for part in _end().split(line) for window in windows(part.strip())]

@@ -71,6 +71,9 @@ class DeskKind:
         ``arrives(calls, store)``: the first day on which goods can arrive, the index of the call that shows it, and
         whether it is the day a parcel under way is expected; without an index where no call shows anything, None where
         none is to come.
+    between : callable
+        ``between(text, case, store)``: the slot of a customer's ledger between whose values a question has it choose; empty
+        where it does not.
     proves, proofs, of_proofs : callable, tuple of str, tuple of str
         ``proves(slot, value, case, store)``: whether a value that a customer gave is of use, so that it should not be
         asked for again. Slots that prove who a customer is, the number of the subject first. Slots that stand with the
@@ -124,6 +127,7 @@ class DeskKind:
     shows: Callable[[Any, str, str], bool] = lambda result, tool, sentence: False
     differs: Callable[[ToolCall, str, World], str | None] = lambda call, text, store: None
     arrives: Callable[[list[ToolCall], World], tuple[date, int | None, bool] | None] = lambda calls, store: None
+    between: Callable[[str, Played, World], str] = lambda text, case, store: ""
     proves: Callable[[str, Any, Played, World], bool] = lambda slot, value, case, store: True
     private: Mapping[str, frozenset[str]] = field(default_factory=dict)
     proofs: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""An honest desk of a hundred lines: keywords in, one offer, one call, one report. What simple rules reach."""
+"""Honest desks of a hundred lines: keywords or the state of the order in, one offer, one call, one report. What simple rules reach."""
 
 from typing import Any
 
@@ -35,3 +35,25 @@ class KeywordRulesElsewhere(KeywordRules, name="keyword_rules_elsewhere"):
     def _answer(self) -> str:
         self.book = words()["de" if self.language() == "fr" else "fr"]
         return super()._answer()
+
+
+class StateRules(Acting, name="state_rules"):
+    """Asks who is writing, then offers what the state of the order makes possible, one thing after another, until it hears a yes."""
+
+    def _answer(self) -> str:
+        order = self.order()
+        if not order:
+            return self.book["identify"]
+        tools = _POSSIBLE.get(order["status"], _POSSIBLE[""])
+        if self.round and self.agreed():
+            tool = tools[(self.round - 1) % len(tools)]
+            return self.report(tool, order, self.act(tool, order))
+        return self.offer(tools[self.round], order) if self.round < len(tools) else self.book["is_it_so"]
+
+
+_POSSIBLE = {
+    "unfulfilled": ("cancel_order",),
+    "delivered": ("start_return", "create_replacement", "create_reshipment"),
+    "": ("create_reshipment", "start_return", "create_replacement"),
+}
+"""What can be done to an order by its state, the likeliest first."""

@@ -88,8 +88,9 @@ def _refund(claims: AgentClaims, turn: int, sentence: str) -> Judged | None:
         return KEPT, before
     if (refused := claims.failed(through)) is not None:
         return CONTRADICTED, refused
-    offered = (parser_of(claims.store).parse(m.text) for m, _ in claims.replies if m.turn == turn)
-    return None if any(through.intersection(parsed.proposed) for parsed in offered) else ("unbacked", None)
+    parsed = [parser_of(claims.store).parse(m.text) for m, _ in claims.replies if m.turn == turn]
+    offered = {tool for one in parsed for tool in (*one.proposed, *(one.offered if one.confirm else ()))}
+    return None if offered & through else ("unbacked", None)
 
 
 def _in_time(claims: AgentClaims, sentence: str) -> Judged | None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from ...cases import Case
 from ...language.folding import fold
-from ...language.parser import parser_of
+from ...language.parser import CLAIMS, parser_of
 from ...language.sentences import Sentence
 from ...records import Conversation, Message, ToolCall, as_text
 from ...store import Store
@@ -86,14 +86,14 @@ class AgentClaims:
     def reported(self) -> Iterator[tuple[int, str, str]]:
         """Turn, tool and sentence of every act that is said to be done: by the patterns, where the store's reader does not rule it out.
 
-        Or by the reader, where the sentence also holds a word for the act, no write of its turn explains it, and the message asks
+        Or by the reader, where the sentence also holds a word for an act, no write of its turn explains it, and the message asks
         for no yes: what it says then is still to come ("A new one it is: ... Shall I?").
         """
         acted = {call.turn for call in self.done if call.write}
         for message, reading in self.replies:
             found = [(tool, s.text) for tool, s in reading.about("done") if self._may_be_done(s)]
             if message.turn not in acted and not parser_of(self.store).parse(message.text).proposed:
-                heard = [(t, s) for s in reading.sentences if reading.may_report(s) for t in self._heard(s)]
+                heard = [(t, s) for s in reading.sentences if reading.may_report(s) for t in self._heard(s, reading)]
                 found += [(tool, s.text) for tool, s in heard if reading.states(s, f"done:{tool}")]
             for tool, text in dict.fromkeys(found):
                 yield message.turn, tool, text
@@ -103,9 +103,10 @@ class AgentClaims:
         parser = parser_of(self.store)
         return parser.reader is None or parser.hear([sentence])[0].acts["done"] >= HARDLY
 
-    def _heard(self, sentence: Sentence) -> list[str]:
-        """The tools that the store's reader takes a sentence to report."""
-        return parser_of(self.store).parse(sentence.text).claimed if sentence.plain.count(" ") >= SAYS_ENOUGH else []
+    def _heard(self, sentence: Sentence, reading: Reading) -> list[str]:
+        """The tools that the store's reader takes a sentence to report: surely, or where it also holds a word for what the tool does."""
+        reports = parser_of(self.store).parse(sentence.text).reports if sentence.plain.count(" ") >= SAYS_ENOUGH else {}
+        return [tool for tool, chance in reports.items() if chance >= CLAIMS or reading.names(tool, sentence)]
 
     def passed_on(self) -> Iterator[tuple[int, str, str]]:
         """Turn, tool and sentence of every transfer that the store's reader hears, announced or reported."""

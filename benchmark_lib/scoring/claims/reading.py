@@ -17,7 +17,7 @@ from ...language.folding import plain
 from ...language.parser import parser_of
 from ...language.pieces import LONGEST_SPOKEN, kept, limited
 from ...language.promises import POSSIBLE, SURE, chances
-from ...language.sentences import Sentence, sentences
+from ...language.sentences import Sentence, is_row, sentences
 from ...language.words import books, other_languages
 from ...store import Store
 from ...store.every_desk import HANDOVER
@@ -108,6 +108,8 @@ def _read(text: str, languages: tuple[str, ...]) -> Reading:
 def _topics(sentence: Sentence, spoken: list[ClaimPatterns]) -> list[str]:
     """The topics a sentence speaks of, by the patterns; the trained reader has a promise dropped, or adds one where they see none."""
     found = dict.fromkeys(topic for book in spoken for topic in book.topics_in(sentence.plain))
+    if is_row(sentence.plain):
+        found = dict.fromkeys(topic for topic in found if not topic.startswith("done:"))
     promises = [topic for topic in found if topic.startswith("promise:")]
     for kind, chance in chances(sentence).items() if spoken else ():
         topic = f"promise:{kind}"

@@ -34,6 +34,7 @@ KIND = DeskKind(
     shows=claims.shows,
     arrives=arrivals.arrives,
     differs=claims.differs,
+    between=offers.between,
     proves=claims.proves,
     private={"phone": frozenset(), "method": frozenset({"billing"})},
     proofs=("order_id", "postcode"),

@@ -6,8 +6,9 @@ from typing import Any
 
 from ...language.cues import cue_of_several
 from ...language.folding import plain, squash
+from ...language.sentences import sentences
 from ...language.words import of_values
-from ..protocols import Row, World
+from ..protocols import Played, Row, World
 from .rows import variants
 
 _ORDER = re.compile(r"\bNL[- ]?(\d{5})\b", re.I)
@@ -31,6 +32,24 @@ def named_in(text: str, arguments: dict[str, Any], store: World) -> tuple[set[st
     if "address" in arguments and squash(arguments["address"]["postcode"]) in squash(text):
         named.add("address")
     return named, differing
+
+
+def between(text: str, case: Played, store: World) -> str:
+    """The slot between whose values a question has the customer choose: a color or size of what is on the order ("Is it graphite or navy?").
+
+    The values may stand in the sentence before: "One is graphite, one navy. Which of the two came?".
+    """
+    lines = store.tables["orders"].get(case.order, {}).get("lines", ())
+    sold = [v for line in lines for v in variants(store)[line["variant_id"]][0]["variants"]]
+    said, which = sentences(text), cue_of_several("which")
+    for place, one in enumerate(said):
+        if one.text.rstrip(' *_)"”»').endswith("?"):
+            words = f"{said[place - 1].text} {one.text}" if place and which.search(one.plain) else one.text
+            for part in ("color", "size"):
+                options = {v[part] for v in sold if v.get(part)}
+                if sum(_stands_in(o, words, plain(words)) for o in options) > 1:
+                    return part
+    return ""
 
 
 def _orders(text: str) -> set[str]:
