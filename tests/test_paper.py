@@ -274,3 +274,21 @@ def test_the_citation_file_is_valid_and_agrees_with_the_bibtex():
     assert cff["title"] == TITLE and [a["name"] for a in cff["authors"]] == [AUTHORS]
     assert reports.bibtex().startswith("@misc{") and code_version()["version"] in reports.bibtex()
     assert TITLE in reports.bibtex() and reports.bibtex().count("{") == reports.bibtex().count("}")
+
+
+def test_the_bibtex_has_the_address_that_is_given_or_stands_in_the_citation_file(monkeypatch, tmp_path):
+    without, comment = reports.bibtex().rsplit("\n", 1)
+    assert "url" not in without and comment.startswith("% No address yet")
+    given = reports.bibtex(url="https://example.org/desk_bench?v=1#a")
+    assert "  url    = {https://example.org/desk_bench?v=1#a}," in given and "%" not in given
+    with pytest.raises(BadInput, match="not a web address"):
+        reports.bibtex(url="example.org}")
+    monkeypatch.chdir(tmp_path)
+    for field, title, found in (
+        ("repository-code", TITLE, True),
+        ("url", TITLE, True),
+        ("url", "Another paper", False),
+    ):
+        cff = {"title": title, field: "https://example.org/desk"}
+        (tmp_path / "CITATION.cff").write_text(yaml.safe_dump(cff), encoding="utf-8")
+        assert ("{https://example.org/desk}" in reports.bibtex()) == found
