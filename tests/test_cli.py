@@ -118,12 +118,15 @@ def test_a_broken_case_file_is_refused_with_file_case_and_field(folder, capsys):
     assert broken.name in said and "case " in said and "field " in said and len(said.splitlines()) == 1
 
 
-def test_a_wrong_model_name_costs_one_call_and_exit_2(line, folder, capsys):
+@pytest.mark.parametrize("key, calls", [(None, 0), ("k", 1)], ids=["before a call that counts", "one call"])
+def test_a_wrong_model_name_costs_one_call_and_exit_2(line, folder, capsys, monkeypatch, key, calls):
+    if key:
+        monkeypatch.setenv("OPENAI_API_KEY", key)
     with RunServer(model="right") as server:
         assert main([*line("wrong"), "--base-url", server.base_url]) == 2
-        assert server.count == 1
+        assert server.count == calls
     assert "does not know the model" in capsys.readouterr().err.splitlines()[-1]
-    assert not any((folder / "data" / "runs").iterdir())
+    assert not list(folder.glob("data/runs/*"))
 
 
 def test_a_full_disk_is_exit_3_and_the_same_command_goes_on(line, folder, capsys, monkeypatch):
