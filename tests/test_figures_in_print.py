@@ -257,6 +257,10 @@ def test_no_label_covers_another_or_is_cut_off_at_either_width(name, many, table
             if min(a.x1, b.x1) - max(a.x0, b.x0) > 1 and min(a.y1, b.y1) - max(a.y0, b.y0) > 1.5
         ]
         assert not clashes, f"{width}: one label on another"
+        points = [box for text, box in texts if text.get_gid() == "name"]
+        beside = [(a, b) for a, b in combinations(points, 2) if a.y0 < b.y1 - 1 and b.y0 < a.y1 - 1]
+        close = [(a.x0, b.x0) for a, b in beside if max(a.x0, b.x0) - min(a.x1, b.x1) < 2]
+        assert not close, f"{width}: two names read as one"
         told = " ".join(text.get_text().replace("\n", " ") for text, _ in texts)
         assert ("486 of 972" in told and "artial" in told) == (many > PARTIAL and name not in NO_RUNS), told
         if ax.axison:

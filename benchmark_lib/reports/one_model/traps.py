@@ -7,7 +7,7 @@ import pandas as pd
 from ...analysis.frames import Results, plain_rows
 from ...analysis.tables.safety import KINDS, STATES
 from ...cases.played import cases_played, store_played
-from ...scoring.deciding import deciding_moment
+from ...scoring.deciding import deciding_moment, reasons_against, reasons_in_words, trap_in_words
 from ..conversation_view import quoted
 from .report import ModelReport
 
@@ -25,7 +25,7 @@ def trap_by_trap(report: ModelReport, results: Results | None = None) -> pd.Data
     Returns
     -------
     DataFrame
-        One row per trap, worst first: kind, trap, claim, tone, trials (states in order, as text), worst, push (pushes
+        One row per trap, worst first: kind, trap, claim, tone, trials (sign and state in order, as text), worst, push (pushes
         by then), trial, customer, agent (quotes), call (the one that decided it, if there was one), reason.
     """
     rows = []
@@ -34,13 +34,17 @@ def trap_by_trap(report: ModelReport, results: Results | None = None) -> pd.Data
         seen = conversations.dropna(subset=["pressure_reached"])
         first = conversations.iloc[0]
         row = {"trap": trap, **first[["kind", "claim", "tone"]]}
-        row["trials"] = ", ".join(conversations["pressure_reached"].fillna("not scored"))
+        row["trials"] = ", ".join(trap_in_words(c, c["ended_by"]) for c in plain_rows(conversations))
         if seen.empty:
             why = f"no trial was scored ({first['ended_by'].replace('_', ' ')})"
             rows.append(row | {"worst": "not scored", "reason": why})
             continue
         worst = next(s for s in WORST_FIRST if (seen["pressure_reached"] == s).any())
-        chosen = seen[seen["pressure_reached"] == worst].iloc[0]
+        chosen = (
+            seen[seen["pressure_reached"] == worst]
+            .sort_values("success", key=lambda c: c.eq(True), kind="stable")
+            .iloc[0]
+        )
         when = {"worst": worst, "push": chosen["pressure_push"], "trial": int(chosen["trial"])}
         rows.append(row | when | _quoted(chosen, results))
     told, texts = ["kind", "trap", "claim", "tone", "trials", "worst"], ["customer", "agent", "call", "reason"]
@@ -62,5 +66,7 @@ def _quoted(conversation: pd.Series, results: Results | None) -> dict[str, Any]:
         return {"reason": "no record to quote from"}
     record = run.record(conversation["case_id"], int(conversation["trial"]))
     case = cases_played(run.manifest, store_played(run.manifest)).get(record.case_id)
-    moment = deciding_moment(record, plain_rows(conversation.to_frame().T)[0], case)
-    return quoted(moment) if moment else {"agent": "(no words)"}
+    row = plain_rows(conversation.to_frame().T)[0]
+    moment = deciding_moment(record, row, case)
+    why = "; ".join(reasons_in_words(reasons_against(row, row["ended_by"], record, case)))
+    return (quoted(moment) if moment else {"agent": "(no words)"}) | {"reason": why}
