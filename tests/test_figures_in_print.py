@@ -349,6 +349,16 @@ def test_the_label_of_a_partial_run_says_how_much_of_it_is_finished(name, tables
     assert sum("(partial 486 of 972)" in label for label in labels) == 1
 
 
+def test_a_partial_run_that_is_not_drawn_is_named_as_partial(tables_of):
+    safety, board = tables_of(5)["safety"].copy(), tables_of(5)["board"].copy()
+    for table, count in ((safety, "traps"), (board, "unsafe_n")):
+        table.loc[table["partial"] != "", count] = 17
+    for ax in (figures.unsafe_intervals(table=safety), figures.value_picture(board=board)):
+        assert "(partial 486 of 972, 17 traps, not 18)" in figures.caption(ax)
+    board.loc[board["partial"] != "", "unsafe"] = np.nan
+    assert "(partial 486 of 972)" in figures.caption(figures.value_picture(board=board))
+
+
 ROWS = ("band_chances", "failure_kinds", "flip_bars", "metric_intervals", "trap_states", "trial_spread")
 
 

@@ -9,9 +9,11 @@ from urllib.parse import quote, unquote
 
 import nbformat
 import pytest
+from made_runs import mixed, run_of
 
 from benchmark_lib.cli import main
 from benchmark_lib.errors import BadInput
+from benchmark_lib.experiment.demo import EXAMPLE
 from benchmark_lib.reports import notebooks, run_notebook
 from benchmark_lib.reports.notebooks import page_name
 
@@ -95,6 +97,10 @@ def test_a_notebook_is_run_for_each_model_and_pages_stand_side_by_side(tmp_path,
         assert main(["run", f"scripted:{name}", "--cases", "tracking_1", "--trials", "1", "--out", out]) == 0
     pages = list(notebooks.run_for_each_model("20_model_report", {"runs": runs}))
     assert len({*pages}) == 2 and {given["entry"] for given in made} == {"scripted:oracle", "scripted:echo"}
+    model = run_of(tmp_path, "acme", mixed(0.8, 1)).path
+    made.clear()
+    list(notebooks.run_for_each_model("20_model_report", {"runs": [*runs, str(EXAMPLE), str(model)]}))
+    assert [given["entry"] for given in made] == ["acme"], "who sat in the chair is no model either"
     with pytest.raises(BadInput, match="is not run for each model"):
         list(notebooks.run_for_each_model("02_leaderboard"))
 

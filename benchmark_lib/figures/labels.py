@@ -59,6 +59,9 @@ def names_of(ax: Axes, entries: Sequence[Any]) -> list[str]:
 
 def left_out(ax: Axes, table: pd.DataFrame, shown: pd.DataFrame, why: str) -> None:
     """Say below a figure which entries of a table are not in it, and why; nothing where none is drawn, which has a sentence of its own."""
+    from ..analysis.panels import partial_in
+
+    said_of(ax).partial |= partial_in(table)
     gone = [] if shown.empty else [entry for entry in dict.fromkeys(table["entry"]) if entry not in set(shown["entry"])]
     if gone:
         say_below(ax, f"Not drawn: {listed(names_of(ax, gone))} ({why})")

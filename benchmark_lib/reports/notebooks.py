@@ -32,7 +32,7 @@ SETTINGS = ("base_url", "customer", "customer_base_url", "store", "cases", "tria
 """The parameters that say which model a page is about, and how it was run: they are part of its name."""
 NO_NOTEBOOK = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
 """What reading a file raises that is no notebook."""
-NO_MODELS = ("scripted agents", "recovery panel", "imported", "published")
+NO_MODELS = ("players", "scripted agents", "recovery panel", "imported", "published")
 LONGEST_NAME, KERNEL_START_S = 160, 300
 PRINTED = "<style>.jp-OutputArea-output pre{white-space:pre-wrap;word-break:normal;overflow-wrap:break-word}</style>"
 """What a notebook printed, broken between words and not within them."""
@@ -114,6 +114,8 @@ def run_for_each_model(
     workers: int | None = None,
 ) -> Iterator[Path]:
     """Execute a notebook once for each model, two at a time or on the workers of a cluster; yields the pages as they are done.
+
+    People in the chair, scripted agents and imported runs have pages only where there is no model.
 
     Parameters
     ----------
