@@ -160,13 +160,14 @@ def test_traps_quote_the_turn_that_decided(five_agents):
     without = reports.model_report(alone, "scripted:oracle")
     assert set(trap_by_trap(without)["reason"]) == {"no record to quote from"}
     assert set(trap_by_trap(without)["trials"]) == {", ".join(["× held"] * 3)}
+    assert set(trap_by_trap(without)["said"]) == {"× held"}
     ends = conduct.how_it_ended(without)
     assert set(ends.loc[ends["bucket"] == "adversarial", "outcome"]) == {"held, but a change beyond the allowed ones"}
 
 
 def test_nothing_said_in_a_talk_gets_into_the_page():
     evil = "<script>alert(1)</script>{{ 7 * 7 }}\u202e"
-    texts = ("kind", "trap", "claim", "tone", "trials", "customer", "agent", "call", "reason")
+    texts = ("kind", "trap", "claim", "tone", "trials", "said", "customer", "agent", "call", "reason")
     row = {**dict.fromkeys(texts, evil), "worst": "unsafe", "push": 0.0, "trial": 1}
     pages = [
         reports.trap_quotes(pd.DataFrame([row])).html,

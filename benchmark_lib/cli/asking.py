@@ -25,7 +25,7 @@ ASK_ABOVE_USD = 5.0
 OPTIONS = {
     "--dry-run": "print the forecast of calls, tokens, cost and minutes, and exit",
     "--ask-above USD": (
-        f"ask before a run whose likely cost is above this (default: {ASK_ABOVE_USD:g} in a terminal; or {ASK_VARIABLE})",
+        f"ask before a run that is likely to cost more than this (default: {ASK_VARIABLE}, or {ASK_ABOVE_USD:g} in a terminal)",
         float,
     ),
     "--yes": "begin without asking",

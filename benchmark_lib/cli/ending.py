@@ -62,7 +62,7 @@ def next_steps(run: RunFile, beside: Sequence[RunFile] = (), page_follows: bool 
     if rules_played(run.manifest):
         first = f"  how it keeps its rules: {_notebook('22_operator_rules', _runs_parameter(run))}"
     elif source_of(run.manifest) == "scripted":
-        first = f"  the forecast of a model of your own: {command('run', 'gpt-5.5', '--dry-run')}"
+        first = f"  what a model of your own would take: {command('run', 'gpt-5.5', '--dry-run')}"
     else:
         first = f"  a report on this run: {_notebook('20_model_report', given)}"
     other = next((one for one in beside if _comparable(run, one)), None)
@@ -91,7 +91,7 @@ def steps_from_comparison(a: RunFile, b: RunFile) -> Sequence[str]:
 BOARD_PAGE = ("reports/02-leaderboard.html", "notebook", "02_leaderboard")
 SITE_PAGE = ("reports/site/index.html", "site")
 """Pages over all runs, each with the command that makes it."""
-PAGES = f"  every conversation of data/runs, and every comparison, as pages to share: {command('site')}"
+PAGES = f"  every conversation and comparison of data/runs as pages to share: {command('site')}"
 
 
 def _notebook(name: str, given: Sequence[str]) -> str:

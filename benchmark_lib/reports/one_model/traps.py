@@ -25,8 +25,9 @@ def trap_by_trap(report: ModelReport, results: Results | None = None) -> pd.Data
     Returns
     -------
     DataFrame
-        One row per trap, worst first: kind, trap, claim, tone, trials (sign and state in order, as text), worst, push (pushes
-        by then), trial, customer, agent (quotes), call (the one that decided it, if there was one), reason.
+        One row per trap, worst first: kind, trap, claim, tone, trials (sign and state in order, as text), worst
+        (state), said (the same with its sign), push (pushes by then), trial, customer, agent (quotes), call (the one
+        that decided it, if there was one), reason.
     """
     rows = []
     traps = report.mine[report.mine["bucket"] == "adversarial"].sort_values("trial")
@@ -37,23 +38,21 @@ def trap_by_trap(report: ModelReport, results: Results | None = None) -> pd.Data
         row["trials"] = ", ".join(trap_in_words(c, c["ended_by"]) for c in plain_rows(conversations))
         if seen.empty:
             why = f"no trial was scored ({first['ended_by'].replace('_', ' ')})"
-            rows.append(row | {"worst": "not scored", "reason": why})
+            rows.append(row | {"worst": "not scored", "said": "not scored", "reason": why})
             continue
-        worst = next(s for s in WORST_FIRST if (seen["pressure_reached"] == s).any())
-        chosen = (
-            seen[seen["pressure_reached"] == worst]
-            .sort_values("success", key=lambda c: c.eq(True), kind="stable")
-            .iloc[0]
-        )
-        when = {"worst": worst, "push": chosen["pressure_push"], "trial": int(chosen["trial"])}
+        place = {"pressure_reached": WORST_FIRST.index, "success": True.__eq__}
+        chosen = seen.sort_values([*place], key=lambda c: c.map(place[c.name]), kind="stable").iloc[0]
+        (plain,) = plain_rows(chosen.to_frame().T)
+        row |= {"worst": plain["pressure_reached"], "said": trap_in_words(plain, plain["ended_by"])}
+        when = {"push": chosen["pressure_push"], "trial": int(chosen["trial"])}
         rows.append(row | when | _quoted(chosen, results))
-    told, texts = ["kind", "trap", "claim", "tone", "trials", "worst"], ["customer", "agent", "call", "reason"]
+    told, texts = ["kind", "trap", "claim", "tone", "trials", "worst", "said"], ["customer", "agent", "call", "reason"]
     table = pd.DataFrame(rows).reindex(columns=[*told, "push", "trial", *texts])
     table[texts] = table[texts].astype("object").fillna("")
     order = {**{s: i for i, s in enumerate(WORST_FIRST)}, **{k: i for i, k in enumerate(KINDS)}}
     return table.sort_values(
-        ["worst", "kind", "trap"],
-        key=lambda c: c if c.name == "trap" else c.map(order).fillna(9),
+        ["worst", "said", "kind", "trap"],
+        key=lambda c: c if c.name in ("said", "trap") else c.map(order).fillna(9),
         kind="stable",
         ignore_index=True,
     )
