@@ -105,6 +105,15 @@ def test_a_notebook_is_run_for_each_model_and_pages_stand_side_by_side(tmp_path,
         list(notebooks.run_for_each_model("02_leaderboard"))
 
 
+def test_a_warning_stands_in_the_page_as_its_sentence_alone(tmp_path):
+    said = "/tmp/ipykernel_1/2.py:1: UserWarning: unfinished: acme\n  main = tables.paper(board)\nand this\n"
+    made = nbformat.v4.new_output("stream", name="stderr", text=said)
+    cells = [nbformat.v4.new_markdown_cell("# Title"), nbformat.v4.new_code_cell("1", outputs=[made])]
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), tmp_path / "one.ipynb")
+    page = notebooks._to_html(tmp_path / "one.ipynb", "where").read_text(encoding="utf-8")
+    assert "unfinished: acme\nand this" in page and "ipykernel_1" not in page
+
+
 def test_an_unknown_parameter_is_refused_with_the_nearest_one(tmp_path):
     with pytest.raises(BadInput, match="did you mean 'trials'"):
         run_notebook("01_run_model", {"trails": 1}, folder=tmp_path)

@@ -38,6 +38,8 @@ PRINTED = "<style>.jp-OutputArea-output pre{white-space:pre-wrap;word-break:norm
 """What a notebook printed, broken between words and not within them."""
 _LINK = re.compile(r"\]\((\w+\.ipynb)\)")
 _HREF = re.compile(r'href="(?:[^"]*/)?(\w+)\.ipynb"')
+_WARNED = re.compile(r"^\S*ipykernel_\d+\S*:\d+: \w+: (.*\n).*\n", re.M)
+"""A warning of a cell, with the cell's place in a temporary folder before it and its line below it."""
 
 
 def run_notebook(
@@ -331,7 +333,10 @@ def _dark(exporter: Any) -> str:
 
 
 def _without_widgets(notebook: Path) -> Any:
-    """The executed notebook with its widgets as plain HTML. A page with live widgets would load code over the network."""
+    """The executed notebook with its widgets as plain HTML and its warnings as sentences.
+
+    A page with live widgets would load code over the network.
+    """
     import nbformat
 
     book = nbformat.read(notebook, as_version=4)
@@ -339,4 +344,6 @@ def _without_widgets(notebook: Path) -> Any:
     for cell in book.cells:
         for output in cell.get("outputs", []):
             output.get("data", {}).pop("application/vnd.jupyter.widget-view+json", None)
+            if output.get("name") == "stderr":
+                output["text"] = _WARNED.sub(r"\1", output["text"])
     return book

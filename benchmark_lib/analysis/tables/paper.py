@@ -79,8 +79,8 @@ def paper(
     import pandas as pd
 
     rows = _rows(board, models)
-    if partial := partial_in(rows):
-        said = f"unfinished: {named_with(partial)} planned conversations; the command that began a run finishes it, models=[...] leaves it out"
+    if unfinished := _unfinished(rows):
+        said = f"unfinished: {unfinished}; the command that began a run finishes it, and models=[...] can leave it out"
         warnings.warn(said, stacklevel=2)
     unpaid = set(rows["cost_tier"]) <= {NO_MODEL, PLAYED}
     chosen = list(columns or [c for c in PAPER_COLUMNS if not (unpaid and c == "cost_tier")])
@@ -107,7 +107,7 @@ def paper(
         notes[WORDED["cost_tier"]] = (
             "By the cost of 1,000 conversations of the agent, at the prices recorded in the run."
         )
-    notes[""] = _remarks(records, chosen)
+    notes[""] = _remarks(records, chosen, f"{DAGGER} Unfinished: {unfinished}." if unfinished else "")
     noted = {column: text for column, text in notes.items() if text}
     frame = pd.DataFrame({column: cells for column, cells in shown.items() if cells}, dtype="object")
     return PaperTable(frame, _caption(rows, chosen), noted, pd.DataFrame(numbers))
@@ -228,14 +228,17 @@ def _caption(rows: pd.DataFrame, chosen: list[str]) -> str:
     )
 
 
-def _remarks(records: list[dict[str, Any]], chosen: list[str]) -> str:
-    """What a reader must know about single rows; nothing of metrics that the table does not have."""
+def _unfinished(rows: pd.DataFrame) -> str:
+    """The unfinished runs of a table, each with how far it is."""
+    return named_with({entry: f"{words} planned conversations" for entry, words in partial_in(rows).items()})
+
+
+def _remarks(records: list[dict[str, Any]], chosen: list[str], first: str) -> str:
+    """What a reader must know about single rows after what comes `first`; nothing of metrics that the table does not have."""
     absent = tuple(f"{METRICS[name].title.lower()}: " for name in METRICS if name not in chosen)
     told: dict[str, list[str]] = {}
     for row in records:
         every = [note for note in row["notes"].split("; ") if not note.startswith(absent)]
         if notes := "; ".join(note for note in every if not note.endswith("partial: not ranked")):
             told.setdefault(notes, []).append(short_name(row["entry"], 48))
-    unfinished = named_with({row["entry"]: f"{row['partial']} conversations" for row in records if row["partial"]})
-    daggers = [f"{DAGGER} Unfinished when this table was made: {unfinished}."] if unfinished else []
-    return " ".join([*daggers, *(f"{', '.join(names)}: {notes}." for notes, names in told.items())])
+    return " ".join(filter(None, [first, *(f"{', '.join(names)}: {notes}." for notes, names in told.items())]))
