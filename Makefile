@@ -1,5 +1,5 @@
 # make run     runs the scripted agents, no key, no network after install; MODEL=name adds a model, MODEL=local a small real one,
-#              SET=hard plays the hard set alone; TRIALS= CASES= BUDGET= (USD) BASE_URL= go on to deskbench; DRY=1 prints the forecast
+#              SET=hard plays the hard set alone; TRIALS= CASES= BUDGET= (USD) BASE_URL= are passed to deskbench; DRY=1 prints the forecast
 #              and ends, YES=1 begins without asking
 # make test    lint and the test suite            make lab     JupyterLab on the project, with the start page open
 # make lint    style, types and dependencies

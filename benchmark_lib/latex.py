@@ -17,6 +17,7 @@ _MATHS = {
     "≤": "leq",
     "≥": "geq",
     "·": "cdot",
+    "†": "dagger",
     "κ": "kappa",
     "ρ": "rho",
     "α": "alpha",

@@ -46,13 +46,15 @@ class RunServer(ScriptedServer):
     def answer(self, head: bytes, body: bytes) -> Answer:
         """Answer by the fixed policy."""
         request = orjson.loads(body)
-        if request.get("max_tokens") == 1:  # no call of a run: whether a key is wanted
-            return Answer(self.reply_to(request, 0))
-        self.arrivals.append(time.monotonic())
-        if self.broken is not None:
-            return self.broken
+        greeting = request.get("max_tokens") == 1  # no call of a run: whether a key is wanted and the model is known
+        if not greeting:
+            self.arrivals.append(time.monotonic())
         if self.model not in (None, request["model"]):
             return Answer(NO_MODEL, 404)
+        if greeting:
+            return Answer(self.reply_to(request, 0))
+        if self.broken is not None:
+            return self.broken
         return Answer(self.reply_to(request, len(self.arrivals)))
 
     def reply_to(self, request: dict, number: int) -> dict:

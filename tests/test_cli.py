@@ -43,7 +43,7 @@ def test_a_run_says_where_its_file_is_and_how_it_went_with_denominators(line, fo
     assert main([*line("scripted:oracle"), "--out", "sub/folder/o.deskbench"]) == 0
     said = capsys.readouterr().out.splitlines()
     assert said[0] == "scripted:oracle: 6 of 6 conversations finished (3 cases x 2 trials)"
-    assert said[1].startswith("success, all trials: resolvable ") and "/" in said[1]
+    assert said[1].startswith("conversations that succeeded: resolvable ") and "/" in said[1]
     assert "run file: sub/folder/o.deskbench" in said and RunFile("sub/folder/o.deskbench").counts()["finished"] == 6
     assert main([*line("scripted:oracle"), "--out", "sub/folder/o.deskbench", "--replay"]) == 0
     assert "byte for byte" in capsys.readouterr().out
@@ -118,12 +118,15 @@ def test_a_broken_case_file_is_refused_with_file_case_and_field(folder, capsys):
     assert broken.name in said and "case " in said and "field " in said and len(said.splitlines()) == 1
 
 
-def test_a_wrong_model_name_costs_one_call_and_exit_2(line, folder, capsys):
+@pytest.mark.parametrize("key, calls", [(None, 0), ("k", 1)], ids=["before a call that counts", "one call"])
+def test_a_wrong_model_name_costs_one_call_and_exit_2(line, folder, capsys, monkeypatch, key, calls):
+    if key:
+        monkeypatch.setenv("OPENAI_API_KEY", key)
     with RunServer(model="right") as server:
         assert main([*line("wrong"), "--base-url", server.base_url]) == 2
-        assert server.count == 1
+        assert server.count == calls
     assert "does not know the model" in capsys.readouterr().err.splitlines()[-1]
-    assert not any((folder / "data" / "runs").iterdir())
+    assert not list(folder.glob("data/runs/*"))
 
 
 def test_a_full_disk_is_exit_3_and_the_same_command_goes_on(line, folder, capsys, monkeypatch):

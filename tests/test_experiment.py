@@ -583,10 +583,10 @@ def test_a_summary_leaves_empty_buckets_out_and_tells_success_from_resolved(tmp_
     ]
     line = summary(made_run(tmp_path / "made.deskbench", rows))[1]
     two = "2 with a handover that their cases accept, which counts as success but not as resolved"
-    assert line == f"success: resolvable 3/4 ({two}), must escalate 1/1"
+    assert line == f"conversations that succeeded: resolvable 3/4 ({two}), must escalate 1/1"
     assert (
         summary(made_run(tmp_path / "none.deskbench", [(talk("Hi", "Yes"), None, [])]))[1]
-        == "success: nothing has a score"
+        == "conversations that succeeded: none has a score"
     )
 
 
@@ -600,6 +600,6 @@ def test_scripted_agents_that_were_finished_before_are_passed_over_in_one_line(o
     again = capsys.readouterr()
     assert experiment.nothing_to_play and not again.err and "no_op: 6 of 6" not in again.out
     assert again.out.startswith("finished before: 1 run of scripted agents")
-    assert play([experiment]) == 0 and "success, all trials: " in capsys.readouterr().out, (
+    assert play([experiment]) == 0 and "conversations that succeeded: " in capsys.readouterr().out, (
         "who asks for one run is told of it"
     )

@@ -257,6 +257,10 @@ def test_no_label_covers_another_or_is_cut_off_at_either_width(name, many, table
             if min(a.x1, b.x1) - max(a.x0, b.x0) > 1 and min(a.y1, b.y1) - max(a.y0, b.y0) > 1.5
         ]
         assert not clashes, f"{width}: one label on another"
+        points = [box for text, box in texts if text.get_gid() == "name"]
+        beside = [(a, b) for a, b in combinations(points, 2) if a.y0 < b.y1 - 1 and b.y0 < a.y1 - 1]
+        close = [(a.x0, b.x0) for a, b in beside if max(a.x0, b.x0) - min(a.x1, b.x1) < 2]
+        assert not close, f"{width}: two names read as one"
         told = " ".join(text.get_text().replace("\n", " ") for text, _ in texts)
         assert ("486 of 972" in told and "artial" in told) == (many > PARTIAL and name not in NO_RUNS), told
         if ax.axison:
@@ -343,6 +347,16 @@ def test_the_label_of_a_partial_run_says_how_much_of_it_is_finished(name, tables
     ax = DRAWN[name](tables_of(2))(width="column")
     labels = [label.get_text().replace("\n", " ") for label in (*ax.get_yticklabels(), ax.xaxis.label)]
     assert sum("(partial 486 of 972)" in label for label in labels) == 1
+
+
+def test_a_partial_run_that_is_not_drawn_is_named_as_partial(tables_of):
+    safety, board = tables_of(5)["safety"].copy(), tables_of(5)["board"].copy()
+    for table, count in ((safety, "traps"), (board, "unsafe_n")):
+        table.loc[table["partial"] != "", count] = 17
+    for ax in (figures.unsafe_intervals(table=safety), figures.value_picture(board=board)):
+        assert "(partial 486 of 972, 17 traps, not 18)" in figures.caption(ax)
+    board.loc[board["partial"] != "", "unsafe"] = np.nan
+    assert "(partial 486 of 972)" in figures.caption(figures.value_picture(board=board))
 
 
 ROWS = ("band_chances", "failure_kinds", "flip_bars", "metric_intervals", "trap_states", "trial_spread")

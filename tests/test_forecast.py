@@ -113,9 +113,36 @@ def test_a_run_file_of_other_inputs_is_refused_before_the_scripted_agents_play(p
     plan.manifest["inputs"]["prompt"]["hash"] = "0" * 64
     runs.mkdir(parents=True)
     create(plan.path, {**plan.manifest, "sessions": [plan.session]})
-    assert main(["demo", "--model", model, "--base-url", url, "--cases", "slice", "--trials", "1"]) == 2
+    at = [] if model == "local" else ["--base-url", url]
+    assert main(["demo", "--model", model, *at, "--cases", "slice", "--trials", "1"]) == 2
     assert "was begun with other inputs: prompt" in capsys.readouterr().err
     assert list(runs.glob("*.deskbench")) == [plan.path]
+
+
+@pytest.mark.parametrize(
+    "given, why",
+    [
+        (["--model", "wrong"], "does not know the model"),
+        (["--model", "gpt-5.5", "--budget-usd", "0.0001"], "one call may cost"),
+        (["--model", "right", "--trials", "0"], "trials must be"),
+        (["--trials", "0"], "trials must be"),
+        (["--cases", "trakcing"], "trakcing"),
+        (["--budget-usd", "1"], "is for a model"),
+    ],
+)
+def test_what_the_main_job_refuses_it_refuses_before_a_file_is_moved_or_an_agent_plays(
+    project, monkeypatch, capsys, given, why
+):
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    runs = project / "data" / "runs"
+    runs.mkdir(parents=True)
+    before = runs / "scripted-oracle-northline-1.0.0-00000000.deskbench"
+    before.write_bytes(b"of other cases")
+    with RunServer(model=None if "gpt-5.5" in given else "right") as server:
+        at = ["--base-url", server.base_url] if "--model" in given else []
+        assert main(["demo", "--cases", "slice", "--trials", "1", "--yes", *at, *given]) == 2
+        assert why in capsys.readouterr().err and server.count == 0
+    assert list(runs.iterdir()) == [before]
 
 
 @pytest.mark.parametrize("sum_", ["-1", "nan"])

@@ -128,6 +128,20 @@ def test_filtered_talks_stand_apart_with_both_bounds(talks):
     assert "not scored (content filter)" in set(conduct.how_it_ended(report)["outcome"])
 
 
+def test_what_comes_from_doing_nothing_is_no_strength(five_agents):
+    idle = reports.model_report(five_agents, "scripted:no_op")
+    found = words.traits(idle)
+    assert not (found["kind"] == "strong").any() and "Resolved" in set(found["about"])
+    assert "good" not in words.verdict(
+        idle
+    ) and f"hands over 0 % (mean 0 %, 95 % 0 to 17; {words.EMPTY})" in words.verdict(idle)
+    assert words.EMPTY in "".join(words.cards(idle)["note"]) and words.EMPTY in set(
+        words.readable_glance(idle)["Grade"]
+    )
+    able = words.traits(reports.model_report(five_agents, "scripted:oracle"))
+    assert {"Unsafe actions", "steady", "rules"} <= set(able.loc[able["kind"] == "strong", "about"])
+
+
 def test_traps_quote_the_turn_that_decided(five_agents):
     table = trap_by_trap(reports.model_report(five_agents, "scripted:comply_all"), five_agents).set_index("trap")
     assert len(table) == 18 and set(table["worst"]) == {"unsafe"} and (table["call"].str.len() > 0).all()
@@ -139,14 +153,21 @@ def test_traps_quote_the_turn_that_decided(five_agents):
         and (held["agent"].str.len() > 0).all()
         and set(held["call"].str.split().str[0].dropna()) == {"hand_over_to_human"}
     )
-    assert set(trap_by_trap(reports.model_report(five_agents.conversations, "scripted:oracle"))["reason"]) == {
-        "no record to quote from"
-    }
+    assert set(held["trials"]) == {", ".join(["✓ held"] * 3)} and "! unsafe" in quoted["trials"], (
+        "the signs of the site"
+    )
+    alone = five_agents.conversations.assign(success=False, extra_writes=1)
+    without = reports.model_report(alone, "scripted:oracle")
+    assert set(trap_by_trap(without)["reason"]) == {"no record to quote from"}
+    assert set(trap_by_trap(without)["trials"]) == {", ".join(["× held"] * 3)}
+    assert set(trap_by_trap(without)["said"]) == {"× held"}
+    ends = conduct.how_it_ended(without)
+    assert set(ends.loc[ends["bucket"] == "adversarial", "outcome"]) == {"held, but a change beyond the allowed ones"}
 
 
 def test_nothing_said_in_a_talk_gets_into_the_page():
     evil = "<script>alert(1)</script>{{ 7 * 7 }}\u202e"
-    texts = ("kind", "trap", "claim", "tone", "trials", "customer", "agent", "call", "reason")
+    texts = ("kind", "trap", "claim", "tone", "trials", "said", "customer", "agent", "call", "reason")
     row = {**dict.fromkeys(texts, evil), "worst": "unsafe", "push": 0.0, "trial": 1}
     pages = [
         reports.trap_quotes(pd.DataFrame([row])).html,

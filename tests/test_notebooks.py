@@ -9,9 +9,11 @@ from urllib.parse import quote, unquote
 
 import nbformat
 import pytest
+from made_runs import mixed, run_of
 
 from benchmark_lib.cli import main
 from benchmark_lib.errors import BadInput
+from benchmark_lib.experiment.demo import EXAMPLE
 from benchmark_lib.reports import notebooks, run_notebook
 from benchmark_lib.reports.notebooks import page_name
 
@@ -95,8 +97,21 @@ def test_a_notebook_is_run_for_each_model_and_pages_stand_side_by_side(tmp_path,
         assert main(["run", f"scripted:{name}", "--cases", "tracking_1", "--trials", "1", "--out", out]) == 0
     pages = list(notebooks.run_for_each_model("20_model_report", {"runs": runs}))
     assert len({*pages}) == 2 and {given["entry"] for given in made} == {"scripted:oracle", "scripted:echo"}
+    model = run_of(tmp_path, "acme", mixed(0.8, 1)).path
+    made.clear()
+    list(notebooks.run_for_each_model("20_model_report", {"runs": [*runs, str(EXAMPLE), str(model)]}))
+    assert [given["entry"] for given in made] == ["acme"], "who sat in the chair is no model either"
     with pytest.raises(BadInput, match="is not run for each model"):
         list(notebooks.run_for_each_model("02_leaderboard"))
+
+
+def test_a_warning_stands_in_the_page_as_its_sentence_alone(tmp_path):
+    said = "/tmp/ipykernel_1/2.py:1: UserWarning: unfinished: acme\n  main = tables.paper(board)\nand this\n"
+    made = nbformat.v4.new_output("stream", name="stderr", text=said)
+    cells = [nbformat.v4.new_markdown_cell("# Title"), nbformat.v4.new_code_cell("1", outputs=[made])]
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), tmp_path / "one.ipynb")
+    page = notebooks._to_html(tmp_path / "one.ipynb", "where").read_text(encoding="utf-8")
+    assert "unfinished: acme\nand this" in page and "ipykernel_1" not in page
 
 
 def test_an_unknown_parameter_is_refused_with_the_nearest_one(tmp_path):

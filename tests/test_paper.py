@@ -11,6 +11,7 @@ from made_runs import CASES, HOSTILE, mixed, run_of
 
 from benchmark_lib import load_results, reports, tables
 from benchmark_lib.analysis.frames import Results
+from benchmark_lib.analysis.panels import short_name
 from benchmark_lib.errors import BadInput
 from benchmark_lib.experiment.demo import EXAMPLE
 from benchmark_lib.latex import escaped
@@ -114,11 +115,31 @@ def test_a_row_that_is_no_language_model_says_so_in_its_name_whatever_the_column
         ["players", "40 of 57", 0.9, 8, "none"],
         ["models", "", 0.9, 18, "reckless"],
     ]
-    table = tables.paper(frame, models=list(frame["entry"]))
-    assert [n.rpartition(" (")[2] for n in table.frame["Model"].iloc[:2]] == ["scripted)", "played, partial 40 of 57)"]
-    assert "Partial runs: " in table.caption and "Scripted agents (" in table.caption
+    with pytest.warns(
+        UserWarning, match=f"unfinished: {re.escape(short_name(frame['entry'].iloc[1]))} .40 of 57 planned"
+    ):
+        table = tables.paper(frame, models=list(frame["entry"]))
+    assert [n.rpartition(" (")[2] for n in table.frame["Model"].iloc[:2]] == ["scripted)", "played)†"]
+    assert table.footnotes[""].startswith("† Unfinished") and "(40 of 57 planned conversations)" in table.footnotes[""]
+    assert "Scripted agents (" in table.caption
     assert table.frame["Band"].iloc[0] == "none*" and "*: it resolves under 50 %" in table.footnotes["Band"]
     assert table.frame["Unsafe actions of 18"].str.contains(" of 8 (", regex=False).tolist() == [False, True, False]
+
+
+def test_where_rows_rest_on_different_cases_or_trials_each_says_its_own_beside_its_name(board):
+    frame = board.iloc[:3].copy()
+    frame[["over_escalation_n", "resolved_n", "escalation_accuracy_n", "trials"]] = [
+        [120, 120, 24, 3],
+        [120, 120, 24, 3],
+        [40, 40, 8, 1],
+    ]
+    table = tables.paper(frame)
+    assert list(table.frame)[:2] == ["Model", "n"] and table.frame["n"].tolist() == ["120 / 24", "120 / 24", "40 / 8"]
+    assert table.footnotes["n"] == "Cases behind over-escalation and resolved / escalation accuracy."
+    assert table.frame["Trials"].tolist() == ["3", "3", "1"]
+    assert not {"n", "Trials"} & set(tables.paper(frame.iloc[:2]).frame)
+    badge = reports.badge(frame, frame["entry"].iloc[2])
+    assert re.search(r"resolved [\d.]+ % of 40 \(.*\) · unsafe [\d.]+ of 3 \(", badge)
 
 
 def test_the_run_that_is_meant_is_asked_for_where_a_model_has_two(board):
@@ -129,6 +150,7 @@ def test_the_run_that_is_meant_is_asked_for_where_a_model_has_two(board):
 
 def test_nothing_in_a_name_is_a_command_and_what_latex_cannot_set_is_told_by_its_code():
     assert escaped(r"\end{table} 50% é 中") == r"\textbackslash{}end\{table\} 50\% é \texttt{U+4E2D}"
+    assert escaped("acme†") == r"acme$\dagger$", "by the font of mathematics, which every LaTeX has as outlines"
 
 
 @pytest.fixture(scope="module")
@@ -182,7 +204,7 @@ def test_a_badge_is_a_picture_of_its_own_and_no_name_is_markup_in_it(board, tmp_
     svg = reports.badge(board, NAMES[1], folder=tmp_path)
     tree = ElementTree.fromstring(svg)
     assert "<script" not in svg and "http://" not in svg.replace("http://www.w3.org/2000/svg", "")
-    assert "textLength" not in svg and re.search(r"resolved [\d.]+ % \(.*\) · unsafe [\d.]+ of 3 \(", svg)
+    assert "textLength" not in svg and re.search(r"resolved [\d.]+ % of 12 \(.*\) · unsafe [\d.]+ of 3 \(", svg)
     assert "resolved" in "".join(tree.itertext()) and len(list(tmp_path.glob("badge-*.svg"))) == 1
     with pytest.raises(BadInput, match="no model"):
         reports.badge(board, "nobody")
@@ -254,3 +276,21 @@ def test_the_citation_file_is_valid_and_agrees_with_the_bibtex():
     assert cff["title"] == TITLE and [a["name"] for a in cff["authors"]] == [AUTHORS]
     assert reports.bibtex().startswith("@misc{") and code_version()["version"] in reports.bibtex()
     assert TITLE in reports.bibtex() and reports.bibtex().count("{") == reports.bibtex().count("}")
+
+
+def test_the_bibtex_has_the_address_that_is_given_or_stands_in_the_citation_file(monkeypatch, tmp_path):
+    without, comment = reports.bibtex().rsplit("\n", 1)
+    assert "url" not in without and comment.startswith("% No address yet")
+    given = reports.bibtex(url="https://example.org/desk_bench?v=1#a")
+    assert "  url    = {https://example.org/desk_bench?v=1#a}," in given and "%" not in given
+    with pytest.raises(BadInput, match="not a web address"):
+        reports.bibtex(url="example.org}")
+    monkeypatch.chdir(tmp_path)
+    for field, title, found in (
+        ("repository-code", TITLE, True),
+        ("url", TITLE, True),
+        ("url", "Another paper", False),
+    ):
+        cff = {"title": title, field: "https://example.org/desk"}
+        (tmp_path / "CITATION.cff").write_text(yaml.safe_dump(cff), encoding="utf-8")
+        assert ("{https://example.org/desk}" in reports.bibtex()) == found

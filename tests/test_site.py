@@ -368,6 +368,18 @@ def test_no_page_scrolls_sideways_on_a_phone(browser, site):
         assert not seen.errors
 
 
+def test_the_traps_of_fourteen_entries_fit_a_laptop_with_their_signs_explained(browser, site):
+    with open_page(browser, (1280, 900)) as (page, _):
+        visit(page, site, "traps")
+        assert "On a trap, success takes more than not being unsafe" in page.inner_text("main")
+        page.evaluate(
+            """for (const row of document.querySelectorAll(".traps tr")) while (row.children.length < 16)
+            row.append(row.lastElementChild.cloneNode(true))"""
+        )
+        assert page.evaluate("[...document.querySelectorAll('.scroll')].every(x => x.scrollWidth <= x.clientWidth)")
+        assert page.locator(".traps thead .model").count() >= 14
+
+
 def test_long_pages_are_folded_on_a_phone_and_links_unfold_them(browser, site):
     model = first(site, "models", "scripted-tunable")
     with open_page(browser, PHONE) as (page, seen):

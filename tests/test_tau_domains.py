@@ -160,7 +160,8 @@ def test_a_run_is_resumed_replayed_and_summed_up_with_its_floor(tmp_path):
     run = asyncio.run(Experiment("scripted:oracle", cases=",".join(first), trials=1, **options).run())
     assert run.counts()["finished"] == 2
     assert (
-        "success: tau telecom 2/2" in summary(run)[1] and "doing nothing passes 0 of its 114 tasks" in summary(run)[1]
+        "conversations that succeeded: tau telecom 2/2" in summary(run)[1]
+        and "doing nothing passes 0 of its 114 tasks" in summary(run)[1]
     )
     again = Experiment("scripted:oracle", cases=",".join(first), trials=1, replay=True, **options)
     asyncio.run(again.run())

@@ -25,7 +25,7 @@ ASK_ABOVE_USD = 5.0
 OPTIONS = {
     "--dry-run": "print the forecast of calls, tokens, cost and minutes, and exit",
     "--ask-above USD": (
-        f"ask before a run whose likely cost is above this (default: {ASK_ABOVE_USD:g} in a terminal; or {ASK_VARIABLE})",
+        f"ask before a run that is likely to cost more than this (default: {ASK_VARIABLE}, or {ASK_ABOVE_USD:g} in a terminal)",
         float,
     ),
     "--yes": "begin without asking",
@@ -33,10 +33,10 @@ OPTIONS = {
 """What happens between the forecast and the first call."""
 
 
-def agreed(experiments: Iterable[Experiment], options: argparse.Namespace) -> int | None:
+def agreed(experiments: Iterable[Experiment], options: argparse.Namespace, greet: bool = False) -> int | None:
     """Print the forecast of each run that calls models, and ask above the chosen sum.
 
-    Returns the exit code, or None where the run may begin.
+    Returns the exit code, or None where the run may begin. For `greet` see `Experiment.forecast`.
 
     Raises `BadInput` if there is nobody to ask, the answer is no, or an endpoint cannot be reached and nothing is on
     file.
@@ -48,7 +48,7 @@ def agreed(experiments: Iterable[Experiment], options: argparse.Namespace) -> in
         if not (options.dry_run or experiment.calls_models):
             continue
         try:
-            forecast = experiment.forecast(dry=options.dry_run)
+            forecast = experiment.forecast(dry=options.dry_run, greet=greet)
         except EndpointError as error:
             if not experiment.on_file():
                 raise BadInput(str(error)) from None

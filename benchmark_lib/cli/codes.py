@@ -19,4 +19,4 @@ def note(text: str) -> None:
     print(f"deskbench: {text}", file=sys.stderr, flush=True)
 
 
-EXPLAINED = "exit codes: 0 finished; 1 the audit found problems; 2 wrong input, refused; 3 stopped, can be resumed; 130 or 143 interrupted, can be resumed"
+EXPLAINED = "exit codes: 0 finished; 1 the audit found problems; 2 the input was refused; 3 stopped, 130 or 143 interrupted: the same command goes on"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from ..errors import BadInput
 from . import asking
 from .codes import FINISHED
 from .options import TRIALS, add_options
@@ -33,7 +34,9 @@ def execute(options: argparse.Namespace) -> int:
     model = None
     if options.model and options.model != LOCAL:
         model = beside(options.model, options.base_url, options.cases, options.trials, options.budget_usd)
-    code = asking.agreed([model] if model else [], options)
+    elif options.base_url or options.budget_usd is not None:
+        raise BadInput("a base URL or a budget is for a model: name it with --model (make run MODEL=name)")
+    code = asking.agreed([model] if model else [], options, greet=True)
     if code is not None:
         return code
     return play_demo(options.cases, options.trials, options.model if options.model == LOCAL else model)

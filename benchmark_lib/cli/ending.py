@@ -22,8 +22,8 @@ MOST_ROWS = 16
 """Runs on the board in the terminal: that which ended, then those of models and of people, then scripted agents; the newest first."""
 
 
-def say_what_next(run: RunFile) -> None:
-    """Print the board of the runs beside this one, and a few lines on what to do with it."""
+def say_what_next(run: RunFile, page_follows: bool = False) -> None:
+    """Print the board of the runs beside this one, and a few lines on what to do with it; see `next_steps`."""
     from ..analysis.copies import without_copies
     from ..analysis.frames import is_hard
     from ..reports.notebooks import LEADERBOARD
@@ -37,21 +37,23 @@ def say_what_next(run: RunFile) -> None:
     if len(alike) > MOST_ROWS:
         folder = [] if _in_data_runs(run) else [f"runs={orjson.dumps([_short(run.path.parent)]).decode()}"]
         print(f"{len(alike) - MOST_ROWS} more runs are not shown here: {_notebook(LEADERBOARD, folder)}")
-    for line in next_steps(run, alike[1:]):
+    for line in next_steps(run, alike[1:], page_follows):
         print(line)
 
 
-def next_steps(run: RunFile, beside: Sequence[RunFile] = ()) -> Sequence[str]:
+def next_steps(run: RunFile, beside: Sequence[RunFile] = (), page_follows: bool = False) -> Sequence[str]:
     """Three commands at most that go on from a finished run: each names its file, so that it stays true whatever is played later.
 
     Of a scripted agent nobody wants a report: a model of one's own is next. Where a model was told an operator's rules, a
     notebook on these takes the place of the report. A model is compared with the newest other one that has finished the
-    same cases.
+    same cases. Pages in ``reports`` that are older than the run are named with the command that makes them anew.
 
     Parameters
     ----------
     beside : sequence of RunFile
         The other runs on its board, the newest first.
+    page_follows : bool
+        Whether the page of the leaderboard is made anew right after this.
     """
     from ..analysis.frames import is_hard
 
@@ -60,15 +62,24 @@ def next_steps(run: RunFile, beside: Sequence[RunFile] = ()) -> Sequence[str]:
     if rules_played(run.manifest):
         first = f"  how it keeps its rules: {_notebook('22_operator_rules', _runs_parameter(run))}"
     elif source_of(run.manifest) == "scripted":
-        first = f"  the forecast of a model of your own: {command('run', 'gpt-5.5', '--dry-run')}"
+        first = f"  what a model of your own would take: {command('run', 'gpt-5.5', '--dry-run')}"
     else:
         first = f"  a report on this run: {_notebook('20_model_report', given)}"
     other = next((one for one in beside if _comparable(run, one)), None)
     against = (
         [f"  against {other.manifest['model']}: {command('compare', *map(_named, (run, other)))}"] if other else []
     )
-    own_page = f"  its conversations: {command('watch', _short(run.path), '--page')}"
-    return "next:", first, *against, PAGES if _in_data_runs(run) else own_page
+    if not _in_data_runs(run):
+        return "next:", first, *against, f"  its conversations: {command('watch', _short(run.path), '--page')}"
+    board = [] if page_follows or is_hard(run.manifest) else _older(run, BOARD_PAGE)
+    return "next:", *[first, *board, *against][:2], *(_older(run, SITE_PAGE) or [PAGES])
+
+
+def _older(run: RunFile, page: tuple[str, ...]) -> list[str]:
+    """A line on a page of ``reports`` that is older than a run in data/runs; none where it is newer or was never made."""
+    at = run.path.parents[2] / page[0]
+    older = at.is_file() and at.stat().st_mtime < run.path.stat().st_mtime
+    return [f"  {_short(at)} is older than this run; to make it anew: {command(*page[1:])}"] if older else []
 
 
 def steps_from_comparison(a: RunFile, b: RunFile) -> Sequence[str]:
@@ -77,7 +88,10 @@ def steps_from_comparison(a: RunFile, b: RunFile) -> Sequence[str]:
     return "next:", f"  the cases on which they differ: {_notebook('15_compare', given)}", PAGES
 
 
-PAGES = f"  every conversation of data/runs, and every comparison, as pages to share: {command('site')}"
+BOARD_PAGE = ("reports/02-leaderboard.html", "notebook", "02_leaderboard")
+SITE_PAGE = ("reports/site/index.html", "site")
+"""Pages over all runs, each with the command that makes it."""
+PAGES = f"  every conversation and comparison of data/runs as pages to share: {command('site')}"
 
 
 def _notebook(name: str, given: Sequence[str]) -> str:

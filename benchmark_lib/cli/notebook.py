@@ -18,7 +18,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("-p", "--parameter", action="append", default=[], metavar="NAME=VALUE", help=value)
     options = {
         "--out NAME": "name of the executed copy in reports/ (default: the notebook's name, with the model and setting it is about)",
-        "--each-model": "run it once for each model in data/runs (or in -p runs=[...]), two at a time; scripted agents where there is no model",
+        "--each-model": "run it once for each model in data/runs (or in -p runs=[...]), two at a time; players in the chair and "
+        "scripted agents only where there is no model (-p entry=NAME makes the page of any one)",
     }
     add_options(parser, options)
     executor_arguments(parser, "with --each-model, make the pages")

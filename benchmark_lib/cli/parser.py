@@ -9,14 +9,14 @@ from ..errors import BadInput
 from .codes import EXPLAINED
 
 COMMANDS = {
-    "run": "play cases with a model or a scripted agent into a run file",
+    "run": "have a model or a scripted agent play cases, and keep the conversations in a run file",
     "runs": "list the runs in data/runs; show, hide, merge, put aside or remove them",
     "watch": "follow a run in progress: how far it has come, and the conversations that are finished",
-    "sit": "take the agent's or the customer's chair yourself, or let programs take it over a local port",
+    "sit": "take the agent's or the customer's chair yourself, or let programs take it through a local port",
     "score": "score finished run files again, without an endpoint",
     "doctor": "find out what an endpoint can do, in about five calls",
     "compare": "say which of two or more runs is better, metric by metric, on the cases they share, or that it is too close to call",
-    "judge": "let a language model judge finished runs, beside the scores read from the record",
+    "judge": "have a language model judge finished runs; its verdicts stand beside the scores read from the record",
     "monitor": "watch a desk's own logged conversations: findings by week, drift against a baseline, alarms",
     "cases": "list the names that --cases takes (intents, buckets, failure kinds, families) with counts, or single cases",
     "audit": "check the case set: the oracle must pass every case, trivial agents none",

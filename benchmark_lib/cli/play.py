@@ -28,7 +28,8 @@ Who sends SIGTERM often sends SIGKILL ten seconds later.
 def play(experiments: Iterable[Experiment], *, brief: bool = False) -> int:
     """Play experiments until one is ended by a signal; returns the highest exit code.
 
-    Where it is to be `brief`, a scripted agent has one line, and those that were finished before are counted in one.
+    Where it is to be `brief`, a scripted agent has one line, those that were finished before are counted in one, and the
+    page of the leaderboard follows.
     """
     code, done, before = FINISHED, None, 0
     for experiment in experiments:
@@ -48,7 +49,7 @@ def play(experiments: Iterable[Experiment], *, brief: bool = False) -> int:
     if before:
         print(f"finished before: {before} run{'s' * (before > 1)} of scripted agents (`deskbench runs` lists them)")
     if code == FINISHED and done is not None:
-        say_what_next(done)
+        say_what_next(done, page_follows=brief)
     return code
 
 

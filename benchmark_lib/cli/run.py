@@ -40,8 +40,8 @@ WHO_PLAYS_WHAT = {
     **TRIALS,
     "--messages N": ("maximum number of customer messages per conversation (default: 8)", 8),
     "--seed N": ("random seed (default: 0)", 0),
-    "--settings FILE": "YAML file with settings (temperature, reasoning_effort, ...) of agent and customer",
-    "--weights open|closed": "say whether the model's weights are open, where data/weights.yaml does not; the run file keeps it",
+    "--settings FILE": "YAML file with settings (temperature, reasoning_effort, ...) for the agent and the customer",
+    "--weights open|closed": "whether the model's weights are open, where data/weights.yaml does not say; kept in the run file",
     "--concurrency N": ("maximum number of conversations at once (default: 50)", 50),
 }
 LIMITS = {

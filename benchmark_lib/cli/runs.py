@@ -22,10 +22,10 @@ ACTIONS = {
     "unhide": "RUN: show it again",
     "merge": "RUN RUN --out FILE: the trials of two runs of one setting in one new file",
     "fresh": "RUN: move its file to data/runs/old, so that the same command begins afresh",
-    "remove-partial": "[RUN ...]: delete runs that are not finished, after a question; those that people played only where named",
+    "remove-partial": "[RUN ...]: delete unfinished runs, after asking; runs that people played only if they are named",
 }
-NOTES = """To be rid of a finished run, delete its file in data/runs, or put it aside with `fresh`.
-cost: ? where no price of the model is known, + after a sum where the price of some calls is not, - where somebody played"""
+NOTES = """To get rid of a finished run, delete its file in data/runs, or put it aside with `fresh`.
+cost: ? no price is known for the model; + after a sum: some calls have no known price; - somebody played"""
 MOST = {"list": 0, "show": 1, "hide": None, "unhide": None, "merge": 2, "fresh": None, "remove-partial": None}
 """How many runs each action takes at most; None for any number."""
 

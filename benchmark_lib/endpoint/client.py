@@ -18,7 +18,7 @@ from urllib.parse import urlencode, urlsplit
 from pydantic import SecretStr
 
 from .address import check_base_url, is_loopback, proxy_of, reach
-from .faults import EndpointError, from_exception
+from .faults import STOPS_THE_RUN, EndpointError, from_exception
 from .keys import HIDDEN, LOOPBACK_KEY, SHORTEST_SECRET, check_key, find_key, remember
 from .reply import Completion, cleaned, decode_body, encode_body, filtered, parse_reply
 from .retries import LONGEST_RETRY_AFTER_S, Limiter, wait_before
@@ -36,7 +36,7 @@ The whole of it is kept in memory and in the run file.
 """
 CONNECT_TIMEOUT_S = 15.0
 HELLO, HELLO_S = ({"role": "user", "content": "Hello"},), 10.0
-"""What is sent to see whether an endpoint wants a key, and how long an answer is waited for."""
+"""What is sent to see whether an endpoint takes the key and knows the model, and how long an answer is waited for."""
 REQUEST: RequestOptions = {"headers": {"Content-Type": "application/json"}, "max_retries": 0, "idempotency_key": ""}
 """How each request is sent; what is left out, the package copies or draws anew for every call."""
 DEAD_AFTER = 10
@@ -143,23 +143,22 @@ class Endpoint:
         reach(self.base_url, self.where)
 
     @property
-    def _keyless(self) -> bool:
+    def keyless(self) -> bool:
+        """Whether no key is set, and none is needed as far as its address tells."""
         return bool(self._key_from) and self._key.get_secret_value() == LOOPBACK_KEY
 
-    async def check_without_key(self) -> None:
-        """Where no key is set, make one short call, so that an endpoint that wants one says so at once.
+    async def greet(self) -> None:
+        """Make one call of one token, so that an endpoint that refuses the key or does not know the model says so at once.
 
-        `EndpointError` of kind ``auth``; whatever else goes wrong is left to the calls that count.
+        `EndpointError` of a kind that stops a run; whatever else goes wrong is left to the calls that count.
         """
-        if not self._keyless:
-            return
         try:
             async with asyncio.timeout(HELLO_S):
                 await self._post(self._connection().client, self.request_body(HELLO, extra={"max_tokens": 1}))
         except TimeoutError:
             pass
         except EndpointError as error:
-            if error.kind == "auth":
+            if error.kind in STOPS_THE_RUN:
                 raise self._final(error) from None
         finally:
             await self.aclose()
@@ -269,7 +268,7 @@ class Endpoint:
 
     def _final(self, error: EndpointError) -> EndpointError:
         """Decide whether the error that ends a call should end the run."""
-        if error.kind == "auth" and self._keyless:
+        if error.kind == "auth" and self.keyless:
             error.args = (f"{self.where} wants a key, and {self._key_from} is not set: set it ({error.detail})",)
         elif error.kind == "auth" and self._key_from:
             error.args = (f"{error} in {self._key_from}",)

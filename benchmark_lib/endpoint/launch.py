@@ -33,6 +33,12 @@ def missing_parts() -> str | None:
     return None
 
 
+def check_parts() -> None:
+    """Raise `LocalModelError` where the local model lacks something on this machine."""
+    if lacking := missing_parts():
+        raise LocalModelError(lacking)
+
+
 @contextlib.contextmanager
 def local_model(threads: int = 2, slots: int = 4, start_timeout_s: float = START_TIMEOUT_S) -> Iterator[str]:
     """Run the small real model behind an OpenAI-compatible endpoint while the block lasts; yields its base URL.
@@ -47,9 +53,7 @@ def local_model(threads: int = 2, slots: int = 4, start_timeout_s: float = START
     slots : int
         Conversations whose prompts it keeps in memory: two in flight with a model on both chairs make four.
     """
-    lacking = missing_parts()
-    if lacking:
-        raise LocalModelError(lacking)
+    check_parts()
     command = [sys.executable, "-m", MODULE, "0", "--threads", str(threads), "--slots", str(slots), "--with-parent"]
     with tempfile.TemporaryFile("w+") as errors:
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True)

@@ -20,7 +20,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.util import find_spec
 from pathlib import Path
 
-from .launch import LocalModelError, missing_parts
+from .launch import LocalModelError, check_parts
 
 MODEL_ID = "smollm2-135m-instruct"
 CONTEXT_TOKENS = 8192
@@ -47,9 +47,7 @@ def load_engine(threads: int = 2, slots: int = 4):
     All slots share one decoding step and its CPU threads. A slot remembers a prompt: a conversation that goes on, or
     begins with the same prompt and tools, is read from where it differs.
     """
-    lacking = missing_parts()
-    if lacking:
-        raise LocalModelError(lacking)
+    check_parts()
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # both are read when the library is loaded: without them
     os.environ.setdefault("GOMP_SPINCOUNT", "0")  # idle threads spin and starve the client on a small machine
     import xllamacpp

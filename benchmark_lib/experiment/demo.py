@@ -11,13 +11,14 @@ from pathlib import Path
 from ..cases import load_cases
 from ..cases.load import HARD, case_set
 from ..conversation import AGENTS
-from ..endpoint import local_model
+from ..endpoint import check_parts, local_model
 from ..errors import BadInput
 from ..project import DATA, project_folder, slug
 from ..records import content_hash
 from ..runfile import SUFFIX
 from ..store import load_store
 from .experiment import Experiment
+from .plan import prepare
 
 EXAMPLE = DATA / "examples" / f"blind-play{SUFFIX}"
 """Conversations of the last round of blind play on the core set."""
@@ -50,11 +51,13 @@ def demo(cases: str = "all", trials: int = 3, model: Experiment | str | None = N
     Raises
     ------
     BadInput
-        For unknown cases, before anything is played.
+        For unknown cases, a wrong number of trials or a local model that cannot start, before anything is played or moved.
     """
     runs = project_folder() / "data" / "runs"
-    if model == LOCAL:  # a file of other inputs is refused before anything is played
+    if model == LOCAL:  # a file of other inputs, or what is missing, is told of before anything is played
         local_slice("http://127.0.0.1/v1", runs).on_file()
+        check_parts()
+    prepare(Experiment("scripted:oracle", cases=cases, trials=trials))
     sets = {pattern: _set_name(pattern) for pattern in ((HARD, cases) if cases == "all" else (cases,))}
     whole = {pattern: _set_name(HARD if pattern.startswith(HARD) else "all") for pattern in sets}
     _put_aside(runs, {*sets.values(), *whole.values()})

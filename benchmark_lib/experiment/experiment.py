@@ -10,7 +10,7 @@ from ..runfile import RunFile
 from .budget import Stop
 from .collector import quiet_collector
 from .engine import Engine
-from .forecast import Forecast, finished_on, forecast, lacking
+from .forecast import Forecast, check_budget, finished_on, forecast, lacking
 from .machines import Cluster, opened
 from .opening import held
 from .options import Options
@@ -42,12 +42,13 @@ class Experiment(Options):
     foreseen: Forecast | None = field(default=None, init=False, repr=False, compare=False)
     _engine: Engine | None = field(default=None, init=False, repr=False, compare=False)
 
-    def forecast(self, dry: bool = False) -> Forecast:
+    def forecast(self, dry: bool = False, greet: bool = False) -> Forecast:
         """What `run` will take: calls, tokens, cost and minutes, from two plays of each case without a model.
 
-        With `dry` nothing is to be played: no key is needed then, and no connection is opened. `BadInput` for input
-        that `run` would refuse, `EndpointError` when nothing takes connections at an endpoint, within five seconds, or
-        it wants a key and none is set.
+        With `dry` nothing is to be played: no key is needed then, and no connection is opened. Where `greet`, or no key
+        is set, a call of one token asks each endpoint whether it takes the key and knows the model. `BadInput` for
+        input that `run` would refuse, `EndpointError` when nothing takes connections at an endpoint, within five
+        seconds, or it refuses that call.
         """
         plan = prepare(self, keyless=dry)
         finished = finished_on(plan)
@@ -57,8 +58,9 @@ class Experiment(Options):
                     pass
             for model in plan.models.values() if self.executor is None else ():
                 model.endpoint.reach()
-                if lacking(plan):
-                    asyncio.run(model.endpoint.check_without_key())
+                if lacking(plan) and (greet or model.endpoint.keyless):
+                    asyncio.run(model.endpoint.greet())
+            check_budget(plan)
         self.foreseen = asyncio.run(forecast(plan, finished))
         return self.foreseen
 

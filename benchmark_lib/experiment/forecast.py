@@ -21,10 +21,11 @@ from ..cases import Case
 from ..conversation import converse, make_agent, make_customer
 from ..conversation.model_customer import customer_prompt
 from ..endpoint.prices import how_to_add
+from ..errors import BadInput
 from ..records import Conversation, Usage
 from ..runfile import RunFile
 from ..scoring.written import rounded
-from .budget import LIMIT_NAMES
+from .budget import LIMIT_NAMES, Budget, CallCost
 from .manifest import merged
 from .plan import Model, Plan
 
@@ -173,6 +174,16 @@ async def forecast(plan: Plan, finished: Iterable[tuple[str, int]] = ()) -> Fore
         unpriced=unpriced,
         concurrency=at_once,
     )
+
+
+def check_budget(plan: Plan) -> None:
+    """Refuse a budget that the agent's first call may already pass."""
+    agent = plan.models.get("agent")
+    if agent is None or plan.budget_usd is None or plan.path.exists():
+        return
+    least = CallCost(agent.price, agent.settings).cost(len(orjson.dumps([plan.prompt, plan.schemas])))
+    if least > plan.budget_usd:
+        raise BadInput(Budget(plan.budget_usd, 0.0).passed(least).sentence)
 
 
 def finished_on(plan: Plan) -> set[tuple[str, int]]:

@@ -14,6 +14,7 @@ from .budget import is_estimate
 from .scoring import ScoreFault, score_faults
 
 KINDS_SHOWN, REASON_SHOWN = 3, 160
+SUCCEEDED = "conversations that succeeded"
 
 
 def summary(run: RunFile) -> list[str]:
@@ -77,8 +78,9 @@ def _rates(run: RunFile, latest: dict[str, dict[str, Any]]) -> str:
     ]
     bad = [METRICS[name] for name in shown_on(Shown.MAIN) if not METRICS[name].higher_is_better]
     wrong = [f"{m.title.lower()} {share}" for m in bad if (share := _share(scores, str(m.bucket), m.column))]
-    over = ", all trials" if max(run.manifest["planned"].values()) > 1 else ""
-    return f"success{over}: {'; '.join(part for part in (', '.join(parts), ', '.join(wrong)) if part) or 'nothing has a score'}"
+    return (
+        f"{SUCCEEDED}: {'; '.join(part for part in (', '.join(parts), ', '.join(wrong)) if part) or 'none has a score'}"
+    )
 
 
 def _by_handover(scores: list[dict[str, Any]], bucket: str) -> str:
@@ -92,7 +94,7 @@ def _tau_rates(scores: list[dict[str, Any]], domain: str) -> str:
     """Success in a domain of tau2 with what it was read from, and beside it what an agent that does nothing passes."""
     bases = ", ".join(sorted({str(s.get("reward_basis")) for s in scores}))
     floor = known_of(domain)["floor"]
-    return f"success: tau {domain} {_share(scores, domain, 'success') or '0/0'} (graded by {bases}); doing nothing passes {floor['passed']} of its {floor['tasks']} tasks"
+    return f"{SUCCEEDED}: tau {domain} {_share(scores, domain, 'success') or '0/0'} (graded by {bases}); doing nothing passes {floor['passed']} of its {floor['tasks']} tasks"
 
 
 def _share(scores: list[dict[str, Any]], bucket: str, name: str) -> str:

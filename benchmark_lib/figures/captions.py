@@ -63,10 +63,13 @@ def says(ax: Axes, title: str, *sentences: str, rows: int = 2) -> None:
     said.nothing = "" if rows > 1 else "there is only one row, and the table says as much"
 
 
-def caption(ax: Axes) -> str:
-    """The full caption of a figure: what it shows, its marks, denominators and method, and its notes."""
+def caption(ax: Axes, *, notes: bool = True) -> str:
+    """The full caption of a figure: what it shows, its marks, denominators and method, and its notes.
+
+    Without its `notes` where the picture, in which they stand, is right above.
+    """
     said = said_of(ax)
-    parts = [said.title, *said.sentences, *said.notes] if said.title else list(said.notes)
+    parts = [*([said.title, *said.sentences] if said.title else []), *(said.notes if notes else [])]
     return " ".join(part if part.endswith((".", "?", "!")) else f"{part}." for part in parts).replace(r"\$", "$")
 
 

@@ -27,6 +27,8 @@ Offsets in points and the alignment of the text, the nearest first.
 """
 NEAR = 3
 """A name farther up or down than this many points is joined to its point by a line."""
+APART = 3
+"""Points between two names beside each other, so that they do not read as one in any resolution."""
 FEW = 12
 """Up to this number of points, all are named."""
 LONGEST = 48
@@ -57,6 +59,9 @@ def names_of(ax: Axes, entries: Sequence[Any]) -> list[str]:
 
 def left_out(ax: Axes, table: pd.DataFrame, shown: pd.DataFrame, why: str) -> None:
     """Say below a figure which entries of a table are not in it, and why; nothing where none is drawn, which has a sentence of its own."""
+    from ..analysis.panels import partial_in
+
+    said_of(ax).partial |= partial_in(table)
     gone = [] if shown.empty else [entry for entry in dict.fromkeys(table["entry"]) if entry not in set(shown["entry"])]
     if gone:
         say_below(ax, f"Not drawn: {listed(names_of(ax, gone))} ({why})")
@@ -105,7 +110,9 @@ def halo() -> list:
     return [withStroke(linewidth=2.2, foreground="white")]
 
 
-def name_apart(ax: Axes, points: list[tuple[float, float, str]], *, crowded: bool = False) -> None:
+def name_apart(
+    ax: Axes, points: list[tuple[float, float, str]], *, crowded: bool = False, always: Sequence[str] = ()
+) -> None:
     """Names next to their points, each at the first of `PLACES` where it covers no name or point.
 
     Points that coincide share a name; what finds no place is named below the figure.
@@ -116,35 +123,39 @@ def name_apart(ax: Axes, points: list[tuple[float, float, str]], *, crowded: boo
         In data units.
     crowded : bool
         Whether lines run between the points. Of many points only the outermost are then named; the caption says so.
+    always : sequence of str
+        Names that come before the outermost.
     """
-    if crowded and len(points) > FEW:
-        points = _outermost(points, 6 if is_narrow(ax) else FEW)
-    said_of(ax).later.append(lambda: _place(ax, points))
+    many = crowded and len(points) > FEW
+    named = _outermost(points, 6 if is_narrow(ax) else FEW, always) if many else points
+    said_of(ax).later.append(lambda: _place(ax, named, points))
 
 
-def _outermost(points: list[tuple[float, float, str]], most: int) -> list[tuple[float, float, str]]:
-    """The points farthest from the middle, relative to the spread of each axis."""
+def _outermost(
+    points: list[tuple[float, float, str]], most: int, always: Sequence[str]
+) -> list[tuple[float, float, str]]:
+    """The points named `always`, then those farthest from the middle, relative to the spread of each axis."""
     far = [0.0] * len(points)
     for values in ([x for x, _, _ in points], [y for _, y, _ in points]):
         middle, spread = median(values), pstdev(values) or 1.0
         far = [f + ((v - middle) / spread) ** 2 for f, v in zip(far, values, strict=True)]
-    kept = sorted(range(len(points)), key=lambda i: -far[i])[:most]
+    kept = sorted(range(len(points)), key=lambda i: (points[i][2] not in always, -far[i]))[:most]
     return [points[i] for i in sorted(kept)]
 
 
-def outermost_in_words(points: int) -> str:
-    """The sentence of a caption on which points are named."""
-    return "Of so many models only the outermost are named." if points > FEW else ""
+def outermost_in_words(points: int, first: str = "") -> str:
+    """The sentence of a caption on which points are named, with those that come `first`."""
+    return f"Of so many models only {first}the outermost are named." if points > FEW else ""
 
 
-def _place(ax: Axes, points: list[tuple[float, float, str]]) -> None:
-    """Place the names; where some are left over, name these below and place the others once more."""
-    groups = _together(ax, points)
+def _place(ax: Axes, named: list[tuple[float, float, str]], points: list[tuple[float, float, str]]) -> None:
+    """Place the names clear of all points; where some are left over, name these below and place the others once more."""
+    groups = _together(ax, named)
     left = _placed(ax, groups, points)
     if not left:
         return
     unnamed = [name for group in left for name in group[2]]
-    words = "For lack of room not named at their points: " if len(unnamed) < len(points) else "Points: "
+    words = "For lack of room not named at their points: " if len(unnamed) < len(named) else "Points: "
     say_below(ax, words + listed(unnamed, 12))
     for text in [t for t in ax.texts if t.get_gid() == "name"]:
         text.remove()
@@ -170,7 +181,8 @@ def _placed(
     dots = [ax.transData.transform((x, y)) for x, y, _ in points]
     taken = [Text.get_window_extent(t) for t in ax.texts if t.get_text()]
     inside, left = ax.get_window_extent(), []
-    gap = 2.4 * figure_of(ax).dpi / 72  # half a mark: a name covers none
+    point = figure_of(ax).dpi / 72
+    gap = 3.3 * point  # a mark and the halo of a name: a name covers none, and does not stand just above another
     for group in sorted(groups, key=lambda g: -ax.transData.transform(g[:2])[1]):
         x, y, names = group
         look: dict[str, Any] = dict(textcoords="offset points", fontsize=SMALL, annotation_clip=False, linespacing=0.95)
@@ -185,7 +197,7 @@ def _placed(
             out = box.x0 < inside.x0 - 2 or box.x1 > inside.x1 or box.y0 < inside.y0 or box.y1 > inside.y1
             covers = any(map(box.overlaps, taken)) or any(box.padded(gap).contains(*dot) for dot in dots)
             if not out and not covers:
-                taken.append(box)
+                taken.append(box.padded(APART * point, 0))
                 break
         else:
             text.remove()

@@ -13,6 +13,7 @@ from ..analysis.estimators.estimate import counted
 from ..analysis.estimators.unsafe import BAND_CUTS, BAND_TRAPS
 from ..analysis.panels import partial_in
 from ..analysis.tables.published import BOARD_SOURCE
+from ..scoring.deciding import SUCCESS_STATES
 from ..scoring.written import percent, rounded, span
 from .board import BANDS_DRAWN, NO_TRAPS, bands_in_words, on_all_traps, unsafe_intervals
 from .canvas import (
@@ -49,7 +50,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 STATE_COLORS = {"held": "#BFD9EA", "wavered": "#E69F00", "unengaged": "#D9D9D9", "unsafe": "#C44E00"}
-STATE_SIGNS = {"held": "", "wavered": "w", "unengaged": "–", "unsafe": "×"}
+STATE_SIGNS = {"held": "", "wavered": "w", "unengaged": "u", "unsafe": SUCCESS_STATES["unsafe"][0]}
+"""A cell's sign; the other signs of the site say whether a conversation succeeded, which is more than holding."""
 KIND_COLORS = {
     "free_goods": "#0072B2",
     "enabling_fraud": "#D55E00",
@@ -376,12 +378,12 @@ def unsafe_by_tier(*, table: pd.DataFrame, ax: Axes | None = None, width: str = 
     unpriced = [name_of(ax, m) for m in table.loc[table["level"].isna(), "entry"]]
     if unpriced:
         say_below(ax, f"Not drawn, since their price is not known: {listed(unpriced)}")
-    shown = table.dropna(subset=["unsafe", "level"])
-    fewer = shown[shown["traps"] != BAND_TRAPS]
+    whole = table["unsafe"].notna() & (table["traps"] == BAND_TRAPS)
+    fewer = table[table["level"].notna() & ~whole].to_dict("records")
     if len(fewer):
-        words = [f"{name_of(ax, r['entry'])} ({r['traps']:.0f} traps)" for r in fewer.to_dict("records")]
-        say_below(ax, f"Not drawn, since not run on {BAND_TRAPS} traps: {listed(words)}")
-    shown = shown[shown["traps"] == BAND_TRAPS].sort_values(["level", "unsafe", "entry"])
+        words = [f"{name_of(ax, r['entry'])} with {rounded(r['traps'], 0)}" for r in fewer]
+        say_below(ax, f"Not drawn, since no trial has all {BAND_TRAPS} traps: {listed(words)}")
+    shown = table[whole].dropna(subset=["level"]).sort_values(["level", "unsafe", "entry"])
     if shown.empty:
         return nothing(ax, "No model here has both a price and unsafe actions, and no published board was given.")
     top = max(9.0, float(np.nanmax([shown["unsafe"].max(), shown["high"].astype(float).max()])) + 0.8)
@@ -389,7 +391,7 @@ def unsafe_by_tier(*, table: pd.DataFrame, ax: Axes | None = None, width: str = 
     for low, high, (band, shade) in zip(edges, edges[1:], BANDS_DRAWN, strict=False):
         ax.axhspan(low, high, color=shade, zorder=0)
         at_right(ax, (low + high) / 2, band)
-    points = []
+    points, ours = [], []
     for level, rows in shown.groupby("level"):
         for place, (name, row) in enumerate(zip(names_of(ax, list(rows["entry"])), rows.itertuples(), strict=True)):
             x, own = level - 0.4 + 0.8 * (place + 0.5) / len(rows), row.panel != "published"
@@ -398,12 +400,12 @@ def unsafe_by_tier(*, table: pd.DataFrame, ax: Axes | None = None, width: str = 
                 ax.plot([x, x], [row.low, row.high], color=color, linewidth=1.2)
             ax.plot(x, row.unsafe, marker="o" if own else "^", color=color, markersize=4.5, linestyle="none")
             points.append((x, row.unsafe, name))
+            ours += [name] * own
     ax.set(xlim=(0.5, 4.5), ylim=(-0.4, top), xlabel="Cost tier")
     ax.set(ylabel=f"Unsafe actions of {BAND_TRAPS}")
     ax.set_xticks(range(1, 5), [plain(t) for t in TIERS])
     ax.grid(axis="x", visible=False)
-    crowded = bool((shown["panel"] != "published").any())
-    name_apart(ax, points, crowded=crowded)
+    name_apart(ax, points, crowded=bool(ours), always=ours)
     own, published = shown["panel"] != "published", shown["panel"] == "published"
     theirs: dict[str, Any] = dict(marker="^", color="#AA4B86", markersize=4.5)
     explain(
@@ -424,7 +426,7 @@ def unsafe_by_tier(*, table: pd.DataFrame, ax: Axes | None = None, width: str = 
         f"{published.sum()} published models: counts as published ({BOARD_SOURCE}), without trials and so without interval."
         if published.any()
         else "",
-        outermost_in_words(len(points)) if crowded else "",
+        outermost_in_words(len(points), "those run here and ") if ours else "",
         rows=len(shown),
     )
     return ax

@@ -26,7 +26,7 @@ SVG = """<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{he
 
 
 def badge(board: pd.DataFrame, model: str, *, folder: str | Path | None = None) -> str:
-    """The badge of one model: what it resolved and its unsafe actions, each the mean with its 95 % interval.
+    """The badge of one model: what it resolved and its unsafe actions, each the mean with its n and 95 % interval.
 
     Parameters
     ----------
@@ -43,7 +43,8 @@ def badge(board: pd.DataFrame, model: str, *, folder: str | Path | None = None) 
     told = paper(board, columns=["resolved", "unsafe"], models=[model])
     what = labelled(board.set_index("entry", drop=False).loc[model]).removeprefix(short_name(model)).strip(" ()")
     resolved, unsafe = told.frame.iloc[0, 1:]
-    cells = {"resolved": (resolved, " %"), "unsafe": (unsafe, f" of {told.numbers['unsafe_n'].iloc[0]:.0f}")}
+    n = told.numbers.iloc[0]
+    cells = {"resolved": (resolved, f" % of {n['resolved_n']:.0f}"), "unsafe": (unsafe, f" of {n['unsafe_n']:.0f}")}
     said = [f"{name} {cell.replace(' (', f'{unit} (', 1)}" for name, (cell, unit) in cells.items()]
     words = " · ".join([*said, *([what] if what else [])])
     return drawn(visible(f"Deskbench {short_name(model)}"), words, f"badge-{model}", folder)

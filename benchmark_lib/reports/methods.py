@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+import yaml
+
 from ..analysis.estimators.estimate import counted
 from ..analysis.frames import Results
 from ..analysis.panels import partial_words
@@ -11,7 +13,7 @@ from ..errors import BadInput
 from ..experiment.demo import EXAMPLE, HARD_EXAMPLE
 from ..experiment.manifest import hashed
 from ..latex import breakable
-from ..project import code_version
+from ..project import code_version, project_folder
 from ..records import NOT_SCORED, OWN, is_played, source_of
 from ..runfile import RunFile
 
@@ -20,21 +22,45 @@ AUTHORS = "The Deskbench authors"
 YEAR = 2026
 
 DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+ADDRESS = re.compile(r"https?://[^\s{}\\]+")
 
 
-def bibtex() -> str:
-    """The entry for a bibliography of BibTeX, with the version and the source of this installation."""
-    here = code_version()
-    return "\n".join(
-        [
-            "@misc{deskbench,",
-            f"  title  = {{{{{TITLE}}}}},",
-            f"  author = {{{{{AUTHORS}}}}},",
-            f"  year   = {{{YEAR}}},",
-            f"  note   = {{Version {here['version']}, source {here['hash'][:12]}, MIT licence}}",
-            "}",
-        ]
-    )
+def bibtex(url: str | None = None) -> str:
+    """The entry for a bibliography of BibTeX, with the version and the source of this installation.
+
+    Parameters
+    ----------
+    url : str, optional
+        Where the reader of the paper finds this version; by default `repository-code` or `url` of CITATION.cff.
+
+    Raises
+    ------
+    BadInput
+        For anything but a web address.
+    """
+    here, url = code_version(), url or _address()
+    if url and not ADDRESS.fullmatch(url):
+        raise BadInput(f"{url!r} is not a web address: give one that begins with https://")
+    lines = [
+        "@misc{deskbench,",
+        f"  title  = {{{{{TITLE}}}}},",
+        f"  author = {{{{{AUTHORS}}}}},",
+        f"  year   = {{{YEAR}}},",
+        *([f"  url    = {{{url}}},"] if url else []),
+        f"  note   = {{Version {here['version']}, source {here['hash'][:12]}, MIT licence}}",
+        "}",
+        *([] if url else ["% No address yet: bibtex(url=...) adds one, or repository-code in CITATION.cff."]),
+    ]
+    return "\n".join(lines)
+
+
+def _address() -> str:
+    """The address in the CITATION.cff of this project, if it has one; a paper's own folder may hold a file of that name too."""
+    path = project_folder() / "CITATION.cff"
+    told = yaml.safe_load(path.read_text(encoding="utf-8")) if path.exists() else None
+    if not isinstance(told, dict) or told.get("title") != TITLE:
+        return ""
+    return str(told.get("repository-code") or told.get("url") or "")
 
 
 def methods(results: Results, *, latex: bool = False) -> str:

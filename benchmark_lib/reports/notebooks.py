@@ -32,12 +32,14 @@ SETTINGS = ("base_url", "customer", "customer_base_url", "store", "cases", "tria
 """The parameters that say which model a page is about, and how it was run: they are part of its name."""
 NO_NOTEBOOK = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
 """What reading a file raises that is no notebook."""
-NO_MODELS = ("scripted agents", "recovery panel", "imported", "published")
+NO_MODELS = ("players", "scripted agents", "recovery panel", "imported", "published")
 LONGEST_NAME, KERNEL_START_S = 160, 300
 PRINTED = "<style>.jp-OutputArea-output pre{white-space:pre-wrap;word-break:normal;overflow-wrap:break-word}</style>"
 """What a notebook printed, broken between words and not within them."""
 _LINK = re.compile(r"\]\((\w+\.ipynb)\)")
 _HREF = re.compile(r'href="(?:[^"]*/)?(\w+)\.ipynb"')
+_WARNED = re.compile(r"^\S*ipykernel_\d+\S*:\d+: \w+: (.*\n).*\n", re.M)
+"""A warning of a cell, with the cell's place in a temporary folder before it and its line below it."""
 
 
 def run_notebook(
@@ -114,6 +116,8 @@ def run_for_each_model(
     workers: int | None = None,
 ) -> Iterator[Path]:
     """Execute a notebook once for each model, two at a time or on the workers of a cluster; yields the pages as they are done.
+
+    People in the chair, scripted agents and imported runs have pages only where there is no model.
 
     Parameters
     ----------
@@ -329,7 +333,10 @@ def _dark(exporter: Any) -> str:
 
 
 def _without_widgets(notebook: Path) -> Any:
-    """The executed notebook with its widgets as plain HTML. A page with live widgets would load code over the network."""
+    """The executed notebook with its widgets as plain HTML and its warnings as sentences.
+
+    A page with live widgets would load code over the network.
+    """
     import nbformat
 
     book = nbformat.read(notebook, as_version=4)
@@ -337,4 +344,6 @@ def _without_widgets(notebook: Path) -> Any:
     for cell in book.cells:
         for output in cell.get("outputs", []):
             output.get("data", {}).pop("application/vnd.jupyter.widget-view+json", None)
+            if output.get("name") == "stderr":
+                output["text"] = _WARNED.sub(r"\1", output["text"])
     return book

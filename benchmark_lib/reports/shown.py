@@ -104,12 +104,11 @@ def show_figure(ax: Axes) -> Axes:
 
 
 def caption_below(ax: Axes) -> Any:
-    """The caption of a figure as it stands below it in a notebook."""
+    """The caption of a figure as it stands below it in a notebook; the notes in the picture are not said twice."""
     from IPython.display import HTML
 
-    return HTML(
-        f'<p style="font-size:12px;color:var(--jp-content-font-color2,#666);max-width:50rem">{escape(caption(ax))}</p>'
-    )
+    look = "font-size:12px;color:var(--jp-content-font-color2,#666);max-width:50rem"
+    return HTML(f'<p style="{look}">{escape(caption(ax, notes=False))}</p>')
 
 
 def tables_by_panel(table: pd.DataFrame, view: str, **words: Any) -> None:

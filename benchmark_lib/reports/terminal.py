@@ -95,9 +95,9 @@ def _legend(board: Sequence[dict[str, Any]], marked: str | None) -> list[str]:
     sentences = [
         "over-esc.: resolvable cases handed over; unsafe: traps with a forbidden act. Lower is better.",
         "esc. acc.: cases that need a human and were handed over; resolved: resolvable cases solved without one. Higher is better.",
-        f"{'> is this run. ' if marked else ''}Ordered by {', '.join(METRICS[n].title.lower() for n in shown_on(Shown.ORDER))}{below}.",
+        f"{'> marks this run. ' if marked else ''}Ordered by {', '.join(METRICS[n].title.lower() for n in shown_on(Shown.ORDER))}{below}.",
         *([PAID] if any(row["panel"] in ("models", "own agents") for row in board) else []),
-        *([f"Without a rank: {'; '.join(kinds)}."] if kinds else []),
+        *([f"Not ranked: {'; '.join(kinds)}."] if kinds else []),
         *([f"{TOO_LITTLE_MARK} {TOO_LITTLE_WORDS}"] if any(map(_does_too_little, board)) else []),
     ]
     return _wrapped(sentences)

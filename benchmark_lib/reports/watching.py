@@ -76,7 +76,7 @@ class Look:
         share = f"{len(self.finished) / self.planned:.0%}" if self.planned else ""
         return [
             f"{self.model}: {len(self.finished)} of {self.planned} conversations finished ({share}){left}",
-            f"success so far: {', '.join(parts) or 'none has a score yet'}",
+            f"conversations that succeeded so far: {', '.join(parts) or 'none has a score yet'}",
             f"{self.calls:,} model calls, {self.cost}",
         ]
 

@@ -93,6 +93,12 @@ def state_of(score: Mapping[str, Any], ended_by: str) -> str:
     return "corrupt" if score.get("corrupt_success") else "bad"
 
 
+def trap_in_words(score: Mapping[str, Any], ended_by: str) -> str:
+    """The sign of a conversation on a trap and how far the pushes took the agent: ``✓ held``, ``× held``, ``! unsafe``."""
+    sign, word = SUCCESS_STATES[state_of(score, ended_by)]
+    return f"{sign} {score.get('pressure_reached') or word}"
+
+
 def reasons_against(
     score: Mapping[str, Any], ended_by: str, record: Conversation | None = None, case: Case | None = None
 ) -> tuple[Reason, ...]:

@@ -130,8 +130,12 @@ def of_usual_traps(table: pd.DataFrame, count: str) -> tuple[pd.DataFrame, int, 
     """
     traps = usual(table[count])
     other = table[count].notna() & (table[count] != traps)
-    left = table[other].to_dict("records")
-    return table[~other], traps, [f"{r['entry']} ({counted(int(r[count]), 'trap')}, not {traps})" for r in left]
+    left = [
+        f"{row['entry']} ({partial}{counted(int(row[count]), 'trap')}, not {traps})"
+        for row in table[other].to_dict("records")
+        for partial in [f"partial {row['partial']}, " if row.get("partial") else ""]
+    ]
+    return table[~other], traps, left
 
 
 def leaderboard(results: Results | pd.DataFrame) -> pd.DataFrame:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ from ...scoring.metrics import METRICS, Metric
 from ...scoring.written import DASH, missing, percent, rounded
 from ..estimators.estimate import counted, usual
 from ..estimators.unsafe import BAND_COUNTS
-from ..panels import kinds_in_words, labelled, short_name
+from ..panels import kinds_in_words, labelled, named_with, partial_in, short_name
 from .leaderboard import RANKED_FROM, band_in_words, does_too_little
 from .tiers import NO_MODEL, PLAYED
 
@@ -24,6 +25,8 @@ WORDED = {"band": "Band", "cost_tier": "Cost tier", "trials": "Trials", "rank": 
 """Columns that are no metric."""
 NO_BAND = "none*"
 """The band of an agent that does too little for one; a footnote says why."""
+DAGGER = "†"
+"""What stands behind the name of an unfinished run; a footnote says what it lacks."""
 
 
 @dataclass(frozen=True)
@@ -67,16 +70,27 @@ def paper(
     ------
     BadInput
         For a column or model that is not on the board, a name that is there twice, or a board without rows.
+
+    Warns
+    -----
+    UserWarning
+        Where a row is an unfinished run, by name.
     """
     import pandas as pd
 
     rows = _rows(board, models)
+    if unfinished := _unfinished(rows):
+        said = f"unfinished: {unfinished}; the command that began a run finishes it, and models=[...] can leave it out"
+        warnings.warn(said, stacklevel=2)
     unpaid = set(rows["cost_tier"]) <= {NO_MODEL, PLAYED}
     chosen = list(columns or [c for c in PAPER_COLUMNS if not (unpaid and c == "cost_tier")])
     _check(chosen, [*METRICS, *WORDED], "column")
+    if "trials" not in chosen and rows["trials"].nunique() > 1:
+        chosen.append("trials")
     records, shown, notes = rows.to_dict("records"), {}, {}
-    shown["Model"] = [labelled(row, 48) for row in records]
+    shown["Model"] = [labelled(row | {"partial": ""}, 48) + DAGGER * bool(row["partial"]) for row in records]
     numbers: dict[str, Any] = {}
+    shown["n"], notes["n"] = _bases(records, [METRICS[name] for name in chosen if name in METRICS])
     for name in chosen:
         if name in METRICS:
             metric = METRICS[name]
@@ -93,9 +107,20 @@ def paper(
         notes[WORDED["cost_tier"]] = (
             "By the cost of 1,000 conversations of the agent, at the prices recorded in the run."
         )
-    notes[""] = _remarks(records, chosen)
-    frame, noted = pd.DataFrame(shown, dtype="object"), {column: text for column, text in notes.items() if text}
+    notes[""] = _remarks(records, chosen, f"{DAGGER} Unfinished: {unfinished}." if unfinished else "")
+    noted = {column: text for column, text in notes.items() if text}
+    frame = pd.DataFrame({column: cells for column, cells in shown.items() if cells}, dtype="object")
     return PaperTable(frame, _caption(rows, chosen), noted, pd.DataFrame(numbers))
+
+
+def _bases(records: list[dict[str, Any]], metrics: list[Metric]) -> tuple[list[str], str]:
+    """The cases behind each row where rows differ, ``120 / 24``, and whose they are; a count says its own in its cell."""
+    bases: dict[tuple[int, ...], list[str]] = {}
+    for metric in metrics:
+        if not metric.scale.summed and len(set(counts := tuple(int(row[f"{metric.name}_n"]) for row in records))) > 1:
+            bases.setdefault(counts, []).append(metric.title.lower())
+    cells = [" / ".join(map(str, of_row)) for of_row in zip(*bases, strict=True)]
+    return cells, f"Cases behind {' / '.join(' and '.join(titles) for titles in bases.values())}." if cells else ""
 
 
 def _bands_in_words(records: list[dict[str, Any]]) -> str:
@@ -188,7 +213,7 @@ def _caption(rows: pd.DataFrame, chosen: list[str]) -> str:
     trials = sorted({int(t) for t in rows["trials"] if t > 0})
     many = f"{trials[0]}" if len(trials) == 1 else f"{trials[0]} to {trials[-1]}" if trials else "no"
     only_models = set(rows["panel"]) == {"models"}
-    kinds = "".join(f" {sentence}." for sentence in kinds_in_words(rows))
+    kinds = "".join(f" {sentence}." for sentence in kinds_in_words(rows.drop(columns="partial")))
     versions = ", ".join(sorted({str(v) for v in rows["versions"]}))
     method = (
         "Unsafe actions: observed mean over trials with the 95 % credible interval for these traps, from a hierarchical beta-binomial model. "
@@ -203,12 +228,17 @@ def _caption(rows: pd.DataFrame, chosen: list[str]) -> str:
     )
 
 
-def _remarks(records: list[dict[str, Any]], chosen: list[str]) -> str:
-    """What a reader must know about single rows; nothing of metrics that the table does not have."""
+def _unfinished(rows: pd.DataFrame) -> str:
+    """The unfinished runs of a table, each with how far it is."""
+    return named_with({entry: f"{words} planned conversations" for entry, words in partial_in(rows).items()})
+
+
+def _remarks(records: list[dict[str, Any]], chosen: list[str], first: str) -> str:
+    """What a reader must know about single rows after what comes `first`; nothing of metrics that the table does not have."""
     absent = tuple(f"{METRICS[name].title.lower()}: " for name in METRICS if name not in chosen)
     told: dict[str, list[str]] = {}
     for row in records:
-        notes = "; ".join(note for note in row["notes"].split("; ") if not note.startswith(absent))
-        if notes:
+        every = [note for note in row["notes"].split("; ") if not note.startswith(absent)]
+        if notes := "; ".join(note for note in every if not note.endswith("partial: not ranked")):
             told.setdefault(notes, []).append(short_name(row["entry"], 48))
-    return " ".join(f"{', '.join(names)}: {notes}." for notes, names in told.items())
+    return " ".join(filter(None, [first, *(f"{', '.join(names)}: {notes}." for notes, names in told.items())]))

@@ -53,7 +53,8 @@ def became(bucket: str | None, row: dict[str, Any]) -> str:
     if state == "none":
         return reasons[0].words
     if bucket == "adversarial":
-        return row["pressure_reached"] or REASONS["not_scored"]
+        reached = row["pressure_reached"] or REASONS["not_scored"]
+        return f"{reached}, but {reasons[0].words}" if reached == "held" and reasons else reached
     if bucket == "must_escalate":
         queue = "right" if row["queue_accepted"] else "wrong"
         return f"handed over, {queue} queue" if row["handed_over"] else reasons[-1].words

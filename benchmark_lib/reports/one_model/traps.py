@@ -7,7 +7,7 @@ import pandas as pd
 from ...analysis.frames import Results, plain_rows
 from ...analysis.tables.safety import KINDS, STATES
 from ...cases.played import cases_played, store_played
-from ...scoring.deciding import deciding_moment
+from ...scoring.deciding import deciding_moment, reasons_against, reasons_in_words, trap_in_words
 from ..conversation_view import quoted
 from .report import ModelReport
 
@@ -25,8 +25,9 @@ def trap_by_trap(report: ModelReport, results: Results | None = None) -> pd.Data
     Returns
     -------
     DataFrame
-        One row per trap, worst first: kind, trap, claim, tone, trials (states in order, as text), worst, push (pushes
-        by then), trial, customer, agent (quotes), call (the one that decided it, if there was one), reason.
+        One row per trap, worst first: kind, trap, claim, tone, trials (sign and state in order, as text), worst
+        (state), said (the same with its sign), push (pushes by then), trial, customer, agent (quotes), call (the one
+        that decided it, if there was one), reason.
     """
     rows = []
     traps = report.mine[report.mine["bucket"] == "adversarial"].sort_values("trial")
@@ -34,22 +35,24 @@ def trap_by_trap(report: ModelReport, results: Results | None = None) -> pd.Data
         seen = conversations.dropna(subset=["pressure_reached"])
         first = conversations.iloc[0]
         row = {"trap": trap, **first[["kind", "claim", "tone"]]}
-        row["trials"] = ", ".join(conversations["pressure_reached"].fillna("not scored"))
+        row["trials"] = ", ".join(trap_in_words(c, c["ended_by"]) for c in plain_rows(conversations))
         if seen.empty:
             why = f"no trial was scored ({first['ended_by'].replace('_', ' ')})"
-            rows.append(row | {"worst": "not scored", "reason": why})
+            rows.append(row | {"worst": "not scored", "said": "not scored", "reason": why})
             continue
-        worst = next(s for s in WORST_FIRST if (seen["pressure_reached"] == s).any())
-        chosen = seen[seen["pressure_reached"] == worst].iloc[0]
-        when = {"worst": worst, "push": chosen["pressure_push"], "trial": int(chosen["trial"])}
+        place = {"pressure_reached": WORST_FIRST.index, "success": True.__eq__}
+        chosen = seen.sort_values([*place], key=lambda c: c.map(place[c.name]), kind="stable").iloc[0]
+        (plain,) = plain_rows(chosen.to_frame().T)
+        row |= {"worst": plain["pressure_reached"], "said": trap_in_words(plain, plain["ended_by"])}
+        when = {"push": chosen["pressure_push"], "trial": int(chosen["trial"])}
         rows.append(row | when | _quoted(chosen, results))
-    told, texts = ["kind", "trap", "claim", "tone", "trials", "worst"], ["customer", "agent", "call", "reason"]
+    told, texts = ["kind", "trap", "claim", "tone", "trials", "worst", "said"], ["customer", "agent", "call", "reason"]
     table = pd.DataFrame(rows).reindex(columns=[*told, "push", "trial", *texts])
     table[texts] = table[texts].astype("object").fillna("")
     order = {**{s: i for i, s in enumerate(WORST_FIRST)}, **{k: i for i, k in enumerate(KINDS)}}
     return table.sort_values(
-        ["worst", "kind", "trap"],
-        key=lambda c: c if c.name == "trap" else c.map(order).fillna(9),
+        ["worst", "said", "kind", "trap"],
+        key=lambda c: c if c.name in ("said", "trap") else c.map(order).fillna(9),
         kind="stable",
         ignore_index=True,
     )
@@ -62,5 +65,7 @@ def _quoted(conversation: pd.Series, results: Results | None) -> dict[str, Any]:
         return {"reason": "no record to quote from"}
     record = run.record(conversation["case_id"], int(conversation["trial"]))
     case = cases_played(run.manifest, store_played(run.manifest)).get(record.case_id)
-    moment = deciding_moment(record, plain_rows(conversation.to_frame().T)[0], case)
-    return quoted(moment) if moment else {"agent": "(no words)"}
+    row = plain_rows(conversation.to_frame().T)[0]
+    moment = deciding_moment(record, row, case)
+    why = "; ".join(reasons_in_words(reasons_against(row, row["ended_by"], record, case)))
+    return (quoted(moment) if moment else {"agent": "(no words)"}) | {"reason": why}

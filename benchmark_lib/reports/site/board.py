@@ -32,7 +32,7 @@ BLOCKS = {
     "ranked": ("Ranked", "In the published order: over-escalation, then unsafe actions, then escalation accuracy."),
     "not ranked": (
         "Not ranked",
-        "Resolves less than half of the resolvable cases, so low over-escalation says nothing about it; or was run on other cases than the others.",
+        "Resolves less than half of the resolvable cases, so its low over-escalation says nothing; or was not run on the same cases as the others.",
     ),
     "own agents": (
         "Own agents",
