@@ -59,7 +59,7 @@ def differences(*, table: pd.DataFrame, a: str, b: str, ax: Axes | None = None, 
     ax.axvline(0, color="#222222", linewidth=1)
     name_rows(ax, titles)
     ax.set(xlim=(-reach, reach), ylim=(-0.6, len(shown) - 0.4))
-    ax.set(xlabel=f"{name_of(ax, a)} minus {name_of(ax, b)}, percentage points")
+    ax.set(xlabel=f"{name_of(ax, b)} minus {name_of(ax, a)}, percentage points")
     ax.grid(axis="y", visible=False)
     true = shown["truth"].notna().any()
     dot = dict(marker="o", markersize=6, color=FIRST)
@@ -76,7 +76,7 @@ def differences(*, table: pd.DataFrame, a: str, b: str, ax: Axes | None = None, 
     )
     says(
         ax,
-        f"What differs: {name_of(ax, a)} minus {name_of(ax, b)}",
+        f"What differs: {name_of(ax, b)} minus {name_of(ax, a)}",
         "Difference of the means over shared cases, in percentage points. Line: the interval for cases like these, as wide as the correction over the "
         "planned metrics needs, from the same t test as p; band: the 95 % interval for exactly these cases. Filled where the difference is "
         "clear at the 5 % level. On the right: p, corrected by Holm's method over the planned metrics; * marks those that are not corrected."

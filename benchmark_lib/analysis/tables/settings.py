@@ -72,7 +72,7 @@ def effort_table(results: Results, metrics: tuple[str, ...] = (*PLANNED, COST)) 
     Returns
     -------
     DataFrame
-        The rows of `comparison_table` for the two, B the higher value and difference B minus A, under model, setting,
+        The rows of `comparison_table` for the two, B the higher value, under model, setting,
         entry_a, value_a, entry_b, value_b. Empty where no two runs differ in one setting only.
     """
     import pandas as pd
@@ -82,11 +82,11 @@ def effort_table(results: Results, metrics: tuple[str, ...] = (*PLANNED, COST)) 
         if not {run_a, run_b} <= there:
             continue
         entry_a, entry_b = results.entries[run_a], results.entries[run_b]
-        table = comparison_table(results, entry_b, entry_a, metrics)
+        table = comparison_table(results, entry_a, entry_b, metrics)
         told = (_manifest(results, run_a)["model"], setting, entry_a, value_a, entry_b, value_b)
         for place, (name, value) in enumerate(zip(STEP_COLUMNS, told, strict=True)):
             table.insert(place, name, value)
-        parts.append(table.rename(columns={"a": "b", "b": "a", "better": "better_entry"}))
+        parts.append(table.rename(columns={"better": "better_entry"}))
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=[*STEP_COLUMNS, "metric", "title"])
 
 
