@@ -35,6 +35,8 @@ class Mark:
         Whose message it is in; None if unknown.
     call : int or None
         Index of the tool call it was compared with.
+    message : int or None
+        The number of that message in the transcript, where it is known.
     """
 
     kind: str
@@ -44,6 +46,7 @@ class Mark:
     turn: int | None = None
     side: str | None = None
     call: int | None = None
+    message: int | None = None
 
 
 def marks_of(score: dict[str, Any] | None, verdicts: Iterable[dict[str, Any]] = ()) -> list[Mark]:

@@ -63,4 +63,4 @@ def _quoted(conversation: pd.Series, results: Results | None) -> dict[str, Any]:
     record = run.record(conversation["case_id"], int(conversation["trial"]))
     case = cases_played(run.manifest, store_played(run.manifest)).get(record.case_id)
     moment = deciding_moment(record, plain_rows(conversation.to_frame().T)[0], case)
-    return quoted(moment) if moment else {"agent": "(no words)"}
+    return quoted(moment, record) if moment else {"agent": "(no words)"}
