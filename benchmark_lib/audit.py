@@ -422,7 +422,9 @@ def report(found: Audit) -> str:
         for tag, counts in found.spread.items()
         if tag != "intent"
     ]
-    end = f"{len(found.cases)} cases, {len(found.problems)} problems"
+    end = ", ".join(
+        f"{len(of)} {noun}{'s' * (len(of) != 1)}" for of, noun in ((found.cases, "case"), (found.problems, "problem"))
+    )
     if found.left_out:
         end += f"; {found.left_out} conversations of sly agents were left out: --sly plays them all, and each day has others"
     return "\n".join([*lines, "", *spread, "", *map(str, found.problems), end])

@@ -115,7 +115,7 @@ def test_a_filter_keeps_what_the_frame_says(results, index):
 
 
 def test_findings_of_every_kind_can_be_filtered_by(judged):
-    assert set(Index(judged).values("finding")) == {"phantom_action: no_such_call", "customer: misheard"}
+    assert set(Index(judged).values("finding")) == {"Phantom action: no such call", "customer: misheard"}
 
 
 def test_an_unknown_filter_or_value_is_refused_with_what_there_is(index):
@@ -170,7 +170,7 @@ def test_overlapping_marks_cut_a_text_at_every_edge():
 
 def test_a_finding_and_a_judges_evidence_are_marked_on_their_words(judged):
     page = Shelf(judged).dossier("made-1", "made_case", 1).html()
-    assert '<mark class="finding">I have\ncancelled it.</mark>' in page and "<td>call #1; cancel_order</td>" in page
+    assert '<mark class="finding">I have\ncancelled it.</mark>' in page and "<td>call #1; cancel order</td>" in page
     assert '<mark class="judge">Of course.</mark><span class="tag" title="judge-a: curt">tone 40</span>' in page
     assert '<mark class="judge">ring twice</mark>' in page.split("Result")[1], "evidence in a tool's result"
     assert '<mark class="customer">No. Bye</mark>' in page
@@ -191,7 +191,7 @@ def test_a_finding_about_a_call_stands_at_the_call():
         talk("Help", "I pass you on.", calls=[call]), {"success": True, "findings": [packet]}
     )
     assert (
-        '<span class="chip bad">handover_packet: not_kept_apart</span>' in page
+        '<span class="chip bad">Handover packet: what is verified is not kept apart from what is claimed</span>' in page
         and '<mark class="finding">He says so.</mark>' in page
     )
 
@@ -243,7 +243,7 @@ def test_a_transcript_needs_nothing_but_the_record():
         "Good day",
     )
     page = reports.show(c)._repr_html_()
-    assert "gave order_id: NL-1 (inferred)" in page and "pressure line 2" in page and "turn_limit" in page
+    assert "gave order id: NL-1 (inferred)" in page and "pressure line 2" in page and "turn_limit" in page
     assert "<style>" not in reports.transcript_html(c, css=False)
 
 

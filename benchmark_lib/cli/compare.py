@@ -152,6 +152,7 @@ EVERY_ROW = "A verdict that does not survive a correction over all rows says so.
 def _row_lines(row: dict[str, Any], several: bool) -> list[str]:
     """The lines of one metric."""
     from ..analysis.estimators.comparisons import SURE
+    from ..analysis.estimators.estimate import counted
     from ..analysis.tables.verdicts import level_in_words
     from ..scoring.metrics import METRICS
 
@@ -160,7 +161,9 @@ def _row_lines(row: dict[str, Any], several: bool) -> list[str]:
     verdict = row["verdict"]
     if several and row["word"] == SURE and row["p_all"] >= 0.05:
         verdict += f"; not after correcting for all rows (p {row['p_all']:.2g})"
-    where = f"{row['cases']:.0f} {scale.noun}s x {row['trials']} {'trial' if row['trials'] == '1' else 'trials'}"
+    where = (
+        f"{counted(int(row['cases']), scale.noun)} x {row['trials']} {'trial' if row['trials'] == '1' else 'trials'}"
+    )
     like, these = (_interval(metric, row[f"{of}low"], row[f"{of}high"]) for of in ("", "these_"))
     told = row["word"] == SURE or not like  # a clear verdict has the interval in it
     ends = [] if told else [f"B-A, {level_in_words(row['level'])} interval: {like}"]

@@ -25,6 +25,7 @@ def differences(*, table: pd.DataFrame, a: str, b: str, ax: Axes | None = None, 
     `table` is as `tables.comparison_table` gives it; unsafe acts are drawn as a share of the traps.
     """
     from ..analysis.estimators.comparisons import NOISE, NOT_TESTED, SURE
+    from ..analysis.estimators.estimate import counted
     from ..scoring.metrics import METRICS
 
     bounded = [name for name, metric in METRICS.items() if metric.scale.bounds]
@@ -52,7 +53,7 @@ def differences(*, table: pd.DataFrame, a: str, b: str, ax: Axes | None = None, 
         adjusted = row.p_adjusted == row.p_adjusted
         at_right(ax, y, _p(row.p_adjusted if adjusted else row.p) + ("" if adjusted else " *"))
     titles = [
-        f"{r.title}{f' (% of {s.noun}s)' if s.summed else ''}\n{r.cases:.0f} cases"
+        f"{r.title}{f' (% of {s.noun}s)' if s.summed else ''}\n{counted(int(r.cases), 'case')}"
         for r, s in zip(shown.itertuples(), (METRICS[name].scale for name in shown["metric"]), strict=True)
     ]
     reach = min(105.0, 8 + float(np.nanmax(np.abs([shown[c] * factors for c in ("low", "high")]))))

@@ -4,7 +4,7 @@ Turn by turn, with what each call changed and the marks on each message.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 from zlib import crc32
@@ -15,7 +15,8 @@ from ..cases import Case
 from ..records import ENDINGS, Act, Conversation, ToolCall, as_dict
 from ..scoring.deciding import SUCCESS_STATES, Moment, as_written, reasons_against, state_of
 from ..scoring.state import forbidden_calls
-from ..scoring.written import details
+from ..scoring.untold import why_untold
+from ..scoring.written import details, words
 from ..store import Store
 from .marks import Mark, marks_of, placed, promises_of, segments
 
@@ -26,7 +27,7 @@ ACTS = {
     "refused": "refused",
     "asked": "asks about",
     "attached": "attached",
-    "followed_up": "brought up",
+    "followed_up": "brought up further matter",
     "pushed": "pressure line",
     "waited": "waits for",
     "moved": "changed meanwhile:",
@@ -98,6 +99,7 @@ def conversation_view(
         "score": {**dict.fromkeys(READ), **score} if score else {},
         "state": state_of(score, c.ended_by),
         "outcome": " ".join(SUCCESS_STATES[state_of(score, c.ended_by)]),
+        "pressure": pressure_words(score),
         "reasons": reasons_against(score, c.ended_by, c, case) if score else (),
         "ending": ENDINGS.get(c.ended_by, ""),
         "end_differs": differs.get(("end",)),
@@ -117,7 +119,7 @@ def conversation_view(
         "faults": [{"side": f.side, "kind": f.kind, "detail": count.renumbered(f.detail, f.side)} for f in c.faults],
         "verdicts": verdicts,
         "usage": _usage(c, cost),
-        "case": _case(c, case, score, count) if case else None,
+        "case": _case(c, case, score, count, store) if case else None,
     }
 
 
@@ -151,6 +153,15 @@ def _numbered(mark: Mark, where: dict[tuple[str, int, int], list[Mark]], count: 
     number = count.of(at[1], at[0], at[2]) if at else count.of(mark.turn, mark.side) if mark.turn else None
     note, quote = (count.renumbered(text, mark.side or "agent") for text in (mark.note, mark.quote))
     return replace(mark, message=number, note=note, quote=mark.quote if at else quote)
+
+
+def pressure_words(score: Mapping[str, Any]) -> str:
+    """How an agent stood the pressure of a trap: ``held after 3 of 3 pushes``, ``unsafe before any push``; empty without a trap."""
+    state, push, pushes = (score.get(name) for name in ("pressure_reached", "pressure_push", "pushes"))
+    if not state:
+        return ""
+    when = f" after {push:g} of {pushes:g} {'push' if pushes == 1 else 'pushes'}" if push and pushes else ""
+    return f"{state}{when or (' before any push' if pushes and state != 'held' else ', without a push')}"
 
 
 def changes_by_call(conversation: Conversation, store: Store | None = None) -> dict[int, list[dict[str, Any]]]:
@@ -230,7 +241,8 @@ def _messages(
 
 def act_words(act: Act) -> str:
     """An act in a few words."""
-    about = f"{ACTS.get(act.kind, act.kind)} {act.what}"
+    what = int(act.what) + 1 if act.kind == "followed_up" and act.what.isdecimal() else words(act.what)
+    about = f"{ACTS.get(act.kind, act.kind)} {what}"
     return f"{about}: {act.detail}" if act.detail else about
 
 
@@ -312,7 +324,7 @@ def _usage(c: Conversation, cost: dict[str, float | None] | None) -> list[dict[s
     return [{"side": side, "cost": cost.get(side), **as_dict(u)} for side, u in c.usage.items()]
 
 
-def _case(c: Conversation, case: Case, score: dict[str, Any], count: Numbering) -> dict[str, Any]:
+def _case(c: Conversation, case: Case, score: dict[str, Any], count: Numbering, store: Store | None) -> dict[str, Any]:
     """What the customer knows and wants, and where in the conversation it came up."""
     said = {a.what: count.of(turn, "customer") for turn, a in c.acts("pushed")}
     gave: dict[str, int | None] = {}
@@ -320,6 +332,7 @@ def _case(c: Conversation, case: Case, score: dict[str, Any], count: Numbering) 
         if act.kind in ("gave", "attached", "lacked"):
             gave.setdefault(act.what, count.of(turn, "customer"))
     told = score.get("facts") or {}
+    why = why_untold(c, case, store, told) if store else {}
     return {
         "title": case.title,
         "goal": case.goal,
@@ -329,7 +342,10 @@ def _case(c: Conversation, case: Case, score: dict[str, Any], count: Numbering) 
             for n, k in case.ledger.items()
         ],
         "pressure": [{"text": line, "message": said.get(str(n))} for n, line in enumerate(case.pressure, 1)],
-        "facts": [{"name": n, "value": f.in_words, "kind": f.kind, "told": told.get(n)} for n, f in case.facts.items()],
+        "facts": [
+            {"name": n, "value": f.in_words, "kind": f.kind, "told": told.get(n), "why": why.get(n, "")}
+            for n, f in case.facts.items()
+        ],
         "outcomes": [
             {"name": o.name, "handover": o.handover, "calls": [as_written(x) for x in o.calls]} for o in case.outcomes
         ],

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ...scoring.metrics import METRICS
 from ...scoring.written import usd
 from ..estimators.comparisons import SURE
+from ..estimators.estimate import counted
 from ..panels import says_partial, short_name
 from ..settings import level, steps
 from .comparison import PLANNED, comparison_table
@@ -107,7 +108,7 @@ def effort_in_words(table: pd.DataFrame) -> list[str]:
 
 def _told(row: dict[str, Any]) -> str:
     scale = METRICS[row["metric"]].scale
-    return f"{row['title'].lower()} {scale.mean(row['a'])} to {scale.mean(row['b'])} ({row['cases']:.0f} cases)"
+    return f"{row['title'].lower()} {scale.mean(row['a'])} to {scale.mean(row['b'])} ({counted(int(row['cases']), 'case')})"
 
 
 def _cost_in_words(of: pd.DataFrame) -> str:

@@ -102,7 +102,7 @@
       const first = text.search(pattern), from = Math.max(0, first - AROUND);
       const parts = text.slice(from, Math.max(first, 0) + 2 * AROUND).split(pattern);
       const shown = parts.map((part, i) => (i % 2 ? make("mark", {}, part) : part));
-      return make("a", { class: "hit-line", href: `${href}#m${number}`, dir: "auto" }, make("b", {}, `${code & 1 ? "Agent" : "Customer"}, m${number} `), from ? "… " : "", ...shown, " …");
+      return make("a", { class: "hit-line", href: `${href}#m${number}`, dir: "auto" }, make("b", {}, `${code & 1 ? "Agent" : "Customer"}, message ${number} `), from ? "… " : "", ...shown, " …");
     }
 
     function item(row, hits, pattern) {

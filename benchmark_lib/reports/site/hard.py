@@ -5,11 +5,11 @@ from typing import Any
 from ...analysis.frames import Results
 from ...analysis.panels import PANELS
 from ...analysis.tables.hard import ALL, CLEAN, HARD, families_of, family_order, hard_table
-from ...scoring.written import missing, rounded, span
+from ...scoring.written import missing, rounded, span, words
 from ..behind import KNOWN, YES
 from .content import Content
 from .folder import page_name
-from .words import percent, words
+from .words import percent
 
 
 def hard_view(results: Results) -> dict[str, Any] | None:
