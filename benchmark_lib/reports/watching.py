@@ -78,7 +78,7 @@ class Look:
         return [
             f"{self.model}: {len(self.finished)} of {self.planned} conversations finished ({share}){left}",
             f"success so far: {', '.join(parts) or 'none has a score yet'}",
-            f"{self.calls:,} model calls, {self.cost}",
+            f"{self.calls:,} model call{'s' * (self.calls != 1)}, {self.cost}",
         ]
 
     def _minutes_left(self) -> str:
