@@ -243,7 +243,7 @@ def test_a_transcript_needs_nothing_but_the_record():
         "Good day",
     )
     page = reports.show(c)._repr_html_()
-    assert "gave order id: NL-1 (inferred)" in page and "pressure line 2" in page and "turn_limit" in page
+    assert "gave order id: NL-1 (inferred)" in page and "pressure line 2" in page and "turn limit" in page
     assert "<style>" not in reports.transcript_html(c, css=False)
 
 
