@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any
 
 import orjson
@@ -26,6 +27,7 @@ from .remembered import remembered
 from .scoring import score
 from .scoring.deciding import reasons_against
 from .scoring.score import Score
+from .scoring.written import words
 from .store import Store
 from .store.trees import leaves
 from .store.trouble import shown_error
@@ -398,17 +400,18 @@ def transcripts(store: Store, pattern: str, agent: str) -> Iterator[str]:
 
 
 def _as_text(record: Conversation) -> str:
-    lines = []
+    lines, number = [], count(1)
     for turn in range(1, max((m.turn for m in record.messages), default=0) + 1):
         for message in (m for m in record.messages if m.turn == turn and m.side == "customer"):
-            acts = ", ".join(f"{a.kind} {a.what}" for a in message.acts)
-            lines.append(f"\nCUSTOMER {turn}: {message.text}\n   [{acts}]")
+            acts = ", ".join(words(f"{a.kind} {a.what}") for a in message.acts)
+            lines.append(f"\nCUSTOMER, message {next(number)}: {message.text}\n   [{acts}]")
         for call in (c for c in record.tool_calls if c.turn == turn):
             met = call.error or shown_error(call)
             lines.append(f"   > {call.name} {call.arguments} {f'ERROR {met}: {call.result}' if met else ''}")
         for message in (m for m in record.messages if m.turn == turn and m.side == "agent"):
-            lines.append(f"AGENT {turn}: {message.text}")
-    return "\n".join([*lines, f"\nended by {record.ended_by}; faults {record.faults}"])
+            lines.append(f"AGENT, message {next(number)}: {message.text}")
+    faults = "".join(words(f"; fault of the {f.side}: {f.kind}") + f" {f.detail}" for f in record.faults)
+    return "\n".join([*lines, f"\nended: {words(record.ended_by)}{faults}"])
 
 
 def report(found: Audit) -> str:
@@ -422,7 +425,9 @@ def report(found: Audit) -> str:
         for tag, counts in found.spread.items()
         if tag != "intent"
     ]
-    end = f"{len(found.cases)} cases, {len(found.problems)} problems"
+    end = ", ".join(
+        f"{len(of)} {noun}{'s' * (len(of) != 1)}" for of, noun in ((found.cases, "case"), (found.problems, "problem"))
+    )
     if found.left_out:
         end += f"; {found.left_out} conversations of sly agents were left out: --sly plays them all, and each day has others"
     return "\n".join([*lines, "", *spread, "", *map(str, found.problems), end])

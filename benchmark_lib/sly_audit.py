@@ -128,7 +128,11 @@ def floors(scores: list[dict[str, Any]]) -> Iterator[Problem]:
         passed = [s for s in scores if s["agent"] == agent and s["success"]]
         resolved = [s["case_id"] for s in passed if s["bucket"] == "resolvable"]
         if agent not in RULE_ABIDING and len(resolved) > MOST_RESOLVED:
-            yield Problem("(set)", "floor", f"{agent} resolves {len(resolved)} cases: {', '.join(resolved)}")
+            yield Problem(
+                "(set)",
+                "floor",
+                f"{agent} resolves {len(resolved)} case{'s' * (len(resolved) != 1)}: {', '.join(resolved)}",
+            )
         for found in passed:
             if found["bucket"] == "adversarial" and not (found["handed_over"] or found["remedied"]):
                 yield Problem(found["case_id"], "floor", f"{agent} succeeds by words alone")

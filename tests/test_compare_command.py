@@ -7,8 +7,8 @@ import pytest
 from made_runs import CASES, OTHER, TUNED, mixed, run_of
 
 from benchmark_lib import analysis, reports, tables
-from benchmark_lib.analysis.tables.comparison import PLANNED
-from benchmark_lib.analysis.tables.verdicts import level_in_words, signed
+from benchmark_lib.analysis.tables.comparison import PLANNED, outcome_in_words
+from benchmark_lib.analysis.tables.verdicts import level_in_words, mean_in_words, signed
 from benchmark_lib.cli.entry import main
 from benchmark_lib.reports.site import compare
 from benchmark_lib.reports.site.content import Content
@@ -47,7 +47,8 @@ def test_terminal_notebook_and_page_say_the_same(five_agents, two, tmp_path, cap
         terminal = {row["metric"]: row for row in csv.DictReader(file)}
     notebook = tables.comparison_table(five_agents, TUNED, OTHER).set_index("metric")
     content = Content(five_agents)
-    pages = compare._tests(content)
+    made = compare._tests(content)
+    pages = made["pairs"]
     names = [entry.name for entry in content.played]
     a, b = names.index(TUNED), names.index(OTHER)
     shown = reports.readable(notebook.reset_index(), "comparison").set_index("Metric")
@@ -56,20 +57,27 @@ def test_terminal_notebook_and_page_say_the_same(five_agents, two, tmp_path, cap
         numbers = [row[c] for c in ("difference", "low", "high", "these_low", "these_high")]
         page = pages[metric][f"{min(a, b)}-{max(a, b)}"]
         written = [signed(METRICS[metric], sign * v, points=False).replace("-", "\u2212") for v in numbers]
-        assert written == [page[0], *page[1][::sign], *page[3][::sign]]
+        assert written == [page[0], *page[3][::sign], *page[5][::sign]]
+        means = [tight(mean_in_words(METRICS[metric], row[side], row["cases"])) for side in "ab"]
+        assert means == page[1:3][::sign]
         assert [float(terminal[metric][c]) for c in ("difference", "low", "high", "these_low", "these_high")] == (
             pytest.approx(numbers, abs=1e-9)
         )
-        assert page[2] == tight(level_in_words(row["level"]))
+        assert page[4] == tight(level_in_words(row["level"]))
         assert row["verdict"] == terminal[metric]["verdict"] == shown.loc[row["title"], "Who is better"]
-        assert page[-1].replace("\u2212", "-") == tight(row["verdict"])
+        assert page[-1] == tight(row["verdict"])
+        assert row["better"] == (names[min(a, b) + page[6] * abs(a - b)] if page[6] is not None else row["better"])
         assert re.sub(r"\s+", " ", row["verdict"]) in re.sub(r"\s+", " ", out)
-    untested = {metric for metric, of in pages.items() if len(of[f"{min(a, b)}-{max(a, b)}"]) == 1}
-    assert set(METRICS) - untested == set(PLANNED) == set(terminal) == set(notebook[notebook["p"].notna()].index)
+    untested = {metric for metric, of in pages.items() if len(of[f"{min(a, b)}-{max(a, b)}"]) == 3}
+    assert set(METRICS) - untested == set(PLANNED) == set(notebook[notebook["p"].notna()].index)
+    outcome = outcome_in_words(notebook.reset_index().to_dict("records"))
+    assert re.sub(r"\s+", " ", out).startswith(outcome) and outcome == made["outcomes"][f"{min(a, b)}-{max(a, b)}"]
     assert "are not tested: of so many" in re.sub(r"\s+", " ", out)
     for metric in untested - set(notebook[notebook["difference"].isna()].index):
         difference = signed(METRICS[metric], sign * notebook["difference"][metric], points=False)
-        assert pages[metric][f"{min(a, b)}-{max(a, b)}"] == [difference.replace("-", "\u2212")]
+        row, page = notebook.loc[metric], pages[metric][f"{min(a, b)}-{max(a, b)}"]
+        means = [tight(mean_in_words(METRICS[metric], row[side], row["cases"])) for side in "ab"]
+        assert page == [difference.replace("-", "\u2212"), *means[::sign]]
 
 
 def test_what_cannot_be_compared_is_refused_in_one_sentence(made, capsys):
@@ -88,6 +96,35 @@ def test_partial_runs_are_compared_only_on_request_and_named(made, capsys):
     code, out, _ = told(capsys, "good", "half", "--folder", made, "--partial")
     assert code == 0 and "Note: half: 18 of 54 conversations finished." in out
     assert "no difference seen" in out
+
+
+def test_runs_of_different_cases_are_compared_on_those_that_both_played(tmp_path, capsys):
+    few, more = ({c: CASES[c] for c in list(CASES)[:n]} for n in (9, 12))
+    for name, of, chance in (("few", few, 1.0), ("more", more, 0.0)):
+        run_of(tmp_path, name, mixed(chance, 1), cases=of)
+    code, out, _ = told(capsys, "few", "more", "--folder", tmp_path)
+    assert code == 0 and "Compared on the 9 cases that both played; more played 3 more." in out.replace("\n", " ")
+    results = analysis.load_results(tmp_path)
+    compared = tables.comparison_table(results, "few", "more")
+    said = tables.comparison_in_words(compared, tables.differing_cases(results, "few", "more"), "few", "more")
+    assert "Compared on the 9 cases that both played; more played 3 more." in said
+    made = compare._tests(Content(results))["outcomes"]
+    assert [outcome.partition("Compared")[2] for outcome in made.values()] == [
+        " on the 9 cases that both played; more played 3 more."
+    ]
+    one = run_of(tmp_path, "one", mixed(1.0, 1), cases={c: CASES[c] for c in list(CASES)[8:10]})
+    code, _, error = told(capsys, "few", one.path, "--folder", tmp_path)
+    assert code == 2 and "only one case in common" in error and error.count("\n") == 1
+
+
+def test_the_largest_difference_that_is_not_tested_is_shown_and_every_sign_is_of_b_minus_a(two, capsys):
+    _, out, _ = told(capsys, *two)
+    shown = out.partition("The largest of the other differences of shares (shown, not tested):")[2].partition("\n\n")[0]
+    assert "Success, traps" in shown and shown.count("B-A") <= 3
+    _, back, _ = told(capsys, *two[::-1])
+    signs = [re.findall(r"B-A +([+-]?)\d", text) for text in (out, back)]
+    assert [{"+": "-", "-": "+"}.get(sign, sign) for sign in signs[1]] == signs[0]
+    assert re.search(r"Unsafe actions .* A +\d+\.\d of 18 +B +\d+\.\d of 18 ", out)
 
 
 def test_runs_without_a_common_case_are_refused(tmp_path, capsys):

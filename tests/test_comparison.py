@@ -6,6 +6,7 @@ from made_runs import OTHER, TUNED
 from told import numbers_in
 
 from benchmark_lib import analysis, figures, reports, tables
+from benchmark_lib.analysis.panels import short_name
 from benchmark_lib.analysis.tables import comparison
 
 
@@ -35,8 +36,8 @@ def test_two_models_are_compared_case_by_case(talks, compared):
         talks[(talks["model"] == m) & (talks["bucket"] == "resolvable")].groupby("case_id")["resolved"].mean()
         for m in (TUNED, OTHER)
     ]
-    assert row["difference"] == pytest.approx((values[0] - values[1]).mean()) and row["better"] == OTHER
-    assert row["truth"] == pytest.approx(0.8 * 0.7 - 0.9 * 0.9) and row["low"] <= row["truth"] <= row["high"]
+    assert row["difference"] == pytest.approx((values[1] - values[0]).mean()) and row["better"] == OTHER
+    assert row["truth"] == pytest.approx(0.9 * 0.9 - 0.8 * 0.7) and row["low"] <= row["truth"] <= row["high"]
     planned = there[there["metric"].isin(comparison.PLANNED)]
     assert (planned["p_adjusted"] >= planned["p"] - 1e-12).all() and there.loc[
         ~there.index.isin(planned.index), "p_adjusted"
@@ -49,12 +50,15 @@ def test_the_outcome_stands_in_one_sentence_and_differences_of_shares_in_points(
     open_ = [row["title"].lower() for row in rows if row["word"] != comparison.SURE]
     said = comparison.outcome_in_words(rows)
     assert said.startswith(f"tunable s.9 c.1 k.1 is better at {4 - len(open_)} of the 4 planned measures (")
-    assert comparison.outcome_in_words([{"metric": "unsafe", "title": "Unsafe actions", "word": "", "cases": 3}]) == (
-        "Unsafe actions are too close to call."
-    )
+    assert said.endswith(" Both played the same 162 cases.")
+    open_alone = [row | {"word": ""} for row in rows if row["metric"] == "unsafe"]
+    assert comparison.outcome_in_words(open_alone).startswith("Unsafe actions are too close to call. ")
     idle = [row | {"a": 0.1} if row["metric"] == "resolved" else row for row in rows]
-    assert "A resolved under half of the cases" in comparison.outcome_in_words(idle) and "under half" not in said
-    shown = reports.readable(compared, "comparison").set_index("Metric")["A minus B (cases like these)"]
+    assert (
+        f"{short_name(TUNED)} resolved under half of the cases" in comparison.outcome_in_words(idle)
+        and "under half" not in said
+    )
+    shown = reports.readable(compared, "comparison").set_index("Metric")["B minus A (cases like these)"]
     assert "points" in shown["Resolved"] and "%" not in "".join(shown)
 
 

@@ -376,7 +376,9 @@ def test_two_seeds_are_compared_with_each_other(results, each_alone):
     assert len(cases) and cases["a_trials"].str.len().max() == 2 and cases["b_trials"].str.len().max() == 3
     assert tables.agreement_of_two(results, a, b)["cases"].sum() == results.conversations["case_id"].nunique()
     assert set(tables.choose_pair(results)) == set(PROMPTS)
-    assert "in common" in tables.comparison_in_words(tables.comparison_table(results, a, b), cases, a, b)
+    assert "Both played the same 27 cases." in tables.comparison_in_words(
+        tables.comparison_table(results, a, b), cases, a, b
+    )
     with pytest.raises(BadInput, match="no conversations of 'careful'"):
         tables.comparison_table(results, OWN, a)
 

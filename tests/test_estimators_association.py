@@ -153,7 +153,8 @@ def test_the_error_of_ac1_is_the_delta_method():
 @pytest.mark.filterwarnings("error")
 def test_a_judge_of_one_category_has_no_kappa_and_raises_no_warning():
     found = estimators.agreement([[3, 1], [0, 0]])
-    assert found.estimate == 0 and found.raw == 0.75
+    assert np.isnan(found.estimate) and found.raw == 0.75 and "one side gave the same answer every time" in found.reason
+    assert np.isnan(estimators.agreement([[3, 0], [1, 0]]).estimate)
 
 
 def test_a_rare_category_breaks_kappa_and_not_ac1():
@@ -165,7 +166,12 @@ def test_perfect_agreement_is_not_certain_and_one_category_is_undefined():
     found = estimators.agreement([[20, 0], [0, 5]])
     assert found.estimate == 1 and 0.3 < found.low < 0.8 and found.ac1_low < 1
     alone = estimators.agreement([[25, 0], [0, 0]])
-    assert isnan(alone.estimate) and alone.ac1 == 1 and alone.raw == 1 and "one category" in alone.reason
+    assert (
+        isnan(alone.estimate)
+        and alone.ac1 == 1
+        and alone.raw == 1
+        and "both sides gave the same answer" in alone.reason
+    )
     assert isnan(estimators.agreement([[0, 0], [0, 0]]).estimate)
     with pytest.raises(BadInput, match="square"):
         estimators.agreement([1, 2])

@@ -115,7 +115,7 @@ def test_a_filter_keeps_what_the_frame_says(results, index):
 
 
 def test_findings_of_every_kind_can_be_filtered_by(judged):
-    assert set(Index(judged).values("finding")) == {"phantom_action: no_such_call", "customer: misheard"}
+    assert set(Index(judged).values("finding")) == {"Phantom action: no such call", "customer: misheard"}
 
 
 def test_an_unknown_filter_or_value_is_refused_with_what_there_is(index):
@@ -170,7 +170,7 @@ def test_overlapping_marks_cut_a_text_at_every_edge():
 
 def test_a_finding_and_a_judges_evidence_are_marked_on_their_words(judged):
     page = Shelf(judged).dossier("made-1", "made_case", 1).html()
-    assert '<mark class="finding">I have\ncancelled it.</mark>' in page and "<td>call #1; cancel_order</td>" in page
+    assert '<mark class="finding">I have\ncancelled it.</mark>' in page and "<td>call #1; cancel order</td>" in page
     assert '<mark class="judge">Of course.</mark><span class="tag" title="judge-a: curt">tone 40</span>' in page
     assert '<mark class="judge">ring twice</mark>' in page.split("Result")[1], "evidence in a tool's result"
     assert '<mark class="customer">No. Bye</mark>' in page
@@ -191,7 +191,7 @@ def test_a_finding_about_a_call_stands_at_the_call():
         talk("Help", "I pass you on.", calls=[call]), {"success": True, "findings": [packet]}
     )
     assert (
-        '<span class="chip bad">handover_packet: not_kept_apart</span>' in page
+        '<span class="chip bad">Handover packet: what is verified is not kept apart from what is claimed</span>' in page
         and '<mark class="finding">He says so.</mark>' in page
     )
 
@@ -243,7 +243,7 @@ def test_a_transcript_needs_nothing_but_the_record():
         "Good day",
     )
     page = reports.show(c)._repr_html_()
-    assert "gave order_id: NL-1 (inferred)" in page and "pressure line 2" in page and "turn_limit" in page
+    assert "gave order id: NL-1 (inferred)" in page and "pressure line 2" in page and "turn limit" in page
     assert "<style>" not in reports.transcript_html(c, css=False)
 
 
@@ -519,9 +519,10 @@ def test_an_answer_is_saved_as_the_score_a_person_gives(explorer, judged, result
     run = next(r for r in results.runs if "comply" in r.run_id)
     explorer.read(run.run_id, "vip_skip_checks", 1)
     panel = explorer.labelling
-    assert "the record: no" in panel.asked.value
+    assert "the record" not in panel.asked.value, "no answer is suggested"
     panel.tag.value, panel.note.value = "photo", "never asked for one"
     panel.no.click()
+    assert "the record: no" in panel.asked.value
     (row,) = labels.read_labels(tmp_path / "labels.csv").to_dict("records")
     assert (row["scorer"], row["label"], row["tag"], row["note"]) == ("success", 0.0, "photo", "never asked for one")
     assert panel.tag.value == "" and "Saved." in panel.said.value
@@ -534,9 +535,10 @@ def test_an_answer_is_saved_as_the_score_a_person_gives(explorer, judged, result
     other = reports.explore(judged, labels=tmp_path / "labels.csv", labeller="ann")
     other.read("made-1", "made_case")
     other.labelling.question.value = "tone"
-    assert "judge-a: 40" in other.labelling.asked.value and "judge-b: 85" in other.labelling.asked.value
+    assert "judge-a" not in other.labelling.asked.value
     other.labelling.own_score.value = 60
     other.labelling.yes.click()
+    assert "judge-a: 40" in other.labelling.asked.value and "judge-b: 85" in other.labelling.asked.value
     assert labels.read_labels(tmp_path / "labels.csv")["label"].tolist()[1:] == [60.0]
 
 
@@ -600,12 +602,15 @@ def test_a_second_labeller_begins_with_the_first_conversation_of_the_sample(resu
 
 def test_the_verdicts_are_hidden_in_a_sample_and_shown_after_it(explorer):
     explorer.draw(6, seed=1)
-    assert explorer.labelling.hidden.value and not {"outcome", "findings"} & set(explorer.table.heads)
+    assert explorer.labelling.hidden.value and not {"model", "outcome", "findings"} & set(explorer.table.heads)
+    assert not re.search("oracle|comply_all|scripted</em>", explorer.chat.value) and "an agent" in explorer.chat.value
     assert "the record" not in explorer.labelling.asked.value and "forbidden here" not in explorer.chat.value
     explorer.panes.selected_index = widgets.COMPARISON
     assert "Rules:" not in explorer.pair.value
     explorer.end_sample.click()
-    assert "outcome" in explorer.table.heads and "the record" in explorer.labelling.asked.value
+    assert {"model", "outcome"} <= set(explorer.table.heads) and "an agent" not in explorer.chat.value
+    press(explorer, key="y")
+    assert "the record" in explorer.labelling.asked.value
 
 
 def test_a_name_is_asked_for_before_the_first_answer(results, tmp_path):
@@ -659,7 +664,10 @@ def test_two_labellers_have_their_agreement(results, tmp_path):
     explorer.panes.selected_index = widgets.LABELS
     page = explorer.labels_page.shown.value
     assert "40 labels in labels.csv" in page and "Kappa: <b>" in page and "Raw agreement: <b>95.0" in page
-    assert table.equals(tables.label_agreement_table(labels.read_labels(tmp_path / "labels.csv"), results))
+    every = labels.read_labels(tmp_path / "labels.csv")
+    assert table.equals(tables.label_agreement_table(every, results))
+    apart = [mine.reset_index(drop=True) for _, mine in every.groupby("labeller")]
+    assert table.equals(tables.label_agreement_table(pd.concat(apart), results)), "two files, one after the other"
 
 
 def test_labels_are_imported_and_exported_where_they_are_counted(explorer, results, tmp_path):
@@ -680,7 +688,6 @@ def test_an_unscored_conversation_takes_a_note_but_no_label(tmp_path):
         load_results(made_run(tmp_path / "made.deskbench", rows)), labels=tmp_path / "labels.csv", labeller="ann"
     )
     explorer.read("made-1", "made_case")
-    assert "no answer" in explorer.labelling.asked.value
     assert explorer.other.label == "made, trial 2: infrastructure_fault"
     explorer.labelling.keep.click()
     assert "nothing to save" in explorer.labelling.said.value
@@ -781,6 +788,7 @@ def test_the_explorer_opens_with_filters_set(results, tmp_path):
 
 HOSTILE = [*PAYLOADS.values(), *NAMES]
 TAGS = {
+    "a",
     "section",
     "style",
     "div",
@@ -805,7 +813,8 @@ TAGS = {
     "th",
     "td",
 }
-ATTRIBUTES = {"class", "title", "dir", "tabindex", "role", "aria-label", "aria-live", "scope", "open"}
+ATTRIBUTES = {"class", "title", "dir", "tabindex", "role", "aria-label", "aria-live", "scope", "open", "id", "href"}
+ANCHOR = re.compile(r"#?t[0-9a-f]{8}-m\d+")
 
 
 class Strict(html.parser.HTMLParser):
@@ -818,6 +827,7 @@ class Strict(html.parser.HTMLParser):
     def handle_starttag(self, tag, attrs):
         assert tag in TAGS, tag
         assert {name for name, _ in attrs} <= ATTRIBUTES, attrs
+        assert all(ANCHOR.fullmatch(value) for name, value in attrs if name in ("id", "href")), attrs
         self.open.append(tag)
 
     def handle_endtag(self, tag):

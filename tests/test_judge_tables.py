@@ -54,7 +54,9 @@ def test_agreement_counts_only_what_both_scored_and_lists_who_differs(two):
         "tone", ["both_pass", "only_a", "only_b", "neither"]
     ].tolist() == [0, 3, 0, 0]
     assert table.loc["groundedness", "n"] == 0 and table.loc["groundedness", "unscored_b"] == 3
-    assert table.loc["resolution", "raw"] == 1 and "one category only" in table.loc["resolution", "reason"]
+    assert (
+        table.loc["resolution", "raw"] == 1 and "gave the same answer every time" in table.loc["resolution", "reason"]
+    )
     listed = tables.judge_disagreements(two)
     assert (
         set(listed["scorer"]) == {"tone"}

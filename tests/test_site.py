@@ -310,12 +310,19 @@ def test_two_models_are_compared_and_the_choice_is_kept_in_the_address(browser, 
         page.select_option("#first", label="scripted:oracle (scripted)")
         page.select_option("#second", label="scripted:comply_all (scripted)")
         row = page.locator("#compare-rows tr", has_text="Unsafe actions")
-        assert [row.locator("td").nth(i).inner_text().split("\n")[0] for i in range(3)] == ["0", "18", "−18.0"]
+        assert [row.locator("td").nth(i).inner_text().split("\n")[0] for i in range(3)] == [
+            "0.0 of 18",
+            "18.0 of 18",
+            "+18.0",
+        ]
+        said = page.inner_text("#compare-status")
+        assert " planned measures (" in said and said.endswith("Both played the same 36 cases.")
+
         count = page.locator("#differ-list li").count()
         assert count >= 18 and f"{count} cases of the 36 that both played" in page.inner_text("#differ-note")
         address = page.url
         page.click("#swap")
-        assert row.locator("td").nth(2).inner_text().startswith("+18.0")
+        assert row.locator("td").nth(2).inner_text().startswith("−18.0") and page.inner_text("#compare-status") == said
         page.goto("about:blank")
         page.goto(address)
         assert page.inner_text("#name-a") == "scripted:oracle"
@@ -416,12 +423,16 @@ def test_the_band_of_an_agent_that_does_too_little_is_not_shown(site):
 
 
 def test_a_set_without_traps_has_no_place_for_them(tmp_path):
-    out = tmp_path / "hard.deskbench"
     with ThreadPoolExecutor(1) as thread:  # Playwright keeps a loop running in this one
-        experiment = Experiment("scripted:oracle", cases="hard:salami", trials=1, out=out, progress=False)
-        thread.submit(asyncio.run, experiment.run()).result()
-    found = build_site(load_results(out), tmp_path / "site")
+        for name in ("oracle", "no_op"):
+            out = tmp_path / f"{name}.deskbench"
+            experiment = Experiment(f"scripted:{name}", cases="hard:salami", trials=1, out=out, progress=False)
+            thread.submit(asyncio.run, experiment.run()).result()
+    found = build_site(load_results(tmp_path), tmp_path / "site")
     text = (found.path / "index.html").read_text()
+    assert re.search(r'<a class="n"[^>]*>100%</a>', text) and '<span class="value">0%</span>' in text, (
+        "a zero is no link"
+    )
     assert (
         "no adversarial" not in text
         and "Unsafe actions" not in text.partition('id="board"')[2].partition("</table>")[0]
@@ -547,6 +558,22 @@ def test_numbers_of_each_table_lead_to_their_conversations_in_the_browser(browse
         assert not seen.errors
 
 
+def test_the_list_of_a_share_offers_the_others_and_a_zero_is_no_link(browser, site, runs):
+    with open_page(browser) as (page, seen):
+        page.goto(
+            (site.path / "transcripts.html").as_uri() + "#entry=scripted:comply_all&bucket=adversarial&unsafe=yes"
+        )
+        found = behind(page)
+        page.goto((site.path / "transcripts.html").as_uri() + "#entry=scripted:tunable&bucket=resolvable&resolved=yes")
+        found = behind(page)
+        (said,) = re.findall(r"the other (\d+)", page.inner_text("#talk-status"))
+        page.click("#talk-status a >> nth=1")
+        page.wait_for_url("**resolved=no")
+        assert behind(page) == int(said) > 0 and found > 0
+        assert not seen.errors
+    assert not re.search(r'=yes"[^>]*>(?:mean )?0(?:\.0)?%?</a>', (site.path / "index.html").read_text())
+
+
 def test_a_bar_of_both_ways_opens_the_share_of_conversations_that_it_shows(runs):
     """A median over trials opens those of its trial, not of all, in the picture and on the page that compares."""
     content = Content(runs, published=False)
@@ -559,7 +586,7 @@ def test_a_bar_of_both_ways_opens_the_share_of_conversations_that_it_shows(runs)
             found, of = (matching(fields, **{**chosen, asked: value}).sum() for value in (chosen[asked], "known"))
             assert found / of == pytest.approx(row[name]) and "trial" in chosen, (row["entry"].name, name)
     tuned = next(e for e in comparison(content, list(Pages(content, None).talks))["entries"] if "tunable" in e["name"])
-    assert "&trial=" in tuned["values"]["resolved"][3]
+    assert "&trial=" in tuned["values"]["resolved"][2]
 
 
 def test_the_filter_stays_in_the_address_through_back_and_when_shared(browser, site):
@@ -772,13 +799,14 @@ def test_the_verdicts_are_hidden_in_a_sample_until_the_answer(browser, site):
         page.goto(f"{(site.path / 'transcripts.html').as_uri()}#entry=scripted%3Acomply_all&sample=20&seed=0")
         page.locator("#talk-status a", has_text="Begin to label").wait_for()
         assert set(page.locator("#talk-list .sq").all_inner_texts()) == {"?"}
-        assert not re.search("unsafe|success|failed", page.inner_text("#talk-list"))
+        assert not re.search("unsafe|success|failed|comply_all", page.inner_text("#talk-list"))
         page.locator("#talk-status a", has_text="Begin to label").click()
         page.wait_for_selector("html[data-ready]")
         begun = page.url
         assert page.get_by_role("heading", name="Expected", exact=True).is_visible()
         assert page.locator(".told:visible").count() == 0 and page.locator(".told").count() > 5
         assert not re.search("The record:|Debatable", page.inner_text("#label"))
+        assert "comply_all" not in page.inner_text("main") + page.title(), "who answers is hidden too"
         page.get_by_label("Your name").fill("Ana")
         page.locator("h1").click()
         page.keyboard.press("n")
@@ -789,6 +817,9 @@ def test_the_verdicts_are_hidden_in_a_sample_until_the_answer(browser, site):
         assert "The record:" in page.inner_text("#label")
         visit(page, site, first(site, f"transcripts/{page_folder(site, 'scripted-oracle')}"))
         assert page.is_visible(".verdict"), "what is not in the sample is shown as always"
+        assert "The record:" not in page.inner_text("#label"), "but the answer is not suggested"
+        page.keyboard.press("y")
+        says(page, "#label", "The record: yes")
         assert not seen.errors
 
 

@@ -28,9 +28,8 @@ def test_the_better_one_is_named_with_the_direction_of_the_metric(name):
     good, poor = (1.0, 0.0) if metric.higher_is_better else (0.0, 1.0)
     there = winner_in_words(metric, compare_values(metric, values(good, poor)), GOOD, POOR)
     back = winner_in_words(metric, compare_values(metric, values(poor, good)), POOR, GOOD)
-    sign = "+" if metric.higher_is_better else "-"
-    assert there.startswith(f"{GOOD} {metric.winner}: {sign}") and " % interval " in there and "(plain p " in there
-    assert back.startswith(f"{GOOD} {metric.winner}: {sign}")
+    assert there.startswith(f"{GOOD} {metric.winner}, by ") and " % interval " in there and "(plain p " in there
+    assert there == back and "-" not in there.replace(GOOD, "") and "+" not in there
 
 
 def test_a_difference_that_is_not_clear_names_nobody():
@@ -41,7 +40,7 @@ def test_a_difference_that_is_not_clear_names_nobody():
     assert told.startswith("too close to call (") and GOOD not in told
     assert winner_in_words(resolved, compare_values(resolved, values(1.0, 1.0)), GOOD, POOR) == "no difference seen"
     these = winner_in_words(resolved, compare_values(resolved, noisy), GOOD, POOR)
-    assert these.startswith(f"on these cases, {GOOD} resolves more: +16.7 points, 95 % interval +")
+    assert these.startswith(f"on these cases, {GOOD} resolves more, by 16.7 points, 95 % interval ")
     assert "; for cases like these too close to call (" in these
 
 
@@ -57,7 +56,7 @@ def test_neither_end_of_a_neutral_metric_is_called_better():
     metric = METRICS["agent_messages"]
     given = values(4.0, 2.0) | {"a": np.linspace(3.0, 5.0, 24)}
     assert winner_in_words(metric, compare_values(metric, given), GOOD, POOR).startswith(
-        f"{GOOD} has more: +2.0 messages"
+        f"{GOOD} has more, by 2.0 messages"
     )
 
 

@@ -59,7 +59,7 @@ class Results:
         self._every, self.runs = runs, core or runs
 
     def __repr__(self) -> str:
-        return f"Results({len(self.runs)} runs: {', '.join(sorted(self.entries.values()))})"
+        return f"Results({len(self.runs)} run{'s' * (len(self.runs) != 1)}: {', '.join(sorted(self.entries.values()))})"
 
     @cached_property
     def hard(self) -> Results:

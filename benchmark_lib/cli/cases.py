@@ -29,7 +29,7 @@ def execute(options: argparse.Namespace) -> int:
     store = load_store(name)
     found = load_cases(store, pattern)
     prefix = f"{HARD}:" if options.pattern.startswith(HARD) else ""
-    print(f"{store.name} {store.version}: {len(found)} cases")
+    print(f"{store.name} {store.version}: {len(found)} case{'s' * (len(found) != 1)}")
     if pattern == "all":
         named = ((n.kind, f"{prefix}{n.name}", str(n.cases), n.meaning) for n in names_with_counts(store, found))
         rows = [("kind", "name for --cases", "cases", "what it is"), *named]

@@ -31,7 +31,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--every-pair": "compare every two, not the first with the others",
         "--all": "also test the metrics that were not planned, each by itself (exploratory)",
         "--hard": "compare the runs that these names have on the hard set",
-        "--partial": "also compare runs that are unfinished or lack cases",
+        "--partial": "also compare runs that are unfinished",
         "--out FILE": "also write the table, as .csv or .md",
     }
     add_options(parser, options)
@@ -39,7 +39,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(options: argparse.Namespace) -> int:
     """Compare the runs and print the verdicts."""
-    from ..analysis.tables.comparison import PLANNED
     from ..analysis.tables.many import chosen_runs, compare_runs
 
     if options.out and Path(options.out).suffix not in (".csv", ".md"):
@@ -47,8 +46,7 @@ def execute(options: argparse.Namespace) -> int:
     everything, names = _named(options.runs, options.folder, options.hard)
     results, partial = chosen_runs(everything, names, partial=options.partial)
     entries = [results.entries[run.run_id] for run in results.runs]
-    wanted = None if options.all else PLANNED
-    table = compare_runs(results, entries, every_pair=options.every_pair, metrics=wanted, explore=options.all)
+    table = compare_runs(results, entries, every_pair=options.every_pair, explore=options.all)
     for line in _lines(results, entries, partial, table.to_dict("records"), options.all):
         print(line)
     if options.out:
@@ -106,6 +104,7 @@ def _lines(
     results: Results, entries: list[str], partial: dict[str, str], rows: list[dict[str, Any]], explored: bool
 ) -> list[str]:
     """What is printed, no line wider than `WIDTH` unless a name is."""
+    from ..analysis.estimators.comparisons import NOT_TESTED
     from ..analysis.panels import conversations_of
     from ..analysis.tables.comparison import outcome_in_words
     from ..analysis.tables.drift import shift_in_words
@@ -122,8 +121,8 @@ def _lines(
     lines: list[str] = []
     for (a, b), mine in pairs.items():
         lines += [*_wrapped(outcome_in_words(mine)), "", f"A  {a}", f"B  {b}", MEANS, ""]
-        lines += [line for row in mine for line in _row_lines(row, len(pairs) > 1)]
-        lines.append("")
+        lines += [line for row in mine if row["word"] != NOT_TESTED for line in _row_lines(row, len(pairs) > 1)]
+        lines += [*_shown_lines(mine), ""]
     unsure = [DISAGREE] if any(TRIALS_VARY in row["verdict"] for row in rows) else []
     lines += _wrapped(" ".join([NOTE, *unsure]))
     lines += _wrapped(EXPLORED if explored else f"{what_is_tested()} {FURTHER}")
@@ -132,9 +131,9 @@ def _lines(
     return [*lines, *([""] if notes else []), *(line for note in notes for line in _wrapped(f"Note: {note}."))]
 
 
-MEANS = "Means over all trials of the cases both played (the board shows medians). A-B is A minus B."
+MEANS = "Means over all trials of the cases both played (the board shows medians). B-A is B minus A."
 NOTE = (
-    "A verdict gives the better one minus the other, for fresh cases like these (Student's t over intents, or over cases where "
+    "A verdict says by how much the better one is better, for fresh cases like these (Student's t over intents, or over cases where "
     "intents are fewer than six); 'exactly these cases' asks whether only the trials fell so by chance (a permutation of trials). "
     "Intervals are of 95 %, or of as much more as Holm asks of their test, so each leaves out 0 exactly where its test finds a difference."
 )
@@ -144,36 +143,60 @@ DISAGREE = (
     "trials the second is the wider."
 )
 EXPLORED = "Only the planned metrics are adjusted together (Holm). A plain p is exploratory: one in twenty is below 0.05 by chance."
-FURTHER = "--all shows them too, and tests each by itself."
+FURTHER = "--all shows all of them, and tests each by itself."
+MOST_SHOWN = 3
+"""So many shares that are not tested are shown: those with the largest differences."""
 EVERY_ROW = "A verdict that does not survive a correction over all rows says so."
 
 
 def _row_lines(row: dict[str, Any], several: bool) -> list[str]:
     """The lines of one metric."""
     from ..analysis.estimators.comparisons import SURE
-    from ..analysis.tables.verdicts import direction_in_words, level_in_words, signed
+    from ..analysis.estimators.estimate import counted
+    from ..analysis.tables.verdicts import level_in_words
     from ..scoring.metrics import METRICS
 
     metric = METRICS[row["metric"]]
-    scale, better = metric.scale, direction_in_words(metric)
-    head = f"  {row['title']}{f' ({better})' if better else ''}"
-    numbers = [scale.mean(row[name]) for name in ("a", "b")]
-    values = f"A {numbers[0]:>8}   B {numbers[1]:>8}   A-B {signed(metric, row['difference']):>13}"
-    heads = [f"{head:<{HEAD}} {values}"] if len(head) <= HEAD else [head, f"{'':<{HEAD}} {values}"]
+    scale = metric.scale
     verdict = row["verdict"]
     if several and row["word"] == SURE and row["p_all"] >= 0.05:
         verdict += f"; not after correcting for all rows (p {row['p_all']:.2g})"
-    where = f"{row['cases']:.0f} {scale.noun}s x {row['trials']} {'trial' if row['trials'] == '1' else 'trials'}"
+    where = (
+        f"{counted(int(row['cases']), scale.noun)} x {row['trials']} {'trial' if row['trials'] == '1' else 'trials'}"
+    )
     like, these = (_interval(metric, row[f"{of}low"], row[f"{of}high"]) for of in ("", "these_"))
-    order = "A-B"
-    if row["word"] == SURE and row["better"] == row["entry_b"]:  # as in the verdict, the better one minus the other
-        order, these = "B-A", _interval(metric, -row["these_high"], -row["these_low"])
     told = row["word"] == SURE or not like  # a clear verdict has the interval in it
-    ends = [] if told else [f"A-B, {level_in_words(row['level'])} interval: {like}"]
-    ends += [f"{order} on exactly these {scale.noun}s: {these}"] if these else []
+    ends = [] if told else [f"B-A, {level_in_words(row['level'])} interval: {like}"]
+    ends += [f"B-A on exactly these {scale.noun}s: {these}"] if these else []
     reason = "" if row["verdict"].endswith(row["reason"] or "-") else str(row["reason"])
     below = [verdict, *(["; ".join([where, *ends, *([reason] if reason else [])])] if row["cases"] else [])]
-    return [*heads, *(line for text in below for line in _wrapped(text, "      "))]
+    return [*_numbers(row), *(line for text in below for line in _wrapped(text, "      "))]
+
+
+def _numbers(row: dict[str, Any]) -> list[str]:
+    """A metric with the means of both and their difference, on one line or two."""
+    from ..analysis.tables.verdicts import direction_in_words, mean_in_words, signed
+    from ..scoring.metrics import METRICS
+
+    metric = METRICS[row["metric"]]
+    better = direction_in_words(metric)
+    head = f"  {row['title']}{f' ({better})' if better else ''}"
+    a, b = (mean_in_words(metric, row[side], row["cases"]) for side in "ab")
+    values = f"A {a:>10}   B {b:>10}   B-A {signed(metric, row['difference']):>12}"
+    return [f"{head:<{HEAD}} {values}"] if len(head) <= HEAD else [head, f"{'':<{HEAD}} {values}"]
+
+
+def _shown_lines(rows: list[dict[str, Any]]) -> list[str]:
+    """The largest differences of shares that are shown and not tested."""
+    from ..analysis.estimators.comparisons import NOT_TESTED
+    from ..scoring.metrics import METRICS
+
+    shares = [
+        row for row in rows if row["word"] == NOT_TESTED and METRICS[row["metric"]].scale.bounds and row["difference"]
+    ]
+    shown = sorted((row for row in shares if row["cases"]), key=lambda row: -abs(row["difference"]))[:MOST_SHOWN]
+    head = f"The largest of the other differences of shares ({NOT_TESTED}):"
+    return ["", head, *(line for row in shown for line in _numbers(row))] if shown else []
 
 
 def _interval(metric: Any, low: float, high: float) -> str:

@@ -86,7 +86,7 @@ def _tell(done: Judged, judges: list[str], scorers: list[str]) -> None:
         if same_model(name, run.manifest["model"]):
             print(f"  {name} judges its own run: say so wherever its scores stand")
     cost, calls, unpriced = judging_cost(run)
-    print(f"  {calls} calls of judges on file, {cost_in_words(cost, calls, unpriced)}", flush=True)
+    print(f"  calls of judges on file: {calls}, {cost_in_words(cost, calls, unpriced)}", flush=True)
     if done.incomplete and not done.stopped:
         note(f"{done.incomplete} verdicts failed by faults of the endpoint: give the same command again")
     if done.stopped:
@@ -103,7 +103,7 @@ def _probe(options: argparse.Namespace, scorers: list[str]) -> int:
     probed = asyncio.run(probe_judges(options.judge, options.base_url, options.settings, scorers=scorers, **how))
     for judge in probed:
         cost = "price unknown" if judge.cost_usd is None else usd(judge.cost_usd)
-        print(f"{judge.model}: {judge.calls} calls, {cost}")
+        print(f"{judge.model}: {judge.calls} call{'s' * (judge.calls != 1)}, {cost}")
         for finding in judge.findings:
             print(f"{MARKS[finding.status]}  {finding.name:<40} {finding.meaning}")
     return REFUSED if any(finding.status == "fail" for judge in probed for finding in judge.findings) else FINISHED

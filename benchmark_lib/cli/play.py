@@ -103,7 +103,9 @@ def _in_a_line(run: RunFile) -> str:
 
 def _tell(experiment: Experiment, run: RunFile) -> None:
     if experiment.replay:
-        print(f"{experiment.replayed} conversations played again, each came out byte for byte")
+        print(
+            f"{experiment.replayed} conversation{'s' * (experiment.replayed != 1)} played again, each came out byte for byte"
+        )
     for line in summary(run):
         print(line)
     if experiment.foreseen is not None:

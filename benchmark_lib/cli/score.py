@@ -53,6 +53,6 @@ def _tell_faults(file: str, faults: list[ScoreFault]) -> None:
     for fault in [*shown.values()][:TRACEBACKS_SHOWN]:
         print(f"case {fault.case_id}, trial {fault.trial}:\n{fault.traceback or fault.reason}", file=sys.stderr)
     note(
-        f"{len(faults)} conversations of {file} cannot be scored, which is a fault of Deskbench: report it with the traceback "
+        f"{len(faults)} of the conversations of {file} cannot be scored, which is a fault of Deskbench: report it with the traceback "
         "above, and give the same command again after an update"
     )

@@ -82,7 +82,9 @@ async def _sit(options: argparse.Namespace, seen: list[int]) -> int:
     with heard_signals(on_signal):
         if options.replay:
             run = await experiment.run()
-            print(f"{experiment.replayed} conversations of {run.path} played again, each came out byte for byte")
+            print(
+                f"{experiment.replayed} conversation{'s' * (experiment.replayed != 1)} of {run.path} played again, each came out byte for byte"
+            )
         elif options.port is None:
             from ..sitting.terminal import in_terminal
 

@@ -117,13 +117,16 @@ def _read(data: bytes, path: Path, format: str, model: str | None, domain: str |
 
 def summary(run: RunFile, most_k: int = MOST_K) -> list[str]:
     """What an imported run holds, in two or three lines, each rate with its denominator, and pass^k for k up to `most_k`."""
+    from ..analysis.estimators.estimate import counted
     from ..analysis.estimators.passk import pass_hat_k
     from ..analysis.frames import load_results
     from ..analysis.tables.reliability import success_counts
 
     rows, lines = load_results(run).conversations, []
-    shown = f"{rows['case_id'].nunique()} cases x {rows['trial'].nunique()} trials"
-    lines.append(f"{run.manifest['model']}: {len(rows)} conversations ({shown}), {rows['store_version'].iloc[0]}")
+    shown = f"{counted(rows['case_id'].nunique(), 'case')} x {counted(rows['trial'].nunique(), 'trial')}"
+    lines.append(
+        f"{run.manifest['model']}: {counted(len(rows), 'conversation')} ({shown}), {rows['store_version'].iloc[0]}"
+    )
     for bucket in dict.fromkeys(rows["bucket"].dropna()):
         counts = success_counts(rows, bucket)
         if counts.trials.sum():

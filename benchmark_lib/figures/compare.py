@@ -25,6 +25,7 @@ def differences(*, table: pd.DataFrame, a: str, b: str, ax: Axes | None = None, 
     `table` is as `tables.comparison_table` gives it; unsafe acts are drawn as a share of the traps.
     """
     from ..analysis.estimators.comparisons import NOISE, NOT_TESTED, SURE
+    from ..analysis.estimators.estimate import counted
     from ..scoring.metrics import METRICS
 
     bounded = [name for name, metric in METRICS.items() if metric.scale.bounds]
@@ -52,14 +53,14 @@ def differences(*, table: pd.DataFrame, a: str, b: str, ax: Axes | None = None, 
         adjusted = row.p_adjusted == row.p_adjusted
         at_right(ax, y, _p(row.p_adjusted if adjusted else row.p) + ("" if adjusted else " *"))
     titles = [
-        f"{r.title}{f' (% of {s.noun}s)' if s.summed else ''}\n{r.cases:.0f} cases"
+        f"{r.title}{f' (% of {s.noun}s)' if s.summed else ''}\n{counted(int(r.cases), 'case')}"
         for r, s in zip(shown.itertuples(), (METRICS[name].scale for name in shown["metric"]), strict=True)
     ]
     reach = min(105.0, 8 + float(np.nanmax(np.abs([shown[c] * factors for c in ("low", "high")]))))
     ax.axvline(0, color="#222222", linewidth=1)
     name_rows(ax, titles)
     ax.set(xlim=(-reach, reach), ylim=(-0.6, len(shown) - 0.4))
-    ax.set(xlabel=f"{name_of(ax, a)} minus {name_of(ax, b)}, percentage points")
+    ax.set(xlabel=f"{name_of(ax, b)} minus {name_of(ax, a)}, percentage points")
     ax.grid(axis="y", visible=False)
     true = shown["truth"].notna().any()
     dot = dict(marker="o", markersize=6, color=FIRST)
@@ -76,7 +77,7 @@ def differences(*, table: pd.DataFrame, a: str, b: str, ax: Axes | None = None, 
     )
     says(
         ax,
-        f"What differs: {name_of(ax, a)} minus {name_of(ax, b)}",
+        f"What differs: {name_of(ax, b)} minus {name_of(ax, a)}",
         "Difference of the means over shared cases, in percentage points. Line: the interval for cases like these, as wide as the correction over the "
         "planned metrics needs, from the same t test as p; band: the 95 % interval for exactly these cases. Filled where the difference is "
         "clear at the 5 % level. On the right: p, corrected by Holm's method over the planned metrics; * marks those that are not corrected."

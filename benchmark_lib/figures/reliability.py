@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..analysis.estimators.estimate import counted
 from ..analysis.panels import partial_in
 from ..scoring.written import percent, rounded, span
 from .canvas import (
@@ -258,7 +259,10 @@ def _beside(values: pd.Series, y: float) -> pd.Series:
 def _not_drawn(ax: Axes, left: pd.DataFrame) -> None:
     """Name, below the figure, the trials that are too incomplete for the median or have fewer traps than others."""
     if len(left):
-        told = [f"{name_of(ax, r['entry'])} trial {r['trial']} ({r['cases']} cases)" for r in left.to_dict("records")]
+        told = [
+            f"{name_of(ax, r['entry'])} trial {r['trial']} ({counted(r['cases'], 'case')})"
+            for r in left.to_dict("records")
+        ]
         say_below(ax, f"Not drawn, for too few cases: {listed(told)}")
 
 

@@ -107,16 +107,16 @@ class Monitored:
         """What a reader must know of the logs, a sentence each."""
         c, n = self.counted, self.counted.conversations.total()
         quiet = c.silent_weeks()
-        silent = f"{len(quiet)} weeks hold no tool call (first: {quiet[0] if quiet else ''})"
+        silent = f"Weeks without a tool call: {len(quiet)} (first: {quiet[0] if quiet else ''})"
         return [
             text
             for applies, text in (
                 (c.unnamed, f"{c.unnamed:,} of {n:,} conversations have no id and are named by file and line."),
-                (c.twice, f"{c.twice:,} conversations were left out because their id had come up before."),
-                (self.left_out.lines, f"{self.left_out.lines:,} lines were left out; the first: {self.left_out.first}"),
+                (c.twice, f"Conversations left out because their id had come up before: {c.twice:,}."),
+                (self.left_out.lines, f"Lines left out: {self.left_out.lines:,}; the first: {self.left_out.first}"),
                 (c.unknown_tools, _unknown(c)),
                 (c.unread, _unread(c)),
-                (quiet, f"{silent}: what needs calls is not counted in them."),
+                (quiet, f"{silent}; what needs calls is not counted there."),
             )
             if applies
         ]
@@ -132,7 +132,7 @@ def _unread(c: Tally) -> str:
 def _unknown(c: Tally) -> str:
     """The tools that nobody knows, and what to do."""
     most = c.unknown_tools.most_common(MOST_NAMED)
-    named = ", ".join(f"{name!r} ({n:,} conversations)" for name, n in most)
+    named = ", ".join(f"{name!r} ({n:,} conversation{'s' * (n != 1)})" for name, n in most)
     more = f" and {len(c.unknown_tools) - len(most)} more" if len(c.unknown_tools) > len(most) else ""
     return (
         f"Tools that are not known: {named}{more}. Detectors that compare words with calls abstain in these conversations; "

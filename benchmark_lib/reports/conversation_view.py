@@ -4,8 +4,10 @@ Turn by turn, with what each call changed and the marks on each message.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
+from zlib import crc32
 
 import orjson
 
@@ -13,7 +15,8 @@ from ..cases import Case
 from ..records import ENDINGS, Act, Conversation, ToolCall, as_dict
 from ..scoring.deciding import SUCCESS_STATES, Moment, as_written, reasons_against, state_of
 from ..scoring.state import forbidden_calls
-from ..scoring.written import details
+from ..scoring.untold import why_untold
+from ..scoring.written import details, words
 from ..store import Store
 from .marks import Mark, marks_of, placed, promises_of, segments
 
@@ -24,7 +27,7 @@ ACTS = {
     "refused": "refused",
     "asked": "asks about",
     "attached": "attached",
-    "followed_up": "brought up",
+    "followed_up": "brought up further matter",
     "pushed": "pressure line",
     "waited": "waits for",
     "moved": "changed meanwhile:",
@@ -76,6 +79,7 @@ def conversation_view(
         A note on events by their keys.
     """
     c, score, differs, verdicts = conversation, score or {}, differs or {}, list(verdicts)
+    count = Numbering(c)
     marks = marks_of(score, verdicts)
     texts: dict[tuple[str, int], list[str]] = {}
     for m in c.messages:
@@ -90,29 +94,74 @@ def conversation_view(
     return {
         "c": c,
         "entry": entry or c.model,
+        "number": count.of,
+        "anchor": f"t{crc32(f'{entry or c.model} {c.case_id} {c.trial}'.encode(errors='replace')):08x}-m",
         "score": {**dict.fromkeys(READ), **score} if score else {},
         "state": state_of(score, c.ended_by),
         "outcome": " ".join(SUCCESS_STATES[state_of(score, c.ended_by)]),
+        "pressure": pressure_words(score),
         "reasons": reasons_against(score, c.ended_by, c, case) if score else (),
         "ending": ENDINGS.get(c.ended_by, ""),
         "end_differs": differs.get(("end",)),
         "turns": [
             {
                 "number": n,
-                "customer": _messages(c, "customer", n, where, differs),
+                "customer": _messages(c, "customer", n, where, differs, count),
                 "calls": [{**call, "reasoning": before_call.get(call["call"].index, [])} for call in calls.get(n, [])],
                 "reasoning": before_reply.get(n, []),
-                "agent": _messages(c, "agent", n, where, differs),
+                "agent": _messages(c, "agent", n, where, differs, count),
             }
             for n in numbers
         ],
         "rules": [(rule, state, broken.get(rule, [])) for rule, state in rules.items()],
-        "marks": [m for m in marks if m.kind != "judge"],
-        "promises": promises_of(score),
+        "marks": [_numbered(m, where, count) for m in marks if m.kind != "judge"],
+        "promises": [p | {"message": count.of(p["turn"]), "by": count.renumbered(p["by"])} for p in promises_of(score)],
+        "faults": [{"side": f.side, "kind": f.kind, "detail": count.renumbered(f.detail, f.side)} for f in c.faults],
         "verdicts": verdicts,
         "usage": _usage(c, cost),
-        "case": _case(c, case, score) if case else None,
+        "case": _case(c, case, score, count, store) if case else None,
     }
+
+
+class Numbering:
+    """The numbers of a conversation's messages, as every transcript shows them: by turn, the customer's before the agent's."""
+
+    def __init__(self, conversation: Conversation) -> None:
+        placed = sorted((m.turn, m.side != "customer") for m in conversation.messages)
+        self._numbers: dict[tuple[str, int], list[int]] = {}
+        for number, (turn, by_agent) in enumerate(placed, 1):
+            self._numbers.setdefault(("agent" if by_agent else "customer", turn), []).append(number)
+
+    def of(self, turn: int, side: str | None = "agent", place: int = 0) -> int | None:
+        """The number of a side's message of a turn; of the other side's where it wrote none, None where nobody did."""
+        sides = [side or "agent", "agent" if side == "customer" else "customer"]
+        found = next((self._numbers[s, turn] for s in sides if (s, turn) in self._numbers), None)
+        return found[min(place, len(found) - 1)] if found else None
+
+    def renumbered(self, text: str, side: str = "agent") -> str:
+        """A stored remark, which counts the messages of one side, with the numbers that are shown; what is given, the customer gave."""
+
+        def shown(hit: re.Match[str]) -> str:
+            return f"{hit[1]}message {self.of(int(hit[2]), 'customer' if hit[1] else side) or hit[2]}"
+
+        return re.sub(r"\b(given in |)message (\d+)\b", shown, text)
+
+
+def _numbered(mark: Mark, where: dict[tuple[str, int, int], list[Mark]], count: Numbering) -> Mark:
+    """A mark with the number of the message it belongs to."""
+    at = next((key for key, there in where.items() if mark in there), None)
+    number = count.of(at[1], at[0], at[2]) if at else count.of(mark.turn, mark.side) if mark.turn else None
+    note, quote = (count.renumbered(text, mark.side or "agent") for text in (mark.note, mark.quote))
+    return replace(mark, message=number, note=note, quote=mark.quote if at else quote)
+
+
+def pressure_words(score: Mapping[str, Any]) -> str:
+    """How an agent stood the pressure of a trap: ``held after 3 of 3 pushes``, ``unsafe before any push``; empty without a trap."""
+    state, push, pushes = (score.get(name) for name in ("pressure_reached", "pressure_push", "pushes"))
+    if not state:
+        return ""
+    when = f" after {push:g} of {pushes:g} {'push' if pushes == 1 else 'pushes'}" if push and pushes else ""
+    return f"{state}{when or (' before any push' if pushes and state != 'held' else ', without a push')}"
 
 
 def changes_by_call(conversation: Conversation, store: Store | None = None) -> dict[int, list[dict[str, Any]]]:
@@ -168,11 +217,17 @@ def _step(key: tuple[str, str, str], before: tuple[Any, Any] | None, after: tupl
 
 
 def _messages(
-    c: Conversation, side: str, turn: int, where: dict[tuple[str, int, int], list[Mark]], differs: dict[Key, str]
+    c: Conversation,
+    side: str,
+    turn: int,
+    where: dict[tuple[str, int, int], list[Mark]],
+    differs: dict[Key, str],
+    count: Numbering,
 ) -> list[dict[str, Any]]:
     mine, place = [m for m in c.messages if m.side == side and m.turn == turn], ("act", side, turn)
     return [
         {
+            "number": count.of(turn, side, n),
             "parts": segments(m.text, where.get((side, turn, n), ())),
             "attachments": [f"{a} ({m.shows[a]})" if a in m.shows else a for a in m.attachments],
             "acts": [
@@ -186,7 +241,8 @@ def _messages(
 
 def act_words(act: Act) -> str:
     """An act in a few words."""
-    about = f"{ACTS.get(act.kind, act.kind)} {act.what}"
+    what = int(act.what) + 1 if act.kind == "followed_up" and act.what.isdecimal() else words(act.what)
+    about = f"{ACTS.get(act.kind, act.kind)} {what}"
     return f"{about}: {act.detail}" if act.detail else about
 
 
@@ -232,11 +288,12 @@ def brief(call: ToolCall) -> str:
     return text if len(text) <= LONGEST_BRIEF else text[: LONGEST_BRIEF - 1] + "…"
 
 
-def quoted(moment: Moment) -> dict[str, Any]:
-    """The turn that decided a conversation, short enough to be quoted: turn, customer, agent, call."""
+def quoted(moment: Moment, record: Conversation) -> dict[str, Any]:
+    """The turn that decided a conversation, short enough to be quoted: message (its number), customer, agent, call."""
     call = f"{moment.call.name} {brief(moment.call)}".strip() if moment.call else ""
     customer, agent = _beginning(moment.customer), _beginning(moment.agent)
-    return {"turn": moment.turn, "customer": customer, "agent": agent, "call": call}
+    number = Numbering(record).of(moment.turn)
+    return {"message": number, "customer": customer, "agent": agent, "call": call}
 
 
 def _beginning(text: str) -> str:
@@ -267,24 +324,28 @@ def _usage(c: Conversation, cost: dict[str, float | None] | None) -> list[dict[s
     return [{"side": side, "cost": cost.get(side), **as_dict(u)} for side, u in c.usage.items()]
 
 
-def _case(c: Conversation, case: Case, score: dict[str, Any]) -> dict[str, Any]:
+def _case(c: Conversation, case: Case, score: dict[str, Any], count: Numbering, store: Store | None) -> dict[str, Any]:
     """What the customer knows and wants, and where in the conversation it came up."""
-    said = {a.what: turn for turn, a in c.acts("pushed")}
-    gave: dict[str, int] = {}
+    said = {a.what: count.of(turn, "customer") for turn, a in c.acts("pushed")}
+    gave: dict[str, int | None] = {}
     for turn, act in c.acts():
         if act.kind in ("gave", "attached", "lacked"):
-            gave.setdefault(act.what, turn)
+            gave.setdefault(act.what, count.of(turn, "customer"))
     told = score.get("facts") or {}
+    why = why_untold(c, case, store, told) if store else {}
     return {
         "title": case.title,
         "goal": case.goal,
         "persona": case.persona,
         "ledger": [
-            {"name": n, "value": k.value or k.attach or "-", "when": k.when, "wrong": k.wrong, "turn": gave.get(n)}
+            {"name": n, "value": k.value or k.attach or "-", "when": k.when, "wrong": k.wrong, "message": gave.get(n)}
             for n, k in case.ledger.items()
         ],
-        "pressure": [{"text": line, "turn": said.get(str(n))} for n, line in enumerate(case.pressure, 1)],
-        "facts": [{"name": n, "value": f.in_words, "kind": f.kind, "told": told.get(n)} for n, f in case.facts.items()],
+        "pressure": [{"text": line, "message": said.get(str(n))} for n, line in enumerate(case.pressure, 1)],
+        "facts": [
+            {"name": n, "value": f.in_words, "kind": f.kind, "told": told.get(n), "why": why.get(n, "")}
+            for n, f in case.facts.items()
+        ],
         "outcomes": [
             {"name": o.name, "handover": o.handover, "calls": [as_written(x) for x in o.calls]} for o in case.outcomes
         ],

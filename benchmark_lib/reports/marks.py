@@ -5,7 +5,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from ..scoring.claims import DETECTORS
 from ..scoring.customer_turns import CLEAR, MILD
+from ..scoring.written import words
 
 LONGEST = 20_000
 """How many characters of a text are shown and searched for a quote."""
@@ -13,6 +15,22 @@ LONGEST_QUOTE = 600
 """How many characters of a quote are searched for; a longer quote is located by its beginning."""
 UNBACKED = {"unbacked": "no call stands behind it", "beyond_authority": "nobody at this desk may promise it"}
 """What decides a promise that is compared with nothing."""
+STATES = {
+    "leaked": "",
+    "asked_again": "",
+    "not_called": "promised and not called",
+    "unsupported": "stands in nothing that was read",
+    "stale": "out of date",
+    "differs": "the call differs from what was said",
+    "differs_from_proposal": "the call differs from what was proposed",
+    "missing": "the order or the matter is missing",
+    "not_kept_apart": "what is verified is not kept apart from what is claimed",
+    "surplus": "holds more than is needed",
+}
+"""What is wrong, in words, where a state of a finding does not say it by itself."""
+SAID_BY_STATE = ("handover_packet", "leak", "asked_again", "escalation_honesty")
+"""Detectors whose class says no more than the state."""
+CODE = re.compile("[a-z]+(?:_[a-z]+)+")
 KNOWN = frozenset({"detector", "name", "turn", "side", "sentence", "quote", "state", "compared_with"})
 """Fields of a finding that are shown separately; all others become its note."""
 
@@ -35,6 +53,8 @@ class Mark:
         Whose message it is in; None if unknown.
     call : int or None
         Index of the tool call it was compared with.
+    message : int or None
+        The number of that message in the transcript, where it is known.
     """
 
     kind: str
@@ -44,6 +64,7 @@ class Mark:
     turn: int | None = None
     side: str | None = None
     call: int | None = None
+    message: int | None = None
 
 
 def marks_of(score: dict[str, Any] | None, verdicts: Iterable[dict[str, Any]] = ()) -> list[Mark]:
@@ -75,9 +96,11 @@ def with_judged_customer(score: dict[str, Any] | None, turns: Iterable[dict[str,
 
 
 def finding_label(finding: dict[str, Any]) -> str:
-    """The name of a finding and, where it has one, its state: ``commitments: unbacked``."""
+    """A finding in words, with what is wrong where its title does not say it: ``Phantom action: no such call``."""
     name = str(finding.get("detector") or finding.get("name") or "finding")
-    return f"{name}: {finding['state']}" if finding.get("state") else name
+    title = DETECTORS[name].title if name in DETECTORS else words(name)
+    wrong = STATES.get(str(finding.get("state") or ""), words(finding.get("state") or ""))
+    return f"{title}: {wrong}" if wrong else title
 
 
 def promises_of(score: dict[str, Any] | None) -> list[dict[str, Any]]:
@@ -103,9 +126,11 @@ def _compared_with(finding: dict[str, Any]) -> tuple[Any, int | None]:
 
 def _finding(finding: dict[str, Any], kind: str, side: str) -> Mark:
     against, call = _compared_with(finding)
-    rest = [f"call #{call + 1}" if call is not None else against, *(v for k, v in finding.items() if k not in KNOWN)]
+    shown = KNOWN | ({"class"} if finding.get("detector") in SAID_BY_STATE else set())
+    rest = [f"call #{call + 1}" if call is not None else against]
+    rest += [v for k, v in finding.items() if k not in shown]
     quote = str(finding.get("sentence") or finding.get("quote") or "")
-    note = "; ".join(str(x) for x in rest if x not in (None, "", [], {}))
+    note = "; ".join(words(x) if CODE.fullmatch(str(x)) else str(x) for x in rest if x not in (None, "", [], {}))
     return Mark(kind, finding_label(finding), quote, note, finding.get("turn"), finding.get("side") or side, call)
 
 

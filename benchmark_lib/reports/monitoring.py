@@ -47,7 +47,7 @@ def terminal_lines(seen: Monitored) -> list[str]:
     heads = ["", "baseline", "newest week", "last 4 weeks - base", "alarm"]
     body = [[r["title"][:TITLE_WIDTH], rate(r, "base"), rate(r, "last"), change(r), alarm_mark(r)] for r in rows]
     return [
-        f"{c.conversations.total():,} conversations, {c.weeks[0]} to {c.weeks[-1]} ({len(c.weeks)} weeks, by their Mondays, UTC)",
+        f"{c.conversations.total():,} conversations, {c.weeks[0]} to {c.weeks[-1]} ({counted(len(c.weeks), 'week')}, by Monday, UTC)",
         f"baseline: {seen.baseline.words}",
         "",
         *columns([heads, *body], right=(1, 2, 3)),

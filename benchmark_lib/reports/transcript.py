@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ..records import Conversation
-from ..scoring.written import in_words
+from ..scoring.written import in_words, words
 from .conversation_view import as_json, conversation_view
 from .marks import LONGEST
 
@@ -27,6 +27,7 @@ def templates() -> Any:
     )
     environment.filters["visible"] = visible
     environment.filters["in_words"] = in_words
+    environment.filters["words"] = words
     environment.filters["compact"] = lambda value: visible(as_json(value))
     return environment
 

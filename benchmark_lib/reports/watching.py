@@ -10,6 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from ..analysis.estimators.estimate import counted
 from ..cases.played import same_cases, store_of
 from ..errors import BadInput
 from ..outputs import writing
@@ -77,7 +78,7 @@ class Look:
         return [
             f"{self.model}: {len(self.finished)} of {self.planned} conversations finished ({share}){left}",
             f"conversations that succeeded so far: {', '.join(parts) or 'none has a score yet'}",
-            f"{self.calls:,} model calls, {self.cost}",
+            f"{self.calls:,} model call{'s' * (self.calls != 1)}, {self.cost}",
         ]
 
     def _minutes_left(self) -> str:
@@ -87,7 +88,7 @@ class Look:
             return ""
         began, ended = (datetime.fromisoformat(one.finished_at) for one in (last[0], last[-1]))
         minutes = (ended - began).total_seconds() / 60 / (len(last) - 1) * (self.planned - len(self.finished))
-        return f", about {minutes:.0f} minutes left" if minutes >= 1 else ", less than a minute left"
+        return f", about {counted(round(minutes), 'minute')} left" if minutes >= 1 else ", less than a minute left"
 
 
 def look(run: RunFile) -> Look:

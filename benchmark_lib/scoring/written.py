@@ -50,6 +50,11 @@ def digits_for(low: float, high: float, most: int = 4) -> int:
     return min(max(1 - floor(log10(width) + 1e-9), 0), most)
 
 
+def words(name: Any) -> str:
+    """A name of the data in words: ``must_escalate`` as *must escalate*."""
+    return str(name).replace("_", " ")
+
+
 def percent(share: float | None, digits: int = 0) -> str:
     """A share as ``8 %``; a dash if it is not defined."""
     return DASH if share is None or missing(share) else f"{rounded(100 * share, digits)} %"

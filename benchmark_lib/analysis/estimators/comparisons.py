@@ -277,8 +277,8 @@ class Comparison:
     ----------
     like : PairedDifference
         Cases like these: fresh cases of these kinds, whose choice adds chance to that of the trials.
-    cases, trials, b_trials : int
-        Matched cases, and the median number of trials per case of each model.
+    cases : int
+        Matched cases.
     these_p : float
         These cases: only the trials are left to chance. NaN where a trial has no two outcomes to exchange.
     alpha, these_alpha : float
@@ -291,8 +291,6 @@ class Comparison:
 
     like: PairedDifference
     cases: int = 0
-    trials: int = 0
-    b_trials: int = 0
     these_p: float = nan
     alpha: float = ALPHA
     these_alpha: float = ALPHA
@@ -363,7 +361,6 @@ def compare_paired(
         np.broadcast_to(np.asarray(n), a.shape)[kept].astype(int)
         for n in (trials, trials if b_trials is None else b_trials)
     )
-    found = replace(found, trials=int(np.median(n_a)), b_trials=int(np.median(n_b)))
     hits = a[kept] * n_a, b[kept] * n_b
     if bounds is None or any((np.abs(h - np.rint(h)) > 1e-6).any() for h in hits):
         return found

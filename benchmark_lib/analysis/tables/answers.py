@@ -265,7 +265,7 @@ def answer(question: Question, rows: pd.DataFrame, left_out: str = "") -> Answer
     sign = -1 if metric.higher_is_better else 1
     order = sorted(known, key=lambda e: (sign * heads[e].mean.estimate, e))
     leader, rest = order[0], order[1:]
-    against = adjusted(compare_values(metric, paired_values(metric, of[leader], of[e]).to_dict("series")) for e in rest)
+    against = adjusted(compare_values(metric, paired_values(metric, of[e], of[leader]).to_dict("series")) for e in rest)
     contrasts = dict(zip(rest, against, strict=True))
     table = pd.DataFrame([_row(e, of[e], heads[e], places.loc[e], contrasts.get(e), metric) for e in order])
     behind = {e for e in rest if places.loc[e, "low"] > 1 and contrasts[e].word == SURE}  # by ranks and by comparison

@@ -22,7 +22,7 @@ from ..estimators.trials import repeat_correlation
 from ..panels import RANKED_FROM, conversations_of, partial_words, progress, short_name
 from .headlines import ESTIMATORS, case_matrix
 from .rows import framed
-from .verdicts import direction_in_words, shown_numbers, winner_in_words
+from .verdicts import direction_in_words, names_apart, shown_numbers, winner_in_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -99,11 +99,12 @@ def comparison_table(
     -------
     DataFrame
         One row per metric: title, direction (higher or lower, whichever is better), unit, a and b (means over the cases
-        both have; a count is per 18 traps or as many as were run), difference (a - b), low and high (of cases like these), level (confidence of that interval: 0.95, or
-        what Holm leaves of it), p, p_adjusted (planned metrics), these_low, these_high, p_these and p_these_adjusted
+        both have; a count is per 18 traps or as many as were run), difference (b - a), low and high (of cases like
+        these), level (confidence of that interval: 0.95, or what Holm leaves of it), p, p_adjusted (planned metrics), these_low, these_high, p_these and p_these_adjusted
         (the same on these cases), truth (the true difference of two tunable scripted agents, NaN of any other models),
         cases, units (cases or intents that carry the test), trials in words, word (the verdict in a word), better,
-        verdict (with the name of the better one) and reason in words.
+        verdict (with the name of the better one) and reason in words; in every row shared, only_a and only_b, the
+        numbers of cases that both played, and that one alone did.
     """
     of = _both(results, a, b)
     wanted = [METRICS[m] for m in (metrics or METRICS)]
@@ -118,8 +119,18 @@ def comparison_table(
     truths = [truth_of(mine["model"].iloc[0]) for mine in of]
     rows = [_row(metric, known[metric.name], found[metric.name], a, b) for metric in wanted]
     for row in rows:
-        row["truth"] = truths[0].get(row["metric"], nan) - truths[1].get(row["metric"], nan)
-    return _of_whom(framed(rows, COLUMNS), of)
+        row["truth"] = truths[1].get(row["metric"], nan) - truths[0].get(row["metric"], nan)
+    return _of_whom(framed(rows, COLUMNS), of).assign(**shared_cases(*map(played_cases, of)))
+
+
+def played_cases(conversations: pd.DataFrame) -> set[str]:
+    """The cases of which one model has a scored conversation."""
+    return set(conversations.loc[conversations["success"].notna(), "case_id"])
+
+
+def shared_cases(a: set[str], b: set[str]) -> dict[str, int]:
+    """How many cases two models both played, and how many each played beyond: shared, only_a and only_b."""
+    return {"shared": len(a & b), "only_a": len(a - b), "only_b": len(b - a)}
 
 
 def judged(found: dict[str, Comparison]) -> dict[str, Comparison]:
@@ -176,7 +187,7 @@ def paired_values(metric: str | Metric, a: pd.DataFrame, b: pd.DataFrame) -> pd.
 
 
 def compare_values(metric: Metric, values: Mapping[str, Any]) -> Comparison:
-    """The comparison of one metric, not yet adjusted.
+    """The comparison of one metric, B minus A, not yet adjusted.
 
     Parameters
     ----------
@@ -186,10 +197,10 @@ def compare_values(metric: Metric, values: Mapping[str, Any]) -> Comparison:
     a, b = (np.asarray(values[name], dtype=float) for name in ("a", "b"))
     kept, bounds = ~np.isnan(a - b), metric.scale.bounds
     return compare_paired(
-        a[kept],
         b[kept],
-        trials=np.asarray(values["a_trials"])[kept],
-        b_trials=np.asarray(values["b_trials"])[kept],
+        a[kept],
+        trials=np.asarray(values["b_trials"])[kept],
+        b_trials=np.asarray(values["a_trials"])[kept],
         clusters=ESTIMATORS[metric.estimator].clusters(np.asarray(values["intent"], dtype=object)[kept]),
         bounds=bounds and (bounds[0] - bounds[1], bounds[1] - bounds[0]),
     )
@@ -197,27 +208,33 @@ def compare_values(metric: Metric, values: Mapping[str, Any]) -> Comparison:
 
 def show_values(metric: Metric, values: Mapping[str, Any]) -> Comparison:
     """The difference of one metric that is not tested, from the same values as `compare_values`."""
-    difference = np.asarray(values["a"], dtype=float) - np.asarray(values["b"], dtype=float)
+    difference = np.asarray(values["b"], dtype=float) - np.asarray(values["a"], dtype=float)
     kept = ~np.isnan(difference)
-    a, b = (int(np.median(np.asarray(values[f"{side}_trials"])[kept])) if kept.any() else 0 for side in ("a", "b"))
     mean = float(difference[kept].mean()) if kept.any() else nan
     like = PairedDifference(estimate=mean, n=int(kept.sum()))
-    return Comparison(like=like, cases=int(kept.sum()), trials=a, b_trials=b, tested=False)
+    return Comparison(like=like, cases=int(kept.sum()), tested=False)
+
+
+def shown_means(metric: Metric, values: Mapping[str, Any]) -> tuple[float, float]:
+    """The means of two models over the cases with values for both, on the scale of the metric; values as for `compare_values`."""
+    a, b = (np.asarray(values[name], dtype=float) for name in ("a", "b"))
+    kept = ~np.isnan(a - b)
+    factor = metric.scale.factor(int(kept.sum()))
+    return (factor * float(a[kept].mean()), factor * float(b[kept].mean())) if kept.any() else (nan, nan)
 
 
 def _row(metric: Metric, table: pd.DataFrame, found: Comparison, a: str, b: str) -> dict[str, Any]:
     """The row of one metric."""
     both = table.dropna(subset=["a", "b"])
-    scale = metric.scale.factor(len(both))
     why = f"no {BUCKET_NOUNS.get(metric.bucket or '', 'case')} with values for both"
-    trials = f"{found.trials}" if found.trials == found.b_trials else f"{found.trials} and {found.b_trials}"
+    trials = dict.fromkeys(f"{both[f'{side}_trials'].median():.0f}" for side in "ab") if len(both) else ["0"]
+    means = shown_means(metric, table.to_dict("series"))
     row: dict[str, Any] = {
         "metric": metric.name,
         "title": metric.title,
         "direction": direction_in_words(metric).partition(" ")[0],
         "unit": metric.scale.name,
-        "a": scale * both["a"].mean(),
-        "b": scale * both["b"].mean(),
+        **dict(zip("ab", means, strict=True)),
         **shown_numbers(metric, found),
         "level": 1 - found.alpha if found.tested else nan,
         "p": found.like.p,
@@ -226,9 +243,9 @@ def _row(metric: Metric, table: pd.DataFrame, found: Comparison, a: str, b: str)
         "p_these_adjusted": found.these_p_adjusted,
         "cases": found.cases,
         "units": found.like.units,
-        "trials": trials,
+        "trials": " and ".join(trials),
         "word": found.word,
-        "better": _better(metric, found.difference, a, b),
+        "better": better_one(metric, found.difference, a, b),
         "reason": sentence(_unpaired(table, both), _uneven(both), found.like.reason) if found.cases else why,
     }
     return row | {"verdict": winner_in_words(metric, found, a, b, row["reason"])}
@@ -246,10 +263,11 @@ def _uneven(both: pd.DataFrame) -> str:
     return f"{a:.0f} against {b:.0f} trials per case" if a != b else ""
 
 
-def _better(metric: Metric, difference: float, a: str, b: str) -> str:
+def better_one(metric: Metric, difference: float, a: str, b: str) -> str:
+    """The better of two by the difference B minus A; empty where neither is."""
     if metric.higher_is_better is None or difference != difference or difference == 0:
         return ""
-    return a if (difference > 0) == metric.higher_is_better else b
+    return b if (difference > 0) == metric.higher_is_better else a
 
 
 def differing_cases(results: Results | pd.DataFrame, a: str, b: str, *, bucket: str | None = None) -> pd.DataFrame:
@@ -264,7 +282,7 @@ def differing_cases(results: Results | pd.DataFrame, a: str, b: str, *, bucket: 
     -------
     DataFrame
         One row per case both have and on which their shares of successes differ, the widest first: bucket, intent,
-        case_id, a, b (shares), difference, a_trials and b_trials as text (``+`` success, ``-`` failure, in the order of
+        case_id, a, b (shares), difference (b - a), a_trials and b_trials as text (``+`` success, ``-`` failure, in the order of
         trials), split (``always`` where every trial of one beats every trial of the other, else ``in part``), trial (the
         first in which the two differ; the first of all where they have none such in common).
     """
@@ -279,7 +297,7 @@ def differing_cases(results: Results | pd.DataFrame, a: str, b: str, *, bucket: 
         for case_id, row in table[table["a"] != table["b"]].iterrows():
             split = "always" if {row["a"], row["b"]} == {0.0, 1.0} else "in part"
             trials = (marks[0].get(case_id, ""), marks[1].get(case_id, ""))
-            shares = (row["a"], row["b"], row["a"] - row["b"])
+            shares = (row["a"], row["b"], row["b"] - row["a"])
             apart = next((n for n, pair in enumerate(zip(*trials), 1) if set(pair) == {"+", "-"}), 1)
             found.append((name, row["intent"], case_id, *shares, *trials, split, apart))
     table = framed(found, "bucket intent case_id a b difference a_trials b_trials split trial")
@@ -389,8 +407,6 @@ def comparison_in_words(comparison: pd.DataFrame, cases: pd.DataFrame, a: str, b
         return f"Only one model is here ({short_name(a)}), so there is nothing to compare it with."
     rows = comparison.to_dict("records")
     parts = [outcome_in_words(rows)]
-    a, b = short_name(a), short_name(b)
-    parts.append(f"{a} and {b} have {counted(int(comparison['cases'].max()), 'case')} with values in common.")
     for r in rows:
         if r["word"] == SURE and r["metric"] in PLANNED:
             parts.append(f"{r['title']}, {_value(r, 'a')} against {_value(r, 'b')}: {r['verdict']}.")
@@ -400,7 +416,9 @@ def comparison_in_words(comparison: pd.DataFrame, cases: pd.DataFrame, a: str, b
 
 
 def outcome_in_words(rows: list[dict[str, Any]]) -> str:
-    """The verdicts of the planned metrics of two models in one sentence: who is better at how many, and what is open.
+    """The verdicts of the planned metrics of two models: who is better at how many, what is open, and on which cases.
+
+    These are the first words of every comparison, in the terminal, in the notebook and on the site.
 
     Parameters
     ----------
@@ -408,10 +426,11 @@ def outcome_in_words(rows: list[dict[str, Any]]) -> str:
         Rows of `comparison_table`.
     """
     planned = [row for row in rows if row["metric"] in PLANNED]
+    names = dict(zip("ab", names_apart(rows[0]["name_a"], rows[0]["name_b"]), strict=True))
     said: dict[str, list[str]] = {}
     for row in planned:
         if row["word"] == SURE:
-            found = f"{short_name(row['better'])} is better at"
+            found = f"{names['a' if row['better'] == row['name_a'] else 'b']} is better at"
         else:
             found = "not compared" if not row["cases"] else "too close to call"
         said.setdefault(found, []).append(row["title"].lower())
@@ -426,12 +445,25 @@ def outcome_in_words(rows: list[dict[str, Any]]) -> str:
         if found in said
     ]
     text = "; ".join([*wins, *rest])
-    idle = [side.upper() for side in "ab" for row in planned if row["metric"] == "resolved" and row[side] < RANKED_FROM]
+    idle = [names[s] for s in "ab" for row in planned if row["metric"] == "resolved" and row[s] < RANKED_FROM]
     note = (
         f" {in_words(idle)} resolved under half of the cases: who does little escalates little and harms nobody."
         * bool(idle)
     )
-    return f"{text if wins else text[:1].upper() + text[1:]}.{note}"
+    return f"{text if wins else text[:1].upper() + text[1:]}.{note} {_shared_in_words(rows[0], names)}"
+
+
+def _shared_in_words(row: dict[str, Any], names: dict[str, str]) -> str:
+    """On how many cases two models are compared, and how many each played beyond."""
+    beyond = [f"{names[side]} played {row[f'only_{side}']:,} more" for side in "ab" if row[f"only_{side}"]]
+    if not row["shared"]:
+        return f"They have no case in common{': ' * bool(beyond)}{in_words(beyond).replace(' more', '')}."
+    both = f"{counted(row['shared'], 'case')} that both played"
+    return (
+        f"Compared on the {both}; {in_words(beyond)}."
+        if beyond
+        else f"Both played the same {counted(row['shared'], 'case')}."
+    )
 
 
 def _value(row: dict[str, Any], name: str) -> str:

@@ -13,7 +13,7 @@ from ...experiment.judging import same_model
 from ...project import in_project
 from ..estimators.agreement import agreement, agreement_table, judge_correction
 from ..estimators.comparisons import paired_difference
-from ..estimators.estimate import sentence
+from ..estimators.estimate import counted, sentence
 from ..estimators.intervals import clustered_mean, clusters_or_cases
 from .rows import framed, interval
 
@@ -202,7 +202,7 @@ def judge_calibrated(
         if cut is not None:
             scores, people = ((v >= cut).astype(float).where(v.notna()) for v in (scores, people))
         found = judge_correction(scores, people)
-        note = f"{lost} labels belong to no judged conversation" if lost else ""
+        note = f"{counted(lost, 'label')} without a judged conversation" if lost else ""
         row = {"entry": entry, "judge": judge, "scorer": scorer, "judged": found.judged, **interval(found, "corrected")}
         row |= {"bias": float((scores - people).mean()), "labels": found.labels, "n": found.n, "weight": found.weight}
         rows.append(row | {"method": found.method, "reason": sentence(found.reason, note)})

@@ -29,7 +29,7 @@ def label_agreement_table(labels: pd.DataFrame, results: Results | None = None, 
     Parameters
     ----------
     labels : DataFrame
-        As `reports.read_labels` gives it.
+        As `reports.read_labels` gives it, or several such frames concatenated.
     results : Results, optional
         The runs that were labelled; what the record answers, and what judges answered, is then held against every
         labeller.
@@ -46,7 +46,8 @@ def label_agreement_table(labels: pd.DataFrame, results: Results | None = None, 
     missing = [c for c in (*ITEM, "scorer", "label", "labeller") if c not in labels]
     if missing:
         raise BadInput(f"the labels lack the column {missing[0]}: give what `reports.read_labels` reads")
-    people = labels.dropna(subset=["label"]).assign(rater=labels["labeller"].replace("", UNNAMED))
+    people = labels.dropna(subset=["label"])
+    people = people.assign(rater=people["labeller"].replace("", UNNAMED))
     rows = []
     for scorer, mine in people.groupby("scorer", sort=True):
         said = mine.assign(yes=mine["label"] >= cut).drop_duplicates([*ITEM, "rater"], keep="last")

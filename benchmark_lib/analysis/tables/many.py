@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from ...runfile import RunFile
 
 
+FEWEST_SHARED = 2
+"""Runs of different cases that share fewer are not compared."""
+
+
 def compare_runs(
     results: Results | pd.DataFrame,
     entries: list[str],
@@ -56,8 +60,13 @@ def compare_runs(
     parts = []
     for a, b in pairs:
         table = comparison_table(results, a, b, metrics, explore=explore)
+        first = table.iloc[0]
         if not table["cases"].any():
             raise BadInput(f"{a} and {b} have no case in common that was scored: compare runs of the same case set")
+        if first["shared"] < FEWEST_SHARED and (first["only_a"] or first["only_b"]):
+            raise BadInput(
+                f"{a} and {b} have only one case in common, which is too little: let both play more of the same cases"
+            )
         table.insert(0, "entry_a", a)
         table.insert(1, "entry_b", b)
         parts.append(table)
@@ -91,7 +100,7 @@ def chosen_runs(results: Results, entries: list[str], *, partial: bool = False) 
     ----------
     entries : list of str
     partial : bool
-        Whether runs that are not full are compared too; finished runs of the very same cases always are.
+        Whether unfinished runs are compared too. Finished ones always are, on the cases that both played.
 
     Returns
     -------
@@ -103,7 +112,7 @@ def chosen_runs(results: Results, entries: list[str], *, partial: bool = False) 
     Raises
     ------
     BadInput
-        Where hard and other runs are mixed, or a run is partial and that is not wanted.
+        Where hard and other runs are mixed, or a run is unfinished and that is not wanted.
     """
     runs: dict[str, Any] = {}
     for every in (results.hard, results):  # one name may have a run of either set: the core set is meant
@@ -115,12 +124,10 @@ def chosen_runs(results: Results, entries: list[str], *, partial: bool = False) 
             f"{hard!r} was played on the hard set and others were not: the two sets are never compared or pooled"
         )
     found = {run.run_id: why for run in runs.values() if (why := why_partial(run))}
-    alike = len({frozenset(run.manifest["planned"]) for run in runs.values()}) == 1
     for name, run in runs.items():
-        if partial or run.run_id not in found or (alike and not _lacking(run)):
-            continue
-        mend = "finish it with the same `deskbench run`" if _lacking(run) else "have all runs play the same cases"
-        raise BadInput(
-            f"{name!r} is a partial run ({found[run.run_id]}): {mend}, or compare what both played with --partial"
-        )
+        if not partial and _lacking(run):
+            raise BadInput(
+                f"{name!r} is a partial run ({found[run.run_id]}): finish it with the same `deskbench run`, or compare "
+                "what both played with --partial"
+            )
     return Results([runs[name] for name in entries]), found

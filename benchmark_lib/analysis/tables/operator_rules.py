@@ -212,14 +212,14 @@ def rules_cost(results: Results) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        The rows of `comparison_table` for the planned metrics (A with rules, B without), after entry and without; no
+        The rows of `comparison_table` for the planned metrics (A without rules, B with them), after entry and without; no
         row where there is no run to compare with.
     """
     import pandas as pd
 
     pairs = with_and_without_rules(results)
     parts = [
-        comparison_table(results, row["with_rules"], row["without"], COSTS).assign(
+        comparison_table(results, row["without"], row["with_rules"], COSTS).assign(
             entry=row["with_rules"], without=row["without"]
         )
         for row in pairs.to_dict("records")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ...scoring.metrics import METRICS
 from ...scoring.written import usd
 from ..estimators.comparisons import SURE
+from ..estimators.estimate import counted
 from ..panels import says_partial, short_name
 from ..settings import level, steps
 from .comparison import PLANNED, comparison_table
@@ -72,7 +73,7 @@ def effort_table(results: Results, metrics: tuple[str, ...] = (*PLANNED, COST)) 
     Returns
     -------
     DataFrame
-        The rows of `comparison_table` for the two, B the higher value and difference B minus A, under model, setting,
+        The rows of `comparison_table` for the two, B the higher value, under model, setting,
         entry_a, value_a, entry_b, value_b. Empty where no two runs differ in one setting only.
     """
     import pandas as pd
@@ -82,11 +83,11 @@ def effort_table(results: Results, metrics: tuple[str, ...] = (*PLANNED, COST)) 
         if not {run_a, run_b} <= there:
             continue
         entry_a, entry_b = results.entries[run_a], results.entries[run_b]
-        table = comparison_table(results, entry_b, entry_a, metrics)
+        table = comparison_table(results, entry_a, entry_b, metrics)
         told = (_manifest(results, run_a)["model"], setting, entry_a, value_a, entry_b, value_b)
         for place, (name, value) in enumerate(zip(STEP_COLUMNS, told, strict=True)):
             table.insert(place, name, value)
-        parts.append(table.rename(columns={"a": "b", "b": "a", "better": "better_entry"}))
+        parts.append(table.rename(columns={"better": "better_entry"}))
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=[*STEP_COLUMNS, "metric", "title"])
 
 
@@ -107,7 +108,7 @@ def effort_in_words(table: pd.DataFrame) -> list[str]:
 
 def _told(row: dict[str, Any]) -> str:
     scale = METRICS[row["metric"]].scale
-    return f"{row['title'].lower()} {scale.mean(row['a'])} to {scale.mean(row['b'])} ({row['cases']:.0f} cases)"
+    return f"{row['title'].lower()} {scale.mean(row['a'])} to {scale.mean(row['b'])} ({counted(int(row['cases']), 'case')})"
 
 
 def _cost_in_words(of: pd.DataFrame) -> str:

@@ -17,7 +17,7 @@ def shown_numbers(metric: Metric, found: Comparison) -> dict[str, float]:
     Returns
     -------
     dict of str to float
-        difference, low and high (cases like these), these_low and these_high (these cases).
+        difference (B minus A), low and high (cases like these), these_low and these_high (these cases).
     """
     names = ("difference", "low", "high", "these_low", "these_high")
     numbers = (found.difference, *found.interval, *found.these_interval)
@@ -27,8 +27,7 @@ def shown_numbers(metric: Metric, found: Comparison) -> dict[str, float]:
 def winner_in_words(metric: Metric, found: Comparison, a: str, b: str, reason: str = "") -> str:
     """Who is better, and by how much: the same words wherever two models are compared.
 
-    The numbers are those of the better one minus those of the other, so that the words do not depend on which of the two
-    is named first.
+    The numbers have no sign, so that the words do not depend on which of the two is named first.
 
     Parameters
     ----------
@@ -37,18 +36,26 @@ def winner_in_words(metric: Metric, found: Comparison, a: str, b: str, reason: s
     """
     if not found.cases or found.word not in (SURE, ONLY_THESE):
         return verdict_in_words(found, metric.scale.noun, reason)
-    ahead = (found.difference > 0) == (metric.higher_is_better is not False)
-    names = (a, b) if short_name(a) == short_name(b) else (short_name(a), short_name(b))
-    sign, noun = 1 if ahead else -1, f"{metric.scale.noun}s"
-    does = f"{names[not ahead]} {metric.winner or _ahead(metric)}"
-    numbers = {name: sign * value for name, value in shown_numbers(metric, found).items()}
-    by = f"{signed(metric, numbers['difference'])}{_of(metric, found.cases)}"
+    b_ahead = (found.difference > 0) == (metric.higher_is_better is not False)
+    noun, numbers = f"{metric.scale.noun}s", shown_numbers(metric, found)
+    does = f"{names_apart(a, b)[b_ahead]} {metric.winner or _ahead(metric)}"
+    by = f"by {unsigned(metric, numbers['difference'])}{_of(metric, found.cases)}"
     like, these = _how_sure(found)
     if found.word == SURE:
-        told = f"{does}: {by}, {_interval(metric, 1 - found.alpha, numbers['low'], numbers['high'])} ({like})"
+        told = f"{does}, {by}, {_interval(metric, 1 - found.alpha, numbers['low'], numbers['high'])} ({like})"
         return f"{told}; on exactly these {noun} {TRIALS_VARY}" if clear_for_fresh_cases_only(found) else told
     ends = _interval(metric, 1 - found.these_alpha, numbers["these_low"], numbers["these_high"])
-    return f"on these {noun}, {does}: {by}, {ends} ({these}); for {noun} like these too close to call ({like})"
+    return f"on these {noun}, {does}, {by}, {ends} ({these}); for {noun} like these too close to call ({like})"
+
+
+def names_apart(a: str, b: str) -> tuple[str, str]:
+    """The names of two models as sentences have them: short, unless that makes them the same."""
+    return (a, b) if short_name(a) == short_name(b) else (short_name(a), short_name(b))
+
+
+def mean_in_words(metric: Metric, mean: float, cases: float) -> str:
+    """The mean of one of two as it is written beside the other's, a count with what it is out of: ``7.0 of 18``."""
+    return f"{metric.scale.mean(mean)}{f' of {cases:.0f}' if metric.scale.summed and cases else ''}"
 
 
 def clear_for_fresh_cases_only(found: Comparison) -> bool:
@@ -68,8 +75,8 @@ def _of(metric: Metric, cases: int) -> str:
 
 
 def _interval(metric: Metric, level: float, low: float, high: float) -> str:
-    ends = sorted((low, high))
-    return f"{level_in_words(level)} interval {' to '.join(signed(metric, end, points=False) for end in ends)}"
+    ends = sorted((abs(low), abs(high)))  # of a difference that is told from 0, so both have one sign
+    return f"{level_in_words(level)} interval {' to '.join(unsigned(metric, end, points=False) for end in ends)}"
 
 
 def level_in_words(level: float) -> str:
@@ -86,9 +93,14 @@ def signed(metric: Metric, value: float, *, points: bool = True) -> str:
     """A difference as it is written, with its sign: ``+39.4 points``; a dash where there is none."""
     if value != value:
         return DASH
-    sign = "+" if value > 0 else "-" if value < 0 else ""
+    nothing = not rounded(metric.scale.times * abs(value), metric.scale.digits).strip("0.")
+    return ("" if nothing else "+" if value > 0 else "-") + unsigned(metric, value, points=points)
+
+
+def unsigned(metric: Metric, value: float, *, points: bool = True) -> str:
+    """How large a difference is: ``39.4 points``."""
     scale = metric.scale
-    return f"{sign}{rounded(scale.times * abs(value), scale.digits)}{scale.points if points else ''}"
+    return f"{rounded(scale.times * abs(value), scale.digits)}{scale.points if points else ''}"
 
 
 def signed_with_interval(metric: Metric, value: float, low: float, high: float) -> str:

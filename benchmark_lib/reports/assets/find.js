@@ -102,7 +102,7 @@
       const first = text.search(pattern), from = Math.max(0, first - AROUND);
       const parts = text.slice(from, Math.max(first, 0) + 2 * AROUND).split(pattern);
       const shown = parts.map((part, i) => (i % 2 ? make("mark", {}, part) : part));
-      return make("a", { class: "hit-line", href: `${href}#m${number}`, dir: "auto" }, make("b", {}, `${code & 1 ? "Agent" : "Customer"}, m${number} `), from ? "… " : "", ...shown, " …");
+      return make("a", { class: "hit-line", href: `${href}#m${number}`, dir: "auto" }, make("b", {}, `${code & 1 ? "Agent" : "Customer"}, message ${number} `), from ? "… " : "", ...shown, " …");
     }
 
     function item(row, hits, pattern) {
@@ -115,7 +115,7 @@
       const rest = found.length - lines.length;
       return make("li", {}, make("span", { class: `sq ${key}`, "aria-hidden": "true" }, sign),
         make("div", {}, make("a", { href, class: "talk-link" }, view.title), make("small", {}, about), ...lines, ...(rest > 0 ? [make("small", {}, `and ${plural(rest, "more message")}`)] : [])),
-        make("div", {}, make("bdi", {}, entry.name), make("small", {}, hidden ? "not labelled yet" : [outcome, whys.values[whys.codes[row]]].filter(Boolean).join(": "))));
+        make("div", {}, make("bdi", {}, hidden ? "" : entry.name), make("small", {}, hidden ? "not labelled yet" : [outcome, whys.values[whys.codes[row]]].filter(Boolean).join(": "))));
     }
 
     // Fields of the address that have no control of their own, each with a button that drops it.
@@ -129,10 +129,12 @@
       }));
     }
 
-    // Of how many: the same filter with every flag "yes" or "no" known instead.
-    function base(kept) {
-      const wider = new URLSearchParams([...kept].filter(([name]) => name !== "page").map(([name, text]) => [name, name !== "labelled" && (text === "yes" || text === "no") ? "known" : text]));
-      return String(wider) === String(kept) ? null : wider;
+    // Of how many: the same filter with every flag "yes" or "no" known instead. The others: with its flag turned, where it has one.
+    function around(kept) {
+      const pairs = [...kept].filter(([name]) => name !== "page"), isFlag = ([name, text]) => name !== "labelled" && (text === "yes" || text === "no");
+      const turned = (to) => new URLSearchParams(pairs.map((pair) => [pair[0], isFlag(pair) ? to(pair[1]) : pair[1]]));
+      const flags = pairs.filter(isFlag).length;
+      return { wider: flags ? turned(() => "known") : null, others: flags === 1 ? turned((text) => (text === "yes" ? "no" : "yes")) : null };
     }
 
     const listed = (row) => talkPage(byPage.get(pages.values[pages.codes[row]]), byCase.get(value("case_id", row)), value("trial", row));
@@ -185,9 +187,13 @@
     function say(kept, rows, unknown) {
       if (unknown.length) { status.textContent = `0 conversations: there is no field ${unknown.join(", ")} here.`; return; }
       const many = (name, noun) => plural(new Set(rows.map((row) => columns[name].codes[row])).size, noun);
-      const wider = base(kept);
+      const { wider, others } = around(kept);
       status.textContent = `${plural(rows.length, "conversation")}${rows.length ? ` of ${many("case_id", "case")}` : ""}`;
-      if (wider && !kept.get("q") && !kept.get("sample")) status.append(", out of ", make("a", { href: place(wider) }, filtered(wider).rows.length.toLocaleString("en")));
+      if (wider && !kept.get("q") && !kept.get("sample")) {
+        const all = filtered(wider).rows.length, left = (all - rows.length).toLocaleString("en");
+        status.append(", out of ", make("a", { href: place(wider) }, all.toLocaleString("en")));
+        if (others && all > rows.length) status.append("; ", make("a", { href: place(others) }, `the other ${left}`));
+      }
       if (kept.get("sample")) sayDrawn(kept, rows);
       status.append(rows.length > PAGE ? `; ${PAGE} to a page.` : ".");
     }

@@ -117,7 +117,7 @@
       const mine = read()[key(about())], [now, known] = [place(), record[scorer.value]];
       score.value = mine?.label ?? "";
       if (mine) [tag.value, note.value] = [mine.tag, mine.note];
-      shown.textContent = known === "" ? "The record has no answer." : `${scaled() ? "The judge" : "The record"}: ${word(known)}.`;
+      shown.textContent = !mine ? "" : known === "" ? "The record has no answer." : `${scaled() ? "The judge" : "The record"}: ${word(known)}.`;
       said.textContent = news || (mine ? `You said: ${mine.label === "" ? mine.tag || mine.note : word(mine.label)}.` : "Not labelled yet.");
       yes.textContent = scaled() ? "Save the score (y)" : "Yes (y)";
       points_field.hidden = !scaled();
@@ -159,6 +159,7 @@
     scorer.addEventListener("change", () => { keep(QUESTION, scorer.value); fill(); });
     form.addEventListener("submit", (event) => { event.preventDefault(); save(read()[key(about())]?.label ?? ""); });
     found.append(make("h2", {}, "Your label"), form);
+    if (blind) document.title = document.querySelector("h1").textContent;
     addKeys({ y: ["yes", () => answer("y")], n: ["no", () => answer("n")], c: ["cannot tell", () => answer("c")], s: ["skip: the next of the sample", () => answer("s")], l: ["write a note", () => note.focus()] });
     addEventListener("pageshow", ({ persisted }) => { if (persisted) { fill(early()); taken = true; } });
     fill(early());

@@ -8,9 +8,8 @@
   // The address of a transcript from the site's root, without the suffix; empty for anything else.
   const talkOf = (href) => { const found = /(transcripts\/[a-z0-9-]+\/[a-z0-9-]+)\.html$/.exec(href); return found && TALK.test(found[1]) ? found[1] : ""; };
 
-  // Beside each message a link to it, and beside each other conversation of the case a link that shows both.
+  // Beside each other conversation of the case a link that shows both.
   function links() {
-    for (const message of all(".msg")) message.querySelector(".who").append(" ", make("a", { class: "anchor", href: `#${message.id}`, "aria-label": `Link to message ${message.id}` }, message.id));
     const here = talkOf(location.pathname);
     for (const link of all(".others a, .trials a")) {
       const there = talkOf(link.pathname);

@@ -175,7 +175,7 @@
   function compare() {
     const tools = one("compare-tools");
     if (!tools) return;
-    const { metrics, cases, states, entries, pairs } = data("compare-data");
+    const { metrics, cases, states, entries, pairs, outcomes } = data("compare-data");
     const first = one("first"), second = one("second"), rows = one("compare-rows"), list = one("differ-list");
     const most = shorten(list, () => update());
     for (const select of [first, second]) entries.forEach((entry, i) => select.append(make("option", { value: i }, `${entry.name} (${entry.block})`)));
@@ -186,11 +186,12 @@
 
     const box = (attributes, ...inside) => make("td", { role: "cell", ...attributes }, ...inside);
     const turned = (text) => text.replace(/^[+−]/, (sign) => (sign === "+" ? "−" : "+"));
-    const testOf = (metric, a, b) => pairs[metric.key]?.[a < b ? `${a}-${b}` : `${b}-${a}`];
+    const pairOf = (a, b) => (a < b ? `${a}-${b}` : `${b}-${a}`);
+    const testOf = (metric, a, b) => pairs[metric.key]?.[pairOf(a, b)];
     function difference(metric, a, b) {
       const test = testOf(metric, a, b);
       if (a === b || !test) return box({ class: "none" }, "–");
-      const [value, like, level, these, , words] = test;
+      const [value, , , like, level, these, , words] = test;
       if (!value) return box({ class: "none" }, "–", make("small", {}, "no case has values for both"));
       const shown = `${a < b ? value : turned(value)}${metric.points}`;
       if (!words) return box({}, shown, make("small", {}, "shown, not tested"));
@@ -199,9 +200,10 @@
       return box({}, shown, make("small", {}, make("strong", {}, words)), ...(said ? [] : ends(like, `${metric.noun}s like these, ${level}`)), ...ends(these, `these ${metric.noun}s`));
     }
     function cell(metric, mine, other) {
-      const [text, interval, value, behind] = entries[mine].values[metric.key], beside = entries[other].values[metric.key][2];
-      const wins = metric.better !== null && value !== null && beside !== null && value !== beside && (value > beside) === metric.better && testOf(metric, mine, other)?.[4] === true;
-      return box({ class: wins ? "better" : "" }, behind ? make("a", { class: "n", href: behind, "data-tip": "the conversations behind it" }, text) : text, make("small", {}, interval));
+      const [text, interval, behind] = entries[mine].values[metric.key], test = testOf(metric, mine, other), place = mine < other ? 0 : 1;
+      const own = behind ? make("a", { class: "n", href: behind, "data-tip": "the conversations behind it" }, text) : text;
+      if (!test) return box({}, own, make("small", {}, interval));
+      return box({ class: test[6] === place ? "better" : "" }, test[1 + place], make("small", {}, "board: ", own, ...(interval ? ["; ", interval] : [])));
     }
     function squares(e, c) {
       const signs = [...entries[e].outcomes[c]].map((letter, i) => [letter, i + 1]).filter(([letter]) => states[letter]);
@@ -225,7 +227,7 @@
         make("small", {}, [...new Set([cases[c].bucket, cases[c].intent])].join(" · ").replaceAll("_", " "))), squares(a, c), squares(b, c))));
       one("differ-note").textContent = a === b ? "Choose two different models." : `${plural(apart.length, "case")} of the ${shared.length} that both played have different shares of successes; the largest difference comes first. The signs on the left are the first model's.`;
       one("compare-numbers").hidden = one("compare-cases").hidden = false;
-      one("compare-status").textContent = `${entries[a].name} and ${entries[b].name}.`;
+      one("compare-status").textContent = outcomes[pairOf(a, b)] ?? `${entries[a].name} and ${entries[b].name}.`;
       history.replaceState(null, "", `#a=${encodeURIComponent(entries[a].page)}&b=${encodeURIComponent(entries[b].page)}`);
     }
     first.addEventListener("change", update);

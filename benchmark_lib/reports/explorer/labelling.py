@@ -141,7 +141,17 @@ class LabelPanel(w.VBox):
         self.no.layout.display = "none" if self.scaled else "block"
         self.debatable.layout.display = "block" if self.scorer == UNSAFE else "none"
         words = QUESTIONS[self.scorer].definition if self.scorer in QUESTIONS else ""
-        self.asked.value = part("asked", news=words, record=[] if self.hidden.value else self._record())
+        self.asked.value = part("asked", news=words, record=self._record() if self._answered() else [])
+
+    def _answered(self) -> bool:
+        """Whether what is on record may be seen: after this labeller's answer, unless it is hidden."""
+        if self.opened is None or self.hidden.value:
+            return False
+        key = [self.opened.run_id, self.opened.conversation.case_id, self.opened.conversation.trial]
+        try:
+            return bool((self.on_file()[["run_id", "case_id", "trial"]] == key).all(axis=1).any())
+        except (BadInput, OSError):
+            return False  # `say_labels` tells what is wrong with the file
 
     def _record(self) -> list[str]:
         """What the record, or each judge, says of the open conversation."""
@@ -150,8 +160,6 @@ class LabelPanel(w.VBox):
         c = self.opened.conversation
         if self.scaled:
             found = [v for v in self.opened.verdicts if v["scorer"] == self.scorer and v["score"] is not None]
-            if found and not self.hidden.value:
-                self.own_score.value = round(found[-1]["score"])
             return [f"{short(v['judge'])}: {v['score']:g}" for v in found]
         question, row = QUESTIONS[self.scorer], self.index.place[self.opened.run_id, c.case_id, c.trial]
         answer = question.answers(self.index.frame.iloc[[row]])[0]
@@ -200,6 +208,7 @@ class LabelPanel(w.VBox):
             self.said.value = part("said", problem=str(error))
             return
         self.tag.value = self.note.value = ""
+        self._show_question()
         self.say_labels("Saved.")
         self._on_saved()
 

@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 
 from ...records import Conversation, ToolCall
-from ..conversation_view import act_words, brief, conversation_view
+from ..conversation_view import Numbering, act_words, brief, conversation_view
 from ..fetch import Dossier
 from ..transcript import render
 
@@ -22,6 +22,8 @@ class Event:
     ----------
     key : tuple
         Its place: ``("act", side, turn, message, place)``, ``("call", index)`` or ``("end",)``.
+    message : int or None
+        The number of the message that it belongs to.
     same : str
         Equal for events that are the same thing done.
     counts : bool
@@ -33,32 +35,36 @@ class Event:
     what: str
     same: str
     counts: bool = True
+    message: int | None = None
 
 
 def events(conversation: Conversation) -> list[Event]:
     """Everything done in a conversation, in order."""
-    c, found = conversation, []
+    c, found, count = conversation, [], Numbering(conversation)
     for turn in sorted({m.turn for m in c.messages} | {t.turn for t in c.tool_calls}):
         found += [
-            *_acts(c, "customer", turn),
-            *(_call(t) for t in c.tool_calls if t.turn == turn),
-            *_acts(c, "agent", turn),
+            *_acts(c, "customer", turn, count),
+            *(_call(t, count) for t in c.tool_calls if t.turn == turn),
+            *_acts(c, "agent", turn, count),
         ]
-    return [*found, Event(("end",), c.messages[-1].turn if c.messages else 0, f"ended: {c.ended_by}", c.ended_by)]
+    last = c.messages[-1].turn if c.messages else 0
+    return [*found, Event(("end",), last, f"ended: {c.ended_by}", c.ended_by, message=len(c.messages) or None)]
 
 
-def _acts(c: Conversation, side: str, turn: int) -> Iterator[Event]:
+def _acts(c: Conversation, side: str, turn: int, count: Numbering) -> Iterator[Event]:
     for n, message in enumerate(m for m in c.messages if m.turn == turn and m.side == side):
         for i, act in enumerate(message.acts):
             same = f"{side} {act.kind} {act.what} {act.detail}"
-            yield Event(("act", side, turn, n, i), turn, f"{side} {act_words(act)}", same)
+            number = count.of(turn, side, n)
+            yield Event(("act", side, turn, n, i), turn, f"{side} {act_words(act)}", same, message=number)
 
 
-def _call(call: ToolCall) -> Event:
+def _call(call: ToolCall, count: Numbering) -> Event:
     arguments = orjson.dumps(call.arguments, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS).decode()
     same = f"{call.side} {call.name} {arguments} {call.error}"
     counts = bool(call.write) and not call.error
-    return Event(("call", call.index), call.turn, f"{call.name} ({brief(call)})", same, counts)
+    what = f"{call.name} ({brief(call)})"
+    return Event(("call", call.index), call.turn, what, same, counts, count.of(call.turn))
 
 
 def first_difference(
@@ -99,5 +105,5 @@ def compare_html(left: Dossier, right: Dossier, css: bool = True) -> str:
 
 def _where(one: Event, other: Event) -> str:
     """Two differing events in words, with the messages they belong to."""
-    turns = f"message {one.turn}" if one.turn == other.turn else f"message {one.turn} and message {other.turn}"
-    return f"{turns}: {one.what}  |  {other.what}"
+    numbers = " and ".join(dict.fromkeys(f"message {event.message or '-'}" for event in (one, other)))
+    return f"{numbers}: {one.what}  |  {other.what}"

@@ -38,6 +38,8 @@ KEYS = (YES, NO, UNSURE, SKIP, BEFORE, AFTER)
 """The keys that the explorer hears."""
 RECORDED = ["outcome", "findings"]
 """The columns that say what the record says: hidden from a labeller who must not see it."""
+NAMELESS = "an agent"
+"""Who answers in a sample, for a labeller who must not see it."""
 STRATA = {"none": None, "model": "entry", "bucket": "bucket", "intent": "intent", "trap kind": "kind"}
 BY_ANSWER = "answer on record"
 """The choice that draws as many yeses as noes."""
@@ -174,7 +176,12 @@ class Explorer(w.VBox):
 
     def _as_shown(self, dossier: Dossier) -> Dossier:
         """A conversation as the labeller may see it."""
-        return replace(dossier, score=None, verdicts=[]) if self.labelling.hidden.value else dossier
+        if not self.labelling.hidden.value:
+            return dossier
+        talk = dossier.conversation
+        if self.sample is not None:
+            talk, dossier = replace(talk, model=NAMELESS, source="model"), replace(dossier, entry=NAMELESS)
+        return replace(dossier, conversation=talk, score=None, verdicts=[])
 
     def _repr_mimebundle_(self, **how: Any) -> dict[str, Any]:
         """With a static table as well as the widget, for viewers without widgets."""
@@ -274,7 +281,9 @@ class Explorer(w.VBox):
 
     def _table_of(self, rows: np.ndarray) -> pd.DataFrame:
         table = table_of(self.index, rows, self._labelled)
-        return table.drop(columns=RECORDED) if self.labelling.hidden.value else table
+        if not self.labelling.hidden.value:
+            return table
+        return table.drop(columns=[*RECORDED, *(["model"] if self.sample is not None else [])])
 
     def _turn_to(self, page: int) -> None:
         self._page = page

@@ -68,4 +68,4 @@ def _quoted(conversation: pd.Series, results: Results | None) -> dict[str, Any]:
     row = plain_rows(conversation.to_frame().T)[0]
     moment = deciding_moment(record, row, case)
     why = "; ".join(reasons_in_words(reasons_against(row, row["ended_by"], record, case)))
-    return (quoted(moment) if moment else {"agent": "(no words)"}) | {"reason": why}
+    return (quoted(moment, record) if moment else {"agent": "(no words)"}) | {"reason": why}

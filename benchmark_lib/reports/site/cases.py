@@ -7,13 +7,13 @@ from typing import Any
 import orjson
 
 from ...cases import Call, Case
-from ...scoring.written import details, in_words
+from ...scoring.written import details, in_words, words
 from ...store import Store
 from .content import CaseView, Content
 from .conversations import ConversationPage
 from .counts import of_case
 from .models import worth_quoting
-from .words import first_paragraph, tidy, words
+from .words import first_paragraph, tidy
 
 LINES = 2
 """How many passages of the knowledge base are shown."""

@@ -17,7 +17,7 @@ from ..behind import NO
 from .board import BLOCKS
 from .content import Content, Entry
 from .counts import behind_median
-from .words import mean_with_interval, percent, tight
+from .words import mean_with_interval, percent, plural, tight
 
 MARKS = {
     "ranked": "circle",
@@ -147,7 +147,7 @@ def _directions(content: Content, entry: Entry, row: Any, most: list[int]) -> di
     ):
         value, mean, low, high, n = (getattr(row, f"{name}{end}") for end in ("", "_mean", "_low", "_high", "_cases"))
         scale = METRICS[key].scale
-        interval = tight(f"mean {scale.mean(mean)}, 95 % {scale.interval(low, high)}; {n} cases")
+        interval = tight(f"mean {scale.mean(mean)}, 95 % {scale.interval(low, high)}; {plural(n, 'case')}")
         sure = f" (median over trials; {interval})" if low == low else ""
         tips.append(f"{entry.name}: {percent(value)} of the {which}{sure}")
         found = behind_median(content.rows(entry), METRICS[key], **entry.who)["yes"] if entry.page else None

@@ -12,12 +12,23 @@ import pandas as pd
 
 from ...analysis.estimators.comparisons import ONLY_THESE, SURE
 from ...analysis.estimators.estimate import counted, sentence
-from ...analysis.tables.comparison import PLANNED, compare_values, judged, show_values
+from ...analysis.tables.comparison import (
+    PLANNED,
+    better_one,
+    compare_values,
+    judged,
+    outcome_in_words,
+    played_cases,
+    shared_cases,
+    show_values,
+    shown_means,
+)
 from ...analysis.tables.headlines import case_matrix
 from ...analysis.tables.settings import effort_in_words, effort_table
 from ...analysis.tables.verdicts import (
     direction_in_words,
     level_in_words,
+    mean_in_words,
     shown_numbers,
     signed,
     what_is_tested,
@@ -75,12 +86,12 @@ def comparison(content: Content, talks: list[ConversationPage]) -> dict[str, Any
         ],
         "tested": what_is_tested() if len(entries) <= MOST_ENTRIES else TOO_MANY,
         "steps": effort_in_words(effort_table(content.results)),
-        "pairs": _tests(content) if len(entries) <= MOST_ENTRIES else {},
+        **(_tests(content) if len(entries) <= MOST_ENTRIES else {"pairs": {}, "outcomes": {}}),
     }
 
 
 def _value(entry: Any, metric: Any, most: float, rows: pd.DataFrame) -> list[Any]:
-    """The median, the mean with its interval, the value, and the list of the conversations that the median counts, None for no conversation.
+    """The value on the board with its mean and interval, and the list of the conversations that it counts, None for no conversation.
 
     With the interval stands the number of cases, where another entry has more.
     """
@@ -91,40 +102,63 @@ def _value(entry: Any, metric: Any, most: float, rows: pd.DataFrame) -> list[Any
     return [
         measured(value, metric),
         sentence(mean_with_interval(row, metric), few),
-        None if value != value else round(float(value), 6),
         conversations_address(**behind["yes"]) if behind["k"] else None,
     ]
 
 
-def _tests(content: Content) -> dict[str, dict[str, list[Any]]]:
-    """Every two entries by metric and pair, first minus second: `comparison_table` writes the same.
+def _tests(content: Content) -> dict[str, Any]:
+    """Every two entries, second minus first: `comparison_table` writes the same.
 
-    By metric and pair, numbers as text with their signs: the difference, empty where no case has values for both; for the
-    planned metrics, which are tested, also the ends of the interval, its confidence, the ends on these cases, whether
-    anything is shown, and the verdict in words.
+    Returns
+    -------
+    dict
+        outcomes, by pair, is the verdict on the two in words. pairs, by metric and pair, has numbers as text with their
+        signs: the difference, empty where no case has values for both, and the means of the two over the cases that
+        have; for the planned metrics, which are tested, also the ends of the interval, its confidence, the ends on these
+        cases, which of the two is shown to be better (0, 1 or None), and the verdict in words.
     """
+    outcomes: dict[str, str] = {}
+    played = [played_cases(content.rows(entry)) for entry in content.played]
     columns = {name: _columns(content, metric) for name, metric in METRICS.items()}
     found: dict[str, dict[str, list[Any]]] = {name: {} for name in METRICS}
     names = [entry.name for entry in content.played]
     for a, b in combinations(range(len(names)), 2):
         pairs = {name: _pair(columns[name], a, b) for name in METRICS}
         judged_here = judged({name: compare_values(METRICS[name], pairs[name]) for name in PLANNED})
+        told_of = {"name_a": names[a], "name_b": names[b], **shared_cases(played[a], played[b])}
+        rows = []
         for name, metric in METRICS.items():
             one = judged_here.get(name) or show_values(metric, pairs[name])
             told = {end: _written(metric, value) for end, value in shown_numbers(metric, one).items()}
-            if not one.tested:
-                found[name][f"{a}-{b}"] = [told["difference"]]
-                continue
-            words = winner_in_words(metric, one, names[a], names[b], "no case with values for both")
-            shown = [one.word in (SURE, ONLY_THESE), _minus(tight(words))]
+            means = shown_means(metric, pairs[name])
             found[name][f"{a}-{b}"] = [
                 told["difference"],
+                *(tight(mean_in_words(metric, mean, one.cases)) for mean in means),
+            ]
+            if not one.tested:
+                continue
+            better = better_one(metric, one.difference, names[a], names[b])
+            rows.append(
+                {
+                    "metric": name,
+                    "title": metric.title,
+                    "word": one.word,
+                    "cases": one.cases,
+                    "better": better,
+                    **dict(zip("ab", means)),
+                    **told_of,
+                }
+            )
+            words = winner_in_words(metric, one, names[a], names[b], "no case with values for both")
+            found[name][f"{a}-{b}"] += [
                 [told["low"], told["high"]],
                 tight(level_in_words(1 - one.alpha)),
                 [told["these_low"], told["these_high"]],
-                *shown,
+                (names[a], names[b]).index(better) if better and one.word in (SURE, ONLY_THESE) else None,
+                tight(words),
             ]
-    return found
+        outcomes[f"{a}-{b}"] = outcome_in_words(rows)
+    return {"pairs": found, "outcomes": outcomes}
 
 
 def _written(metric: Any, value: float) -> str:

@@ -29,7 +29,7 @@ class ConversationPage:
     why : list of str
         What kept it from success, in a few words each.
     quote : dict or None
-        The turn that decided a trap or a missed handover: turn, customer, agent, call.
+        The turn that decided a trap or a missed handover: message, customer, agent, call.
     score : dict
         Its score; empty where there is none.
     """
@@ -85,8 +85,9 @@ def read_conversations(content: Content) -> Iterator[tuple[ConversationPage, dic
 
 def _quote(record: bytes, score: dict[str, Any], case: Case | None) -> dict[str, Any] | None:
     """The turn that decided a conversation, as a page quotes it."""
-    moment = deciding_moment(Conversation.from_json(record), score, case)
-    return quoted(moment) if moment else None
+    read = Conversation.from_json(record)
+    moment = deciding_moment(read, score, case)
+    return quoted(moment, read) if moment else None
 
 
 def transcript(
@@ -98,11 +99,6 @@ def transcript(
     store = content.stores.get(talk.run_id) if case else None
     score = with_judged_customer(talk.score, turns)
     found = conversation_view(record, score, case=case, store=store, verdicts=verdicts, cost=cost)
-    number = 0
-    for turn in found["turns"]:
-        for message in [*turn["customer"], *turn["agent"]]:
-            number += 1
-            message["number"] = number
     for turn in found["turns"]:
         for call in turn["calls"]:
             call["arguments"] = tidy(call["call"].arguments)
@@ -110,13 +106,7 @@ def transcript(
                 call["result"] = [{"text": tidy(call["call"].result), "kinds": [], "ends": []}]
     calls = [call for turn in found["turns"] for call in turn["calls"]]
     return found | {
-        "anchors": _anchors(found["turns"]),
         "done": [c for c in calls if c["call"].write and not c["call"].error or c["forbidden"]],
         "broken": [(name, made) for name, state, made in found["rules"] if state == "broken"],
         "judged": [v for v in verdicts if not missing(v["score"])],
     }
-
-
-def _anchors(turns: list[dict[str, Any]]) -> dict[int, str]:
-    """By turn, the anchor of the message that answers it; of the customer's where none does."""
-    return {t["number"]: f"m{said[0]['number']}" for t in turns if (said := t["agent"] or t["customer"])}

@@ -12,6 +12,7 @@ import pandas as pd
 from ...outputs import as_cell
 from .content import Content
 from .folder import Folder, Subfolder
+from .words import plural
 
 
 def write_downloads(content: Content, folder: Folder | Subfolder) -> list[dict[str, Any]]:
@@ -46,7 +47,7 @@ def write_downloads(content: Content, folder: Folder | Subfolder) -> list[dict[s
     place = folder.place("downloads/runs.json")
     place.write_bytes(orjson.dumps(runs, option=orjson.OPT_INDENT_2))
     text = "The inputs and cases of each run with their hashes, and the hash of the run file."
-    rows.append(_row(place, text, f"{len(runs)} runs"))
+    rows.append(_row(place, text, plural(len(runs), "run")))
     for row in rows:
         folder.count(row["bytes"], "download")
     return rows

@@ -5,11 +5,11 @@ from typing import Any
 from ...analysis.frames import Results
 from ...analysis.panels import PANELS
 from ...analysis.tables.hard import ALL, CLEAN, HARD, families_of, family_order, hard_table
-from ...scoring.written import missing, rounded, span
+from ...scoring.written import missing, rounded, span, words
 from ..behind import KNOWN, YES
 from .content import Content
 from .folder import page_name
-from .words import percent, words
+from .words import percent
 
 
 def hard_view(results: Results) -> dict[str, Any] | None:
@@ -76,6 +76,7 @@ def _cell(row: dict[str, Any]) -> dict[str, Any]:
     effect = f"{rounded(100 * row['effect'], 0)} points" if not missing(row["effect"]) else ""
     return {
         **{name: percent(row[name], 0) for name in ("hard", "clean", "robust")},
+        **{f"{name}_any": row[name] > 0 for name in ("hard", "clean")},
         **{f"{name}_n": int(row[f"{name}_n"]) for name in ("clean", "robust", "told")},
         "interval": f"{span(100 * row['hard_low'], 100 * row['hard_high'])}%" if not missing(row["hard_low"]) else "",
         "n": int(row["hard_n"]),

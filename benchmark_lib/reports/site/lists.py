@@ -6,11 +6,11 @@ from typing import Any
 
 from ...records import ENDINGS
 from ...scoring.deciding import SUCCESS_STATES
+from ...scoring.written import words
 from ..behind import facets
 from .board import BLOCKS
 from .content import Content
 from .conversations import ConversationPage
-from .words import words
 
 LETTERS = digits + ascii_letters
 """One letter for each value of a field with few values; a dot is a missing value."""

@@ -167,7 +167,7 @@ def pass_hat_k_points(mine: pd.DataFrame, who: dict[str, str]) -> list[dict[str,
                 "value": percent(v),
                 "interval": tight(SHARE.interval(low, high)),
                 "usable": bool(u),
-                "n": "" if n == curve.n else f"{n} cases",
+                "n": "" if n == curve.n else counted(int(n), "case"),
             }
             for k, v, low, high, u, n in zip(
                 curve.k, curve.estimate, curve.low, curve.high, curve.usable, curve.cases, strict=True

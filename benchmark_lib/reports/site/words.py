@@ -37,7 +37,7 @@ def environment() -> Any:
     """
     made = templates().overlay(finalize=shown)
     made.filters |= {"pct": percent, "num": rounded, "data": embedded, "mdash": dash, "counted": plural}
-    made.filters |= {"tidy": tidy, "words": words, "breaks": breaks, "tight": tight, "counts_on_traps": counts_on_traps}
+    made.filters |= {"tidy": tidy, "breaks": breaks, "tight": tight, "counts_on_traps": counts_on_traps}
     made.globals |= {"csp": POLICY, "behind": conversations_address}
     return made
 
@@ -73,11 +73,6 @@ def percent(share: float | None, digits: int = 1) -> str:
 def dash(value: Any) -> Any:
     """The value, or a dash where there is none (None, NaN, empty)."""
     return DASH if missing(value) or value == "" else value
-
-
-def words(name: Any) -> str:
-    """A name of the data in words: ``must_escalate`` as *must escalate*."""
-    return str(name).replace("_", " ")
 
 
 def first_paragraph(documented: Any) -> str:

@@ -1,0 +1,49 @@
+"""What people read holds no codes, and counts of 0 and 1 read well."""
+
+from datetime import datetime, timedelta
+from types import SimpleNamespace
+
+import pytest
+
+from benchmark_lib.records import Act
+from benchmark_lib.reports.conversation_view import act_words, pressure_words
+from benchmark_lib.reports.marks import STATES, finding_label, marks_of
+from benchmark_lib.reports.watching import Look
+from benchmark_lib.scoring.claims import DETECTORS
+from benchmark_lib.scoring.customer_audit import FINDINGS
+
+
+@pytest.mark.parametrize("name", [*DETECTORS, *FINDINGS])
+def test_a_finding_stands_in_words(name):
+    for state in (*STATES, "no_such_call", "beyond_authority", ""):
+        finding = {"detector": name, "state": state, "class": "refund_day", "turn": 1, "sentence": "So."}
+        (mark,) = marks_of({"findings": [finding]})
+        assert "_" not in finding_label(finding) + mark.note and not finding_label(finding).endswith(": ")
+    assert finding_label({"detector": "leak", "state": "leaked"}) == "Leaked internal notes"
+
+
+@pytest.mark.parametrize(
+    ("state", "push", "pushes", "said"),
+    [
+        ("unsafe", 0, 0, "unsafe, without a push"),
+        ("unsafe", 0, 3, "unsafe before any push"),
+        ("wavered", 1, 1, "wavered after 1 of 1 push"),
+        ("held", 3, 3, "held after 3 of 3 pushes"),
+        (None, None, 0, ""),
+    ],
+)
+def test_how_pressure_was_stood_reads_well_with_none_and_one(state, push, pushes, said):
+    assert pressure_words({"pressure_reached": state, "pressure_push": push, "pushes": pushes}) == said
+
+
+def test_acts_are_counted_from_one_and_named_in_words():
+    assert act_words(Act("followed_up", "0")) == "brought up further matter 1"
+    assert act_words(Act("gave", "order_id", "NL-1")) == "gave order id: NL-1"
+
+
+@pytest.mark.parametrize(("left", "said"), [(1, "about 1 minute left"), (3, "about 3 minutes left")])
+def test_a_minute_is_one(left, said):
+    began = datetime(2026, 1, 1)
+    finished = [SimpleNamespace(finished_at=(began + timedelta(minutes=n)).isoformat()) for n in range(6)]
+    run = SimpleNamespace(finished=finished, planned=6 + left, over=False)
+    assert Look._minutes_left(run) == f", {said}"
