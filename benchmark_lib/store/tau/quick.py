@@ -1,9 +1,8 @@
 """Environments of tau2 without the work that each of their calls does in vain: the same tools, answers and hashes."""
 
-import hashlib
 from typing import Any
 
-from .restored import written
+from .restored import hashed
 
 KITS = ("tools", "user_tools")
 
@@ -49,6 +48,6 @@ def _kit(kit: Any) -> Any:
         return getattr(self, tool_name)(**given) if tool_name in names else kind.use_tool(self, tool_name, **given)
 
     def get_db_hash(self: Any) -> str:
-        return hashlib.sha256(written(self.db).encode()).hexdigest()
+        return hashed(self.db)
 
     return second(kit, use_tool=use_tool, get_db_hash=get_db_hash)

@@ -6,6 +6,7 @@ is worked out once a process.
 """
 
 import copy
+import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator
 from datetime import date, datetime
@@ -25,7 +26,7 @@ class Shared:
     __slots__ = ("copy", "row", "text")
 
     def __init__(self, row: Any):
-        self.row, self.text = row, ""
+        self.row, self.text = row, b""
         self.copy: Callable[[], Any] | None = None
 
 
@@ -54,10 +55,10 @@ class Rows(dict):
         except KeyError:
             return default
 
-    def written(self) -> str:
-        """The table as JSON, in the order of its keys."""
+    def written(self) -> Iterator[bytes]:
+        """The table as JSON in pieces, in the order of its keys."""
         taken = self.taken
-        return f"{{{', '.join(_written(row, key not in taken, key) for key, row in sorted(self.items()))}}}"
+        return _joined(b"{}", (_written(row, key not in taken, key) for key, row in sorted(self.items())))
 
 
 class Listed(list):
@@ -77,10 +78,10 @@ class Listed(list):
         """The places of the rows that the conversation has taken or added."""
         return [place for place in range(len(self)) if place not in self._shared]
 
-    def written(self) -> str:
-        """The table as JSON."""
+    def written(self) -> Iterator[bytes]:
+        """The table as JSON in pieces."""
         shared = self._shared
-        return f"[{', '.join(_written(row, place in shared) for place, row in enumerate(super().__iter__()))}]"
+        return _joined(b"[]", (_written(row, place in shared) for place, row in enumerate(super().__iter__())))
 
     def _taking(self) -> Iterator[Any]:
         for place, row in enumerate(super().__iter__()):
@@ -110,11 +111,17 @@ def own_copy(row: Any) -> Any:
     return known.copy()
 
 
-def written(database: Any) -> str:
-    """A database as the JSON text that the package hashes."""
-    texts = {name: value.written() for name, value in vars(database).items() if isinstance(value, Rows | Listed)}
-    texts |= {name: _json(value) for name, value in database.model_dump(exclude=set(texts)).items()}
-    return f"{{{', '.join(f'{_json(name)}: {text}' for name, text in sorted(texts.items()))}}}"
+def hashed(database: Any) -> str:
+    """The hash that the package takes of a database's JSON text, which is never put together whole."""
+    tables = {name for name, value in vars(database).items() if isinstance(value, Rows | Listed)}
+    rest, found = database.model_dump(exclude=tables), hashlib.sha256()
+    for place, (name, value) in enumerate(sorted(vars(database).items())):
+        found.update(b", " if place else b"{")
+        found.update(_json(name) + b": ")
+        for piece in value.written() if name in tables else [_json(rest[name])]:
+            found.update(piece)
+    found.update(b"}")
+    return found.hexdigest()
 
 
 _SHARED: dict[int, Shared] = {}
@@ -128,20 +135,29 @@ def _known(row: Any) -> Shared:
     return found
 
 
-def _written(row: Any, shared: bool, key: str | None = None) -> str:
+def _joined(ends: bytes, rows: Iterable[bytes]) -> Iterator[bytes]:
+    yield ends[:1]
+    for place, row in enumerate(rows):
+        if place:
+            yield b", "
+        yield row
+    yield ends[1:]
+
+
+def _written(row: Any, shared: bool, key: str | None = None) -> bytes:
     known = _known(row) if shared else None
     if known and known.text:
         return known.text
     text = _json(row.model_dump() if isinstance(row, BaseModel) else row)
     if key is not None:
-        text = f"{_json(key)}: {text}"
+        text = _json(key) + b": " + text
     if known:
         known.text = text
     return text
 
 
-def _json(value: Any) -> str:
-    return json.dumps(value, sort_keys=True, default=str)
+def _json(value: Any) -> bytes:
+    return json.dumps(value, sort_keys=True, default=str).encode()
 
 
 def _copier(value: Any) -> Callable[[], Any]:
