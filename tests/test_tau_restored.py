@@ -75,6 +75,7 @@ def test_replies_databases_and_rewards_are_those_of_an_environment_that_is_read_
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1800)  # on a busy machine the package takes minutes to read its files for each trajectory
 @pytest.mark.parametrize(("domain", "step"), [("retail", 4), ("airline", 5), ("telecom", 2)])
 def test_they_are_so_on_hundreds_of_trajectories(domain, step, drawn):
     assert agree(domain, load_cases(load_store(f"tau:{domain}"))[::step], drawn) >= 30
