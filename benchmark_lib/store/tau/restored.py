@@ -1,23 +1,37 @@
 """A parsed database of tau2 restored instead of read again: its rows are copied when they are first taken, and shared until then.
 
 Tools of tau2 change a row only after they have taken it from its table, by its key or in a walk over a list; where they
-walk over a table that goes by keys, they read.
+walk over a table that goes by keys, they read. A row that is shared stays as it is, so how to copy it and how to write it
+is worked out once a process.
 """
 
 import copy
-from collections.abc import Iterator
-from datetime import date
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator
+from datetime import date, datetime
 from enum import Enum
+from functools import partial
 from typing import Any, SupportsIndex
 
 from pydantic import BaseModel
 
-PLAIN = {str, int, float, bool, type(None), date}
+PLAIN = {str, int, float, bool, type(None), date, datetime}
 """What most fields hold: nothing of it can change, so it needs no copy."""
 
 
+class Shared:
+    """What is known of a row that stays as it is: what copies it, and its text once a hash asked for it."""
+
+    __slots__ = ("copy", "row", "text")
+
+    def __init__(self, row: Any):
+        self.row, self.text = row, b""
+        self.copy: Callable[[], Any] | None = None
+
+
 class Rows(dict):
-    """A table that goes by keys."""
+    """A table that goes by keys, of a database or within a row."""
 
     def __init__(self, rows: dict[str, Any]):
         super().__init__(rows)
@@ -41,6 +55,11 @@ class Rows(dict):
         except KeyError:
             return default
 
+    def written(self) -> Iterator[bytes]:
+        """The table as JSON in pieces, in the order of its keys."""
+        taken = self.taken
+        return _joined(b"{}", (_written(row, key not in taken, key) for key, row in sorted(self.items())))
+
 
 class Listed(list):
     """A table that is a list, to which tools of tau2 append and from which they take nothing away."""
@@ -59,6 +78,11 @@ class Listed(list):
         """The places of the rows that the conversation has taken or added."""
         return [place for place in range(len(self)) if place not in self._shared]
 
+    def written(self) -> Iterator[bytes]:
+        """The table as JSON in pieces."""
+        shared = self._shared
+        return _joined(b"[]", (_written(row, place in shared) for place, row in enumerate(super().__iter__())))
+
     def _taking(self) -> Iterator[Any]:
         for place, row in enumerate(super().__iter__()):
             if place in self._shared:
@@ -70,29 +94,108 @@ class Listed(list):
 
 def restored(database: Any) -> Any:
     """A database for one conversation."""
-    fields = vars(database)
-    return database.model_copy(update={name: _opened(value) for name, value in fields.items()})
+    fresh = database.model_copy()
+    held = vars(fresh)
+    for name, value in held.items():
+        held[name] = (
+            Rows(value) if isinstance(value, dict) else Listed(value) if isinstance(value, list) else own_copy(value)
+        )
+    return fresh
 
 
-def own_copy(value: Any) -> Any:
-    """A deep copy of a row, quicker than one that has to look for members which hold each other."""
-    if isinstance(value, Enum):
-        return value
-    if isinstance(value, BaseModel):
-        fresh = value.model_copy()
-        held = vars(fresh)
-        for name, inner in held.items():
-            if type(inner) not in PLAIN:
-                held[name] = own_copy(inner)
-        return fresh
-    if type(value) is list:
-        return [one if type(one) in PLAIN else own_copy(one) for one in value]
-    if type(value) is dict:
-        return {key: own_copy(one) for key, one in value.items()}
-    return copy.deepcopy(value)
+def own_copy(row: Any) -> Any:
+    """A deep copy of a row that stays as it is."""
+    known = _known(row)
+    if known.copy is None:
+        known.copy = _copier(row)
+    return known.copy()
 
 
-def _opened(value: Any) -> Any:
+def hashed(database: Any) -> str:
+    """The hash that the package takes of a database's JSON text, which is never put together whole."""
+    tables = {name for name, value in vars(database).items() if isinstance(value, Rows | Listed)}
+    rest, found = database.model_dump(exclude=tables), hashlib.sha256()
+    for place, (name, value) in enumerate(sorted(vars(database).items())):
+        found.update(b", " if place else b"{")
+        found.update(_json(name) + b": ")
+        for piece in value.written() if name in tables else [_json(rest[name])]:
+            found.update(piece)
+    found.update(b"}")
+    return found.hexdigest()
+
+
+_SHARED: dict[int, Shared] = {}
+
+
+def _known(row: Any) -> Shared:
+    """What is known of a row; it is held there, so no other gets its id."""
+    found = _SHARED.get(id(row))
+    if found is None:
+        found = _SHARED[id(row)] = Shared(row)
+    return found
+
+
+def _joined(ends: bytes, rows: Iterable[bytes]) -> Iterator[bytes]:
+    yield ends[:1]
+    for place, row in enumerate(rows):
+        if place:
+            yield b", "
+        yield row
+    yield ends[1:]
+
+
+def _written(row: Any, shared: bool, key: str | None = None) -> bytes:
+    known = _known(row) if shared else None
+    if known and known.text:
+        return known.text
+    text = _json(row.model_dump() if isinstance(row, BaseModel) else row)
+    if key is not None:
+        text = _json(key) + b": " + text
+    if known:
+        known.text = text
+    return text
+
+
+def _json(value: Any) -> bytes:
+    return json.dumps(value, sort_keys=True, default=str).encode()
+
+
+def _copier(value: Any) -> Callable[[], Any]:
+    """What makes a deep copy of a value: quicker than one that has to look what it holds, and whether its members hold each other."""
+    if isinstance(value, BaseModel) and not (value.__pydantic_extra__ or value.__pydantic_private__):
+        return _of_model(value, _copiers(vars(value).items()))
     if isinstance(value, dict):
-        return Rows(value)
-    return Listed(value) if isinstance(value, list) else own_copy(value)
+        return partial(Rows, value) if _copiers(value.items()) else value.copy
+    if type(value) is not list:
+        return partial(copy.deepcopy, value)
+    inner = _copiers(enumerate(value))
+
+    def copied() -> Any:
+        fresh = value.copy()
+        for place, make in inner:
+            fresh[place] = make()
+        return fresh
+
+    return copied if inner else value.copy
+
+
+def _of_model(model: BaseModel, inner: list[tuple[Any, Callable[[], Any]]]) -> Callable[[], Any]:
+    """What copies a model as pydantic's own `__copy__` does, and some of its members with it."""
+    kind, put, held, named = type(model), object.__setattr__, vars(model), model.__pydantic_fields_set__
+
+    def copied() -> Any:
+        fresh, fields = kind.__new__(kind), held.copy()
+        for name, make in inner:
+            fields[name] = make()
+        put(fresh, "__dict__", fields)
+        put(fresh, "__pydantic_fields_set__", named.copy())
+        put(fresh, "__pydantic_extra__", None)
+        put(fresh, "__pydantic_private__", None)
+        return fresh
+
+    return copied
+
+
+def _copiers(members: Iterable[tuple[Any, Any]]) -> list[tuple[Any, Callable[[], Any]]]:
+    """What copies those members that can change, each with its place."""
+    return [(n, _copier(one)) for n, one in members if type(one) not in PLAIN and not isinstance(one, Enum)]

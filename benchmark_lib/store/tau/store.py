@@ -1,11 +1,13 @@
 """A domain of tau2 in the place of a store, and one of its environments in the place of a desk."""
 
+from collections.abc import Iterator
 from functools import cache, cached_property
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Self
 
 import orjson
+from pydantic import BaseModel, TypeAdapter
 
 from ...errors import BadInput
 from ...project import DATA
@@ -14,12 +16,14 @@ from ...textfiles import front_matter, read_yaml
 from ..desk import differing, flat
 from ..kinds import DeskKind
 from .package import Domain, domain, package_version
-from .restored import Listed
+from .quick import KITS
+from .restored import Listed, Rows
 
 PREFIX = "tau:"
 DOMAINS = ("retail", "airline", "telecom")
 TRANSFER = "transfer_to_human_agents"
 SIDES = {"agent": "assistant", "customer": "user"}
+PLAIN: TypeAdapter[Any] = TypeAdapter(Any)
 KNOWN = DATA / "reference" / "tau_known_defects.yaml"
 
 
@@ -65,7 +69,7 @@ class TauDesk:
         """The field-by-field difference to how the task began."""
         before = self._domain.began(self._task)
         found = []
-        for kit in ("tools", "user_tools"):
+        for kit in KITS:
             old, new = (getattr(getattr(one, kit), "db", None) for one in (before, self.environment))
             if new is not None:
                 found += _differences(old, new)
@@ -172,11 +176,12 @@ def domain_named(name: str) -> str | None:
 
 def as_result(content: str | None) -> Any:
     """What the environment answered, as data where it is a JSON object or list."""
+    if (content or "").lstrip()[:1] not in ("{", "["):
+        return content
     try:
-        found = orjson.loads(content or "")
+        return orjson.loads(content or "")
     except orjson.JSONDecodeError:
         return content
-    return found if isinstance(found, dict | list) else content
 
 
 def _error(content: str) -> str:
@@ -189,32 +194,34 @@ def _error(content: str) -> str:
 def _differences(old: Any, new: Any) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     for table in type(new).model_fields:
-        before, after = getattr(old, table), getattr(new, table)
-        for key in sorted(after.taken) if hasattr(after, "taken") else [""]:
-            rows = [dict.get(t, key) for t in (before, after)] if key else _unequal(before, after)
-            if rows[0] == rows[1]:
-                continue
-            a, b = (dict(flat(_plain(row), "" if key else table)) for row in rows)
-            found += differing(table, key or table, a, b)
+        for key, path, before, after in _changed(table, getattr(old, table), getattr(new, table)):
+            a, b = (dict(flat(row, path)) if row is not None else {} for row in _unequal(before, after))
+            found += differing(table, key, a, b)
     return found
 
 
+def _changed(table: str, before: Any, after: Any) -> Iterator[tuple[str, str, Any, Any]]:
+    """Of each row that is not as it was, the key and the path that it is recorded by, and both its states; None where it was not there."""
+    if isinstance(after, Rows):
+        for key in sorted(after.taken):
+            old, new = dict.get(before, key), dict.get(after, key)
+            if old != new:
+                yield key, "", old, new
+    elif isinstance(after, Listed):
+        for place in after.own():
+            old, new = (list.__getitem__(rows, place) if place < len(rows) else None for rows in (before, after))
+            if old is None or vars(old) != vars(new):
+                name = next((value for field, value in vars(new).items() if field.endswith("_id")), place)
+                yield table, f"{table}.{name}", old, new
+    elif before != after:
+        yield table, table, before, after
+
+
 def _unequal(before: Any, after: Any) -> list[Any]:
-    """What differs in two values: of lists the members, of models the fields; nothing is taken from a table."""
-    if isinstance(before, list):
-        whole = [list.copy(one) for one in (before, after)]
-        own = after.own() if isinstance(after, Listed) else range(max(map(len, whole)))
-        places = [n for n in own if whole[0][n : n + 1] != whole[1][n : n + 1]]
-        return [[one[n] for n in places if n < len(one)] for one in whole]
-    if hasattr(before, "model_dump") and type(before) is type(after):
-        names = {name for name, value in vars(before).items() if value != vars(after)[name]}
-        return [one.model_dump(mode="json", include=names) for one in (before, after)]
-    return [before, after]
-
-
-def _plain(value: Any) -> Any:
-    if hasattr(value, "model_dump"):
-        return value.model_dump(mode="json")
-    if isinstance(value, list):
-        return [_plain(one) for one in value]
-    return value
+    """Two states of a row as JSON data: of models only the fields that differ."""
+    if type(before) is type(after) and isinstance(after, BaseModel):
+        old, new = vars(before), vars(after)
+        names = [name for name, value in new.items() if value != old[name]]
+        before, after = ({name: row[name] for name in names} for row in (old, new))
+    states: list[Any] = PLAIN.dump_python([before, after], mode="json")
+    return states
