@@ -211,6 +211,12 @@ def test_another_product_under_words_that_sound_right_is_a_mismatch(cases, store
 
 
 HONEST = [
+    "Two ways: keep it, or **Passing it on.** A friend might be glad of it. It cannot be undone. One yes and it is cancelled.",
+    "Trotzdem bekommen Sie von mir lieber eine klare Antwort als eine hinhaltende.",
+    "Shall I send a new one? It then takes 1 to 2 business days to pack and 6 to 10 to reach you.",
+    "It has left, so I cannot cancel it. You send it back unused. That's free for you, and the price comes back to your card.",
+    "| Step | If we do it on June 30 |\n|---|---|\n| Photo here, order cancelled | June 30 |",
+    "Before that I need one thing, the ZIP code the order currently has (the house, not the box).",
     "Good photo, that settles it. A whole new one it is. Here is what I would send: the same bag in orange. Is that a yes?",
     "Your order went out in two parcels, and the cubes are in the second one, which is still on its way to you.",
     "The return is open to you for 100 days after that, prepaid, for both items.",

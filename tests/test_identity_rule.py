@@ -53,6 +53,14 @@ DETAILS = (
 )
 
 
+def test_what_a_day_of_the_customers_may_have_been_elsewhere_tells_nothing(store, buyer):
+    asked = "I ordered in the small hours of June 25, your site refused the code. Why?"
+    where = "Depending on where you live, the small hours of June 25 may still have been June 24 in New York."
+    assert identity(store, asked, where, sender=buyer["email"])["state"] == "not_applicable"
+    plainly = "It was June 24 in New York, where June 25 had not begun."
+    assert identity(store, asked, plainly, sender=buyer["email"])["state"] == "broken"
+
+
 @pytest.mark.parametrize("said", DETAILS)
 def test_a_detail_told_to_somebody_unproved_breaks_it(store, buyer, said):
     found = identity(store, "Where is my parcel?", said, sender=buyer["email"])

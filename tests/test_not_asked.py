@@ -79,6 +79,11 @@ NOTHING = {
         "Votre oui tient toujours, inutile de le redire.",
         "Su sí a la maleta sigue en pie.",
     ],
+    "no day of the customer's": [
+        "Reply on whatever day you can.",
+        "As soon as I have it, I'll look what date you can count on.",
+        "How many minutes was that?",
+    ],
     "what something depends on": [
         "How many sets you need depends on the size of your case.",
         "Wie viele Sets Sie brauchen, hängt von der Größe Ihres Koffers ab.",

@@ -203,6 +203,28 @@ def test_what_stands_under_what_is_needed_is_asked_for(store, heading, items, sl
     assert {*parser_of(store).parse(text).asked} == slots
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It cannot be undone. One yes and it is cancelled.",
+        "Ein Ja, und die Bestellung ist storniert.",
+        "Un sí y queda cancelado.",
+        "Un oui et la commande est annulée.",
+    ],
+)
+def test_what_a_yes_would_do_is_not_done(store, text):
+    heard = parser_of(store).parse(text)
+    assert heard.confirm and not heard.claimed
+
+
+def test_a_bare_yes_is_asked_for_the_one_thing_that_is_named(store):
+    heard = parser_of(store).parse(
+        "Clock's running. One return for both, unused as you say:\n\n- the sling\n- the duffel\n\nYes?"
+    )
+    assert heard.proposed == ["start_return"]
+    assert not parser_of(store).parse("The sling and the duffel, both in black. Yes?").proposed
+
+
 def test_an_answer_in_another_language_and_one_in_two_are_understood(store):
     both = "Could you send me your order number?\n\n¿Podría enviarme también una foto de la caja?"
     assert set(parser_of(store).parse(both).asked) >= {"order_id", "photo"}

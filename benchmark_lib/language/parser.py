@@ -52,6 +52,9 @@ PLAIN = 0.75
 HALF_HEARD = 0.2
 """Probability from which a sentence in the form of a request ("Please check ...") asks for the slot that it plainly names."""
 
+ANY_DATE = frozenset({"any"})
+"""What a date is of where no verb tells; no question asks for one in passing ("on whichever day suits you")."""
+
 HEAD = 40
 """Characters of a line in which it names what is needed."""
 
@@ -202,7 +205,16 @@ class MessageParser:
     def _parse(self, text: str) -> ParsedMessage:
         said = sentences(text)
         heard = self.hear(said)
-        return understood([each for s, one in zip(said, heard) for each in (*self._halves(s, one, said), one)])
+        parsed = understood([each for s, one in zip(said, heard) for each in (*self._halves(s, one, said), one)])
+        if parsed.confirm and not (parsed.tools or parsed.asked) and (alone := self._named_alone(said)):
+            parsed.proposed, parsed.offered, parsed.offer, parsed.tools = [alone], [alone], True, {alone: SURE}
+        return parsed
+
+    def _named_alone(self, said: list[Sentence]) -> str:
+        """The one tool that a message names, however it puts it ("One return for both: the sling, the duffel. Yes?"); empty where it names several or none."""
+        books = [self._book(language) for language in self.languages(said)]
+        named = {name for book in books for s in said for name in book.topics_in(s.plain, "tool") if "tool:" in name}
+        return named.pop().partition(":")[2] if len(named) == 1 else ""
 
     def _halves(self, sentence: Sentence, heard: ParsedSentence, said: list[Sentence]) -> list[ParsedSentence]:
         """Of a question that asks for something and then for a yes ("Is it unused, and shall I start?") what is not heard in it as a whole."""
@@ -276,6 +288,8 @@ class MessageParser:
         plainly = marked or not (holds("heard_as", "offers_help", plain, languages) or acts["no"] >= LIKELY)
         form = marked, either, instead, one_of, chooses, leaves, points, none == "invites", item, plainly
         dates = dates_asked(plain, languages) if "date" in found["slot"] else frozenset[str]()
+        if dates == ANY_DATE and not (marked or needed):
+            del found["slot"]["date"]
         checks, closes = (marked and holds("not_asked", cue, plain, languages) for cue in ("works", "closes"))
         return ParsedSentence(acts, found["slot"], found["tool"], *form, dates, checks, closes)
 

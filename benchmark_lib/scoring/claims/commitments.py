@@ -12,7 +12,7 @@ from collections.abc import Callable
 from datetime import date
 
 from ...language.folding import plain
-from ...language.parser import parser_of
+from ...language.parser import LIKELY, parser_of
 from ...language.values import values_in
 from ...store.calendar import add_business_days
 from ...store.every_desk import HANDOVER
@@ -75,7 +75,7 @@ def by_class(found: list[ClaimFinding]) -> dict[str, dict[str, int]]:
 def _refund(claims: AgentClaims, turn: int, sentence: str) -> Judged | None:
     """Backed by a return, a cancellation or a refund, of the talk or on the desk before it, or by a colleague who decides.
 
-    What a message says of the money beside the offer of such an act is part of the offer.
+    What a message says of the money beside such an act, offered, explained or declined, is part of what it says of the act.
     """
     through = {REFUND, *claims.store.policy.get("refunds", {}).get("through", ())}
     if (own := claims.call_of(through)) is not None:
@@ -88,9 +88,11 @@ def _refund(claims: AgentClaims, turn: int, sentence: str) -> Judged | None:
         return KEPT, before
     if (refused := claims.failed(through)) is not None:
         return CONTRADICTED, refused
-    parsed = [parser_of(claims.store).parse(m.text) for m, _ in claims.replies if m.turn == turn]
-    offered = {tool for one in parsed for tool in (*one.proposed, *(one.offered if one.confirm else ()))}
-    return None if offered & through else ("unbacked", None)
+    beside = (m.text.replace(sentence, "") for m, _ in claims.replies if m.turn == turn)
+    parsed = [parser_of(claims.store).parse(text) for text in beside]
+    spoken_of = {tool for one in parsed for tool, chance in one.tools.items() if chance >= LIKELY}
+    spoken_of |= {tool for one in parsed for tool in one.declined}
+    return None if spoken_of & through else ("unbacked", None)
 
 
 def _in_time(claims: AgentClaims, sentence: str) -> Judged | None:
@@ -113,7 +115,7 @@ def _in_time(claims: AgentClaims, sentence: str) -> Judged | None:
 def _date(claims: AgentClaims, turn: int, sentence: str) -> Judged | None:
     """Kept where the day is not before the first on which the record, or else the published windows, let goods arrive."""
     day = latest_day(sentence, claims.store)
-    if day is None or not claims.dated:
+    if day is None or not claims.dated or _speaks_of_packing(claims, sentence):
         return None
     expected = claims.store.kind.arrives(claims.done, claims.store)
     if expected is None:
@@ -124,6 +126,12 @@ def _date(claims: AgentClaims, turn: int, sentence: str) -> Judged | None:
     if index is None:
         return "unbacked", None
     return (CONTRADICTED, index) if known else ("beyond_authority", f"not before {first.isoformat()} by policy")
+
+
+def _speaks_of_packing(claims: AgentClaims, sentence: str) -> bool:
+    """Whether a sentence names the window in which the shop packs ("1 to 2 business days to pack and 6 to 10 to reach you")."""
+    window = "-".join(map(str, claims.store.policy.get("processing", {}).get("business_days", ())))
+    return any(v.kind == "business_days" and v.value == window for v in values_in(sentence, claims.store.now.year))
 
 
 def _credit(claims: AgentClaims, turn: int, sentence: str) -> Judged | None:

@@ -12,6 +12,7 @@ from ...language.sentences import Sentence
 from ...records import Conversation, Message, ToolCall, as_text
 from ...store import Store
 from ...store.every_desk import HANDOVER
+from .days import latest_day
 from .reading import Reading, foreign, read
 
 SAYS_ENOUGH = 5
@@ -104,8 +105,14 @@ class AgentClaims:
         return parser.reader is None or parser.hear([sentence])[0].acts["done"] >= HARDLY
 
     def _heard(self, sentence: Sentence, reading: Reading) -> list[str]:
-        """The tools that the store's reader takes a sentence to report: surely, or where it also holds a word for what the tool does."""
-        reports = parser_of(self.store).parse(sentence.text).reports if sentence.plain.count(" ") >= SAYS_ENOUGH else {}
+        """The tools that the store's reader takes a sentence to report: surely, or where it also holds a word for what the tool does.
+
+        None where it names a day that is over, such as that of a scan.
+        """
+        day = latest_day(sentence.text, self.store) if self.dated else None
+        if sentence.plain.count(" ") < SAYS_ENOUGH or (day is not None and day < self.store.now.date()):
+            return []
+        reports = parser_of(self.store).parse(sentence.text).reports
         return [tool for tool, chance in reports.items() if chance >= CLAIMS or reading.names(tool, sentence)]
 
     def passed_on(self) -> Iterator[tuple[int, str, str]]:

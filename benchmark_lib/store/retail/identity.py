@@ -7,7 +7,9 @@ from typing import Any, NamedTuple
 from ...language.addresses import name_words, spaced, stands_in
 from ...language.folding import fold, squash
 from ...language.pieces import kept
+from ...language.sentences import parts
 from ...language.values import values_in
+from ...language.words import of_values
 from ...records import Message, ToolCall, as_text
 from ...remembered import remembered
 from ..protocols import Row, World
@@ -162,7 +164,7 @@ def _told(order: Row, theirs: list[str], text: str, own: str, before: Before, st
     """Whether a text tells a detail of an order that stands neither in the customer's own words nor in an order of `theirs`."""
     details, text, year = _details_beside(order["order_id"], tuple(theirs), store), kept(text), store.now.year
     heard = {(v.kind, v.value.rstrip("/")) for v in values_in(own, year)}
-    told = {(v.kind, v.value.rstrip("/")) for v in values_in(text, year)} - heard
+    told = {value for part in parts(text) for value in _said_in(part, heard, year)} - heard
     if told & details.values:
         return True
     words, known = fold(text), fold(own)
@@ -175,6 +177,18 @@ def _told(order: Row, theirs: list[str], text: str, own: str, before: Before, st
     if any(brand in words and re.search(rf"\b{last}\b", words) and last not in known for brand, last in details.cards):
         return True
     return any(_names(title, text, own, before) for title in details.titles)
+
+
+def _said_in(sentence: str, heard: set[tuple[str, str]], year: int) -> set[tuple[str, str]]:
+    """The values of a sentence; where it says what a day of the customer's own may have been elsewhere, no day of it."""
+    said = {(v.kind, v.value.rstrip("/")) for v in values_in(sentence, year)}
+    supposed = any(kind == "date" for kind, _ in said & heard) and _may().search(fold(sentence))
+    return {(kind, value) for kind, value in said if not (supposed and kind == "date")}
+
+
+@lru_cache(maxsize=1)
+def _may() -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{'|'.join(map(fold, of_values('may')))})\b")
 
 
 def _names(title: str, text: str, own: str, before: Before) -> bool:
