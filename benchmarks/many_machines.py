@@ -27,7 +27,7 @@ from benchmark_lib.experiment.machines.cluster import local_cluster  # noqa: E40
 WORKERS = (0, 1, 2, 4)
 """0 is the usual run, in one process and without Dask."""
 IN_FLIGHT = {50: WORKERS, 400: WORKERS, 1_000: (0, 2, 4)}
-ROUNDS = 8
+ROUNDS = 6
 """Conversations for each that is in flight."""
 
 
