@@ -2,12 +2,15 @@
 
 It answers a customer's message with one call of the knowledge base and the call's result with a text, each with a
 serial number, as ``RunServer`` of the tests does, and reads of a request only its length and who spoke last. ``python
-benchmarks/fixed_latency.py SECONDS`` prints ``READY URL`` and serves until input closes.
+benchmarks/fixed_latency.py SECONDS`` prints ``READY URL`` and serves until input closes. For each line of input it prints
+a JSON line: the most requests that were in flight at once, and when each arrived, in seconds of Unix time.
 """
 
 import asyncio
 import itertools
+import json
 import sys
+import time
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%b"
 BODY = (
@@ -26,6 +29,8 @@ class Exchange(asyncio.Protocol):
     """One connection, with one request at a time."""
 
     numbers = itertools.count(1)
+    in_flight = most_in_flight = 0
+    arrivals: list[float] = []
 
     def __init__(self, latency_s: float):
         self._latency_s, self._received = latency_s, b""
@@ -42,7 +47,20 @@ class Exchange(asyncio.Protocol):
         self._received, number = b"", next(self.numbers)
         replied = body.startswith(b"tool", body.rfind(ROLE) + len(ROLE))
         answer = TEXT % number if replied else CALL % (number, number)
-        self._loop.call_later(self._latency_s, self._transport.write, HEAD % (len(answer), answer))
+        self._loop.call_later(self._latency_s, self._answer, HEAD % (len(answer), answer))
+        Exchange.in_flight += 1
+        Exchange.most_in_flight = max(self.in_flight, self.most_in_flight)
+        self.arrivals.append(time.time())
+
+    def _answer(self, answer: bytes) -> None:
+        Exchange.in_flight -= 1
+        self._transport.write(answer)
+
+
+def report() -> None:
+    """Tell what was seen for each line of standard input, until it closes."""
+    for _ in sys.stdin:
+        print(json.dumps([Exchange.most_in_flight, Exchange.arrivals]), flush=True)
 
 
 async def serve(latency_s: float) -> None:
@@ -50,7 +68,7 @@ async def serve(latency_s: float) -> None:
     loop = asyncio.get_running_loop()
     server = await loop.create_server(lambda: Exchange(latency_s), "127.0.0.1", 0, backlog=1024)
     print(f"READY http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1", flush=True)
-    await loop.run_in_executor(None, sys.stdin.read)
+    await loop.run_in_executor(None, report)
 
 
 if __name__ == "__main__":

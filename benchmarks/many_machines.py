@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
-from run_engine import LATENCY_S, endpoint, rate
+from run_engine import LATENCY_S, endpoint, steady
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
@@ -27,7 +27,7 @@ from benchmark_lib.experiment.machines.cluster import local_cluster  # noqa: E40
 WORKERS = (0, 1, 2, 4)
 """0 is the usual run, in one process and without Dask."""
 IN_FLIGHT = {50: WORKERS, 400: WORKERS, 1_000: (0, 2, 4)}
-ROUNDS = 3
+ROUNDS = 6
 """Conversations for each that is in flight."""
 
 
@@ -47,6 +47,12 @@ def cpu_s(processes: list[psutil.Process]) -> float:
     return sum(sum(process.cpu_times()[:2]) for process in processes)
 
 
+def busy_s() -> float:
+    """CPU time that all processes of this machine have taken so far."""
+    times = psutil.cpu_times()
+    return sum(times) - times.idle - times.iowait
+
+
 def played(where: dict, model: str, folder: str, **options):
     """The run file of one run."""
     out = Path(folder) / f"{time.monotonic_ns()}.deskbench"
@@ -61,26 +67,28 @@ def pure_cpu(workers: int, trials: int) -> str:
         mine, theirs, started = cpu_s([me]), cpu_s(others), time.perf_counter()
         run = played(where, "scripted:oracle", folder, trials=trials)
         seconds, mine, theirs = time.perf_counter() - started, cpu_s([me]) - mine, cpu_s(others) - theirs
-        ended = [at for (at,) in run.rows("conversations", ["finished_at"])]
-    ms = 1e3 / len(ended)
-    speed = f"{rate(ended, 0.1, 0.9):.0f} | {len(ended) / seconds:.0f}"
-    return f"| {name_of(workers)} | {len(ended)} | {speed} | {mine * ms:.2f} | {theirs * ms:.2f} | {(mine + theirs) * ms:.2f} |"
+        ended = run.counts()["finished"]
+    ms = 1e3 / ended
+    return f"| {name_of(workers)} | {ended} | {ended / seconds:.0f} | {mine * ms:.2f} | {theirs * ms:.2f} | {(mine + theirs) * ms:.2f} |"
 
 
 def in_flight(concurrency: int, workers: int, conversations: int) -> str:
     """Conversations with a model that answers after the same time, always."""
     me = psutil.Process()
     trials = max(1, round(conversations / 162))
-    with tempfile.TemporaryDirectory() as folder, endpoint() as (url, number), machines(workers) as (where, others):
-        server = psutil.Process(number)
-        mine, theirs, its = cpu_s([me]), cpu_s(others), cpu_s([server])
+    with tempfile.TemporaryDirectory() as folder, endpoint() as (url, process), machines(workers) as (where, others):
+        played(where, "scripted:oracle", folder, trials=1)
+        server = psutil.Process(process.pid)
+        mine, theirs, its, busy, started = cpu_s([me]), cpu_s(others), cpu_s([server]), busy_s(), time.perf_counter()
         run = played(where, "some-model", folder, base_url=url, trials=trials, concurrency=concurrency)
-        times = [call["finished_at"] for call in run.calls()]
-        mine, theirs, its = cpu_s([me]) - mine, cpu_s(others) - theirs, cpu_s([server]) - its
-    share = rate(times, 0.25, 0.6) / (concurrency / LATENCY_S)
-    ms = 1e3 / len(times)
-    cpu = f"{mine * ms:.2f} | {theirs * ms:.2f} | {its * ms:.2f}"
-    return f"| {concurrency} | {name_of(workers)} | {len(times)} | {share:.3f} | {cpu} | {os.getloadavg()[0]:.1f} |"
+        mine, theirs, its, busy = cpu_s([me]) - mine, cpu_s(others) - theirs, cpu_s([server]) - its, busy_s() - busy
+        elsewhere = (busy - mine - theirs - its) / (time.perf_counter() - started)
+        share, seconds, most = steady(run, process, concurrency)
+        calls = run.counts()["calls"]
+    ms = 1e3 / calls
+    cpu = f"{mine * ms:.2f} | {theirs * ms:.2f} | {its * ms:.2f} | {(mine + theirs + its) * ms:.2f}"
+    seen = f"{share:.3f} | {seconds:.0f} | {most}"
+    return f"| {concurrency} | {name_of(workers)} | {calls} | {seen} | {cpu} | {elsewhere:.2f} |"
 
 
 def name_of(workers: int) -> str:
@@ -98,16 +106,14 @@ def main() -> None:
     options = parser.parse_args()
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     if not options.in_flight:
-        print(
-            "| pure CPU | conversations | a second | with start and end | CPU ms each: this process | the workers | all |"
-        )
-        print("|---|---|---|---|---|---|---|")
+        print("| pure CPU | conversations | a second | CPU ms each: this process | the workers | all |")
+        print("|---|---|---|---|---|---|")
         for workers in WORKERS:
             print(pure_cpu(workers, 6 if options.quick else 30), flush=True)
         print()
     print(
-        f"| in flight at {LATENCY_S:g} s | played by | calls | share of the ideal | CPU ms a call: this process | "
-        "the workers | the endpoint | load |\n|---|---|---|---|---|---|---|---|"
+        f"| in flight at {LATENCY_S:g} s | played by | calls | share of the ideal | for seconds | most in flight | "
+        "CPU ms a call: this process | the workers | the endpoint | all | cores that others took |\n|---|---|---|---|---|---|---|---|---|---|---|"
     )
     for concurrency in options.in_flight or [n for n in IN_FLIGHT if n < 1_000 or not options.quick]:
         for workers in IN_FLIGHT[concurrency]:

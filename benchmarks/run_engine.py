@@ -6,6 +6,7 @@ are printed and never asserted: the machine may be shared.
 
 import argparse
 import asyncio
+import json
 import resource
 import subprocess
 import sys
@@ -67,36 +68,45 @@ def in_flight(concurrency: int, conversations: int, name: str) -> None:
     from benchmark_lib import Experiment, load_cases, load_store
 
     cases = len(load_cases(load_store(name)))
-    with endpoint() as (url, _), tempfile.TemporaryDirectory() as folder:
+    with endpoint() as (url, server), tempfile.TemporaryDirectory() as folder:
         options = {"trials": max(1, conversations // cases), "out": Path(folder) / "run.deskbench", "progress": False}
         experiment = Experiment("some-model", base_url=url, store=name, concurrency=concurrency, **options)
         started = time.process_time()
         run = asyncio.run(experiment.run())
         spent = time.process_time() - started
-        times = [call["finished_at"] for call in run.calls()]
-    reached = rate(times, 0.2, 0.55)  # after the start, and before the last third has begun to thin out
-    print(f"{reached / (concurrency / LATENCY_S)},{spent / len(times) * 1e3},{len(times)}")
+        share, *_ = steady(run, server, concurrency)
+        calls = run.counts()["calls"]
+    print(f"{share},{spent / calls * 1e3},{calls}")
 
 
 @contextmanager
 def endpoint(latency_s: float = LATENCY_S):
-    """A server that answers each call after the same time, in a process of its own: its address, and its id."""
+    """A server that answers each call after the same time, in a process of its own: its address, and the process."""
     line = [sys.executable, str(ROOT / "benchmarks" / "fixed_latency.py"), str(latency_s)]
     server = subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     try:
-        yield server.stdout.readline().split()[1], server.pid
+        yield server.stdout.readline().split()[1], server
     finally:
         server.stdin.close()
         server.wait()
 
 
-def rate(times: list[str], low: float, high: float) -> float:
-    """How many a second, between two parts of all: the slope of their number, whichever part of a wave of answers the parts end in."""
+def steady(run, server: subprocess.Popen, concurrency: int) -> tuple[float, float, int]:
+    """Share of the ideal throughput of a run on `endpoint`, for how many seconds it was observed, the most calls in flight.
+
+    It is observed from the end of as many conversations as two times `concurrency` until no new one begins. The share is
+    the mean number of calls at the endpoint in their first `LATENCY_S`, by its own clock, divided by `concurrency`: what
+    an answer is late by does not count, so it is at most 1 while no more than `concurrency` calls are in flight.
+    """
     import numpy as np
 
-    ends = np.sort([datetime.fromisoformat(text).timestamp() for text in times])
-    first, last = int(len(ends) * low), int(len(ends) * high)
-    return np.polyfit(ends[first:last] - ends[first], np.arange(first, last), 1)[0]
+    print(file=server.stdin, flush=True)
+    most, arrivals = json.loads(server.stdout.readline())
+    ends = sorted(datetime.fromisoformat(at).timestamp() for (at,) in run.rows("conversations", ["finished_at"]))
+    first, last = ends[2 * concurrency - 1], ends[-concurrency - 1]
+    at = np.array(arrivals)
+    waited = np.clip(np.minimum(at + LATENCY_S, last) - np.maximum(at, first), 0.0, None).sum()
+    return waited / (last - first) / concurrency, last - first, most
 
 
 def main() -> None:
@@ -128,7 +138,7 @@ def main() -> None:
     ratio = per_conversation[10_000] / per_conversation[1_000]
     print(f"{'cost at 10,000 against 1,000':<44}{ratio:>10.3f}  within 10 %")
     for concurrency, goal in ((200, 0.97), (400, 0.93)):
-        share, each, calls = cpu_of("in_flight", str(concurrency), str(concurrency * 3), options.store)
+        share, each, calls = cpu_of("in_flight", str(concurrency), str(concurrency * 5), options.store)
         print(f"{f'{concurrency} in flight, share of ideal ({calls:.0f} calls)':<44}{share:>10.3f}  at least {goal}")
         print(f"{'  CPU a call, engine and client':<44}{each:>7.2f} ms")
 

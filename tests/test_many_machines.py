@@ -270,6 +270,13 @@ def test_a_scheduler_that_dies_leaves_a_file_that_one_machine_goes_on_with(tmp_p
     run.check()
 
 
+def test_all_workers_together_have_no_more_calls_in_flight_than_asked_for(tmp_path, cluster, shop):
+    with RunServer(latency_s=0.1) as server:
+        run = asyncio.run(experiment(cluster, tmp_path / "run.deskbench", base_url=server.base_url, **shop).run())
+    assert run.counts()["finished"] == COUNT * TRIALS
+    assert server.most_in_flight == IN_FLIGHT, "the worker that is seated first may begin with all of them"
+
+
 def test_a_worker_may_have_all_calls_of_a_run_in_flight(shop):
     options = Options("some-model", base_url="http://127.0.0.1:9/v1", concurrency=400, **shop)
     told = far.MachinesEngine._plan_for_worker(SimpleNamespace(_options=options))

@@ -213,15 +213,17 @@ class MachinesEngine(Engine):
         self._deal()
 
     def _deal(self) -> None:
-        """Give every player its share of what is waiting."""
+        """Give every player its share of what may be played at once; what one has beyond its share ends first."""
         seats = [seat for seat in self._seats.values() if seat.playing]
         if self.stopped is not None or not seats:
             return
-        share = -(-self.plan.concurrency // len(seats))
+        at_once = self.plan.concurrency
         if not self.plan.models and self.plan.own_agent is None:  # nothing is waited for: a second hand lies ready
-            share += min(share, self._deck.waiting // (2 * len(seats)))
+            at_once += min(at_once, self._deck.waiting // 2)
+        share, room = -(-at_once // len(seats)), at_once - self._deck.dealt
         for seat in seats:
-            keys = self._deck.deal(seat, share - len(self._deck.held_by(seat)))
+            keys = self._deck.deal(seat, min(share - len(self._deck.held_by(seat)), room))
+            room -= len(keys)
             if keys:
                 played = ((key, played_as(self.manifest, *key), self._deck.was_lost(key)) for key in keys)
                 seat.tell("play", [(*key, number, self._kept.rows(*key, lost)) for key, number, lost in played])
