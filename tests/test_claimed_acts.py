@@ -211,6 +211,8 @@ def test_another_product_under_words_that_sound_right_is_a_mismatch(cases, store
 
 
 HONEST = [
+    "Eingetragen ist weiterhin Ihre Adresse in Denver.",
+    "The address on it is still yours in Denver.",
     "Two ways: keep it, or **Passing it on.** A friend might be glad of it. It cannot be undone. One yes and it is cancelled.",
     "Trotzdem bekommen Sie von mir lieber eine klare Antwort als eine hinhaltende.",
     "Shall I send a new one? It then takes 1 to 2 business days to pack and 6 to 10 to reach you.",
