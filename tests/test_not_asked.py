@@ -78,6 +78,8 @@ NOTHING = {
         "Ihr Ja zum Koffer gilt, Sie brauchen es nicht zu wiederholen.",
         "Votre oui tient toujours, inutile de le redire.",
         "Su sí a la maleta sigue en pie.",
+        "The plan stands as I described it, and I have your yes: the slate one to Larkmoor Street.",
+        "Ihr Ja habe ich, jetzt geht es weiter.",
     ],
     "no day of the customer's": [
         "Reply on whatever day you can.",

@@ -225,6 +225,15 @@ def test_a_bare_yes_is_asked_for_the_one_thing_that_is_named(store):
     assert not parser_of(store).parse("The sling and the duffel, both in black. Yes?").proposed
 
 
+def test_what_stands_in_a_table_of_what_is_needed_is_asked_for(store):
+    table = (
+        "Only three short points:\n\n| | What I need | Notes |\n|---|---|---|\n| 1 | The order number (NL-…), or the postcode | one is enough |\n"
+        "| 2 | One photo of the bag that came | attached |\n\nOnce I have these I will name what is sent and, on your yes, arrange it."
+    )
+    heard = parser_of(store).parse(table)
+    assert {"order_id", "photo"} <= {*heard.asked} and not heard.confirm
+
+
 def test_an_answer_in_another_language_and_one_in_two_are_understood(store):
     both = "Could you send me your order number?\n\n¿Podría enviarme también una foto de la caja?"
     assert set(parser_of(store).parse(both).asked) >= {"order_id", "photo"}

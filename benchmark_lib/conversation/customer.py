@@ -56,9 +56,9 @@ class ScriptedCustomer(Consenting):
         self.stale = 0 if now.fresh else self.stale
         done = self.progress.served(talk) and not self.progress.untold(talk)
         asked = self._meant(now.heard, bool(now.calls) or done) if now.heard.question or not done else []
-        if not (asked or done or now.heard.confirm):
-            between = self.kind.between(now.words, self.case, self.store)
-            asked = [between] if between and self._open(between) else []
+        between = "" if done or now.heard.confirm else self.kind.between(now.words, self.case, self.store)
+        if between and not {*asked}.intersection(self.kind.choice_slots) and self._open(between):
+            asked.append(between)
         handed_on = not done and self._is_to_be_handed_on(now, talk)
         if handed_on:
             asked = [slot for slot in asked if slot in self._proofs]

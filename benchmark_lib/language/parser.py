@@ -383,12 +383,18 @@ def marks_before(said: list[Sentence]) -> Iterator[str]:
 
 
 def under_needs(said: list[Sentence], languages: tuple[str, ...]) -> Iterator[bool]:
-    """For each sentence whether it stands in a list under what is needed ("I need two things from you:")."""
+    """For each sentence whether it stands in a list or table under what is needed ("I need two things from you:")."""
     needs = False
     for sentence in said:
-        yield needs and sentence.item
-        if not sentence.item:
-            needs = mark_of(sentence.plain) == ":" and holds("heard_as", "needs", sentence.plain, languages)
+        row = is_row(sentence.plain)
+        listed = row or sentence.item
+        yield needs and listed
+        named = holds("heard_as", "needs", sentence.plain, languages)
+        if not listed:
+            leads = mark_of(sentence.plain) == ":" or bool(cue_of_several("one_of").search(sentence.plain))
+            needs = leads and named
+        elif row:
+            needs |= named
 
 
 def understood(heard: list[ParsedSentence]) -> ParsedMessage:

@@ -99,7 +99,7 @@ def _customers() -> Limit:
         f"can be read from the record. In the blind play that ships it found one in {' and in '.join(parts)}"
         f"{': the customer ' if kinds else ''}{'; or '.join(kinds)}. Read the results with and without such conversations. "
         f"Two strong language models who read {read['rounds']} rounds of blind play both called {wrong} of the customer's messages clearly wrong; a third, asked as "
-        f"`--scorers customer_turns` asks, named {found} of these and {alarms} of the messages that neither called clearly wrong. The causes found before the last two rounds were mended."
+        f"`--scorers customer_turns` asks, named {found} of these and {alarms} of the messages that neither called clearly wrong. The causes found in each round were mended after it."
     )
     source = "the audit of `data/examples/` and `data/customer_turns_read.yaml`, intervals by Wilson"
     return Limit("No real customer was served", text, source)
