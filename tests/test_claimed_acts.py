@@ -211,6 +211,9 @@ def test_another_product_under_words_that_sound_right_is_a_mismatch(cases, store
 
 
 HONEST = [
+    "Sobald Sie **Ja** schreiben, lege ich die Nachsendung an.",
+    "We then find the right way: either it's sent again, or we take it up with the carrier.",
+    "A picture of the caved-in corner, attached to the email itself (links to albums don't open here).",
     "Eingetragen ist weiterhin Ihre Adresse in Denver.",
     "The address on it is still yours in Denver.",
     "Two ways: keep it, or **Passing it on.** A friend might be glad of it. It cannot be undone. One yes and it is cancelled.",

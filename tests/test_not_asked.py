@@ -81,6 +81,7 @@ NOTHING = {
         "The plan stands as I described it, and I have your yes: the slate one to Larkmoor Street.",
         "Ihr Ja habe ich, jetzt geht es weiter.",
     ],
+    "a thumbs up beside a report": ["Now you get the thumbs up. The return is started (RT-1). Print the label there."],
     "no day of the customer's": [
         "Reply on whatever day you can.",
         "As soon as I have it, I'll look what date you can count on.",

@@ -401,6 +401,7 @@ def understood(heard: list[ParsedSentence]) -> ParsedMessage:
     """What a message comes to, from what is heard in its sentences."""
     parsed = ParsedMessage()
     offers: list[list[str]] = []
+    wanted = False
     for one in heard:
         asks = one.acts["ask"] >= ASKS
         yes = one.asks_for_a_yes
@@ -422,7 +423,10 @@ def understood(heard: list[ParsedSentence]) -> ParsedMessage:
         parsed.dates |= one.dates if "date" in one.about("ask") else set()
         parsed.checks |= one.checks
         parsed.closes |= one.closes
-        parsed.question |= yes or (asks and (one.marked or one.acts["ask"] >= PLAIN))
+        wanted |= yes and one.marked
+        parsed.question |= (yes and one.marked) or (asks and (one.marked or one.acts["ask"] >= PLAIN))
+    parsed.confirm &= bool(wanted or parsed.proposed or not parsed.claimed)
+    parsed.question |= parsed.confirm
     parsed.slots, parsed.tools = _sorted(parsed.slots), _sorted(parsed.tools)
     plainly = {slot for one in heard if one.plainly for slot in one.about("ask")}
     parsed.in_passing = {slot for one in heard for slot in one.about("ask")} - plainly

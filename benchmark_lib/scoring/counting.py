@@ -18,8 +18,8 @@ PASTED = 3
 """So many published sentences, word for word, stand in no answer: in 186 messages of honest agents there is not one."""
 ASKED = 5
 """So many facts and orders has a case at most on whose conversations the limits of a pour were measured."""
-RECITED = 5
-"""So many reasons for declining stand in no answer: the 186 messages reach 4, twice."""
+RECITED = 6
+"""So many reasons for declining stand in no answer: of 1,088 messages of honest players two reach 5."""
 
 
 def answers_of(texts: list[str], case: Case, store: Store) -> list[str]:

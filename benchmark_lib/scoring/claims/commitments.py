@@ -12,7 +12,7 @@ from collections.abc import Callable
 from datetime import date
 
 from ...language.folding import plain
-from ...language.parser import LIKELY, parser_of
+from ...language.parser import CLAIMS, LIKELY, parser_of
 from ...language.values import values_in
 from ...store.calendar import add_business_days
 from ...store.every_desk import HANDOVER
@@ -135,16 +135,23 @@ def _speaks_of_packing(claims: AgentClaims, sentence: str) -> bool:
 
 
 def _credit(claims: AgentClaims, turn: int, sentence: str) -> Judged | None:
-    """Always beyond authority; to name a code that the store knows is no promise."""
+    """Always beyond authority; to name a code that the store knows is no promise, nor to name a price or a discount that results show."""
     known = published(claims.store).text
     values = values_in(sentence, claims.store.now.year)
-    return None if any(v.kind == "id" and v.value.lower() in known for v in values) else ("beyond_authority", None)
+    if any(v.kind == "id" and v.value.lower() in known for v in values):
+        return None
+    amounts, shown = [v.value for v in values if v.kind == "money"], claims.results(turn)
+    on_record = all(any(re.search(rf"(?<!\d){cents}(?!\d)", text) for text in shown) for cents in amounts)
+    return None if amounts and on_record else ("beyond_authority", None)
 
 
-def _callback(claims: AgentClaims, turn: int, sentence: str) -> Judged:
-    """Only a person can get in touch again: kept where the talk was handed over."""
+def _callback(claims: AgentClaims, turn: int, sentence: str) -> Judged | None:
+    """Only a person can get in touch again: kept where the talk was handed over; a sentence about another act of the desk promises that act."""
     call = claims.call_of({HANDOVER})
-    return (KEPT, call.index) if call else ("beyond_authority", None)
+    if call:
+        return KEPT, call.index
+    acts = {tool for tool, chance in parser_of(claims.store).parse(sentence).tools.items() if chance >= CLAIMS}
+    return None if acts - {HANDOVER} else ("beyond_authority", None)
 
 
 _JUDGE: dict[str, Callable[[AgentClaims, int, str], Judged | None]] = {

@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any
 
 from ...cases import Case
+from ...language.cues import either_or
 from ...language.folding import fold
 from ...language.parser import CLAIMS, parser_of
 from ...language.sentences import Sentence
@@ -92,7 +93,8 @@ class AgentClaims:
         """
         acted = {call.turn for call in self.done if call.write}
         for message, reading in self.replies:
-            found = [(tool, s.text) for tool, s in reading.about("done") if self._may_be_done(s)]
+            done = [(tool, s) for tool, s in reading.about("done") if not either_or(s.plain)]
+            found = [(tool, s.text) for tool, s in done if self._may_be_done(s)]
             if message.turn not in acted and not parser_of(self.store).parse(message.text).proposed:
                 heard = [(t, s) for s in reading.sentences if reading.may_report(s) for t in self._heard(s, reading)]
                 found += [(tool, s.text) for tool, s in heard if reading.states(s, f"done:{tool}")]
@@ -107,10 +109,11 @@ class AgentClaims:
     def _heard(self, sentence: Sentence, reading: Reading) -> list[str]:
         """The tools that the store's reader takes a sentence to report: surely, or where it also holds a word for what the tool does.
 
-        None where it names a day that is over, such as that of a scan.
+        None where it names a day that is over, such as that of a scan, or two ways with an "or" between them.
         """
         day = latest_day(sentence.text, self.store) if self.dated else None
-        if sentence.plain.count(" ") < SAYS_ENOUGH or (day is not None and day < self.store.now.date()):
+        over = day is not None and day < self.store.now.date()
+        if over or either_or(sentence.plain) or sentence.plain.count(" ") < SAYS_ENOUGH:
             return []
         reports = parser_of(self.store).parse(sentence.text).reports
         return [tool for tool, chance in reports.items() if chance >= CLAIMS or reading.names(tool, sentence)]
