@@ -380,7 +380,7 @@ class TestFaultsSurvived:
         assert error.kind == {200: "bad_body", 303: "connection", 400: "bad_request", 500: "server"}[status]
 
     def test_whatever_the_client_trips_over_is_a_fault_of_this_call(self, monkeypatch):
-        monkeypatch.setattr("benchmark_lib.endpoint.http_client.plain_headers", lambda answer: 1 / 0)
+        monkeypatch.setattr("benchmark_lib.endpoint.http_client.read_body", lambda *given: 1 / 0)
         with ScriptedServer() as server:
             error = refused(server, attempts=1)
         assert error.kind == "bad_body" and "ZeroDivisionError" in str(error) and error.__cause__ is None
