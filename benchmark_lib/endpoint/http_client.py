@@ -8,7 +8,6 @@ from urllib.parse import urljoin
 
 import aiohttp
 import httpx2
-from multidict import CIMultiDict
 from openai import AsyncOpenAI
 from openai._models import FinalRequestOptions
 
@@ -56,7 +55,7 @@ class Client(AsyncOpenAI):
         super().__init__(timeout=timeout, max_retries=0, http_client=nothing, **given)
         self._address, self._most_bytes = str(self._prepare_url(address)), most_bytes
         like_all = FinalRequestOptions.construct(method="post", url=address, headers=JSON, idempotency_key="")
-        self._headers = CIMultiDict([ACCEPTED, *self._build_headers(like_all).multi_items()])
+        self._headers = [ACCEPTED, *self._build_headers(like_all).multi_items()]
         plain = is_loopback(address) and address.startswith("http:")
         connector = aiohttp.TCPConnector(
             limit=0, keepalive_timeout=KEEP_ALIVE_S, ssl=False if plain else httpx2.create_ssl_context()
