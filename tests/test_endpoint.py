@@ -113,6 +113,20 @@ class TestTheWire:
         ours, theirs = server.requests
         assert ours == theirs
 
+    def test_the_headers_on_the_wire_are_those_of_the_openai_package(self):
+        from openai import AsyncOpenAI
+
+        async def of_the_package(base_url):
+            async with AsyncOpenAI(api_key="local", base_url=base_url, timeout=5) as client:
+                await client.chat.completions.create(model="some-model", messages=HELLO, tools=TOOLS)
+
+        with ScriptedServer() as server:
+            ask(server, tools=TOOLS)
+            asyncio.run(of_the_package(server.base_url))
+        its_own = ("user-agent", "accept-encoding", "connection", "idempotency-key")
+        ours, theirs = ({n: v for n, v in headers.items() if n not in its_own} for headers in server.headers)
+        assert ours == theirs and "x-stainless-lang" in ours
+
     def test_tool_calls_come_back_and_go_out_again(self):
         with ScriptedServer(
             lambda request, number: completion(None, [("get_order", {"order_id": "NL-1"})], request)
@@ -380,7 +394,7 @@ class TestFaultsSurvived:
         assert error.kind == {200: "bad_body", 303: "connection", 400: "bad_request", 500: "server"}[status]
 
     def test_whatever_the_client_trips_over_is_a_fault_of_this_call(self, monkeypatch):
-        monkeypatch.setattr("benchmark_lib.endpoint.http_client.plain_headers", lambda answer: 1 / 0)
+        monkeypatch.setattr("benchmark_lib.endpoint.http_client.read_body", lambda *given: 1 / 0)
         with ScriptedServer() as server:
             error = refused(server, attempts=1)
         assert error.kind == "bad_body" and "ZeroDivisionError" in str(error) and error.__cause__ is None

@@ -15,6 +15,8 @@ from ..threads import in_thread
 if TYPE_CHECKING:
     import numpy as np
 
+COUNTS = tuple(count.name for count in fields(Usage))
+
 
 @dataclass(frozen=True, slots=True)
 class SeenMessage:
@@ -123,11 +125,11 @@ class AgentView(HasMessages[SeenMessage]):
 
 def counted(usage: Any) -> Usage:
     """A copy of a usage whose counts are whole numbers that a file can hold; `ValueError` where one is not."""
-    counts = {f.name: getattr(usage, f.name, None) for f in fields(Usage)}
-    wrong = [name for name, count in counts.items() if type(count) is not int or not 0 <= count < 2**53]
-    if wrong:
-        raise ValueError(f"the usage's {wrong[0]} is not a whole number from 0 up")
-    return Usage(**{name: int(count) for name, count in counts.items() if count is not None})
+    counts: list[Any] = [getattr(usage, name, None) for name in COUNTS]
+    for name, count in zip(COUNTS, counts):
+        if type(count) is not int or not 0 <= count < 2**53:
+            raise ValueError(f"the usage's {name} is not a whole number from 0 up")
+    return Usage(*counts)
 
 
 def plain(value: Any) -> Any:

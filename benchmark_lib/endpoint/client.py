@@ -1,8 +1,8 @@
 """One chat-completion call done well: `Endpoint`.
 
-The request goes through the ``openai`` package, by its raw ``post`` with a body encoded here: the same JSON on the
-wire, the same authentication and error classes, at a cost that does not grow with the conversation (its ``create``
-walks every message).
+The request has the headers of the ``openai`` package and a body encoded here: the same JSON on the wire, the same
+authentication and error classes, at a cost that does not grow with the conversation (its ``create`` walks every
+message).
 """
 
 from __future__ import annotations
@@ -25,8 +25,7 @@ from .retries import LONGEST_RETRY_AFTER_S, Limiter, wait_before
 from .settings import RoleSettings, role_settings
 
 if TYPE_CHECKING:
-    from openai import AsyncOpenAI
-    from openai._types import RequestOptions
+    from .http_client import Client
 
 DEFAULT_TIMEOUT_S, DEFAULT_ATTEMPTS, DEFAULT_CONCURRENCY = 120.0, 6, 50
 DEFAULT_ANSWER_MB = 4.0
@@ -37,8 +36,6 @@ The whole of it is kept in memory and in the run file.
 CONNECT_TIMEOUT_S = 15.0
 HELLO, HELLO_S = ({"role": "user", "content": "Hello"},), 10.0
 """What is sent to see whether an endpoint takes the key and knows the model, and how long an answer is waited for."""
-REQUEST: RequestOptions = {"headers": {"Content-Type": "application/json"}, "max_retries": 0, "idempotency_key": ""}
-"""How each request is sent; what is left out, the package copies or draws anew for every call."""
 DEAD_AFTER = 10
 """This many calls in a row that used up all their attempts, with no answer between them, mean a dead endpoint."""
 
@@ -47,7 +44,7 @@ DEAD_AFTER = 10
 class Connection:
     """What belongs to one event loop: the client with its open connections, and the bound on requests in flight."""
 
-    client: AsyncOpenAI
+    client: Client
     limiter: Limiter
 
 
@@ -109,7 +106,7 @@ class Endpoint:
         self._secrets = [SecretStr(secret) for secret in longest_first if len(secret) >= SHORTEST_SECRET]
         query = urlencode(self.settings.all_query())
         address = f"{self.base_url}/chat/completions{'?' * bool(query)}{query}"
-        self._address = SecretStr(address)  # whole, or the client parses two a call
+        self._address = SecretStr(address)
         proxy_of(self.base_url)  # one that cannot work is refused here, before anything is sent
         self.timeout = timeout or self.settings.timeout or DEFAULT_TIMEOUT_S
         self.attempts = attempts or self.settings.attempts or DEFAULT_ATTEMPTS
@@ -248,22 +245,15 @@ class Endpoint:
             completion.latency_s = time.perf_counter() - started
         return completion
 
-    async def _post(self, client: AsyncOpenAI, content: bytes) -> bytes:
+    async def _post(self, client: Client, content: bytes) -> bytes:
         """Send a body and return that of the answer; whatever the client raises becomes an `EndpointError`."""
-        import httpx2
-
         try:
             async with asyncio.timeout(self.timeout):
-                response = await client.post(
-                    self._address.get_secret_value(),
-                    cast_to=httpx2.Response,
-                    content=content,
-                    options={**REQUEST, "timeout": client.timeout},
-                )
+                answer = await client.answer(content)
         except Exception as error:
             known = from_exception(error, self.where)
         else:
-            return without_secrets(response.content, self._secrets)
+            return without_secrets(answer, self._secrets)
         raise known  # out here it has no context: the client's errors hold the request, and that holds the key
 
     def _final(self, error: EndpointError) -> EndpointError:
@@ -287,19 +277,17 @@ class Endpoint:
             connection = self._connections[loop] = Connection(self._open(), Limiter(self.concurrency))
         return connection
 
-    def _open(self) -> AsyncOpenAI:
+    def _open(self) -> Client:
         """Build the client: no retries of its own, no bound on connections but the limiter's."""
         import httpx2
 
-        from .http_client import Client, HttpClient
+        from .http_client import Client
 
-        timeout = httpx2.Timeout(self.timeout, connect=min(self.timeout, CONNECT_TIMEOUT_S))
-        headers = {name: value.get_secret_value() for name, value in self._headers.items()}
         return Client(
+            self._address.get_secret_value(),
+            httpx2.Timeout(self.timeout, connect=min(self.timeout, CONNECT_TIMEOUT_S)),
+            self.most_bytes,
             api_key=self._key.get_secret_value(),
             base_url=self.base_url,
-            timeout=timeout,
-            max_retries=0,
-            default_headers=headers,
-            http_client=HttpClient(timeout, self.base_url, self.most_bytes),
+            default_headers={name: value.get_secret_value() for name, value in self._headers.items()},
         )

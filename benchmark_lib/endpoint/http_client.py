@@ -1,20 +1,21 @@
-"""The client of the ``openai`` package and what carries its requests, an httpx client on one aiohttp session; loads all three."""
+"""The client of the ``openai`` package on one aiohttp session; loads both."""
 
 import sys
 import types
 from collections.abc import Coroutine, Generator
-from functools import lru_cache
 from typing import Any
 from urllib.parse import urljoin
 
 import aiohttp
 import httpx2
 from openai import AsyncOpenAI
+from openai._models import FinalRequestOptions
 
 from .address import is_address, is_loopback, origin, proxy_of, shown
 from .faults import UnusableAnswer
 
 KEEP_ALIVE_S = 60.0
+JSON = {"Content-Type": "application/json"}
 ACCEPTED = ("Accept-Encoding", "gzip, deflate")
 """What aiohttp decodes without further packages."""
 REDIRECTS = frozenset({301, 302, 307, 308})
@@ -23,85 +24,77 @@ REDIRECTS = frozenset({301, 302, 307, 308})
 Nothing else makes sense for a completion.
 """
 MOST_REDIRECTS = 5
+OF_THE_BODY = frozenset({b"content-encoding", b"content-type"})
+"""Headers that an error is not told: its body is decompressed by then, and its text is read as UTF-8 in any case."""
 MOST_ERROR_BYTES = 100_000
 """What is read of an error's body; a person is shown a line of it."""
-_address = lru_cache(maxsize=64)(httpx2.URL)
 
 
 class Client(AsyncOpenAI):
-    """The package's client, which reads the address of an endpoint once and not for every call."""
+    """The package's client of one endpoint, for one event loop: a connection for each request, none to a proxy for this machine.
 
-    def _prepare_url(self, url: str) -> httpx2.URL:
-        return _address(url)
-
-
-class HttpClient(httpx2.AsyncClient):
-    """The client of one endpoint, for one event loop: a connection for each request, none to a proxy for this machine.
-
-    It sends by itself what the package has built. The way of httpx through authentication, cookies and redirects costs
-    more than the request, and its redirects would ask again without the body and take the caller's own headers to any
-    host.
+    The package makes the headers of a request, once for all, and the errors of answers. The requests are sent here: its
+    way through options, retries and logs and that of httpx through authentication, cookies and redirects cost more
+    than the request, and the redirects of httpx would ask again without the body and take the caller's own headers to
+    any host.
 
     Parameters
     ----------
+    address : str
+        Where requests go, with the query.
     timeout : httpx2.Timeout
         For a connection and between two pieces of an answer.
-    base_url : str
-        Of the endpoint. One on this machine without TLS gets no certificates.
     most_bytes : int
         The longest body of an answer that is read, counted after decompression.
+    given
+        ``api_key``, ``base_url`` and ``default_headers``, as the package takes them.
     """
 
-    def __init__(self, timeout: httpx2.Timeout, base_url: str, most_bytes: int):
-        plain = is_loopback(base_url) and base_url.startswith("http:")
+    def __init__(self, address: str, timeout: httpx2.Timeout, most_bytes: int, **given: Any):
+        nothing = httpx2.AsyncClient(transport=httpx2.AsyncBaseTransport())
+        super().__init__(timeout=timeout, max_retries=0, http_client=nothing, **given)
+        self._address, self._most_bytes = str(self._prepare_url(address)), most_bytes
+        like_all = FinalRequestOptions.construct(method="post", url=address, headers=JSON, idempotency_key="")
+        self._headers = [ACCEPTED, *self._build_headers(like_all).multi_items()]
+        plain = is_loopback(address) and address.startswith("http:")
         connector = aiohttp.TCPConnector(
             limit=0, keepalive_timeout=KEEP_ALIVE_S, ssl=False if plain else httpx2.create_ssl_context()
         )
         self._session = aiohttp.ClientSession(
             connector=connector,
             request_class=Request,
-            proxy=proxy_of(base_url),
+            proxy=proxy_of(address),
             cookie_jar=aiohttp.DummyCookieJar(),
             timeout=aiohttp.ClientTimeout(sock_connect=timeout.connect, sock_read=timeout.read),
         )
-        self._most_bytes, self._to_https = most_bytes, not plain
-        super().__init__(transport=httpx2.AsyncBaseTransport(), timeout=timeout)
+        self._to_https = not plain
 
-    def build_request(
-        self, method: str, url: Any, *, headers: Any = None, timeout: Any = None, content: Any = None, **rest: Any
-    ) -> httpx2.Request:
-        """Build one request from what the package hands over; aiohttp adds host and length when it sends it."""
-        if any(rest.values()):
-            return super().build_request(method, url, headers=headers, timeout=timeout, content=content, **rest)
-        return httpx2.Request(
-            method, _address(url), headers=[ACCEPTED, *headers], stream=httpx2.ByteStream(content or b"")
-        )
+    async def answer(self, content: bytes) -> bytes:
+        """Send a body and return that of the answer; a redirect is followed where the key may go.
 
-    async def send(self, request: httpx2.Request, **given: Any) -> httpx2.Response:
-        """Send a request and read the whole answer; a redirect is followed where the key may go.
-
-        What goes wrong is raised as aiohttp raises it; `UnusableAnswer` for a body over the limit, and a redirect that
-        leads nowhere, elsewhere or in a circle.
+        A status that is no success is raised as the package's error, what goes wrong on the way as aiohttp raises it;
+        `UnusableAnswer` for a body over the limit, and a redirect that leads nowhere, elsewhere or in a circle.
         """
-        headers = [(name.decode(), value.decode()) for name, value in request.headers.raw]
-        body, address = await request.aread(), str(request.url)
+        address = self._address
         for _ in range(MOST_REDIRECTS + 1):
-            sent = self._session.request(
-                request.method, address, headers=headers, data=body or None, allow_redirects=False
-            )
+            sent = self._session.post(address, headers=self._headers, data=content, allow_redirects=False)
             async with sent as answer:
                 if answer.status not in REDIRECTS:
-                    content = await read_body(answer, self._most_bytes)
-                    return httpx2.Response(
-                        answer.status, headers=plain_headers(answer), content=content, request=request
+                    body = await read_body(answer, self._most_bytes)
+                    if answer.status // 100 == 2:
+                        return body
+                    headers = [header for header in answer.raw_headers if header[0].lower() not in OF_THE_BODY]
+                    request = httpx2.Request("POST", address)
+                    raise self._make_status_error_from_response(
+                        httpx2.Response(answer.status, headers=headers, content=body, request=request)
                     )
                 address = redirected(address, answer, self._to_https)
         raise UnusableAnswer("connection", f"it redirects more than {MOST_REDIRECTS} times")
 
-    async def aclose(self) -> None:
+    async def close(self) -> None:
         """Close the connections."""
         await self._session.close()
-        await super().aclose()
+        await super().close()
 
 
 async def read_body(answer: aiohttp.ClientResponse, most_bytes: int) -> bytes:
@@ -121,13 +114,6 @@ async def read_body(answer: aiohttp.ClientResponse, most_bytes: int) -> bytes:
                 f"an answer of more than {most_bytes / 1e6:g} MB, the limit that max_answer_mb in the settings sets",
             )
     return b"".join(pieces)
-
-
-def plain_headers(answer: aiohttp.ClientResponse) -> list[tuple[bytes, bytes]] | tuple[tuple[bytes, bytes], ...]:
-    """Return the headers of an answer whose body is decompressed; an error's text is read as UTF-8 in any case."""
-    if answer.status == 200 and "Content-Encoding" not in answer.headers:
-        return answer.raw_headers
-    return [header for header in answer.raw_headers if header[0].lower() not in (b"content-encoding", b"content-type")]
 
 
 def redirected(address: str, answer: aiohttp.ClientResponse, to_https: bool) -> str:
