@@ -95,7 +95,7 @@ def test_what_cannot_be_compared_is_refused_in_one_sentence(made, capsys):
 def test_partial_runs_are_compared_only_on_request_and_named(made, capsys):
     code, out, _ = told(capsys, "good", "half", "--folder", made, "--partial")
     assert code == 0 and "Note: half: 18 of 54 conversations finished." in out
-    assert "no difference seen" in out
+    assert "too close to call (adjusted p 1)" in out and "no difference seen" not in out
 
 
 def test_runs_of_different_cases_are_compared_on_those_that_both_played(tmp_path, capsys):
@@ -115,6 +115,17 @@ def test_runs_of_different_cases_are_compared_on_those_that_both_played(tmp_path
     one = run_of(tmp_path, "one", mixed(1.0, 1), cases={c: CASES[c] for c in list(CASES)[8:10]})
     code, _, error = told(capsys, "few", one.path, "--folder", tmp_path)
     assert code == 2 and "only one case in common" in error and error.count("\n") == 1
+
+
+def test_a_run_id_is_accepted_and_no_name_is_broken(tmp_path, capsys):
+    runs = [
+        run_of(tmp_path, name, lambda c, t, n=name: n == "acme-very-large-2") for name in ("acme-very-large-2", "b-2")
+    ]
+    code, out, _ = told(capsys, *(run.run_id for run in runs), "--folder", tmp_path)
+    assert code == 0 and "A  acme-very-large-2" in out
+    from benchmark_lib.cli.compare import _wrapped
+
+    assert all(line.endswith("acme-very-large-2") for line in _wrapped("acme-very-large-2 " * 20))
 
 
 def test_the_largest_difference_that_is_not_tested_is_shown_and_every_sign_is_of_b_minus_a(two, capsys):

@@ -24,7 +24,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "runs",
         nargs="+",
         metavar="RUN",
-        help="two or more run files, or their names as `deskbench runs` lists them: of the file or of the model",
+        help="two or more run files, or their names as `deskbench runs` lists them: of the file or of the model, or a run id",
     )
     options = {
         "--folder FOLDER": ("where runs are looked up by name (default: data/runs)", "data/runs"),
@@ -58,6 +58,7 @@ def execute(options: argparse.Namespace) -> int:
 
 def _named(given: list[str], folder: str, hard: bool) -> tuple[Results, list[str]]:
     """The runs at hand of one of the two sets, and the entry of each that was given by file or by name."""
+    from ..analysis.entries import entry_meant
     from ..analysis.frames import is_hard, load_results
     from ..runfile import SUFFIX, RunFile
 
@@ -72,7 +73,8 @@ def _named(given: list[str], folder: str, hard: bool) -> tuple[Results, list[str
     results = results.hard if sets == {True} else results
     entries, names = results.entries, []
     for text in given:
-        found = entries[files[text].run_id] if text in files else _entry(text, sorted(set(entries.values())), folder)
+        found = entries[files[text].run_id] if text in files else entry_meant(results, text)
+        found = found if found in entries.values() else _entry(text, sorted(set(entries.values())), folder)
         if found in names:
             raise BadInput(f"{text!r} is the same run as one named before: name each run once")
         names.append(found)
@@ -82,12 +84,12 @@ def _named(given: list[str], folder: str, hard: bool) -> tuple[Results, list[str
 
 
 def _entry(text: str, known: list[str], folder: str) -> str:
-    """The one entry a name means."""
+    """The one entry that the beginning of a name means."""
     import difflib
 
     from ..runfile import SUFFIX, RunFile, is_hidden
 
-    meant = [name for name in known if name == text] or [name for name in known if name.startswith(f"{text} [")]
+    meant = [name for name in known if name.startswith(f"{text} [")]
     if len(meant) == 1:
         return meant[0]
     if meant:
@@ -208,7 +210,8 @@ def _interval(metric: Any, low: float, high: float) -> str:
 def _wrapped(text: str, indent: str = "") -> list[str]:
     import textwrap
 
-    return textwrap.wrap(text, WIDTH, initial_indent=indent, subsequent_indent=indent, break_long_words=False)
+    whole = {"break_long_words": False, "break_on_hyphens": False}  # a name stays on one line
+    return textwrap.wrap(text, WIDTH, initial_indent=indent, subsequent_indent=indent, **whole)
 
 
 def _write(table: Any, file: Path) -> None:

@@ -128,8 +128,6 @@ def verdict_in_words(found: Comparison, noun: str = "case", reason: str = "") ->
         return f"{SURE}, for {noun}s like these ({like})"
     if found.word == ONLY_THESE:
         return f"differs on these {noun}s ({these}), {NOISE} for {noun}s like these ({like})"
-    if abs(found.difference) < 1e-9:
-        return "no difference seen"
     return f"{NOISE} ({like})"
 
 
