@@ -57,7 +57,7 @@ def test_terminal_notebook_and_page_say_the_same(five_agents, two, tmp_path, cap
         numbers = [row[c] for c in ("difference", "low", "high", "these_low", "these_high")]
         page = pages[metric][f"{min(a, b)}-{max(a, b)}"]
         written = [signed(METRICS[metric], sign * v, points=False).replace("-", "\u2212") for v in numbers]
-        assert written == [page[0], *page[3][::sign], *page[5][::sign]]
+        assert written == [page[0], *page[3][::sign], *page[5][:2][::sign]]
         means = [tight(mean_in_words(METRICS[metric], row[side], row["cases"])) for side in "ab"]
         assert means == page[1:3][::sign]
         assert [float(terminal[metric][c]) for c in ("difference", "low", "high", "these_low", "these_high")] == (
@@ -78,6 +78,7 @@ def test_terminal_notebook_and_page_say_the_same(five_agents, two, tmp_path, cap
         row, page = notebook.loc[metric], pages[metric][f"{min(a, b)}-{max(a, b)}"]
         means = [tight(mean_in_words(METRICS[metric], row[side], row["cases"])) for side in "ab"]
         assert page == [difference.replace("-", "\u2212"), *means[::sign]]
+    assert [m["key"] for m in compare.comparison(content, [])["metrics"]] == list(METRICS) == list(notebook.index)
 
 
 def test_what_cannot_be_compared_is_refused_in_one_sentence(made, capsys):
@@ -115,6 +116,22 @@ def test_runs_of_different_cases_are_compared_on_those_that_both_played(tmp_path
     one = run_of(tmp_path, "one", mixed(1.0, 1), cases={c: CASES[c] for c in list(CASES)[8:10]})
     code, _, error = told(capsys, "few", one.path, "--folder", tmp_path)
     assert code == 2 and "only one case in common" in error and error.count("\n") == 1
+
+
+def test_a_verdict_and_the_interval_below_it_go_the_same_way_and_an_end_at_the_difference_is_explained(
+    made, two, capsys
+):
+    for pair in (("good", "bad"), ("bad", "good")):
+        _, out, _ = told(capsys, *pair, "--folder", made)
+        resolved = " ".join(out.partition("  Resolved ")[2].partition("\n\n")[0].split())
+        assert "good resolves more, by 100.0 points, " in resolved
+        assert re.search(
+            r"x 3 trials; by -?\+?\d+\.\d to \+100\.0 points for cases like these, 9\S+ % interval;", resolved
+        )
+        assert "ends at the difference seen: no case that differs can move further that way" in resolved
+    for pair in (two, two[::-1]):
+        clear = " ".join(told(capsys, *pair)[1].partition("  Resolved ")[2].partition("\n\n")[0].split())
+        assert re.search(r" resolves more, by \d.* points on exactly these cases", clear) and "B-A on" not in clear
 
 
 def test_a_run_id_is_accepted_and_no_name_is_broken(tmp_path, capsys):

@@ -73,8 +73,8 @@ def _named(given: list[str], folder: str, hard: bool) -> tuple[Results, list[str
     results = results.hard if sets == {True} else results
     entries, names = results.entries, []
     for text in given:
-        found = entries[files[text].run_id] if text in files else entry_meant(results, text)
-        found = found if found in entries.values() else _entry(text, sorted(set(entries.values())), folder)
+        meant, known = str(entry_meant(results, text)), sorted(set(entries.values()))
+        found = entries[files[text].run_id] if text in files else _entry(meant, known, folder)
         if found in names:
             raise BadInput(f"{text!r} is the same run as one named before: name each run once")
         names.append(found)
@@ -84,12 +84,12 @@ def _named(given: list[str], folder: str, hard: bool) -> tuple[Results, list[str
 
 
 def _entry(text: str, known: list[str], folder: str) -> str:
-    """The one entry that the beginning of a name means."""
+    """The one entry a name means."""
     import difflib
 
     from ..runfile import SUFFIX, RunFile, is_hidden
 
-    meant = [name for name in known if name.startswith(f"{text} [")]
+    meant = [name for name in known if name == text] or [name for name in known if name.startswith(f"{text} [")]
     if len(meant) == 1:
         return meant[0]
     if meant:
@@ -135,7 +135,7 @@ def _lines(
 
 MEANS = "Means over all trials of the cases both played (the board shows medians). B-A is B minus A."
 NOTE = (
-    "A verdict says by how much the better one is better, for fresh cases like these (Student's t over intents, or over cases where "
+    "A verdict, and the line below it, say by how much the better one is better, for fresh cases like these (Student's t over intents, or over cases where "
     "intents are fewer than six); 'exactly these cases' asks whether only the trials fell so by chance (a permutation of trials). "
     "Intervals are of 95 %, or of as much more as Holm asks of their test, so each leaves out 0 exactly where its test finds a difference."
 )
@@ -153,7 +153,7 @@ EVERY_ROW = "A verdict that does not survive a correction over all rows says so.
 
 def _row_lines(row: dict[str, Any], several: bool) -> list[str]:
     """The lines of one metric."""
-    from ..analysis.estimators.comparisons import SURE
+    from ..analysis.estimators.comparisons import ONLY_THESE, SURE
     from ..analysis.estimators.estimate import counted
     from ..analysis.tables.verdicts import level_in_words
     from ..scoring.metrics import METRICS
@@ -166,10 +166,14 @@ def _row_lines(row: dict[str, Any], several: bool) -> list[str]:
     where = (
         f"{counted(int(row['cases']), scale.noun)} x {row['trials']} {'trial' if row['trials'] == '1' else 'trials'}"
     )
-    like, these = (_interval(metric, row[f"{of}low"], row[f"{of}high"]) for of in ("", "these_"))
-    told = row["word"] == SURE or not like  # a clear verdict has the interval in it
-    ends = [] if told else [f"B-A, {level_in_words(row['level'])} interval: {like}"]
-    ends += [f"B-A on exactly these {scale.noun}s: {these}"] if these else []
+    noun, told = f"{scale.noun}s", row["word"] in (SURE, ONLY_THESE)
+    turned = told and row["difference"] < 0  # a verdict has no sign and its own interval in it: the other goes its way
+    like, these = (_interval(metric, row[f"{of}low"], row[f"{of}high"], turned) for of in ("", "these_"))
+    level = f"{level_in_words(row['level'])} interval"
+    ends = [f"by {like} for {noun} like these, {level}" if told else f"B-A, {level}: {like}"]
+    ends = ends if like and row["word"] != SURE else []
+    if these and row["word"] != ONLY_THESE:
+        ends.append(f"by {these} on exactly these {noun}" if told else f"B-A on exactly these {noun}: {these}")
     reason = "" if row["verdict"].endswith(row["reason"] or "-") else str(row["reason"])
     below = [verdict, *(["; ".join([where, *ends, *([reason] if reason else [])])] if row["cases"] else [])]
     return [*_numbers(row), *(line for text in below for line in _wrapped(text, "      "))]
@@ -201,17 +205,20 @@ def _shown_lines(rows: list[dict[str, Any]]) -> list[str]:
     return ["", head, *(line for row in shown for line in _numbers(row))] if shown else []
 
 
-def _interval(metric: Any, low: float, high: float) -> str:
+def _interval(metric: Any, low: float, high: float, turned: bool) -> str:
+    """An interval of B minus A, or of A minus B; empty where there is none."""
     from ..analysis.tables.verdicts import signed
 
+    low, high = (-high, -low) if turned else (low, high)
     return f"{signed(metric, low, points=False)} to {signed(metric, high)}" if low == low and high == high else ""
 
 
 def _wrapped(text: str, indent: str = "") -> list[str]:
     import textwrap
 
-    whole = {"break_long_words": False, "break_on_hyphens": False}  # a name stays on one line
-    return textwrap.wrap(text, WIDTH, initial_indent=indent, subsequent_indent=indent, **whole)
+    wrapper = textwrap.TextWrapper(WIDTH, initial_indent=indent, subsequent_indent=indent, break_long_words=False)
+    wrapper.break_on_hyphens = False  # a name stays on one line
+    return wrapper.wrap(text)
 
 
 def _write(table: Any, file: Path) -> None:

@@ -22,7 +22,7 @@ from ..estimators.trials import repeat_correlation
 from ..panels import RANKED_FROM, conversations_of, partial_words, progress, short_name
 from .headlines import ESTIMATORS, case_matrix
 from .rows import framed
-from .verdicts import direction_in_words, names_apart, shown_numbers, winner_in_words
+from .verdicts import direction_in_words, names_apart, shown_numbers, why_it_ends_there, winner_in_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -248,6 +248,7 @@ def _row(metric: Metric, table: pd.DataFrame, found: Comparison, a: str, b: str)
         "better": better_one(metric, found.difference, a, b),
         "reason": sentence(_unpaired(table, both), _uneven(both), found.like.reason) if found.cases else why,
     }
+    row["reason"] = sentence(row["reason"], why_it_ends_there(metric, found))
     return row | {"verdict": winner_in_words(metric, found, a, b, row["reason"])}
 
 

@@ -63,6 +63,19 @@ def clear_for_fresh_cases_only(found: Comparison) -> bool:
     return found.word == SURE and found.these_p >= found.these_alpha
 
 
+def why_it_ends_there(metric: Metric, found: Comparison) -> str:
+    """Why the interval for these cases ends at the difference itself; empty where it does not.
+
+    The permutation keeps the successes of each case, so a case on which all trials of both ended alike cannot differ.
+    """
+    if not any(abs(found.difference - end) < 1e-9 for end in found.these_interval):
+        return ""
+    noun = metric.scale.noun
+    return (
+        f"the interval for these {noun}s ends at the difference seen: no {noun} that differs can move further that way"
+    )
+
+
 def _ahead(metric: Metric) -> str:
     """What is said of the one that is ahead in a metric without words of its own."""
     if metric.higher_is_better is None:

@@ -195,15 +195,21 @@
       if (!value) return box({ class: "none" }, "–", make("small", {}, "no case has values for both"));
       const shown = `${a < b ? value : turned(value)}${metric.points}`;
       if (!words) return box({}, shown, make("small", {}, "shown, not tested"));
-      const ends = (both, what) => (both[0] ? [make("small", {}, `${what}: ${(a < b ? both : both.map(turned).reverse()).join(" to ")}${metric.points}`)] : []);
+      const ends = ([low, high, why], what) => (low ? [make("small", {}, `${what}: ${(a < b ? [low, high] : [turned(high), turned(low)]).join(" to ")}${metric.points}${why ? ` (${why})` : ""}`)] : []);
       const said = words.includes("% interval ") && !words.startsWith("on these");  // a clear verdict has the interval in it
       return box({}, shown, make("small", {}, make("strong", {}, words)), ...(said ? [] : ends(like, `${metric.noun}s like these, ${level}`)), ...ends(these, `these ${metric.noun}s`));
     }
+    const playedBy = (e, c) => /[^.n]/.test(entries[e].outcomes[c]);
+    function beyond(mine, other) {  // a filter for the cases that both played, where one played more of them
+      const shared = cases.filter((_, c) => playedBy(mine, c) && playedBy(other, c)), own = cases.filter((_, c) => playedBy(mine, c));
+      return shared.length < own.length ? shared.map((view) => `&case_id=${encodeURIComponent(view.id)}`).join("") : "";
+    }
     function cell(metric, mine, other) {
-      const [text, interval, behind] = entries[mine].values[metric.key], test = testOf(metric, mine, other), place = mine < other ? 0 : 1;
+      const [text, interval, behind, every] = entries[mine].values[metric.key], test = testOf(metric, mine, other), place = mine < other ? 0 : 1;
       const own = behind ? make("a", { class: "n", href: behind, "data-tip": "the conversations behind it" }, text) : text;
       if (!test) return box({}, own, make("small", {}, interval));
-      return box({ class: test[6] === place ? "better" : "" }, test[1 + place], make("small", {}, "board: ", own, ...(interval ? ["; ", interval] : [])));
+      const mean = every ? make("a", { class: "n", href: every + beyond(mine, other), "data-tip": "the conversations of all trials behind it" }, test[1 + place]) : test[1 + place];
+      return box({ class: test[6] === place ? "better" : "" }, mean, make("small", {}, "board: ", own, ...(interval ? ["; ", interval] : [])));
     }
     function squares(e, c) {
       const signs = [...entries[e].outcomes[c]].map((letter, i) => [letter, i + 1]).filter(([letter]) => states[letter]);
