@@ -8,7 +8,7 @@ from made_runs import CASES, OTHER, TUNED, mixed, run_of
 
 from benchmark_lib import analysis, reports, tables
 from benchmark_lib.analysis.tables.comparison import PLANNED, outcome_in_words
-from benchmark_lib.analysis.tables.verdicts import level_in_words, mean_in_words, signed
+from benchmark_lib.analysis.tables.verdicts import largest_in_words, level_in_words, mean_in_words, signed
 from benchmark_lib.cli.entry import main
 from benchmark_lib.reports.site import compare
 from benchmark_lib.reports.site.content import Content
@@ -78,7 +78,18 @@ def test_terminal_notebook_and_page_say_the_same(five_agents, two, tmp_path, cap
         row, page = notebook.loc[metric], pages[metric][f"{min(a, b)}-{max(a, b)}"]
         means = [tight(mean_in_words(METRICS[metric], row[side], row["cases"])) for side in "ab"]
         assert page == [difference.replace("-", "\u2212"), *means[::sign]]
-    assert [m["key"] for m in compare.comparison(content, [])["metrics"]] == list(METRICS) == list(notebook.index)
+    largest = made["largest"][f"{min(a, b)}-{max(a, b)}"] if a < b else ""
+    rows = notebook.reset_index().to_dict("records")
+    assert largest in ("", tight(largest_in_words(rows))) and largest_in_words(rows) in re.sub(r"\s+", " ", out)
+    page = compare.comparison(content, [])
+    assert [m["key"] for m in page["metrics"]] == list(METRICS) == list(notebook.index)
+    cases = tables.differing_cases(five_agents, TUNED, OTHER)
+    one, other = (page["entries"][at]["means"] for at in (a, b))
+    apart = {c for title, of in one.items() for c, mean in of.items() if other[title].get(c, mean) != mean}
+    assert {page["cases"][int(c)]["id"] for c in apart} == set(cases["case_id"])
+    assert f"Where they differ, {len(cases)} cases: {cases['case_id'][0]} ({cases['differ'][0]});" in out.replace(
+        "\n", " "
+    )
 
 
 def test_what_cannot_be_compared_is_refused_in_one_sentence(made, capsys):
@@ -148,7 +159,8 @@ def test_a_run_id_is_accepted_and_no_name_is_broken(tmp_path, capsys):
 def test_the_largest_difference_that_is_not_tested_is_shown_and_every_sign_is_of_b_minus_a(two, capsys):
     _, out, _ = told(capsys, *two)
     shown = out.partition("The largest of the other differences of shares (shown, not tested):")[2].partition("\n\n")[0]
-    assert "Success, traps" in shown and shown.count("B-A") <= 3
+    assert re.search(r"Success, traps: \d+\.\d points on 18 cases \(", shown.replace("\n", " "))
+    assert shown.count(" points on ") <= 3
     _, back, _ = told(capsys, *two[::-1])
     signs = [re.findall(r"B-A +([+-]?)\d", text) for text in (out, back)]
     assert [{"+": "-", "-": "+"}.get(sign, sign) for sign in signs[1]] == signs[0]

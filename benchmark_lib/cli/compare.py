@@ -110,7 +110,7 @@ def _lines(
     from ..analysis.panels import conversations_of
     from ..analysis.tables.comparison import outcome_in_words
     from ..analysis.tables.drift import shift_in_words
-    from ..analysis.tables.verdicts import TRIALS_VARY, what_is_tested
+    from ..analysis.tables.verdicts import TRIALS_VARY, largest_in_words, what_is_tested
 
     conversations = conversations_of(results)
     notes = [f"{name}: {why}" for run, why in partial.items() for name in [results.entries[run]]]
@@ -124,7 +124,8 @@ def _lines(
     for (a, b), mine in pairs.items():
         lines += [*_wrapped(outcome_in_words(mine)), "", f"A  {a}", f"B  {b}", MEANS, ""]
         lines += [line for row in mine if row["word"] != NOT_TESTED for line in _row_lines(row, len(pairs) > 1)]
-        lines += [*_shown_lines(mine), ""]
+        largest = _wrapped(largest_in_words(mine))
+        lines += [*([""] if largest else []), *largest, "", *_cases_lines(results, a, b), ""]
     unsure = [DISAGREE] if any(TRIALS_VARY in row["verdict"] for row in rows) else []
     lines += _wrapped(" ".join([NOTE, *unsure]))
     lines += _wrapped(EXPLORED if explored else f"{what_is_tested()} {FURTHER}")
@@ -146,8 +147,8 @@ DISAGREE = (
 )
 EXPLORED = "Only the planned metrics are adjusted together (Holm). A plain p is exploratory: one in twenty is below 0.05 by chance."
 FURTHER = "--all shows all of them, and tests each by itself."
-MOST_SHOWN = 3
-"""So many shares that are not tested are shown: those with the largest differences."""
+MOST_CASES = 8
+"""So many cases on which two differ are named; the notebook and the page have all."""
 EVERY_ROW = "A verdict that does not survive a correction over all rows says so."
 
 
@@ -192,17 +193,16 @@ def _numbers(row: dict[str, Any]) -> list[str]:
     return [f"{head:<{HEAD}} {values}"] if len(head) <= HEAD else [head, f"{'':<{HEAD}} {values}"]
 
 
-def _shown_lines(rows: list[dict[str, Any]]) -> list[str]:
-    """The largest differences of shares that are shown and not tested."""
-    from ..analysis.estimators.comparisons import NOT_TESTED
-    from ..scoring.metrics import METRICS
+def _cases_lines(results: Results, a: str, b: str) -> list[str]:
+    """The cases on which two differ, the widest in success first, each with what differs."""
+    from ..analysis.estimators.estimate import counted
+    from ..analysis.tables.comparison import differing_cases
 
-    shares = [
-        row for row in rows if row["word"] == NOT_TESTED and METRICS[row["metric"]].scale.bounds and row["difference"]
-    ]
-    shown = sorted((row for row in shares if row["cases"]), key=lambda row: -abs(row["difference"]))[:MOST_SHOWN]
-    head = f"The largest of the other differences of shares ({NOT_TESTED}):"
-    return ["", head, *(line for row in shown for line in _numbers(row))] if shown else []
+    cases = differing_cases(results, a, b)
+    told = [f"{row.case_id} ({row.differ})" for row in cases.head(MOST_CASES).itertuples()]
+    more = [f"and {len(cases) - MOST_CASES} more"] if len(cases) > MOST_CASES else []
+    head = f"Where they differ, {counted(len(cases), 'case')}: " if told else "There is no case on which they differ"
+    return _wrapped(f"{head}{'; '.join([*told, *more])}.")
 
 
 def _interval(metric: Any, low: float, high: float, turned: bool) -> str:

@@ -12,6 +12,7 @@ import pandas as pd
 
 from ...analysis.estimators.comparisons import ONLY_THESE, SURE
 from ...analysis.estimators.estimate import counted, sentence
+from ...analysis.tables.apart import mean, outcomes_of
 from ...analysis.tables.comparison import (
     PLANNED,
     better_one,
@@ -27,6 +28,7 @@ from ...analysis.tables.headlines import case_matrix
 from ...analysis.tables.settings import effort_in_words, effort_table
 from ...analysis.tables.verdicts import (
     direction_in_words,
+    largest_in_words,
     level_in_words,
     mean_in_words,
     shown_numbers,
@@ -81,13 +83,17 @@ def comparison(content: Content, talks: list[ConversationPage]) -> dict[str, Any
                 "block": f"partial {e.row['partial']}" if e.block == "partial" else e.block,
                 "page": e.page,
                 "outcomes": outcomes[i],
+                "means": {
+                    title: {str(column[case_id]): round(mean(trials), 6) for case_id, trials in of.items()}
+                    for title, of in outcomes_of(content.rows(e)).items()
+                },
                 "values": {m.name: _value(e, m, most[m.name], content.rows(e)) for m in metrics},
             }
             for i, e in enumerate(entries)
         ],
         "tested": what_is_tested() if len(entries) <= MOST_ENTRIES else TOO_MANY,
         "steps": effort_in_words(effort_table(content.results)),
-        **(_tests(content) if len(entries) <= MOST_ENTRIES else {"pairs": {}, "outcomes": {}}),
+        **(_tests(content) if len(entries) <= MOST_ENTRIES else {"pairs": {}, "outcomes": {}, "largest": {}}),
     }
 
 
@@ -113,12 +119,13 @@ def _tests(content: Content) -> dict[str, Any]:
     Returns
     -------
     dict
-        outcomes, by pair, is the verdict on the two in words. pairs, by metric and pair, has numbers as text with their
+        outcomes, by pair, is the verdict on the two in words, and largest what differs most of the rest. pairs, by metric and pair, has numbers as text with their
         signs: the difference, empty where no case has values for both, and the means of the two over the cases that
         have; for the planned metrics, which are tested, also the ends of the interval, its confidence, the ends on these
         cases with why one of them is the difference itself, which of the two is shown to be better (0, 1 or None), and the verdict in words.
     """
     outcomes: dict[str, str] = {}
+    largest: dict[str, str] = {}
     played = [played_cases(content.rows(entry)) for entry in content.played]
     columns = {name: _columns(content, metric) for name, metric in METRICS.items()}
     found: dict[str, dict[str, list[Any]]] = {name: {} for name in METRICS}
@@ -136,8 +143,6 @@ def _tests(content: Content) -> dict[str, Any]:
                 told["difference"],
                 *(tight(mean_in_words(metric, mean, one.cases)) for mean in means),
             ]
-            if not one.tested:
-                continue
             better = better_one(metric, one.difference, names[a], names[b])
             rows.append(
                 {
@@ -146,10 +151,13 @@ def _tests(content: Content) -> dict[str, Any]:
                     "word": one.word,
                     "cases": one.cases,
                     "better": better,
+                    "difference": shown_numbers(metric, one)["difference"],
                     **dict(zip("ab", means)),
                     **told_of,
                 }
             )
+            if not one.tested:
+                continue
             why = one.like.reason if one.cases else "no case with values for both"
             words = winner_in_words(metric, one, names[a], names[b], why)
             found[name][f"{a}-{b}"] += [
@@ -160,7 +168,8 @@ def _tests(content: Content) -> dict[str, Any]:
                 tight(words),
             ]
         outcomes[f"{a}-{b}"] = outcome_in_words(rows)
-    return {"pairs": found, "outcomes": outcomes}
+        largest[f"{a}-{b}"] = tight(largest_in_words(rows))
+    return {"pairs": found, "outcomes": outcomes, "largest": largest}
 
 
 def _written(metric: Any, value: float) -> str:
