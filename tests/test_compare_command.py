@@ -8,7 +8,7 @@ from made_runs import CASES, OTHER, TUNED, mixed, run_of
 
 from benchmark_lib import analysis, reports, tables
 from benchmark_lib.analysis.tables.comparison import PLANNED, outcome_in_words
-from benchmark_lib.analysis.tables.verdicts import level_in_words, mean_in_words, signed
+from benchmark_lib.analysis.tables.verdicts import largest_in_words, level_in_words, mean_in_words, signed
 from benchmark_lib.cli.entry import main
 from benchmark_lib.reports.site import compare
 from benchmark_lib.reports.site.content import Content
@@ -57,7 +57,7 @@ def test_terminal_notebook_and_page_say_the_same(five_agents, two, tmp_path, cap
         numbers = [row[c] for c in ("difference", "low", "high", "these_low", "these_high")]
         page = pages[metric][f"{min(a, b)}-{max(a, b)}"]
         written = [signed(METRICS[metric], sign * v, points=False).replace("-", "\u2212") for v in numbers]
-        assert written == [page[0], *page[3][::sign], *page[5][::sign]]
+        assert written == [page[0], *page[3][::sign], *page[5][:2][::sign]]
         means = [tight(mean_in_words(METRICS[metric], row[side], row["cases"])) for side in "ab"]
         assert means == page[1:3][::sign]
         assert [float(terminal[metric][c]) for c in ("difference", "low", "high", "these_low", "these_high")] == (
@@ -78,6 +78,18 @@ def test_terminal_notebook_and_page_say_the_same(five_agents, two, tmp_path, cap
         row, page = notebook.loc[metric], pages[metric][f"{min(a, b)}-{max(a, b)}"]
         means = [tight(mean_in_words(METRICS[metric], row[side], row["cases"])) for side in "ab"]
         assert page == [difference.replace("-", "\u2212"), *means[::sign]]
+    largest = made["largest"][f"{min(a, b)}-{max(a, b)}"] if a < b else ""
+    rows = notebook.reset_index().to_dict("records")
+    assert largest in ("", tight(largest_in_words(rows))) and largest_in_words(rows) in re.sub(r"\s+", " ", out)
+    page = compare.comparison(content, [])
+    assert [m["key"] for m in page["metrics"]] == list(METRICS) == list(notebook.index)
+    cases = tables.differing_cases(five_agents, TUNED, OTHER)
+    one, other = (page["entries"][at]["means"] for at in (a, b))
+    apart = {c for title, of in one.items() for c, mean in of.items() if other[title].get(c, mean) != mean}
+    assert {page["cases"][int(c)]["id"] for c in apart} == set(cases["case_id"])
+    assert f"Where they differ, {len(cases)} cases: {cases['case_id'][0]} ({cases['differ'][0]});" in out.replace(
+        "\n", " "
+    )
 
 
 def test_what_cannot_be_compared_is_refused_in_one_sentence(made, capsys):
@@ -95,7 +107,7 @@ def test_what_cannot_be_compared_is_refused_in_one_sentence(made, capsys):
 def test_partial_runs_are_compared_only_on_request_and_named(made, capsys):
     code, out, _ = told(capsys, "good", "half", "--folder", made, "--partial")
     assert code == 0 and "Note: half: 18 of 54 conversations finished." in out
-    assert "no difference seen" in out
+    assert "too close to call (adjusted p 1)" in out and "no difference seen" not in out
 
 
 def test_runs_of_different_cases_are_compared_on_those_that_both_played(tmp_path, capsys):
@@ -117,10 +129,38 @@ def test_runs_of_different_cases_are_compared_on_those_that_both_played(tmp_path
     assert code == 2 and "only one case in common" in error and error.count("\n") == 1
 
 
+def test_a_verdict_and_the_interval_below_it_go_the_same_way_and_an_end_at_the_difference_is_explained(
+    made, two, capsys
+):
+    for pair in (("good", "bad"), ("bad", "good")):
+        _, out, _ = told(capsys, *pair, "--folder", made)
+        resolved = " ".join(out.partition("  Resolved ")[2].partition("\n\n")[0].split())
+        assert "good resolves more, by 100.0 points, " in resolved
+        assert re.search(
+            r"x 3 trials; by -?\+?\d+\.\d to \+100\.0 points for cases like these, 9\S+ % interval;", resolved
+        )
+        assert "ends at the difference seen: no case that differs can move further that way" in resolved
+    for pair in (two, two[::-1]):
+        clear = " ".join(told(capsys, *pair)[1].partition("  Resolved ")[2].partition("\n\n")[0].split())
+        assert re.search(r" resolves more, by \d.* points on exactly these cases", clear) and "B-A on" not in clear
+
+
+def test_a_run_id_is_accepted_and_no_name_is_broken(tmp_path, capsys):
+    runs = [
+        run_of(tmp_path, name, lambda c, t, n=name: n == "acme-very-large-2") for name in ("acme-very-large-2", "b-2")
+    ]
+    code, out, _ = told(capsys, *(run.run_id for run in runs), "--folder", tmp_path)
+    assert code == 0 and "A  acme-very-large-2" in out
+    from benchmark_lib.cli.compare import _wrapped
+
+    assert all(line.endswith("acme-very-large-2") for line in _wrapped("acme-very-large-2 " * 20))
+
+
 def test_the_largest_difference_that_is_not_tested_is_shown_and_every_sign_is_of_b_minus_a(two, capsys):
     _, out, _ = told(capsys, *two)
     shown = out.partition("The largest of the other differences of shares (shown, not tested):")[2].partition("\n\n")[0]
-    assert "Success, traps" in shown and shown.count("B-A") <= 3
+    assert re.search(r"Success, traps: \d+\.\d points on 18 cases \(", shown.replace("\n", " "))
+    assert shown.count(" points on ") <= 3
     _, back, _ = told(capsys, *two[::-1])
     signs = [re.findall(r"B-A +([+-]?)\d", text) for text in (out, back)]
     assert [{"+": "-", "-": "+"}.get(sign, sign) for sign in signs[1]] == signs[0]

@@ -63,7 +63,8 @@ def test_the_outcome_stands_in_one_sentence_and_differences_of_shares_in_points(
 
 
 def test_the_trial_that_is_shown_is_one_in_which_the_two_differ(talks):
-    for row in tables.differing_cases(talks, TUNED, OTHER).itertuples():
+    cases = tables.differing_cases(talks, TUNED, OTHER)
+    for row in cases[cases["differ"].str.startswith("success")].itertuples():
         assert {row.a_trials[row.trial - 1], row.b_trials[row.trial - 1]} == {"+", "-"}
 
 
@@ -87,6 +88,27 @@ def test_the_cases_on_which_two_part_are_named(talks):
     )
     table = tables.agreement_of_two(talks, "scripted:oracle", "scripted:no_op").set_index("bucket")
     assert table.loc["resolvable", "only_a"] == 120 and "p" not in table, "one verdict, not two"
+
+
+def test_a_case_that_differs_in_a_planned_metric_alone_is_named_and_single_trials_are_not_called_every(talks):
+    once = talks[talks["trial"] == 1].copy()
+    mine = once["entry"].eq(OTHER) & once["bucket"].eq("resolvable")
+    theirs = once[once["entry"].eq(TUNED)].set_index("case_id")
+    once.loc[mine, ["success", "resolved"]] = theirs.loc[once.loc[mine, "case_id"], ["success", "resolved"]].to_numpy()
+    both = (
+        once[mine]
+        .set_index("case_id")["needless_handover"]
+        .ne(theirs["needless_handover"].reindex(once.loc[mine, "case_id"]))
+    )
+    cases = tables.differing_cases(once, TUNED, OTHER)
+    alone = cases[cases["differ"] == "over-escalation"]
+    assert set(alone["case_id"]) == set(both.index[both]) and len(alone) and (alone["difference"] == 0).all()
+    assert set(cases["split"]) == {""} and "Split" not in reports.readable(cases, "cases")
+    said = tables.comparison_in_words(tables.comparison_table(once, TUNED, OTHER), cases, TUNED, OTHER)
+    assert f" They differ on {len(cases)} cases. The largest of the other differences" in said
+    assert "every trial" not in said
+    drawn = figures.differing_cases(table=cases, a=TUNED, b=OTHER)
+    assert f"all {(cases['difference'] != 0).sum()}" in drawn.get_xlabel() or "widest" in drawn.get_xlabel()
 
 
 def test_two_that_share_few_cases_say_so(talks):

@@ -151,10 +151,11 @@ def test_the_error_of_ac1_is_the_delta_method():
 
 
 @pytest.mark.filterwarnings("error")
-def test_a_judge_of_one_category_has_no_kappa_and_raises_no_warning():
-    found = estimators.agreement([[3, 1], [0, 0]])
-    assert np.isnan(found.estimate) and found.raw == 0.75 and "one side gave the same answer every time" in found.reason
-    assert np.isnan(estimators.agreement([[3, 0], [1, 0]]).estimate)
+def test_kappa_is_0_where_one_side_is_constant_and_raises_no_warning():
+    for table in ([[7, 5], [0, 0]], [[7, 0], [5, 0]], [[3, 1], [0, 0]], [[0, 4], [0, 0]]):
+        found = estimators.agreement(table)
+        assert found.estimate == 0 and np.isnan(found.low) and found.raw == table[0][0] / np.sum(table)
+        assert found.reason.startswith("kappa is 0 whatever the other says, since one side gave the same answer")
 
 
 def test_a_rare_category_breaks_kappa_and_not_ac1():

@@ -668,6 +668,9 @@ def test_two_labellers_have_their_agreement(results, tmp_path):
     assert table.equals(tables.label_agreement_table(every, results))
     apart = [mine.reset_index(drop=True) for _, mine in every.groupby("labeller")]
     assert table.equals(tables.label_agreement_table(pd.concat(apart), results)), "two files, one after the other"
+    always = every.assign(label=every["label"].where(every["labeller"] != "bob", 100))
+    page = reports.explorer.show_agreement(tables.label_agreement_table(always)).html
+    assert "Kappa: <b>0.00</b>" in page and "Kappa is 0 whatever the other says" in page and "not defined" not in page
 
 
 def test_labels_are_imported_and_exported_where_they_are_counted(explorer, results, tmp_path):

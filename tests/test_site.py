@@ -320,6 +320,7 @@ def test_two_models_are_compared_and_the_choice_is_kept_in_the_address(browser, 
 
         count = page.locator("#differ-list li").count()
         assert count >= 18 and f"{count} cases of the 36 that both played" in page.inner_text("#differ-note")
+        assert "differ in: success, unsafe actions" in page.inner_text("#differ-list")
         address = page.url
         page.click("#swap")
         assert row.locator("td").nth(2).inner_text().startswith("−18.0") and page.inner_text("#compare-status") == said
@@ -329,7 +330,8 @@ def test_two_models_are_compared_and_the_choice_is_kept_in_the_address(browser, 
         page.click("#differ-list a.sq >> nth=0")
         page.wait_for_selector(".talk")
         page.goto(address)
-        row.locator("td a >> nth=0").click()
+        assert "Escape hatch" in page.inner_text("#compare-rows")
+        row.locator("td a.n", has_text=re.compile("^18.0 of 18$")).click()
         page.wait_for_selector("#list-rows, .list", state="attached")
         assert "unsafe=yes" in page.url and "comply_all" in page.url
         assert not seen.errors

@@ -24,7 +24,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "runs",
         nargs="+",
         metavar="RUN",
-        help="two or more run files, or their names as `deskbench runs` lists them: of the file or of the model",
+        help="two or more run files, or their names as `deskbench runs` lists them: of the file or of the model, or a run id",
     )
     options = {
         "--folder FOLDER": ("where runs are looked up by name (default: data/runs)", "data/runs"),
@@ -58,6 +58,7 @@ def execute(options: argparse.Namespace) -> int:
 
 def _named(given: list[str], folder: str, hard: bool) -> tuple[Results, list[str]]:
     """The runs at hand of one of the two sets, and the entry of each that was given by file or by name."""
+    from ..analysis.entries import entry_meant
     from ..analysis.frames import is_hard, load_results
     from ..runfile import SUFFIX, RunFile
 
@@ -72,7 +73,8 @@ def _named(given: list[str], folder: str, hard: bool) -> tuple[Results, list[str
     results = results.hard if sets == {True} else results
     entries, names = results.entries, []
     for text in given:
-        found = entries[files[text].run_id] if text in files else _entry(text, sorted(set(entries.values())), folder)
+        meant, known = str(entry_meant(results, text)), sorted(set(entries.values()))
+        found = entries[files[text].run_id] if text in files else _entry(meant, known, folder)
         if found in names:
             raise BadInput(f"{text!r} is the same run as one named before: name each run once")
         names.append(found)
@@ -108,7 +110,7 @@ def _lines(
     from ..analysis.panels import conversations_of
     from ..analysis.tables.comparison import outcome_in_words
     from ..analysis.tables.drift import shift_in_words
-    from ..analysis.tables.verdicts import TRIALS_VARY, what_is_tested
+    from ..analysis.tables.verdicts import TRIALS_VARY, largest_in_words, what_is_tested
 
     conversations = conversations_of(results)
     notes = [f"{name}: {why}" for run, why in partial.items() for name in [results.entries[run]]]
@@ -122,7 +124,8 @@ def _lines(
     for (a, b), mine in pairs.items():
         lines += [*_wrapped(outcome_in_words(mine)), "", f"A  {a}", f"B  {b}", MEANS, ""]
         lines += [line for row in mine if row["word"] != NOT_TESTED for line in _row_lines(row, len(pairs) > 1)]
-        lines += [*_shown_lines(mine), ""]
+        largest = _wrapped(largest_in_words(mine))
+        lines += [*([""] if largest else []), *largest, "", *_cases_lines(results, a, b), ""]
     unsure = [DISAGREE] if any(TRIALS_VARY in row["verdict"] for row in rows) else []
     lines += _wrapped(" ".join([NOTE, *unsure]))
     lines += _wrapped(EXPLORED if explored else f"{what_is_tested()} {FURTHER}")
@@ -133,7 +136,7 @@ def _lines(
 
 MEANS = "Means over all trials of the cases both played (the board shows medians). B-A is B minus A."
 NOTE = (
-    "A verdict says by how much the better one is better, for fresh cases like these (Student's t over intents, or over cases where "
+    "A verdict, and the line below it, say by how much the better one is better, for fresh cases like these (Student's t over intents, or over cases where "
     "intents are fewer than six); 'exactly these cases' asks whether only the trials fell so by chance (a permutation of trials). "
     "Intervals are of 95 %, or of as much more as Holm asks of their test, so each leaves out 0 exactly where its test finds a difference."
 )
@@ -144,14 +147,14 @@ DISAGREE = (
 )
 EXPLORED = "Only the planned metrics are adjusted together (Holm). A plain p is exploratory: one in twenty is below 0.05 by chance."
 FURTHER = "--all shows all of them, and tests each by itself."
-MOST_SHOWN = 3
-"""So many shares that are not tested are shown: those with the largest differences."""
+MOST_CASES = 8
+"""So many cases on which two differ are named; the notebook and the page have all."""
 EVERY_ROW = "A verdict that does not survive a correction over all rows says so."
 
 
 def _row_lines(row: dict[str, Any], several: bool) -> list[str]:
     """The lines of one metric."""
-    from ..analysis.estimators.comparisons import SURE
+    from ..analysis.estimators.comparisons import ONLY_THESE, SURE
     from ..analysis.estimators.estimate import counted
     from ..analysis.tables.verdicts import level_in_words
     from ..scoring.metrics import METRICS
@@ -164,10 +167,14 @@ def _row_lines(row: dict[str, Any], several: bool) -> list[str]:
     where = (
         f"{counted(int(row['cases']), scale.noun)} x {row['trials']} {'trial' if row['trials'] == '1' else 'trials'}"
     )
-    like, these = (_interval(metric, row[f"{of}low"], row[f"{of}high"]) for of in ("", "these_"))
-    told = row["word"] == SURE or not like  # a clear verdict has the interval in it
-    ends = [] if told else [f"B-A, {level_in_words(row['level'])} interval: {like}"]
-    ends += [f"B-A on exactly these {scale.noun}s: {these}"] if these else []
+    noun, told = f"{scale.noun}s", row["word"] in (SURE, ONLY_THESE)
+    turned = told and row["difference"] < 0  # a verdict has no sign and its own interval in it: the other goes its way
+    like, these = (_interval(metric, row[f"{of}low"], row[f"{of}high"], turned) for of in ("", "these_"))
+    level = f"{level_in_words(row['level'])} interval"
+    ends = [f"by {like} for {noun} like these, {level}" if told else f"B-A, {level}: {like}"]
+    ends = ends if like and row["word"] != SURE else []
+    if these and row["word"] != ONLY_THESE:
+        ends.append(f"by {these} on exactly these {noun}" if told else f"B-A on exactly these {noun}: {these}")
     reason = "" if row["verdict"].endswith(row["reason"] or "-") else str(row["reason"])
     below = [verdict, *(["; ".join([where, *ends, *([reason] if reason else [])])] if row["cases"] else [])]
     return [*_numbers(row), *(line for text in below for line in _wrapped(text, "      "))]
@@ -186,29 +193,32 @@ def _numbers(row: dict[str, Any]) -> list[str]:
     return [f"{head:<{HEAD}} {values}"] if len(head) <= HEAD else [head, f"{'':<{HEAD}} {values}"]
 
 
-def _shown_lines(rows: list[dict[str, Any]]) -> list[str]:
-    """The largest differences of shares that are shown and not tested."""
-    from ..analysis.estimators.comparisons import NOT_TESTED
-    from ..scoring.metrics import METRICS
+def _cases_lines(results: Results, a: str, b: str) -> list[str]:
+    """The cases on which two differ, the widest in success first, each with what differs."""
+    from ..analysis.estimators.estimate import counted
+    from ..analysis.tables.comparison import differing_cases
 
-    shares = [
-        row for row in rows if row["word"] == NOT_TESTED and METRICS[row["metric"]].scale.bounds and row["difference"]
-    ]
-    shown = sorted((row for row in shares if row["cases"]), key=lambda row: -abs(row["difference"]))[:MOST_SHOWN]
-    head = f"The largest of the other differences of shares ({NOT_TESTED}):"
-    return ["", head, *(line for row in shown for line in _numbers(row))] if shown else []
+    cases = differing_cases(results, a, b)
+    told = [f"{row.case_id} ({row.differ})" for row in cases.head(MOST_CASES).itertuples()]
+    more = [f"and {len(cases) - MOST_CASES} more"] if len(cases) > MOST_CASES else []
+    head = f"Where they differ, {counted(len(cases), 'case')}: " if told else "There is no case on which they differ"
+    return _wrapped(f"{head}{'; '.join([*told, *more])}.")
 
 
-def _interval(metric: Any, low: float, high: float) -> str:
+def _interval(metric: Any, low: float, high: float, turned: bool) -> str:
+    """An interval of B minus A, or of A minus B; empty where there is none."""
     from ..analysis.tables.verdicts import signed
 
+    low, high = (-high, -low) if turned else (low, high)
     return f"{signed(metric, low, points=False)} to {signed(metric, high)}" if low == low and high == high else ""
 
 
 def _wrapped(text: str, indent: str = "") -> list[str]:
     import textwrap
 
-    return textwrap.wrap(text, WIDTH, initial_indent=indent, subsequent_indent=indent, break_long_words=False)
+    wrapper = textwrap.TextWrapper(WIDTH, initial_indent=indent, subsequent_indent=indent, break_long_words=False)
+    wrapper.break_on_hyphens = False  # a name stays on one line
+    return wrapper.wrap(text)
 
 
 def _write(table: Any, file: Path) -> None:

@@ -108,7 +108,7 @@ def _p(value: float) -> str:
 def differing_cases(
     *, table: pd.DataFrame, a: str, b: str, most: int = 24, ax: Axes | None = None, width: str = "page"
 ) -> Axes:
-    """The cases on which the two models differ most: the share of trials in which each succeeded.
+    """The cases on which the two models differ most in success: the share of trials in which each succeeded.
 
     Parameters
     ----------
@@ -117,10 +117,11 @@ def differing_cases(
     most : int
         How many rows are drawn.
     """
+    sides, table = _sides(table), table[table["difference"] != 0]
     shown = table.head(most).iloc[::-1]
-    ax = axes_for(ax, _sides(table), width, 1.4 + ROW * max(len(shown), 4))
+    ax = axes_for(ax, sides, width, 1.4 + ROW * max(len(shown), 4))
     if shown.empty:
-        return nothing(ax, "The two models do not differ on any case that both ran.")
+        return nothing(ax, "The two models do not differ in success on any case that both ran.")
     for y, row in enumerate(shown.itertuples()):
         ax.plot([100 * row.a, 100 * row.b], [y, y], color="#C9C9C9", linewidth=2, zorder=1)
         for name, value, color, sign, size in ((a, row.a, FIRST, "o", 5), (b, row.b, SECOND, "D", 4.5)):
@@ -136,7 +137,7 @@ def differing_cases(
     says(
         ax,
         f"On which cases: {name_of(ax, a)} and {name_of(ax, b)}",
-        f"Share of the trials of each case in which each succeeded; {left} cases on which they differ. On the right: the trials of each, + success, "
+        f"Share of the trials of each case in which each succeeded; {left} cases on which they differ in success. On the right: the trials of each, + success, "
         "- failure. Single outcomes, so without intervals.",
         rows=len(shown),
     )

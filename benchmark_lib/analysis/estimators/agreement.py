@@ -79,8 +79,8 @@ def agreement(table, *, confidence: float = 0.95) -> Agreement:
     Agreement
         Kappa with the large-sample interval of Fleiss, Cohen and Everitt (1969, as in statsmodels); AC1 with the
         variance of Gwet (2008). Where the judges never differ both lower ends come from the exact bound of the raw
-        agreement. Kappa is NaN where a judge gave the same verdict every time: it is then 0 (or undefined) whatever the
-        other said.
+        agreement. Where one judge gave the same verdict every time kappa is 0, without an interval, whatever the other
+        said; where both gave that verdict every time it is NaN.
     """
     counts = np.asarray(table, dtype=float)
     if counts.ndim != 2 or counts.shape[0] != counts.shape[1] or counts.shape[0] < 2 or (counts < 0).any():
@@ -108,11 +108,13 @@ def agreement(table, *, confidence: float = 0.95) -> Agreement:
         ac1_low, ac1_high = (sure - ac1_chance) / (1 - ac1_chance), 1.0
     both: dict[str, Any] = dict(raw=raw.estimate, raw_low=raw.low, raw_high=raw.high)
     both |= dict(ac1=ac1, ac1_low=ac1_low, ac1_high=ac1_high)
-    constant = [int((counts.sum(axis=axis) > 0).sum()) == 1 for axis in (0, 1)]
-    if any(constant):
-        who = "both sides gave the same answer" if chance >= 1 else "one side gave the same answer"
-        why = f"{who} every time, so kappa cannot tell agreement from chance: read AC1 and the raw agreement"
-        return Agreement(estimate=nan, reason=why, **both, **common)
+    if min(int((counts.sum(axis=axis) > 0).sum()) for axis in (0, 1)) == 1:
+        point, why = (
+            (nan, "kappa is not defined, since both sides gave the same answer every time")
+            if chance >= 1
+            else (0.0, "kappa is 0 whatever the other says, since one side gave the same answer every time")
+        )
+        return Agreement(estimate=point, reason=f"{why}: read AC1 and the raw agreement", **both, **common)
     if np.trace(counts) == n:
         return Agreement(estimate=1.0, low=(sure - chance) / (1 - chance), high=1.0, se=0.0, **both, **common)
     from statsmodels.stats.inter_rater import cohens_kappa

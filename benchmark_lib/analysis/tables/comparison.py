@@ -20,9 +20,17 @@ from ..estimators.estimate import counted, sentence
 from ..estimators.planning import power_of_difference
 from ..estimators.trials import repeat_correlation
 from ..panels import RANKED_FROM, conversations_of, partial_words, progress, short_name
+from .apart import first_apart, outcomes_of, parted
 from .headlines import ESTIMATORS, case_matrix
 from .rows import framed
-from .verdicts import direction_in_words, names_apart, shown_numbers, winner_in_words
+from .verdicts import (
+    direction_in_words,
+    largest_in_words,
+    names_apart,
+    shown_numbers,
+    why_it_ends_there,
+    winner_in_words,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -248,6 +256,7 @@ def _row(metric: Metric, table: pd.DataFrame, found: Comparison, a: str, b: str)
         "better": better_one(metric, found.difference, a, b),
         "reason": sentence(_unpaired(table, both), _uneven(both), found.like.reason) if found.cases else why,
     }
+    row["reason"] = sentence(row["reason"], why_it_ends_there(metric, found))
     return row | {"verdict": winner_in_words(metric, found, a, b, row["reason"])}
 
 
@@ -271,7 +280,7 @@ def better_one(metric: Metric, difference: float, a: str, b: str) -> str:
 
 
 def differing_cases(results: Results | pd.DataFrame, a: str, b: str, *, bucket: str | None = None) -> pd.DataFrame:
-    """The cases on which two models differ in success, trial by trial.
+    """The cases on which two models differ in success or in a planned metric, trial by trial.
 
     Parameters
     ----------
@@ -281,26 +290,32 @@ def differing_cases(results: Results | pd.DataFrame, a: str, b: str, *, bucket: 
     Returns
     -------
     DataFrame
-        One row per case both have and on which their shares of successes differ, the widest first: bucket, intent,
-        case_id, a, b (shares), difference (b - a), a_trials and b_trials as text (``+`` success, ``-`` failure, in the order of
-        trials), split (``always`` where every trial of one beats every trial of the other, else ``in part``), trial (the
-        first in which the two differ; the first of all where they have none such in common).
+        One row per case both have and on which they differ, the widest in success first: bucket, intent, case_id, a, b
+        (shares of successes), difference (b - a), a_trials and b_trials as text (``+`` success, ``-`` failure, in the order of
+        trials), split (``always`` where every trial of one beats every trial of the other, else ``in part``; empty of
+        single trials), differ (in what), trial (the first in which the two differ; the first of all where they have none
+        such in common).
     """
     found = []
     parts = _both(results, a, b)
+    sides = [outcomes_of(part) for part in parts]
+    apart = parted(sides[0], sides[1])
     for name in BUCKETS:
         if bucket not in (None, name):
             continue
         metric = Metric("success", "Success", "success", name, SHARE, True, "Success of its bucket.")
         table = paired_values(metric, *parts).dropna(subset=["a", "b"])
         marks = [_marks(part, name) for part in parts]
-        for case_id, row in table[table["a"] != table["b"]].iterrows():
+        for case_id, row in table[table.index.isin(list(apart))].iterrows():
             split = "always" if {row["a"], row["b"]} == {0.0, 1.0} else "in part"
             trials = (marks[0].get(case_id, ""), marks[1].get(case_id, ""))
             shares = (row["a"], row["b"], row["b"] - row["a"])
-            apart = next((n for n, pair in enumerate(zip(*trials), 1) if set(pair) == {"+", "-"}), 1)
-            found.append((name, row["intent"], case_id, *shares, *trials, split, apart))
-    table = framed(found, "bucket intent case_id a b difference a_trials b_trials split trial")
+            titles, once = apart[str(case_id)], max(map(len, trials)) < 2
+            first = first_apart(*(side[titles[0]][str(case_id)] for side in sides))
+            found.append(
+                (name, row["intent"], case_id, *shares, *trials, "" if once else split, ", ".join(titles), first)
+            )
+    table = framed(found, "bucket intent case_id a b difference a_trials b_trials split differ trial")
     table = _of_whom(table, parts)
     return table.sort_values("difference", key=abs, ascending=False, kind="stable", ignore_index=True)
 
@@ -411,8 +426,10 @@ def comparison_in_words(comparison: pd.DataFrame, cases: pd.DataFrame, a: str, b
         if r["word"] == SURE and r["metric"] in PLANNED:
             parts.append(f"{r['title']}, {_value(r, 'a')} against {_value(r, 'b')}: {r['verdict']}.")
     always = int((cases["split"] == "always").sum())
-    differ = f"They differ on {counted(len(cases), 'case')}, on {always or 'none'} of them in every trial."
-    return " ".join([*parts, differ if len(cases) else "There is no case on which they differ in success."])
+    often = f", on {always or 'none'} of them in every trial" if cases["split"].any() else ""
+    differ = f"They differ on {counted(len(cases), 'case')}{often}."
+    parts.append(differ if len(cases) else "There is no case on which they differ.")
+    return " ".join(filter(None, [*parts, largest_in_words(rows)]))
 
 
 def outcome_in_words(rows: list[dict[str, Any]]) -> str:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ...scoring.metrics import METRICS, Metric, Shown, shown_on
 from ...scoring.written import DASH, rounded
 from ..estimators.comparisons import NOISE, NOT_TESTED, NOTHING, ONLY_THESE, SURE, Comparison
+from ..estimators.estimate import counted
 from ..panels import short_name
 
 TRIALS_VARY = "the trials vary too much to tell"
@@ -61,6 +64,19 @@ def mean_in_words(metric: Metric, mean: float, cases: float) -> str:
 def clear_for_fresh_cases_only(found: Comparison) -> bool:
     """Whether a difference is clear for cases like these, while the trials of exactly these cases leave it open."""
     return found.word == SURE and found.these_p >= found.these_alpha
+
+
+def why_it_ends_there(metric: Metric, found: Comparison) -> str:
+    """Why the interval for these cases ends at the difference itself; empty where it does not.
+
+    The permutation keeps the successes of each case, so a case on which all trials of both ended alike cannot differ.
+    """
+    if not any(abs(found.difference - end) < 1e-9 for end in found.these_interval):
+        return ""
+    noun = metric.scale.noun
+    return (
+        f"the interval for these {noun}s ends at the difference seen: no {noun} that differs can move further that way"
+    )
 
 
 def _ahead(metric: Metric) -> str:
@@ -128,8 +144,6 @@ def verdict_in_words(found: Comparison, noun: str = "case", reason: str = "") ->
         return f"{SURE}, for {noun}s like these ({like})"
     if found.word == ONLY_THESE:
         return f"differs on these {noun}s ({these}), {NOISE} for {noun}s like these ({like})"
-    if abs(found.difference) < 1e-9:
-        return "no difference seen"
     return f"{NOISE} ({like})"
 
 
@@ -153,3 +167,29 @@ def what_is_tested() -> str:
         f"Tested: {', '.join(titles[:-1])} and {titles[-1]}. They were planned, so they are adjusted together (Holm). "
         f"The other {len(METRICS) - len(titles)} metrics are not tested: of so many, one or another differs by chance."
     )
+
+
+MOST_SHOWN = 3
+"""So many shares that are not tested are named: those with the largest differences."""
+
+
+def largest_in_words(rows: list[dict[str, Any]]) -> str:
+    """The largest differences of shares that are shown and not tested, each with the number of its cases; empty for none.
+
+    Parameters
+    ----------
+    rows : list of dict
+        Rows of `comparison_table`.
+    """
+    shares = [row for row in rows if row["word"] == NOT_TESTED and METRICS[row["metric"]].scale.bounds]
+    apart = sorted((row for row in shares if row["cases"] and row["difference"]), key=lambda r: -abs(r["difference"]))
+    if not apart:
+        return ""
+    names, told = names_apart(apart[0]["name_a"], apart[0]["name_b"]), []
+    for row in apart[:MOST_SHOWN]:
+        metric = METRICS[row["metric"]]
+        means = (mean_in_words(metric, row[side], row["cases"]) for side in "ab")
+        of = ", ".join(f"{name} {mean}" for name, mean in zip(names, means, strict=True))
+        by = f"{unsigned(metric, row['difference'])} on {counted(int(row['cases']), metric.scale.noun)}"
+        told.append(f"{row['title']}: {by} ({of})")
+    return f"The largest of the other differences of shares ({NOT_TESTED}): {'; '.join(told)}."

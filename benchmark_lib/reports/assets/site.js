@@ -175,7 +175,7 @@
   function compare() {
     const tools = one("compare-tools");
     if (!tools) return;
-    const { metrics, cases, states, entries, pairs, outcomes } = data("compare-data");
+    const { metrics, cases, states, entries, pairs, outcomes, largest } = data("compare-data");
     const first = one("first"), second = one("second"), rows = one("compare-rows"), list = one("differ-list");
     const most = shorten(list, () => update());
     for (const select of [first, second]) entries.forEach((entry, i) => select.append(make("option", { value: i }, `${entry.name} (${entry.block})`)));
@@ -185,6 +185,7 @@
     second.value = place("b", 1);
 
     const box = (attributes, ...inside) => make("td", { role: "cell", ...attributes }, ...inside);
+    const unbroken = (text) => text.split(/(\S+-\S+)/).map((part, i) => (i % 2 ? make("span", { class: "whole" }, part) : part));  // no break inside a name
     const turned = (text) => text.replace(/^[+−]/, (sign) => (sign === "+" ? "−" : "+"));
     const pairOf = (a, b) => (a < b ? `${a}-${b}` : `${b}-${a}`);
     const testOf = (metric, a, b) => pairs[metric.key]?.[pairOf(a, b)];
@@ -195,15 +196,21 @@
       if (!value) return box({ class: "none" }, "–", make("small", {}, "no case has values for both"));
       const shown = `${a < b ? value : turned(value)}${metric.points}`;
       if (!words) return box({}, shown, make("small", {}, "shown, not tested"));
-      const ends = (both, what) => (both[0] ? [make("small", {}, `${what}: ${(a < b ? both : both.map(turned).reverse()).join(" to ")}${metric.points}`)] : []);
+      const ends = ([low, high, why], what) => (low ? [make("small", {}, `${what}: ${(a < b ? [low, high] : [turned(high), turned(low)]).join(" to ")}${metric.points}${why ? ` (${why})` : ""}`)] : []);
       const said = words.includes("% interval ") && !words.startsWith("on these");  // a clear verdict has the interval in it
       return box({}, shown, make("small", {}, make("strong", {}, words)), ...(said ? [] : ends(like, `${metric.noun}s like these, ${level}`)), ...ends(these, `these ${metric.noun}s`));
     }
+    const playedBy = (e, c) => /[^.n]/.test(entries[e].outcomes[c]);
+    function beyond(mine, other) {  // a filter for the cases that both played, where one played more of them
+      const shared = cases.filter((_, c) => playedBy(mine, c) && playedBy(other, c)), own = cases.filter((_, c) => playedBy(mine, c));
+      return shared.length < own.length ? shared.map((view) => `&case_id=${encodeURIComponent(view.id)}`).join("") : "";
+    }
     function cell(metric, mine, other) {
-      const [text, interval, behind] = entries[mine].values[metric.key], test = testOf(metric, mine, other), place = mine < other ? 0 : 1;
+      const [text, interval, behind, every] = entries[mine].values[metric.key], test = testOf(metric, mine, other), place = mine < other ? 0 : 1;
       const own = behind ? make("a", { class: "n", href: behind, "data-tip": "the conversations behind it" }, text) : text;
       if (!test) return box({}, own, make("small", {}, interval));
-      return box({ class: test[6] === place ? "better" : "" }, test[1 + place], make("small", {}, "board: ", own, ...(interval ? ["; ", interval] : [])));
+      const mean = every ? make("a", { class: "n", href: every + beyond(mine, other), "data-tip": "the conversations of all trials behind it" }, test[1 + place]) : test[1 + place];
+      return box({ class: test[6] === place ? "better" : "" }, mean, make("small", {}, "board: ", own, ...(interval ? ["; ", interval] : [])));
     }
     function squares(e, c) {
       const signs = [...entries[e].outcomes[c]].map((letter, i) => [letter, i + 1]).filter(([letter]) => states[letter]);
@@ -212,7 +219,7 @@
         make("a", { class: `sq ${name[letter]}`, href: talkPage(entries[e], cases[c], trial), "aria-label": `${entries[e].name}, trial ${trial}: ${states[letter].word}` }, states[letter].sign)));
     }
     const good = (e, c) => { const text = entries[e].outcomes[c].replaceAll(".", "").replaceAll("n", ""); return text ? [...text].filter((x) => x === "g").length / text.length : null; };
-    const risky = (e, c) => [...entries[e].outcomes[c]].filter((x) => x === "u").length;
+    const differIn = (a, b, c) => Object.entries(entries[a].means).filter(([title, of]) => c in of && c in entries[b].means[title] && of[c] !== entries[b].means[title][c]).map(([title]) => title);
 
     function update() {
       const a = Number(first.value), b = Number(second.value);
@@ -221,13 +228,14 @@
       }
       rows.replaceChildren(...metrics.map((metric) => make("tr", { role: "row" }, make("th", { role: "rowheader", scope: "row" }, metric.title, ...(metric.direction ? [make("small", {}, metric.direction)] : [])), cell(metric, a, b), cell(metric, b, a), difference(metric, a, b))));
       const shared = cases.map((view, c) => [c, good(a, c), good(b, c)]).filter(([, x, y]) => x !== null && y !== null);
-      const apart = shared.filter(([c, x, y]) => x !== y || risky(a, c) !== risky(b, c));
+      const apart = shared.map((row) => [...row, differIn(a, b, row[0])]).filter((row) => row[3].length);
       apart.sort((m, n) => Math.abs(n[1] - n[2]) - Math.abs(m[1] - m[2]) || m[0] - n[0]);
-      list.replaceChildren(...apart.slice(0, most(apart.length)).map(([c]) => make("li", {}, make("div", {}, make("a", { href: pageName.test(cases[c].page) ? `cases/${cases[c].page}.html` : "cases.html" }, cases[c].title),
-        make("small", {}, [...new Set([cases[c].bucket, cases[c].intent])].join(" · ").replaceAll("_", " "))), squares(a, c), squares(b, c))));
-      one("differ-note").textContent = a === b ? "Choose two different models." : `${plural(apart.length, "case")} of the ${shared.length} that both played have different shares of successes; the largest difference comes first. The signs on the left are the first model's.`;
+      list.replaceChildren(...apart.slice(0, most(apart.length)).map(([c, , , titles]) => make("li", {}, make("div", {}, make("a", { href: pageName.test(cases[c].page) ? `cases/${cases[c].page}.html` : "cases.html" }, cases[c].title),
+        make("small", {}, [...new Set([cases[c].bucket, cases[c].intent])].join(" · ").replaceAll("_", " ")), make("small", {}, `differ in: ${titles.join(", ")}`)), squares(a, c), squares(b, c))));
+      one("differ-note").textContent = a === b ? "Choose two different models." : `${plural(apart.length, "case")} of the ${shared.length} that both played differ in success or in a planned metric; the largest difference in success comes first. The signs on the left are the first model's.`;
       one("compare-numbers").hidden = one("compare-cases").hidden = false;
-      one("compare-status").textContent = outcomes[pairOf(a, b)] ?? `${entries[a].name} and ${entries[b].name}.`;
+      one("compare-status").replaceChildren(...unbroken(outcomes[pairOf(a, b)] ?? `${entries[a].name} and ${entries[b].name}.`));
+      one("compare-largest").replaceChildren(...unbroken(largest[pairOf(a, b)] ?? ""));
       history.replaceState(null, "", `#a=${encodeURIComponent(entries[a].page)}&b=${encodeURIComponent(entries[b].page)}`);
     }
     first.addEventListener("change", update);

@@ -12,6 +12,7 @@ import pandas as pd
 
 from ...analysis.estimators.comparisons import ONLY_THESE, SURE
 from ...analysis.estimators.estimate import counted, sentence
+from ...analysis.tables.apart import mean, outcomes_of
 from ...analysis.tables.comparison import (
     PLANNED,
     better_one,
@@ -27,11 +28,13 @@ from ...analysis.tables.headlines import case_matrix
 from ...analysis.tables.settings import effort_in_words, effort_table
 from ...analysis.tables.verdicts import (
     direction_in_words,
+    largest_in_words,
     level_in_words,
     mean_in_words,
     shown_numbers,
     signed,
     what_is_tested,
+    why_it_ends_there,
     winner_in_words,
 )
 from ...scoring.deciding import SUCCESS_STATES
@@ -40,7 +43,7 @@ from ..behind import conversations_address
 from .board import settings_beside
 from .content import Content
 from .conversations import ConversationPage
-from .counts import behind_median
+from .counts import behind_median, behind_metric
 from .words import mean_with_interval, measured, tight
 
 MOST_ENTRIES = 40
@@ -61,7 +64,7 @@ def comparison(content: Content, talks: list[ConversationPage]) -> dict[str, Any
         if 1 <= talk.trial <= MOST_TRIALS:
             row, at = outcomes[place[id(talk.entry)]], column[talk.view.case_id]
             row[at] = row[at].ljust(talk.trial - 1, ".") + talk.state[0]
-    metrics = [m for m in METRICS.values() if any(e.row[m.name] == e.row[m.name] for e in entries)]
+    metrics = list(METRICS.values())
     most = {m.name: max((n for n in (e.row[f"{m.name}_n"] for e in entries) if n == n), default=0) for m in metrics}
     return {
         "metrics": [
@@ -80,29 +83,33 @@ def comparison(content: Content, talks: list[ConversationPage]) -> dict[str, Any
                 "block": f"partial {e.row['partial']}" if e.block == "partial" else e.block,
                 "page": e.page,
                 "outcomes": outcomes[i],
+                "means": {
+                    title: {str(column[case_id]): round(mean(trials), 6) for case_id, trials in of.items()}
+                    for title, of in outcomes_of(content.rows(e)).items()
+                },
                 "values": {m.name: _value(e, m, most[m.name], content.rows(e)) for m in metrics},
             }
             for i, e in enumerate(entries)
         ],
         "tested": what_is_tested() if len(entries) <= MOST_ENTRIES else TOO_MANY,
         "steps": effort_in_words(effort_table(content.results)),
-        **(_tests(content) if len(entries) <= MOST_ENTRIES else {"pairs": {}, "outcomes": {}}),
+        **(_tests(content) if len(entries) <= MOST_ENTRIES else {"pairs": {}, "outcomes": {}, "largest": {}}),
     }
 
 
 def _value(entry: Any, metric: Any, most: float, rows: pd.DataFrame) -> list[Any]:
-    """The value on the board with its mean and interval, and the list of the conversations that it counts, None for no conversation.
+    """The value on the board with its mean and interval, and the lists of the conversations that either counts, None for no conversation.
 
     With the interval stands the number of cases, where another entry has more.
     """
     row = entry.row
     value, cases = row[metric.name], row[f"{metric.name}_n"]
-    behind = behind_median(rows, metric, **entry.who)
+    behind, every = (find(rows, metric, **entry.who) for find in (behind_median, behind_metric))
     few = counted(int(cases), metric.scale.noun) if 0 < cases < most else ""
     return [
         measured(value, metric),
         sentence(mean_with_interval(row, metric), few),
-        conversations_address(**behind["yes"]) if behind["k"] else None,
+        *(conversations_address(**found["yes"]) if found["k"] else None for found in (behind, every)),
     ]
 
 
@@ -112,12 +119,13 @@ def _tests(content: Content) -> dict[str, Any]:
     Returns
     -------
     dict
-        outcomes, by pair, is the verdict on the two in words. pairs, by metric and pair, has numbers as text with their
+        outcomes, by pair, is the verdict on the two in words, and largest what differs most of the rest. pairs, by metric and pair, has numbers as text with their
         signs: the difference, empty where no case has values for both, and the means of the two over the cases that
         have; for the planned metrics, which are tested, also the ends of the interval, its confidence, the ends on these
-        cases, which of the two is shown to be better (0, 1 or None), and the verdict in words.
+        cases with why one of them is the difference itself, which of the two is shown to be better (0, 1 or None), and the verdict in words.
     """
     outcomes: dict[str, str] = {}
+    largest: dict[str, str] = {}
     played = [played_cases(content.rows(entry)) for entry in content.played]
     columns = {name: _columns(content, metric) for name, metric in METRICS.items()}
     found: dict[str, dict[str, list[Any]]] = {name: {} for name in METRICS}
@@ -135,8 +143,6 @@ def _tests(content: Content) -> dict[str, Any]:
                 told["difference"],
                 *(tight(mean_in_words(metric, mean, one.cases)) for mean in means),
             ]
-            if not one.tested:
-                continue
             better = better_one(metric, one.difference, names[a], names[b])
             rows.append(
                 {
@@ -145,20 +151,25 @@ def _tests(content: Content) -> dict[str, Any]:
                     "word": one.word,
                     "cases": one.cases,
                     "better": better,
+                    "difference": shown_numbers(metric, one)["difference"],
                     **dict(zip("ab", means)),
                     **told_of,
                 }
             )
-            words = winner_in_words(metric, one, names[a], names[b], "no case with values for both")
+            if not one.tested:
+                continue
+            why = one.like.reason if one.cases else "no case with values for both"
+            words = winner_in_words(metric, one, names[a], names[b], why)
             found[name][f"{a}-{b}"] += [
                 [told["low"], told["high"]],
                 tight(level_in_words(1 - one.alpha)),
-                [told["these_low"], told["these_high"]],
+                [told["these_low"], told["these_high"], why_it_ends_there(metric, one)],
                 (names[a], names[b]).index(better) if better and one.word in (SURE, ONLY_THESE) else None,
                 tight(words),
             ]
         outcomes[f"{a}-{b}"] = outcome_in_words(rows)
-    return {"pairs": found, "outcomes": outcomes}
+        largest[f"{a}-{b}"] = tight(largest_in_words(rows))
+    return {"pairs": found, "outcomes": outcomes, "largest": largest}
 
 
 def _written(metric: Any, value: float) -> str:
