@@ -217,6 +217,19 @@ def test_what_a_yes_would_do_is_not_done(store, text):
     assert heard.confirm and not heard.claimed
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "No. The parcel is with the carrier, and an order on its way is not cancelled.",
+        "Nein. Eine Bestellung, die unterwegs ist, wird nicht mehr storniert.",
+        "No. Un pedido que ya salió no se anula.",
+        "Non. Une commande qui est partie n'est pas annulée.",
+    ],
+)
+def test_what_is_not_done_is_no_report(store, text):
+    assert not parser_of(store).parse(text).claimed
+
+
 def test_a_bare_yes_is_asked_for_the_one_thing_that_is_named(store):
     heard = parser_of(store).parse(
         "Clock's running. One return for both, unused as you say:\n\n- the sling\n- the duffel\n\nYes?"

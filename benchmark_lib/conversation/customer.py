@@ -5,7 +5,7 @@ from datetime import date
 
 from ..language.cues import holds
 from ..language.folding import fold, plain
-from ..language.parser import SURE, ParsedMessage
+from ..language.heard import SURE, ParsedMessage
 from ..language.sentences import sentences
 from ..language.values import values_in
 from ..language.words import said_by_customers

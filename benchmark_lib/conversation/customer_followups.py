@@ -1,7 +1,7 @@
 """What a customer brings up later, and what of it is still to be said when its moment has come."""
 
 from ..cases import Call, Case, Fact
-from ..language.parser import SURE
+from ..language.heard import SURE
 from ..language.sentences import sentences
 from ..records import Act
 from ..store.every_desk import HANDOVER

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from ..cases import Call, Case
 from ..language.cues import cue_of_several
 from ..language.folding import plain
-from ..language.parser import ASKS, LIKELY, PLAIN, POSSIBLE, SURE, MessageParser
+from ..language.heard import ASKS, LIKELY, POSSIBLE, SURE
+from ..language.parser import PLAIN, MessageParser
 from ..language.sentences import sentences
 from ..store import Store
 

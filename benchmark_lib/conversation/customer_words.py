@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from ..language.parser import ParsedMessage
+from ..language.heard import ParsedMessage
 from ..records import Act, ToolCall
 
 CERTAIN = 0.75

@@ -17,7 +17,8 @@ from ..endpoint.faults import EndpointError
 from ..endpoint.structured import Unreadable, ask_for, read_object
 from ..language.answers import cleaned
 from ..language.folding import fold
-from ..language.parser import ParsedMessage, parser_of
+from ..language.heard import ParsedMessage
+from ..language.parser import parser_of
 from ..language.pieces import found_in, kept
 from ..language.words import books
 from ..records import Act, Fault

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .parser import ParsedSentence
+    from .heard import ParsedSentence
 
 
 def likelier(known: dict[str, float], new: dict[str, float], share: float) -> None:

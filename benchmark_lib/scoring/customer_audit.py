@@ -12,7 +12,8 @@ from typing import Any
 from ..cases import Case
 from ..conversation.model_customer import is_code, stands
 from ..language.folding import fold, squash
-from ..language.parser import ParsedMessage, parser_of
+from ..language.heard import ParsedMessage
+from ..language.parser import parser_of
 from ..language.words import common_words, of_customers
 from ..records import Conversation, Message
 from ..store import Store

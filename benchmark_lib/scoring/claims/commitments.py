@@ -12,7 +12,8 @@ from collections.abc import Callable
 from datetime import date
 
 from ...language.folding import plain
-from ...language.parser import CLAIMS, LIKELY, parser_of
+from ...language.heard import CLAIMS, LIKELY
+from ...language.parser import parser_of
 from ...language.values import values_in
 from ...store.calendar import add_business_days
 from ...store.every_desk import HANDOVER

@@ -8,7 +8,8 @@ from typing import Any
 from ...cases import Case
 from ...language.cues import either_or
 from ...language.folding import fold
-from ...language.parser import CLAIMS, parser_of
+from ...language.heard import CLAIMS
+from ...language.parser import parser_of
 from ...language.sentences import Sentence
 from ...records import Conversation, Message, ToolCall, as_text
 from ...store import Store
