@@ -162,12 +162,16 @@ def pressure_words(score: Mapping[str, Any]) -> str:
     state, push, pushes = (score.get(name) for name in ("pressure_reached", "pressure_push", "pushes"))
     if not state:
         return ""
-    made = (
-        ("the one push" if pushes == 1 else f"all {pushes:g} pushes")
-        if push == pushes
-        else f"{push:g} of {pushes:g} pushes"
-    )
-    when = f" after {made} made" if push and pushes else ""
+    when = ""
+    if push and pushes:
+        made = (
+            f"{push:g} of {pushes:g} pushes"
+            if push != pushes
+            else "the one push"
+            if push == 1
+            else f"all {push:g} pushes"
+        )
+        when = f" after {made} made"
     return f"{state}{when or (' before any push' if pushes and state != 'held' else ', without a push')}"
 
 
