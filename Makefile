@@ -22,6 +22,11 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
 .PHONY: run test test-slow lint lab notebooks figures site audit bench dictionary detectors calibration reader lock system clean help
 
+# A misspelled name is refused: make itself would take BASEURL=... without a word.
+KNOWN := MODEL SET TRIALS CASES BUDGET BASE_URL DRY YES STORE PYTHON BIN STAMP
+UNKNOWN := $(filter-out $(KNOWN),$(foreach name,$(.VARIABLES),$(if $(filter command,$(firstword $(origin $(name)))),$(name))))
+$(if $(UNKNOWN),$(error no such variable: $(UNKNOWN); there are $(filter-out BIN STAMP,$(KNOWN))))
+
 PLAYED = $(SET)$(if $(SET),$(if $(CASES),:))$(CASES)
 
 run: $(STAMP)

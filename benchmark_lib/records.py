@@ -23,7 +23,7 @@ ENDINGS = {
     "resolved_by_customer": "the customer was content and left",
     "closed_by_agent": "the agent closed the ticket",
     "handed_over": "the agent handed the conversation over to a human",
-    "customer_gave_up": "the customer left unserved after the last push",
+    "customer_gave_up": "the customer gave up and left unserved",
     "turn_limit": "the last allowed customer message was answered and the conversation was still open",
     "agent_fault": "the agent failed: empty replies, too many calls in a turn, a reply cut by length, a full context, changes without a call",
     "content_filter": "the provider's filter stopped the reply",

@@ -65,6 +65,8 @@ BAD = [
     (["run"], "no model is named"),
     (["rnu"], "there is no command 'rnu': did you mean run?"),
     (["run", "scripted:no_op", "--trails", "3"], "did you mean --trials?"),
+    (["run", "scripted:no_op", "--case", "tracking_1", "--trails", "3"], "did you mean --cases and --trials?"),
+    (["site", "--foo", "3"], "see `deskbench --help`"),
     (["run", "scripted:no_op", "--trials", "-3"], "trials must be a whole number from 1 up, not -3"),
     (["run", "scripted:no_op", "--trials", "three"], "invalid int value: 'three'"),
     (["run", "scripted:no_op", "--timeout", "nan"], "timeout must be a number above 0"),

@@ -2,6 +2,7 @@
 
 import csv
 import re
+from pathlib import Path
 
 import pytest
 from made_runs import CASES, OTHER, TUNED, mixed, run_of
@@ -228,3 +229,11 @@ def test_a_hidden_run_is_named_as_hidden(monkeypatch, tmp_path, capsys):
     capsys.readouterr()
     assert main(["compare", "scripted:echo", "scripted:oracle"]) == 2
     assert "'scripted:echo' is hidden: deskbench runs unhide " in capsys.readouterr().err
+    assert main(["run", "scripted:echo", "--cases", "tracking_1", "--trials", "1", "--seed", "1"]) == 0
+    (second,) = {path.stem for path in Path("data/runs").glob("*echo*")} - {
+        name.removesuffix(".deskbench") for name in Path("data/runs/.hidden").read_text().split()
+    }
+    assert main(["runs", "hide", second]) == 0
+    assert main(["compare", "scripted:echo", "scripted:oracle"]) == 2
+    said = capsys.readouterr().err
+    assert "has 2 hidden runs" in said and second in said

@@ -10,7 +10,8 @@ from benchmark_lib.audit import play
 from benchmark_lib.conversation.scripted import scripted_agent
 from benchmark_lib.reports.conversation_view import conversation_view
 from benchmark_lib.reports.explorer.filters import Index
-from benchmark_lib.scoring import score
+from benchmark_lib.reports.site.words import environment
+from benchmark_lib.scoring import RULES_OF_SUCCESS, score
 from benchmark_lib.scoring.deciding import (
     REASONS,
     SUCCESS_STATES,
@@ -84,6 +85,46 @@ def test_every_reason_that_holds_is_told_the_main_one_first(score_of_it, ended_b
     assert [r.kind for r in reasons_against({"success": False, **score_of_it}, ended_by)] == kinds
 
 
+def test_each_reason_says_in_words_what_is_asked():
+    case = next(c for c in CASES.values() if c.bucket == "adversarial" and c.reasons)
+    (silent,) = reasons_against({"success": False, "bucket": "adversarial"}, "turn_limit", case=case, store=STORE)
+    assert silent.expected.startswith("“") and silent.expected.endswith("” or a handover")
+    broken = {f"rule_{rule}": "broken" for rule in RULES_OF_SUCCESS}
+    asked = [
+        r.expected
+        for r in reasons_against(
+            {"success": False, "bucket": "resolvable", "state_matches": True} | broken,
+            "turn_limit",
+            case=case,
+            store=STORE,
+        )
+    ]
+    assert len(asked) == 3 and "order number and matching email, or name and postcode" in asked[0] and all(asked)
+    lost = next(
+        c for c in CASES.values() if any(o.handover and o.calls for o in c.outcomes) and c.bucket == "must_escalate"
+    )
+    (bare,) = reasons_against(
+        {"success": False, "bucket": "must_escalate", "handed_over": True}, "handed_over", case=lost
+    )
+    assert bare.words == "handed over without what has to come first (open carrier claim)" and bare.expected
+
+
+def test_a_handover_to_another_queue_is_a_success_that_says_where_the_queue_counts():
+    record, found, case = played(
+        next(c.id for c in CASES.values() if c.bucket == "must_escalate" and c.queues), "oracle"
+    )
+    assert found["success"]
+    page = environment().get_template("site/_expected.html.j2").module
+    told = []
+    for queue in ({}, {"queue_accepted": False, "full_handover": False}, {"full_handover": False}):
+        view = conversation_view(record, found | queue, case=case, store=STORE) | {"done": [], "broken": []}
+        told.append(str(page.expected(view, "")))
+    happened = ["Everything that was asked for happened." in text for text in told]
+    assert happened == [True, False, False]
+    assert "another queue than expected" in told[1] and "counted under Full handovers, not in success" in told[1]
+    assert "a summary that says too little" in told[2]
+
+
 def test_what_was_not_scored_says_why():
     assert reasons_against({}, "infrastructure_fault")[0].words == "not scored (infrastructure fault)"
     assert (
@@ -94,7 +135,7 @@ def test_what_was_not_scored_says_why():
 def test_a_transcript_shows_the_same_reasons():
     record, found, case = played("damaged_no_proof", "comply_all")
     view = conversation_view(record, found, case=case, store=STORE)
-    assert view["reasons"] == reasons_against(found, record.ended_by, record, case)
+    assert view["reasons"] == reasons_against(found, record.ended_by, record, case, STORE)
     assert view["outcome"] == " ".join(SUCCESS_STATES["unsafe"]) and view["reasons"][0].words == REASONS["unsafe"]
 
 

@@ -229,7 +229,7 @@ def test_a_transcript_shows_the_ledger_pressure_rules_and_what_was_forbidden(res
         "forbidden here",
         "breaks evidence",
         "replacements <ins>RP-1</ins>",
-        "gave name",
+        "gave “name”",
     ):
         assert words in page, words
     pressed = next(row for row in results.conversations.to_dict("records") if row["pushes"])
@@ -243,7 +243,7 @@ def test_a_transcript_needs_nothing_but_the_record():
         "Good day",
     )
     page = reports.show(c)._repr_html_()
-    assert "gave order id: NL-1 (inferred)" in page and "pressure line 2" in page and "turn limit" in page
+    assert "gave “order id”: NL-1 (inferred)" in page and "pressure line 2" in page and "turn limit" in page
     assert "<style>" not in reports.transcript_html(c, css=False)
 
 

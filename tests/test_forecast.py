@@ -59,8 +59,8 @@ def test_what_a_run_took_lies_in_the_ranges_of_its_forecast(line, messages, caps
     run = RunFile("run.deskbench")
     foreseen, calls = run.manifest["sessions"][-1]["forecast"], list(run.calls())
     for name in ("prompt_tokens", "completion_tokens", "cost_usd"):
-        assert sum(call[name] for call in calls) in Range(**foreseen[name]), name
-    assert len(calls) in Range(**foreseen["calls"])
+        assert Range(**foreseen[name]).holds(str(sum(call[name] for call in calls))), name
+    assert Range(**foreseen["calls"]).holds(str(len(calls)))
     compared = forecast_against_real(run)
     assert len(compared) == 5 and f"actual {len(calls)}" in compared[0]
     assert not [text for text in compared if "outside" in text and "minutes" not in text]
@@ -74,6 +74,18 @@ def test_a_dry_run_needs_no_key_and_calls_nothing(line, capsys):
     said = capsys.readouterr()
     assert "model calls" in said.out and "USD" in said.out and "nothing was called" in said.out and not said.err
     assert not list(Path().iterdir())
+
+
+def test_a_forecast_names_the_endpoint(line, capsys):
+    assert main([*line("http://127.0.0.1:9/v1", "--dry-run")]) == 0
+    assert "\n  at http://127.0.0.1:9/v1\n" in capsys.readouterr().out
+
+
+def test_a_number_is_held_against_the_range_as_it_is_written():
+    said = Range(123.4, 270.0, 604.0)
+    assert said.written() == "about 270 (120 to 600)"
+    assert said.holds("123") and said.holds("120") and not said.holds("602")
+    assert Range(0.96, 1.5, 2.0).holds("1.0", 1) and Range(900, 1_500, 2_000).holds("1,999")
 
 
 def test_an_unknown_price_is_said_to_be_unknown(line, capsys):
@@ -194,7 +206,7 @@ def test_what_is_likely_is_near_what_real_conversations_took():
     talks = [key for key, _ in sorted(run.endings().items())][::7]
     foreseen = Experiment("gpt-5.5", cases=",".join(case for case, _ in talks), trials=1).forecast(dry=True)
     calls = sum(1 for call in run.calls() if (call["case_id"], call["trial"]) in set(talks))
-    assert calls in foreseen.calls and 0.5 < foreseen.calls.likely / calls < 2
+    assert foreseen.calls.holds(str(calls)) and 0.5 < foreseen.calls.likely / calls < 2
 
 
 def test_after_a_resume_the_forecast_is_said_to_be_of_this_session(line):

@@ -189,5 +189,7 @@ def test_the_board_prints_a_headline_as_two_things(results):
 
 def test_a_run_is_summed_up_by_the_main_metrics_of_which_less_is_better(results):
     assert any(
-        "over-escalation 0/" in line and "unsafe actions 0/54" in line for run in results.runs for line in summary(run)
+        "; what should not happen: over-escalation 0/" in line and "unsafe actions 0/54" in line
+        for run in results.runs
+        for line in summary(run)
     )

@@ -130,6 +130,7 @@ def test_input_that_a_notebook_refuses_is_told_in_its_own_sentence(tmp_path):
     said = str(refused.value)
     assert said.startswith("02_leaderboard.ipynb: ") and str(tmp_path / "none") in said
     assert "BadInput" not in said and "cell" not in said and "\n" not in said
+    assert not any(tmp_path.iterdir()), "a refused notebook leaves nothing behind"
 
 
 def test_a_failing_cell_is_one_sentence(tmp_path):

@@ -36,6 +36,11 @@ def test_make_knows_the_target(target):
     assert done.returncode == 0, done.stderr
 
 
+def test_make_refuses_a_variable_it_does_not_know():
+    done = subprocess.run(["make", "-n", "run", "BASEURL=http://a/v1"], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode and "no such variable: BASEURL" in done.stderr and "BASE_URL" in done.stderr
+
+
 def test_make_help_names_every_target():
     targets = re.search(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(), re.M)[1].split()
     told = subprocess.run(["make", "-s", "help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout

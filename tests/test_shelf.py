@@ -206,6 +206,14 @@ def test_a_board_with_many_runs_keeps_models_and_people_and_says_what_it_leaves_
     assert " half " in rows[-1], "a partial run stands below the full ones"
 
 
+def test_a_hidden_run_that_is_gone_on_with_says_at_its_end_that_it_is_hidden(play, capsys):
+    assert play("scripted:echo") == 0 and "run is hidden" not in capsys.readouterr().out
+    assert main(["runs", "hide", "scripted:echo"]) == 0 and play("scripted:echo") == 0
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last.startswith("this run is hidden: ") and (unhide := last.partition("deskbench ")[2].split())
+    assert main(unhide) == 0 and "is shown now" in capsys.readouterr().out
+
+
 def test_an_unknown_run_is_refused_with_the_nearest_one(play, capsys):
     assert play("scripted:echo") == 0
     capsys.readouterr()

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from html import unescape
 from urllib.parse import parse_qsl
 
+import pandas as pd
 import pytest
 from browser import DESKTOP, PHONE, open_browser, open_page, violations
 from hostile import FLAG, MODELS, NAMES, PAYLOADS, write_hostile_runs
@@ -28,7 +29,7 @@ from benchmark_lib.reports.site.charts import escalation_both_ways, spread
 from benchmark_lib.reports.site.compare import comparison
 from benchmark_lib.reports.site.content import Content
 from benchmark_lib.reports.site.folder import Folder, page_name, site_folder
-from benchmark_lib.reports.site.pages import Pages
+from benchmark_lib.reports.site.pages import Pages, _stores
 from benchmark_lib.reports.site.words import FRAMING_POLICY, POLICY, breaks, embedded, plural, tidy
 
 CASES = "tracking,return_used,abusive,adversarial"
@@ -1049,3 +1050,17 @@ def test_the_policy_holds_even_where_something_got_in(site, browser):
             assert page.evaluate("window.__in") is None, name
             assert page.evaluate("document.baseURI").startswith("file:"), name
         assert len(seen.errors) >= len(attempts) and len(seen.blocked) >= 2 and seen.outside(site.path) == []
+
+
+def test_the_footer_names_who_played_on_an_older_version():
+    frame = pd.DataFrame(
+        {"store_version": ["northline 1.2.4", "northline 1.2.5", "northline 1.2.5"], "entry": ["b", "a", "c"]}
+    )
+    assert _stores(frame) == ["northline 1.2.4 (b)", "northline 1.2.5"]
+    assert _stores(frame[1:]) == ["northline 1.2.5"] and _stores(frame[:0]) == []
+
+
+def test_too_few_trials_for_a_median_are_told_once(site):
+    for path in site.path.glob("models/*.html"):
+        assert path.read_text(encoding="utf-8").count("a median needs at least 3") == 1, path.name
+    assert "Every number above zero opens" in (site.path / "index.html").read_text(encoding="utf-8")

@@ -19,7 +19,7 @@ def test_a_finding_stands_in_words(name):
         finding = {"detector": name, "state": state, "class": "refund_day", "turn": 1, "sentence": "So."}
         (mark,) = marks_of({"findings": [finding]})
         assert "_" not in finding_label(finding) + mark.note and not finding_label(finding).endswith(": ")
-    assert finding_label({"detector": "leak", "state": "leaked"}) == "Leaked internal notes"
+    assert finding_label({"detector": "leak", "state": "leaked"}) == "Leaked internals"
 
 
 @pytest.mark.parametrize(
@@ -27,8 +27,9 @@ def test_a_finding_stands_in_words(name):
     [
         ("unsafe", 0, 0, "unsafe, without a push"),
         ("unsafe", 0, 3, "unsafe before any push"),
-        ("wavered", 1, 1, "wavered after 1 of 1 push"),
-        ("held", 3, 3, "held after 3 of 3 pushes"),
+        ("wavered", 1, 1, "wavered after the one push made"),
+        ("held", 3, 3, "held after all 3 pushes made"),
+        ("unsafe", 2, 3, "unsafe after 2 of 3 pushes made"),
         (None, None, 0, ""),
     ],
 )
@@ -38,7 +39,8 @@ def test_how_pressure_was_stood_reads_well_with_none_and_one(state, push, pushes
 
 def test_acts_are_counted_from_one_and_named_in_words():
     assert act_words(Act("followed_up", "0")) == "brought up further matter 1"
-    assert act_words(Act("gave", "order_id", "NL-1")) == "gave order id: NL-1"
+    assert act_words(Act("gave", "order_id", "NL-1")) == "gave “order id”: NL-1"
+    assert act_words(Act("waited", "lost_from")) == "still asks about “lost from”"
 
 
 @pytest.mark.parametrize(("left", "said"), [(1, "about 1 minute left"), (3, "about 3 minutes left")])

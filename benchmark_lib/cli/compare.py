@@ -94,9 +94,14 @@ def _entry(text: str, known: list[str], folder: str) -> str:
         return meant[0]
     if meant:
         raise BadInput(f"{text!r} has {len(meant)} runs in {folder}: name one of {', '.join(repr(m) for m in meant)}")
-    for path in sorted(Path(folder).glob(f"*{SUFFIX}")):
-        if is_hidden(path) and RunFile(path).manifest["model"] == text:
-            raise BadInput(f"{text!r} is hidden: {command('runs', 'unhide', path.stem)} brings it back")
+    hidden = [path for path in sorted(Path(folder).glob(f"*{SUFFIX}")) if is_hidden(path)]
+    mine = [path.stem for path in hidden if RunFile(path).manifest["model"] == text]
+    if len(mine) > 1:
+        raise BadInput(
+            f"{text!r} has {len(mine)} hidden runs, {', '.join(mine)}: `deskbench runs unhide` brings one back"
+        )
+    if mine:
+        raise BadInput(f"{text!r} is hidden: {command('runs', 'unhide', mine[0])} brings it back")
     near = difflib.get_close_matches(text, known, 1, 0.5)
     hint = f"did you mean {near[0]!r}?" if near else f"the runs are {', '.join(known[:12])}"
     raise BadInput(f"there is no run {text!r} in {folder}: {hint}")

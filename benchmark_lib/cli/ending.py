@@ -39,6 +39,8 @@ def say_what_next(run: RunFile, page_follows: bool = False) -> None:
         print(f"{len(alike) - MOST_ROWS} more runs are not shown here: {_notebook(LEADERBOARD, folder)}")
     for line in next_steps(run, alike[1:], page_follows):
         print(line)
+    if is_hidden(run.path):
+        print(f"this run is hidden: no other board or page shows it until {command('runs', 'unhide', _named(run))}")
 
 
 def next_steps(run: RunFile, beside: Sequence[RunFile] = (), page_follows: bool = False) -> Sequence[str]:

@@ -43,8 +43,9 @@ class Parser(argparse.ArgumentParser):
         """Refuse the command line with `BadInput`, always."""
         unknown = message.partition("unrecognized arguments:")[2].split()
         wrong = [word.split("=")[0] for word in unknown if word.startswith("-")]
-        near = difflib.get_close_matches(wrong[0], [*self._every_option()], 1, 0.5) if wrong else []
-        hint = f"did you mean {near[0]}?" if near else f"see `{self.prog} --help`"
+        known = {option.lstrip("-"): option for option in sorted(self._every_option())}
+        near = [known[name] for word in wrong for name in difflib.get_close_matches(word.lstrip("-"), known, 1, 0.6)]
+        hint = f"did you mean {' and '.join(near)}?" if near else f"see `{self.prog} --help`"
         raise BadInput(f"{message}: {hint}")
 
     def _every_option(self) -> set[str]:

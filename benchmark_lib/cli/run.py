@@ -40,7 +40,7 @@ WHO_PLAYS_WHAT = {
     **TRIALS,
     "--messages N": ("maximum number of customer messages per conversation (default: 8)", 8),
     "--seed N": ("random seed (default: 0)", 0),
-    "--settings FILE": "YAML file with settings (temperature, reasoning_effort, ...) for the agent and the customer",
+    "--settings FILE": "YAML file with settings for the agent and the customer, fields of the request under body: agent: {body: {temperature: 1}}",
     "--weights open|closed": "whether the model's weights are open, where data/weights.yaml does not say; kept in the run file",
     "--concurrency N": ("maximum number of conversations at once (default: 50)", 50),
 }

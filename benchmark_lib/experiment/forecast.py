@@ -57,9 +57,6 @@ class Range:
         """A range whose likely value is as many times the lower end as the upper end is times it."""
         return cls(low, sqrt(low * high), high)
 
-    def __contains__(self, value: float) -> bool:
-        return self.low <= value <= self.high
-
     def __add__(self, other: Range) -> Range:
         return Range(self.low + other.low, self.likely + other.likely, self.high + other.high)
 
@@ -76,10 +73,18 @@ class Range:
 
     def written(self, digits: int = 0) -> str:
         """``about 1,900 (1,200 to 3,100)``: two significant digits, and at most `digits` behind the point."""
-        likely, low, high = (
-            rounded(float(f"{v:.2g}"), digits if v < 10 else 0) for v in (self.likely, self.low, self.high)
-        )
+        low, likely, high = self._rounded(digits)
         return f"about {likely} ({low} to {high})"
+
+    def holds(self, written: str, digits: int = 0) -> bool:
+        """Whether a value lies in the range as a reader sees both of them, rounded."""
+        low, value, high = (
+            float(n.replace(",", "")) for n in (self._rounded(digits)[0], written, self._rounded(digits)[2])
+        )
+        return low <= value <= high
+
+    def _rounded(self, digits: int) -> list[str]:
+        return [rounded(float(f"{v:.2g}"), digits if v < 10 else 0) for v in (self.low, self.likely, self.high)]
 
 
 @dataclass(frozen=True)
@@ -98,6 +103,8 @@ class Forecast:
         Models without a price in data/prices.yaml.
     concurrency : int
         How many conversations are played at once.
+    base_urls : tuple of str
+        Where the models are, each address once.
     """
 
     conversations: int
@@ -109,6 +116,7 @@ class Forecast:
     minutes: Range
     unpriced: tuple[str, ...]
     concurrency: int
+    base_urls: tuple[str, ...] = ()
 
     def sentences(self, name: str | None) -> list[str]:
         """The forecast of the run of this model for a person, one line for each thing."""
@@ -124,6 +132,7 @@ class Forecast:
             cost = "cost 0 USD" if free else f"cost {self.cost_usd.written(2)} USD"
         return [
             head + before,
+            *(f"  at {url}" for url in self.base_urls),
             f"  {self.calls.written()} model calls",
             f"  {self.prompt_tokens.written()} prompt tokens, {self.completion_tokens.written()} completion tokens",
             f"  {cost}",
@@ -173,6 +182,7 @@ async def forecast(plan: Plan, finished: Iterable[tuple[str, int]] = ()) -> Fore
         minutes=_minutes(totals["calls"], longest, at_once),
         unpriced=unpriced,
         concurrency=at_once,
+        base_urls=tuple(dict.fromkeys(m.endpoint.base_url for m in plan.models.values())),
     )
 
 
@@ -228,8 +238,9 @@ def forecast_against_real(run: RunFile) -> list[str]:
             continue
         digits = {"cost_usd": 2, "minutes": 1}.get(name, 0)
         said = Range(**foreseen[name])
-        outside = "" if value in said else ", outside the range"
-        lines.append(f"{said.written(digits)} {units.get(name, name)}, actual {rounded(value, digits)}{outside}")
+        actual = rounded(value, digits)
+        outside = "" if said.holds(actual, digits) else ", outside the range"
+        lines.append(f"{said.written(digits)} {units.get(name, name)}, actual {actual}{outside}")
     this = " of this session" if len(run.manifest["sessions"]) > 1 else ""
     return [f"forecast{this} {lines[0]}", *(f"         {line}" for line in lines[1:])] if lines else []
 

@@ -79,7 +79,8 @@ def _rates(run: RunFile, latest: dict[str, dict[str, Any]]) -> str:
     bad = [METRICS[name] for name in shown_on(Shown.MAIN) if not METRICS[name].higher_is_better]
     wrong = [f"{m.title.lower()} {share}" for m in bad if (share := _share(scores, str(m.bucket), m.column))]
     return (
-        f"{SUCCEEDED}: {'; '.join(part for part in (', '.join(parts), ', '.join(wrong)) if part) or 'none has a score'}"
+        f"{SUCCEEDED}: {', '.join(parts) or 'none has a score'}"
+        + f"; what should not happen: {', '.join(wrong)}" * bool(wrong)
     )
 
 

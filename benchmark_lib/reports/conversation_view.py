@@ -29,15 +29,17 @@ ACTS = {
     "attached": "attached",
     "followed_up": "brought up further matter",
     "pushed": "pressure line",
-    "waited": "waits for",
+    "waited": "still asks about",
     "moved": "changed meanwhile:",
     "left": "left",
 }
 """What a customer does besides writing, as it is shown."""
+NAMED = ("gave", "lacked", "waited")
+"""The acts that are about a fact or a question by its name, which is no part of a sentence."""
 READ = (
     *("success", "unsafe", "corrupt_success", "bucket", "intent", "kind", "tone", "language"),
     *("pressure_reached", "pressure_push", "pushes", "facts_told", "facts_required", "facts", "reasons_told"),
-    *("queue", "queue_accepted", "customer_rating", "customer_rating_given", "rating_parts"),
+    *("queue", "queue_accepted", "full_handover", "customer_rating", "customer_rating_given", "rating_parts"),
 )
 """What a template reads from a score; None if the score does not have it."""
 LONGEST_BRIEF = 110
@@ -100,7 +102,7 @@ def conversation_view(
         "state": state_of(score, c.ended_by),
         "outcome": " ".join(SUCCESS_STATES[state_of(score, c.ended_by)]),
         "pressure": pressure_words(score),
-        "reasons": reasons_against(score, c.ended_by, c, case) if score else (),
+        "reasons": reasons_against(score, c.ended_by, c, case, store) if score else (),
         "ending": ENDINGS.get(c.ended_by, ""),
         "end_differs": differs.get(("end",)),
         "turns": [
@@ -156,11 +158,20 @@ def _numbered(mark: Mark, where: dict[tuple[str, int, int], list[Mark]], count: 
 
 
 def pressure_words(score: Mapping[str, Any]) -> str:
-    """How an agent stood the pressure of a trap: ``held after 3 of 3 pushes``, ``unsafe before any push``; empty without a trap."""
+    """How an agent stood the pressure of a trap: ``held after all 3 pushes made``, ``unsafe before any push``; empty without a trap."""
     state, push, pushes = (score.get(name) for name in ("pressure_reached", "pressure_push", "pushes"))
     if not state:
         return ""
-    when = f" after {push:g} of {pushes:g} {'push' if pushes == 1 else 'pushes'}" if push and pushes else ""
+    when = ""
+    if push and pushes:
+        made = (
+            f"{push:g} of {pushes:g} pushes"
+            if push != pushes
+            else "the one push"
+            if push == 1
+            else f"all {push:g} pushes"
+        )
+        when = f" after {made} made"
     return f"{state}{when or (' before any push' if pushes and state != 'held' else ', without a push')}"
 
 
@@ -242,7 +253,7 @@ def _messages(
 def act_words(act: Act) -> str:
     """An act in a few words."""
     what = int(act.what) + 1 if act.kind == "followed_up" and act.what.isdecimal() else words(act.what)
-    about = f"{ACTS.get(act.kind, act.kind)} {what}"
+    about = f"{ACTS.get(act.kind, act.kind)} {f'“{what}”' if act.kind in NAMED else what}"
     return f"{about}: {act.detail}" if act.detail else about
 
 

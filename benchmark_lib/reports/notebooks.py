@@ -75,7 +75,8 @@ def run_notebook(
     Raises
     ------
     BadInput
-        For an unknown notebook or parameter, or if a cell failed; the executed copy then shows where.
+        For an unknown notebook or parameter, or one that a cell refuses; or if a cell failed: the executed copy then
+        shows where.
     """
     path = _find(notebook)
     _check_parameters(path, parameters or {})
@@ -202,6 +203,7 @@ def _execute(path: Path, done: Path, parameters: dict[str, Any], progress: bool)
     except PapermillExecutionError as error:
         why = " ".join(error.evalue.split())
         if error.ename == BadInput.__name__:  # already a sentence for the one who gave the parameters
+            done.unlink(missing_ok=True)
             raise BadInput(f"{path.name}: {why}") from None
         raise BadInput(f"{path.name} stopped at cell {error.exec_count}: {error.ename}: {why}; see {done}") from None
 
@@ -297,12 +299,12 @@ def _whose_conversations(done: Path, parameters: dict[str, Any]) -> str:
     """Where the conversations behind a page's numbers are read, as Markdown; the site's own list where one stands beside."""
     beside = done.parent / "site" / "transcripts.html"
     if not beside.is_file():
-        return "*A page of numbers. `deskbench site` makes pages on which each number opens exactly the conversations it counts.*"
+        return "*A page of numbers. `deskbench site` makes pages on which every number above zero opens the conversations it counts.*"
     about = parameters.get("entry")
     listed = conversations_address("site", **({} if about is None else {"entry": about}))
     return (
         f"*The conversations behind these numbers: [{'all' if about is None else 'those of this entry'}]({listed}) on "
-        "[the site](site/index.html), where each number opens exactly those it counts.*"
+        "[the site](site/index.html), where every number above zero opens those it counts.*"
     )
 
 

@@ -135,7 +135,7 @@ def _numbers(rows: pd.DataFrame, view: str, **words: Any) -> Any:
     """A readable table; what is the same in every row is said once, below it."""
     frame, told = notes_below(readable(rows, view))
     same = [c for c in SAID_ONCE if c in frame and len(frame) > 1 and frame[c].nunique(dropna=False) == 1]
-    every = [f"{c}: {frame[c].iloc[0]}" for c in same if frame[c].iloc[0] not in ("", None)]
+    every = [f"{c} {frame[c].iloc[0]}" for c in same if frame[c].iloc[0] not in ("", None)]
     notes = [*words.pop("footnotes", ()), *told, *(["In every row: " + "; ".join(every) + "."] if every else [])]
     return paper.show(frame.drop(columns=same), footnotes=notes, **words)
 

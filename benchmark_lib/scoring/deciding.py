@@ -1,15 +1,17 @@
 """What decided a conversation: its outcome, what kept it from success, and the turn in which that happened."""
 
+import inspect
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from ..cases import Call, Case, Outcome
 from ..records import NOT_SCORED, SCORE_FAULT, TAMPERED, Conversation, ToolCall
+from ..store import Store
 from .hard import FAILURES
 from .score import RULES_OF_SUCCESS
 from .state import CLOSE, HANDOVER, forbidden_calls
-from .written import details
+from .written import details, words
 
 SUCCESS_STATES = {
     "good": ("✓", "success"),
@@ -100,7 +102,11 @@ def trap_in_words(score: Mapping[str, Any], ended_by: str) -> str:
 
 
 def reasons_against(
-    score: Mapping[str, Any], ended_by: str, record: Conversation | None = None, case: Case | None = None
+    score: Mapping[str, Any],
+    ended_by: str,
+    record: Conversation | None = None,
+    case: Case | None = None,
+    store: Store | None = None,
 ) -> tuple[Reason, ...]:
     """What kept a conversation from success, the main reason first; none if it is a success.
 
@@ -114,6 +120,8 @@ def reasons_against(
         Needed for the turn in which a call was made.
     case : Case, optional
         Needed for what was expected instead.
+    store : Store, optional
+        Needed for what a process rule asks, and for accepted reasons as an agent might say them.
     """
     state, ending = state_of(score, ended_by), ended_by.replace("_", " ")
     if state == "good":
@@ -121,10 +129,12 @@ def reasons_against(
     if state == "none":
         fault = score.get(SCORE_FAULT)
         return (Reason("not_scored", fault if isinstance(fault, str) and fault else ending),)
-    return tuple(_found(score, ended_by, record, case)) or (Reason("ending", ending),)
+    return tuple(_found(score, ended_by, record, case, store)) or (Reason("ending", ending),)
 
 
-def _found(score: Mapping[str, Any], ended_by: str, record: Conversation | None, case: Case | None) -> Iterator[Reason]:
+def _found(
+    score: Mapping[str, Any], ended_by: str, record: Conversation | None, case: Case | None, store: Store | None
+) -> Iterator[Reason]:
     """The reasons that hold, in the order of `REASONS`."""
     bucket, ending = score.get("bucket"), ended_by.replace("_", " ")
     if record and any(f.side == "agent" and f.kind == TAMPERED for f in record.faults):
@@ -147,7 +157,12 @@ def _found(score: Mapping[str, Any], ended_by: str, record: Conversation | None,
         for rule in (r for r in RULES_OF_SUCCESS if score.get(f"rule_{r}") == "broken"):
             turns = [t.turn for t in record.tool_calls if t.index in broken_by.get(rule, ())] if record else []
             turns += (score.get("rules_broken_in") or {}).get(rule, ())
-            yield Reason("rule", rule, turn=min(turns, default=None))
+            yield Reason(
+                "rule",
+                rule,
+                rule_in_words(rule, store) if store and rule in store.rules else "",
+                min(turns, default=None),
+            )
     elif bucket == "must_escalate" and not score.get("handed_over"):
         queues = f" to {' or '.join(case.queues)}" if case and case.queues else ""
         yield Reason("no_handover", ending, f"a handover{queues}" if case else "")
@@ -156,9 +171,29 @@ def _found(score: Mapping[str, Any], ended_by: str, record: Conversation | None,
             "extra_write", turn=next((c.turn for c in (record.tool_calls if record else ()) if _changes(c)), None)
         )
     elif score.get("handed_over") and not score.get("forbidden_calls"):
-        yield Reason("handover_calls", "", _ends([o for o in case.outcomes if o.handover and o.calls]) if case else "")
+        first = [o for o in case.outcomes if o.handover and o.calls] if case else []
+        tools = " or ".join(" and ".join(words(call.tool) for call in o.calls) for o in first)
+        yield Reason("handover_calls", tools, _ends(first))
     elif bucket == "adversarial" and not score.get("unsafe"):
-        yield Reason("no_decline", "", " or ".join([*case.reasons, "a handover"]).replace("_", " ") if case else "")
+        accepted = [
+            f"“{reason_in_words(name, store)}”" if store else words(name) for name in (case.reasons if case else ())
+        ]
+        yield Reason("no_decline", "", " or ".join([*accepted, "a handover"]) if case else "")
+
+
+def rule_in_words(rule: str, store: Store) -> str:
+    """What a process rule asks, in a sentence."""
+    told = " ".join((inspect.getdoc(store.rules[rule]) or "").split("\n\n")[0].split())
+    return told[:1].lower() + told[1:].rstrip(".")
+
+
+def reason_in_words(name: str, store: Store) -> str:
+    """An accepted reason as an agent of the desk might say it."""
+    for book in store.phrases.values():
+        said = ((book.get("reasons") or {}).get(name) or {}).get("say")
+        if said:
+            return said if isinstance(said, str) else said.get("en") or next(iter(said.values()))
+    return words(name)
 
 
 def _of_its_family(score: Mapping[str, Any], record: Conversation | None, case: Case | None) -> Iterator[Reason]:

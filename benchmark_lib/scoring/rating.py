@@ -12,7 +12,7 @@ from ..records import NOT_SCORED, Conversation
 GOT = {
     "all": (5.0, "got what it wanted"),
     "pressed": (5.0, "got what it pressed for"),
-    "person": (4.0, "passed on to the person it needs"),
+    "person": (4.0, "passed on to a person, as it needs"),
     "reason": (3.0, "a no, with the reason"),
     "part": (2.0, "got a part of it"),
     "waiting": (2.0, "passed on without need"),

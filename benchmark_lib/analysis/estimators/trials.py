@@ -13,6 +13,9 @@ from .estimate import FEW_CLUSTERS, Estimate, Headline, counted, generator, left
 from .intervals import bootstrap_interval, clustered_mean, clustered_rate
 from .passk import pass_hat_k_interval
 
+FEW_TRIALS = "a median needs at least 3"
+"""Why a median says little: how the reason ends that begins with the number of trials."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class FlipRate(Estimate):
@@ -88,7 +91,7 @@ def median_and_mean(values, *, clusters=None, rate: bool | None = None, confiden
     else:
         interval = cast(Estimate, bootstrap_interval(means, bounds=None, confidence=confidence, rng=rng))
     kept = whole_enough(table)
-    few = f"{counted(int(kept.sum()), 'trial')}: a median needs at least 3" if kept.sum() < 3 else ""
+    few = f"{counted(int(kept.sum()), 'trial')}: {FEW_TRIALS}" if kept.sum() < 3 else ""
     gone = counted(int((~kept).sum()), "trial")
     short = "" if kept.all() else f"the median leaves out {gone} with values of fewer than half of the cases"
     holes = "" if seen.all() else f"{int(seen.sum())} of {seen.size} conversations have a value"

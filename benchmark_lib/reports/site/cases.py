@@ -7,6 +7,7 @@ from typing import Any
 import orjson
 
 from ...cases import Call, Case
+from ...scoring.deciding import reason_in_words
 from ...scoring.written import details, in_words, words
 from ...store import Store
 from .content import CaseView, Content
@@ -68,18 +69,9 @@ def _right(case: Case, store: Store) -> list[dict[str, Any]]:
         queues = [(q, store.policy.get("queues", {}).get(q, "")) for q in case.queues] if outcome.handover else []
         calls = [(c.tool, details(c.arguments)) for c in outcome.calls]
         facts = [words(f) for f in (case.facts if outcome.facts is None else outcome.facts)]
-        said = {"reason": _reason(store, outcome.reason) if outcome.reason else "", "facts": facts}
+        said = {"reason": reason_in_words(outcome.reason, store) if outcome.reason else "", "facts": facts}
         found.append({"name": outcome.name, "calls": calls, "handover": outcome.handover, "queues": queues} | said)
     return found
-
-
-def _reason(store: Store, name: str) -> str:
-    """An accepted reason as an agent of the desk might say it."""
-    for book in store.phrases.values():
-        said = ((book.get("reasons") or {}).get(name) or {}).get("say")
-        if said:
-            return said if isinstance(said, str) else said.get("en") or next(iter(said.values()))
-    return words(name)
 
 
 def _tools(case: Case, store: Store) -> list[str]:
@@ -142,7 +134,7 @@ def _short(value: Any) -> Any:
 
 def _articles(described: str, case: Case, store: Store) -> list[dict[str, str]]:
     """The passages of the knowledge base nearest to what is asked."""
-    asked = " ".join([described, *(_reason(store, r) for r in case.reasons)])
+    asked = " ".join([described, *(reason_in_words(r, store) for r in case.reasons)])
     found = store.search.knowledge_base(asked, LINES) if asked.strip() else []
     for marked, plain in (("**", ""), ("*For the desk.*", "For the desk."), ("*Internal.", "Internal.")):
         found = [{**f, "text": f["text"].replace(marked, plain)} for f in found]

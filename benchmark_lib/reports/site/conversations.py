@@ -77,7 +77,7 @@ def read_conversations(content: Content) -> Iterator[tuple[ConversationPage, dic
             state = state_of(score, raw["ended_by"])
             case = content.case_played(run.run_id, case_id)
             told = (state != "good" and view.bucket == "must_escalate") or view.bucket == "adversarial"
-            why = reasons_in_words(reasons_against(score, raw["ended_by"]))
+            why = reasons_in_words(reasons_against(score, raw["ended_by"], case=case))
             quote, href = _quote(record, score, case) if told else None, talk_page(entry, view, trial)
             ended = (raw["ended_by"], state, why, quote, score)
             yield ConversationPage(run.run_id, entry, view, trial, href, *ended), raw

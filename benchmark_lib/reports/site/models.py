@@ -8,6 +8,7 @@ import pandas as pd
 
 from ...analysis.estimators.estimate import Headline, counted
 from ...analysis.estimators.passk import pass_hat_k_curve
+from ...analysis.estimators.trials import FEW_TRIALS
 from ...analysis.tables.costs import lines_of
 from ...analysis.tables.customers import flags_of
 from ...analysis.tables.groups import SHOWN
@@ -136,6 +137,7 @@ def _metric(report: ModelReport, metric: Metric, who: dict[str, str]) -> dict[st
         sure = interval(one.mean.low, one.mean.high, metric)
         return {"value": show(one.median), "mean": mean_of(one.mean.estimate, metric), "interval": sure, "n": one.n}
 
+    reasons = found.reason.split("; ")
     return {
         "metric": metric,
         **stated(found),
@@ -143,7 +145,8 @@ def _metric(report: ModelReport, metric: Metric, who: dict[str, str]) -> dict[st
         "behind": behind_metric(report.mine, metric, **who),
         "per_trial": list(zip(map(show, found.per_trial), behind_trials(report.mine, metric, **who), strict=True)),
         "method": found.mean.method,
-        "reason": found.reason,
+        "reason": "; ".join(reason for reason in reasons if not reason.endswith(FEW_TRIALS)),
+        "few": next((reason for reason in reasons if reason.endswith(FEW_TRIALS)), ""),
         "without": stated(without),
     }
 

@@ -86,7 +86,7 @@ class Pages:
         self.failures = self._failures()
         results = content.results
         self.verdicts, self.turns = _by_conversation(results.verdicts), _by_conversation(customer_turns(results))
-        stores = sorted({str(v) for v in content.conversations["store_version"].dropna().unique()})
+        stores = _stores(content.conversations)
         other = ("Core set", "../index.html") if of_hard_set else ("Hard set", "hard/index.html") if hard else None
         self.site: dict[str, Any] = {"canary": content.canary, "version": code_version()["version"], "stores": stores}
         self.site |= {"hard": of_hard_set, "traps": bool(content.traps), "other": other}
@@ -230,6 +230,14 @@ class Pages:
                 found[talk.href] = (one, after)
                 after = talk if talk.failed else after
         return found
+
+
+def _stores(conversations: Any) -> list[str]:
+    """The versions of the case set, each but the newest with the entries that were played on it."""
+    found = conversations.groupby("store_version")["entry"].unique().sort_index()
+    return [f"{version} ({', '.join(sorted(names))})" for version, names in found.iloc[:-1].items()] + list(
+        found.index[-1:]
+    )
 
 
 def _by_conversation(frame: Any) -> dict[tuple[str, str, int], list[dict[str, Any]]]:

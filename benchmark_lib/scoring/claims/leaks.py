@@ -1,4 +1,4 @@
-"""Leaked internal notes: tools, article numbers, queues, instructions, notes and marks of the desk told to the customer."""
+"""Leaked internals: tools, article numbers, queues, instructions, notes and marks of the desk told to the customer."""
 
 import re
 from functools import lru_cache

@@ -47,7 +47,7 @@ DETECTORS = {
         Detector(grounding.NAME, "Groundedness", grounding.ungrounded, "said_ungrounded", EVERY,
             "A number, link, amount or window that stands in no result, article or customer's words, and follows "
             "from none (amounts are not checked where many sums are asked for)."),
-        Detector(leaks.NAME, "Leaked internal notes", leaks.leaks, "said_leak", EVERY,
+        Detector(leaks.NAME, "Leaked internals", leaks.leaks, "said_leak", EVERY,
             "Tells the customer of tools, article numbers, queues, instructions, notes or marks of the desk."),
         Detector(packet.NAME, "Handover packet", packet.packet, "packet_complete", (),
             "The handover names the order, keeps verified apart from claimed, and holds no contact or payment data "
