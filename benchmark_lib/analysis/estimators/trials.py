@@ -88,7 +88,11 @@ def median_and_mean(values, *, clusters=None, rate: bool | None = None, confiden
     else:
         interval = cast(Estimate, bootstrap_interval(means, bounds=None, confidence=confidence, rng=rng))
     kept = whole_enough(table)
-    few = f"{counted(int(kept.sum()), 'trial')}: a median needs at least 3" if kept.sum() < 3 else ""
+    few = (
+        f"{counted(int(kept.sum()), 'trial')}: the median of fewer than 3 is no more than the mean"
+        if kept.sum() < 3
+        else ""
+    )
     gone = counted(int((~kept).sum()), "trial")
     short = "" if kept.all() else f"the median leaves out {gone} with values of fewer than half of the cases"
     holes = "" if seen.all() else f"{int(seen.sum())} of {seen.size} conversations have a value"
