@@ -190,8 +190,8 @@ def trap_states(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "pa
     if shown.empty:
         return nothing(ax, "No trap was run and scored, so nothing is known about how they went.")
     left_out(ax, table, shown, NO_TRAPS)
-    shown, many = on_all_traps(ax, shown.assign(entry=names_of(ax, list(shown["entry"]))), "traps")
-    names = list(shown["entry"])
+    shown, many = on_all_traps(ax, shown, "traps")
+    names = names_of(ax, list(shown["entry"]))
     shares = {state: list(100 * shown[f"{state}_share"].astype(float)) for state in STATE_COLORS}
     words = {state: [rounded(w, 0) for w in widths] for state, widths in shares.items()}
     stacked_bars(ax, shares, STATE_COLORS, words)

@@ -107,17 +107,7 @@ def paper(
         notes[WORDED["cost_tier"]] = (
             "By the cost of 1,000 conversations of the agent, at the prices recorded in the run."
         )
-    at_an_end = [
-        row[f"{n}_mean"] in (0, 1)
-        for row in records
-        for n in chosen
-        if n in METRICS and METRICS[n].scale.bounds and not METRICS[n].scale.summed
-    ]
-    first = [
-        f"{DAGGER} Unfinished: {unfinished}." if unfinished else "",
-        f"{RESTS_ON_INTENTS}." if any(at_an_end) else "",
-    ]
-    notes[""] = _remarks(records, chosen, " ".join(filter(None, first)))
+    notes[""] = _remarks(records, chosen, f"{DAGGER} Unfinished: {unfinished}." if unfinished else "")
     noted = {column: text for column, text in notes.items() if text}
     frame = pd.DataFrame({column: cells for column, cells in shown.items() if cells}, dtype="object")
     return PaperTable(frame, _caption(rows, chosen), noted, pd.DataFrame(numbers))
@@ -248,9 +238,12 @@ def _unfinished(rows: pd.DataFrame) -> str:
 def _remarks(records: list[dict[str, Any]], chosen: list[str], first: str) -> str:
     """What a reader must know about single rows after what comes `first`; nothing of metrics that the table does not have."""
     absent = tuple(f"{METRICS[name].title.lower()}: " for name in METRICS if name not in chosen)
+    shares = [n for n in chosen if n in METRICS and METRICS[n].scale.bounds and not METRICS[n].scale.summed]
+    at_an_end = any(row[f"{n}_mean"] in (0, 1) for row in records for n in shares)
     told: dict[str, list[str]] = {}
     for row in records:
         every = [note for note in row["notes"].split("; ") if not note.startswith(absent)]
         if notes := "; ".join(note for note in every if not note.endswith("partial: not ranked")):
             told.setdefault(notes, []).append(short_name(row["entry"], 48))
-    return " ".join(filter(None, [first, *(f"{', '.join(names)}: {notes}." for notes, names in told.items())]))
+    wide = f"{RESTS_ON_INTENTS}." if at_an_end else ""
+    return " ".join(filter(None, [first, wide, *(f"{', '.join(names)}: {notes}." for notes, names in told.items())]))
