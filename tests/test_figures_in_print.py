@@ -482,3 +482,25 @@ def test_the_legend_of_a_narrow_picture_stands_in_columns(tables_of):
     ax = figures.unsafe_counts(table=tables_of(2)["safety"], width="column")
     (legend,) = ax.figure.legends
     assert legend._ncols > 1
+
+
+def test_a_run_of_two_traps_is_no_bar_beside_one_of_eighteen(tables_of):
+    table = tables_of(5)["safety"].copy()
+    last = table.index[~table["entry"].str.contains("$", regex=False)][-1]
+    table.loc[last, ["traps", "partial"]] = [int(table["traps"].max()) - 1, "146 of 486"]
+    name, ax = table.loc[last, "entry"], figures.trap_states(table=table)
+    words = [note for note in vars(ax.figure)["deskbench_said"].notes if note.startswith("Not drawn")]
+    assert len(words) == 1 and words[0].count("146 of 486") == 1 and len(ax.get_yticks()) == len(table) - 1, name
+
+
+def test_a_single_entry_gets_no_place(tables_of):
+    assert not figures.rank_places(table=tables_of(5)["places"].iloc[:1]).axison
+
+
+def test_a_family_marked_easy_says_so_at_its_row(tables_of):
+    table = tables_of(5)["hard"]
+    names = [
+        [label.get_text() for label in figures.hard_families(table=table.assign(easy=easy)).get_yticklabels()]
+        for easy in (False, table["family"] == table["family"].iloc[0])
+    ]
+    assert [sum("easy" in name for name in some) for some in names] == [0, 1]

@@ -257,9 +257,37 @@ def test_a_table_larger_than_a_page_has_no_latex_and_that_is_said(board, tmp_pat
     long = board[["entry", "trials"]].loc[board.index.repeat(20)]
     wide = board[["entry"]].assign(**{f"number {n}": 1000.5 for n in range(30)})
     for name, frame in (("long", long), ("wide", wide)):
-        saved = [reports.paper.save(frame, name, folder=tmp_path)]
+        with pytest.warns(UserWarning, match=f"{name}.tex is not written, .* choose fewer rows or columns"):
+            saved = [reports.paper.save(frame, name, folder=tmp_path)]
         assert not (tmp_path / f"{name}.tex").exists()
         assert reports.paper.saved_in_words(saved, "x").endswith(f"since larger than a printed page: {name}")
+
+
+def test_an_earlier_table_stays_where_the_new_one_has_no_latex_and_that_is_said(board, tmp_path):
+    reports.paper.save(board[["entry"]], "main", folder=tmp_path)
+    earlier = (tmp_path / "main.tex").read_text()
+    with pytest.warns(UserWarning, match="main.tex is not written .the file of that name is an earlier table"):
+        saved = reports.paper.save(board[["entry"]].loc[board.index.repeat(20)], "main", folder=tmp_path)
+    assert (tmp_path / "main.tex").read_text() == earlier and all(path.suffix != ".tex" for path in saved)
+
+
+def test_eleven_long_rows_with_the_columns_of_a_paper_fit_on_a_page(board, tmp_path):
+    """Names of settings, bands in two parts and two footnotes on every third run."""
+    rows = board.iloc[[0] * 11].reset_index(drop=True)
+    rows["entry"] = [f"acme/large-model-{n}-instruct-preview [temperature 0.{n}, reasoning high]" for n in range(11)]
+    rows = rows.assign(band="indeterminate", p_safe=0.0, p_middling=0.45, p_reckless=0.55, cost_tier="under 10 USD")
+    rows.loc[::3, ["partial", "unsafe_n", "trials"]] = ["146 of 486", 2, 1]
+    rows.loc[::3, "notes"] = "unsafe actions: " + "what is to be known of this run " * 3
+    with pytest.warns(UserWarning, match="unfinished") as warned:
+        saved = reports.paper.save(tables.paper(rows), "eleven", folder=tmp_path)
+    assert len(warned) == 1 and saved[2].suffix == ".tex"
+    if shutil.which("pdflatex"):
+        page = r"\documentclass[10pt,twocolumn]{article}\usepackage[T1]{fontenc}\usepackage{booktabs}"
+        page += r"\begin{document}\input{eleven}\end{document}"
+        (tmp_path / "page.tex").write_text(page)
+        latex = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "page.tex"]
+        done = subprocess.run(latex, cwd=tmp_path, capture_output=True, text=True, errors="replace")
+        assert done.returncode == 0 and not re.search(r"Overfull|too large", done.stdout), done.stdout[-1500:]
 
 
 REQUIRED = {"cff-version": "1.2.0", "message": str, "title": str, "authors": list}

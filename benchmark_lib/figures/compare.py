@@ -241,7 +241,7 @@ def in_the_field(*, table: pd.DataFrame, entry: str, ax: Axes | None = None, wid
         ax,
         f"{name_of(ax, entry)} among the others",
         "Dot: median over trials; line: 95 % interval of the mean.",
-        f"Strokes: {others} others, the longer one their median."
+        (f"Strokes: {others} others, the longer one their median." if others > 1 else "Stroke: 1 other.")
         if others
         else "There are no others of its kind here.",
         f"Pink: {shown.loc[public, 'entry'].nunique()} published models, which have no interval."

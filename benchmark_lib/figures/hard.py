@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-HARD, TWIN = "#C44E00", "#0072B2"
+HARD, TWIN, EASY = "#C44E00", "#0072B2", ", easy"
 
 
 @figure
@@ -44,7 +44,7 @@ def hard_families(
         ax.plot(100 * row["clean"], y, "o", markersize=size + 2, color="white", markeredgecolor=TWIN, zorder=3)
         ax.plot(100 * row["hard"], y, "o", markersize=size - 1, color=HARD, zorder=4)
     names = [
-        f"{family.replace('_', ' ').capitalize()} ({int(row['hard_n'])} + {int(row['clean_n'])})"
+        f"{family.replace('_', ' ').capitalize()}{EASY if row.get('easy', False) else ''} ({int(row['hard_n'])} + {int(row['clean_n'])})"
         for family, row in rows.iterrows()
     ]
     name_rows(ax, names)
@@ -73,7 +73,8 @@ def hard_families(
             else "; no clean twin was run. "
         )
         + f"In brackets: hard cases + clean twins (n = {span_of(rows['hard_n'])} hard cases a row).",
-        "Families with fewer than five pairs say little; a family marked easy is left out of the row for all.",
+        "Families with fewer than five pairs say little."
+        + (" A family marked easy is left out of the row for all." if any(EASY in name for name in names) else ""),
         rows=len(rows),
     )
     return ax

@@ -93,8 +93,8 @@ def rank_places(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "pa
 
     shown = table.dropna(subset=["rank"]).sort_values(["rank", "entry"], ascending=False)
     ax = axes_for(ax, table, width, 1.2 + ROW * max(len(shown), 3))
-    if shown.empty:
-        return nothing(ax, why_nothing(table))
+    if len(shown) < 2:
+        return nothing(ax, "Fewer than two entries can be given a place, so there is no order to show.")
     left_out(ax, table, shown, "not ranked")
     bar: dict[str, Any] = dict(color=INK, linewidth=4, alpha=0.45)
     for y, row in enumerate(shown.itertuples()):

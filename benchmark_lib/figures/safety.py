@@ -41,7 +41,6 @@ from .labels import (
     names_of,
     outermost_in_words,
     partial_below,
-    with_counts,
 )
 from .style import plain
 
@@ -191,12 +190,13 @@ def trap_states(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "pa
     if shown.empty:
         return nothing(ax, "No trap was run and scored, so nothing is known about how they went.")
     left_out(ax, table, shown, NO_TRAPS)
-    names = with_counts(ax, list(shown["entry"]), [(int(n),) for n in shown["traps"]])
+    shown, many = on_all_traps(ax, shown, "traps")
+    names = names_of(ax, list(shown["entry"]))
     shares = {state: list(100 * shown[f"{state}_share"].astype(float)) for state in STATE_COLORS}
     words = {state: [rounded(w, 0) for w in widths] for state, widths in shares.items()}
     stacked_bars(ax, shares, STATE_COLORS, words)
     name_rows(ax, names)
-    traps = counted(int(shown["traps"].max()), "trap")
+    traps = counted(many, "trap")
     ax.set(xlim=(0, 100), ylim=(-0.6, len(shown) - 0.4), xlabel=f"% of trap conversations ({traps})")
     ax.grid(axis="y", visible=False)
     explain(ax)

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from ..analysis.settings import DEFAULT
-from ..analysis.tables.leaderboard import ALL, WITHOUT, band_in_words
+from ..analysis.tables.leaderboard import ALL, RESTS_ON_INTENTS, WITHOUT, band_in_words
 from ..endpoint.weights import NO_MODEL
 from ..scoring.metrics import METRICS, Metric, Shown, shown_on
 from ..scoring.scales import SHARE
@@ -31,7 +31,7 @@ MANY_COLUMNS = 9
 """Columns above which a board is set in smaller type, so that it fits a page."""
 AT_AN_END = re.compile(r"(?:0|100)\.0 % \(")
 NOTHING_SEEN = (
-    "An interval beside 0.0 % or 100.0 % rests on the number of intents (of cases, where intents are few), not of conversations: even "
+    f"{RESTS_ON_INTENTS}: even "
     "20 intents without one failure leave room for a kind of request that always fails. So it can be wider than one beside a few failures."
 )
 """Why an interval is wide where nothing, or everything, was seen: a narrower one covers too little where intents are all or nothing."""
@@ -47,7 +47,9 @@ def readable_board(board: pd.DataFrame) -> pd.DataFrame:
     """
     shown: dict[str, Any] = {
         "Rank": [str(r) if not pd.isna(r) else NONE for r in board["rank"]],
-        "Model": list(board["entry"]),
+        "Model": [
+            f"{r['entry']} (partial {r['partial']})" if r["partial"] else r["entry"] for r in board.to_dict("records")
+        ],
         "Block": list(board["block"]),
     }
     if len(board):
@@ -79,7 +81,9 @@ def _metric_columns(board: pd.DataFrame, metric: Metric, form: str) -> dict[str,
     heading = metric.heading(cases[0] if len(cases) == 1 else None)
     median = metric.scale.times * board[name].astype(float)
     means = [_mean(row, metric, form) for row in board.to_dict("records")]
-    if form and len(cases) > 1:
+    if metric.scale.summed and len(cases) > 1:
+        means = [f"{text}, of {n:.0f}" if n > 0 else text for text, n in zip(means, board[f"{name}_n"], strict=True)]
+    elif form and len(cases) > 1:
         means = [f"{text}, n = {n:.0f}" if n > 0 else text for text, n in zip(means, board[f"{name}_n"], strict=True)]
     return {f"{heading}, median{apart}": median, f"{metric.title}, mean (95 %){apart}": means}
 

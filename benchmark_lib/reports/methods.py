@@ -6,9 +6,9 @@ from typing import Any
 
 import yaml
 
-from ..analysis.estimators.estimate import counted
 from ..analysis.frames import Results
 from ..analysis.panels import partial_words
+from ..analysis.tables.leaderboard import RESTS_ON_INTENTS
 from ..errors import BadInput
 from ..experiment.demo import EXAMPLE, HARD_EXAMPLE
 from ..experiment.manifest import hashed
@@ -96,7 +96,7 @@ def methods(results: Results, *, latex: bool = False) -> str:
         "the median over trials; where both stand, each is named. The 95 % "
         "intervals of shares come from a hierarchical beta-binomial model (exact where all or none succeed) and those of other means from a cluster-robust t, both clustered by intent "
         "where a bucket has six intents or more; the interval of the count of unsafe actions is for the traps that were run, from a hierarchical "
-        "beta-binomial posterior. All scores but those marked as judged were read from the record of calls, messages and the final state of the desk. "
+        f"beta-binomial posterior. {RESTS_ON_INTENTS}. All scores but those marked as judged were read from the record of calls, messages and the final state of the desk. "
         "No composite score was computed.",
     ]
     text = " ".join(sentences)
@@ -118,7 +118,7 @@ def _models(results: Results, manifests: dict[str, dict[str, Any]]) -> str:
     ]
     ours = any(map(is_played, kinds)) and {RunFile(path).run_id for path in (EXAMPLE, HARD_EXAMPLE)} & manifests.keys()
     who = (
-        f" {_listed(results.entries[i] for i in ours)} is the example that ships: a strong language model that played blind."
+        f" The example that ships, {_listed(results.entries[i] for i in ours)}, is a strong language model that played blind."
         if ours
         else ""
     )
@@ -129,7 +129,8 @@ def _counted_kind(source: str, models: list[str]) -> str:
     """``2 language models in 3 runs``: one name at several settings is one model."""
     own = len(set(models))
     runs = f" in {len(models)} runs" if len(models) > own else ""
-    return f"{own} {_kind(source)}{'s' * (own != 1)}{runs}"
+    chair = f" in the agent's chair instead of a hosted model, recorded as {source}" if is_played(source) else ""
+    return f"{own} {_kind(source)}{'s' * (own != 1)}{runs}{chair}"
 
 
 def days_played(manifests: Iterable[dict[str, Any]]) -> list[str]:
@@ -144,7 +145,7 @@ def days_played(manifests: Iterable[dict[str, Any]]) -> list[str]:
 
 def _kind(source: str) -> str:
     kinds = {"model": "language model", "scripted": "scripted agent", OWN: "own agent", "imported": "imported run"}
-    return kinds.get(source, f"player in the agent's chair, recorded as {source} and no hosted model")
+    return kinds.get(source, "player")
 
 
 def _cases(results: Results, manifests: dict[str, dict[str, Any]]) -> str:
@@ -202,7 +203,9 @@ def _by_run(told: dict[str, list[str]]) -> str:
     if len(told) < 2:
         return next(iter(told), "")
     ordered = sorted(told.items(), key=lambda group: len(group[1]))
-    names = [_listed(group) for _, group in ordered[:-1]] + [f"the other {counted(len(ordered[-1][1]), 'run')}"]
+    names = [_listed(group) for _, group in ordered[:-1]] + [
+        f"the other {n} runs" if (n := len(ordered[-1][1])) > 1 else "the other run"
+    ]
     return "; ".join(f"{words} for {whose}" for (words, _), whose in zip(ordered, names, strict=True))
 
 

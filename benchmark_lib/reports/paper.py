@@ -6,6 +6,7 @@ CSV, Markdown, LaTeX and HTML from one frame, each with units, denominators and 
 import numbers
 import re
 import textwrap
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape as html_escape
@@ -34,9 +35,13 @@ SHORT, SHORT_WHERE_TIGHT = 32, 12
 """In HTML, cells up to this many characters are not broken into lines; fewer where the table would be wider than a notebook's page."""
 PAGE_PIXELS, LETTER_PIXELS, PADDING_PIXELS, TEXT_PIXELS = 1200, 7.2, 22, 224
 """The width of a page of 1280 pixels between its margins, and what a letter, the space around a cell and a column of text take of it."""
-COLUMN_LETTERS, PAGE_LETTERS, PAGE_LINES, BETWEEN = 52, 112, 52, 1.5
+COLUMN_LETTERS, PAGE_LETTERS, BETWEEN = 52, 112, 1.5
 """In LaTeX, the letters in footnote size that fit on a column and on a page of LaTeX's own two-column article, which are narrower than those of
-most journals, the lines of a page, and the space between two columns."""
+most journals, and the space between two columns."""
+SIZES = {"footnotesize": (1.0, 9.5), "scriptsize": (8 / 7, 8.0)}
+"""The sizes a table is set in, the larger first: how many letters it takes to fill a line of footnote size, and the points of a line."""
+PAGE_POINTS, CAPTION, NOTE = 540, (0.8, 12.0), (8 / 7, 8.0)
+"""The points of a page of that article, and the same two numbers of a caption and of the notes below a table."""
 FORMATS = ("csv", "md", "tex", "html")
 
 PAGE = """<!doctype html>
@@ -112,23 +117,35 @@ def save(
     -------
     list of Path
         ``.csv``, ``.md``, ``.tex``, ``.html`` and ``.json``. The LaTeX needs the package booktabs alone, is a
-        ``table*`` where the table is wider than a column, and is left out where it is larger than a page. The CSV of a
-        `PaperTable` also holds the unrounded estimates with their intervals and n.
+        ``table*`` where the table is wider than a column, in a smaller size where it would be larger than a page, and
+        left out where even that is. The CSV of a `PaperTable` also holds the unrounded estimates with their intervals
+        and n.
 
     Raises
     ------
     BadInput
         For two columns with the same name, or a unit, denominator or footnote of a column that does not exist.
+
+    Warns
+    -----
+    UserWarning
+        Where the LaTeX is left out; a ``.tex`` of that name from an earlier table stays as it is.
     """
     numbers = frame.numbers if isinstance(frame, PaperTable) else None
     frame, table = _built(frame, caption, units, denominators, footnotes, digits)
     paths = paths_for(name, folder, (*FORMATS, "json"))
     _write_csv(frame, table, numbers, paths[0])
     page = PAGE % {"title": _html(table.caption or name), "table": html(table)}
-    for path, text in zip(paths[1:4], (markdown(table), latex(table, slug(name)), page), strict=True):
-        path.write_text(text, encoding="utf-8")
-    if not fits_a_page(table):
-        paths[2].unlink()
+    tex = latex(table, slug(name))
+    for path, text in zip(paths[1:4], (markdown(table), tex, page), strict=True):
+        if text:
+            path.write_text(text, encoding="utf-8")
+    if not tex:
+        earlier = " (the file of that name is an earlier table)" if paths[2].exists() else ""
+        warnings.warn(
+            f"{paths[2]} is not written{earlier}, since the table is larger than a printed page: choose fewer rows or columns",
+            stacklevel=2,
+        )
     source = {
         "table": name,
         "caption": table.caption,
@@ -138,7 +155,7 @@ def save(
         **provenance(results, parameters),
     }
     paths[4].write_bytes(orjson.dumps(source, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS, default=str))
-    return [path for path in paths if path.exists()]
+    return [path for path in paths if tex or path != paths[2]]
 
 
 def saved_in_words(saved: Sequence[Sequence[Path]], folder: str | Path) -> str:
@@ -185,12 +202,15 @@ def markdown(table: _Table) -> str:
 
 
 def latex(table: _Table, label: str) -> str:
-    """The table as a LaTeX float with the rules of booktabs, its notes below it.
+    """The table as a LaTeX float with the rules of booktabs, its notes below it; empty where it is larger than a page.
 
     It is a ``table*`` where it is wider than one column of two. Columns of text that do not fit become paragraphs.
     """
-    heads, shares, room = _layout(table)
-    wide = room > COLUMN_LETTERS
+    size = next((size for size in SIZES if _fits(table, *SIZES[size])), None)
+    if size is None:
+        return ""
+    heads, shares, room = _layout(table, SIZES[size][0])
+    wide = room > COLUMN_LETTERS * SIZES[size][0]
     columns = "".join(
         "r" if numeric else "l" if share is None else rf"p{{{0.97 * (share - BETWEEN) / room:.2f}\linewidth}}"
         for numeric, share in zip(table.numeric, shares, strict=True)
@@ -213,7 +233,7 @@ def latex(table: _Table, label: str) -> str:
         [
             r"% needs \usepackage{booktabs}",
             rf"\begin{{{kind}}}[t]",
-            r"\centering\footnotesize\setlength{\tabcolsep}{3pt}\setlength{\belowcaptionskip}{5pt}",
+            rf"\centering\{size}" r"\setlength{\tabcolsep}{3pt}\setlength{\belowcaptionskip}{5pt}",
             *caption,
             rf"\label{{tab:{label}}}",
             rf"\begin{{tabular}}{{{columns}}}",
@@ -230,28 +250,27 @@ def latex(table: _Table, label: str) -> str:
     )
 
 
-def _layout(table: _Table) -> tuple[list[list[str]], list[float | None], float]:
+def _layout(table: _Table, letters: float) -> tuple[list[list[str]], list[float | None], float]:
     """How a table is set in LaTeX: the lines of its headings, the width of each column that is a paragraph, and that of the whole."""
+    column, page = COLUMN_LETTERS * letters, PAGE_LETTERS * letters
     longest = _longest(table)
     heads = [_head_lines(head, size) for (head, _), size in zip(table.heads, longest, strict=True)]
     sizes = [max(size, *map(len, lines)) + BETWEEN for size, lines in zip(longest, heads, strict=True)]
-    room = PAGE_LETTERS if sum(sizes) > COLUMN_LETTERS else COLUMN_LETTERS
+    room = page if sum(sizes) > column else column
     shares = _shared(sizes, table.numeric, room)
     return heads, shares, max(room, sum(size if s is None else s for size, s in zip(sizes, shares, strict=True)))
 
 
-def fits_a_page(table: _Table) -> bool:
-    """Whether a table can be printed on one page: it is no wider than the text and no taller."""
-    heads, shares, room = _layout(table)
+def _fits(table: _Table, letters: float, points: float) -> bool:
+    """Whether a table in a size can be printed on one page: it is no wider than the text and no taller."""
+    heads, shares, room = _layout(table, letters)
     rows = [
         max((len(_wrapped(cell, share)) for cell, share in zip(row, shares, strict=True)), default=1)
         for row in table.cells
     ]
-    notes = [text for _, text in table.notes]
-    lines = (
-        sum(rows) + max(map(len, heads)) + sum(len(_wrapped(text, PAGE_LETTERS)) for text in [table.caption, *notes])
-    )
-    return room <= PAGE_LETTERS and lines <= PAGE_LINES
+    texts = [(table.caption, CAPTION), *((text, NOTE) for _, text in table.notes)]
+    around = sum(len(_wrapped(text, room * of / letters)) * height for text, (of, height) in texts)
+    return room <= PAGE_LETTERS * letters and points * (sum(rows) + max(map(len, heads))) + around <= PAGE_POINTS
 
 
 def _wrapped(text: str, width: float | None) -> list[str]:
@@ -274,17 +293,17 @@ def _tex_head(lines: list[str], mark: str, numeric: bool) -> str:
 
 
 def _shared(sizes: list[float], numeric: list[bool], room: float) -> list[float | None]:
-    """The width of each column that has to become a paragraph, so that all fit; None for the others."""
+    """The width of each column that has to become a paragraph, by its longest cell, so that all fit; None for the others."""
     shares: list[float | None] = [None] * len(sizes)
     if sum(sizes) <= room:
         return shares
     left = room - sum(size for size, n in zip(sizes, numeric, strict=True) if n)
     texts = sorted((place for place, n in enumerate(numeric) if not n), key=lambda place: sizes[place])
     for done, place in enumerate(texts):
-        fair = max(left / (len(texts) - done), 8.0)
-        if sizes[place] > fair:
-            shares[place] = fair
-        left -= min(sizes[place], fair)
+        rest = texts[done:]
+        if sizes[place] > left / len(rest):
+            shares[place] = max(left * sizes[place] / sum(sizes[one] for one in rest), 10.0)
+        left -= shares[place] or sizes[place]
     return shares
 
 

@@ -176,8 +176,13 @@ def notes_below(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
 def _reasons(rows: pd.DataFrame) -> str:
     """The distinct reasons of a table with the models they apply to."""
     told, models, lines = rows[rows["reason"].astype(bool)], rows["entry"].nunique(), []
+    many = rows.groupby("entry").size() if "trap" in rows else {}
     for reason, mine in told.groupby("reason", sort=False):
-        names = list(dict.fromkeys(short_name(m) for m in mine["entry"]))
+        of = {
+            m: f" ({n} of {many[m]} traps)" if m in many and n < many[m] else ""
+            for m, n in mine["entry"].value_counts(sort=False).items()
+        }
+        names = list(dict.fromkeys(f"{short_name(m)}{of[m]}" for m in mine["entry"]))
         whose = "every model" if len(names) == models > 1 else ", ".join(names)
         lines.append(f"*{whose}: {reason}*".replace("_", r"\_"))
     return "  \n".join(lines)

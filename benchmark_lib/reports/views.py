@@ -60,7 +60,12 @@ def readable(table: pd.DataFrame, view: str) -> pd.DataFrame:
         if spec[0] in table and any(c not in (DASH, "") for c in cells):
             shown[heading] = cells
     whose = next((name for name in ("entry", "model") if name in table), None)
-    names = [""] * len(rows) if whose is None else [short_name(m, LONGEST_NAME) for m in table[whose]]
+    names = [
+        short_name(row[whose], LONGEST_NAME) + (f" (partial {row['partial']})" if row.get("partial") else "")
+        if whose
+        else ""
+        for row in rows
+    ]
     index = pd.Index(names, name=None if whose is None else "Model")
     return pd.DataFrame(shown, index=index, dtype="object")
 

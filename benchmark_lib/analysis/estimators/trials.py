@@ -13,7 +13,7 @@ from .estimate import FEW_CLUSTERS, Estimate, Headline, counted, generator, left
 from .intervals import bootstrap_interval, clustered_mean, clustered_rate
 from .passk import pass_hat_k_interval
 
-FEW_TRIALS = "a median needs at least 3"
+FEW_TRIALS = "the median of fewer than 3 is no more than the mean"
 """Why a median says little: how the reason ends that begins with the number of trials."""
 
 

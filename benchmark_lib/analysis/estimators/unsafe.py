@@ -194,10 +194,10 @@ def _observed(row, hits, sizes) -> float:
 
 def _label(bands: dict[str, float], seen: int, target: int, traps: int) -> tuple[str, str]:
     """The band, or the reason why there is none."""
-    incomplete = f"{seen} of {target} trials complete" if seen < target else ""
-    uncut = "" if bands else f"no cut points for a set of {counted(traps, 'trap')}"
+    incomplete = f"{seen} of {target} conversations on {counted(traps, 'trap')}" if seen < target else ""
+    uncut = "" if bands else f"bands are for {BAND_TRAPS} traps and not for {traps}"
     if incomplete or uncut:
-        return "", f"{' and '.join(filter(None, (incomplete, uncut)))}, so no band"
+        return "", f"{'; '.join(filter(None, (incomplete, uncut)))}, so no band"
     name = max(bands, key=bands.__getitem__)
     return (name if bands[name] >= BAND_CERTAINTY else "indeterminate"), ""
 

@@ -13,7 +13,7 @@ from ...scoring.scales import SHARE
 from ...textfiles import read_yaml
 from ..estimators.estimate import Estimate
 from ..estimators.trials import median_and_mean
-from ..panels import conversations_of
+from ..panels import conversations_of, says_partial
 from .headlines import case_matrix, of_bucket
 from .rows import framed, interval
 
@@ -61,6 +61,7 @@ def groups_of_store(store: Store) -> dict[str, dict[str, Any]]:
     return dict(found)
 
 
+@says_partial
 def group_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     """Resolution and adherence of every entry by use case.
 
@@ -102,7 +103,8 @@ def group_table(results: Results | pd.DataFrame) -> pd.DataFrame:
 def grouped(rows: pd.DataFrame, version: str) -> pd.DataFrame:
     """Conversations of one store with its use case; none where the store has no groups or is not here.
 
-    Added columns: group, title, place (in the order of the store), and group_traps, how many traps the store has in the group.
+    Added columns: group, title, place (in the order of the store), group_traps and group_intents, how many traps and how
+    many other intents the store has in the group.
     """
     store = store_played({"inputs": {"store": {"value": version}}})
     groups = groups_of_store(store) if store is not None else {}
@@ -114,11 +116,13 @@ def grouped(rows: pd.DataFrame, version: str) -> pd.DataFrame:
     titles = {name: str(group.get("title", name.replace("_", " "))) for name, group in groups.items()}
     titles[OTHER] = "Other"
     traps = {name: len(set(group["intents"]) & set(store.info.get("traps", {}))) for name, group in groups.items()}
+    others = {name: len(set(group["intents"])) - traps[name] for name, group in groups.items()}
     found = rows.assign(
         group=names,
         title=names.map(titles),
         place=names.map(places),
         group_traps=names.map(traps).fillna(0).astype(int),
+        group_intents=names.map(others).fillna(0).astype(int),
     )
     return found[found["bucket"].isin(BUCKETS)]
 

@@ -110,6 +110,10 @@ def does_too_little(row: dict[str, Any]) -> bool:
     return bool(row.get("resolved", nan) < RANKED_FROM) and row.get("band") in (BANDS[0], "indeterminate")
 
 
+RESTS_ON_INTENTS = "An interval beside 0.0 % or 100.0 % rests on the number of intents (of cases, where intents are few), not of conversations"
+"""Why such an interval is wide, without a full stop."""
+
+
 def of_usual_traps(table: pd.DataFrame, count: str) -> tuple[pd.DataFrame, int, list[str]]:
     """The rows whose unsafe counts are comparable: those with the usual number of traps, and those whose number is not known.
 

@@ -13,7 +13,7 @@ from ...scoring.written import DASH, missing, percent, rounded
 from ..estimators.estimate import counted, usual
 from ..estimators.unsafe import BAND_COUNTS
 from ..panels import kinds_in_words, labelled, named_with, partial_in, short_name
-from .leaderboard import RANKED_FROM, band_in_words, does_too_little
+from .leaderboard import RANKED_FROM, RESTS_ON_INTENTS, band_in_words, does_too_little
 from .tiers import NO_MODEL, PLAYED
 
 if TYPE_CHECKING:
@@ -212,7 +212,9 @@ def _denominator(records: list[dict[str, Any]], metric: Metric) -> str:
 def _caption(rows: pd.DataFrame, chosen: list[str]) -> str:
     trials = sorted({int(t) for t in rows["trials"] if t > 0})
     many = f"{trials[0]}" if len(trials) == 1 else f"{trials[0]} to {trials[-1]}" if trials else "no"
-    only_models = set(rows["panel"]) == {"models"}
+    noun = {"models": "model", "players": "player"}.get(*set(rows["panel"])) if rows["panel"].nunique() == 1 else None
+    names = rows["model"].nunique()
+    who = counted(names, noun or "agent") + (f" in {counted(len(rows), 'setting')}" if names < len(rows) else "")
     kinds = "".join(f" {sentence}." for sentence in kinds_in_words(rows.drop(columns="partial")))
     versions = ", ".join(sorted({str(v) for v in rows["versions"]}))
     method = (
@@ -221,7 +223,7 @@ def _caption(rows: pd.DataFrame, chosen: list[str]) -> str:
         else ""
     )
     return (
-        f"Deskbench, {versions}: {counted(len(rows), 'model' if only_models else 'agent')}, {many} "
+        f"Deskbench, {versions}: {who}, {many} "
         f"{'trial' if many == '1' else 'trials'} per case. Each number is the mean over cases of the mean over trials (boards show medians over trials), with its 95 % interval for "
         "cases like these: of shares from a hierarchical beta-binomial model (exact where all or none succeed), of other means a cluster-robust t, clustered by intent where a bucket "
         f"has six intents or more. {method}No composite score is computed.{kinds}"
@@ -236,9 +238,12 @@ def _unfinished(rows: pd.DataFrame) -> str:
 def _remarks(records: list[dict[str, Any]], chosen: list[str], first: str) -> str:
     """What a reader must know about single rows after what comes `first`; nothing of metrics that the table does not have."""
     absent = tuple(f"{METRICS[name].title.lower()}: " for name in METRICS if name not in chosen)
+    shares = [n for n in chosen if n in METRICS and METRICS[n].scale.bounds and not METRICS[n].scale.summed]
+    at_an_end = any(row[f"{n}_mean"] in (0, 1) for row in records for n in shares)
     told: dict[str, list[str]] = {}
     for row in records:
         every = [note for note in row["notes"].split("; ") if not note.startswith(absent)]
         if notes := "; ".join(note for note in every if not note.endswith("partial: not ranked")):
             told.setdefault(notes, []).append(short_name(row["entry"], 48))
-    return " ".join(filter(None, [first, *(f"{', '.join(names)}: {notes}." for notes, names in told.items())]))
+    wide = f"{RESTS_ON_INTENTS}." if at_an_end else ""
+    return " ".join(filter(None, [first, wide, *(f"{', '.join(names)}: {notes}." for notes, names in told.items())]))

@@ -121,7 +121,7 @@ def _with_groups(rows: pd.DataFrame, version: str) -> pd.DataFrame:
     store = store_played({"inputs": {"store": {"value": version}}})
     traps = len(store.info.get("traps", {})) if store is not None else 1
     rows = rows[rows["bucket"].isin(BUCKETS)]
-    return rows.assign(group=OTHER, title="All intents", place=0, group_traps=traps)
+    return rows.assign(group=OTHER, title="All intents", place=0, group_traps=traps, group_intents=0)
 
 
 def _use_case(rows: pd.DataFrame, stakes: Stakes) -> list[dict[str, Any]]:
@@ -144,7 +144,11 @@ def _use_case(rows: pd.DataFrame, stakes: Stakes) -> list[dict[str, Any]]:
         if share.high <= alone:
             weak.append(str(intent).replace("_", " "))
         intents.append({"intent": intent, **_row(some, share, stakes, traps, [])})
-    return [{"intent": "", **_row(ends, _share(ends), stakes, traps, weak)}, *intents]
+    whole = _row(ends, _share(ends), stakes, traps, weak)
+    if (ends["bucket"] == "must_escalate").all() and len(intents) < rows["group_intents"].max():
+        reason = f"of its {rows['group_intents'].max()} intents only {len(intents)} was run, which the rules give to a person"
+        whole |= {"verdict": TOO_LITTLE, "reason": reason}
+    return [{"intent": "", **whole}, *intents]
 
 
 def _ends(rows: pd.DataFrame) -> pd.DataFrame:

@@ -289,14 +289,19 @@ def traits(report: ModelReport) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        kind (``strong`` or ``weak``), about, sentence; at most `TRAITS_SHOWN` of a kind, the broadest first.
+        kind (``strong`` or ``weak``), about, sentence; at most `TRAITS_SHOWN` of a kind, the broadest first, and
+        how many more there are.
     """
     about = (_metric_traits, _steadiness, _rule_traits, _intent_traits, _language_traits)
     found = [trait for traits_of in about for trait in traits_of(report)]
     if _avoids_all(report):
         found = [trait for trait in found if trait[:2] != ("strong", "rules")]
     table = pd.DataFrame(found, columns=["kind", "about", "sentence"])
-    return table.groupby("kind", sort=False).head(TRAITS_SHOWN).sort_values("kind", kind="stable", ignore_index=True)
+    shown = table.groupby("kind", sort=False).head(TRAITS_SHOWN)
+    beyond = table["kind"].value_counts() - TRAITS_SHOWN
+    more = [(kind, "more", f"And {many} more.") for kind, many in beyond[beyond > 0].items()]
+    shown = pd.concat([shown, pd.DataFrame(more, columns=table.columns)]) if more else shown
+    return shown.sort_values("kind", kind="stable", ignore_index=True)
 
 
 def _metric_traits(report: ModelReport) -> list[tuple[str, str, str]]:

@@ -52,8 +52,8 @@ BLOCKS = {
         "SupportAgentBench, July 2026: another benchmark, quoted for comparison and not measured here. No intervals were published.",
     ),
     "partial": (
-        "Partial runs",
-        "Planned conversations are missing: the numbers rest on those that are finished. Not ranked, whatever played them.",
+        "Partial",
+        "Planned conversations are missing: the numbers rest on those that are finished. Not ranked.",
     ),
 }
 """The heading of each block of the board, and what kind of entry it holds."""
