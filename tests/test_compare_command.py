@@ -152,9 +152,9 @@ def test_a_run_id_is_accepted_and_no_name_is_broken(tmp_path, capsys):
     ]
     code, out, _ = told(capsys, *(run.run_id for run in runs), "--folder", tmp_path)
     assert code == 0 and "A  acme-very-large-2" in out
-    from benchmark_lib.cli.compare import _wrapped
+    from benchmark_lib.cli.compare import wrapped
 
-    assert all(line.endswith("acme-very-large-2") for line in _wrapped("acme-very-large-2 " * 20))
+    assert all(line.endswith("acme-very-large-2") for line in wrapped("acme-very-large-2 " * 20))
 
 
 def test_the_largest_difference_that_is_not_tested_is_shown_and_every_sign_is_of_b_minus_a(two, capsys):

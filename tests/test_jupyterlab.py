@@ -39,7 +39,7 @@ made = results.conversations.query("run_id == 'made-1'")[["run_id", "case_id", "
 Html("".join(Shelf(results).dossier(*key).html(css=False) for key in made.itertuples(index=False)))
 """
 ROWS = ".db-table tbody tr"
-FOREIGN = ".db-talk :is(script, img, svg, math, iframe, a, form, object, embed, input, select, link, meta, base, template, video, audio)"
+FOREIGN = '.db-talk :is(script, img, svg, math, iframe, a:not([href^="#"]), form, object, embed, input, select, link, meta, base, template, video, audio)'
 """Elements that no transcript has of itself."""
 FOLDERS = (
     "JUPYTER_CONFIG_DIR",

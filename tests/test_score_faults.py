@@ -121,7 +121,11 @@ def test_score_goes_record_by_record_and_shows_why_with_exit_3(options, broken_s
     assert main(command) == 3
     said = capsys.readouterr()
     assert "without a score: 3 x OverflowError" in said.out
-    assert "Traceback" in said.err and "too many digits" in said.err and "3 conversations" in said.err.splitlines()[-1]
+    assert (
+        "Traceback" in said.err
+        and "too many digits" in said.err
+        and "3 of the conversations" in said.err.splitlines()[-1]
+    )
     broken_scoring.undo()
     assert main(command) == 0
     assert "scored 3 of 6 conversations" in capsys.readouterr().out and not [*score_faults(run)]

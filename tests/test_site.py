@@ -29,7 +29,7 @@ from benchmark_lib.reports.site.charts import escalation_both_ways, spread
 from benchmark_lib.reports.site.compare import comparison
 from benchmark_lib.reports.site.content import Content
 from benchmark_lib.reports.site.folder import Folder, page_name, site_folder
-from benchmark_lib.reports.site.pages import Pages, _stores
+from benchmark_lib.reports.site.pages import Pages, stores_of_entries
 from benchmark_lib.reports.site.words import FRAMING_POLICY, POLICY, breaks, embedded, plural, tidy
 
 CASES = "tracking,return_used,abusive,adversarial"
@@ -1056,8 +1056,8 @@ def test_the_footer_names_who_played_on_an_older_version():
     frame = pd.DataFrame(
         {"store_version": ["northline 1.2.4", "northline 1.2.5", "northline 1.2.5"], "entry": ["b", "a", "c"]}
     )
-    assert _stores(frame) == ["northline 1.2.4 (b)", "northline 1.2.5"]
-    assert _stores(frame[1:]) == ["northline 1.2.5"] and _stores(frame[:0]) == []
+    assert stores_of_entries(frame) == ["northline 1.2.4 (b)", "northline 1.2.5"]
+    assert stores_of_entries(frame[1:]) == ["northline 1.2.5"] and stores_of_entries(frame[:0]) == []
 
 
 def test_too_few_trials_for_a_median_are_told_once(site):

@@ -127,16 +127,16 @@ def _lines(
         pairs.setdefault((row["entry_a"], row["entry_b"]), []).append(row)
     lines: list[str] = []
     for (a, b), mine in pairs.items():
-        lines += [*_wrapped(outcome_in_words(mine)), "", f"A  {a}", f"B  {b}", MEANS, ""]
+        lines += [*wrapped(outcome_in_words(mine)), "", f"A  {a}", f"B  {b}", MEANS, ""]
         lines += [line for row in mine if row["word"] != NOT_TESTED for line in _row_lines(row, len(pairs) > 1)]
-        largest = _wrapped(largest_in_words(mine))
+        largest = wrapped(largest_in_words(mine))
         lines += [*([""] if largest else []), *largest, "", *_cases_lines(results, a, b), ""]
     unsure = [DISAGREE] if any(TRIALS_VARY in row["verdict"] for row in rows) else []
-    lines += _wrapped(" ".join([NOTE, *unsure]))
-    lines += _wrapped(EXPLORED if explored else f"{what_is_tested()} {FURTHER}")
+    lines += wrapped(" ".join([NOTE, *unsure]))
+    lines += wrapped(EXPLORED if explored else f"{what_is_tested()} {FURTHER}")
     if len(pairs) > 1:
-        lines += _wrapped(f"Each pair is corrected for its own planned metrics. {EVERY_ROW}")
-    return [*lines, *([""] if notes else []), *(line for note in notes for line in _wrapped(f"Note: {note}."))]
+        lines += wrapped(f"Each pair is corrected for its own planned metrics. {EVERY_ROW}")
+    return [*lines, *([""] if notes else []), *(line for note in notes for line in wrapped(f"Note: {note}."))]
 
 
 MEANS = "Means over all trials of the cases both played (the board shows medians). B-A is B minus A."
@@ -182,7 +182,7 @@ def _row_lines(row: dict[str, Any], several: bool) -> list[str]:
         ends.append(f"by {these} on exactly these {noun}" if told else f"B-A on exactly these {noun}: {these}")
     reason = "" if row["verdict"].endswith(row["reason"] or "-") else str(row["reason"])
     below = [verdict, *(["; ".join([where, *ends, *([reason] if reason else [])])] if row["cases"] else [])]
-    return [*_numbers(row), *(line for text in below for line in _wrapped(text, "      "))]
+    return [*_numbers(row), *(line for text in below for line in wrapped(text, "      "))]
 
 
 def _numbers(row: dict[str, Any]) -> list[str]:
@@ -207,7 +207,7 @@ def _cases_lines(results: Results, a: str, b: str) -> list[str]:
     told = [f"{row.case_id} ({row.differ})" for row in cases.head(MOST_CASES).itertuples()]
     more = [f"and {len(cases) - MOST_CASES} more"] if len(cases) > MOST_CASES else []
     head = f"Where they differ, {counted(len(cases), 'case')}: " if told else "There is no case on which they differ"
-    return _wrapped(f"{head}{'; '.join([*told, *more])}.")
+    return wrapped(f"{head}{'; '.join([*told, *more])}.")
 
 
 def _interval(metric: Any, low: float, high: float, turned: bool) -> str:
@@ -218,7 +218,8 @@ def _interval(metric: Any, low: float, high: float, turned: bool) -> str:
     return f"{signed(metric, low, points=False)} to {signed(metric, high)}" if low == low and high == high else ""
 
 
-def _wrapped(text: str, indent: str = "") -> list[str]:
+def wrapped(text: str, indent: str = "") -> list[str]:
+    """The lines of a text in a terminal's width, with no name broken."""
     import textwrap
 
     wrapper = textwrap.TextWrapper(WIDTH, initial_indent=indent, subsequent_indent=indent, break_long_words=False)

@@ -117,7 +117,8 @@ def _bases(records: list[dict[str, Any]], metrics: list[Metric]) -> tuple[list[s
     """The cases behind each row where rows differ, ``120 / 24``, and whose they are; a count says its own in its cell."""
     bases: dict[tuple[int, ...], list[str]] = {}
     for metric in metrics:
-        if not metric.scale.summed and len(set(counts := tuple(int(row[f"{metric.name}_n"]) for row in records))) > 1:
+        counts = tuple(int(n) if (n := row[f"{metric.name}_n"]) == n else 0 for row in records)  # NaN: no conversation
+        if not metric.scale.summed and len({*counts}) > 1:
             bases.setdefault(counts, []).append(metric.title.lower())
     cells = [" / ".join(map(str, of_row)) for of_row in zip(*bases, strict=True)]
     return cells, f"Cases behind {' / '.join(' and '.join(titles) for titles in bases.values())}." if cells else ""

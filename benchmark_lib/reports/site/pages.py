@@ -86,7 +86,7 @@ class Pages:
         self.failures = self._failures()
         results = content.results
         self.verdicts, self.turns = _by_conversation(results.verdicts), _by_conversation(customer_turns(results))
-        stores = _stores(content.conversations)
+        stores = stores_of_entries(content.conversations)
         other = ("Core set", "../index.html") if of_hard_set else ("Hard set", "hard/index.html") if hard else None
         self.site: dict[str, Any] = {"canary": content.canary, "version": code_version()["version"], "stores": stores}
         self.site |= {"hard": of_hard_set, "traps": bool(content.traps), "other": other}
@@ -232,7 +232,7 @@ class Pages:
         return found
 
 
-def _stores(conversations: Any) -> list[str]:
+def stores_of_entries(conversations: Any) -> list[str]:
     """The versions of the case set, each but the newest with the entries that were played on it."""
     found = conversations.groupby("store_version")["entry"].unique().sort_index()
     return [f"{version} ({', '.join(sorted(names))})" for version, names in found.iloc[:-1].items()] + list(
