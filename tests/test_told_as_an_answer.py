@@ -388,3 +388,44 @@ def test_values_told_under_each_others_names_are_not_told(cases, store):
                 message.text.replace(days[0], "THE DAY").replace(days[1], days[0]).replace("THE DAY", days[1])
             )
     assert score(record, case, store)["facts"] == dict.fromkeys(facts, False)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Packing takes 1 to 2 business days, then it's 3 to 5 in transit.",
+        "It needs 1–2 business days to pack and travels 3–5 more.",
+        "It takes **1 to 2 business days** to pack and **3 to 5** on the road.",
+        "Abroad it is 6 to 10 business days, within the US 3 to 5.",
+        "Das Packen dauert 1 bis 2 Werktage und der Weg 3 bis 5.",
+        "1 bis 2 Werktage zum Packen, dann 3 bis 5 unterwegs.",
+        "Se prepara en 1 o 2 días hábiles y va de 3 a 5 en camino.",
+        "Son 1–2 días laborables de preparación y 3–5 de camino.",
+        "Comptez 1 à 2 jours ouvrables de préparation, puis 3 à 5 de route.",
+        "L'emballage prend 1 ou 2 jours ouvrables et le trajet 3 à 5.",
+    ],
+)
+def test_a_second_window_has_the_unit_of_the_first(said):
+    assert Fact(kind="measure", value="3-5", unit="business_days").told([said])
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Packing takes 1 to 2 business days. Then 3 to 5 in transit.",
+        "It takes 1 to 2 business days to pack 3 to 5 bags.",
+        "It takes 1 to 2 business days and arrives July 3 to 5.",
+        "Es dauert 1 bis 2 Werktage, also 3 bis 5 Juli.",
+        "Tarda 1 o 2 días hábiles, o sea, del 3 a 5 de julio.",
+        "Comptez 1 à 2 jours ouvrables, soit 3 à 5 juillet.",
+        "In 7 business days I can tell you, for ages 3 to 5.",
+    ],
+)
+def test_no_other_figures_have_it(said):
+    assert not Fact(kind="measure", value="3-5", unit="business_days").told([said])
+
+
+def test_a_day_beside_a_window_stays_a_day():
+    said = "It takes 1 to 2 business days to pack, so you have it July 3 to 5, or 6 to 7 July abroad."
+    assert all(Fact(kind="date", value=f"2026-07-0{day}").found_in(said.lower()) for day in (3, 5, 6, 7))
+    assert cleaned(said) == said
