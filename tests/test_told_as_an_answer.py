@@ -429,3 +429,43 @@ def test_a_day_beside_a_window_stays_a_day():
     said = "It takes 1 to 2 business days to pack, so you have it July 3 to 5, or 6 to 7 July abroad."
     assert all(Fact(kind="date", value=f"2026-07-0{day}").found_in(said.lower()) for day in (3, 5, 6, 7))
     assert cleaned(said) == said
+
+
+LITRES = Fact(kind="measure", value=32, unit="l")
+
+
+@pytest.mark.parametrize(
+    ("fact", "said"),
+    [
+        (LITRES, "- **Litres gained per case:** +32 (Medium 66 L → Large 98 L)"),
+        (LITRES, "| Extra capacity in l | +32 |"),
+        (LITRES, "Gewonnene Liter pro Koffer: +32"),
+        (LITRES, "Litros ganados por maleta: 32."),
+        (LITRES, "Litres gagnés par valise : +32 (66 → 98)"),
+        (WEIGHT, "Weight of both in grams: 2,400"),
+        (WEIGHT, "Gewicht (kg): 2,4"),
+        (WINDOW, "Refund (business days): 5 to 10"),
+        (WINDOW, "Werktage bis zur Erstattung: 5 bis 10."),
+        (WINDOW, "Días hábiles hasta el reembolso: 5 a 10"),
+        (WINDOW, "Jours ouvrables jusqu'au remboursement : 5 à 10"),
+    ],
+)
+def test_a_figure_under_a_label_with_its_unit_is_told(fact, said):
+    assert fact.told([said])
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "It holds 66 litres: 32 more.",
+        "Litres gained: 32.5",
+        "Liters, per case: 32 shirts",
+        "Litres gained: 30, 31 or 32",
+    ],
+)
+def test_another_figure_after_a_unit_is_not(said):
+    assert not LITRES.told([said])
+
+
+def test_figures_under_one_label_after_another_are_guesses():
+    assert not LITRES.told(["Litres gained: 32", "Litres gained: 40"])
