@@ -178,3 +178,21 @@ def test_who_writes_in_lower_case_begins_every_phrase_so(store, cases, case):
 def test_a_sentence_that_ends_in_kisses_gets_no_full_stop():
     assert written(["Oh go on then, yes please! x", "Thank you! xx"]) == "Oh go on then, yes please! x Thank you! xx"
     assert written(["Size X", "Fine"]) == "Size X. Fine."
+
+
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        ("Please attach a **picture of the pillow**, or of the white label on its bag or tag.", ["photo"]),
+        ("One photo, please: either what came itself, or the sticker with the barcode.", ["photo"]),
+        ("Bitte schicken Sie mir ein Foto vom Kissen oder vom Etikett am Beutel.", ["photo"]),
+        ("Envíeme una foto del cojín o de la etiqueta de su bolsa, por favor.", ["photo"]),
+        ("Envoyez-moi une photo du coussin ou de l'étiquette du sachet, s'il vous plaît.", ["photo"]),
+        ("Please attach a photo of the label on its bag.", ["label"]),
+        ("Please attach a photo of the pillow and one of the label.", ["photo", "label"]),
+    ],
+)
+def test_of_two_pictures_one_of_which_will_do_the_item_is_shown(store, cases, words, shown):
+    said, _ = answer(cases["false_closure_wrong_item"], store, words)
+    assert [act.what for act in said[0].acts if act.kind == "attached"] == shown
+    assert ("The label?" in said[0].text) is ("label" in shown)
