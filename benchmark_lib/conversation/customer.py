@@ -106,8 +106,15 @@ class ScriptedCustomer(Consenting):
             self._go_on(now, talk, said)
         elif done and all(act.kind == "gave" for act in said.acts) and self._is_not_content(talk):
             self._push(now, said)
+        self._put_in_a_clause(said)
         words = self._never_the_same(written(said.parts, last=self._capitals))
         return Reply(words, said.acts, said.attachments)
+
+    def _put_in_a_clause(self, said: Draft) -> None:
+        """Say a number that would be the whole message in a small clause, as often as not."""
+        number = next((a.detail for a in said.acts if a.kind == "gave" and a.what in self.kind.proofs), None)
+        if number and [part.rstrip(".") for part in said.parts] == [number]:
+            said.parts = [filled(self._of("reactions", "only_this"), number)]
 
     def _round(self, talk: ConversationState) -> Round:
         """The agent's last turn; `fresh` where it brought words, calls or questions that the customer has not met before.
