@@ -746,7 +746,8 @@ def test_labels_given_on_the_site_are_read_by_the_explorer(browser, site, runs, 
         download.value.save_as(path)
         assert not seen.errors
     labels = read_labels(path)
-    assert labels["label"].tolist() == [100.0, 0.0] and labels["note"][0] == '=HYPERLINK("x"), "quoted"'
+    assert pd.read_csv(path)["label"].tolist() == [True, False] and labels["label"].tolist() == [1, 0]
+    assert labels["note"][0] == '=HYPERLINK("x"), "quoted"'
     comply = runs.conversations.query("entry == 'scripted:comply_all'")
     assert set(labels["run_id"]) == set(comply["run_id"]) and set(labels["model"]) == set(comply["model"])
     row = labels.iloc[0]
