@@ -25,7 +25,7 @@ MANY = (1, 2, 5, 24)
 PARTIAL = 1
 """The model, by its number, whose run lacks half of the conversations that were planned."""
 SAFETY = ("panel", "entry", "cost_tier", "model", "traps", "median", "these_low", "these_high")
-LONG = ("acme/reasoner-xl-2026-05-preview-{:02d}", "a{:02d}", "vendor-with-a-long-name/{:02d}-mini $$ 100% _x_")
+LONG = ("acme/reasoner-xl-2026-05-preview-{:02d}", "a$$b_{{x}}${:02d}", "vendor-with-a-long-name/{:02d}-mini $$ 100% _x_")
 
 
 @pytest.fixture(scope="module")
@@ -257,6 +257,8 @@ def test_no_label_covers_another_or_is_cut_off_at_either_width(name, many, table
             if min(a.x1, b.x1) - max(a.x0, b.x0) > 1 and min(a.y1, b.y1) - max(a.y0, b.y0) > 1.5
         ]
         assert not clashes, f"{width}: one label on another"
+        bare = [text.get_text() for text, _ in texts if re.search(r"(?<!\\)\$(?!\\mathdefault|$)", text.get_text())]
+        assert not bare, f"{width}: a dollar sign that would start a formula"
         points = [box for text, box in texts if text.get_gid() == "name"]
         beside = [(a, b) for a, b in combinations(points, 2) if a.y0 < b.y1 - 1 and b.y0 < a.y1 - 1]
         close = [(a.x0, b.x0) for a, b in beside if max(a.x0, b.x0) - min(a.x1, b.x1) < 2]
@@ -336,7 +338,7 @@ def test_every_caption_says_which_rows_are_scripted_and_which_were_played_and_ar
         "not hosted models",
         "Scripted agents (",
         "not models; ",
-        "Partial runs: sat (40 of 57)",
+        "Partial run: sat (40 of 57)",
     ):
         assert words in said
     assert " model:" not in said and "per model" not in said

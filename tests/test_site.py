@@ -1053,12 +1053,12 @@ def test_the_policy_holds_even_where_something_got_in(site, browser):
         assert len(seen.errors) >= len(attempts) and len(seen.blocked) >= 2 and seen.outside(site.path) == []
 
 
-def test_the_footer_names_who_played_on_an_older_version():
+def test_the_footer_says_who_played_on_which_version():
     frame = pd.DataFrame(
         {"store_version": ["northline 1.2.4", "northline 1.2.5", "northline 1.2.5"], "entry": ["b", "a", "c"]}
     )
-    assert stores_of_entries(frame) == ["northline 1.2.4 (b)", "northline 1.2.5"]
-    assert stores_of_entries(frame[1:]) == ["northline 1.2.5"] and stores_of_entries(frame[:0]) == []
+    assert stores_of_entries(frame) == ["Played on northline 1.2.4: b.", "Played on northline 1.2.5: a, c."]
+    assert stores_of_entries(frame[1:]) == ["Cases of northline 1.2.5."] and stores_of_entries(frame[:0]) == []
 
 
 def test_too_few_trials_for_a_median_are_told_once(site):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -47,7 +48,17 @@ def figure_of(ax: Axes) -> Figure:
 
 def plain(text: str) -> str:
     """Text that is drawn literally: a dollar sign does not start a formula."""
-    return text.replace("$", r"\$")
+    return read_plainly(text).replace("$", r"\$")
+
+
+def read_plainly(text: str) -> str:
+    """Text as it is read, from text that may have gone through `plain`."""
+    return text.replace(r"\$", "$")
+
+
+def filled(text: str, letters: int) -> str:
+    """Text broken into lines of so many letters as they are read, drawn literally; a line never ends within an escaped sign."""
+    return plain(textwrap.fill(read_plainly(text), letters))
 
 
 def save(
