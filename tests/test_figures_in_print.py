@@ -20,12 +20,17 @@ from benchmark_lib.figures.canvas import SMALL
 from benchmark_lib.figures.style import WIDTHS
 from benchmark_lib.monitoring import CHANGES, found_table
 from benchmark_lib.reports.one_model import numbers
+from benchmark_lib.reports.shown import caption_below
 
 MANY = (1, 2, 5, 24)
 PARTIAL = 1
 """The model, by its number, whose run lacks half of the conversations that were planned."""
 SAFETY = ("panel", "entry", "cost_tier", "model", "traps", "median", "these_low", "these_high")
-LONG = ("acme/reasoner-xl-2026-05-preview-{:02d}", "a$$b_{{x}}${:02d}", "vendor-with-a-long-name/{:02d}-mini $$ 100% _x_")
+LONG = (
+    "acme/reasoner-xl-2026-05-preview-{:02d}",
+    "a$$b_{{x}}${:02d}",
+    "vendor-with-a-long-name/{:02d}-mini $$ 100% _x_",
+)
 
 
 @pytest.fixture(scope="module")
@@ -286,6 +291,8 @@ def test_a_picture_is_saved_at_the_width_asked_for_with_its_caption_beside_it(ta
         words = paths[3].read_text().strip()
         assert source["caption"] == words == figures.caption(ax) and source["width_inches"] == inches
         assert matplotlib.image.imread(paths[0]).shape[1] == round(300 * inches), "no wider or narrower than it says"
+        notes = vars(ax.figure)["deskbench_said"].notes
+        assert notes and not any(n in caption_below(ax).data or n in paths[4].read_text() for n in notes), "said once"
         assert rf"\begin{{{kind}}}" in paths[4].read_text() and r"95 \%" in paths[4].read_text()
 
 

@@ -378,6 +378,18 @@ def test_no_page_scrolls_sideways_on_a_phone(browser, site):
         assert not seen.errors
 
 
+def test_the_families_of_nine_entries_with_long_names_fit_a_laptop(browser, site):
+    head = '<th><a href="#">scripted:<wbr>escalate_all</a><small>scripted agents, 1 trial</small></th>'
+    cell = "<td>100%<small>of 10 cases; 69 to 100%</small><small>effect -100 points (-100 to 13)</small></td>"
+    rows = f"<tr><th>Family</th>{9 * head}</tr><tr><th>Planted instructions</th>{9 * cell}</tr>"
+    look = (site.path / "assets" / "site.css").read_text(encoding="utf-8")
+    with open_page(browser, (1280, 900)) as (page, _):
+        page.set_content(
+            f'<style>{look}</style><main class="wrap"><div class="scroll"><table class="families">{rows}</table></div></main>'
+        )
+        assert page.evaluate("(x => x.scrollWidth <= x.clientWidth)(document.querySelector('.scroll'))")
+
+
 def test_the_traps_of_fourteen_entries_fit_a_laptop_with_their_signs_explained(browser, site):
     with open_page(browser, (1280, 900)) as (page, _):
         visit(page, site, "traps")
