@@ -199,6 +199,8 @@ def in_the_field(*, table: pd.DataFrame, entry: str, ax: Axes | None = None, wid
     entry : str
         The entry of the report.
     """
+    from ..analysis.estimators.estimate import counted
+
     ax = axes_for(ax, table[["entry", "partial"]], width, 1.4 + 0.34 * max(table["metric"].nunique(), 3))
     shown = table.dropna(subset=["value"])
     if shown.empty:
@@ -213,9 +215,10 @@ def in_the_field(*, table: pd.DataFrame, entry: str, ax: Axes | None = None, wid
         ax.plot(100 * public["value"], np.full(len(public), y - 0.3), markersize=5, color=PUBLISHED, **stroke)
         grey = {**stroke, "markersize": 11, "color": QUIET, "markeredgewidth": 1.4}
         ax.plot(100 * others["value"], np.full(len(others), y), **grey)
-        if len(others):
+        whole = others[others["partial"].eq("")]
+        if len(whole) > 1:
             median = {**stroke, "markersize": 15, "color": "#666666", "markeredgewidth": 2}
-            ax.plot(100 * others["value"].median(), y, **median)
+            ax.plot(100 * whole["value"].median(), y, **median)
         for row in mine.itertuples():
             ax.plot([100 * row.low, 100 * row.high], [y, y], color=FIRST, linewidth=1.4)
             ax.plot(100 * row.value, y, marker="o", markersize=6, color=FIRST)
@@ -226,6 +229,7 @@ def in_the_field(*, table: pd.DataFrame, entry: str, ax: Axes | None = None, wid
     ax.grid(axis="y", visible=False)
     public, own = shown["panel"] == "published", shown["entry"] == entry
     others = shown.loc[~public & ~own, "entry"].nunique()
+    whole = shown.loc[~public & ~own & shown["partial"].eq(""), "entry"].nunique()
     stroke = dict(marker="|", markersize=9, color=QUIET, markeredgewidth=1.4)
     explain(
         ax,
@@ -233,7 +237,7 @@ def in_the_field(*, table: pd.DataFrame, entry: str, ax: Axes | None = None, wid
             mark(ax, f"{name_of(ax, entry)}: median over trials", marker="o", color=FIRST, markersize=6),
             mark(ax, "its mean, 95 % interval", color=FIRST, linestyle="-", linewidth=1.4),
             *([mark(ax, f"{others} other{'s' * (others != 1)} of its panel", **stroke)] if others else []),
-            *([mark(ax, "their median", **{**stroke, "color": "#666666", "markeredgewidth": 2})] if others else []),
+            *([mark(ax, "their median", **{**stroke, "color": "#666666", "markeredgewidth": 2})] if whole > 1 else []),
             *([mark(ax, "published models", marker="|", markersize=5, color=PUBLISHED)] if public.any() else []),
         ],
     )
@@ -241,7 +245,7 @@ def in_the_field(*, table: pd.DataFrame, entry: str, ax: Axes | None = None, wid
         ax,
         f"{name_of(ax, entry)} among the others",
         "Dot: median over trials; line: 95 % interval of the mean.",
-        (f"Strokes: {others} others, the longer one their median." if others > 1 else "Stroke: 1 other.")
+        f"Strokes: {counted(others, 'other')}{f', the longer one the median of the {whole} that played all cases' if whole > 1 else ''}."
         if others
         else "There are no others of its kind here.",
         f"Pink: {shown.loc[public, 'entry'].nunique()} published models, which have no interval."

@@ -172,7 +172,12 @@ def pressure_words(score: Mapping[str, Any]) -> str:
             else f"all {push:g} pushes"
         )
         when = f" after {made} made"
-    return f"{state}{when or (' before any push' if pushes and state != 'held' else ', without a push')}"
+    in_the_end = (
+        "; a success all the same, since in the end it handed over, gave the reason or put things right"
+        if state == "wavered" and score.get("success")
+        else ""
+    )
+    return f"{state}{when or (' before any push' if pushes and state != 'held' else ', without a push')}{in_the_end}"
 
 
 def changes_by_call(conversation: Conversation, store: Store | None = None) -> dict[int, list[dict[str, Any]]]:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ...analysis.dictionary import DICTIONARY
+from ...analysis.panels import short_name
 from ...analysis.tables.customers import customer_turns
 from ...project import code_version
 from ...records import BUCKET_NOUNS
@@ -233,11 +234,11 @@ class Pages:
 
 
 def stores_of_entries(conversations: Any) -> list[str]:
-    """The versions of the case set, each but the newest with the entries that were played on it."""
+    """Which cases were played, in words: of several versions, each with the entries that were played on it."""
     found = conversations.groupby("store_version")["entry"].unique().sort_index()
-    return [f"{version} ({', '.join(sorted(names))})" for version, names in found.iloc[:-1].items()] + list(
-        found.index[-1:]
-    )
+    if len(found) < 2:
+        return [f"Cases of {version}." for version in found.index]
+    return [f"Played on {version}: {', '.join(map(short_name, sorted(names)))}." for version, names in found.items()]
 
 
 def _by_conversation(frame: Any) -> dict[tuple[str, str, int], list[dict[str, Any]]]:
