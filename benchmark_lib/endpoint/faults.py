@@ -68,13 +68,7 @@ class UnusableAnswer(Exception):
 
 
 class ErrorAnswer(Exception):
-    """An answer with a status that is no success.
-
-    Attributes
-    ----------
-    said : Any
-        What its body says: what JSON has under ``error`` or as a whole, else the text, read as UTF-8 in any case.
-    """
+    """An answer with a status that is no success; `said` is what its JSON has under ``error`` or as a whole, else its text in UTF-8."""
 
     def __init__(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
         super().__init__(status)
