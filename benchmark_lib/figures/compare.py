@@ -35,23 +35,7 @@ def differences(*, table: pd.DataFrame, a: str, b: str, ax: Axes | None = None, 
         return nothing(ax, "No case has values for both models, so there is no difference to draw.")
     factors = [100 / METRICS[r.metric].scale.factor(r.cases) for r in shown.itertuples()]
     for y, (row, scale) in enumerate(zip(shown.itertuples(), factors, strict=True)):
-        sure = row.word == SURE
-        ax.plot(
-            [scale * row.these_low, scale * row.these_high],
-            [y, y],
-            color=FIRST,
-            linewidth=4.5,
-            alpha=0.3,
-            solid_capstyle="butt",
-        )
-        ax.plot([scale * row.low, scale * row.high], [y, y], color=FIRST, linewidth=1.6)
-        ax.plot(
-            scale * row.difference, y, marker="o", markersize=6, color=FIRST, markerfacecolor=FIRST if sure else "white"
-        )
-        if row.truth == row.truth:
-            ax.plot(scale * row.truth, y, marker="x", markersize=7, color="#222222", markeredgewidth=1.6)
-        adjusted = row.p_adjusted == row.p_adjusted
-        at_right(ax, y, _p(row.p_adjusted if adjusted else row.p) + ("" if adjusted else " *"))
+        _difference(ax, y, row, scale)
     titles = [
         f"{r.title}{f' (% of {s.noun}s)' if s.summed else ''}\n{counted(int(r.cases), 'case')}"
         for r, s in zip(shown.itertuples(), (METRICS[name].scale for name in shown["metric"]), strict=True)
@@ -85,6 +69,21 @@ def differences(*, table: pd.DataFrame, a: str, b: str, ax: Axes | None = None, 
         rows=len(shown),
     )
     return ax
+
+
+def _difference(ax: Axes, y: int, row: Any, scale: float) -> None:
+    """The difference of one metric with both intervals, its true value where that is known, and p on the right."""
+    from ..analysis.estimators.comparisons import SURE
+
+    these: dict[str, Any] = dict(linewidth=4.5, alpha=0.3, solid_capstyle="butt")
+    ax.plot([scale * row.these_low, scale * row.these_high], [y, y], color=FIRST, **these)
+    ax.plot([scale * row.low, scale * row.high], [y, y], color=FIRST, linewidth=1.6)
+    face = FIRST if row.word == SURE else "white"
+    ax.plot(scale * row.difference, y, marker="o", markersize=6, color=FIRST, markerfacecolor=face)
+    if row.truth == row.truth:
+        ax.plot(scale * row.truth, y, marker="x", markersize=7, color="#222222", markeredgewidth=1.6)
+    adjusted = row.p_adjusted == row.p_adjusted
+    at_right(ax, y, _p(row.p_adjusted if adjusted else row.p) + ("" if adjusted else " *"))
 
 
 def _sides(table: pd.DataFrame) -> pd.DataFrame:

@@ -22,6 +22,8 @@ STYLE = Path(__file__).with_name("deskbench.mplstyle")
 COLUMN_WIDTH, FULL_WIDTH = 3.3, 7.0
 """Widths in inches of one column and of the full text."""
 WIDTHS = {"column": COLUMN_WIDTH, "page": FULL_WIDTH}
+LONGEST_NAME = 120
+"""Where the name of a file is cut; later than that of a run, since nothing else tells two files apart."""
 
 
 def use_style() -> None:
@@ -76,7 +78,7 @@ def save(
     Parameters
     ----------
     name : str
-        File name without suffix; anything but letters, digits, ``-`` and ``_`` is replaced.
+        File name without suffix, in lower case; anything but letters, digits, dots and dashes is replaced.
     width : str, optional
         ``"column"`` (3.3 inches) or ``"page"`` (7 inches): the figure is drawn again at this width. By default it is
         saved as it is.
@@ -188,7 +190,7 @@ def paths_for(name: str, folder: str | Path, suffixes: Sequence[str]) -> list[Pa
 
     folder = in_project(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    return [folder / f"{slug(name)}.{suffix}" for suffix in suffixes]
+    return [folder / f"{slug(name, LONGEST_NAME)}.{suffix}" for suffix in suffixes]
 
 
 def provenance(results: Any = None, parameters: dict[str, Any] | None = None) -> dict[str, Any]:
