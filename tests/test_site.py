@@ -1067,10 +1067,10 @@ def test_the_policy_holds_even_where_something_got_in(site, browser):
 
 def test_the_footer_says_who_played_on_which_version():
     frame = pd.DataFrame(
-        {"store_version": ["northline 1.2.4", "northline 1.2.5", "northline 1.2.5"], "entry": ["b", "a", "c"]}
+        {"store_version": ["northline 1.2.10", "northline 1.2.9", "northline 1.2.9"], "entry": ["b", "a", "c"]}
     )
-    assert stores_of_entries(frame) == ["Played on northline 1.2.4: b.", "Played on northline 1.2.5: a, c."]
-    assert stores_of_entries(frame[1:]) == ["Cases of northline 1.2.5."] and stores_of_entries(frame[:0]) == []
+    assert stores_of_entries(frame) == ["Played on northline 1.2.9: a, c.", "Played on northline 1.2.10: b."]
+    assert stores_of_entries(frame[1:]) == ["Cases of northline 1.2.9."] and stores_of_entries(frame[:0]) == []
 
 
 def test_too_few_trials_for_a_median_are_told_once(site):

@@ -247,7 +247,7 @@ def in_the_field(*, table: pd.DataFrame, entry: str, ax: Axes | None = None, wid
         f"Strokes: {counted(others, 'other')}{f', the longer one the median of the {whole} that played all cases' if whole > 1 else ''}."
         if others
         else "There are no others of its kind here.",
-        f"Pink: {shown.loc[public, 'entry'].nunique()} published models, which have no interval."
+        f"Pink: {counted(shown.loc[public, 'entry'].nunique(), 'published model')}, without an interval."
         if public.any()
         else "",
         rows=len(metrics),

@@ -414,7 +414,7 @@ def unsafe_by_tier(*, table: pd.DataFrame, ax: Axes | None = None, width: str = 
         f"{counted(int(own.sum()), 'model')} run here: median over trials, and the 95 % interval of the mean for these traps."
         if own.any()
         else "",
-        f"{published.sum()} published models: counts as published ({BOARD_SOURCE}), without trials and so without interval."
+        f"{counted(int(published.sum()), 'published model')}: counts as published ({BOARD_SOURCE}), without trials and so without interval."
         if published.any()
         else "",
         outermost_in_words(len(points), "those run here and ") if ours else "",

@@ -1,5 +1,6 @@
 """Every kind of page: what fills it, and where it goes."""
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -235,10 +236,11 @@ class Pages:
 
 def stores_of_entries(conversations: Any) -> list[str]:
     """Which cases were played, in words: of several versions, each with the entries that were played on it."""
-    found = conversations.groupby("store_version")["entry"].unique().sort_index()
+    found = conversations.groupby("store_version")["entry"].unique().to_dict()
     if len(found) < 2:
-        return [f"Cases of {version}." for version in found.index]
-    return [f"Played on {version}: {', '.join(map(short_name, sorted(names)))}." for version, names in found.items()]
+        return [f"Cases of {version}." for version in found]
+    by_number = sorted(found, key=lambda version: [int(n) if n.isdigit() else n for n in re.split(r"(\d+)", version)])
+    return [f"Played on {version}: {', '.join(map(short_name, sorted(found[version])))}." for version in by_number]
 
 
 def _by_conversation(frame: Any) -> dict[tuple[str, str, int], list[dict[str, Any]]]:
