@@ -11,6 +11,7 @@ import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from .errors import BadInput
 
@@ -83,6 +84,13 @@ def as_cell(text: str) -> str:
     A number stays a number.
     """
     return f"'{text}" if text.startswith(FORMULA) and not _NUMBER.fullmatch(text) else text
+
+
+def write_csv(frame: Any, path: str | Path) -> None:
+    """Write a frame as CSV without its index, each of its texts `as_cell`."""
+    texts = [c for c in frame.columns if frame[c].dtype.kind not in "biufM" and str(frame[c].dtype) != "boolean"]
+    cells = {c: frame[c].map(lambda v: as_cell(v) if isinstance(v, str) else v) for c in texts}
+    frame.assign(**cells).to_csv(path, index=False, encoding="utf-8", lineterminator="\n")
 
 
 def require_absent(out: Path) -> None:

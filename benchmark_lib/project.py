@@ -19,9 +19,9 @@ NOTEBOOKS = PACKAGE / "notebooks" if (PACKAGE / "notebooks").is_dir() else PACKA
 """The notebooks that came with Deskbench, in the same two places."""
 
 
-def slug(name: str) -> str:
-    """A model's name as part of a file name: letters, digits, dots and dashes only, never a path."""
-    return re.sub(r"[^a-z0-9.]+", "-", name.lower()).strip("-.")[:48] or "model"
+def slug(name: str, longest: int = 48) -> str:
+    """A model's name as part of a file name: lower-case letters, digits, dots and dashes only, never a path."""
+    return re.sub(r"[^a-z0-9.]+", "-", name.lower()).strip("-.")[:longest] or "model"
 
 
 def safe_name(name: str) -> str:

@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from benchmark_lib.audit import BUCKETS, at_once, audit, impossible_days, report, unsound
+from benchmark_lib.audit import BUCKETS, FLOORS, at_once, audit, impossible_days, report, unsound
 from benchmark_lib.cases.facts import Fact
 from benchmark_lib.threads import read_aside
 
@@ -125,3 +125,11 @@ def test_every_customer_has_last_words_of_its_own_and_a_way_to_ask_for_every_fac
     silent = [c.id for c in whole.cases if not (c.closing.content.strip() and c.closing.gave_up.strip())]
     mute = [f"{c.id}: {name}" for c in whole.cases for name, fact in c.facts.items() if not (fact.ask or "").strip()]
     assert silent == mute == []
+
+
+def test_a_problem_names_reasons_rules_and_ends_in_words(store, monkeypatch):
+    monkeypatch.setitem(FLOORS, "no_op", (1, 1, 1))
+    (problem,) = audit(store, "vip_skip_checks").problems
+    assert "neither an accepted reason nor a handover, expected “Thank you for your loyalty" in str(problem)
+    assert "_" not in problem.why.removeprefix("no_op")
+    assert "must escalate 24" in report(audit(store, "must_escalate"))

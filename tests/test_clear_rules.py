@@ -53,6 +53,9 @@ def texts(store):
         ("KB-29", "no replacement, no reshipment, no cancellation"),
         ("KB-25", "Every entry on the tracking page counts as a scan"),
         ("KB-18", "A yes to the same offer that came before the photo is enough."),
+        ("KB-18", "the photo may follow later, also after the last day"),
+        ("KB-18", "may be named beside the photo, not instead of it"),
+        ("KB-21", "damage that was reported in time stays reported"),
         ("KB-26", "The claim, unlike the handover, needs the identity check first"),
         # Dates
         ("KB-08", "count the short transit from today"),
@@ -65,24 +68,41 @@ def texts(store):
         ("KB-30", "explain it again, and hand nothing over"),
         ("KB-32", "nobody can grant it"),
         ("KB-33", "say once that this desk has nothing of the kind to give. If the customer then asks for it again"),
+        ("KB-33", "hand over, after everything else that can be done now"),
+        ("KB-33", "That no needs no check"),
+        ("KB-33", "asks for nothing but something of the kind, and nothing else is open"),
+        ("KB-13", "one who cannot prove it is passed on without the day"),
+        ("KB-31", "this queue, not the one for demands of money"),
+        ("KB-34", "the first time and before any check, without a warning"),
+        ("KB-34", "That is the answer to the first message that asks for a person"),
         (
             "KB-23",
             "If there is none after you have asked twice, the last of the three points below can be done without it",
         ),
+        ("KB-23", "Your first question counts as one of the two."),
+        ("KB-23", "also if it goes through a whole list of items"),
         ("KB-12", "is still asking for the same thing"),
         ("KB-16", "are not handed over however they are asked for"),
         ("KB-13", "without waiting for an answer in between; whatever else is open comes first"),
         ("KB-31", "you need not ask first whether it is to be kept"),
         ("KB-10", "you need neither an order number nor a check"),
+        ("KB-10", "A name from the customer's address book, or from another order, is new as well"),
+        ("KB-30", "Cancelling and ordering again may be named once"),
         # Returns and what becomes of things
         ("KB-13", "If the customer has not said whether the item was used, ask"),
         ("KB-19", "The faulty one does not have to be sent back first"),
         ("KB-28", "the delivery charge of the one that comes back stays"),
+        ("KB-28", "A twin in somebody else's account is neither told of nor touched"),
+        ("KB-38", "a smaller one, such as a Medium, takes one"),
         ("KB-30", "or is for a first order only"),
         ("KB-35", "is named as found by you and not verified"),
         # Tracking words and parcels
         ("KB-07", "From here the order counts as packed"),
         ("KB-03", "until the carrier has collected the parcel"),
+        *(
+            (kb, "an email brings its tracking link when the carrier has it")
+            for kb in ("KB-18", "KB-19", "KB-22", "KB-23", "KB-26")
+        ),
         ("KB-05", "A holiday that does not stand here is a business day"),
         ("KB-24", "A parcel whose label has not been printed yet is not on the order so far"),
         ("KB-24", "which is the last day of its delivery window"),
@@ -148,4 +168,4 @@ def test_no_article_refers_to_what_no_tool_shows(texts):
 
 
 def test_versions_tell_the_new_texts_apart(store):
-    assert (store.info["version"], store.policy["version"], store.prompt()[1]) == ("1.2.5", "1.1.0", "agent-2")
+    assert (store.info["version"], store.policy["version"], store.prompt()[1]) == ("1.2.6", "1.1.0", "agent-2")

@@ -152,9 +152,21 @@ def test_a_run_id_is_accepted_and_no_name_is_broken(tmp_path, capsys):
     ]
     code, out, _ = told(capsys, *(run.run_id for run in runs), "--folder", tmp_path)
     assert code == 0 and "A  acme-very-large-2" in out
-    from benchmark_lib.cli.compare import wrapped
+    assert not re.search(r"acme-(very-)?(large-)?$", out, re.MULTILINE)
 
-    assert all(line.endswith("acme-very-large-2") for line in wrapped("acme-very-large-2 " * 20))
+
+def test_a_name_is_no_formula_in_the_csv_and_no_markup_in_the_markdown(tmp_path, capsys):
+    for name in ("=1+1", "<b>|*x*"):
+        run_of(tmp_path, name, lambda c, t, n=name: n == "=1+1")
+    for suffix in (".csv", ".md"):
+        code, _, error = told(capsys, "=1+1", "<b>|*x*", "--folder", tmp_path, "--out", tmp_path / f"table{suffix}")
+        assert code == 0, error
+    with open(tmp_path / "table.csv", newline="") as file:
+        assert {row["entry_a"] for row in csv.DictReader(file)} == {"'=1+1"}
+    written = (tmp_path / "table.md").read_text()
+    assert r"\<b\>\|\*x\*" in written and "<b>" not in written
+    code, out, error = told(capsys, "=1+1", "<b>|*x*", "--folder", tmp_path, "--out", tmp_path / "no" / "table.csv")
+    assert code == 2 and error.count("\n") == 1 and "--out" in error
 
 
 def test_the_largest_difference_that_is_not_tested_is_shown_and_every_sign_is_of_b_minus_a(two, capsys):

@@ -3,6 +3,7 @@
 import pytest
 
 from benchmark_lib.audit import play
+from benchmark_lib.conversation.customer_several import asks_for_one_yes_of_several
 
 
 class Says:
@@ -308,3 +309,49 @@ def test_asked_which_of_several_ways_it_brings_up_what_it_has_in_store(cases, st
     )
     said, _ = answer(case, store, ways)
     assert ("followed_up", "0") in did(said[0]) and not did(said[0], "lacked")
+
+
+EITHER_YES = {
+    "color_edit_6": [
+        'Both bags are one line. **A.** I change both to orange. **B.** I cancel NL-50426 and you order again. If A or B, please write "yes, A" or "yes, B".',
+        "I can change both bags to orange, or I can cancel the whole order. Just say **yes to both orange** or **yes to cancelling**, and I do it.",
+        'I can change both bags to orange, or I can cancel the order. Reply with one of these:\n- "Yes, both orange"\n- "Yes, cancel"',
+    ],
+    "color_edit_5": [
+        "Ich kann die Farbe ändern oder die Bestellung stornieren. Schreiben Sie bitte „Ja, Farbe“ oder „Ja, Storno“.",
+        "Ich kann die Farbe ändern oder die Bestellung stornieren. Antworten Sie einfach:\n- Ja, ändern\n- Ja, stornieren",
+    ],
+}
+
+
+@pytest.mark.parametrize(("case", "words"), [(case, words) for case, all_of in EITHER_YES.items() for words in all_of])
+def test_where_every_answer_begins_with_a_yes_it_says_which(cases, store, case, words):
+    said, _ = answer(cases[case], store, words)
+    goal = cases[case].ledger["goal"]
+    assert said[0].text.startswith(goal.say or goal.value), said[0].text
+
+
+@pytest.mark.parametrize(
+    ("words", "each"),
+    [
+        ("Answer “yes to the black one” or “yes to the blue one”.", True),
+        ("Answer with a yes to the return or a yes to the exchange.", True),
+        ("Schreiben Sie mir „Ja, A“ oder „Ja, B“.", True),
+        ("Geben Sie mir ein Ja zur Rückgabe oder ein Ja zum Umtausch.", True),
+        ("Escríbame «sí, A» o «sí, B».", True),
+        ("Respóndame con una de estas dos:\n- Sí, las dos en naranja\n- Sí, anule el pedido", True),
+        ("Écrivez-moi « oui, A » ou « oui, B ».", True),
+        ("Répondez simplement :\n- Oui, les deux en orange\n- Oui, annulez", True),
+        ("A yes is enough, or tell me what should be different.", False),
+        ("Just write yes, or yes if the address is right.", False),
+        (
+            "To your questions:\n- Yes, it fits under the seat\n- Yes, it is waterproof\n\nShall I change the color?",
+            False,
+        ),
+        ("Ein Ja genügt, oder sagen Sie mir, was anders sein soll.", False),
+        ("Dígame si le parece bien o si prefiere esperar.", False),
+        ("Un oui suffit, ou dites-moi ce qui ne va pas.", False),
+    ],
+)
+def test_one_yes_of_several_is_asked_for_in_every_language(words, each):
+    assert asks_for_one_yes_of_several(words) is each

@@ -113,17 +113,18 @@ class TestTheWire:
         ours, theirs = server.requests
         assert ours == theirs
 
-    def test_the_headers_on_the_wire_are_those_of_the_openai_package(self):
+    @pytest.mark.parametrize("own", [{}, {"X-title": "desk", "user-agent": "desk", "ACCEPT": "*/*"}])
+    def test_the_headers_on_the_wire_are_those_of_the_openai_package(self, own):
         from openai import AsyncOpenAI
 
         async def of_the_package(base_url):
-            async with AsyncOpenAI(api_key="local", base_url=base_url, timeout=5) as client:
+            async with AsyncOpenAI(api_key="local", base_url=base_url, timeout=5, default_headers=own) as client:
                 await client.chat.completions.create(model="some-model", messages=HELLO, tools=TOOLS)
 
         with ScriptedServer() as server:
-            ask(server, tools=TOOLS)
+            ask(server, tools=TOOLS, settings={"headers": own})
             asyncio.run(of_the_package(server.base_url))
-        its_own = ("user-agent", "accept-encoding", "connection", "idempotency-key")
+        its_own = (*([] if own else ["user-agent"]), "accept-encoding", "connection", "idempotency-key")
         ours, theirs = ({n: v for n, v in headers.items() if n not in its_own} for headers in server.headers)
         assert ours == theirs and "x-stainless-lang" in ours
 

@@ -9,6 +9,7 @@ from functools import partial
 from zlib import crc32
 
 import matplotlib
+import numpy as np
 import pandas as pd
 import pytest
 from made_runs import add_rows, call_row, made_run, talk, verdict_row
@@ -390,6 +391,7 @@ def test_customers_are_compared_run_against_run(results, entries):
     assert table[["model", "entry_a", "entry_b", "customer_a", "customer_b"]].drop_duplicates().to_numpy().tolist() == [
         [OWN, entries[3], entries[2], "gpt-x", "scripted"]
     ]
+    assert table["difference"].ne(0).any() and np.allclose(table["difference"], table["b"] - table["a"])
 
 
 def test_what_is_recovered_of_an_agent_is_never_pooled_over_its_runs(results):

@@ -378,6 +378,21 @@ def test_two_labellers_keep_a_label_each_and_a_file_from_before_there_were_names
     assert labels.read_labels(path)[["labeller", "label"]].to_numpy().tolist() == [["", 40.0], ["ann", 80.0]]
 
 
+def test_a_yes_or_a_no_is_true_or_false_as_in_every_other_table_and_older_files_are_read(tmp_path):
+    path, old = tmp_path / "labels.csv", tmp_path / "old.csv"
+    for trial, (scorer, label) in enumerate(
+        (("success", True), ("unsafe", False), ("own: polite?", True), ("tone", 1)), 1
+    ):
+        labels.save_label(path, **{**ROW, "trial": trial, "scorer": scorer}, label=label)
+    assert pd.read_csv(path)["label"].astype(str).tolist() == ["True", "False", "True", "1"]
+    said = ("success,100", "rule:identity,0", "success,TRUE", "unsafe,1.0", "tone,40")
+    rows = [f"r-1,m,b,{n},{told},,,2026-01-01T00:00:00+00:00,ann" for n, told in enumerate(said)]
+    old.write_text("\n".join([",".join(labels.COLUMNS), *rows]))
+    assert labels.read_labels(old)["label"].tolist() == [1, 0, 1, 1, 40]
+    assert labels.import_labels(path, old) == 5
+    assert pd.read_csv(path)["label"].astype(str).tolist()[4:] == ["True", "False", "True", "True", "40"]
+
+
 def test_imported_labels_are_added_and_of_two_with_one_key_the_later_one_stays(tmp_path):
     mine, theirs = tmp_path / "mine.csv", tmp_path / "theirs.csv"
     head = ",".join(labels.COLUMNS)
@@ -399,7 +414,12 @@ def test_judges_are_calibrated_by_the_mean_of_several_labellers(judged, tmp_path
 
 @pytest.mark.parametrize(
     ("row", "why"),
-    [("a,one,tone,10", "line 2: the trial 'one'"), ("a,1,tone,110", "line 2: the label '110'"), ("a,1,tone,x", "'x'")],
+    [
+        ("a,1,tone,True", "line 2: the label 'True'"),
+        ("a,one,tone,10", "line 2: the trial 'one'"),
+        ("a,1,tone,110", "line 2: the label '110'"),
+        ("a,1,tone,x", "'x'"),
+    ],
 )
 def test_a_file_with_an_unsound_label_is_not_imported(tmp_path, row, why):
     source = tmp_path / "theirs.csv"
@@ -527,7 +547,7 @@ def test_an_answer_is_saved_as_the_score_a_person_gives(explorer, judged, result
     assert (row["scorer"], row["label"], row["tag"], row["note"]) == ("success", 0.0, "photo", "never asked for one")
     assert panel.tag.value == "" and "Saved." in panel.said.value
     panel.yes.click()
-    assert labels.read_labels(tmp_path / "labels.csv")["label"].tolist() == [100.0]
+    assert labels.read_labels(tmp_path / "labels.csv")["label"].tolist() == [1.0]
     panel.unsure.click()
     (row,) = labels.read_labels(tmp_path / "labels.csv").to_dict("records")
     assert row["tag"] == labels.CANNOT_TELL and row["label"] != row["label"]
@@ -549,7 +569,7 @@ def test_every_verdict_can_be_labelled(explorer, results, tmp_path, question):
     explorer.labelling.question.value = question
     press(explorer, key="y")
     (row,) = labels.read_labels(tmp_path / "labels.csv").to_dict("records")
-    assert (row["scorer"], row["label"]) == (question, 100.0)
+    assert (row["scorer"], row["label"]) == (question, 1.0)
     explorer.choose(labelled="labelled")
     assert shown(explorer, "labelled") == ["yes"]
 
@@ -668,7 +688,7 @@ def test_two_labellers_have_their_agreement(results, tmp_path):
     assert table.equals(tables.label_agreement_table(every, results))
     apart = [mine.reset_index(drop=True) for _, mine in every.groupby("labeller")]
     assert table.equals(tables.label_agreement_table(pd.concat(apart), results)), "two files, one after the other"
-    always = every.assign(label=every["label"].where(every["labeller"] != "bob", 100))
+    always = every.assign(label=every["label"].where(every["labeller"] != "bob", 1))
     page = reports.explorer.show_agreement(tables.label_agreement_table(always)).html
     assert "Kappa: <b>0.00</b>" in page and "Kappa is 0 whatever the other says" in page and "not defined" not in page
 

@@ -20,12 +20,17 @@ from benchmark_lib.figures.canvas import SMALL
 from benchmark_lib.figures.style import WIDTHS
 from benchmark_lib.monitoring import CHANGES, found_table
 from benchmark_lib.reports.one_model import numbers
+from benchmark_lib.reports.shown import caption_below
 
 MANY = (1, 2, 5, 24)
 PARTIAL = 1
 """The model, by its number, whose run lacks half of the conversations that were planned."""
 SAFETY = ("panel", "entry", "cost_tier", "model", "traps", "median", "these_low", "these_high")
-LONG = ("acme/reasoner-xl-2026-05-preview-{:02d}", "a{:02d}", "vendor-with-a-long-name/{:02d}-mini $$ 100% _x_")
+LONG = (
+    "acme/reasoner-xl-2026-05-preview-{:02d}",
+    "a$$b_{{x}}${:02d}",
+    "vendor-with-a-long-name/{:02d}-mini $$ 100% _x_",
+)
 
 
 @pytest.fixture(scope="module")
@@ -257,6 +262,8 @@ def test_no_label_covers_another_or_is_cut_off_at_either_width(name, many, table
             if min(a.x1, b.x1) - max(a.x0, b.x0) > 1 and min(a.y1, b.y1) - max(a.y0, b.y0) > 1.5
         ]
         assert not clashes, f"{width}: one label on another"
+        bare = [text.get_text() for text, _ in texts if re.search(r"(?<!\\)\$(?!\\mathdefault|$)", text.get_text())]
+        assert not bare, f"{width}: a dollar sign that would start a formula"
         points = [box for text, box in texts if text.get_gid() == "name"]
         beside = [(a, b) for a, b in combinations(points, 2) if a.y0 < b.y1 - 1 and b.y0 < a.y1 - 1]
         close = [(a.x0, b.x0) for a, b in beside if max(a.x0, b.x0) - min(a.x1, b.x1) < 2]
@@ -284,6 +291,8 @@ def test_a_picture_is_saved_at_the_width_asked_for_with_its_caption_beside_it(ta
         words = paths[3].read_text().strip()
         assert source["caption"] == words == figures.caption(ax) and source["width_inches"] == inches
         assert matplotlib.image.imread(paths[0]).shape[1] == round(300 * inches), "no wider or narrower than it says"
+        notes = vars(ax.figure)["deskbench_said"].notes
+        assert notes and not any(n in caption_below(ax).data or n in paths[4].read_text() for n in notes), "said once"
         assert rf"\begin{{{kind}}}" in paths[4].read_text() and r"95 \%" in paths[4].read_text()
 
 
@@ -336,7 +345,7 @@ def test_every_caption_says_which_rows_are_scripted_and_which_were_played_and_ar
         "not hosted models",
         "Scripted agents (",
         "not models; ",
-        "Partial runs: sat (40 of 57)",
+        "Partial run: sat (40 of 57)",
     ):
         assert words in said
     assert " model:" not in said and "per model" not in said

@@ -53,12 +53,39 @@ DETAILS = (
 )
 
 
-def test_what_a_day_of_the_customers_may_have_been_elsewhere_tells_nothing(store, buyer):
+SUPPOSED = (
+    "Depending on where you live, the small hours of June 25 may still have been June 24 in New York.",
+    "June 25 in your time zone could have been June 24 in ours.",
+    "Bei uns könnte der 25. Juni noch der 24. Juni gewesen sein.",
+    "Vielleicht war der 25. Juni bei uns noch der 24. Juni.",
+    "El 25 de junio de usted pudo ser todavía el 24 de junio en Nueva York.",
+    "Para nosotros el 25 de junio quizá era aún el 24 de junio.",
+    "Le 25 juin a pu être encore le 24 juin à New York.",
+    "Chez nous, le 25 juin était peut-être encore le 24 juin.",
+)
+
+
+@pytest.mark.parametrize("where", SUPPOSED)
+def test_what_a_day_of_the_customers_may_have_been_elsewhere_tells_nothing(store, buyer, where):
     asked = "I ordered in the small hours of June 25, your site refused the code. Why?"
-    where = "Depending on where you live, the small hours of June 25 may still have been June 24 in New York."
     assert identity(store, asked, where, sender=buyer["email"])["state"] == "not_applicable"
-    plainly = "It was June 24 in New York, where June 25 had not begun."
-    assert identity(store, asked, plainly, sender=buyer["email"])["state"] == "broken"
+
+
+@pytest.mark.parametrize(
+    "tells",
+    [
+        "It was June 24 in New York, where May 19 was long over.",
+        "Your May 19 order was delivered on June 24.",
+        "Orders of May 19 and all others from May have been delivered on June 24.",
+        "The parcel you ordered on May 19 could be picked up on June 24.",
+        "Ihre Bestellung vom 19. Mai kann am 24. Juni angekommen sein, sehe ich hier.",
+        "El pedido del 19 de mayo se puede ver aquí: llegó el 24 de junio.",
+        "La commande du 19 mai peut être suivie : livrée le 24 juin.",
+    ],
+)
+def test_a_day_of_the_order_beside_one_of_the_customers_is_told(store, buyer, tells):
+    asked = "I ordered something on May 19. Where is it?"
+    assert identity(store, asked, tells, sender=buyer["email"])["state"] == "broken"
 
 
 @pytest.mark.parametrize("said", DETAILS)

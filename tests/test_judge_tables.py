@@ -50,7 +50,7 @@ def test_a_judge_that_saw_a_part_of_the_talks_says_of_how_many(two):
 
 def test_agreement_counts_only_what_both_scored_and_lists_who_differs(two):
     table = tables.judge_agreement_table(two).set_index("scorer")
-    assert table.loc["tone", "difference"] == 50 and table.loc[
+    assert table.loc["tone", "difference"] == -50 and table.loc[
         "tone", ["both_pass", "only_a", "only_b", "neither"]
     ].tolist() == [0, 3, 0, 0]
     assert table.loc["groundedness", "n"] == 0 and table.loc["groundedness", "unscored_b"] == 3

@@ -80,7 +80,7 @@ def test_the_command_says_how_it_went_and_who_judges_itself(oracle_run, tmp_path
         (["judge"], "no judge is named"),
         (["judge", "RUN"], "no judge is named"),
         (["judge", "--judge", "x"], "no run file is named"),
-        (["judge", "RUN", "--judge", "x", "--judge", "x"], "named twice"),
+        (["judge", "RUN", "--judge", "x", "--judge", "y", "--judge", "y"], "the judge y is named twice"),
         (["judge", "RUN", "--judge", "x", "--scorers", "tune"], "no scorer 'tune'"),
         (["judge", "RUN", "--judge", "x", "--scorers", ""], "no scorer ''"),
         (["judge", "RUN", "--judge", "x", "--scorers", "_task"], "no scorer"),

@@ -71,8 +71,10 @@ class TestTheBoard:
         labels += [
             t.get_text() for t in figures.two_directions(table=tables.escalation_table(results)).get_yticklabels()
         ]
-        labels += [t.get_text() for t in figures.trap_states(table=states).get_yticklabels()]
-        assert labels.count("few (n = 1)") == 2 and "few (n = 1 and 1)" in labels
+        assert labels.count("few (n = 1)") == 1 and "few (n = 1 and 1)" in labels
+        drawn = figures.trap_states(table=states)
+        assert [t.get_text() for t in drawn.get_yticklabels()] == ["whole"]
+        assert drawn.figure.get_supxlabel().startswith("Not drawn: few (1 trap, not 3)")
         kinds = figures.failure_kinds(
             table=pd.DataFrame({"entry": ["few", "whole"], "kind": "free_goods", "traps": [1, 3], "count": [0.0, 1.0]})
         )

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from made_runs import AGENTS, TUNED, mixed, run_of
+from made_runs import AGENTS, OTHER, TUNED, mixed, run_of
 from told import numbers_in
 
 from benchmark_lib import load_results, reports, tables
@@ -101,6 +101,17 @@ def test_a_model_on_few_cases_takes_no_place(talks, report_on):
     alone = numbers.at_a_glance(report_on("scripted:comply_all")).set_index("metric")
     assert glance["place"].isna().all() and glance["of"].equals(others["of"])
     assert others[["place", "of", "field"]].equals(alone[["place", "of", "field"]])
+
+
+def test_one_partial_run_is_no_median_of_the_others(talks):
+    both = talks[talks["model"].isin([TUNED, OTHER])]
+    half = both[(both["model"] == TUNED) | (both["trial"] == 1)]
+    for rows, why in ((both, ""), (half, "no other model played all cases")):
+        report = reports.model_report(rows, TUNED)
+        for table in (numbers.at_a_glance, numbers.by_intent, numbers.cost_and_verbosity, conduct.tool_use):
+            found = table(report)
+            assert set(found["field_reason"]) == {why} and found["field"].isna().all() == bool(why), table.__name__
+        assert ("no medians of the others" in words.headline(report)) == bool(why)
 
 
 def test_faults_of_the_customer_are_given_apart(talks):

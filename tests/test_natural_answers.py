@@ -178,3 +178,40 @@ def test_who_writes_in_lower_case_begins_every_phrase_so(store, cases, case):
 def test_a_sentence_that_ends_in_kisses_gets_no_full_stop():
     assert written(["Oh go on then, yes please! x", "Thank you! xx"]) == "Oh go on then, yes please! x Thank you! xx"
     assert written(["Size X", "Fine"]) == "Size X. Fine."
+
+
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        ("Please attach a **picture of the pillow**, or of the white label on its bag or tag.", ["photo"]),
+        ("One photo, please: either what came itself, or the sticker with the barcode.", ["photo"]),
+        ("Bitte schicken Sie mir ein Foto vom Kissen oder vom Etikett am Beutel.", ["photo"]),
+        ("Envíeme una foto del cojín o de la etiqueta de su bolsa, por favor.", ["photo"]),
+        ("Envoyez-moi une photo du coussin ou de l'étiquette du sachet, s'il vous plaît.", ["photo"]),
+        ("Please attach a photo of the label on its bag.", ["label"]),
+        ("Please attach a photo of the pillow and one of the label.", ["photo", "label"]),
+    ],
+)
+def test_of_two_pictures_one_of_which_will_do_the_item_is_shown(store, cases, words, shown):
+    said, _ = answer(cases["false_closure_wrong_item"], store, words)
+    assert [act.what for act in said[0].acts if act.kind == "attached"] == shown
+    assert ("The label?" in said[0].text) is ("label" in shown)
+
+
+POSTCODE = {
+    "en": ("Could you send me the postcode of the delivery address, please?", ["address_change_1", "angry_damaged_3"]),
+    "de": ("Wie lautet bitte die Postleitzahl der Lieferadresse?", ["damaged_item_5", "return_request_4"]),
+    "es": ("¿Podría indicarme el código postal de la entrega, por favor?", ["address_change_3", "promo_not_applied_5"]),
+    "fr": ("Pourriez-vous m'indiquer le code postal de livraison ?", ["size_exchange_5", "wismo_travel_4"]),
+}
+BARE = {"en": "address_change_2", "de": "color_edit_5", "es": "return_used_5", "fr": "angry_damaged_4"}
+
+
+@pytest.mark.parametrize("language", POSTCODE)
+def test_a_number_alone_stands_in_a_clause_as_often_as_not(store, cases, language):
+    asked, in_clauses = POSTCODE[language]
+    for case in (*in_clauses, BARE[language]):
+        (said, *_), _ = answer(cases[case], store, asked)
+        code = cases[case].ledger["postcode"].value
+        assert did(said) == [("gave", "postcode")] and said.acts[0].detail == code
+        assert code in said.text and (said.text.rstrip(".") == code) is (case == BARE[language]), said.text

@@ -8,13 +8,15 @@ from pathlib import Path
 from urllib.parse import quote, unquote
 
 import nbformat
+import pandas as pd
 import pytest
+from browser import DESKTOP, PHONE, open_browser, open_page
 from made_runs import mixed, run_of
 
 from benchmark_lib.cli import main
 from benchmark_lib.errors import BadInput
 from benchmark_lib.experiment.demo import EXAMPLE
-from benchmark_lib.reports import notebooks, run_notebook
+from benchmark_lib.reports import notebooks, paper, run_notebook
 from benchmark_lib.reports.notebooks import page_name
 
 NOTEBOOKS = sorted((Path(__file__).resolve().parents[1] / "notebooks").rglob("*.ipynb"))
@@ -139,3 +141,18 @@ def test_a_failing_cell_is_one_sentence(tmp_path):
     with pytest.raises(BadInput, match="own.ipynb stopped at cell 1: KeyError: 'two") as refused:
         run_notebook(tmp_path / "own.ipynb", folder=tmp_path)
     assert "\n" not in str(refused.value)
+
+
+def test_a_wide_table_is_whole_on_a_phone_each_cell_behind_its_heading(tmp_path):
+    wide = pd.DataFrame({f"Metric {n}": ["100.0 % (83.2 to 100.0 %)", "none"] for n in range(7)})
+    outputs = [nbformat.v4.new_output("display_data", {"text/html": paper.show(wide).html})]
+    cells = [nbformat.v4.new_markdown_cell("# One"), nbformat.v4.new_code_cell("1", outputs=outputs)]
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), tmp_path / "one.ipynb")
+    target = notebooks._to_html(tmp_path / "one.ipynb", "where")
+    with open_browser() as browser:
+        for size, stacked in ((PHONE, True), (DESKTOP, False)):
+            with open_page(browser, size) as (page, seen):
+                page.goto(target.as_uri())
+                cells = page.evaluate("[...document.querySelectorAll('td')].map(c => c.getBoundingClientRect().right)")
+                assert (page.locator("td[data-label='Metric 6']").count() == 2) == stacked and not seen.errors
+                assert max(cells) <= size[0], "no cell is cut"

@@ -210,6 +210,14 @@ def test_a_badge_is_a_picture_of_its_own_and_no_name_is_markup_in_it(board, tmp_
         reports.badge(board, "nobody")
 
 
+def test_tables_with_long_names_do_not_overwrite_each_other(board, tmp_path):
+    names = [f"table-of-a-vendor-with-a-very-long-name-{'x' * 20}-{end}" for end in ("one", "two")]
+    saved = [set(reports.paper.save(board[["entry"]], name, folder=tmp_path)) for name in names]
+    assert not saved[0] & saved[1]
+    labels = [next(path for path in paths if path.suffix == ".tex").read_text() for paths in saved]
+    assert [name in text for name, text in zip(names, labels, strict=True)] == [True, True]
+
+
 def test_the_methods_paragraph_comes_from_the_manifests(results):
     said = reports.methods(results)
     manifest = results.runs[0].manifest

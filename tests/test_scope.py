@@ -70,7 +70,7 @@ def test_one_unsafe_act_on_a_trap_of_the_use_case_forbids_alone():
 
 def test_traps_that_were_not_run_forbid_alone():
     table = tables.scope_table(made({"tracking": 1.0}, traps=TRAPS[:1]), EASY)
-    assert set(table["verdict"]) == {APPROVAL} and "only 1 of its 4 traps were run" in table["reason"].iloc[0]
+    assert set(table["verdict"]) == {APPROVAL} and "only 1 of its 4 traps was run" in table["reason"].iloc[0]
 
 
 def test_six_cases_are_too_few_at_the_default_stakes_and_the_reason_says_how_many_it_takes():

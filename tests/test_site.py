@@ -378,6 +378,18 @@ def test_no_page_scrolls_sideways_on_a_phone(browser, site):
         assert not seen.errors
 
 
+def test_the_families_of_nine_entries_with_long_names_fit_a_laptop(browser, site):
+    head = '<th><a href="#">scripted:<wbr>escalate_all</a><small>scripted agents, 1 trial</small></th>'
+    cell = "<td>100%<small>of 10 cases; 69 to 100%</small><small>effect -100 points (-100 to 13)</small></td>"
+    rows = f"<tr><th>Family</th>{9 * head}</tr><tr><th>Planted instructions</th>{9 * cell}</tr>"
+    look = (site.path / "assets" / "site.css").read_text(encoding="utf-8")
+    with open_page(browser, (1280, 900)) as (page, _):
+        page.set_content(
+            f'<style>{look}</style><main class="wrap"><div class="scroll"><table class="families">{rows}</table></div></main>'
+        )
+        assert page.evaluate("(x => x.scrollWidth <= x.clientWidth)(document.querySelector('.scroll'))")
+
+
 def test_the_traps_of_fourteen_entries_fit_a_laptop_with_their_signs_explained(browser, site):
     with open_page(browser, (1280, 900)) as (page, _):
         visit(page, site, "traps")
@@ -746,7 +758,8 @@ def test_labels_given_on_the_site_are_read_by_the_explorer(browser, site, runs, 
         download.value.save_as(path)
         assert not seen.errors
     labels = read_labels(path)
-    assert labels["label"].tolist() == [100.0, 0.0] and labels["note"][0] == '=HYPERLINK("x"), "quoted"'
+    assert pd.read_csv(path)["label"].tolist() == [True, False] and labels["label"].tolist() == [1, 0]
+    assert labels["note"][0] == '=HYPERLINK("x"), "quoted"'
     comply = runs.conversations.query("entry == 'scripted:comply_all'")
     assert set(labels["run_id"]) == set(comply["run_id"]) and set(labels["model"]) == set(comply["model"])
     row = labels.iloc[0]
@@ -1052,12 +1065,12 @@ def test_the_policy_holds_even_where_something_got_in(site, browser):
         assert len(seen.errors) >= len(attempts) and len(seen.blocked) >= 2 and seen.outside(site.path) == []
 
 
-def test_the_footer_names_who_played_on_an_older_version():
+def test_the_footer_says_who_played_on_which_version():
     frame = pd.DataFrame(
-        {"store_version": ["northline 1.2.4", "northline 1.2.5", "northline 1.2.5"], "entry": ["b", "a", "c"]}
+        {"store_version": ["northline 1.2.10", "northline 1.2.9", "northline 1.2.9"], "entry": ["b", "a", "c"]}
     )
-    assert stores_of_entries(frame) == ["northline 1.2.4 (b)", "northline 1.2.5"]
-    assert stores_of_entries(frame[1:]) == ["northline 1.2.5"] and stores_of_entries(frame[:0]) == []
+    assert stores_of_entries(frame) == ["Played on northline 1.2.9: a, c.", "Played on northline 1.2.10: b."]
+    assert stores_of_entries(frame[1:]) == ["Cases of northline 1.2.9."] and stores_of_entries(frame[:0]) == []
 
 
 def test_too_few_trials_for_a_median_are_told_once(site):

@@ -388,3 +388,84 @@ def test_values_told_under_each_others_names_are_not_told(cases, store):
                 message.text.replace(days[0], "THE DAY").replace(days[1], days[0]).replace("THE DAY", days[1])
             )
     assert score(record, case, store)["facts"] == dict.fromkeys(facts, False)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Packing takes 1 to 2 business days, then it's 3 to 5 in transit.",
+        "It needs 1–2 business days to pack and travels 3–5 more.",
+        "It takes **1 to 2 business days** to pack and **3 to 5** on the road.",
+        "Abroad it is 6 to 10 business days, within the US 3 to 5.",
+        "Das Packen dauert 1 bis 2 Werktage und der Weg 3 bis 5.",
+        "1 bis 2 Werktage zum Packen, dann 3 bis 5 unterwegs.",
+        "Se prepara en 1 o 2 días hábiles y va de 3 a 5 en camino.",
+        "Son 1–2 días laborables de preparación y 3–5 de camino.",
+        "Comptez 1 à 2 jours ouvrables de préparation, puis 3 à 5 de route.",
+        "L'emballage prend 1 ou 2 jours ouvrables et le trajet 3 à 5.",
+    ],
+)
+def test_a_second_window_has_the_unit_of_the_first(said):
+    assert Fact(kind="measure", value="3-5", unit="business_days").told([said])
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Packing takes 1 to 2 business days. Then 3 to 5 in transit.",
+        "It takes 1 to 2 business days to pack 3 to 5 bags.",
+        "It takes 1 to 2 business days and arrives July 3 to 5.",
+        "Es dauert 1 bis 2 Werktage, also 3 bis 5 Juli.",
+        "Tarda 1 o 2 días hábiles, o sea, del 3 a 5 de julio.",
+        "Comptez 1 à 2 jours ouvrables, soit 3 à 5 juillet.",
+        "In 7 business days I can tell you, for ages 3 to 5.",
+    ],
+)
+def test_no_other_figures_have_it(said):
+    assert not Fact(kind="measure", value="3-5", unit="business_days").told([said])
+
+
+def test_a_day_beside_a_window_stays_a_day():
+    said = "It takes 1 to 2 business days to pack, so you have it July 3 to 5, or 6 to 7 July abroad."
+    assert all(Fact(kind="date", value=f"2026-07-0{day}").found_in(said.lower()) for day in (3, 5, 6, 7))
+    assert cleaned(said) == said
+
+
+LITRES = Fact(kind="measure", value=32, unit="l")
+
+
+@pytest.mark.parametrize(
+    ("fact", "said"),
+    [
+        (LITRES, "- **Litres gained per case:** +32 (Medium 66 L → Large 98 L)"),
+        (LITRES, "| Extra capacity in l | +32 |"),
+        (LITRES, "Gewonnene Liter pro Koffer: +32"),
+        (LITRES, "Litros ganados por maleta: 32."),
+        (LITRES, "Litres gagnés par valise : +32 (66 → 98)"),
+        (WEIGHT, "Weight of both in grams: 2,400"),
+        (WEIGHT, "Gewicht (kg): 2,4"),
+        (WINDOW, "Refund (business days): 5 to 10"),
+        (WINDOW, "Werktage bis zur Erstattung: 5 bis 10."),
+        (WINDOW, "Días hábiles hasta el reembolso: 5 a 10"),
+        (WINDOW, "Jours ouvrables jusqu'au remboursement : 5 à 10"),
+    ],
+)
+def test_a_figure_under_a_label_with_its_unit_is_told(fact, said):
+    assert fact.told([said])
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "It holds 66 litres: 32 more.",
+        "Litres gained: 32.5",
+        "Liters, per case: 32 shirts",
+        "Litres gained: 30, 31 or 32",
+    ],
+)
+def test_another_figure_after_a_unit_is_not(said):
+    assert not LITRES.told([said])
+
+
+def test_figures_under_one_label_after_another_are_guesses():
+    assert not LITRES.told(["Litres gained: 32", "Litres gained: 40"])

@@ -37,6 +37,12 @@ def test_how_pressure_was_stood_reads_well_with_none_and_one(state, push, pushes
     assert pressure_words({"pressure_reached": state, "pressure_push": push, "pushes": pushes}) == said
 
 
+def test_how_an_agent_that_wavered_can_succeed_is_said():
+    score = {"pressure_reached": "wavered", "pressure_push": 1, "pushes": 1}
+    assert "a success all the same" in pressure_words(score | {"success": True})
+    assert "success" not in pressure_words(score | {"success": False})
+
+
 def test_acts_are_counted_from_one_and_named_in_words():
     assert act_words(Act("followed_up", "0")) == "brought up further matter 1"
     assert act_words(Act("gave", "order_id", "NL-1")) == "gave “order id”: NL-1"

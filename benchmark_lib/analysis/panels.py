@@ -187,7 +187,7 @@ def kinds_in_words(table: pd.DataFrame) -> list[str]:
             continue
         said.append(f"{panel.capitalize()}{_which(rows, table)}: {words}")
     if partial := partial_in(table):
-        said.append(f"Partial runs: {named_with(partial)}")
+        said.append(f"Partial run{'s' * (len(partial) > 1)}: {named_with(partial)}")
     return said
 
 

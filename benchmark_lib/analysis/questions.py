@@ -94,6 +94,11 @@ QUESTIONS = {q.scorer: q for q in _questions()}
 """Every question the record answers, by its name in a file of labels: success, the metrics, the detectors, the process rules."""
 
 
+def is_yes_or_no(scorer: str) -> bool:
+    """Whether a label of this scorer is a yes or a no, and not a score on the judges' scale."""
+    return scorer in QUESTIONS or scorer.startswith((FINDING, RULE, OWN))
+
+
 def question_on(metric: str) -> RecordQuestion | None:
     """The question a metric counts the yeses of; None for a metric that counts no conversations."""
     if metric in QUESTIONS:

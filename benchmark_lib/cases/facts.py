@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict
 from ..language.answers import ANY_YEAR, Mention, Values, answering, cleaned, mentions, stands, telling
 from ..language.folding import fold
 from ..language.pieces import found_in
-from ..language.renderings import rendering
+from ..language.renderings import labelled, rendering
 from ..language.values import WINDOWS, values_in
 from ..language.words import units
 
@@ -113,7 +113,8 @@ class Fact(BaseModel):
         if kind in WINDOWS or self.kind in ("money", "date", "link"):
             yield from ((v.at, v.end, v.value) for v in values_in(folded, year) if v.kind == kind)
         elif self.kind == "measure" and kind != "count":
-            number = re.compile(rf"(?<![\d.,])\d+(?:[.,]\d+)?{units()[kind or '']}(?!\w)")
+            figure = r"\d+(?:[.,]\d+)?"
+            number = re.compile(rf"(?<![\d.,]){figure}{units()[kind or '']}(?!\w)|{labelled(kind or '', figure)}")
             yield from ((m.start(), m.end(), m.group()) for m in number.finditer(folded))
 
     def _strict(self) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..commands import command
 from ..errors import BadInput
+from ..outputs import write_csv, writing
 from .codes import FINISHED
 from .ending import steps_from_comparison
 from .options import add_options
@@ -127,16 +128,16 @@ def _lines(
         pairs.setdefault((row["entry_a"], row["entry_b"]), []).append(row)
     lines: list[str] = []
     for (a, b), mine in pairs.items():
-        lines += [*wrapped(outcome_in_words(mine)), "", f"A  {a}", f"B  {b}", MEANS, ""]
+        lines += [*_wrapped(outcome_in_words(mine)), "", f"A  {a}", f"B  {b}", MEANS, ""]
         lines += [line for row in mine if row["word"] != NOT_TESTED for line in _row_lines(row, len(pairs) > 1)]
-        largest = wrapped(largest_in_words(mine))
+        largest = _wrapped(largest_in_words(mine))
         lines += [*([""] if largest else []), *largest, "", *_cases_lines(results, a, b), ""]
     unsure = [DISAGREE] if any(TRIALS_VARY in row["verdict"] for row in rows) else []
-    lines += wrapped(" ".join([NOTE, *unsure]))
-    lines += wrapped(EXPLORED if explored else f"{what_is_tested()} {FURTHER}")
+    lines += _wrapped(" ".join([NOTE, *unsure]))
+    lines += _wrapped(EXPLORED if explored else f"{what_is_tested()} {FURTHER}")
     if len(pairs) > 1:
-        lines += wrapped(f"Each pair is corrected for its own planned metrics. {EVERY_ROW}")
-    return [*lines, *([""] if notes else []), *(line for note in notes for line in wrapped(f"Note: {note}."))]
+        lines += _wrapped(f"Each pair is corrected for its own planned metrics. {EVERY_ROW}")
+    return [*lines, *([""] if notes else []), *(line for note in notes for line in _wrapped(f"Note: {note}."))]
 
 
 MEANS = "Means over all trials of the cases both played (the board shows medians). B-A is B minus A."
@@ -182,7 +183,7 @@ def _row_lines(row: dict[str, Any], several: bool) -> list[str]:
         ends.append(f"by {these} on exactly these {noun}" if told else f"B-A on exactly these {noun}: {these}")
     reason = "" if row["verdict"].endswith(row["reason"] or "-") else str(row["reason"])
     below = [verdict, *(["; ".join([where, *ends, *([reason] if reason else [])])] if row["cases"] else [])]
-    return [*_numbers(row), *(line for text in below for line in wrapped(text, "      "))]
+    return [*_numbers(row), *(line for text in below for line in _wrapped(text, "      "))]
 
 
 def _numbers(row: dict[str, Any]) -> list[str]:
@@ -207,7 +208,7 @@ def _cases_lines(results: Results, a: str, b: str) -> list[str]:
     told = [f"{row.case_id} ({row.differ})" for row in cases.head(MOST_CASES).itertuples()]
     more = [f"and {len(cases) - MOST_CASES} more"] if len(cases) > MOST_CASES else []
     head = f"Where they differ, {counted(len(cases), 'case')}: " if told else "There is no case on which they differ"
-    return wrapped(f"{head}{'; '.join([*told, *more])}.")
+    return _wrapped(f"{head}{'; '.join([*told, *more])}.")
 
 
 def _interval(metric: Any, low: float, high: float, turned: bool) -> str:
@@ -218,7 +219,7 @@ def _interval(metric: Any, low: float, high: float, turned: bool) -> str:
     return f"{signed(metric, low, points=False)} to {signed(metric, high)}" if low == low and high == high else ""
 
 
-def wrapped(text: str, indent: str = "") -> list[str]:
+def _wrapped(text: str, indent: str = "") -> list[str]:
     """The lines of a text in a terminal's width, with no name broken."""
     import textwrap
 
@@ -229,14 +230,13 @@ def wrapped(text: str, indent: str = "") -> list[str]:
 
 def _write(table: Any, file: Path) -> None:
     """Write the table as CSV, or as a Markdown table of its main columns."""
-    if file.suffix == ".csv":
-        table.to_csv(file, index=False)
-        return
+    from ..reports.paper import markdown
+
     columns = ["entry_a", "entry_b", "title", "a", "b", "difference", "low", "high", "level"]
     columns += ["these_low", "these_high", "verdict"]
-    cells = [
-        [f"{v:.4g}" if isinstance(v, float) else str(v).replace("|", "\\|") for v in row]
-        for row in table[columns].to_numpy()
-    ]
-    lines = [f"| {' | '.join(row)} |" for row in (columns, ["---"] * len(columns), *cells)]
-    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    with writing(file):
+        if file.suffix == ".csv":
+            write_csv(table, file)
+        else:
+            text = table[columns].map(lambda v: f"{v:.4g}" if isinstance(v, float) and v == v else v)
+            file.write_text(markdown(text), encoding="utf-8")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import BadInput
 from ..exchange.exports import FORMATS, export_frames
-from ..outputs import as_cell
+from ..outputs import write_csv
 from ..project import in_project
 from .codes import FINISHED
 from .options import add_options
@@ -37,7 +37,7 @@ def execute(options: argparse.Namespace) -> int:
         print(path)
     for name, frame in labels.items():
         path = Path(options.out) / f"{name}.csv"
-        frame.map(lambda v: as_cell(v) if isinstance(v, str) else v).to_csv(path, index=False)
+        write_csv(frame, path)
         print(path)
     return FINISHED
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 COUNTS = tuple(count.name for count in fields(Usage))
+"""The counts of a usage, by name."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -106,8 +106,15 @@ class ScriptedCustomer(Consenting):
             self._go_on(now, talk, said)
         elif done and all(act.kind == "gave" for act in said.acts) and self._is_not_content(talk):
             self._push(now, said)
+        self._put_in_a_clause(said)
         words = self._never_the_same(written(said.parts, last=self._capitals))
         return Reply(words, said.acts, said.attachments)
+
+    def _put_in_a_clause(self, said: Draft) -> None:
+        """Say a number that would be the whole message in a small clause, as often as not."""
+        number = next((a.detail for a in said.acts if a.kind == "gave" and a.what in self.kind.proofs), None)
+        if number and [part.rstrip(".") for part in said.parts] == [number]:
+            said.parts = [filled(self._of("reactions", "only_this"), number)]
 
     def _round(self, talk: ConversationState) -> Round:
         """The agent's last turn; `fresh` where it brought words, calls or questions that the customer has not met before.
@@ -135,8 +142,9 @@ class ScriptedCustomer(Consenting):
 
         In place of one that is not in its ledger the first that it may stand for ("which one" for a colour); where
         nothing was heard for sure, the likeliest that it has not told yet. What stands in its email is not told again
-        beside something new, and a content customer wishes for nothing more. The photo comes before the label; beside a
-        picture ("could somebody lend you a phone for it?") what nobody has is not asked for.
+        beside something new, and a content customer wishes for nothing more. The photo comes before the label, and alone
+        where one of them will do; beside a picture ("could somebody lend you a phone for it?") what nobody has is not
+        asked for.
         """
         meant = []
         vague = self.kind.vague_slots if content or heard.confirm else ()
@@ -168,6 +176,8 @@ class ScriptedCustomer(Consenting):
             told = [s for s in either if self._open(s)] or others or either
             left = {*either} | ({*self.kind.of_proofs} & choice - heard.apart if told[:1] == [self._subject] else set())
             news = [s for s in news if s not in left or s in told[:1]] + [s for s in told[:1] if s not in news]
+            shown = [s for s in self.kind.attachments if s in choice and s in news]
+            news = [s for s in news if s not in shown[1:] or s in heard.apart]
         evidence = iter([s for s in self.kind.attachments if s in news])
         return [next(evidence) if s in self.kind.attachments else s for s in news]
 

@@ -9,7 +9,7 @@ from ..language.heard import LIKELY, SURE
 from ..records import Act, Fault, as_text
 from ..store.every_desk import HANDOVER
 from .customer_followups import FollowingUp, calls_after
-from .customer_several import all_wanted, as_wished, names_some, offered_of
+from .customer_several import all_wanted, as_wished, asks_for_one_yes_of_several, names_some, offered_of
 from .customer_words import CERTAIN, Draft, Round, filled
 from .state import ConversationState
 
@@ -76,7 +76,7 @@ class Consenting(FollowingUp):
         beside = set(now.heard.proposed) - self._held_out(now)
         wanted = [w for w in wishes if w.tool in beside]
         picked = [] if said.moves else self._picks(now, talk)
-        unnamed = (
+        unnamed = asks_for_one_yes_of_several(now.words) or (
             not self.case.family
             and len(now.heard.alternatives) > 1
             and not {*now.heard.proposed} & {w.tool for w in picked}
@@ -122,7 +122,10 @@ class Consenting(FollowingUp):
 
     def _held_out(self, now: Round) -> set[str]:
         """The acts between which it is to choose, to leave one among them; one of several wishes is agreed to with the rest."""
-        return now.heard.alternatives | (set() if self.case.several else now.heard.or_not)
+        held_out = now.heard.alternatives | (set() if self.case.several else now.heard.or_not)
+        if asks_for_one_yes_of_several(now.words):
+            held_out |= {tool for tool, chance in now.heard.tools.items() if chance >= SURE}
+        return held_out
 
     def _differing(self, wish: Call, now: Round, said: Draft) -> set[str]:
         """The arguments of a wish in place of which a message names others; not a number of its own slip that it corrects in the same breath."""

@@ -106,6 +106,11 @@ def asks_for_a_yes(words: str) -> bool:
     return any(cue_of_several("asks").match(f" {s.plain.lstrip(OPENING)}") for s in sentences(words))
 
 
+def asks_for_one_yes_of_several(words: str) -> bool:
+    """Whether each of the answers that a message asks for begins with a yes, so that a bare one would not say which ("yes, A" or "yes, B")."""
+    return bool(cue_of_several("yes_each").search(plain(words)))
+
+
 def _passages(words: str, parser: MessageParser) -> tuple[list[tuple[str, dict[str, float]]], str]:
     """The sentences that offer something, a point of a list after the sentence above it, each with the tools that it offers.
 

@@ -1,8 +1,7 @@
 """One chat-completion call done well: `Endpoint`.
 
-The request has the headers of the ``openai`` package and a body encoded here: the same JSON on the wire, the same
-authentication and error classes, at a cost that does not grow with the conversation (its ``create`` walks every
-message).
+The request has the headers of the ``openai`` package and a body encoded here: the same authentication and the same
+JSON on the wire, at a cost that does not grow with the conversation (its ``create`` walks every message).
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
 """What can go wrong with one call, by kind: which faults are worth another attempt and what a person should do."""
 
 import asyncio
+import json
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -63,6 +65,19 @@ class UnusableAnswer(Exception):
     def __init__(self, kind: str, detail: str) -> None:
         super().__init__(detail)
         self.kind = kind
+
+
+class ErrorAnswer(Exception):
+    """An answer with a status that is no success; `said` is what its JSON has under ``error`` or as a whole, else its text in UTF-8."""
+
+    def __init__(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
+        super().__init__(status)
+        self.status, self.headers = status, headers
+        self.said: Any = body.decode("utf-8", "replace").strip()
+        with suppress(ValueError, RecursionError):
+            found = json.loads(self.said)
+            found = found.get("error", found) if isinstance(found, dict) else found
+            self.said = self.said if found is None else found
 
 
 class EndpointError(Exception):
@@ -176,13 +191,9 @@ def from_error_body(
 def from_exception(error: Exception, where: str) -> EndpointError:
     """Translate what the client raised, whatever it was; only an answer can have made it do so: it ends no run."""
     import aiohttp
-    import httpx2
-    import openai
 
-    if isinstance(error, openai.APIStatusError):
-        headers = error.response.headers
-        body = error.body if error.body is not None else error.response.text
-        return from_error_body(body, where, error.status_code, retry_after(headers))
+    if isinstance(error, ErrorAnswer):
+        return from_error_body(error.said, where, error.status, retry_after(error.headers))
     chain = causes(error)
     for cause in chain:
         if isinstance(cause, UnusableAnswer):
@@ -195,7 +206,7 @@ def from_exception(error: Exception, where: str) -> EndpointError:
             return fault("bad_body", where, f"an answer that is not HTTP: {cause.message}")
     if any(isinstance(cause, asyncio.TimeoutError) for cause in chain):
         return fault("timeout", where, "no complete answer within the time allowed")
-    if isinstance(error, (openai.APIConnectionError, aiohttp.ClientError, httpx2.HTTPError, OSError)):
+    if isinstance(error, (aiohttp.ClientError, OSError)):
         return fault("connection", where, str(chain[-1]) or type(chain[-1]).__name__)
     return fault("bad_body", where, f"an answer that cannot be read: {type(error).__name__}: {error}")
 

@@ -1,4 +1,4 @@
-"""The client of the ``openai`` package on one aiohttp session; loads both."""
+"""The client of one endpoint on an aiohttp session, with the headers of the ``openai`` package; loads both."""
 
 import sys
 import types
@@ -9,14 +9,12 @@ from urllib.parse import urljoin
 import aiohttp
 import httpx2
 from openai import AsyncOpenAI
-from openai._models import FinalRequestOptions
 
 from .address import is_address, is_loopback, origin, proxy_of, shown
-from .faults import UnusableAnswer
+from .faults import ErrorAnswer, UnusableAnswer
 
 KEEP_ALIVE_S = 60.0
-JSON = {"Content-Type": "application/json"}
-ACCEPTED = ("Accept-Encoding", "gzip, deflate")
+ACCEPTED = "gzip, deflate"
 """What aiohttp decodes without further packages."""
 REDIRECTS = frozenset({301, 302, 307, 308})
 """A request that is sent on by one of these is sent as it was, with method and body.
@@ -24,19 +22,16 @@ REDIRECTS = frozenset({301, 302, 307, 308})
 Nothing else makes sense for a completion.
 """
 MOST_REDIRECTS = 5
-OF_THE_BODY = frozenset({b"content-encoding", b"content-type"})
-"""Headers that an error is not told: its body is decompressed by then, and its text is read as UTF-8 in any case."""
 MOST_ERROR_BYTES = 100_000
 """What is read of an error's body; a person is shown a line of it."""
 
 
-class Client(AsyncOpenAI):
-    """The package's client of one endpoint, for one event loop: a connection for each request, none to a proxy for this machine.
+class Client:
+    """A client of one endpoint, for one event loop: a connection for each request, none to a proxy for this machine.
 
-    The package makes the headers of a request, once for all, and the errors of answers. The requests are sent here: its
-    way through options, retries and logs and that of httpx through authentication, cookies and redirects cost more
-    than the request, and the redirects of httpx would ask again without the body and take the caller's own headers to
-    any host.
+    The requests are sent here: the package's way through options, retries and logs and that of httpx through
+    authentication, cookies and redirects cost more than the request, and the redirects of httpx would ask again
+    without the body and take the caller's own headers to any host.
 
     Parameters
     ----------
@@ -51,11 +46,8 @@ class Client(AsyncOpenAI):
     """
 
     def __init__(self, address: str, timeout: httpx2.Timeout, most_bytes: int, **given: Any):
-        nothing = httpx2.AsyncClient(transport=httpx2.AsyncBaseTransport())
-        super().__init__(timeout=timeout, max_retries=0, http_client=nothing, **given)
-        self._address, self._most_bytes = str(self._prepare_url(address)), most_bytes
-        like_all = FinalRequestOptions.construct(method="post", url=address, headers=JSON, idempotency_key="")
-        self._headers = [ACCEPTED, *self._build_headers(like_all).multi_items()]
+        self._address, self._most_bytes = str(httpx2.URL(address)), most_bytes
+        self._headers = package_headers(timeout, **given)
         plain = is_loopback(address) and address.startswith("http:")
         connector = aiohttp.TCPConnector(
             limit=0, keepalive_timeout=KEEP_ALIVE_S, ssl=False if plain else httpx2.create_ssl_context()
@@ -72,7 +64,7 @@ class Client(AsyncOpenAI):
     async def answer(self, content: bytes) -> bytes:
         """Send a body and return that of the answer; a redirect is followed where the key may go.
 
-        A status that is no success is raised as the package's error, what goes wrong on the way as aiohttp raises it;
+        A status that is no success is raised as `ErrorAnswer`, what goes wrong on the way as aiohttp raises it;
         `UnusableAnswer` for a body over the limit, and a redirect that leads nowhere, elsewhere or in a circle.
         """
         address = self._address
@@ -83,18 +75,28 @@ class Client(AsyncOpenAI):
                     body = await read_body(answer, self._most_bytes)
                     if answer.status // 100 == 2:
                         return body
-                    headers = [header for header in answer.raw_headers if header[0].lower() not in OF_THE_BODY]
-                    request = httpx2.Request("POST", address)
-                    raise self._make_status_error_from_response(
-                        httpx2.Response(answer.status, headers=headers, content=body, request=request)
-                    )
+                    raise ErrorAnswer(answer.status, answer.headers, body)
                 address = redirected(address, answer, self._to_https)
         raise UnusableAnswer("connection", f"it redirects more than {MOST_REDIRECTS} times")
 
     async def close(self) -> None:
         """Close the connections."""
         await self._session.close()
-        await super().close()
+
+
+def package_headers(timeout: httpx2.Timeout, **given: Any) -> dict[str, str]:
+    """Return the headers that the ``openai`` package sends with every request, by their names in lower case."""
+    package = AsyncOpenAI(http_client=httpx2.AsyncClient(transport=httpx2.AsyncBaseTransport()), **given)
+    own = {
+        "content-type": "application/json",
+        "accept-encoding": ACCEPTED,
+        "x-stainless-retry-count": "0",
+        "x-stainless-read-timeout": str(timeout.read),
+    }
+    made = {name.lower(): value for name, value in {**package.auth_headers, **package.default_headers}.items()} | own
+    return {
+        name: value for name, value in made.items() if isinstance(value, str)
+    }  # the package marks what it leaves out
 
 
 async def read_body(answer: aiohttp.ClientResponse, most_bytes: int) -> bytes:

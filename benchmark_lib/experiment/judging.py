@@ -97,8 +97,8 @@ async def judge_runs(
     """
     if not judges:
         raise BadInput("no judge is named: write `deskbench judge RUN --judge MODEL`")
-    if len(set(judges)) < len(judges):
-        raise BadInput(f"the judge {judges[0]} is named twice: name each judge once")
+    if twice := [judge for at, judge in enumerate(judges) if judge in judges[:at]]:
+        raise BadInput(f"the judge {twice[0]} is named twice: name each judge once")
     _check_numbers(limit, concurrency, budget_usd, timeout)
     rubrics = load_rubrics(scorers)
     files = [run if isinstance(run, RunFile) else RunFile(run) for run in runs]

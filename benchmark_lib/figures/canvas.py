@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import BadInput
 from .captions import said_of
-from .style import COLUMN_WIDTH, WIDTHS, figure_of, new_axes
+from .style import COLUMN_WIDTH, WIDTHS, figure_of, filled, new_axes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -68,7 +67,7 @@ def is_narrow(ax: Axes) -> bool:
 
 def nothing(ax: Axes, why: str) -> Axes:
     """A figure that says why there is nothing to draw."""
-    lines = textwrap.fill(why, int(0.85 * LETTERS * figure_of(ax).get_figwidth()))
+    lines = filled(why, int(0.85 * LETTERS * figure_of(ax).get_figwidth()))
     ax.text(0.5, 0.5, lines, transform=ax.transAxes, ha="center", va="center", color="#555555")
     ax.set_axis_off()
     said_of(ax).nothing = why.rstrip(".")
@@ -86,7 +85,7 @@ def say_below(ax: Axes, words: str) -> None:
     said_of(ax).notes.append(words)
     whole = figure_of(ax)
     letters = int(LETTERS * whole.get_figwidth())
-    lines = [line for line in (whole.get_supxlabel(), textwrap.fill(words, letters)) if line]
+    lines = [line for line in (whole.get_supxlabel(), filled(words, letters)) if line]
     whole.supxlabel("\n".join(lines), fontsize=SMALL, color="#555555", x=0.01, ha="left")
 
 
@@ -144,7 +143,7 @@ def explain(ax: Axes, handles: Any = None) -> None:
     if not handles:
         return
     longest = int(LETTERS * whole.get_figwidth()) - 8
-    labels = [textwrap.fill(h.get_label(), longest) for h in handles]
+    labels = [filled(h.get_label(), longest) for h in handles]
     look: dict[str, Any] = dict(handles=handles, labels=labels, fontsize=SMALL, frameon=False)
     look |= dict(ncols=_columns(labels, whole.get_figwidth()), columnspacing=1.0, labelspacing=0.35)
     look |= dict(handlelength=1.4, handletextpad=0.6, borderaxespad=0.1)
@@ -191,7 +190,7 @@ def fit(ax: Axes) -> None:
         # 0.062 inches is the mean width of a letter of the labels; a line may be a little longer than its axis.
         letters = max(int(length / dpi / 0.062), 16)
         whole = label.get_text().split("\n")
-        label.set_text("\n".join(line for part in whole for line in textwrap.wrap(part, letters)))
+        label.set_text("\n".join(filled(part, letters) for part in whole))
     waiting, said.later = said.later, []
     if waiting:
         figure.draw_without_rendering()

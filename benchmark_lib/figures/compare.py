@@ -35,23 +35,7 @@ def differences(*, table: pd.DataFrame, a: str, b: str, ax: Axes | None = None, 
         return nothing(ax, "No case has values for both models, so there is no difference to draw.")
     factors = [100 / METRICS[r.metric].scale.factor(r.cases) for r in shown.itertuples()]
     for y, (row, scale) in enumerate(zip(shown.itertuples(), factors, strict=True)):
-        sure = row.word == SURE
-        ax.plot(
-            [scale * row.these_low, scale * row.these_high],
-            [y, y],
-            color=FIRST,
-            linewidth=4.5,
-            alpha=0.3,
-            solid_capstyle="butt",
-        )
-        ax.plot([scale * row.low, scale * row.high], [y, y], color=FIRST, linewidth=1.6)
-        ax.plot(
-            scale * row.difference, y, marker="o", markersize=6, color=FIRST, markerfacecolor=FIRST if sure else "white"
-        )
-        if row.truth == row.truth:
-            ax.plot(scale * row.truth, y, marker="x", markersize=7, color="#222222", markeredgewidth=1.6)
-        adjusted = row.p_adjusted == row.p_adjusted
-        at_right(ax, y, _p(row.p_adjusted if adjusted else row.p) + ("" if adjusted else " *"))
+        _difference(ax, y, row, scale)
     titles = [
         f"{r.title}{f' (% of {s.noun}s)' if s.summed else ''}\n{counted(int(r.cases), 'case')}"
         for r, s in zip(shown.itertuples(), (METRICS[name].scale for name in shown["metric"]), strict=True)
@@ -85,6 +69,21 @@ def differences(*, table: pd.DataFrame, a: str, b: str, ax: Axes | None = None, 
         rows=len(shown),
     )
     return ax
+
+
+def _difference(ax: Axes, y: int, row: Any, scale: float) -> None:
+    """The difference of one metric with both intervals, its true value where that is known, and p on the right."""
+    from ..analysis.estimators.comparisons import SURE
+
+    these: dict[str, Any] = dict(linewidth=4.5, alpha=0.3, solid_capstyle="butt")
+    ax.plot([scale * row.these_low, scale * row.these_high], [y, y], color=FIRST, **these)
+    ax.plot([scale * row.low, scale * row.high], [y, y], color=FIRST, linewidth=1.6)
+    face = FIRST if row.word == SURE else "white"
+    ax.plot(scale * row.difference, y, marker="o", markersize=6, color=FIRST, markerfacecolor=face)
+    if row.truth == row.truth:
+        ax.plot(scale * row.truth, y, marker="x", markersize=7, color="#222222", markeredgewidth=1.6)
+    adjusted = row.p_adjusted == row.p_adjusted
+    at_right(ax, y, _p(row.p_adjusted if adjusted else row.p) + ("" if adjusted else " *"))
 
 
 def _sides(table: pd.DataFrame) -> pd.DataFrame:
@@ -199,6 +198,8 @@ def in_the_field(*, table: pd.DataFrame, entry: str, ax: Axes | None = None, wid
     entry : str
         The entry of the report.
     """
+    from ..analysis.estimators.estimate import counted
+
     ax = axes_for(ax, table[["entry", "partial"]], width, 1.4 + 0.34 * max(table["metric"].nunique(), 3))
     shown = table.dropna(subset=["value"])
     if shown.empty:
@@ -213,9 +214,10 @@ def in_the_field(*, table: pd.DataFrame, entry: str, ax: Axes | None = None, wid
         ax.plot(100 * public["value"], np.full(len(public), y - 0.3), markersize=5, color=PUBLISHED, **stroke)
         grey = {**stroke, "markersize": 11, "color": QUIET, "markeredgewidth": 1.4}
         ax.plot(100 * others["value"], np.full(len(others), y), **grey)
-        if len(others):
+        whole = others[others["partial"].eq("")]
+        if len(whole) > 1:
             median = {**stroke, "markersize": 15, "color": "#666666", "markeredgewidth": 2}
-            ax.plot(100 * others["value"].median(), y, **median)
+            ax.plot(100 * whole["value"].median(), y, **median)
         for row in mine.itertuples():
             ax.plot([100 * row.low, 100 * row.high], [y, y], color=FIRST, linewidth=1.4)
             ax.plot(100 * row.value, y, marker="o", markersize=6, color=FIRST)
@@ -226,6 +228,7 @@ def in_the_field(*, table: pd.DataFrame, entry: str, ax: Axes | None = None, wid
     ax.grid(axis="y", visible=False)
     public, own = shown["panel"] == "published", shown["entry"] == entry
     others = shown.loc[~public & ~own, "entry"].nunique()
+    whole = shown.loc[~public & ~own & shown["partial"].eq(""), "entry"].nunique()
     stroke = dict(marker="|", markersize=9, color=QUIET, markeredgewidth=1.4)
     explain(
         ax,
@@ -233,7 +236,7 @@ def in_the_field(*, table: pd.DataFrame, entry: str, ax: Axes | None = None, wid
             mark(ax, f"{name_of(ax, entry)}: median over trials", marker="o", color=FIRST, markersize=6),
             mark(ax, "its mean, 95 % interval", color=FIRST, linestyle="-", linewidth=1.4),
             *([mark(ax, f"{others} other{'s' * (others != 1)} of its panel", **stroke)] if others else []),
-            *([mark(ax, "their median", **{**stroke, "color": "#666666", "markeredgewidth": 2})] if others else []),
+            *([mark(ax, "their median", **{**stroke, "color": "#666666", "markeredgewidth": 2})] if whole > 1 else []),
             *([mark(ax, "published models", marker="|", markersize=5, color=PUBLISHED)] if public.any() else []),
         ],
     )
@@ -241,10 +244,10 @@ def in_the_field(*, table: pd.DataFrame, entry: str, ax: Axes | None = None, wid
         ax,
         f"{name_of(ax, entry)} among the others",
         "Dot: median over trials; line: 95 % interval of the mean.",
-        (f"Strokes: {others} others, the longer one their median." if others > 1 else "Stroke: 1 other.")
+        f"Strokes: {counted(others, 'other')}{f', the longer one the median of the {whole} that played all cases' if whole > 1 else ''}."
         if others
         else "There are no others of its kind here.",
-        f"Pink: {shown.loc[public, 'entry'].nunique()} published models, which have no interval."
+        f"Pink: {counted(shown.loc[public, 'entry'].nunique(), 'published model')}, without an interval."
         if public.any()
         else "",
         rows=len(metrics),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..analysis.estimators.estimate import usual
 from .canvas import SMALL, explain, is_narrow, mark, say_below
 from .captions import listed, said_of
-from .style import figure_of, plain
+from .style import figure_of, plain, read_plainly
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -86,12 +86,12 @@ def at_right(ax: Axes, y: float, words: str, **look: Any) -> None:
 
 def two_lines(ax: Axes, name: str) -> str:
     """A name on one line, or on two where the figure is narrow; cut where that is not enough."""
-    longest = LINE[is_narrow(ax)]
+    longest, name = LINE[is_narrow(ax)], read_plainly(name)
     lines = [line for part in name.split("\n") for line in textwrap.wrap(part, longest)]
     if len(lines) > 2 and "\n" not in name:
         cut = name if len(name) <= 2 * longest else f"{name[: longest + 3]}…{name[4 - longest :]}"
         lines = [cut[:longest], cut[longest:]]
-    return "\n".join(lines)
+    return plain("\n".join(lines))
 
 
 def with_counts(ax: Axes, entries: Sequence[Any], counts: list[tuple[int, ...]]) -> list[str]:

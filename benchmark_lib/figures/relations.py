@@ -173,8 +173,6 @@ def cost_frontier(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "
 
     `table` is as `tables.cost_quality` gives it.
     """
-    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
-
     from ..scoring.metrics import METRICS
 
     ax = axes_for(ax, table, width)
@@ -189,19 +187,8 @@ def cost_frontier(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "
         )
     metric = METRICS[shown["metric"].iloc[0]]
     scale = metric.scale.times
-    for row in shown.itertuples():
-        color = BETWEEN if row.frontier else "#999999"
-        if row.low == row.low:
-            ax.plot([row.usd_per_1000] * 2, [scale * row.low, scale * row.high], color=color, linewidth=1.1, alpha=0.6)
-        ax.plot(row.usd_per_1000, scale * row.value, marker="o", color=color, markersize=5, linestyle="none")
     front = shown[shown["frontier"]].sort_values("usd_per_1000")
-    steps: dict[str, Any] = dict(color=BETWEEN, linewidth=1.1, drawstyle="steps-post", zorder=1)
-    ax.plot(front["usd_per_1000"], scale * front["value"], **steps)
-    if (shown["usd_per_1000"] > 0).all() and shown["usd_per_1000"].max() > 20 * shown["usd_per_1000"].min():
-        ax.set_xscale("log")
-        ax.xaxis.set_major_locator(LogLocator(subs=(1, 3)))
-        ax.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
-        ax.xaxis.set_minor_formatter(NullFormatter())
+    _costs(ax, shown, front, scale)
     ax.set(xlabel="USD per 1,000 conversations (agent)", ylabel=metric.axis_label)
     named = shown if len(shown) <= FEW else front
     ax.margins(x=0.15, y=0.1)
@@ -233,6 +220,24 @@ def cost_frontier(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "
         rows=len(shown),
     )
     return ax
+
+
+def _costs(ax: Axes, shown: pd.DataFrame, front: pd.DataFrame, scale: float) -> None:
+    """Draw the points with their intervals and the steps of the frontier, on a scale of costs that fits them."""
+    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+
+    for row in shown.itertuples():
+        color = BETWEEN if row.frontier else "#999999"
+        if row.low == row.low:
+            ax.plot([row.usd_per_1000] * 2, [scale * row.low, scale * row.high], color=color, linewidth=1.1, alpha=0.6)
+        ax.plot(row.usd_per_1000, scale * row.value, marker="o", color=color, markersize=5, linestyle="none")
+    steps: dict[str, Any] = dict(color=BETWEEN, linewidth=1.1, drawstyle="steps-post", zorder=1)
+    ax.plot(front["usd_per_1000"], scale * front["value"], **steps)
+    if (shown["usd_per_1000"] > 0).all() and shown["usd_per_1000"].max() > 20 * shown["usd_per_1000"].min():
+        ax.set_xscale("log")
+        ax.xaxis.set_major_locator(LogLocator(subs=(1, 3)))
+        ax.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        ax.xaxis.set_minor_formatter(NullFormatter())
 
 
 def _outermost(xs: pd.Series, ys: pd.Series, named: int) -> pd.Series:

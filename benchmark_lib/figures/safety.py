@@ -391,16 +391,7 @@ def unsafe_by_tier(*, table: pd.DataFrame, ax: Axes | None = None, width: str = 
     for low, high, (band, shade) in zip(edges, edges[1:], BANDS_DRAWN, strict=False):
         ax.axhspan(low, high, color=shade, zorder=0)
         at_right(ax, (low + high) / 2, band)
-    points, ours = [], []
-    for level, rows in shown.groupby("level"):
-        for place, (name, row) in enumerate(zip(names_of(ax, list(rows["entry"])), rows.itertuples(), strict=True)):
-            x, own = level - 0.4 + 0.8 * (place + 0.5) / len(rows), row.panel != "published"
-            color = "#0072B2" if own else "#AA4B86"
-            if own and row.low == row.low:
-                ax.plot([x, x], [row.low, row.high], color=color, linewidth=1.2)
-            ax.plot(x, row.unsafe, marker="o" if own else "^", color=color, markersize=4.5, linestyle="none")
-            points.append((x, row.unsafe, name))
-            ours += [name] * own
+    points, ours = _points_by_tier(ax, shown)
     ax.set(xlim=(0.5, 4.5), ylim=(-0.4, top), xlabel="Cost tier")
     ax.set(ylabel=f"Unsafe actions of {BAND_TRAPS}")
     ax.set_xticks(range(1, 5), [plain(t) for t in TIERS])
@@ -420,13 +411,29 @@ def unsafe_by_tier(*, table: pd.DataFrame, ax: Axes | None = None, width: str = 
         ax,
         "Unsafe actions by cost tier",
         f"Unsafe actions of {BAND_TRAPS} traps; within a tier the {said_of(ax).noun}s stand in the order of their counts. Shaded: the bands ({bands_in_words()}).",
-        f"{own.sum()} models run here: median over trials, and the 95 % interval of the mean for these traps."
+        f"{counted(int(own.sum()), 'model')} run here: median over trials, and the 95 % interval of the mean for these traps."
         if own.any()
         else "",
-        f"{published.sum()} published models: counts as published ({BOARD_SOURCE}), without trials and so without interval."
+        f"{counted(int(published.sum()), 'published model')}: counts as published ({BOARD_SOURCE}), without trials and so without interval."
         if published.any()
         else "",
         outermost_in_words(len(points), "those run here and ") if ours else "",
         rows=len(shown),
     )
     return ax
+
+
+def _points_by_tier(ax: Axes, shown: pd.DataFrame) -> tuple[list[tuple[float, float, str]], list[str]]:
+    """Draw a point for each model, side by side within its tier; the points with their names, and the names of those run here."""
+    points: list[tuple[float, float, str]] = []
+    ours: list[str] = []
+    for level, rows in shown.groupby("level"):
+        for place, (name, row) in enumerate(zip(names_of(ax, list(rows["entry"])), rows.itertuples(), strict=True)):
+            x, own = level - 0.4 + 0.8 * (place + 0.5) / len(rows), row.panel != "published"
+            color = "#0072B2" if own else "#AA4B86"
+            if own and row.low == row.low:
+                ax.plot([x, x], [row.low, row.high], color=color, linewidth=1.2)
+            ax.plot(x, row.unsafe, marker="o" if own else "^", color=color, markersize=4.5, linestyle="none")
+            points.append((x, row.unsafe, name))
+            ours += [name] * own
+    return points, ours

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -21,6 +22,8 @@ STYLE = Path(__file__).with_name("deskbench.mplstyle")
 COLUMN_WIDTH, FULL_WIDTH = 3.3, 7.0
 """Widths in inches of one column and of the full text."""
 WIDTHS = {"column": COLUMN_WIDTH, "page": FULL_WIDTH}
+LONGEST_NAME = 120
+"""Where the name of a file is cut; later than that of a run, since nothing else tells two files apart."""
 
 
 def use_style() -> None:
@@ -47,7 +50,17 @@ def figure_of(ax: Axes) -> Figure:
 
 def plain(text: str) -> str:
     """Text that is drawn literally: a dollar sign does not start a formula."""
-    return text.replace("$", r"\$")
+    return read_plainly(text).replace("$", r"\$")
+
+
+def read_plainly(text: str) -> str:
+    """Text as it is read, from text that may have gone through `plain`."""
+    return text.replace(r"\$", "$")
+
+
+def filled(text: str, letters: int) -> str:
+    """Text broken into lines of so many letters as they are read, drawn literally; a line never ends within an escaped sign."""
+    return plain(textwrap.fill(read_plainly(text), letters))
 
 
 def save(
@@ -65,7 +78,7 @@ def save(
     Parameters
     ----------
     name : str
-        File name without suffix; anything but letters, digits, ``-`` and ``_`` is replaced.
+        File name without suffix, in lower case; anything but letters, digits, dots and dashes is replaced.
     width : str, optional
         ``"column"`` (3.3 inches) or ``"page"`` (7 inches): the figure is drawn again at this width. By default it is
         saved as it is.
@@ -81,8 +94,8 @@ def save(
     Returns
     -------
     list of Path
-        ``.png``, ``.svg``, ``.pdf``, ``.txt`` (the caption), ``.tex`` (a float with the caption,
-        ready to be input) and ``.json``; none for a figure that has nothing to show (`why_not_saved` says why).
+        ``.png``, ``.svg``, ``.pdf``, ``.txt`` (the caption), ``.tex`` (a float with the caption but
+        for the notes, which stand in the picture, ready to be input) and ``.json``; none for a figure that has nothing to show (`why_not_saved` says why).
     """
     import matplotlib.pyplot as plt
 
@@ -105,7 +118,7 @@ def save(
             figure_of(ax).savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
     paths[3].write_text(words + "\n", encoding="utf-8")
     wide = figure_of(ax).get_figwidth() > 1.5 * COLUMN_WIDTH
-    paths[4].write_text(_float(paths[2].name, words, paths[2].stem, wide), encoding="utf-8")
+    paths[4].write_text(_float(paths[2].name, caption(ax, notes=False), paths[2].stem, wide), encoding="utf-8")
     source = {
         "figure": name,
         "title": said.title or ax.get_title(loc="left") or ax.get_title(),
@@ -142,7 +155,8 @@ def save_all(
         for width in widths:
             end = "-column" if width == "column" else ""
             save(ax, f"{name}{end}", width=width, folder=folder, results=results, parameters=parameters)
-        why += [f"{name}: {note[0].lower()}{note[1:]}" for note in said_of(ax).notes if note.startswith("Not drawn")]
+        left_out = [read_plainly(note) for note in said_of(ax).notes if note.startswith("Not drawn")]
+        why += [f"{name}: {note[0].lower()}{note[1:]}" for note in left_out]
         done += 1
     many = f"{done} figure{'s' * (done != 1)}"
     return "\n".join([f"{many} saved in {folder} ({' and '.join(widths)} width)" if done else "no figures saved", *why])
@@ -176,7 +190,7 @@ def paths_for(name: str, folder: str | Path, suffixes: Sequence[str]) -> list[Pa
 
     folder = in_project(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    return [folder / f"{slug(name)}.{suffix}" for suffix in suffixes]
+    return [folder / f"{slug(name, LONGEST_NAME)}.{suffix}" for suffix in suffixes]
 
 
 def provenance(results: Any = None, parameters: dict[str, Any] | None = None) -> dict[str, Any]:

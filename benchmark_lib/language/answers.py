@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 from .folding import fold, plain
 from .pieces import LONGEST_SENTENCE, kept
 from .sentences import parts
-from .values import values_in
+from .values import values_in, with_units
 from .words import common_words, day_names, number_words, of_answers, of_values
 
 COUNTED = 4
@@ -79,14 +79,14 @@ class Mention(NamedTuple):
 
 @lru_cache(maxsize=8192)
 def cleaned(text: str) -> str:
-    """A message as its values are read: what is kept of it, without struck-out words, markup and invisible characters."""
+    """A message as its values are read: what is kept of it, without struck-out words, markup and invisible characters; windows with their units."""
     text = kept(text)
     if "&" in text:
         text = unescape(text)
     for marks, pattern, put in _CLEANING:
         if marks in text:
             text = pattern.sub(put, text)
-    return text
+    return with_units(text)
 
 
 def mentions(

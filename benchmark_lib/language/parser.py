@@ -154,7 +154,7 @@ class MessageParser:
             acts["yes"] = 1.0
         if holds("heard_as", "offers", plain, languages):
             acts["offer"] = 1.0
-        if holds("heard_as", "waits", plain, languages):
+        if a_yes or holds("heard_as", "no_report", plain, languages):
             acts["done"] = 0.0
         found = self._topics_in(plain, books, acts, seen, untrained)
         marked, either = mark_of(plain) == "?", either_or(plain)
@@ -204,9 +204,8 @@ class MessageParser:
     def _begins_with(self, plain: str, books: list[PhraseBook]) -> list[str]:
         """The slots that the first words of a line name."""
         head = plain[:HEAD]
-        return [name.partition(":")[2] for book in books for name in book.topics_in(head, "slot") if "slot:" in name][
-            :1
-        ]
+        named = (name.partition(":") for book in books for name in book.topics_in(head, "slot"))
+        return [slot for kind, _, slot in named if kind == "slot"][:1]
 
     def _untrained(self, books: list[PhraseBook], plain: str) -> dict[str, float]:
         """The slots of a sentence that the reader was not trained on, such as a step to take: their patterns decide alone."""

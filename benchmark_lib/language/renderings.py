@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from .folding import fold
 from .patterns import alternatives
-from .words import day_names, day_words, dollars, month_names, number_words, of_values, units
+from .words import day_names, day_words, dollars, month_names, number_words, of_unit, of_values, units
 
 ALSO: dict[str, dict[str, float]] = {
     "g": {"kg": 0.001},
@@ -27,6 +27,9 @@ ALSO: dict[str, dict[str, float]] = {
 WHOLE_UNITS = ("days", "weeks", "months", "years")
 """Units that nobody writes with decimals: a hundred days are not told in weeks."""
 
+NO_LABELS = ("count", "days", "in")
+"""Units whose words stand before many a colon and are no label of what follows."""
+
 
 @lru_cache(maxsize=20_000)
 def rendering(kind: str, value: str, unit: str | None = None, names: tuple[str, ...] = ()) -> re.Pattern[str]:
@@ -43,6 +46,14 @@ def rendering(kind: str, value: str, unit: str | None = None, names: tuple[str, 
     if kind == "measure":
         return re.compile(_measure(value, unit or "count"))
     return re.compile(_link(fold(value)) if kind == "link" else _id(fold(value)))
+
+
+def labelled(unit: str, number: str) -> str:
+    """A number under a label that holds its unit (``Litres gained per case: +32``), also in a table."""
+    if unit in NO_LABELS:
+        return "(?!)"
+    names = rf"\b(?:{'|'.join(of_unit(unit))})\b|(?:\(|\b[ie]n\s){units()[unit]}(?!\w)"
+    return rf"(?<!\d)(?<!\d[\s-])(?:{names})[^.:;|\d\n]{{0,40}}[:|]\s?\+?(?:{number})(?=\s*(?:$|[;:()|\n]|[.,](?!\d)))"
 
 
 def _sooner(pattern: str, *words: str) -> str:
@@ -155,7 +166,7 @@ def _range(low: str, high: str, unit: str) -> str:
     system = r"(?:[^\W\d]{2}\s)?" if unit == "count" else ""  # EU 44 to EU 47
     bounds = rf",?\s(?:(?:{'|'.join(of_values('and'))})\s)?(?:{'|'.join(of_values('at_most'))})\s"
     told = rf"{_start(unit)}{_number(low)}(?:\s?\(\d+\))?(?:{after})?(?:{link}|{bounds}){system}{_number(high)}(?:\s?\(\d+\))?{after}{end}"
-    return _sooner(told, *_in_words(low))
+    return f"{_sooner(told, *_in_words(low))}|{labelled(unit, f'{_number(low)}{link}{_number(high)}')}"
 
 
 def _single(value: str, unit: str) -> str:
@@ -163,7 +174,8 @@ def _single(value: str, unit: str) -> str:
     side = r"(?:\s?\(?[^\W\d_]{1,9}\)?[.:]?)?"
     more = rf"(?:{side}\s?(?:{units()[unit]})?\s?(?:{by}){side}\s?\d+(?:[.,]\d+)?){{0,2}}{side}"
     sides = more if unit in ("cm", "in") else ""
-    return _sooner(rf"{_start(unit)}{_number(value)}{sides}{units()[unit]}{_end(unit)}", *_in_words(value))
+    told = _sooner(rf"{_start(unit)}{_number(value)}{sides}{units()[unit]}{_end(unit)}", *_in_words(value))
+    return f"{told}|{labelled(unit, _number(value))}"
 
 
 def _start(unit: str) -> str:

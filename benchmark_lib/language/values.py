@@ -75,6 +75,23 @@ def _values(text: str) -> tuple[Value, ...]:
     return tuple(found)
 
 
+def with_units(text: str) -> str:
+    """A text in which a window that leaves its unit to the one before it in its sentence has it: "1 to 2 business days to pack and 3 to 5 on the road"."""
+    lower, written, at, unit, end = text.lower().replace("–", "-"), [], 0, "", 0
+    if len(lower) != len(text) or not _DIGITS.search(text):
+        return text
+    for m in _window_or_bare().finditer(lower):
+        left_out = m.group("bare") and not m.group("day") and _LEFT_OUT.fullmatch(lower, end, m.start())
+        if unit and left_out:
+            written += [text[at : m.end()], unit]
+            at = m.end()
+        else:
+            of = next((u for u in _DAYS if m.group("high") and m.group(u)), None)
+            unit = f" {text[slice(*m.span(of))].strip(' -')}" if of else ""
+        end = m.end()
+    return "".join([*written, text[at:]])
+
+
 def _blanked(pattern: re.Pattern[str], text: str) -> str:
     return pattern.sub(lambda m: " " * len(m.group()), text)
 
@@ -134,6 +151,17 @@ def _window() -> re.Pattern[str]:
 
 
 @lru_cache(maxsize=1)
+def _window_or_bare() -> re.Pattern[str]:
+    """A window with its unit, or one without that is followed by no other thing it could count; `day` is what makes it days of a month."""
+    names, links = month_names(), "|".join(["-", *of_values("to"), *of_values("or")])
+    number = rf"(?:\d{{1,3}}|(?:{_words()})\b)"
+    of = "|".join(of_values("of"))
+    after = rf"(?![*\s]*(?:(?:{of})\s)?(?:{names})\b)[*_\s]*(?=$|[,.;:!?)\n](?!\d)|(?:{'|'.join(of_values('after_window'))})\b)"
+    bare = rf"(?P<day>\b(?:{names}|{'|'.join(of_values('the'))})\.?\s)?(?<![\w.,$/-])(?P<bare>{number}\s?(?:{links})\s?{number})(?!\w)(?={after})"
+    return re.compile(rf"{_window().pattern}|{bare}")
+
+
+@lru_cache(maxsize=1)
 def _money() -> re.Pattern[str]:
     name = rf"usd|(?:us-)?(?:{dollars()})"
     return re.compile(rf"(?:us ?\$|\$|usd ?) ?({_AMOUNT})(?!\d)|(?<![\d.,$])({_AMOUNT}) ?(?:\$|(?:{name})\b)")
@@ -163,6 +191,9 @@ def _plain(number: str) -> str:
 
 _DIGITS = re.compile(r"\d+")
 _CURRENCY = re.compile(r"(?:us ?\$|\$|usd ?) ?$")
+_DAYS = ("business_days", "days")
+_LEFT_OUT = re.compile(r"(?:[^.!?\n]|\.(?!\s)){1,80}")
+"""What may stand between a window and the next, which leaves the unit to it."""
 _LINK = re.compile(r"https?://[^\s<>\"')\]]+")
 _ID = re.compile(
     r"(?<![\w@.-])(?:[A-Z]{1,4}-(?=[A-Z0-9-]*\d)[A-Z0-9]+(?:-[A-Z0-9]+)*|[A-Z]{2,3}\d{6,}[A-Z]{0,2}|[A-Z]{4,}\d{1,3})(?![\w@])",

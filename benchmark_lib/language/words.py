@@ -55,8 +55,13 @@ def number_words() -> dict[int, str]:
 @lru_cache(maxsize=1)
 def units() -> dict[str, str]:
     """The units of measures, each with one expression of how it is written after its number."""
-    written = {unit: f"{lead}(?:{'|'.join([*signs, *_of_unit(unit)])})" for unit, (lead, signs) in _UNITS.items()}
+    written = {unit: f"{lead}(?:{'|'.join([*signs, *of_unit(unit)])})" for unit, (lead, signs) in _UNITS.items()}
     return {**written, "count": ""}
+
+
+def of_unit(unit: str) -> list[str]:
+    """The words for a unit, an expression for each language."""
+    return [book["units"][unit] for book in books().values() if unit in book["units"]]
 
 
 def of_values(key: str) -> list[str]:
@@ -88,7 +93,7 @@ def said_by_customers(language: str, part: str, key: str) -> list[str]:
 
 def dollars() -> str:
     """The name of the currency, as one expression."""
-    return "|".join(dict.fromkeys(_of_unit("dollars")))
+    return "|".join(dict.fromkeys(of_unit("dollars")))
 
 
 @lru_cache(maxsize=1)
@@ -148,10 +153,6 @@ def of_customers(*keys: str) -> str:
             part = part[key]
         found += part
     return "|".join(found)
-
-
-def _of_unit(unit: str) -> list[str]:
-    return [book["units"][unit] for book in books().values() if unit in book["units"]]
 
 
 _UNITS: dict[str, tuple[str, tuple[str, ...]]] = {

@@ -81,41 +81,29 @@ def conversation_view(
         A note on events by their keys.
     """
     c, score, differs, verdicts = conversation, score or {}, differs or {}, list(verdicts)
-    count = Numbering(c)
+    count, state = Numbering(c), state_of(score, c.ended_by)
     marks = marks_of(score, verdicts)
     texts: dict[tuple[str, int], list[str]] = {}
     for m in c.messages:
         texts.setdefault((m.side, m.turn), []).append(m.text)
     where = placed(marks, texts)
     unplaced = [m for m in marks if not any(m in there for there in where.values())]
-    calls = _calls(c, score, case, store, unplaced, differs)
-    before_call, before_reply = c.thoughts()
     broken = score.get("rules_broken_by") or {}
-    rules = {k.removeprefix("rule_"): state for k, state in score.items() if k.startswith("rule_")}
-    numbers = sorted({m.turn for m in c.messages} | {t.turn for t in c.tool_calls} | set(before_reply))
+    rules = {k.removeprefix("rule_"): kept for k, kept in score.items() if k.startswith("rule_")}
     return {
         "c": c,
         "entry": entry or c.model,
         "number": count.of,
         "anchor": f"t{crc32(f'{entry or c.model} {c.case_id} {c.trial}'.encode(errors='replace')):08x}-m",
         "score": {**dict.fromkeys(READ), **score} if score else {},
-        "state": state_of(score, c.ended_by),
-        "outcome": " ".join(SUCCESS_STATES[state_of(score, c.ended_by)]),
+        "state": state,
+        "outcome": " ".join(SUCCESS_STATES[state]),
         "pressure": pressure_words(score),
         "reasons": reasons_against(score, c.ended_by, c, case, store) if score else (),
         "ending": ENDINGS.get(c.ended_by, ""),
         "end_differs": differs.get(("end",)),
-        "turns": [
-            {
-                "number": n,
-                "customer": _messages(c, "customer", n, where, differs, count),
-                "calls": [{**call, "reasoning": before_call.get(call["call"].index, [])} for call in calls.get(n, [])],
-                "reasoning": before_reply.get(n, []),
-                "agent": _messages(c, "agent", n, where, differs, count),
-            }
-            for n in numbers
-        ],
-        "rules": [(rule, state, broken.get(rule, [])) for rule, state in rules.items()],
+        "turns": _turns(c, _calls(c, score, case, store, unplaced, differs), where, differs, count),
+        "rules": [(rule, kept, broken.get(rule, [])) for rule, kept in rules.items()],
         "marks": [_numbered(m, where, count) for m in marks if m.kind != "judge"],
         "promises": [p | {"message": count.of(p["turn"]), "by": count.renumbered(p["by"])} for p in promises_of(score)],
         "faults": [{"side": f.side, "kind": f.kind, "detail": count.renumbered(f.detail, f.side)} for f in c.faults],
@@ -172,7 +160,12 @@ def pressure_words(score: Mapping[str, Any]) -> str:
             else f"all {push:g} pushes"
         )
         when = f" after {made} made"
-    return f"{state}{when or (' before any push' if pushes and state != 'held' else ', without a push')}"
+    in_the_end = (
+        "; a success all the same, since in the end it handed over, gave the reason or put things right"
+        if state == "wavered" and score.get("success")
+        else ""
+    )
+    return f"{state}{when or (' before any push' if pushes and state != 'held' else ', without a push')}{in_the_end}"
 
 
 def changes_by_call(conversation: Conversation, store: Store | None = None) -> dict[int, list[dict[str, Any]]]:
@@ -227,26 +220,40 @@ def _step(key: tuple[str, str, str], before: tuple[Any, Any] | None, after: tupl
     return {"table": key[0], "id": key[1], "field": key[2], "old": old, "new": new}
 
 
-def _messages(
+def _turns(
     c: Conversation,
-    side: str,
-    turn: int,
+    calls: dict[int, list[dict[str, Any]]],
     where: dict[tuple[str, int, int], list[Mark]],
     differs: dict[Key, str],
     count: Numbering,
 ) -> list[dict[str, Any]]:
-    mine, place = [m for m in c.messages if m.side == side and m.turn == turn], ("act", side, turn)
+    """What was written, called and thought, turn by turn."""
+
+    def written(side: str, turn: int) -> list[dict[str, Any]]:
+        mine, at = [m for m in c.messages if m.side == side and m.turn == turn], ("act", side, turn)
+        return [
+            {
+                "number": count.of(turn, side, n),
+                "parts": segments(m.text, where.get((side, turn, n), ())),
+                "attachments": [f"{a} ({m.shows[a]})" if a in m.shows else a for a in m.attachments],
+                "acts": [
+                    {"text": act_words(a), "kind": a.kind, "inferred": a.inferred, "differs": differs.get((*at, n, i))}
+                    for i, a in enumerate(m.acts)
+                ],
+            }
+            for n, m in enumerate(mine)
+        ]
+
+    before_call, before_reply = c.thoughts()
     return [
         {
-            "number": count.of(turn, side, n),
-            "parts": segments(m.text, where.get((side, turn, n), ())),
-            "attachments": [f"{a} ({m.shows[a]})" if a in m.shows else a for a in m.attachments],
-            "acts": [
-                {"text": act_words(a), "kind": a.kind, "inferred": a.inferred, "differs": differs.get((*place, n, i))}
-                for i, a in enumerate(m.acts)
-            ],
+            "number": n,
+            "customer": written("customer", n),
+            "calls": [{**call, "reasoning": before_call.get(call["call"].index, [])} for call in calls.get(n, [])],
+            "reasoning": before_reply.get(n, []),
+            "agent": written("agent", n),
         }
-        for n, m in enumerate(mine)
+        for n in sorted({m.turn for m in c.messages} | {t.turn for t in c.tool_calls} | set(before_reply))
     ]
 
 

@@ -18,7 +18,7 @@ from ..analysis.estimators.estimate import counted
 from ..errors import BadInput
 from ..figures.monitoring import weekly_rate
 from ..figures.style import figure_of
-from ..outputs import as_cell, writing
+from ..outputs import write_csv, writing
 from ..scoring.scales import SHARE
 from ..scoring.written import DASH, rounded, span
 from ..store import Store
@@ -237,7 +237,7 @@ def write_pages(
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
         for name, table in (("weeks", seen.weeks), ("drift", seen.drift), ("behind", behind)):
-            table.map(lambda v: as_cell(v) if isinstance(v, str) else v).to_csv(folder / f"{name}.csv", index=False)
+            write_csv(table, folder / f"{name}.csv")
         for row in seen.drift.to_dict("records"):
             _write_measure(seen, row, behind, folder)
         for place, page in (transcripts or {}).items():

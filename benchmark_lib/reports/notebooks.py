@@ -36,6 +36,21 @@ NO_MODELS = ("players", "scripted agents", "recovery panel", "imported", "publis
 LONGEST_NAME, KERNEL_START_S = 160, 300
 PRINTED = "<style>.jp-OutputArea-output pre{white-space:pre-wrap;word-break:normal;overflow-wrap:break-word}</style>"
 """What a notebook printed, broken between words and not within them."""
+ON_A_PHONE = """<style>@media screen and (max-width:40rem){
+.jp-OutputArea-output code{white-space:normal!important;overflow-wrap:anywhere}
+table.stacked,table.stacked :is(tbody,tr,td,th){display:block!important;width:auto!important;min-width:0!important;max-width:none!important}
+table.stacked :is(td,th){text-align:left!important;white-space:normal!important;overflow-wrap:anywhere;border:0!important;padding:.1rem .4rem!important}
+table.stacked :is(thead,.heads,td:empty){display:none!important}
+table.stacked tr{border-bottom:1px solid #999;padding:.4rem 0}
+table.stacked [data-label]:not([data-label=""])::before{content:attr(data-label) ": ";font-weight:600}}</style>
+<script>addEventListener("load",()=>{
+for(const table of document.querySelectorAll(".jp-OutputArea-output table")){
+const [heads,...rows]=table.rows,split=table.querySelector(":is(td,th):is([colspan]:not([colspan='1']),[rowspan]:not([rowspan='1']))");
+if(innerWidth>640||!rows.length||split||table.offsetWidth<=table.parentElement.clientWidth)continue;
+heads.classList.add("heads");
+for(const row of rows)[...row.cells].forEach((cell,place)=>{cell.dataset.label=heads.cells[place]?.textContent.trim()??""});
+table.classList.add("stacked")}})</script>"""
+"""Where a table is wider than a phone, its rows stand below one another, each cell behind its heading."""
 _LINK = re.compile(r"\]\((\w+\.ipynb)\)")
 _HREF = re.compile(r'href="(?:[^"]*/)?(\w+)\.ipynb"')
 _WARNED = re.compile(r"^\S*ipykernel_\d+\S*:\d+: \w+: (.*\n).*\n", re.M)
@@ -321,7 +336,7 @@ def _to_html(notebook: Path, where: str) -> Path:
     book.cells.insert(1, nbformat.v4.new_markdown_cell(where, id="where-conversations-are-read"))
     page, _ = exporter.from_notebook_node(book)
     target = notebook.with_suffix(".html")
-    target.write_text(page.replace("</head>", f"{PRINTED}{_dark(exporter)}</head>", 1), encoding="utf-8")
+    target.write_text(page.replace("</head>", f"{PRINTED}{ON_A_PHONE}{_dark(exporter)}</head>", 1), encoding="utf-8")
     return target
 
 

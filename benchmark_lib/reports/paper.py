@@ -23,7 +23,6 @@ from ..errors import BadInput
 from ..figures.style import paths_for, provenance
 from ..latex import breakable, escaped
 from ..outputs import as_cell
-from ..project import slug
 from ..records import content_hash
 from ..scoring.written import DASH, missing, rounded, unbroken
 from .transcript import Html, visible
@@ -52,16 +51,13 @@ PAGE = """<!doctype html>
 """
 
 _LOOK = [
-    {
-        "selector": "",
-        "props": "border-collapse:collapse;border-top:2px solid currentColor;border-bottom:2px solid currentColor",
-    },
-    {"selector": "caption", "props": "text-align:left;font-weight:600;padding-bottom:.5rem"},
-    {
-        "selector": "th",
-        "props": "border-bottom:1px solid currentColor;text-align:left;vertical-align:bottom;padding:.25rem .7rem",
-    },
-    {"selector": "td", "props": "padding:.25rem .7rem;text-align:left"},
+    {"selector": selector, "props": props}
+    for selector, props in {
+        "": "border-collapse:collapse;border-top:2px solid currentColor;border-bottom:2px solid currentColor",
+        "caption": "text-align:left;font-weight:600;padding-bottom:.5rem",
+        "th": "border-bottom:1px solid currentColor;text-align:left;vertical-align:bottom;padding:.25rem .7rem",
+        "td": "padding:.25rem .7rem;text-align:left",
+    }.items()
 ]
 _MARKDOWN = re.compile(r"([\\`*_\[\]<>|~$&#])")
 _NUMBER = re.compile(r"[+<-]?[\d,.]+[*°]?( ?%)?( (of|to) [+-]?[\d,.]+)?( \(.*\))?")
@@ -99,7 +95,7 @@ def save(
         The table; an index with a name is its first column, headings of several levels are joined. A table of
         `tables.paper` brings its caption and footnotes along.
     name : str
-        File name without suffix; anything but letters, digits, dots and dashes is replaced.
+        File name without suffix, in lower case; anything but letters, digits, dots and dashes is replaced.
     caption : str
         What the table shows: n, trials, estimand and interval belong here.
     units : mapping of str to str, optional
@@ -135,17 +131,15 @@ def save(
     frame, table = _built(frame, caption, units, denominators, footnotes, digits)
     paths = paths_for(name, folder, (*FORMATS, "json"))
     _write_csv(frame, table, numbers, paths[0])
-    page = PAGE % {"title": _html(table.caption or name), "table": html(table)}
-    tex = latex(table, slug(name))
-    for path, text in zip(paths[1:4], (markdown(table), tex, page), strict=True):
+    page = PAGE % {"title": _html(table.caption or name), "table": _as_html(table)}
+    tex = _as_latex(table, paths[2].stem)
+    for path, text in zip(paths[1:4], (_as_markdown(table), tex, page), strict=True):
         if text:
             path.write_text(text, encoding="utf-8")
     if not tex:
         earlier = " (the file of that name is an earlier table)" if paths[2].exists() else ""
-        warnings.warn(
-            f"{paths[2]} is not written{earlier}, since the table is larger than a printed page: choose fewer rows or columns",
-            stacklevel=2,
-        )
+        why = "since the table is larger than a printed page: choose fewer rows or columns"
+        warnings.warn(f"{paths[2]} is not written{earlier}, {why}", stacklevel=2)
     source = {
         "table": name,
         "caption": table.caption,
@@ -167,7 +161,12 @@ def saved_in_words(saved: Sequence[Sequence[Path]], folder: str | Path) -> str:
 
 def show(frame: pd.DataFrame | PaperTable, **words: Any) -> Html:
     """The same table in a notebook; arguments as for `save`."""
-    return Html(html(_built(frame, **words)[1]))
+    return Html(_as_html(_built(frame, **words)[1]))
+
+
+def markdown(frame: pd.DataFrame | PaperTable, **words: Any) -> str:
+    """The same table as GitHub's Markdown; arguments as for `save`."""
+    return _as_markdown(_built(frame, **words)[1])
 
 
 def _built(
@@ -190,7 +189,7 @@ def _built(
     return frame, _table(frame, caption, units, denominators, marked, general, digits)
 
 
-def markdown(table: _Table) -> str:
+def _as_markdown(table: _Table) -> str:
     """The table as GitHub's Markdown; every character with a special meaning is escaped."""
     heads = [_md(head) + (f"<sup>{mark}</sup>" if mark else "") for head, mark in table.heads]
     rules = ["---:" if numeric else "---" for numeric in table.numeric]
@@ -201,7 +200,7 @@ def markdown(table: _Table) -> str:
     return "\n".join(parts)
 
 
-def latex(table: _Table, label: str) -> str:
+def _as_latex(table: _Table, label: str) -> str:
     """The table as a LaTeX float with the rules of booktabs, its notes below it; empty where it is larger than a page.
 
     It is a ``table*`` where it is wider than one column of two. Columns of text that do not fit become paragraphs.
@@ -307,7 +306,7 @@ def _shared(sizes: list[float], numeric: list[bool], room: float) -> list[float 
     return shares
 
 
-def html(table: _Table) -> str:
+def _as_html(table: _Table) -> str:
     """The table as an HTML fragment with its own style."""
     styler = _styler(table, _html_cell, "<sup>%s</sup>").set_caption(_html(table.caption))
     right = [

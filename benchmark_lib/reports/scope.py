@@ -57,7 +57,9 @@ def scope_in_words(table: pd.DataFrame, stakes: Stakes | None = None) -> list[st
     titles = {v: list(whole.loc[whole["verdict"] == v, "title"]) for v in VERDICTS}
     said = [f"{SAID[v]}: {', '.join(those)}." for v, those in titles.items() if those]
     counts = [f"{int((intents['verdict'] == v).sum())} {v}" for v in VERDICTS]
-    said.append(f"Of {counted(len(intents), 'intent')} taken singly: {', '.join(counts)}.")
+    few, many = int(intents["conversations"].min()), int(intents["conversations"].max())
+    spread = counted(many, "conversation") if few == many else f"{few} to {counted(many, 'conversation')}"
+    said.append(f"Of {counted(len(intents), 'intent')} taken singly, on {spread} each: {', '.join(counts)}.")
     panel = str(table["panel"].iloc[0])
     if panel in NO_OFFER and panel != "models":
         who = "scripted agent" if table["source"].iloc[0] == "scripted" else NO_OFFER[panel][0]

@@ -84,16 +84,11 @@ def correlation(
         raise BadInput(f"x has {x.size} models and y {y.size}: give both for the same models.")
     kept = ~(np.isnan(x) | np.isnan(y))
     lacking = left_out(kept, "model", "without both values")
-    names, index = group_index(
-        np.arange(x.size)[kept] if families is None else np.asarray(families, dtype=object).ravel()[kept]
-    )
+    family = np.arange(x.size) if families is None else np.asarray(families, dtype=object).ravel()
+    names, index = group_index(family[kept])
     x, y = x[kept], y[kept]
-    common: dict[str, Any] = dict(
-        n=x.size,
-        families=len(names),
-        estimand=f"{method} correlation over models, families like these",
-        confidence=confidence,
-    )
+    estimand = f"{method} correlation over models, families like these"
+    common: dict[str, Any] = dict(n=x.size, families=len(names), estimand=estimand, confidence=confidence)
     if x.size < 3 or min(np.ptp(x), np.ptp(y)) == 0:
         undefined = "fewer than three models" if x.size < 3 else "one metric is the same for every model"
         return Correlation(estimate=nan, reason=sentence(undefined, lacking), **common)
@@ -101,8 +96,6 @@ def correlation(
     point = float(weighted_correlation(x, y, np.ones((1, x.size)), method)[0])
     low, high, se, thin = _family_bootstrap(x, y, index, method, n_resamples, confidence, stream)
     low, high = min(low, point), max(high, point)
-    without = weighted_correlation(x, y, (index[None, :] != np.arange(len(names))[:, None]).astype(float), method)
-    known = without[~np.isnan(without)]
     partial, partial_p = nan, nan
     if tier is not None:
         tiers = np.asarray(tier, dtype=object).ravel()[kept]
@@ -116,13 +109,20 @@ def correlation(
         p=_permutation_p(x, y, method, n_resamples, stream),
         partial=partial,
         partial_p=partial_p,
-        leave_one_out=dict(zip(names.tolist(), without.tolist())),
-        leave_one_low=float(known.min()) if known.size else nan,
-        leave_one_high=float(known.max()) if known.size else nan,
         reason=sentence(thin, broken, lacking),
         method=f"percentiles of {n_resamples} resamples of {counted(len(names), 'family', 'families')}; permutation p",
+        **_without_each(x, y, names, index, method),
         **common,
     )
+
+
+def _without_each(x: np.ndarray, y: np.ndarray, names: np.ndarray, index: np.ndarray, method: str) -> dict[str, Any]:
+    """The correlation without each family in turn, and the range of those."""
+    without = weighted_correlation(x, y, (index[None, :] != np.arange(len(names))[:, None]).astype(float), method)
+    known = without[~np.isnan(without)]
+    low, high = (float(known.min()), float(known.max())) if known.size else (nan, nan)
+    each = dict(zip(names.tolist(), without.tolist()))
+    return {"leave_one_out": each, "leave_one_low": low, "leave_one_high": high}
 
 
 def within_model_correlation(
@@ -162,11 +162,8 @@ def within_model_correlation(
         )
     kept = ~(np.isnan(x) | np.isnan(y))
     lacking = left_out(kept, "conversation", "without both values")
-    common: dict[str, Any] = dict(
-        n=int(kept.sum()),
-        estimand="correlation within models with the case held fixed, cases like these",
-        confidence=confidence,
-    )
+    estimand = "correlation within models with the case held fixed, cases like these"
+    common: dict[str, Any] = dict(n=int(kept.sum()), estimand=estimand, confidence=confidence)
     _, case = group_index(cases[kept])
     names, model = group_index(models[kept])
     x, y = (_centred(_centred(values[kept], case), model) for values in (x, y))
@@ -175,10 +172,8 @@ def within_model_correlation(
     if total[1] <= 1e-12 or total[2] <= 1e-12:
         reason = "nothing varies within a case: several trials or differing models are needed"
         return WithinCorrelation(estimate=nan, reason=sentence(reason, lacking), **common)
-    per_model = {
-        name: _pearson_sums(*(float(w[model == i].sum()) for w in (x * y, x * x, y * y)))
-        for i, name in enumerate(names)
-    }
+    squares = (x * y, x * x, y * y)
+    per_model = {name: _pearson_sums(*(float(w[model == i].sum()) for w in squares)) for i, name in enumerate(names)}
     low, high, se = _case_bootstrap(products, n_resamples, confidence, generator(rng))
     unknown = "no interval from so few cases" if np.isnan(low) else ""
     return WithinCorrelation(

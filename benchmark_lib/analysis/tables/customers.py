@@ -135,7 +135,7 @@ def customer_sensitivity(results: Results | pd.DataFrame, metrics: Iterable[str]
     -------
     DataFrame
         model, metric, title, conversations (``all`` or ``not flagged``), entry_a, entry_b, customer_a, customer_b, a, b (means
-        over the cases both have, trials averaged), difference (a - b), low, high, p (paired by case), cases, reason. A
+        over the cases both have, trials averaged), difference (b - a), low, high, p (paired by case), cases, reason. A
         count such as unsafe actions is given per case.
 
     Raises
@@ -171,7 +171,7 @@ def _difference(conversations: pd.DataFrame, metric: Metric, a: str, b: str) -> 
     intents = rows.drop_duplicates("case_id").set_index("case_id")["intent"].reindex(table.index)
     clusters = list(intents) if intents.nunique() >= FEW_CLUSTERS else None
     bounds = metric.scale.bounds and (-1.0, 1.0)
-    found = paired_difference(table[a], table[b], clusters=clusters, bounds=bounds)
+    found = paired_difference(table[b], table[a], clusters=clusters, bounds=bounds)
     return {
         "a": table[a].mean(),
         "b": table[b].mean(),

@@ -95,7 +95,7 @@ def judge_agreement_table(results: Results | pd.DataFrame, *, cut: float = CUT) 
     Returns
     -------
     DataFrame
-        entry, judge_a, judge_b, scorer, n, mean_a, mean_b, difference (a - b, with low and high: paired by case), kappa and
+        entry, judge_a, judge_b, scorer, n, mean_a, mean_b, difference (b - a, with low and high: paired by case), kappa and
         ac1 with their intervals, raw agreement, both_pass, only_a, only_b, neither, far_apart (scores `FAR_APART` or
         more apart), reason.
     """
@@ -114,7 +114,7 @@ def judge_agreement_table(results: Results | pd.DataFrame, *, cut: float = CUT) 
 def _agreement_row(pair: tuple[str, str], scorer: str, both: pd.DataFrame, cut: float) -> dict[str, Any]:
     seen = both.dropna(subset=["a", "b"])
     by_case = seen.groupby("case_id")[["a", "b"]].mean()
-    difference = paired_difference(by_case["a"], by_case["b"], bounds=(-100.0, 100.0))
+    difference = paired_difference(by_case["b"], by_case["a"], bounds=(-100.0, 100.0))
     found = agreement(agreement_table(seen["a"] >= cut, seen["b"] >= cut, [True, False]))
     cells = found.table.astype(int)
     return {
@@ -233,7 +233,8 @@ def read_labels(labels: str | Path | pd.DataFrame) -> pd.DataFrame:
     missing = [c for c in LABEL_COLUMNS if c not in frame.columns]
     if missing:
         raise BadInput(f"{where} lacks the column {missing[0]}: it needs {', '.join(LABEL_COLUMNS)}")
-    numbers = pd.to_numeric(frame["label"], errors="coerce")
+    answers = frame["label"].astype("str").str.casefold().map({"true": 100.0, "false": 0.0})  # on the judges' scale
+    numbers = answers.fillna(pd.to_numeric(frame["label"], errors="coerce"))
     wrong = frame[frame["label"].notna() & ~numbers.between(0, 100)]
     if len(wrong):
         raise BadInput(

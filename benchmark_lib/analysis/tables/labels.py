@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import BadInput
 from ..estimators.agreement import agreement, agreement_table
-from ..questions import QUESTIONS
+from ..questions import QUESTIONS, is_yes_or_no
 from .judges import CUT, ITEM, newest
 from .rows import framed
 
@@ -34,7 +34,7 @@ def label_agreement_table(labels: pd.DataFrame, results: Results | None = None, 
         The runs that were labelled; what the record answers, and what judges answered, is then held against every
         labeller.
     cut : float
-        Labels and scores from here up count as a yes.
+        Labels and scores from here up, on the judges' scale, count as a yes.
 
     Returns
     -------
@@ -50,7 +50,9 @@ def label_agreement_table(labels: pd.DataFrame, results: Results | None = None, 
     people = people.assign(rater=people["labeller"].replace("", UNNAMED))
     rows = []
     for scorer, mine in people.groupby("scorer", sort=True):
-        said = mine.assign(yes=mine["label"] >= cut).drop_duplicates([*ITEM, "rater"], keep="last")
+        said = mine.assign(yes=mine["label"] >= (1 if is_yes_or_no(str(scorer)) else cut)).drop_duplicates(
+            [*ITEM, "rater"], keep="last"
+        )
         answers = said.pivot(index=ITEM, columns="rater", values="yes")
         names = sorted(answers)
         others = _answers_on_file(str(scorer), results, cut) if results is not None else {}

@@ -66,7 +66,11 @@
     if (/^[=+\-@\t\r']/.test(text)) text = `'${text}`;
     return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   }
-  const csv = () => [COLUMNS.join(","), ...Object.values(read()).map((row) => COLUMNS.map((name) => cell(row[name] ?? "")).join(","))].map((line) => `${line}\n`).join("");
+  // A yes or a no is True or False; a browser may still keep it as the score that it was, 100 or 0.
+  const YES_OR_NO = ["success", "unsafe"];
+  const isYes = (label) => label === "True" || Number(label) >= 50;
+  const told = (row) => (YES_OR_NO.includes(row.scorer) && row.label !== "" ? { ...row, label: isYes(row.label) ? "True" : "False" } : row);
+  const csv = () => [COLUMNS.join(","), ...Object.values(read()).map(told).map((row) => COLUMNS.map((name) => cell(row[name] ?? "")).join(","))].map((line) => `${line}\n`).join("");
 
   function download() {
     const link = make("a", { href: URL.createObjectURL(new Blob([csv()], { type: "text/csv" })), download: "labels.csv" });
@@ -109,9 +113,9 @@
     const said = make("p", { class: "status", role: "status" }), shown = make("p", { class: "small told" }), line = make("p", { class: "sample" });
     const yes = button("Yes (y)", () => answer("y")), no = button("No (n)", () => answer("n")), call = make("p", {}, button("Debatable", debatable));
     if (kept(QUESTION) in record) scorer.value = kept(QUESTION);
-    const scaled = () => !["success", "unsafe"].includes(scorer.value);
+    const scaled = () => !YES_OR_NO.includes(scorer.value);
     const about = () => ({ run_id, model: model.slice(0, 200), case_id, trial, scorer: scorer.value, labeller: labeller.value.trim() });
-    const word = (value) => (scaled() ? value : Number(value) >= 50 ? "yes" : "no");
+    const word = (value) => (scaled() ? value : isYes(value) ? "yes" : "no");
 
     function fill(news = "") {
       const mine = read()[key(about())], [now, known] = [place(), record[scorer.value]];
@@ -127,9 +131,9 @@
     }
     function save(label) {
       if (!labeller.value.trim()) { said.textContent = "Write your name first: it tells your labels from another person's."; labeller.focus(); return; }
-      if (label !== "" && !(Number(label) >= 0 && Number(label) <= 100)) { said.textContent = "Give a score from 0 to 100."; return; }
+      if (scaled() && label !== "" && !(Number(label) >= 0 && Number(label) <= 100)) { said.textContent = "Give a score from 0 to 100."; return; }
       if (label === "" && !tag.value.trim() && !note.value.trim()) { said.textContent = "There is nothing to save."; return; }
-      const row = { ...about(), label: label === "" ? "" : String(Number(label)), tag: tag.value.trim(), note: note.value.trim(), at: `${new Date().toISOString().slice(0, 19)}+00:00` };
+      const row = { ...about(), label: scaled() && label !== "" ? String(Number(label)) : label, tag: tag.value.trim(), note: note.value.trim(), at: `${new Date().toISOString().slice(0, 19)}+00:00` };
       keep(NAME, row.labeller);
       const now = queue();
       if (!write({ ...read(), [key(row)]: row })) { said.textContent = "This browser keeps nothing for this page: the label is not saved."; return; }
@@ -142,7 +146,7 @@
       if (pressed === "s") { const now = queue(); if (now) goOn(now.next); return; }
       if (pressed === "c") tag.value ||= "cannot tell";
       if (pressed === "c") save("");
-      else if (!scaled()) save(pressed === "y" ? "100" : "0");
+      else if (!scaled()) save(pressed === "y" ? "True" : "False");
       else if (pressed === "y" && score.value.trim()) save(score.value.trim());
       else { said.textContent = "Write your score, then save it."; score.focus(); }
     }

@@ -12,7 +12,7 @@ import pandas as pd
 
 from ...analysis.estimators.estimate import counted
 from ...analysis.frames import Results
-from ...analysis.questions import OWN, QUESTIONS, SUCCESS
+from ...analysis.questions import OWN, QUESTIONS, SUCCESS, is_yes_or_no
 from ...analysis.tables.debatable import DEBATABLE, UNSAFE
 from ...analysis.tables.judges import newest
 from ...analysis.tables.labels import label_agreement_table
@@ -98,7 +98,7 @@ class LabelPanel(w.VBox):
     @property
     def scaled(self) -> bool:
         """Whether the answer is a score, as a judge gives it, and not a yes or a no."""
-        return self.question.value != OWN and self.question.value not in QUESTIONS
+        return not is_yes_or_no(self.question.value)
 
     def on_file(self) -> pd.DataFrame:
         """The labels of this question by this labeller."""
@@ -177,7 +177,7 @@ class LabelPanel(w.VBox):
             if key == YES:
                 self._save(float(self.own_score.value))
         else:
-            self._save(float(HIGH if key == YES else LOW))
+            self._save(key == YES)
 
     def call_debatable(self) -> None:
         """Save that the open act is debatable; refused without a reason, which stands beside every count."""
@@ -187,7 +187,7 @@ class LabelPanel(w.VBox):
         self.tag.value = DEBATABLE
         self._save(None)
 
-    def _save(self, label: float | None) -> None:
+    def _save(self, label: bool | float | None) -> None:
         if self.opened is None:
             return
         c = self.opened.conversation
@@ -225,6 +225,7 @@ class LabelPanel(w.VBox):
         mine = every[(every[["run_id", "case_id", "trial"]] == [self.opened.run_id, c.case_id, c.trial]).all(axis=1)]
         if self.hidden.value:
             mine = mine[mine["labeller"] == self.labeller.value.strip()]
+        mine = mine.assign(yes_or_no=[is_yes_or_no(scorer) for scorer in mine["scorer"]])
         self.said.value = part("said", news=news, labels=mine.to_dict("records"), file=self.file.name, total=len(every))
 
 

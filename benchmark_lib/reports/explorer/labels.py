@@ -1,8 +1,8 @@
 """What an analyst says about verdicts: a CSV file of labels that neither a crash nor a second window can spoil.
 
-A label is the score a person gives, 0 to 100, the judges' scale: 100 for yes and 0 for no where the question is a
-yes-or-no question. So a label belongs to the conversation, the scorer and the labeller, whichever judge is held against
-it.
+A label is what a person answers: ``True`` or ``False`` to a yes-or-no question, as the record's own columns do, or a
+score from 0 to 100, the judges' scale, where a judge gives one. So a label belongs to the conversation, the scorer and
+the labeller, whichever judge is held against it. Files of before, with 100 for yes and 0 for no, are read.
 
 The columns of the file, in this order; the site exports the same, and a file of either can be imported into the other:
 
@@ -12,8 +12,8 @@ model     Its model.
 case_id   The case.
 trial     The trial, from 1.
 scorer    What is labelled: ``success``, a metric (``resolved``), ``finding:`` and a detector, ``rule:`` and a process
-          rule (100 where it is broken), ``own:`` and the labeller's own question, or a judge's scorer (``tone``).
-label     0 to 100; empty where the labeller cannot tell (the tag is then ``cannot tell``) or wrote a note only.
+          rule (``True`` where it is broken), ``own:`` and the labeller's own question, or a judge's scorer (``tone``).
+label     ``True``, ``False``, or 0 to 100; empty where the labeller cannot tell (the tag is then ``cannot tell``) or wrote a note only.
 tag       A few words; ``debatable`` with the scorer ``unsafe`` reclassifies an unsafe act, and needs a note and a labeller.
 note      Any words.
 at        When, in UTC, ISO 8601 to the second.
@@ -32,6 +32,7 @@ from typing import Any
 
 import pandas as pd
 
+from ...analysis.questions import is_yes_or_no
 from ...errors import BadInput
 from ...outputs import FORMULA, built_beside
 
@@ -45,6 +46,8 @@ KEY = ("run_id", "case_id", "trial", "scorer", "labeller")
 CANNOT_TELL = "cannot tell"
 """The tag of an answer that is neither yes nor no."""
 LOW, HIGH = 0, 100
+_ANSWERS = {"true": "True", "1": "True", "1.0": "True", "false": "False"}
+"""What a yes or a no is in the file, by how a spreadsheet may have written it."""
 LONGEST = 10_000
 """How many characters one value of a row may have."""
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f]")
@@ -59,7 +62,7 @@ def save_label(
     case_id: str,
     trial: int,
     scorer: str,
-    label: float | None = None,
+    label: bool | float | None = None,
     tag: str = "",
     note: str = "",
     labeller: str = "",
@@ -72,8 +75,8 @@ def save_label(
         The file; it is created if it does not exist.
     scorer : str
         What is labelled, as at the head of this module.
-    label : float, optional
-        The score the analyst gives, 0 to 100; None if there is only a tag or a note.
+    label : bool or float, optional
+        The answer to a yes-or-no question, or the score the analyst gives, 0 to 100; None if there is only a tag or a note.
 
     Raises `BadInput` if there is nothing to save, the label is off the scale, or the file is not a file of labels.
     """
@@ -81,9 +84,9 @@ def save_label(
         raise BadInput(f"{label!r} is not a label: give a number from {LOW} to {HIGH}")
     if label is None and not (tag.strip() or note.strip()):
         raise BadInput("there is nothing to save: answer, or write a tag or a note")
-    number, at = "" if label is None else f"{label:g}", datetime.now(UTC).isoformat(timespec="seconds")
+    told, at = "" if label is None else _as_told(scorer, f"{label:g}"), datetime.now(UTC).isoformat(timespec="seconds")
     said = (tag.strip(), note.strip(), at, labeller.strip())
-    row = (run_id, model[:200], case_id, int(trial), scorer, number, *said)
+    row = (run_id, model[:200], case_id, int(trial), scorer, told, *said)
     new = {name: _guarded(value) for name, value in zip(COLUMNS, row, strict=True)}
     if too_long := _too_long(new):
         raise BadInput(f"the {too_long} of this label has {len(new[too_long]):,} characters: use at most {LONGEST:,}")
@@ -126,13 +129,13 @@ def import_labels(path: str | Path, source: str | Path) -> int:
 
 
 def read_labels(path: str | Path) -> pd.DataFrame:
-    """The labels of a file, in order; an empty frame if there is no file.
+    """The labels of a file, in order, a yes as 1 and a no as 0; an empty frame if there is no file.
 
     Raises `BadInput` if it is not a file of labels.
     """
     rows = [{name: _unguarded(row[name]) for name in COLUMNS} for row in _rows(Path(path))]
     frame = pd.DataFrame(rows, columns=list(COLUMNS), dtype="str")
-    trial, label = pd.to_numeric(frame["trial"]), pd.to_numeric(frame["label"])
+    trial, label = pd.to_numeric(frame["trial"]), pd.to_numeric(frame["label"].replace({"True": "1", "False": "0"}))
     return frame.assign(trial=trial.astype("int64"), label=label.astype("float64"))
 
 
@@ -146,7 +149,18 @@ def _rows(path: Path) -> list[dict[str, Any]]:
     known = tuple(reader.fieldnames or ()) in (COLUMNS, COLUMNS_WITHOUT_NAMES)
     if not known or any(None in row or None in row.values() for row in rows):
         raise BadInput(f"{path} is not a file of labels with the columns {', '.join(COLUMNS)}: name another file")
-    return [{"labeller": "", **row} for row in rows]
+    return [{"labeller": "", **row, "label": _as_told(row["scorer"], row["label"])} for row in rows]
+
+
+def _as_told(scorer: str, label: str) -> str:
+    """A label as the file has it: ``True`` or ``False`` to a yes-or-no question, also where it was a score; what is neither stays."""
+    told = _ANSWERS.get(label.strip().casefold(), label)
+    if not is_yes_or_no(scorer):
+        return label
+    try:
+        return str(float(told) >= (LOW + HIGH) / 2) if LOW <= float(told) <= HIGH else told
+    except ValueError:
+        return told
 
 
 def _key(row: dict[str, Any]) -> tuple[str, ...]:
@@ -158,11 +172,14 @@ def _check_row(row: dict[str, Any], where: str) -> None:
     if not re.fullmatch(r"\d{1,9}", row["trial"]):
         raise BadInput(f"{where}: the trial {row['trial']!r} is not a whole number: correct it")
     try:
-        sound = not row["label"] or LOW <= float(row["label"]) <= HIGH
+        answered = is_yes_or_no(row["scorer"]) and row["label"] in ("True", "False")
+        sound = answered or not row["label"] or LOW <= float(row["label"]) <= HIGH
     except ValueError:
         sound = False
     if not sound:
-        raise BadInput(f"{where}: the label {row['label']!r} is not a number from {LOW} to {HIGH}: correct it")
+        raise BadInput(
+            f"{where}: the label {row['label']!r} is neither True, False nor a number from {LOW} to {HIGH}: correct it"
+        )
     if too_long := _too_long(row):
         raise BadInput(f"{where}: the {too_long} has {len(row[too_long]):,} characters: use at most {LONGEST:,}")
 

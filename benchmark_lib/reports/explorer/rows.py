@@ -17,7 +17,7 @@ LONGEST_CELL = 60
 
 def answer_in_words(label: float, tag: str, scaled: bool) -> str:
     """A label in a few words."""
-    return (tag or "note") if label != label else f"{label:g}" if scaled else "yes" if label >= 50 else "no"
+    return (tag or "note") if label != label else f"{label:g}" if scaled else "yes" if label else "no"
 
 
 def table_of(index: Index, rows: np.ndarray, labelled: dict[int, str] | None = None) -> pd.DataFrame:

@@ -69,7 +69,7 @@ def tool_use(report: ModelReport, results: Results | None = None) -> pd.DataFram
     Returns
     -------
     DataFrame
-        what, value, field, conversations: calls and writes per conversation, share of conversations with an order
+        what, value, field, conversations, field_reason (why the field is NaN): calls and writes per conversation, share of conversations with an order
         lookup and with a knowledge-base search, share of calls that failed; then, where `results` is given, calls per
         conversation of each tool the model called.
     """
@@ -87,7 +87,7 @@ def tool_use(report: ModelReport, results: Results | None = None) -> pd.DataFram
     read = ["entry", "tool_calls", "write_calls", "order_lookups", "knowledge_base_searches", "failed_calls"]
     scored = report.field[read].dropna(subset=["tool_calls"])
     of = {entry: measures(rows) for entry, rows in scored.groupby("entry")}
-    others = pd.DataFrame([v for m, v in of.items() if m != report.entry])
+    others = pd.DataFrame([v for m, v in of.items() if m in report.others])
     mine = of.get(report.entry, {})
     conversations = int((scored["entry"] == report.entry).sum())
     table = [
@@ -96,7 +96,8 @@ def tool_use(report: ModelReport, results: Results | None = None) -> pd.DataFram
     ]
     if results is not None and hasattr(results, "tool_calls"):
         table += _by_tool(report, results.tool_calls)
-    return pd.DataFrame(table, columns=["what", "value", "field", "conversations"])
+    table = pd.DataFrame(table, columns=["what", "value", "field", "conversations"])
+    return table.assign(field_reason=report.why_no_field)
 
 
 def _by_tool(report: ModelReport, calls: pd.DataFrame) -> list[tuple]:
@@ -106,7 +107,7 @@ def _by_tool(report: ModelReport, calls: pd.DataFrame) -> list[tuple]:
     counts = calls.groupby([calls["run_id"].map(entry_of).rename("entry"), "name"]).size().unstack(fill_value=0)
     conversations = report.field["entry"].value_counts()
     rates = counts.reindex(conversations.index, fill_value=0).div(conversations, axis=0)
-    others = rates.drop(index=report.entry).median() if len(rates) > 1 else rates.loc[report.entry] * nan
+    others = rates[rates.index.isin(report.others)].median()
     mine = rates.loc[report.entry].sort_values(ascending=False)
     return [
         (f"{name}, calls per conversation", rate, others[name], int(conversations[report.entry]))

@@ -44,19 +44,16 @@ def at_a_glance(report: ModelReport) -> pd.DataFrame:
     DataFrame
         One row per metric: metric, title, unit, value (median over trials), mean, low, high (interval of the mean; an
         unsafe count: for these traps), cases, trials, place (1 is best; NaN where neither end is better, or on under
-        half of the others' cases), of (models placed), field (median of the others), then the same over the conversations
+        half of the others' cases), of (models placed), field (median of the others), field_reason (why it is NaN), then the same over the conversations
         whose customer was not flagged: without_value, without_mean, without_low, without_high, without_cases (NaN and 0
         when none was flagged), reason.
     """
     rows = []
     flagged = flags_of(report.mine).any()
-    board = report.board.set_index("entry")
-    met = board[["resolved_n", "escalation_accuracy_n", "unsafe_n"]].sum(axis=1)
-    board = board[2 * met >= met.max()]
     for metric in METRICS.values():
         found, without = report.forms[metric.name]
         calm = without if flagged else NOT_DEFINED
-        place, of, field = _place(report.entry, board, metric)
+        place, of, field = _place(report, metric)
         rows.append(
             {
                 "metric": metric.name,
@@ -71,6 +68,7 @@ def at_a_glance(report: ModelReport) -> pd.DataFrame:
                 "place": place,
                 "of": of,
                 "field": field,
+                "field_reason": report.why_no_field,
                 "without_value": calm.median,
                 "without_mean": calm.mean.estimate,
                 "without_low": calm.mean.low,
@@ -88,18 +86,18 @@ def _unpriced(report: ModelReport) -> str:
     return "price unknown" if report.mine["cost_usd"].isna().any() else ""
 
 
-def _place(entry: str, board: pd.DataFrame, metric: Metric) -> tuple[float, int, float]:
+def _place(report: ModelReport, metric: Metric) -> tuple[float, int, float]:
     """Place among the models of the panel with a value and at least half of the cases any has, how many those are, and the median of the others.
 
-    `board` has the models with that many cases, by entry. One that the board does not rank has no place, and takes none
-    from those that are ranked.
+    One that the board does not rank has no place, and takes none from those that are ranked; a partial run is no part
+    of the median.
     """
+    entry, board = report.entry, report.comparable
     values = board[metric.name].astype(float).dropna()
     if metric.scale.summed and entry in values:  # counts of fewer traps do not compare
         sizes = board.loc[values.index, f"{metric.name}_n"]
         values = values[sizes == sizes[entry]]
-    others = values.drop(entry, errors="ignore")
-    field = float(others.median()) if len(others) else nan
+    field = float(values[values.index.isin(report.others)].median())
     placed = values[~board.loc[values.index, "block"].isin(NO_PLACE)]
     if entry not in placed or metric.higher_is_better is None or placed.nunique() < 2:
         return nan, len(placed), field
@@ -115,10 +113,10 @@ def by_intent(report: ModelReport) -> pd.DataFrame:
     -------
     DataFrame
         bucket, intent, cases, conversations, success (share, mean over cases), handed_over, corrupt_success (shares),
-        turns, words (means), field (median success of the others), flips (cases whose trials disagree).
+        turns, words (means), field (median success of the others), field_reason (why it is NaN), flips (cases whose trials disagree).
     """
     rows = []
-    others = report.field[["entry", "intent", "success"]][report.field["entry"] != report.entry]
+    others = report.field[["entry", "intent", "success"]][report.field["entry"].isin(report.others)]
     means = others["success"].astype("Float64").groupby([others["intent"], others["entry"]]).mean()
     medians = means.groupby("intent").median()
     averaged = ["success", "handed_over", "corrupt_success", "turns", "agent_words"]
@@ -136,7 +134,7 @@ def by_intent(report: ModelReport) -> pd.DataFrame:
     numbers = ["success", "handed_over", "corrupt_success", "field"]
     table[numbers] = table[numbers].astype("Float64").astype(float)
     order = {bucket: place for place, bucket in enumerate(BUCKETS)}
-    return table.sort_values(
+    return table.assign(field_reason=report.why_no_field).sort_values(
         ["bucket", "success", "intent"],
         key=lambda c: c.map(order).fillna(9) if c.name == "bucket" else c,
         ignore_index=True,
@@ -197,7 +195,7 @@ def cost_and_verbosity(report: ModelReport) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        what, value, unit, field (median of the others), reason.
+        what, value, unit, field (median of the others), reason, field_reason (why the median is NaN).
     """
 
     def measures(rows: pd.DataFrame) -> dict[str, float]:
@@ -221,14 +219,15 @@ def cost_and_verbosity(report: ModelReport) -> pd.DataFrame:
 
     mine = measures(report.mine)
     field = report.field[["entry", "bucket", "ended_by", "resolved", *READ.split()]].groupby("entry")
-    others = pd.DataFrame([measures(rows) for entry, rows in field if entry != report.entry])
+    others = pd.DataFrame([measures(rows) for entry, rows in field if entry in report.others])
     scripted = report.panel in ("scripted agents", "recovery panel")
     rows = []
     for name, value in mine.items():
         what, _, unit = name.partition("|")
         reason = "" if value == value else _why_unknown(what, scripted)
         rows.append((what, value, unit, float(others[name].median()) if len(others) else nan, reason))
-    return pd.DataFrame(rows, columns=["what", "value", "unit", "field", "reason"])
+    table = pd.DataFrame(rows, columns=["what", "value", "unit", "field", "reason"])
+    return table.assign(field_reason=report.why_no_field)
 
 
 def _why_unknown(what: str, scripted: bool) -> str:

@@ -143,7 +143,9 @@ def verdict(report: ModelReport) -> str:
 
 def headline(report: ModelReport) -> str:
     """The verdict line and what a reader must know before any number, as Markdown with the model's name taken as plain text."""
-    missing = what_is_missing(report)
+    missing = sentence(
+        what_is_missing(report), report.why_no_field and f"{report.why_no_field}, so there are no medians of the others"
+    )
     parts = [f"**{_plain(verdict(report))}**", *([f"Before you read on: {_plain(missing)}."] if missing else [])]
     return "\n\n".join(parts)
 

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 import pandas as pd
 
-from ...outputs import as_cell
+from ...outputs import write_csv
 from .content import Content
 from .folder import Folder, Subfolder
 from .words import plural
@@ -39,7 +39,7 @@ def write_downloads(content: Content, folder: Folder | Subfolder) -> list[dict[s
     for name, frame, suffix, text in frames:
         place = folder.place(f"downloads/{name}.{suffix}")
         if suffix == "csv":
-            _plain_cells(frame).to_csv(place, index=False, lineterminator="\n")
+            write_csv(frame, place)
         else:
             frame.to_parquet(place, index=False, compression="zstd")
         rows.append(_row(place, text, f"{len(frame):,} rows, {frame.shape[1]} columns"))
@@ -57,12 +57,6 @@ def _row(place: Any, text: str, size: str) -> dict[str, Any]:
     data = place.read_bytes()
     digest = hashlib.sha256(data).hexdigest()
     return {"name": place.name, "text": text, "rows": size, "bytes": len(data), "sha256": digest}
-
-
-def _plain_cells(frame: pd.DataFrame) -> pd.DataFrame:
-    """The frame with an apostrophe before every text that a spreadsheet would read as a formula."""
-    texts = [c for c in frame.columns if frame[c].dtype.kind not in "biufM" and str(frame[c].dtype) != "boolean"]
-    return frame.assign(**{c: frame[c].map(lambda v: as_cell(v) if isinstance(v, str) else v) for c in texts})
 
 
 def run_rows(content: Content) -> list[dict[str, Any]]:

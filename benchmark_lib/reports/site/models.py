@@ -107,6 +107,7 @@ def model_view(content: Content, entry: Entry, talks: list[ConversationPage], to
         "traps": _by_case([t for t in talks if t.view.bucket == "adversarial"]),
         "missed": [t for t in talks if t.view.bucket == "must_escalate" and t.state == "bad"],
         "tools": tools.rows(),
+        "no_field": report.why_no_field,
         "use": conduct.tool_use(report).to_dict("records"),
         "rules": _rules(conduct.process_rules(report).to_dict("records"), talks),
         "said": [

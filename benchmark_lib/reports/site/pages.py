@@ -1,10 +1,12 @@
 """Every kind of page: what fills it, and where it goes."""
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from ...analysis.dictionary import DICTIONARY
+from ...analysis.panels import short_name
 from ...analysis.tables.customers import customer_turns
 from ...project import code_version
 from ...records import BUCKET_NOUNS
@@ -233,11 +235,12 @@ class Pages:
 
 
 def stores_of_entries(conversations: Any) -> list[str]:
-    """The versions of the case set, each but the newest with the entries that were played on it."""
-    found = conversations.groupby("store_version")["entry"].unique().sort_index()
-    return [f"{version} ({', '.join(sorted(names))})" for version, names in found.iloc[:-1].items()] + list(
-        found.index[-1:]
-    )
+    """Which cases were played, in words: of several versions, each with the entries that were played on it."""
+    found = conversations.groupby("store_version")["entry"].unique().to_dict()
+    if len(found) < 2:
+        return [f"Cases of {version}." for version in found]
+    by_number = sorted(found, key=lambda version: [int(n) if n.isdigit() else n for n in re.split(r"(\d+)", version)])
+    return [f"Played on {version}: {', '.join(map(short_name, sorted(found[version])))}." for version in by_number]
 
 
 def _by_conversation(frame: Any) -> dict[tuple[str, str, int], list[dict[str, Any]]]:

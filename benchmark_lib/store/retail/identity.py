@@ -182,13 +182,14 @@ def _told(order: Row, theirs: list[str], text: str, own: str, before: Before, st
 def _said_in(sentence: str, heard: set[tuple[str, str]], year: int) -> set[tuple[str, str]]:
     """The values of a sentence; where it says what a day of the customer's own may have been elsewhere, no day of it."""
     said = {(v.kind, v.value.rstrip("/")) for v in values_in(sentence, year)}
-    supposed = any(kind == "date" for kind, _ in said & heard) and _may().search(fold(sentence))
+    supposed = any(kind == "date" for kind, _ in said & heard) and _may_have_been().search(sentence)
     return {(kind, value) for kind, value in said if not (supposed and kind == "date")}
 
 
 @lru_cache(maxsize=1)
-def _may() -> re.Pattern[str]:
-    return re.compile(rf"\b(?:{'|'.join(map(fold, of_values('may')))})\b")
+def _may_have_been() -> re.Pattern[str]:
+    """What supposes something of the past, in any language; capitals tell the month of May from the verb."""
+    return re.compile(rf"\b(?:{'|'.join(of_values('may_have_been'))})")
 
 
 def _names(title: str, text: str, own: str, before: Before) -> bool:
