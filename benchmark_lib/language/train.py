@@ -2,8 +2,9 @@
 
 The sentences stand in the store's ``reader/*.jsonl``, one message a line: ``lang``, perhaps ``weight``, and ``sentences`` with text ``t`` and
 labels ``l`` (``ask:photo``, ``yes``, ``offer:start_return``, ``done:...``, ``no:...``, ``bye``). Those of ``reader/locked/``
-are never trained on. Of the sentences that honest players said (``played.jsonl`` of `train_promises`), those with a field ``done``
-teach what reports an act: true where one was carried out beside them, false where none had been.
+are never trained on. A message with ``only`` teaches that act alone, and what tools its sentences are about: ``report``, which is
+``done`` as detectors hear it. So do sentences that honest players said (``played.jsonl`` of `train_promises`) and that have a field ``done``:
+true where an act was carried out beside them, false where none had been.
 """
 
 from __future__ import annotations
@@ -61,8 +62,8 @@ def as_one(text: str) -> Sentence:
 def train(parser: MessageParser, rows: list[dict[str, Any]], trained_on: str = "") -> LinearReader:
     """Fit the reader.
 
-    First what a sentence does, over all sentences, where those of a message with ``only`` teach one act alone; then what it asks for,
-    over those that ask, and which tool it is about, over those that offer, report or decline one.
+    First what a sentence does, over all sentences that teach it; then what it asks for, over those that ask, and which tool it is
+    about, over those that offer, report or decline one.
     """
     found = list(labelled(parser, rows))
     counted = Counter(name for (_, slots, tools), _, _ in found for name in slots | tools)
@@ -73,14 +74,15 @@ def train(parser: MessageParser, rows: list[dict[str, Any]], trained_on: str = "
     only = np.array([row.get("only", "") for row in rows for _ in row["sentences"]])
     columns: dict[str, tuple[np.ndarray, float]] = {}
     does = {act: np.array([any(la.split(":")[0] == act for la in one) for one in labels]) for act in ACTS}
+    does["report"] = does["done"]
     for act in ACTS:
         taught = np.flatnonzero((only == "") | (only == act))
         columns[act] = _fit(plain[taught], does[act][taught], counts[taught])
-    asking = np.flatnonzero(does["ask"])
+    asking = np.flatnonzero(does["ask"] & (only == ""))
     for slot in _named(labels, ("ask",)):
         is_it = np.array([f"ask:{slot}" in labels[i] for i in asking])
         columns[f"slot:{slot}"] = _fit(asked[asking], is_it, counts[asking], balanced=True)
-    acting = np.flatnonzero((does["offer"] | does["done"] | does["no"]) & (only == ""))
+    acting = np.flatnonzero([bool(_named([one], ("offer", "done", "no"))) for one in labels])
     for tool in _named(labels, ("offer", "done", "no")):
         is_it = np.array([any(f"{act}:{tool}" in labels[i] for act in ("offer", "done", "no")) for i in acting])
         columns[f"tool:{tool}"] = _fit(acted[acting], is_it, counts[acting], balanced=True)
@@ -132,7 +134,7 @@ def hash_of(*folders: Path) -> str:
 def played() -> list[dict[str, Any]]:
     """The sentences of honest players that say whether they report an act, each as a message that teaches only this."""
     rows = lines(PLAYED_FOLDER, "done")
-    return [{"only": "done", "sentences": [{"t": row["t"], "l": ["done"] * row["done"]}]} for row in rows]
+    return [{"only": "report", "sentences": [{"t": row["t"], "l": ["done"] * row["done"]}]} for row in rows]
 
 
 def write(store: Phrases) -> str:
