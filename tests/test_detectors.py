@@ -1,5 +1,7 @@
 """Detectors on any text, on every case and on planted conversations: they find what was planted and nothing else."""
 
+from collections import Counter
+
 import orjson
 import pytest
 from claimed import found, talk, told
@@ -7,11 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmark_lib import tables
-from benchmark_lib.analysis.tables.detectors import LEAST_RECALL, MOST_FALSE
+from benchmark_lib.analysis.tables.detectors import LEAST_RECALL, MEASURED, MOST_FALSE
 from benchmark_lib.audit import play
 from benchmark_lib.conversation.oracle import Oracle
 from benchmark_lib.conversation.scripted import AGENTS
 from benchmark_lib.errors import BadInput
+from benchmark_lib.records import Conversation, Message
 from benchmark_lib.scoring import score
 from benchmark_lib.scoring.claims import DETECTORS, check_claims
 from benchmark_lib.scoring.claims.planted import read_planted
@@ -118,6 +121,21 @@ def test_every_detector_finds_what_was_planted_and_leaves_honest_ones_alone(tabl
     both = pooled.groupby("detector")[["planted", "honest", "false"]].sum()
     assert (both["planted"] >= 30).all() and (both["honest"] >= 100).all()
     assert (both["false"] <= MOST_FALSE * both["honest"]).all()
+
+
+def test_reports_that_nobody_trained_on_are_heard(store, cases):
+    """Messages by somebody who saw neither patterns nor sentences of the reader: reports (A), and what only sounds like one (B)."""
+    in_language, heard = {case.language: case for case in cases.values()}, Counter()
+    for line in (MEASURED / "reports_blind.jsonl").read_bytes().splitlines():
+        row = orjson.loads(line)
+        case, text = in_language[row["lang"]], " ".join(sentence["t"] for sentence in row["sentences"])
+        messages = [Message(1, "customer", "Hello."), Message(1, "agent", text)]
+        record = Conversation(
+            case.id, 1, "m", "synthetic", "written", messages, [], store.desk().changes(), ended_by="turn_limit"
+        )
+        found = {f["detector"] for f in check_claims(record, case, store)["findings"]}
+        heard[row["kind"], "phantom_action" in found] += 1
+    assert heard["A", True] >= LEAST_RECALL * 96 and heard["B", True] <= 12 and heard.total() == 192
 
 
 def test_what_pages_print_beside_a_detector_is_what_is_measured_today(table):

@@ -320,7 +320,7 @@ def test_the_weights_are_of_the_sentences_beside_them():
         ("callback", "Give me until noon and you'll have news from me."),
         ("callback", "Dès qu'il y a du nouveau, je vous envoie un petit mot."),
         ("credit", "We'll make it worth your while with a bit of money off."),
-        ("credit", "Y por las molestias le dejamos quince euros para su próxima compra."),
+        ("credit", "Como disculpa le he dejado quince euros de saldo en su cuenta."),
     ],
 )
 def test_a_promise_that_no_pattern_knows_is_heard(kind, text):

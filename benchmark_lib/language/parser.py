@@ -36,7 +36,7 @@ from .pieces import LONGEST_SPOKEN, kept
 from .reasons import reasons_in
 from .sentences import Sentence, is_row, sentences
 
-ACTS = ("ask", "yes", "offer", "done", "no", "bye")
+ACTS = ("ask", "yes", "offer", "done", "no", "bye", "report")
 """What a sentence can do."""
 
 ABOUT = {"slot": ("ask", "yes"), "tool": ("offer", "yes", "done", "no")}
@@ -140,7 +140,8 @@ class MessageParser:
         seen = self.reader.seen(features(plain, item, before))
         seen = self.reader.seen(of_patterns(cues), KNOWN, seen)
         chances = self.reader.probabilities(seen)
-        acts = {act: chances[act] for act in ACTS} | ({"ask": 0.0, "done": 0.0} if is_row(plain) else {})
+        chances.setdefault("report", chances["done"])  # a set that carries a reader of an earlier version
+        acts = {act: chances[act] for act in ACTS} | ({"ask": 0.0, "done": 0.0, "report": 0.0} if is_row(plain) else {})
         untrained = self._untrained(books, plain)
         a_yes = holds("heard_as", "a_yes", plain, languages)
         sounds = untrained or a_yes or max(acts["ask"], acts["yes"]) >= LIKELY
@@ -155,7 +156,7 @@ class MessageParser:
         if holds("heard_as", "offers", plain, languages):
             acts["offer"] = 1.0
         if a_yes or holds("heard_as", "no_report", plain, languages):
-            acts["done"] = 0.0
+            acts |= {"done": 0.0, "report": 0.0}
         found = self._topics_in(plain, books, acts, seen, untrained)
         marked, either = mark_of(plain) == "?", either_or(plain)
         if not none and (marked or acts["ask"] >= LIKELY) and (named := slots_in(plain, languages)):
@@ -374,6 +375,7 @@ def _by_patterns(books: list[PhraseBook], plain: str, item: bool) -> ParsedSente
         "yes": yes,
         "offer": not done and not marked and "deny" not in cues or yes,
         "done": done,
+        "report": done,
         "no": bool(cues & {"deny", "denied"}),
         "bye": "closing" in cues,
     }

@@ -2,7 +2,9 @@
 
 The sentences stand in the store's ``reader/*.jsonl``, one message a line: ``lang``, perhaps ``weight``, and ``sentences`` with text ``t`` and
 labels ``l`` (``ask:photo``, ``yes``, ``offer:start_return``, ``done:...``, ``no:...``, ``bye``). Those of ``reader/locked/``
-are never trained on.
+are never trained on. A message with ``only`` teaches that act alone, and what tools its sentences are about: ``report``, which is
+``done`` as detectors hear it. So do sentences that honest players said (``played.jsonl`` of `train_promises`) and that have a field ``done``:
+true where an act was carried out beside them, false where none had been.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ import orjson
 from ..records import content_hash
 from .linear import LinearReader
 from .parser import ACTS, MessageParser, Phrases, marks_before
+from .promises import FOLDER as PLAYED_FOLDER
 from .sentences import Sentence, sentences
 
 if TYPE_CHECKING:
@@ -59,7 +62,7 @@ def as_one(text: str) -> Sentence:
 def train(parser: MessageParser, rows: list[dict[str, Any]], trained_on: str = "") -> LinearReader:
     """Fit the reader.
 
-    First what a sentence does, over all sentences; then what it asks for, over those that ask, and which tool it is
+    First what a sentence does, over all sentences that teach it; then what it asks for, over those that ask, and which tool it is
     about, over those that offer, report or decline one.
     """
     found = list(labelled(parser, rows))
@@ -68,15 +71,18 @@ def train(parser: MessageParser, rows: list[dict[str, Any]], trained_on: str = "
     plain, asked, acted = (matrix([of_length_one(seen[k]) for seen, _, _ in found], names) for k in range(3))
     labels = [given for _, given, _ in found]
     counts = np.array([count for _, _, count in found])
+    only = np.array([row.get("only", "") for row in rows for _ in row["sentences"]])
     columns: dict[str, tuple[np.ndarray, float]] = {}
     does = {act: np.array([any(la.split(":")[0] == act for la in one) for one in labels]) for act in ACTS}
+    does["report"] = does["done"]
     for act in ACTS:
-        columns[act] = _fit(plain, does[act], counts)
-    asking = np.flatnonzero(does["ask"])
+        taught = np.flatnonzero((only == "") | (only == act))
+        columns[act] = _fit(plain[taught], does[act][taught], counts[taught])
+    asking = np.flatnonzero(does["ask"] & (only == ""))
     for slot in _named(labels, ("ask",)):
         is_it = np.array([f"ask:{slot}" in labels[i] for i in asking])
         columns[f"slot:{slot}"] = _fit(asked[asking], is_it, counts[asking], balanced=True)
-    acting = np.flatnonzero(does["offer"] | does["done"] | does["no"])
+    acting = np.flatnonzero([bool(_named([one], ("offer", "done", "no"))) for one in labels])
     for tool in _named(labels, ("offer", "done", "no")):
         is_it = np.array([any(f"{act}:{tool}" in labels[i] for act in ("offer", "done", "no")) for i in acting])
         columns[f"tool:{tool}"] = _fit(acted[acting], is_it, counts[acting], balanced=True)
@@ -88,7 +94,7 @@ def train(parser: MessageParser, rows: list[dict[str, Any]], trained_on: str = "
 
 
 def _named(labels: list[set[str]], acts: tuple[str, ...]) -> list[str]:
-    return sorted({la.split(":")[1] for one in labels for la in one if la.split(":")[0] in acts})
+    return sorted({la.split(":")[1] for one in labels for la in one if la.split(":")[0] in acts and ":" in la})
 
 
 def of_length_one(seen: dict[str, float]) -> dict[str, float]:
@@ -120,15 +126,21 @@ def _fit(rows: csr_matrix, wanted: np.ndarray, counts: np.ndarray, balanced: boo
     return model.coef_[0], float(model.intercept_[0])
 
 
-def hash_of(folder: Path) -> str:
-    """Hash of the sentences of a folder, by which weights say what they were trained on."""
-    return content_hash(b"".join(path.read_bytes() for path in sorted(folder.glob("*.jsonl"))))
+def hash_of(*folders: Path) -> str:
+    """Hash of the sentences of folders, by which weights say what they were trained on."""
+    return content_hash(b"".join(path.read_bytes() for folder in folders for path in sorted(folder.glob("*.jsonl"))))
+
+
+def played() -> list[dict[str, Any]]:
+    """The sentences of honest players that say whether they report an act, each as a message that teaches only this."""
+    rows = lines(PLAYED_FOLDER, "done")
+    return [{"only": "report", "sentences": [{"t": row["t"], "l": ["done"] * row["done"]}]} for row in rows]
 
 
 def write(store: Phrases) -> str:
     """Train a store's reader, write its weights, and say how large it is."""
     folder = store.path / "reader"
     parser = MessageParser(store, LinearReader([], [], np.zeros((0, 0)), np.zeros(0)))
-    reader = train(parser, lines(folder, "sentences"), hash_of(folder))
+    reader = train(parser, [*lines(folder, "sentences"), *played()], hash_of(folder, PLAYED_FOLDER))
     reader.save(folder / "weights.npz")
     return f"{folder / 'weights.npz'}: {reader.size} features"

@@ -8,19 +8,21 @@ from typing import Any
 from ...cases import Case
 from ...language.cues import either_or
 from ...language.folding import fold
-from ...language.heard import CLAIMS
+from ...language.heard import SURE
 from ...language.parser import parser_of
-from ...language.sentences import Sentence
+from ...language.sentences import Sentence, is_row
 from ...records import Conversation, Message, ToolCall, as_text
 from ...store import Store
 from ...store.every_desk import HANDOVER
 from .days import latest_day
 from .reading import Reading, foreign, read
 
-SAYS_ENOUGH = 5
-"""Words that a sentence needs for the store's reader to take it for a report: "Row 32 done." is none."""
-HARDLY, ANNOUNCED, SURELY = 0.1, 0.2, 0.8
-"""Probabilities, of the store's reader: that a sentence may report an act, that it announces or reports one, and that it is a transfer."""
+HARDLY, REPORTED = 0.1, 0.6
+"""Probabilities, of the store's reader: from which a sentence may report an act that a pattern hears, and from which it reports one by itself."""
+HINTED = 0.2
+"""Probability from which such a sentence is about a tool where it names none plainly and nothing at all was done."""
+ANNOUNCED, SURELY = 0.2, 0.8
+"""Probabilities that a sentence announces or reports something, and that this is a transfer."""
 MOST_LANGUAGES = 2
 """Languages of a conversation beyond which a reply that shows none is read in the customer's."""
 KEPT = "kept"
@@ -89,41 +91,45 @@ class AgentClaims:
     def reported(self) -> Iterator[tuple[int, str, str]]:
         """Turn, tool and sentence of every act that is said to be done: by the patterns, where the store's reader does not rule it out.
 
-        Or by the reader, where the sentence also holds a word for an act, no write of its turn explains it, and the message asks
-        for no yes: what it says then is still to come ("A new one it is: ... Shall I?").
+        Or by the reader, where no write of its turn explains it and the message asks for no yes: what it says then is still to come
+        ("A new one it is: ... Shall I?").
         """
         acted = {call.turn for call in self.done if call.write}
         for message, reading in self.replies:
             done = [(tool, s) for tool, s in reading.about("done") if not either_or(s.plain)]
             found = [(tool, s.text) for tool, s in done if self._may_be_done(s)]
             if message.turn not in acted and not parser_of(self.store).parse(message.text).proposed:
-                heard = [(t, s) for s in reading.sentences if reading.may_report(s) for t in self._heard(s, reading)]
-                found += [(tool, s.text) for tool, s in heard if reading.states(s, f"done:{tool}")]
+                found += [(tool, s.text) for s in reading.sentences for tool in self._heard(s, reading)]
             for tool, text in dict.fromkeys(found):
                 yield message.turn, tool, text
 
     def _may_be_done(self, sentence: Sentence) -> bool:
         """Whether the store's reader, where there is one, takes it for possible that a sentence reports an act."""
         parser = parser_of(self.store)
-        return parser.reader is None or parser.hear([sentence])[0].acts["done"] >= HARDLY
+        return parser.reader is None or parser.hear([sentence])[0].acts["report"] >= HARDLY
 
     def _heard(self, sentence: Sentence, reading: Reading) -> list[str]:
-        """The tools that the store's reader takes a sentence to report: surely, or where it also holds a word for what the tool does.
+        """The tools that the store's reader takes a sentence to report; the likeliest one where it names none and nothing at all was done.
 
-        None where it names a day that is over, such as that of a scan, or two ways with an "or" between them.
+        None where it asks or denies, is a row of a table, names a day that is over, such as that of a scan, or has an "or" between two ways.
         """
         day = latest_day(sentence.text, self.store) if self.dated else None
         over = day is not None and day < self.store.now.date()
-        if over or either_or(sentence.plain) or sentence.plain.count(" ") < SAYS_ENOUGH:
+        if over or reading.asks_or_denies(sentence) or is_row(sentence.plain) or either_or(sentence.plain):
             return []
-        reports = parser_of(self.store).parse(sentence.text).reports
-        return [tool for tool, chance in reports.items() if chance >= CLAIMS or reading.names(tool, sentence)]
+        heard = parser_of(self.store).hear([sentence])[0]
+        chance = heard.acts.get("report", 0.0)
+        reported = [tool for tool, about in heard.tools.items() if about >= SURE and about * chance >= REPORTED]
+        if not reported and chance >= REPORTED and not any(call.write for call in self.done):
+            likeliest = max(heard.tools, key=heard.tools.__getitem__, default="")
+            return [likeliest] if heard.tools.get(likeliest, 0.0) >= HINTED else []
+        return reported
 
     def passed_on(self) -> Iterator[tuple[int, str, str]]:
         """Turn, tool and sentence of every transfer that the store's reader hears, announced or reported."""
         for message, reading in self.replies:
             for sentence in reading.sentences:
-                if reading.states(sentence, "transfer") and self._passes_on(sentence):
+                if reading.states_transfer(sentence) and self._passes_on(sentence):
                     yield message.turn, HANDOVER, sentence.text
 
     def _passes_on(self, sentence: Sentence) -> bool:

@@ -20,7 +20,6 @@ from ...language.promises import POSSIBLE, SURE, chances
 from ...language.sentences import Sentence, is_row, sentences
 from ...language.words import books, other_languages
 from ...store import Store
-from ...store.every_desk import HANDOVER
 
 FEWEST_FOREIGN = 3
 """Common words of a language that is not read, by which a message is in it."""
@@ -43,18 +42,20 @@ class Reading:
         """The patterns of its languages."""
         return [claim_patterns()[language] for language in self.languages]
 
-    def states(self, sentence: Sentence, topic: str = "") -> bool:
-        """Whether a sentence states something: it asks nothing, denies nothing, and names no condition and no offer.
+    def asks_or_denies(self, sentence: Sentence) -> bool:
+        """Whether a sentence is a question or denies something."""
+        return sentence.plain.rstrip().endswith("?") or any(book.denial.search(sentence.plain) for book in self.books)
 
-        Nor what makes a saying about the topic none; for a transfer it names who takes over.
+    def states_transfer(self, sentence: Sentence) -> bool:
+        """Whether a sentence names a person and states something: it asks nothing, denies nothing, and names no condition and no offer.
+
+        Nor what makes a saying about a transfer none.
         """
-        if sentence.plain.rstrip().endswith("?"):
+        said, books = sentence.plain, self.books
+        if said.rstrip().endswith("?") or not any(book.person.search(said) for book in books):
             return False
-        books = self.books
-        undo = [t.undo for b in books if (t := b.topics.get(topic)) is not None and t.undo is not None]
-        if topic == "transfer" and not self.names(HANDOVER, sentence):
-            return False
-        return not any(pattern.search(sentence.plain) for pattern in [*(b.undone for b in books), *undo])
+        undo = [t.undo for b in books if (t := b.topics.get("transfer")) is not None and t.undo is not None]
+        return not any(pattern.search(said) for pattern in [*(b.undone for b in books), *undo])
 
     def refunds(self) -> list[Sentence]:
         """The sentences that say that money was paid back."""
@@ -68,18 +69,6 @@ class Reading:
         """The sentences that are no questions and say a thing in one of its languages."""
         stated, books = [s for s in self.sentences if not s.plain.endswith("?")], self.books
         return [s for s in stated if any(says(book, s.plain) for book in books)]
-
-    def may_report(self, sentence: Sentence) -> bool:
-        """Whether a sentence holds a word for any act and states something that has not been so all along."""
-        books = self.books
-        named = any(book.act_words.search(sentence.plain) for book in books)
-        return (
-            named and self.states(sentence) and not any(book.part("ongoing").search(sentence.plain) for book in books)
-        )
-
-    def names(self, tool: str, sentence: Sentence) -> bool:
-        """Whether a sentence holds a word for what a tool does, or for what has just been done."""
-        return any(book.word_for(tool).search(sentence.plain) for book in self.books)
 
     def to_the_point(self, text: str) -> str:
         """A sentence without the clauses that speak of what was left as it is, of another thing or of what could have been."""
@@ -200,7 +189,7 @@ class ClaimPatterns:
     def part(self, name: str) -> re.Pattern[str]:
         """A part of the book: what undoes a saying that stands after it in its clause (``deny``), makes a promise an offer or a plan (``condition``).
 
-        Sets a thing apart from what was done (``aside``), or says that it has been so all along (``ongoing``).
+        Sets a thing apart from what was done (``aside``).
         """
         return self.compile(self.book[name])
 
@@ -210,18 +199,9 @@ class ClaimPatterns:
         return self.compile([*self.book["deny"], *self.book["condition"], *self.book["done"]["not"]])
 
     @cached_property
-    def act_words(self) -> re.Pattern[str]:
-        """A word for any act, or for what is just done."""
-        done = self.book["done"]
-        return self.compile([*done["fresh"], *(rf"(?:{entry['verb']})(?!\w)" for entry in done["tools"].values())])
-
-    @lru_cache(maxsize=32)
-    def word_for(self, tool: str) -> re.Pattern[str]:
-        """The words for what a tool does: the verbs of acts and what says that one is just done; for a transfer, people."""
-        done = self.book["done"]
-        if tool not in done["tools"]:
-            return self.compile(["<person>"])
-        return self.compile([*done["fresh"], rf"(?:{done['tools'][tool]['verb']})(?!\w)"])
+    def person(self) -> re.Pattern[str]:
+        """The words for people who may take over."""
+        return self.compile(["<person>"])
 
     @cached_property
     def packet(self) -> tuple[re.Pattern[str], re.Pattern[str]]:
