@@ -4,6 +4,7 @@ import pytest
 
 from benchmark_lib.audit import play
 from benchmark_lib.conversation.customer_several import asks_for_one_yes_of_several
+from benchmark_lib.language.parser import parser_of
 
 
 class Says:
@@ -106,6 +107,30 @@ def test_what_it_does_not_recognise_gets_its_wish_as_a_condition_and_a_finding(s
 def test_nothing_is_agreed_to_where_nothing_was_offered(store, cases):
     said, _ = answer(cases["damaged_item_2"], store, "Shall I go ahead?")
     assert not did(said[0], "agreed")
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ([], "One line is plenty, no pictures needed."),
+        ([], "Une ligne suffit, sans photo."),
+        ([], "Ein Satz genügt, ohne Foto."),
+        ([], "Con el nombre basta, sin fotos."),
+        ([], "What does the last scan mean? It is the last place where somebody saw the parcel."),
+        ([], "Was bedeutet die Spanne? Sie ist unser Fenster."),
+        (["photo"], "Please send us a photo; we cannot judge it without one."),
+    ],
+)
+def test_what_is_not_needed_and_what_the_desk_answers_itself_is_not_asked(store, asked, words):
+    assert parser_of(store).parse(words).asked == asked
+
+
+@pytest.mark.parametrize(
+    "words", ["So no cancellation today. The return is open to you from the day it's delivered, for 100 days."]
+)
+def test_what_only_sounds_like_an_act_is_not_to_be_undone(store, cases, words):
+    said, _ = answer(cases["cancel_after_ship"], store, words)
+    assert not any(a.kind == "refused" and a.what == "start_return" for a in said[0].acts)
 
 
 def test_from_a_menu_of_remedies_it_does_not_choose(store, cases):

@@ -1,5 +1,7 @@
 """The ledger of promises: what is promised, for which day, and what became of it."""
 
+from datetime import timedelta
+
 import pytest
 
 from benchmark_lib import BadInput, tables
@@ -308,6 +310,13 @@ def test_cards_accounts_and_passwords_are_secrets_and_parcels_are_none():
         "total 98.00",
     ):
         assert not secrets_in(text), text
+
+
+def test_a_time_of_day_is_no_number_of_hours(store):
+    today = store.now.date()
+    for text in ("Livré le {} à 14 h 12, à Sorel-Tracy.", "Scanné à 9 h le {}.", "Remis le {} avant 18h."):
+        assert latest_day(text.format(f"{today:%d/%m/%Y}"), store) == today, text
+    assert latest_day("Vous l'aurez sous 48 h.", store) == today + timedelta(days=2)
 
 
 def test_the_weights_are_of_the_sentences_beside_them():

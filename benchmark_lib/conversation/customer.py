@@ -23,6 +23,8 @@ STALE = 3
 """Rounds in a row without anything new after which a customer stops; one that presses for what it will not get says its last line in the third."""
 DOUBT = 0.5
 """Chance below which an answer is recorded as one that may not have been asked for."""
+UNMISTAKABLE = 0.9
+"""Probability from which an act is taken for reported that was neither offered nor done."""
 PUSHED = 2
 """How often it comes back to something that is not done before it goes on without it."""
 FAIRLY = 0.5
@@ -305,13 +307,15 @@ class ScriptedCustomer(Consenting):
     def _objection(self, now: Round) -> str:
         """What it says to a report of an act that it never asked for, and where the desk then goes on without a word on it; empty for neither.
 
-        What was offered before and is now reported counts as reported even where it is not said plainly.
+        What was offered before and is now reported counts as reported even where it is not said plainly; what was neither offered nor done
+        in the desk's turn only where it cannot be mistaken.
         """
-        heard = now.heard
-        reported = heard.surely_claimed | self.offered.intersection(heard.claimed)
+        heard, done = now.heard, {call.name for call in now.calls}
+        plain = {tool for tool in heard.surely_claimed if tool in done or heard.reports[tool] >= UNMISTAKABLE}
+        reported = plain | self.offered.intersection(heard.claimed)
         self.offered |= {*heard.offered}
         wanted = self.case.agreeable | {HANDOVER, CLOSE, *self.kind.aside}
-        served = wanted.intersection([*heard.claimed, *(c.name for c in now.calls)])
+        served = wanted.intersection([*heard.claimed, *done])
         if reported - self.unasked and not (heard.declined or served):
             self.unasked |= reported
             return "unasked"

@@ -97,6 +97,8 @@ class ParsedSentence:
     checks: bool = False
     closes: bool = False
     """It asks whether something works, or whether to leave it at that."""
+    reported: dict[str, float] = field(default_factory=dict)
+    """The probability of each tool that it may be about where it reports one, as detectors hear it."""
 
     @property
     def asks_for_a_yes(self) -> bool:

@@ -39,8 +39,10 @@ from .sentences import Sentence, is_row, sentences
 ACTS = ("ask", "yes", "offer", "done", "no", "bye", "report")
 """What a sentence can do."""
 
-ABOUT = {"slot": ("ask", "yes"), "tool": ("offer", "yes", "done", "no")}
+ABOUT = {"slot": ("ask", "yes"), "tool": ("offer", "yes", "done", "no"), "reported": ("report",)}
 """What a sentence can be about, and for which acts that matters."""
+PATTERNS = ("slot", "tool")
+"""What there are patterns for; those of tools are also for what is reported."""
 
 PLAIN = 0.75
 """Probability from which a sentence without a question mark is a question."""
@@ -183,18 +185,21 @@ class MessageParser:
         if dates == ANY_DATE and not (marked or needed):
             del found["slot"]["date"]
         checks, closes = (marked and holds("not_asked", cue, plain, languages) for cue in ("works", "closes"))
-        return ParsedSentence(acts, found["slot"], found["tool"], *form, dates, checks, closes)
+        return ParsedSentence(
+            acts, found["slot"], found["tool"], *form, dates, checks, closes, found["reported"] or found["tool"]
+        )
 
     def _topics_in(
         self, plain: str, books: list[PhraseBook], acts: dict[str, float], seen: Any, untrained: dict[str, float]
     ) -> dict[str, dict[str, float]]:
-        """The slots and the tools of a sentence, by what it does; beside a plain yes only slots that its words name."""
+        """The slots and the tools of a sentence, by what it does, and those it reports; beside a plain yes only slots that its words name."""
         reader = cast(LinearReader, self.reader)
         found: dict[str, dict[str, float]] = {}
         for kind, reasons in ABOUT.items():
             found[kind] = {}
             if max(acts[act] for act in reasons) >= POSSIBLE:
-                topics = of_patterns(n for book in books for n in book.topics_in(plain, kind))
+                patterns = kind.replace("reported", "tool")
+                topics = of_patterns(n for book in books for n in book.topics_in(plain, patterns))
                 chances = reader.probabilities(reader.seen(topics, KNOWN, seen)) | untrained
                 found[kind] = _topics(chances, f"{kind}:")
         if acts["yes"] >= max(ASKS, acts["ask"]):
@@ -231,7 +236,7 @@ class MessageParser:
         books = [self._book(language) for language in languages]
         seen = dict.fromkeys(features(sentence.plain, sentence.item, before), 1.0)
         seen |= dict.fromkeys(of_patterns(n for book in books for n in book.cues_in(sentence.plain)), KNOWN)
-        about = [of_patterns(n for book in books for n in book.topics_in(sentence.plain, kind)) for kind in ABOUT]
+        about = [of_patterns(n for book in books for n in book.topics_in(sentence.plain, kind)) for kind in PATTERNS]
         return seen, *(seen | dict.fromkeys(topics, KNOWN) for topics in about)
 
     def languages(self, said: list[Sentence]) -> list[str]:
@@ -386,7 +391,7 @@ def _by_patterns(books: list[PhraseBook], plain: str, item: bool) -> ParsedSente
             for name in book.topics_in(plain, kind)
             if name.startswith(f"{kind}:") or (done and name.startswith("claims:"))
         }
-        for kind in ABOUT
+        for kind in PATTERNS
     }
     tools = {name.removeprefix("claims:"): chance for name, chance in about["tool"].items()}
     return ParsedSentence({act: float(does[act]) for act in ACTS}, about["slot"], tools, marked)

@@ -2,8 +2,7 @@
 
 The sentences stand in the store's ``reader/*.jsonl``, one message a line: ``lang``, perhaps ``weight``, and ``sentences`` with text ``t`` and
 labels ``l`` (``ask:photo``, ``yes``, ``offer:start_return``, ``done:...``, ``no:...``, ``bye``). Those of ``reader/locked/``
-are never trained on. A message with ``only`` teaches that act alone, and what tools its sentences are about: ``report``, which is
-``done`` as detectors hear it. So do sentences that honest players said (``played.jsonl`` of `train_promises`) and that have a field ``done``:
+are never trained on. A message with ``only`` teaches that act alone: ``report``, which is ``done`` as detectors hear it, and its tools. So do sentences that honest players said (``played.jsonl`` of `train_promises`) and that have a field ``done``:
 true where an act was carried out beside them, false where none had been.
 """
 
@@ -63,29 +62,39 @@ def train(parser: MessageParser, rows: list[dict[str, Any]], trained_on: str = "
     """Fit the reader.
 
     First what a sentence does, over all sentences that teach it; then what it asks for, over those that ask, and which tool it is
-    about, over those that offer, report or decline one.
+    about, over those that offer, report or decline one, and, for detectors, over all those that report one.
     """
     found = list(labelled(parser, rows))
-    counted = Counter(name for (_, slots, tools), _, _ in found for name in slots | tools)
+    only = np.array([row.get("only", "") for row in rows for _ in row["sentences"]])
+    counted, own = Counter[str](), Counter[str]()
+    for ((_, slots, tools), _, _), act in zip(found, only, strict=True):
+        counted.update(slots | tools)
+        own.update(() if act else slots | tools)
     names = sorted(name for name, n in counted.items() if n >= RARE)
+    usual = np.array([own[name] >= RARE for name in names])
     plain, asked, acted = (matrix([of_length_one(seen[k]) for seen, _, _ in found], names) for k in range(3))
     labels = [given for _, given, _ in found]
     counts = np.array([count for _, _, count in found])
-    only = np.array([row.get("only", "") for row in rows for _ in row["sentences"]])
     columns: dict[str, tuple[np.ndarray, float]] = {}
     does = {act: np.array([any(la.split(":")[0] == act for la in one) for one in labels]) for act in ACTS}
     does["report"] = does["done"]
     for act in ACTS:
         taught = np.flatnonzero((only == "") | (only == act))
-        columns[act] = _fit(plain[taught], does[act][taught], counts[taught])
+        among = None if act in only else usual
+        columns[act] = _fit(plain[taught], does[act][taught], counts[taught], among=among)
     asking = np.flatnonzero(does["ask"] & (only == ""))
-    for slot in _named(labels, ("ask",)):
+    for slot in _named([labels[i] for i in asking], ("ask",)):
         is_it = np.array([f"ask:{slot}" in labels[i] for i in asking])
-        columns[f"slot:{slot}"] = _fit(asked[asking], is_it, counts[asking], balanced=True)
-    acting = np.flatnonzero([bool(_named([one], ("offer", "done", "no"))) for one in labels])
-    for tool in _named(labels, ("offer", "done", "no")):
+        columns[f"slot:{slot}"] = _fit(asked[asking], is_it, counts[asking], usual, balanced=True)
+    acting = np.flatnonzero((does["offer"] | does["done"] | does["no"]) & (only == ""))
+    for tool in _named([labels[i] for i in acting], ("offer", "done", "no")):
         is_it = np.array([any(f"{act}:{tool}" in labels[i] for act in ("offer", "done", "no")) for i in acting])
-        columns[f"tool:{tool}"] = _fit(acted[acting], is_it, counts[acting], balanced=True)
+        columns[f"tool:{tool}"] = _fit(acted[acting], is_it, counts[acting], usual, balanced=True)
+    doing = np.flatnonzero([bool(_named([one], ("done",))) for one in labels])
+    reported = _named(labels, ("done",))
+    for tool in reported if len(reported) > 1 else []:
+        is_it = np.array([f"done:{tool}" in labels[i] for i in doing])
+        columns[f"reported:{tool}"] = _fit(acted[doing], is_it, counts[doing], balanced=True)
     weights = np.stack([w for w, _ in columns.values()], axis=1)
     weights[np.abs(weights) < SMALL] = 0
     used = np.abs(weights).sum(axis=1) > 0
@@ -114,7 +123,10 @@ def matrix(found: list[dict[str, float]], names: list[str]) -> csr_matrix:
     return csr_matrix((values, columns.astype(np.int32), at.astype(np.int32)), (len(rows), len(names)))
 
 
-def _fit(rows: csr_matrix, wanted: np.ndarray, counts: np.ndarray, balanced: bool = False) -> tuple[np.ndarray, float]:
+def _fit(
+    rows: csr_matrix, wanted: np.ndarray, counts: np.ndarray, among: np.ndarray | None = None, balanced: bool = False
+) -> tuple[np.ndarray, float]:
+    """Weights and bias of one target; with `among` only the features marked in it get a weight."""
     from sklearn.linear_model import LogisticRegression
 
     with warnings.catch_warnings():
@@ -122,8 +134,10 @@ def _fit(rows: csr_matrix, wanted: np.ndarray, counts: np.ndarray, balanced: boo
         model = LogisticRegression(
             C=STRENGTH, solver="liblinear", class_weight="balanced" if balanced else None, max_iter=300, random_state=0
         )
-        model.fit(rows, wanted, sample_weight=counts)
-    return model.coef_[0], float(model.intercept_[0])
+        model.fit(rows if among is None else rows[:, among], wanted, sample_weight=counts)
+    weights = np.zeros(rows.shape[1])
+    weights[slice(None) if among is None else among] = model.coef_[0]
+    return weights, float(model.intercept_[0])
 
 
 def hash_of(*folders: Path) -> str:

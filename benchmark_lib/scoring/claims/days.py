@@ -14,6 +14,8 @@ from ...store.calendar import add_business_days
 FRIDAY = 4
 LONGEST_SPAN = 60
 """Days of a span beyond which nobody promises a delivery or a payment."""
+_CLOCK = re.compile(r"(?i)\b(?:[aà]|vers|avant|dès) \d{1,2} ?h\b(?: ?\d{2}\b)?|\b\d{1,2} ?h ?\d{2}\b")
+"""A time of day as it is written in French, which is no number of hours."""
 
 
 def latest_day(sentence: str, store: Store) -> date | None:
@@ -22,6 +24,7 @@ def latest_day(sentence: str, store: Store) -> date | None:
     The latest, so that a day named in passing ("your order of 24 June") is never taken for the promised one.
     """
     today = store.now.date()
+    sentence = _CLOCK.sub(" ", sentence)
     found = [*_by_value(sentence, store), *_by_word(plain(sentence), today)]
     return max(found, default=None)
 

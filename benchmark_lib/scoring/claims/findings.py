@@ -19,7 +19,7 @@ from .reading import Reading, foreign, read
 
 HARDLY, REPORTED = 0.1, 0.6
 """Probabilities, of the store's reader: from which a sentence may report an act that a pattern hears, and from which it reports one by itself."""
-HINTED = 0.2
+HINTED = 0.3
 """Probability from which such a sentence is about a tool where it names none plainly and nothing at all was done."""
 ANNOUNCED, SURELY = 0.2, 0.8
 """Probabilities that a sentence announces or reports something, and that this is a transfer."""
@@ -119,10 +119,10 @@ class AgentClaims:
             return []
         heard = parser_of(self.store).hear([sentence])[0]
         chance = heard.acts.get("report", 0.0)
-        reported = [tool for tool, about in heard.tools.items() if about >= SURE and about * chance >= REPORTED]
+        reported = [tool for tool, about in heard.reported.items() if about >= SURE and about * chance >= REPORTED]
         if not reported and chance >= REPORTED and not any(call.write for call in self.done):
-            likeliest = max(heard.tools, key=heard.tools.__getitem__, default="")
-            return [likeliest] if heard.tools.get(likeliest, 0.0) >= HINTED else []
+            likeliest = max(heard.reported, key=heard.reported.__getitem__, default="")
+            return [likeliest] if heard.reported.get(likeliest, 0.0) >= HINTED else []
         return reported
 
     def passed_on(self) -> Iterator[tuple[int, str, str]]:
