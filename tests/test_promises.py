@@ -314,7 +314,11 @@ def test_cards_accounts_and_passwords_are_secrets_and_parcels_are_none():
 
 def test_a_time_of_day_is_no_number_of_hours(store):
     today = store.now.date()
-    for text in ("Livré le 29 juin à 14 h 12, à Sorel-Tracy.", "Scanné à 9 h le 29 juin.", "Remis le 29 juin avant 18h."):
+    for text in (
+        "Livré le 29 juin à 14 h 12, à Sorel-Tracy.",
+        "Scanné à 9 h le 29 juin.",
+        "Remis le 29 juin avant 18h.",
+    ):
         assert latest_day(text, store) == today, text
     assert latest_day("Vous l'aurez sous 48 h.", store) == today + timedelta(days=2)
 
