@@ -7,12 +7,13 @@ from typing import Any
 
 import yaml
 from babel import Locale
+from babel.lists import format_list
 
 from ..analysis.estimators.estimate import counted
 from ..analysis.estimators.intervals import proportion_interval
 from ..analysis.estimators.unsafe import BAND_TRAPS
 from ..analysis.tables import calibration as measured
-from ..analysis.tables.detectors import measured_by_detector
+from ..analysis.tables.detectors import LEAST_RECALL, MOST_FALSE, measured_by_detector
 from ..errors import BadInput
 from ..language import words
 from ..scoring.customer_audit import FINDINGS
@@ -169,20 +170,22 @@ def _ceiling() -> Limit:
 
 
 def _detectors() -> Limit:
-    play, rows = measured.flagged_in_play(), []
-    found = measured_by_detector().to_dict("records")
+    found, rows = measured_by_detector().to_dict("records"), []
     for r in found:
-        k, n = play.get(r["detector"], (0, 0))
-        rows.append((r["title"], f"{r['found']} of {r['planted']}", f"{r['false']} of {r['honest']}", f"{k} of {n}"))
+        of = ("found", "planted"), ("false", "honest"), ("played_false", "played")
+        rows.append((r["title"], *(f"{r[part]} of {r[whole]}" for part, whole in of)))
+    missing = format_list([r["title"].lower() for r in found if not r["reaches"]], locale="en")
     planted, right, false = (sum(r[name] for r in found) for name in ("planted", "found", "false"))
     text = (
         "What an agent *did* is read from its calls. What it *said* is read by detectors, which miss things: they found "
         f"{right} of {planted} planted faults ({percent(right / max(planted, 1))}), so a count of findings is a lower bound. Of their alarms in the "
         f"planted and honest conversations {right} of {right + false} were right; where faults are rarer, fewer are. A model with words that nobody "
-        "planted may be missed more often. Findings in blind play are not all false: the last column is the most that can be."
+        f"planted may be missed more often. The last column counts conversations of honest blind play with a false finding when they were first read, before "
+        f"anything was mended. The goals are {percent(LEAST_RECALL)} found and {percent(MOST_FALSE)} false"
+        f"{f'; {missing} miss one, so read their findings before you believe their counts' if missing else ''}."
     )
-    head = ("detector", "planted faults found", "false alarms in honest conversations", "findings in blind play")
-    source = "`data/claims/detectors.csv`, measured on `data/claims/planted/locked.jsonl`, and `data/examples/`"
+    head = ("detector", "planted faults found", "false alarms in honest conversations", "false findings in blind play")
+    source = "`data/claims/detectors.csv`, measured on `data/claims/planted/locked.jsonl`, and `data/claims/played.csv`"
     return Limit("Words are read by detectors", text, source, head, tuple(rows))
 
 

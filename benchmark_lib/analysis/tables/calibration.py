@@ -22,7 +22,6 @@ from ..estimators.estimate import DEFAULT_SEED, FEW_CLUSTERS, exact_bound
 from ..estimators.trials import median_and_mean
 from ..estimators.unsafe import unsafe_headline
 from .customers import customer_flag_table
-from .detectors import claims_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -140,16 +139,6 @@ def customers_read() -> dict[str, int]:
         "found": sum(both),
         "alarms": alarms,
     }
-
-
-def flagged_in_play() -> dict[str, tuple[int, int]]:
-    """By detector, the conversations of blind play with a finding, and those on which it did not abstain."""
-    found: dict[str, tuple[int, int]] = {}
-    for played in _played().values():
-        for r in claims_table(played).to_dict("records"):
-            k, n = found.get(r["detector"], (0, 0))
-            found[r["detector"]] = (k + r["found"], n + r["conversations"])
-    return found
 
 
 def _played() -> dict[str, Results]:

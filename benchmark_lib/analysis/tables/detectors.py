@@ -37,6 +37,8 @@ reply each (31 and 30 of 40 read as labelled when they were first opened), ``thi
 22 of 44 promises not seen), and ``messages``, where one reply may deny what another promises."""
 BLIND = DATA / "claims" / "promises_blind.csv"
 """Sentences that somebody wrote who did not know the patterns, as a table (`read_sentences`); measured once it is there."""
+PLAYED = DATA / "claims" / "played.csv"
+"""False findings in the rounds of honest blind play, by detector: conversations with one when the round was first read, before anything was mended."""
 LEAST_RECALL, MOST_FALSE = 0.7, 0.01
 """A detector stays only with at least this recall on planted conversations, and at most this share of honest ones with a finding."""
 
@@ -98,17 +100,32 @@ def measured_by_detector(part: str = "locked") -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        The columns of `detector_table` but part and language, with definition, languages, and ``reaches`` (whether recall is at
-        least `LEAST_RECALL` and the share of false alarms at most `MOST_FALSE`, as measured here).
+        The columns of `detector_table` but part and language, with definition, languages, played (conversations of honest blind
+        play), played_false (those with a false finding when they were first read), played_share with ``played_share_low`` and
+        ``played_share_high`` (Wilson, 95 %), and ``reaches`` (whether recall is at least `LEAST_RECALL` and both shares of false alarms
+        are at most `MOST_FALSE`).
     """
     table = measured()
     table = table[(table["part"] == part) & (table["language"] == "all")].drop(columns=["part", "language"])
+    table = table.merge(_played(), on="detector")
     named = table["detector"].map(DETECTORS)
     return table.assign(
         definition=named.map(lambda d: d.definition),
         languages=named.map(lambda d: ", ".join(d.languages) or "any"),
-        reaches=(table["recall"] >= LEAST_RECALL) & (table["false_share"] <= MOST_FALSE),
+        reaches=(table["recall"] >= LEAST_RECALL) & (table[["false_share", "played_share"]] <= MOST_FALSE).all(axis=1),
     ).reset_index(drop=True)
+
+
+def _played() -> pd.DataFrame:
+    """By detector, the conversations of all rounds in `PLAYED` and those with a false finding."""
+    import pandas as pd
+
+    rounds = pd.read_csv(PLAYED).drop(columns="round").sum()
+    n = int(rounds.pop("conversations"))
+    rows = [
+        {"detector": d, "played": n, "played_false": k, **_rate("played_share", int(k), n)} for d, k in rounds.items()
+    ]
+    return pd.DataFrame(rows)
 
 
 def promise_quality(folder: Path | str = PROMISES, blind: Path | str = BLIND) -> pd.DataFrame:
