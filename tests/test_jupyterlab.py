@@ -217,7 +217,7 @@ def test_the_explorer_in_jupyterlab(folder):
             "scripted:comply_all",
             "vip_skip_checks",
             "success",
-            100.0,
+            1.0,
             "photo",
         )
 
