@@ -102,11 +102,18 @@ def building(folder):
     return [p for p in folder.iterdir() if p.suffix == ".new"] if folder.exists() else []
 
 
+def heeds_interrupts():
+    """A shell has what it starts in the background ignore them."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 def begun(runs, out):
     """A command that builds a site with a fork, once it writes the pages of cases, and the fork; begun anew where it was done unseen."""
     line = [sys.executable, "-c", ALWAYS_FORKED, str(runs), "--out", str(out)]
     for _ in range(20):
-        site = subprocess.Popen(line, stderr=subprocess.PIPE, text=True, start_new_session=True)
+        site = subprocess.Popen(
+            line, stderr=subprocess.PIPE, text=True, start_new_session=True, preexec_fn=heeds_interrupts
+        )
         while site.poll() is None:
             if any((folder / "cases").exists() for folder in building(out.parent)):
                 return site, Path(f"/proc/{site.pid}/task/{site.pid}/children").read_text().split()
