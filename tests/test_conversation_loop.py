@@ -1,5 +1,8 @@
 """The loop: who speaks when, how a talk ends, and whose fault it was."""
 
+import gc
+import weakref
+
 import pytest
 
 from benchmark_lib.audit import at_once, play
@@ -40,6 +43,23 @@ def test_the_record_survives_a_round_trip_byte_for_byte(store, cases):
     record = play(cases["tracking_1"], store, Oracle(cases["tracking_1"], store))
     again = Conversation.from_json(record.to_json())
     assert again == record and again.to_json() == record.to_json()
+
+
+def test_an_ended_conversation_is_let_go_of_without_the_garbage_collector(store, cases):
+    held = []
+
+    class Listening(ScriptedCustomer):
+        def reply(self, talk):
+            held.append(weakref.ref(talk))
+            return super().reply(talk)
+
+    case = cases["tracking_1"]
+    gc.disable()
+    try:
+        at_once(converse(case, store, AGENTS["no_op"](case, store), Listening(case, store)))
+        assert held and held[0]() is None
+    finally:
+        gc.enable()
 
 
 def test_same_case_and_same_words_same_customer(store, cases):

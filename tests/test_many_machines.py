@@ -228,8 +228,13 @@ def test_keys_come_from_the_workers_and_one_with_another_store_is_refused_by_nam
     for name in ("anna", "bert"):
         machines.add(name, DESK_KEY=key)
     monkeypatch.chdir(tmp_path / "here")
-    read = channel.msgpack.unpackb
-    monkeypatch.setattr(channel.msgpack, "unpackb", lambda data: packets.append(bytes(data)) or read(data))
+
+    class Listening(channel.msgpack.Unpacker):
+        def feed(self, data):
+            packets.append(bytes(data))
+            super().feed(data)
+
+    monkeypatch.setattr(channel.msgpack, "Unpacker", Listening)
     settings = {"agent": {"api_key_env": "DESK_KEY"}}
     with RunServer() as server, distributed.Client(machines.scheduler_address, set_as_default=False) as client:
         heads, answer = [], server.answer

@@ -8,7 +8,7 @@ from ..cases import Case
 from ..errors import BadInput
 from ..records import TAMPERED, Act, Conversation, Fault, Message
 from ..store import Store, Tool
-from .agent_view import AgentView, plain_text
+from .agent_view import AgentView, plain, plain_text
 from .own_code import OwnCodeLeft, is_own, reply_of
 from .speaker import AgentFault, BuiltIn, ContentFiltered, CustomerFault, Insider, Reply, Speaker
 from .state import ConversationState
@@ -64,12 +64,14 @@ async def converse(
         tools, case=case, trouble=case.trouble, planted=case.planted, deeds=deeds, meanwhile=case.meanwhile
     )
     shown, limit = schemas or store.schemas(tools), case.limit or max_messages
+    built_in = issubclass(type(agent), BuiltIn)
+    own = own or not built_in
+    if own:
+        shown = plain(shown)  # theirs to change
     talk = ConversationState(case, desk, trial=trial, seed=seed, prompt=prompt, tools=shown, limit=limit)
     said: dict[str, Any] = {name: getattr(talk, name) for name in ("messages", "usage", "faults", "reasoning")}
     done: dict[str, Any] = {"tool_calls": desk.calls, "staged": desk.staged}
     record = Conversation(case.id, trial, model, source, customer_name, **said, **done)
-    built_in = issubclass(type(agent), BuiltIn)
-    own = own or not built_in
     try:
         record.ended_by = await _loop(talk, case, agent, customer, own)
     except Exception as error:

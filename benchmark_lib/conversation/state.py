@@ -49,36 +49,36 @@ class ConversationState(HasMessages[Message]):
         self.rating: int | None = None
         self.desk, self.limit, self.ended = desk, limit, False
         self._calls_per_turn = CALLS_OF_HARD_CASES if case.family else CALLS_PER_TURN
-        name = content_hash(f"{seed} {case.id} {trial}".encode())
+        self._name, self._trial, self._prompt = content_hash(f"{seed} {case.id} {trial}".encode()), trial, prompt
+        self._sender = f"{case.sender_name} <{case.sender}>" if case.sender else ""
         self._tools, self._entropy = tools, [seed, zlib.crc32(case.id.encode()), trial]
+        self._slow = frozenset(name for name, tool in desk.tools.items() if tool.limit_s is not None)
         self._seen: list[SeenMessage] = []
-        self._given: dict[str, Any] = {
-            "id": name,
-            "trial": trial,
-            "sender": f"{case.sender_name} <{case.sender}>" if case.sender else "",
-            "prompt": prompt,
-            "tools": lambda: self._copied_tools,
-            "rng": lambda: self._rng,
-            "call": lambda tool, arguments: self._call(tool, arguments),
-            "charge": lambda usage: self.charge("agent", counted(usage)),
-            "think": lambda text: self.think(text),
-            "slow": frozenset(name for name, tool in desk.tools.items() if tool.limit_s is not None),
-        }
 
     def for_agent(self) -> AgentView:
         """What the agent is given in place of this.
 
-        Each reply gets its own: what an agent made of the last one is never touched again.
+        Each reply gets its own: what an agent made of the last one is never touched again. Nothing here refers to it,
+        so that a conversation is let go of when it ends, without the garbage collector.
         """
-        return AgentView(**self._given, turn=self.turn, messages=list(self._seen))
-
-    @cached_property
-    def _copied_tools(self) -> Any:
-        return plain(self._tools)
+        return AgentView(
+            id=self._name,
+            trial=self._trial,
+            sender=self._sender,
+            prompt=self._prompt,
+            turn=self.turn,
+            messages=list(self._seen),
+            tools=lambda: self._tools,
+            rng=lambda: self._rng,
+            call=lambda tool, arguments: self._call(tool, arguments),
+            charge=lambda usage: self.charge("agent", counted(usage)),
+            think=lambda text: self.think(text),
+            slow=self._slow,
+        )
 
     @cached_property
     def _rng(self) -> np.random.Generator:
-        return _generator(self._entropy, self._given["id"])
+        return _generator(self._entropy, self._name)
 
     @property
     def turn(self) -> int:

@@ -1,12 +1,19 @@
-"""Messages of plain data between the command that was given and one player, in one packet where they come together."""
+"""Messages of plain data between the command that was given and one player, in one packet where they come together.
+
+They go over the stream below Dask's connection, which itself carries any Python object, at more than twice the CPU.
+"""
 
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import Any, cast
 
 import msgpack
-from distributed.comm import Comm, CommClosedError
+from distributed.comm import Comm
+from distributed.comm.tcp import TCP
+
+PIECE = 1 << 16
+"""The most bytes that are read at once."""
 
 
 class Channel:
@@ -14,6 +21,7 @@ class Channel:
 
     def __init__(self, comm: Comm):
         self._comm, self._waiting, self._wake = comm, list[Any](), asyncio.Event()
+        self._stream: Any = cast(TCP, comm).stream
         self._sending = asyncio.ensure_future(self._send_all())
 
     def send(self, *message: Any) -> None:
@@ -23,22 +31,24 @@ class Channel:
 
     async def messages(self) -> AsyncIterator[list[Any]]:
         """The messages as they come, until the other side is gone."""
-        with contextlib.suppress(CommClosedError, OSError):
+        unpacker = msgpack.Unpacker(max_buffer_size=0)
+        with contextlib.suppress(OSError):
             while True:
-                for message in msgpack.unpackb(await self._comm.read()):
+                unpacker.feed(await self._stream.read_bytes(PIECE, partial=True))
+                for message in unpacker:
                     yield message
 
     async def close(self) -> None:
         """Send what is waiting and close the connection."""
         self._sending.cancel()
-        with contextlib.suppress(CommClosedError, OSError, asyncio.CancelledError):
+        with contextlib.suppress(OSError, asyncio.CancelledError):
             await self._sending
-        with contextlib.suppress(CommClosedError, OSError):
+        with contextlib.suppress(OSError):
             await self._send()
             await self._comm.close()
 
     async def _send_all(self) -> None:
-        with contextlib.suppress(CommClosedError, OSError):
+        with contextlib.suppress(OSError):
             while True:
                 await self._wake.wait()
                 self._wake.clear()
@@ -47,4 +57,4 @@ class Channel:
     async def _send(self) -> None:
         if self._waiting:
             batch, self._waiting = self._waiting, []
-            await self._comm.write(msgpack.packb(batch))
+            self._stream.write(b"".join(map(msgpack.packb, batch)))
