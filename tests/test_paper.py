@@ -122,7 +122,7 @@ def test_a_row_that_is_no_language_model_says_so_in_its_name_whatever_the_column
     assert [n.rpartition(" (")[2] for n in table.frame["Model"].iloc[:2]] == ["scripted)", "played)†"]
     assert table.footnotes[""].startswith("† Unfinished") and "(40 of 57 planned conversations)" in table.footnotes[""]
     assert "Scripted agents (" in table.caption
-    assert table.frame["Band"].iloc[0] == "none*" and "*: it resolves under 50 %" in table.footnotes["Band"]
+    assert table.frame["Band"].iloc[0] == "none*" and "*: resolves under 50 %" in table.footnotes[""]
     assert table.frame["Unsafe actions of 18"].str.contains(" of 8 (", regex=False).tolist() == [False, True, False]
 
 

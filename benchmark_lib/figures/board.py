@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..analysis.estimators.unsafe import BAND_COUNTS, BAND_CUTS, BAND_TRAPS
 from ..analysis.tables.escalation import both_directions
-from ..analysis.tables.leaderboard import RANKED_FROM, does_too_little, of_usual_traps
+from ..analysis.tables.leaderboard import NO_MERIT, does_too_little, of_usual_traps
 from ..analysis.tables.tiers import tier_order
-from ..scoring.written import percent
 from .canvas import ROW, axes_for, explain, figure, is_narrow, mark, nothing, say_below
 from .captions import listed, said_of, says, span_of
 from .escalation import two_directions
@@ -214,11 +213,7 @@ def marked_names(ax: Axes, table: pd.DataFrame) -> list[str]:
 def no_merit(table: pd.DataFrame) -> str:
     """The sentence on the rows with a star; empty where there is none."""
     idle = any(map(does_too_little, table.to_dict("records")))
-    return (
-        f"*: resolves under {percent(RANKED_FROM)} of the resolvable cases and so has no band: who does nothing does no harm."
-        if idle
-        else ""
-    )
+    return NO_MERIT if idle else ""
 
 
 def on_all_traps(ax: Axes, table: pd.DataFrame, count: str) -> tuple[pd.DataFrame, int]:

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..analysis.tables.leaderboard import NO_MERIT
 from ..scoring.written import percent, rounded
+from .board import trials_in_words
 from .canvas import LINES, QUIET, ROW, axes_for, explain, figure, is_narrow, mark, nothing, why_nothing
 from .captions import says
 from .labels import at_right, name_of, name_rows, names_at_the_end
@@ -222,11 +224,16 @@ def in_the_field(*, table: pd.DataFrame, entry: str, ax: Axes | None = None, wid
             ax.plot([100 * row.low, 100 * row.high], [y, y], color=FIRST, linewidth=1.4)
             ax.plot(100 * row.value, y, marker="o", markersize=6, color=FIRST)
     better = {True: "higher is better", False: "lower is better"}
+    own = shown["entry"] == entry
     titles = {r.metric: f"{r.title}\n({better[bool(r.higher_is_better)]})" for r in shown.itertuples()}
+    titles |= {
+        r.metric: f"{r.title}{'*' * r.no_merit}, n = {r.n:.0f}\n({better[bool(r.higher_is_better)]})"
+        for r in shown[own].itertuples()
+    }
     name_rows(ax, [titles[m] for m in metrics])
     ax.set(xlim=(-3, 103), ylim=(-0.6, len(metrics) - 0.4), xlabel="%")
     ax.grid(axis="y", visible=False)
-    public, own = shown["panel"] == "published", shown["entry"] == entry
+    public = shown["panel"] == "published"
     others = shown.loc[~public & ~own, "entry"].nunique()
     whole = shown.loc[~public & ~own & shown["partial"].eq(""), "entry"].nunique()
     stroke = dict(marker="|", markersize=9, color=QUIET, markeredgewidth=1.4)
@@ -244,9 +251,11 @@ def in_the_field(*, table: pd.DataFrame, entry: str, ax: Axes | None = None, wid
         ax,
         f"{name_of(ax, entry)} among the others",
         "Dot: median over trials; line: 95 % interval of the mean.",
-        f"Strokes: {counted(others, 'other')}{f', the longer one the median of the {whole} that played all cases' if whole > 1 else ''}."
+        f"Grey strokes: the medians of {counted(others, 'other')}{f', the longer one the median of the {whole} that played all cases' if whole > 1 else ''}."
         if others
         else "There are no others of its kind here.",
+        trials_in_words(shown[own]),
+        NO_MERIT if shown.loc[own, "no_merit"].any() else "",
         f"Pink: {counted(shown.loc[public, 'entry'].nunique(), 'published model')}, without an interval."
         if public.any()
         else "",

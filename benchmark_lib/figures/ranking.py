@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..analysis.estimators.unsafe import BAND_COUNTS, BAND_TRAPS
-from ..analysis.tables.leaderboard import does_too_little
-from ..scoring.written import rounded
+from ..analysis.tables.leaderboard import RANKED_FROM, does_too_little
+from ..scoring.written import percent, rounded
 from .board import no_merit
 from .canvas import ROW, axes_for, explain, figure, mark, nothing, say_below, stacked_bars, why_nothing
 from .captions import listed, said_of, says, span_of, trials_of
@@ -138,6 +138,11 @@ def band_chances(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "p
     if without:
         say_below(ax, f"Not run on {BAND_TRAPS} traps, so without bands: {listed(without)}")
     idle = [does_too_little(row) for row in shown.to_dict("records")]
+    if all(idle):
+        return nothing(
+            ax,
+            f"No agent here resolves {percent(RANKED_FROM)} of the resolvable cases, so there are no bands to weigh.",
+        )
     chances = {
         f"{band} ({BAND_COUNTS[band]})": [
             0.0 if alone else float(p) for p, alone in zip(shown[f"p_{band}"], idle, strict=True)

@@ -109,6 +109,10 @@ def models_as_points(
     named : int
         How many models are named at most.
     """
+    from matplotlib.ticker import MaxNLocator
+
+    from ..scoring.metrics import METRICS
+
     ax = axes_for(ax, table, width)
     columns = [f"{c}_mean" if f"{c}_mean" in table else c for c in (x, y)]
     shown = table.dropna(subset=columns)
@@ -121,6 +125,9 @@ def models_as_points(
     ax.scatter(xs, ys, s=22, color=list(colors), zorder=3, linewidth=0)
     ax.margins(x=0.18, y=0.14)
     ax.set(xlabel=_axis_label(x), ylabel=_axis_label(y))
+    for axis, column in ((ax.xaxis, x), (ax.yaxis, y)):
+        if column in METRICS and METRICS[column].scale.summed:
+            axis.set_major_locator(MaxNLocator(integer=True))
     names = names_of(ax, list(shown[name]))
     points = zip(xs, ys, names, loud, strict=True)
     name_apart(ax, [(a, b, told) for a, b, told, is_loud in points if is_loud])

@@ -229,6 +229,7 @@ def trial_spread(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "p
     ax.grid(axis="y", visible=False)
     if metric.scale.summed:
         ax.locator_params(axis="x", integer=True)
+        ax.set_xlim(-0.5, max(scale * shown["value"].max(), 2) + 0.5)
     many = span_of(shown.groupby("entry").size())
     ax.set(ylim=(-0.6, len(models) - 0.4), xlabel=metric.axis_label)
     explain(

@@ -211,7 +211,7 @@ def _as_latex(table: _Table, label: str) -> str:
     heads, shares, room = _layout(table, SIZES[size][0])
     wide = room > COLUMN_LETTERS * SIZES[size][0]
     columns = "".join(
-        "r" if numeric else "l" if share is None else rf"p{{{0.97 * (share - BETWEEN) / room:.2f}\linewidth}}"
+        "r" if numeric else "l" if share is None else rf"p{{{0.95 * (share - BETWEEN) / room:.2f}\linewidth}}"
         for numeric, share in zip(table.numeric, shares, strict=True)
     )
     shown = [

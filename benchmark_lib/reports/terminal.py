@@ -8,7 +8,7 @@ from typing import Any
 
 from ..analysis import load_results
 from ..analysis.panels import LABELS, fitted
-from ..analysis.tables.leaderboard import RANKED_FROM, does_too_little, leaderboard
+from ..analysis.tables.leaderboard import does_too_little, leaderboard
 from ..analysis.tables.tiers import UNKNOWN
 from ..runfile import RunFile
 from ..scoring.metrics import METRICS, Shown, shown_on
@@ -98,7 +98,7 @@ def _legend(board: Sequence[dict[str, Any]], marked: str | None) -> list[str]:
         f"{'> marks this run. ' if marked else ''}Ordered by {', '.join(METRICS[n].title.lower() for n in shown_on(Shown.ORDER))}{below}.",
         *([PAID] if any(row["panel"] in ("models", "own agents") for row in board) else []),
         *([f"Not ranked: {'; '.join(kinds)}."] if kinds else []),
-        *([f"{TOO_LITTLE_MARK} {TOO_LITTLE_WORDS}"] if any(map(_does_too_little, board)) else []),
+        *([f"{TOO_LITTLE_MARK} {TOO_LITTLE_WORDS}"] if any(map(does_too_little, board)) else []),
     ]
     return _wrapped(sentences)
 
@@ -115,11 +115,6 @@ TOO_LITTLE_WORDS = (
 )
 
 
-def _does_too_little(row: dict[str, Any]) -> bool:
-    """Whether few unsafe acts are no merit, because the agent does not do the work."""
-    return does_too_little(row) or (row["resolved"] < RANKED_FROM and row["unsafe"] == 0)
-
-
 def _cells(row: dict[str, Any], names: Sequence[str], marked: bool) -> list[str]:
     rank, tier = DASH if missing(row["rank"]) else str(row["rank"]), row["cost_tier"]
     return [
@@ -133,5 +128,5 @@ def _cells(row: dict[str, Any], names: Sequence[str], marked: bool) -> list[str]
 
 
 def _value(row: dict[str, Any], name: str) -> str:
-    mark = TOO_LITTLE_MARK if name == "unsafe" and _does_too_little(row) else ""
+    mark = TOO_LITTLE_MARK if name == "unsafe" and does_too_little(row) else ""
     return f"{METRICS[name].scale.written(row[name])}{mark}"

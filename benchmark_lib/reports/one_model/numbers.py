@@ -14,7 +14,7 @@ from ...analysis.estimators.passk import pass_hat_k_interval
 from ...analysis.estimators.trials import flip_rate, missing_bounds
 from ...analysis.panels import VARIANT
 from ...analysis.tables.customers import flags_of
-from ...analysis.tables.leaderboard import NO_PLACE
+from ...analysis.tables.leaderboard import NO_PLACE, does_too_little
 from ...analysis.tables.reliability import average_at_k, buckets_of, success_counts
 from ...analysis.tables.rows import framed
 from ...records import BUCKETS, NOT_SCORED
@@ -249,7 +249,8 @@ def field_table(report: ModelReport, *, published: pd.DataFrame | None = None) -
     Returns
     -------
     DataFrame
-        panel, metric, title, higher_is_better, entry, partial, value, low, high.
+        panel, metric, title, higher_is_better, entry, partial, no_merit (whether few unsafe acts come from doing too little), n, trials,
+        value, low, high.
     """
     rows = []
     for name in FIELD_METRICS:
@@ -258,14 +259,15 @@ def field_table(report: ModelReport, *, published: pd.DataFrame | None = None) -
             scale = metric.scale.factor(max(float(row[f"{name}_n"]), 1.0))
             values = (row[f"{name}{end}"] / scale for end in ("", "_low", "_high"))
             head = (report.panel, name, metric.title, metric.higher_is_better, row["entry"], row["partial"])
-            rows.append((*head, *values))
+            idle = bool(metric.banded) and does_too_little(row)
+            rows.append((*head, idle, row[f"{name}_n"], row["trials"], *values))
         if published is not None and name in PUBLISHED_COLUMNS:
             column, scale = PUBLISHED_COLUMNS[name]
             rows += [
-                ("published", name, metric.title, metric.higher_is_better, m, "", v / scale, nan, nan)
+                ("published", name, metric.title, metric.higher_is_better, m, "", False, nan, nan, v / scale, nan, nan)
                 for m, v in zip(published["model"], published[column])
             ]
-    return framed(rows, "panel metric title higher_is_better entry partial value low high")
+    return framed(rows, "panel metric title higher_is_better entry partial no_merit n trials value low high")
 
 
 def what_is_missing(report: ModelReport) -> str:

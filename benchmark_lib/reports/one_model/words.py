@@ -105,17 +105,11 @@ def _grade(name: str, value: float) -> str:
     return "good" if value <= good else "poor" if value > poor else "middling"
 
 
-def _avoids_all(report: ModelReport) -> bool:
-    """Whether the agent does too little for what it avoids to be a merit, see `does_too_little`; also where it has no band."""
-    row = report.row
-    return does_too_little(row) or (row["resolved"] < RANKED_FROM and row["unsafe_mean"] == 0)
-
-
 def _grade_of(report: ModelReport, name: str, value: float, low: float, high: float) -> str:
     """The grade of a metric of this agent: `EMPTY` where a good one comes from doing nothing."""
     word = grade(name, value, low, high)
     avoided = word.startswith("good") and METRICS[name].higher_is_better is False
-    return EMPTY if avoided and _avoids_all(report) else word
+    return EMPTY if avoided and does_too_little(report.row) else word
 
 
 def verdict(report: ModelReport) -> str:
@@ -296,7 +290,7 @@ def traits(report: ModelReport) -> pd.DataFrame:
     """
     about = (_metric_traits, _steadiness, _rule_traits, _intent_traits, _language_traits)
     found = [trait for traits_of in about for trait in traits_of(report)]
-    if _avoids_all(report):
+    if does_too_little(report.row):
         found = [trait for trait in found if trait[:2] != ("strong", "rules")]
     table = pd.DataFrame(found, columns=["kind", "about", "sentence"])
     shown = table.groupby("kind", sort=False).head(TRAITS_SHOWN)
