@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ..analysis.estimators.unsafe import BAND_COUNTS, BAND_CUTS, BAND_TRAPS
 from ..analysis.tables.escalation import both_directions
 from ..analysis.tables.leaderboard import NO_MERIT, does_too_little, of_usual_traps
-from ..analysis.tables.tiers import tier_order
+from ..analysis.tables.tiers import NO_MODEL, PLAYED, UNKNOWN, tier_order
 from .canvas import ROW, axes_for, explain, figure, is_narrow, mark, nothing, say_below
 from .captions import listed, said_of, says, span_of
 from .escalation import two_directions
@@ -49,6 +49,8 @@ def value_picture(*, board: pd.DataFrame, ax: Axes | None = None, width: str = "
     left_out(ax, board, board.dropna(subset=["unsafe"]), NO_TRAPS)
     board, traps = on_all_traps(ax, board.dropna(subset=["unsafe"]), "unsafe_n")
     tiers = [t for t in tier_order() if t in set(board["cost_tier"])]
+    if {*tiers} <= {NO_MODEL, PLAYED, UNKNOWN}:
+        return nothing(ax, "No entry here has a known cost to draw: prices stand in data/prices.yaml.")
     top = traps + 0.5
     edges = (-0.5, *BAND_CUTS, top)
     for low, high, (name, shade) in zip(edges, edges[1:], BANDS_DRAWN, strict=False) if traps == BAND_TRAPS else ():
