@@ -14,7 +14,7 @@ from .words import FOLDER as LANGUAGES_FOLDER
 FOLDER = LANGUAGES_FOLDER / "promises"
 KINDS = ("callback", "credit")
 """What it hears."""
-SURE, POSSIBLE = 0.9, 0.3
+SURE, POSSIBLE = 0.85, 0.3
 """Probability from which a sentence makes a promise by itself, and from which one does that a pattern takes for a promise too."""
 STEM = 4
 """Letters of a word by which it is paired with the next but one."""
