@@ -105,7 +105,11 @@ def test_a_hidden_run_is_kept_off_the_boards_until_it_is_shown(play, capsys):
     assert [run.manifest["model"] for run in load_results("data/runs").runs] == ["scripted:no_op"]
     capsys.readouterr()
     assert main(["runs"]) == 0 and capsys.readouterr().out.splitlines()[-1].endswith("hidden")
-    assert main(["runs", "unhide", "scripted:echo"]) == 0 and len(load_results("data/runs").runs) == 2
+    assert play("scripted:echo", "--seed", "7") == 0
+    capsys.readouterr()
+    assert main(["runs", "show", "scripted:echo"]) == 0 and "seed 7" in capsys.readouterr().out, "the other is hidden"
+    assert main(["runs", "unhide", "scripted:echo"]) == 0 and len(load_results("data/runs").runs) == 3
+    assert main(["runs", "show", "scripted:echo"]) == 2 and "has 2 runs" in capsys.readouterr().err
 
 
 def test_two_runs_of_one_setting_are_merged_with_their_calls_and_scores(play, capsys):

@@ -60,7 +60,7 @@ def execute(options: argparse.Namespace) -> int:
         raise BadInput(f"deskbench runs {options.action} needs {needed}: see `deskbench runs`")
     if options.action == "merge" and not options.out:
         raise BadInput("a merge makes a new file: name it with --out FILE")
-    paths = [shelf.find_run(name) for name in options.runs]
+    paths = [shelf.find_run(name, hidden=options.action == "unhide") for name in options.runs]
     if options.action == "show":
         return _show(shelf.shelved(paths[0]))
     if options.action == "merge":
@@ -207,7 +207,7 @@ def _remove_partial(options: argparse.Namespace) -> int:
         print("no partial runs")
         return FINISHED
     for one in chosen:
-        print(f"{one.path}: {one.finished} of {one.planned} conversations")
+        print(f"{one.path}: {one.finished:,} of {one.planned:,} conversations")
     if not options.yes:
         if not sys.stdin.isatty():
             raise BadInput("whether to delete them is asked in a terminal only, not in a pipe: give --yes")
