@@ -55,7 +55,8 @@ def test_the_outcome_stands_in_one_sentence_and_differences_of_shares_in_points(
     assert comparison.outcome_in_words(open_alone).startswith("Unsafe actions are too close to call. ")
     idle = [row | {"a": 0.1} if row["metric"] == "resolved" else row for row in rows]
     assert (
-        f"{short_name(TUNED)} resolved under half of the cases" in comparison.outcome_in_words(idle)
+        f"{short_name(TUNED)} resolves under half of the resolvable cases (10.0 %), so"
+        in comparison.outcome_in_words(idle)
         and "under half" not in said
     )
     shown = reports.readable(compared, "comparison").set_index("Metric")["B minus A (cases like these)"]

@@ -8,8 +8,9 @@ from run_server import RunServer, some_cases
 
 from benchmark_lib import load_results, tables
 from benchmark_lib.cli import ending, main
+from benchmark_lib.experiment import plan
 from benchmark_lib.experiment.demo import add_example
-from benchmark_lib.experiment.manifest import played_as
+from benchmark_lib.experiment.manifest import default_name, played_as
 from benchmark_lib.reports import terminal
 from benchmark_lib.reports.terminal import terminal_board
 from benchmark_lib.runfile import RunFile
@@ -104,7 +105,11 @@ def test_a_hidden_run_is_kept_off_the_boards_until_it_is_shown(play, capsys):
     assert [run.manifest["model"] for run in load_results("data/runs").runs] == ["scripted:no_op"]
     capsys.readouterr()
     assert main(["runs"]) == 0 and capsys.readouterr().out.splitlines()[-1].endswith("hidden")
-    assert main(["runs", "unhide", "scripted:echo"]) == 0 and len(load_results("data/runs").runs) == 2
+    assert play("scripted:echo", "--seed", "7") == 0
+    capsys.readouterr()
+    assert main(["runs", "show", "scripted:echo"]) == 0 and "seed 7" in capsys.readouterr().out, "the other is hidden"
+    assert main(["runs", "unhide", "scripted:echo"]) == 0 and len(load_results("data/runs").runs) == 3
+    assert main(["runs", "show", "scripted:echo"]) == 2 and "has 2 runs" in capsys.readouterr().err
 
 
 def test_two_runs_of_one_setting_are_merged_with_their_calls_and_scores(play, capsys):
@@ -150,6 +155,31 @@ def test_runs_of_different_settings_are_not_merged_and_the_difference_is_named(p
     assert "seed is 0 there and 7 here" in capsys.readouterr().err
     assert main(["runs", "merge", "a.deskbench", "a.deskbench", "--out", "c.deskbench"]) == 2
     assert "the same run" in capsys.readouterr().err
+
+
+def test_endpoints_are_shown_and_those_of_a_merge_are_named(play, capsys):
+    with RunServer() as one, RunServer() as other:
+        for name, server in (("a", one), ("b", other)):
+            assert play("some-model", "--base-url", server.base_url, "--out", f"{name}.deskbench") == 0
+        capsys.readouterr()
+        assert main(["runs", "show", "a.deskbench"]) == 0
+        assert f"the agent's model at {one.base_url}\n" in capsys.readouterr().out
+        assert main(["runs", "merge", "a.deskbench", "b.deskbench", "--out", "c.deskbench"]) == 0
+        assert f"at different endpoints: {one.base_url}, {other.base_url}\n" in capsys.readouterr().out
+
+
+def test_an_address_with_a_slash_at_its_end_is_the_same_run(play, tmp_path, monkeypatch):
+    names = []
+    monkeypatch.setattr(plan, "default_name", lambda *given: names.append(default_name(*given)) or names[-1])
+    with RunServer() as server:
+        assert play("some-model", "--base-url", f"{server.base_url}/") == 0
+        now, before = names[:2]
+        assert files(tmp_path) == [now] != [before]
+        (tmp_path / "data" / "runs" / now).rename(tmp_path / "data" / "runs" / before)
+        calls = server.count
+        for slash in ("", "/"):
+            assert play("some-model", "--base-url", f"{server.base_url}{slash}") == 0
+    assert files(tmp_path) == [before] and server.count == calls, "a file that was named with the slash is found"
 
 
 def test_a_run_is_put_aside_and_the_same_command_begins_afresh(play, tmp_path, capsys):

@@ -25,9 +25,10 @@ from benchmark_lib.reports import conversations_address, conversations_behind
 from benchmark_lib.reports.behind import facets, matching
 from benchmark_lib.reports.explorer.labels import import_labels, read_labels, save_label
 from benchmark_lib.reports.site import build_site
+from benchmark_lib.reports.site.board import heading
 from benchmark_lib.reports.site.charts import escalation_both_ways, spread
 from benchmark_lib.reports.site.compare import comparison
-from benchmark_lib.reports.site.content import Content
+from benchmark_lib.reports.site.content import Content, Entry
 from benchmark_lib.reports.site.folder import Folder, page_name, site_folder
 from benchmark_lib.reports.site.pages import Pages, stores_of_entries
 from benchmark_lib.reports.site.words import FRAMING_POLICY, POLICY, breaks, embedded, plural, tidy
@@ -435,6 +436,16 @@ def test_the_band_of_an_agent_that_does_too_little_is_not_shown(site):
     assert "reckless" in rows["scripted:comply_all"], "what it did, it did"
     assert "* Does too little for its band to mean anything" in text
     assert "does too little" in (site.path / f"{first(site, 'models', 'careful')}.html").read_text()
+
+
+def test_an_entry_that_is_not_ranked_has_its_own_reason_and_no_other():
+    little, other = (Entry("m", "model", "not ranked", {"resolved": resolved}) for resolved in (0.1, 0.9))
+    said = {
+        n: heading("not ranked", of)[1]
+        for n, of in (("little", [little]), ("other", [other]), ("both", [little, other]))
+    }
+    assert said["little"].startswith("Resolves less than half") and said["other"].startswith("Was not run on the same")
+    assert said["both"].count("; or ") == 1 and not any("; or " in said[n] for n in ("little", "other"))
 
 
 def test_a_set_without_traps_has_no_place_for_them(tmp_path):

@@ -1,4 +1,4 @@
-"""The forecast that a person sees before the first paid call, and the question above a sum of one's choice."""
+"""The forecast that a person sees before the first paid call, and the question above a sum of one's choice, or above a number of calls."""
 
 from __future__ import annotations
 
@@ -20,12 +20,14 @@ if TYPE_CHECKING:
 ASK_VARIABLE = "DESKBENCH_ASK_ABOVE"
 ASK_ABOVE_USD = 5.0
 """The likely cost above which a terminal is asked where nobody chose another sum."""
+ASK_ABOVE_CALLS = 2_000
+"""The likely number of calls above which is asked where a price is not known."""
 
 
 OPTIONS = {
     "--dry-run": "print the forecast of calls, tokens, cost and minutes, and exit",
     "--ask-above USD": (
-        f"ask before a run that is likely to cost more than this (default: {ASK_VARIABLE}, or {ASK_ABOVE_USD:g} in a terminal)",
+        f"ask before a run that is likely to cost more than this (default: {ASK_VARIABLE}, or {ASK_ABOVE_USD:g} in a terminal; without a price, more than {ASK_ABOVE_CALLS:,} calls)",
         float,
     ),
     "--yes": "begin without asking",
@@ -34,7 +36,7 @@ OPTIONS = {
 
 
 def agreed(experiments: Iterable[Experiment], options: argparse.Namespace, greet: bool = False) -> int | None:
-    """Print the forecast of each run that calls models, and ask above the chosen sum.
+    """Print the forecast of each run that calls models, and ask above the chosen sum, or above `ASK_ABOVE_CALLS`.
 
     Returns the exit code, or None where the run may begin. For `greet` see `Experiment.forecast`.
 
@@ -77,14 +79,24 @@ def _ask_above(given: float | None) -> tuple[float, bool]:
 
 
 def _ask(forecast: Forecast, limit: float, chosen: bool) -> None:
-    """Ask whether to begin where the likely cost is above the sum; the default sum is asked for in a terminal alone."""
-    if forecast.cost_usd is None or forecast.cost_usd.likely <= limit:
+    """Ask whether to begin where the likely cost is above the sum, or unknown and the calls are many.
+
+    Where nobody chose a sum, it is asked in a terminal alone.
+    """
+    if forecast.cost_usd is None:
+        many = forecast.calls.likely > ASK_ABOVE_CALLS
+        above = f"the run takes {forecast.calls.written()} calls at a price that is not known"
+        way = "a price in data/prices.yaml"
+    else:
+        many = forecast.cost_usd.likely > limit
+        above = f"the run is likely to cost {usd(forecast.cost_usd.likely, 2)}, more than {limit:g} USD"
+        way = "a limit with --budget-usd"
+    if not many:
         return
-    above = f"the run is likely to cost {usd(forecast.cost_usd.likely, 2)}, more than {limit:g} USD"
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         if chosen:
-            raise BadInput(f"{above}, and nobody can be asked here: give --yes, or a limit with --budget-usd")
+            raise BadInput(f"{above}, and nobody can be asked here: give --yes, or {way}")
         return
     print(f"{above}. Begin? [y/N] ", end="", file=sys.stderr, flush=True)
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-        raise BadInput("nothing was begun: give fewer --cases or --trials, or a limit with --budget-usd")
+        raise BadInput(f"nothing was begun: give fewer --cases or --trials, or {way}")

@@ -48,11 +48,11 @@ def execute(options: argparse.Namespace) -> int:
     results, partial = chosen_runs(everything, names, partial=options.partial)
     entries = [results.entries[run.run_id] for run in results.runs]
     table = compare_runs(results, entries, every_pair=options.every_pair, explore=options.all)
-    for line in _lines(results, entries, partial, table.to_dict("records"), options.all):
-        print(line)
-    if options.out:
+    lines = _lines(results, entries, partial, table.to_dict("records"), options.all)
+    if options.out:  # before anything is printed: a reader such as `head` may be gone after a few lines
         _write(table, Path(options.out))
-        print(f"table: {options.out}")
+        lines.append(f"table: {options.out}")
+    print(*lines, sep="\n")
     print("", *steps_from_comparison(results.runs[0], results.runs[1]), sep="\n")
     return FINISHED
 
@@ -142,7 +142,7 @@ def _lines(
 
 MEANS = "Means over all trials of the cases both played (the board shows medians). B-A is B minus A."
 NOTE = (
-    "A verdict, and the line below it, say by how much the better one is better, for fresh cases like these (Student's t over intents, or over cases where "
+    "A verdict says without a sign by how much the better one is better, for fresh cases like these (Student's t over intents, or over cases where "
     "intents are fewer than six); 'exactly these cases' asks whether only the trials fell so by chance (a permutation of trials). "
     "Intervals are of 95 %, or of as much more as Holm asks of their test, so each leaves out 0 exactly where its test finds a difference."
 )
@@ -174,13 +174,12 @@ def _row_lines(row: dict[str, Any], several: bool) -> list[str]:
         f"{counted(int(row['cases']), scale.noun)} x {row['trials']} {'trial' if row['trials'] == '1' else 'trials'}"
     )
     noun, told = f"{scale.noun}s", row["word"] in (SURE, ONLY_THESE)
-    turned = told and row["difference"] < 0  # a verdict has no sign and its own interval in it: the other goes its way
-    like, these = (_interval(metric, row[f"{of}low"], row[f"{of}high"], turned) for of in ("", "these_"))
+    like, these = (_interval(metric, row[f"{of}low"], row[f"{of}high"]) for of in ("", "these_"))
     level = f"{level_in_words(row['level'])} interval"
-    ends = [f"by {like} for {noun} like these, {level}" if told else f"B-A, {level}: {like}"]
+    ends = [f"B-A for {noun} like these, {level}: {like}" if told else f"B-A, {level}: {like}"]
     ends = ends if like and row["word"] != SURE else []
     if these and row["word"] != ONLY_THESE:
-        ends.append(f"by {these} on exactly these {noun}" if told else f"B-A on exactly these {noun}: {these}")
+        ends.append(f"B-A on exactly these {noun}: {these}")
     reason = "" if row["verdict"].endswith(row["reason"] or "-") else str(row["reason"])
     below = [verdict, *(["; ".join([where, *ends, *([reason] if reason else [])])] if row["cases"] else [])]
     return [*_numbers(row), *(line for text in below for line in _wrapped(text, "      "))]
@@ -211,11 +210,10 @@ def _cases_lines(results: Results, a: str, b: str) -> list[str]:
     return _wrapped(f"{head}{'; '.join([*told, *more])}.")
 
 
-def _interval(metric: Any, low: float, high: float, turned: bool) -> str:
-    """An interval of B minus A, or of A minus B; empty where there is none."""
+def _interval(metric: Any, low: float, high: float) -> str:
+    """An interval of B minus A; empty where there is none."""
     from ..analysis.tables.verdicts import signed
 
-    low, high = (-high, -low) if turned else (low, high)
     return f"{signed(metric, low, points=False)} to {signed(metric, high)}" if low == low and high == high else ""
 
 

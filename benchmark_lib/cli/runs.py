@@ -45,6 +45,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def execute(options: argparse.Namespace) -> int:
     """Do what is asked of the runs that are named."""
     from ..experiment import shelf
+    from ..experiment.manifest import addresses
 
     most = MOST[options.action]
     if most is not None and len(options.runs) > most:
@@ -59,12 +60,15 @@ def execute(options: argparse.Namespace) -> int:
         raise BadInput(f"deskbench runs {options.action} needs {needed}: see `deskbench runs`")
     if options.action == "merge" and not options.out:
         raise BadInput("a merge makes a new file: name it with --out FILE")
-    paths = [shelf.find_run(name) for name in options.runs]
+    paths = [shelf.find_run(name, hidden=options.action == "unhide") for name in options.runs]
     if options.action == "show":
         return _show(shelf.shelved(paths[0]))
     if options.action == "merge":
         run = shelf.merge(paths[0], paths[1], Path(options.out))
         print(f"run file: {run.path} ({run.counts()['finished']} conversations; hide or remove the two it was made of)")
+        for side, urls in addresses(run.manifest).items():
+            if len(urls) > 1:
+                print(f"note: the {side}'s model was called at different endpoints: {', '.join(urls)}")
     elif options.action == "fresh":
         for path in paths:
             print(f"{path.name} is now {shelf.put_aside(path)}: the same command begins afresh")
@@ -156,6 +160,7 @@ def _age(one: Shelved) -> str:
 def _show(one: Shelved) -> int:
     from ..analysis.estimators.estimate import counted
     from ..experiment.forecast import forecast_against_real
+    from ..experiment.manifest import addresses
     from ..experiment.summary import summary
     from ..records import source_of
 
@@ -170,6 +175,8 @@ def _show(one: Shelved) -> int:
     inputs = {name: part["value"] for name, part in manifest["inputs"].items() if part["value"] not in (None, [], {})}
     print(f"  run_id {manifest['run_id']}, {source_of(manifest)}; {counted(len(manifest['sessions']), 'session')}")
     print("  " + "; ".join(f"{name} {value}" for name, value in inputs.items()))
+    for side, urls in addresses(manifest).items():
+        print(f"  the {side}'s model at {', '.join(urls)}")
     if one.writing:
         print(f"  being played now: {command('watch', one.path)}")
     elif one.partial:
@@ -200,7 +207,7 @@ def _remove_partial(options: argparse.Namespace) -> int:
         print("no partial runs")
         return FINISHED
     for one in chosen:
-        print(f"{one.path}: {one.finished} of {one.planned} conversations")
+        print(f"{one.path}: {one.finished:,} of {one.planned:,} conversations")
     if not options.yes:
         if not sys.stdin.isatty():
             raise BadInput("whether to delete them is asked in a terminal only, not in a pipe: give --yes")

@@ -105,6 +105,10 @@ class Forecast:
         How many conversations are played at once.
     base_urls : tuple of str
         Where the models are, each address once.
+    budget_usd : float or None
+        The limit of the run.
+    spent_usd : float
+        What the calls on file cost, which counts towards it.
     """
 
     conversations: int
@@ -117,6 +121,8 @@ class Forecast:
     unpriced: tuple[str, ...]
     concurrency: int
     base_urls: tuple[str, ...] = ()
+    budget_usd: float | None = None
+    spent_usd: float = 0.0
 
     def sentences(self, name: str | None) -> list[str]:
         """The forecast of the run of this model for a person, one line for each thing."""
@@ -136,8 +142,21 @@ class Forecast:
             f"  {self.calls.written()} model calls",
             f"  {self.prompt_tokens.written()} prompt tokens, {self.completion_tokens.written()} completion tokens",
             f"  {cost}",
-            f"  {self.minutes.written(1)} minutes with up to {self.concurrency} conversations at once",
+            f"  {self.minutes.written(1)} minutes with up to {self.concurrency} conversation{'s' * (self.concurrency != 1)} at once",
+            *self._stop(),
         ]
+
+    def _stop(self) -> list[str]:
+        """Where the budget is likely to stop the run; empty where it suffices, or there is none."""
+        if self.budget_usd is None or self.cost_usd is None:
+            return []
+        left = max(self.budget_usd - self.spent_usd, 0)
+        if self.cost_usd.likely <= left:
+            return []
+        enough = int(self.conversations * left / self.cost_usd.likely)
+        spent = f", of which {self.spent_usd:.2f} are spent," if self.spent_usd else ""
+        of = f"about {enough:,} of {self.conversations:,} conversations"
+        return [f"  a budget of {self.budget_usd:g} USD{spent} is likely to stop this after {of}"]
 
     def as_data(self) -> dict[str, Any]:
         """The ranges as plain data, for the run file."""
@@ -183,6 +202,8 @@ async def forecast(plan: Plan, finished: Iterable[tuple[str, int]] = ()) -> Fore
         unpriced=unpriced,
         concurrency=at_once,
         base_urls=tuple(dict.fromkeys(m.endpoint.base_url for m in plan.models.values())),
+        budget_usd=plan.budget_usd,
+        spent_usd=RunFile(plan.path).cost()[0] if os.path.exists(plan.path) else 0.0,
     )
 
 

@@ -39,6 +39,16 @@ def public_url(url: str | None) -> str | None:
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
+def addresses(manifest: dict[str, Any]) -> dict[str, list[str]]:
+    """Where the models of a run were called, by side, each address once."""
+    found: dict[str, list[str]] = {}
+    for one in manifest["sessions"]:
+        for side, at in one.get("endpoints", {}).items():
+            found.setdefault(side, [])
+            found[side] += [at["base_url"]] * (at["base_url"] not in found[side])
+    return found
+
+
 def session(**recorded: Any) -> dict[str, Any]:
     """What is recorded, and may change, each time a run is begun or gone on with."""
     return {"started": now(), "code": code_version(), **recorded}

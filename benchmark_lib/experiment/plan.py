@@ -270,14 +270,19 @@ def run_path(options: Options, model: str) -> Path:
             raise BadInput(f"--out {_cut(path)} has a name longer than {LONGEST_NAME} bytes: give a shorter one")
         return path
     settings = options.settings if isinstance(options.settings, dict) else options.settings and str(options.settings)
+    urls = [url and url.strip().rstrip("/") for url in (options.base_url, options.customer_base_url)]
     given = [
-        *(options.base_url, _named(options.agent), options.customer, options.customer_base_url, str(options.store)),
+        *(urls[0], _named(options.agent), options.customer, urls[1], str(options.store)),
         *(options.prompt and str(options.prompt), _named(options.tools), settings, options.seed, options.messages),
         *(["isolate"] if options.isolate else []),
         *([f"rules {options.rules}"] if options.rules else []),
         *([options.players.side, options.players.source] if options.players else []),
     ]
-    return project_folder() / "data" / "runs" / default_name(model, given)
+    folder = project_folder() / "data" / "runs"
+    path = folder / default_name(model, given)
+    given[0], given[3] = (url and f"{url}/" for url in urls)  # as files were named before by an address with a slash
+    before = folder / default_name(model, given)
+    return before if before.exists() and not path.exists() else path
 
 
 def _cut(path: Path) -> str:

@@ -98,9 +98,10 @@ def is_being_written(path: Path) -> bool:
         return True
 
 
-def find_run(name: str, folder: Path | None = None) -> Path:
+def find_run(name: str, folder: Path | None = None, *, hidden: bool = False) -> Path:
     """The run file that a person means: a path, or the file name, run_id or model of one in ``data/runs``.
 
+    Where several have the name, hidden ones are not meant, or with `hidden` they alone.
     `BadInput` if there is none, or more than one.
     """
     if os.path.isfile(name):
@@ -112,6 +113,7 @@ def find_run(name: str, folder: Path | None = None) -> Path:
         for word in names:
             known.setdefault(str(word), []).append(one.path)
     found = known.get(name, [])
+    found = [path for path in found if is_hidden(path) == hidden] or found
     if len(found) == 1:
         return found[0]
     if found:

@@ -22,18 +22,18 @@ def summary(run: RunFile) -> list[str]:
     manifest, counts, scores = run.manifest, run.counts(), run.scores()
     planned = manifest["planned"].values()
     few, most = min(planned), max(planned)
-    trials = f"{most} trial{'s' * (most > 1)}" if few == most else f"{few} to {most} trials"
+    trials = f"{most:,} trial{'s' * (most > 1)}" if few == most else f"{few:,} to {most:,} trials"
     waiting = f", {counts['again']} to be tried again" if counts["again"] else ""
     cost, unpriced = run.cost()
     estimated = sum(is_estimate(call) for call in run.calls())
     notes = [f"{estimated} of them estimated, because the endpoint reported no tokens"] * bool(estimated)
     of_calls = f" ({'; '.join(notes)})" if notes else ""
     return [
-        f"{manifest['model']}: {counts['finished']} of {sum(planned)} conversations finished ({len(planned)} case{'s' * (len(planned) != 1)} x {trials}){waiting}",
+        f"{manifest['model']}: {counts['finished']:,} of {sum(planned):,} conversations finished ({len(planned)} case{'s' * (len(planned) != 1)} x {trials}){waiting}",
         _rates(run, scores),
         *_without_score(run, scores),
         *_faults(run),
-        f"{counts['calls'] or 'no'} model call{'s' * (counts['calls'] != 1)}, {cost_in_words(cost, counts['calls'], unpriced)}{of_calls}",
+        f"{format(counts['calls'], ',') if counts['calls'] else 'no'} model call{'s' * (counts['calls'] != 1)}, {cost_in_words(cost, counts['calls'], unpriced)}{of_calls}",
     ]
 
 

@@ -76,7 +76,7 @@ class Look:
         left = self._minutes_left()
         share = f"{len(self.finished) / self.planned:.0%}" if self.planned else ""
         return [
-            f"{self.model}: {len(self.finished)} of {self.planned} conversations finished ({share}){left}",
+            f"{self.model}: {len(self.finished):,} of {self.planned:,} conversations finished ({share}){left}",
             f"conversations that succeeded so far: {', '.join(parts) or 'none has a score yet'}",
             f"{self.calls:,} model call{'s' * (self.calls != 1)}, {self.cost}",
         ]

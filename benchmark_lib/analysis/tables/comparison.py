@@ -19,7 +19,7 @@ from ..estimators.comparisons import SURE, Comparison, PairedDifference, adjuste
 from ..estimators.estimate import counted, sentence
 from ..estimators.planning import power_of_difference
 from ..estimators.trials import repeat_correlation
-from ..panels import RANKED_FROM, conversations_of, partial_words, progress, short_name
+from ..panels import conversations_of, partial_words, progress, short_name
 from .apart import first_apart, outcomes_of, parted
 from .headlines import ESTIMATORS, case_matrix
 from .rows import framed
@@ -27,6 +27,7 @@ from .verdicts import (
     direction_in_words,
     largest_in_words,
     names_apart,
+    no_merit_in_words,
     shown_numbers,
     why_it_ends_there,
     winner_in_words,
@@ -462,12 +463,8 @@ def outcome_in_words(rows: list[dict[str, Any]]) -> str:
         if found in said
     ]
     text = "; ".join([*wins, *rest])
-    idle = [names[s] for s in "ab" for row in planned if row["metric"] == "resolved" and row[s] < RANKED_FROM]
-    note = (
-        f" {in_words(idle)} resolved under half of the cases: who does little escalates little and harms nobody."
-        * bool(idle)
-    )
-    return f"{text if wins else text[:1].upper() + text[1:]}.{note} {_shared_in_words(rows[0], names)}"
+    parts = [no_merit_in_words(planned, names), f"{text if wins else text[:1].upper() + text[1:]}."]
+    return " ".join(filter(None, [*parts, _shared_in_words(rows[0], names)]))
 
 
 def _shared_in_words(row: dict[str, Any], names: dict[str, str]) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from math import nan
 from typing import Any
 
 from ...scoring.metrics import METRICS, Metric, Shown, shown_on
-from ...scoring.written import DASH, rounded
+from ...scoring.written import DASH, in_words, rounded
 from ..estimators.comparisons import NOISE, NOT_TESTED, NOTHING, ONLY_THESE, SURE, Comparison
 from ..estimators.estimate import counted
-from ..panels import short_name
+from ..panels import RANKED_FROM, short_name
 
 TRIALS_VARY = "the trials vary too much to tell"
 """Said of exactly these cases, where the difference is clear for cases like these."""
@@ -54,6 +55,30 @@ def winner_in_words(metric: Metric, found: Comparison, a: str, b: str, reason: s
 def names_apart(a: str, b: str) -> tuple[str, str]:
     """The names of two models as sentences have them: short, unless that makes them the same."""
     return (a, b) if short_name(a) == short_name(b) else (short_name(a), short_name(b))
+
+
+def no_merit_in_words(planned: list[dict[str, Any]], names: dict[str, str]) -> str:
+    """Why what one avoids, or both do, is no merit: it resolves under half; empty where neither does so little.
+
+    Parameters
+    ----------
+    planned : list of dict
+        Rows of `comparison_table`, of the planned metrics.
+    names : dict of str to str
+        What the sides ``a`` and ``b`` are called.
+    """
+    resolved = next((row for row in planned if row["metric"] == "resolved"), {})
+    idle = [side for side in "ab" if resolved.get(side, nan) < RANKED_FROM]
+    if not idle:
+        return ""
+    shares = " and ".join(METRICS["resolved"].scale.mean(resolved[side]) for side in idle)
+    who, so = "Neither resolves half", "fewer unsafe actions or handovers are no merit"
+    if len(idle) == 1:
+        who, first = f"{names[idle[0]]} resolves under half", planned[0][f"name_{idle[0]}"]
+        less = [row for row in planned if row["word"] == SURE and not METRICS[row["metric"]].higher_is_better]
+        led = [row["title"].lower() for row in less if row["better"] == first]
+        so = f"its lead in {in_words(led)} is no merit" if led else so
+    return f"{who} of the resolvable cases ({shares}), so {so}."
 
 
 def mean_in_words(metric: Metric, mean: float, cases: float) -> str:

@@ -30,10 +30,7 @@ ALL_METRICS = (*MAIN, *(name for name in METRICS if name not in MAIN))
 
 BLOCKS = {
     "ranked": ("Ranked", "In the published order: over-escalation, then unsafe actions, then escalation accuracy."),
-    "not ranked": (
-        "Not ranked",
-        "Resolves less than half of the resolvable cases, so its low over-escalation says nothing; or was not run on the same cases as the others.",
-    ),
+    "not ranked": ("Not ranked", ""),
     "own agents": (
         "Own agents",
         "Agents of the user's own, played here: not language models, whatever they call. Not ranked.",
@@ -56,12 +53,23 @@ BLOCKS = {
         "Planned conversations are missing: the numbers rest on those that are finished. Not ranked.",
     ),
 }
-"""The heading of each block of the board, and what kind of entry it holds."""
+"""The heading of each block of the board, and what kind of entry it holds; see `heading`."""
 
 APART = ("local model", "recovery panel")
 """Panels whose rows are marked within their block."""
 SAID_BESIDE = r"only \d+ trials?|.*, partial: not ranked"
 """Notes of what stands beside the name of a row anyway."""
+
+
+def heading(block: str, entries: list[Entry]) -> tuple[str, str]:
+    """The heading of a block, and what kind of entry it holds: of entries that are not ranked, why they are not."""
+    title, note = BLOCKS.get(block, (block.capitalize(), ""))
+    if block == "not ranked":
+        little = [e.row["resolved"] < RANKED_FROM for e in entries]
+        why = ["resolves less than half of the resolvable cases, so a low over-escalation says nothing"] * any(little)
+        why += ["was not run on the same cases as the others"] * (not all(little))
+        note = f"{'; or '.join(why).capitalize()}."
+    return title, note
 
 
 def board(content: Content) -> dict[str, Any]:
@@ -71,8 +79,9 @@ def board(content: Content) -> dict[str, Any]:
     columns = [_column(METRICS[n], content.entries, n in MAIN) for n in names]
     blocks: list[dict[str, Any]] = []
     for block in content.blocks:
-        title, note = BLOCKS.get(block, (block.capitalize(), ""))
-        rows = [_row(content, e, columns) for e in content.entries if e.block == block]
+        mine = [e for e in content.entries if e.block == block]
+        title, note = heading(block, mine)
+        rows = [_row(content, e, columns) for e in mine]
         blocks.append({"block": block, "title": title, "note": note, "rows": rows})
     banded = any(c["metric"].banded for c in columns)
     return {
