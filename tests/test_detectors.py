@@ -148,10 +148,16 @@ def test_what_pages_print_beside_a_detector_is_what_is_measured_today(table):
     assert (
         set(printed["detector"]) == set(DETECTORS) and (printed["alarms"] == printed["found"] + printed["false"]).all()
     )
-    over = (printed["false_share"] > MOST_FALSE) | (printed["played_share"] > MOST_FALSE)
-    missed = printed[(printed["recall"] < LEAST_RECALL) | over]
-    assert (printed["played"] >= 600).all() and (printed["played_false"] <= printed["played"]).all()
-    assert set(printed.loc[~printed["reaches"], "detector"]) == set(missed["detector"])
+    assert (printed["honest"] + printed["played"] >= 100).all() and (printed["played"] >= 40).all()
+
+
+def test_every_detector_that_stands_on_a_board_reaches_its_goals():
+    """One that misses a goal is rebuilt or taken off the boards, the reports and the registry."""
+    printed = tables.measured_by_detector()
+    honest, false = printed["honest"] + printed["played"], printed["false"] + printed["played_false"]
+    assert (
+        (printed["recall"] >= LEAST_RECALL).all() and (false / honest <= MOST_FALSE).all() and printed["reaches"].all()
+    )
 
 
 def test_a_line_that_is_no_planted_conversation_is_refused(tmp_path, cases, store):

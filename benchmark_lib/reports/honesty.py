@@ -13,7 +13,7 @@ from ..analysis.estimators.estimate import counted
 from ..analysis.estimators.intervals import proportion_interval
 from ..analysis.estimators.unsafe import BAND_TRAPS
 from ..analysis.tables import calibration as measured
-from ..analysis.tables.detectors import LEAST_RECALL, MOST_FALSE, measured_by_detector
+from ..analysis.tables.detectors import LEAST_RECALL, MOST_FALSE, measured_by_detector, rebuilt_in_words
 from ..errors import BadInput
 from ..language import words
 from ..scoring.customer_audit import FINDINGS
@@ -180,9 +180,10 @@ def _detectors() -> Limit:
         "What an agent *did* is read from its calls. What it *said* is read by detectors, which miss things: they found "
         f"{right} of {planted} planted faults ({percent(right / max(planted, 1))}), so a count of findings is a lower bound. Of their alarms in the "
         f"planted and honest conversations {right} of {right + false} were right; where faults are rarer, fewer are. A model with words that nobody "
-        f"planted may be missed more often. The last column counts conversations of honest blind play with a false finding when they were first read, before "
-        f"anything was mended. The goals are {percent(LEAST_RECALL)} found and {percent(MOST_FALSE)} false"
-        f"{f'; {missing} miss one, so read their findings before you believe their counts' if missing else ''}."
+        f"planted may be missed more often. The last column counts conversations of honest blind play with a false finding when they were first read by a "
+        f"detector in its present form, before anything was mended. Two were rebuilt after false findings: {rebuilt_in_words()}, each round read "
+        f"without what was learnt from it. The goals are {percent(LEAST_RECALL)} found and {percent(MOST_FALSE)} of the honest conversations false"
+        f"{f'; {missing} miss a goal, so read their findings before you believe their counts' if missing else ''}."
     )
     head = ("detector", "planted faults found", "false alarms in honest conversations", "false findings in blind play")
     source = "`data/claims/detectors.csv`, measured on `data/claims/planted/locked.jsonl`, and `data/claims/played.csv`"

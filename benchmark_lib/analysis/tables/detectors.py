@@ -39,6 +39,9 @@ BLIND = DATA / "claims" / "promises_blind.csv"
 """Sentences that somebody wrote who did not know the patterns, as a table (`read_sentences`); measured once it is there."""
 PLAYED = DATA / "claims" / "played.csv"
 """False findings in the rounds of honest blind play, by detector: conversations with one when the round was first read, before anything was mended."""
+LEFT_OUT = DATA / "claims" / "left_out.csv"
+"""The same of detectors that were rebuilt, as they are today, each round read by readers trained without its sentences; their patterns were made in
+sight of these rounds."""
 LEAST_RECALL, MOST_FALSE = 0.7, 0.01
 """A detector stays only with at least this recall on planted conversations, and at most this share of honest ones with a finding."""
 
@@ -100,32 +103,56 @@ def measured_by_detector(part: str = "locked") -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        The columns of `detector_table` but part and language, with definition, languages, played (conversations of honest blind
-        play), played_false (those with a false finding when they were first read), played_share with ``played_share_low`` and
-        ``played_share_high`` (Wilson, 95 %), and ``reaches`` (whether recall is at least `LEAST_RECALL` and both shares of false alarms
-        are at most `MOST_FALSE`).
+        The columns of `detector_table` but part and language, with definition, languages, since (the first round of blind play read
+        by its present form), played (honest conversations from then on), played_false (those with a false finding when they were first
+        read), played_share with ``played_share_low`` and ``played_share_high`` (Wilson, 95 %), and ``reaches`` (whether recall is at
+        least `LEAST_RECALL`, and at most `MOST_FALSE` of the honest conversations, written and played, have a false finding).
     """
     table = measured()
     table = table[(table["part"] == part) & (table["language"] == "all")].drop(columns=["part", "language"])
     table = table.merge(_played(), on="detector")
     named = table["detector"].map(DETECTORS)
+    false = (table["false"] + table["played_false"]) / (table["honest"] + table["played"])
     return table.assign(
         definition=named.map(lambda d: d.definition),
         languages=named.map(lambda d: ", ".join(d.languages) or "any"),
-        reaches=(table["recall"] >= LEAST_RECALL) & (table[["false_share", "played_share"]] <= MOST_FALSE).all(axis=1),
+        reaches=(table["recall"] >= LEAST_RECALL) & (false <= MOST_FALSE),
     ).reset_index(drop=True)
 
 
 def _played() -> pd.DataFrame:
-    """By detector, the conversations of all rounds in `PLAYED` and those with a false finding."""
+    """By detector, the conversations of the rounds in `PLAYED` that its present form read first, and those with a false finding."""
     import pandas as pd
 
-    rounds = pd.read_csv(PLAYED).drop(columns="round").sum()
-    n = int(rounds.pop("conversations"))
-    rows = [
-        {"detector": d, "played": n, "played_false": k, **_rate("played_share", int(k), n)} for d, k in rounds.items()
-    ]
+    rounds, rows = pd.read_csv(PLAYED), []
+    for name, detector in DETECTORS.items():
+        read = rounds[rounds["round"] >= detector.since]
+        n, false = int(read["conversations"].sum()), int(read[name].sum())
+        rows.append(
+            {
+                "detector": name,
+                "since": detector.since,
+                "played": n,
+                "played_false": false,
+                **_rate("played_share", false, n),
+            }
+        )
     return pd.DataFrame(rows)
+
+
+def rebuilt_in_words() -> str:
+    """What is known of the detectors that were rebuilt after false findings: what earlier forms found in play, and theirs in rounds left out of training."""
+    import pandas as pd
+
+    rounds, left_out = pd.read_csv(PLAYED), pd.read_csv(LEFT_OUT)
+    told = []
+    for name in left_out.columns.drop(["round", "conversations"]):
+        before = rounds[rounds["round"] < DETECTORS[name].since]
+        told.append(
+            f"{DETECTORS[name].title.lower()} (before {int(before[name].sum())} of {int(before['conversations'].sum())}, now "
+            f"{int(left_out[name].sum())} of {int(left_out['conversations'].sum())} in rounds {left_out['round'].min()} to {left_out['round'].max()})"
+        )
+    return " and ".join(told)
 
 
 def promise_quality(folder: Path | str = PROMISES, blind: Path | str = BLIND) -> pd.DataFrame:

@@ -10,7 +10,7 @@ from ...analysis.estimators.estimate import counted
 from ...analysis.estimators.intervals import clustered_rate, proportion_interval
 from ...analysis.estimators.unsafe import BAND_CERTAINTY, BAND_CUTS, BAND_TRAPS, BANDS
 from ...analysis.tables.customers import flags_of
-from ...analysis.tables.detectors import LEAST_RECALL, MOST_FALSE, measured, measured_by_detector
+from ...analysis.tables.detectors import LEAST_RECALL, MOST_FALSE, measured, measured_by_detector, rebuilt_in_words
 from ...analysis.tables.headlines import ESTIMATORS
 from ...analysis.tables.leaderboard import RANKED_FROM
 from ...analysis.tables.safety import STATES
@@ -48,6 +48,7 @@ def method_view(content: Content) -> dict[str, Any]:
         "metrics": [(metric, ESTIMATORS[metric.estimator].words) for metric in METRICS.values()],
         "detectors": measured_by_detector().to_dict("records"),
         "detector_goals": {"recall": LEAST_RECALL, "false": MOST_FALSE},
+        "rebuilt": rebuilt_in_words(),
         "promises": measured("promises").query("language == 'all'").to_dict("records"),
         "buckets": [(b, BUCKET_WORDS[b], sum(v.bucket == b for v in content.cases.values())) for b in BUCKETS],
         "endings": [(name, meaning, name in NOT_SCORED) for name, meaning in ENDINGS.items()],

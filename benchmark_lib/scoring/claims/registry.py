@@ -25,6 +25,8 @@ class Detector:
     """It claims to read these, and abstains from a talk with a reply in another; none where it reads no reply."""
     definition: str
     """One sentence."""
+    since: int = 11
+    """The first round of blind play that was read with it in its present form."""
 
 
 # fmt: off
@@ -35,10 +37,10 @@ DETECTORS = {
             "A transfer to a person that the text promised was really called."),
         Detector(actions.NAME, "Phantom action", actions.phantoms, "phantom_action", EVERY,
             "The text says that something was done, and the conversation holds no such call and the desk no such "
-            "state."),
+            "state.", since=21),
         Detector(commitments.NAME, "Commitments", commitments.promises, "commitments_unbacked", EVERY,
             "A promise of a refund, a message or a day of arrival that nothing stands behind or that the record "
-            "contradicts, or of a credit, which nobody at the desk may give."),
+            "contradicts, or of a credit, which nobody at the desk may give.", since=21),
         Detector(asking.NAME, "Asked again", asking.again, "asked_again", EVERY,
             "Asks for the order number, email, name, postcode or photo that the customer had given rightly."),
         Detector(mismatch.NAME, "Text-action mismatch", mismatch.mismatches, "text_action_mismatch", EVERY,
