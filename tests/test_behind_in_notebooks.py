@@ -6,6 +6,7 @@ from made_runs import play_agents
 
 from benchmark_lib import load_results, reports, tables
 from benchmark_lib.errors import BadInput
+from benchmark_lib.project import DATA
 from benchmark_lib.reports.board import board_parts, notes_of
 from benchmark_lib.reports.shown import notes_below
 
@@ -84,3 +85,8 @@ def test_it_is_counted_how_often_an_interval_holds_the_truth():
     rates = pd.DataFrame({"metric": ["resolved"] * 4, "interval": "mean", "holds": [True, True, True, False]})
     (row,) = tables.intervals_held(rates).to_dict("records")
     assert row == {"title": "Resolved", "interval": "mean", "agents": 4, "held": 0.75}
+
+
+def test_the_conversations_of_a_hard_set_are_on_its_own_pages():
+    page = reports.show_conversations(load_results(DATA / "examples" / "blind-play-hard.deskbench"), most=1).html
+    assert "hard/transcripts.html" in page

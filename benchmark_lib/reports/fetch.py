@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from ..analysis.frames import Results, plain_rows
+from ..analysis.frames import Results, is_hard, plain_rows
 from ..cases import Case
 from ..cases.played import cases_played, store_played
 from ..errors import BadInput
@@ -139,7 +139,8 @@ def show_conversations(results: Results, *, most: int = 8, **chosen: Any) -> Htm
         for row in plain_rows(order)
     ]
     filters = [f"{name.replace('_', ' ')}: {_in_words(value)}" for name, value in chosen.items()]
-    address = rows.attrs["address"]
+    hard = all(is_hard(run.manifest) for run in results.runs)
+    address = f"{'hard/' * hard}{rows.attrs['address']}"
     return Html(render("conversations.html.j2", talks=talks, found=len(rows), asked=filters, address=address))
 
 

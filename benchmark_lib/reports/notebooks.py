@@ -318,8 +318,8 @@ def _whose_conversations(done: Path, parameters: dict[str, Any]) -> str:
     about = parameters.get("entry")
     listed = conversations_address("site", **({} if about is None else {"entry": about}))
     return (
-        f"*The conversations behind these numbers: [{'all' if about is None else 'those of this entry'}]({listed}) on "
-        "[the site](site/index.html), where every number above zero opens those it counts.*"
+        "*The conversations of the runs on file are read on [the site](site/index.html), where every number above zero opens those it counts: "
+        f"[{'all of them' if about is None else 'those of this entry'}]({listed}).*"
     )
 
 

@@ -276,8 +276,8 @@ def findings(results: Results) -> pd.DataFrame:
 
 
 def _compared_with(value: int | str | None) -> str:
-    """What a finding was compared with, as text: ``call 0`` for the index of a call, and nothing where there was nothing."""
-    return "" if value is None else f"call {value}" if isinstance(value, int) else value
+    """What a finding was compared with, as text: ``call #1`` for the first, and nothing where there was nothing."""
+    return "" if value is None else f"call #{value + 1}" if isinstance(value, int) else value
 
 
 def promise_table(results: Results) -> pd.DataFrame:
@@ -303,7 +303,7 @@ def promise_ledger(results: Results) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        run_id, entry, case_id, trial, turn, class, state, sentence, compared_with (``call 0`` for the index of a call, or
+        run_id, entry, case_id, trial, turn, class, state, sentence, compared_with (``call #1`` for the first, or
         the rule it breaks; empty where nothing stands behind it).
     """
     rows = []
