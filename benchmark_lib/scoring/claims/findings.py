@@ -17,9 +17,9 @@ from ...store.every_desk import HANDOVER
 from .days import latest_day
 from .reading import Reading, foreign, read
 
-HARDLY, REPORTED = 0.05, 0.6
+HARDLY, REPORTED = 0.1, 0.7
 """Probabilities, of the store's reader: from which a sentence may report an act that a pattern hears, and from which it reports one by itself."""
-HINTED = 0.3
+HINTED = 0.2
 """Probability from which such a sentence is about a tool where it names none plainly and nothing at all was done."""
 ANNOUNCED, SURELY = 0.2, 0.8
 """Probabilities that a sentence announces or reports something, and that this is a transfer."""
