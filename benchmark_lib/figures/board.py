@@ -50,7 +50,8 @@ def value_picture(*, board: pd.DataFrame, ax: Axes | None = None, width: str = "
     board, traps = on_all_traps(ax, board.dropna(subset=["unsafe"]), "unsafe_n")
     tiers = [t for t in tier_order() if t in set(board["cost_tier"])]
     if {*tiers} <= {NO_MODEL, PLAYED, UNKNOWN}:
-        return nothing(ax, "No entry here has a known cost to draw: prices stand in data/prices.yaml.")
+        names = listed(names_of(ax, list(board["entry"])))
+        return nothing(ax, f"No cost is known (prices stand in data/prices.yaml): {plain(names)}.")
     top = traps + 0.5
     edges = (-0.5, *BAND_CUTS, top)
     for low, high, (name, shade) in zip(edges, edges[1:], BANDS_DRAWN, strict=False) if traps == BAND_TRAPS else ():

@@ -139,10 +139,8 @@ def band_chances(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "p
         say_below(ax, f"Not run on {BAND_TRAPS} traps, so without bands: {listed(without)}")
     idle = [does_too_little(row) for row in shown.to_dict("records")]
     if all(idle):
-        return nothing(
-            ax,
-            f"No agent here resolves {percent(RANKED_FROM)} of the resolvable cases, so there are no bands to weigh.",
-        )
+        under = listed(names_of(ax, list(shown["entry"])))
+        return nothing(ax, f"No bands to weigh: {under} resolve under {percent(RANKED_FROM)} of the resolvable cases.")
     chances = {
         f"{band} ({BAND_COUNTS[band]})": [
             0.0 if alone else float(p) for p, alone in zip(shown[f"p_{band}"], idle, strict=True)
