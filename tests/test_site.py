@@ -167,6 +167,13 @@ def test_the_files_to_take_away_agree_with_the_frames(site, runs):
     assert all(hashlib.sha256(run.path.read_bytes()).hexdigest() in page for run in runs.runs)
 
 
+def test_every_column_of_the_conversations_to_take_away_is_explained(site):
+    told = (site.path / "dictionary.html").read_text()
+    for name in pd.read_csv(site.path / "downloads" / "conversations.csv", nrows=0):
+        assert f"<code>{name}</code>" in told or f", and {name}:" in told, name
+    assert "<code>board.csv</code>" in told
+
+
 def test_only_a_site_is_ever_replaced_and_a_failure_leaves_the_old_one(tmp_path, runs):
     mine = tmp_path / "mine"
     mine.mkdir()
