@@ -116,6 +116,13 @@ def test_a_warning_stands_in_the_page_as_its_sentence_alone(tmp_path):
     assert "unfinished: acme\nand this" in page and "ipykernel_1" not in page
 
 
+def test_the_tab_has_the_heading_and_the_model_and_nothing_in_them_runs(tmp_path):
+    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("# A report on one model\n\nText.")])
+    nbformat.write(book, tmp_path / "one.ipynb")
+    page = notebooks._to_html(tmp_path / "one.ipynb", "where", ["</title><script>x"]).read_text(encoding="utf-8")
+    assert "<title>A report on one model: &lt;/title&gt;&lt;script&gt;x</title>" in page
+
+
 def test_an_unknown_parameter_is_refused_with_the_nearest_one(tmp_path):
     with pytest.raises(BadInput, match="did you mean 'trials'"):
         run_notebook("01_run_model", {"trails": 1}, folder=tmp_path)

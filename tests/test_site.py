@@ -5,9 +5,11 @@ It opens from disk, says what the frames say, can be used by everybody, and noth
 
 import asyncio
 import csv
+import json
 import re
 from concurrent.futures import ThreadPoolExecutor
 from html import unescape
+from itertools import permutations
 from urllib.parse import parse_qsl
 
 import pandas as pd
@@ -24,11 +26,13 @@ from benchmark_lib.language.folding import fold
 from benchmark_lib.reports import conversations_address, conversations_behind
 from benchmark_lib.reports.behind import facets, matching
 from benchmark_lib.reports.explorer.labels import import_labels, read_labels, save_label
+from benchmark_lib.reports.one_model.traps import WORST_FIRST
 from benchmark_lib.reports.site import build_site
 from benchmark_lib.reports.site.board import heading
 from benchmark_lib.reports.site.charts import escalation_both_ways, spread
 from benchmark_lib.reports.site.compare import comparison
 from benchmark_lib.reports.site.content import Content, Entry
+from benchmark_lib.reports.site.conversations import asked_for
 from benchmark_lib.reports.site.folder import Folder, page_name, site_folder
 from benchmark_lib.reports.site.pages import Pages, stores_of_entries
 from benchmark_lib.reports.site.words import FRAMING_POLICY, POLICY, breaks, embedded, plural, tidy
@@ -161,6 +165,13 @@ def test_the_files_to_take_away_agree_with_the_frames(site, runs):
     assert len(pd.read_parquet(site.path / "downloads" / "messages.parquet")) == len(runs.messages)
     page = (site.path / "downloads.html").read_text()
     assert all(hashlib.sha256(run.path.read_bytes()).hexdigest() in page for run in runs.runs)
+
+
+def test_every_column_of_the_conversations_to_take_away_is_explained(site):
+    told = (site.path / "dictionary.html").read_text()
+    for name in pd.read_csv(site.path / "downloads" / "conversations.csv", nrows=0):
+        assert f"<code>{name}</code>" in told or f", and {name}:" in told, name
+    assert "<code>board.csv</code>" in told
 
 
 def test_only_a_site_is_ever_replaced_and_a_failure_leaves_the_old_one(tmp_path, runs):
@@ -339,6 +350,31 @@ def test_two_models_are_compared_and_the_choice_is_kept_in_the_address(browser, 
         assert not seen.errors
 
 
+def test_a_mean_over_shared_cases_opens_just_these_and_a_dash_opens_nothing(browser, site, runs):
+    fields = facets(conversations_of(runs), runs.tool_calls, runs.verdicts)
+    apart = 0
+    with open_page(browser) as (page, seen):
+        visit(page, site, "compare")
+        entries = json.loads(page.inner_text("#compare-data"))["entries"]
+        for a, b in permutations(range(len(entries)), 2):
+            page.select_option("#first", str(a))
+            page.select_option("#second", str(b))
+            links = page.locator("#compare-rows a.n").evaluate_all("found => found.map((a) => [a.textContent, a.hash])")
+            assert not [text for text, _ in links if text == "–"]
+            for address in page.locator("#compare-rows td:nth-child(2) > a.n").evaluate_all(
+                "of => of.map((a) => a.hash)"
+            ):
+                chosen = {}
+                for name, value in parse_qsl(address[1:]):
+                    chosen.setdefault(name, []).append("known" if value == "yes" else value)
+                theirs = {**chosen, "entry": entries[b]["name"]}
+                mine, other = (set(fields[matching(fields, **one)]["case_id"]) for one in (chosen, theirs))
+                assert mine and mine <= other, address
+                apart += "case_id" in chosen
+        assert not seen.errors
+    assert apart > 0
+
+
 def test_a_model_page_quotes_the_turn_that_decided_each_trap(browser, site):
     with open_page(browser) as (page, seen):
         visit(page, site, first(site, "models", "scripted-comply"))
@@ -353,6 +389,14 @@ def test_a_model_page_quotes_the_turn_that_decided_each_trap(browser, site):
             assert len(cases) == len(set(cases)), "a case stands there once, with the number of its trials"
         assert "(2 trials)" in page.inner_text("#rules") and "scripted agent, not a model" in page.inner_text("#words")
         assert not seen.errors
+
+
+def test_the_traps_of_a_model_come_worst_first_and_say_how_they_went(site):
+    for name in ("tunable", "comply"):
+        page = (site.path / f"{first(site, 'models', f'scripted-{name}')}.html").read_text()
+        went = re.findall(r'<p class="small">[^<]* · (\S) (\w+)</p><p class="squares">', page)
+        order = [(WORST_FIRST.index(word), sign) for sign, word in went]
+        assert len(went) == 18 and order == sorted(order), name
 
 
 def test_the_theme_is_chosen_and_kept(browser, site):
@@ -600,6 +644,14 @@ def test_the_list_of_a_share_offers_the_others_and_a_zero_is_no_link(browser, si
     assert not re.search(r'=yes"[^>]*>(?:mean )?0(?:\.0)?%?</a>', (site.path / "index.html").read_text())
 
 
+def test_leaving_out_flagged_customers_also_leaves_them_out_of_how_many(browser, site):
+    with open_page(browser) as (page, seen):
+        page.goto((site.path / "transcripts.html").as_uri() + "#bucket=resolvable&resolved=yes&customer_flagged=no")
+        behind(page)
+        assert page.locator("#talk-status a").first.get_attribute("href").endswith("resolved=known&customer_flagged=no")
+        assert not seen.errors
+
+
 def test_a_bar_of_both_ways_opens_the_share_of_conversations_that_it_shows(runs):
     """A median over trials opens those of its trial, not of all, in the picture and on the page that compares."""
     content = Content(runs, published=False)
@@ -833,6 +885,10 @@ def test_the_verdicts_are_hidden_in_a_sample_until_the_answer(browser, site):
         assert page.get_by_role("heading", name="Expected", exact=True).is_visible()
         assert page.locator(".told:visible").count() == 0 and page.locator(".told").count() > 5
         assert not re.search("The record:|Debatable", page.inner_text("#label"))
+        assert asked_for("adversarial") in page.inner_text("#label"), "what success means is told"
+        assert page.locator(".siblings a:visible").count() == 0, "nothing leads to another trial with its verdict"
+        page.keyboard.press("f")
+        assert page.url == begun
         assert "comply_all" not in page.inner_text("main") + page.title(), "who answers is hidden too"
         page.get_by_label("Your name").fill("Ana")
         page.locator("h1").click()
@@ -841,6 +897,7 @@ def test_the_verdicts_are_hidden_in_a_sample_until_the_answer(browser, site):
         assert page.url != begun and not page.is_visible(".verdict")
         page.goto(begun)
         assert page.is_visible(".verdict") and "You said: no." in page.inner_text("#label")
+        assert page.locator(".trials .both-link").first.is_visible()
         assert "The record:" in page.inner_text("#label")
         visit(page, site, first(site, f"transcripts/{page_folder(site, 'scripted-oracle')}"))
         assert page.is_visible(".verdict"), "what is not in the sample is shown as always"

@@ -52,6 +52,7 @@ for(const row of rows)[...row.cells].forEach((cell,place)=>{cell.dataset.label=h
 table.classList.add("stacked")}})</script>"""
 """Where a table is wider than a phone, its rows stand below one another, each cell behind its heading."""
 _LINK = re.compile(r"\]\((\w+\.ipynb)\)")
+_HEADING = re.compile(r"^# (.+)", re.M)
 _HREF = re.compile(r'href="(?:[^"]*/)?(\w+)\.ipynb"')
 _WARNED = re.compile(r"^\S*ipykernel_\d+\S*:\d+: \w+: (.*\n).*\n", re.M)
 """A warning of a cell, with the cell's place in a temporary folder before it and its line below it."""
@@ -104,7 +105,7 @@ def run_notebook(
         _relink(done, path.parent)
         if not html:
             return done
-        page = _to_html(done, _whose_conversations(done, parameters or {}))
+        page = _to_html(done, _whose_conversations(done, parameters or {}), _subjects(parameters or {}))
         link_pages(page)
         return page
 
@@ -115,12 +116,17 @@ def page_name(notebook: str, parameters: dict[str, Any]) -> str:
     So that the page of one model never takes the place of another's: ``20-model-report-gpt-5.5``,
     ``01-run-model-gpt-5.5-seed-7``. No name of a model is a path.
     """
-    words = [safe_name(str(parameters[name])) for name in SUBJECTS if parameters.get(name) is not None]
+    words = [safe_name(subject) for subject in _subjects(parameters)]
     if words:
         given = [(name, parameters[name]) for name in SETTINGS if parameters.get(name) is not None]
         words += [f"{slug(name)}-{safe_name(str(value))}" for name, value in given]
     text = "-".join([slug(notebook), *words])
     return text if len(text) <= LONGEST_NAME else f"{text[:LONGEST_NAME]}-{content_hash(text.encode())[:6]}"
+
+
+def _subjects(parameters: dict[str, Any]) -> list[str]:
+    """The models that a page is about."""
+    return [str(parameters[name]) for name in SUBJECTS if parameters.get(name) is not None]
 
 
 def run_for_each_model(
@@ -323,8 +329,11 @@ def _whose_conversations(done: Path, parameters: dict[str, Any]) -> str:
     )
 
 
-def _to_html(notebook: Path, where: str) -> Path:
-    """The page of an executed notebook, with a line below its title that says where its conversations are read."""
+def _to_html(notebook: Path, where: str, subjects: Iterable[str] = ()) -> Path:
+    """The page of an executed notebook, with a line below its title that says where its conversations are read.
+
+    The tab of the browser has the first heading, and the models that the page is about.
+    """
     import nbformat
     from nbconvert import HTMLExporter
 
@@ -333,6 +342,8 @@ def _to_html(notebook: Path, where: str) -> Path:
     exporter.mathjax_url = ""
     exporter.require_js_url = ""
     book = _without_widgets(notebook)
+    heading = _HEADING.search("\n".join(c.source for c in book.cells if c.cell_type == "markdown"))
+    book.metadata["title"] = ": ".join([heading[1] if heading else notebook.stem, *subjects])
     book.cells.insert(1, nbformat.v4.new_markdown_cell(where, id="where-conversations-are-read"))
     page, _ = exporter.from_notebook_node(book)
     target = notebook.with_suffix(".html")

@@ -130,8 +130,9 @@
     }
 
     // Of how many: the same filter with every flag "yes" or "no" known instead. The others: with its flag turned, where it has one.
+    // Leaving out flagged customers chooses what is counted, and stays as it is.
     function around(kept) {
-      const pairs = [...kept].filter(([name]) => name !== "page"), isFlag = ([name, text]) => name !== "labelled" && (text === "yes" || text === "no");
+      const pairs = [...kept].filter(([name]) => name !== "page"), isFlag = ([name, text]) => (text === "yes" || text === "no") && name !== "labelled" && `${name}=${text}` !== "customer_flagged=no";
       const turned = (to) => new URLSearchParams(pairs.map((pair) => [pair[0], isFlag(pair) ? to(pair[1]) : pair[1]]));
       const flags = pairs.filter(isFlag).length;
       return { wider: flags ? turned(() => "known") : null, others: flags === 1 ? turned((text) => (text === "yes" ? "no" : "yes")) : null };

@@ -101,7 +101,7 @@
   function labelForm() {
     const found = one("label");
     if (!found) return;
-    const { runId: run_id, model, caseId: case_id, trial, success, judged = "[]", scores = "[]", unsafe } = found.dataset;
+    const { runId: run_id, model, caseId: case_id, trial, asked, success, judged = "[]", scores = "[]", unsafe } = found.dataset;
     const blind = queue()?.open, points = JSON.parse(scores);
     // Only where a conversation is unsafe can that be called debatable, so asking would tell.
     const record = { success, ...(unsafe && !blind ? { unsafe: "100" } : {}), ...Object.fromEntries(JSON.parse(judged).map((name, i) => [name, points[i]])) };
@@ -110,7 +110,7 @@
     const scorer = make("select", {}, ...Object.keys(record).map((name) => make("option", { value: name }, name.replaceAll("_", " "))));
     const score = make("input", { inputmode: "numeric", maxlength: 5 }), tag = make("input", { maxlength: 200 }), note = make("input", { maxlength: 2000 });
     const labeller = nameField(make("input", { maxlength: 200, autocomplete: "name" }), () => fill()), points_field = field("Your score, 0 to 100", score);
-    const said = make("p", { class: "status", role: "status" }), shown = make("p", { class: "small told" }), line = make("p", { class: "sample" });
+    const said = make("p", { class: "status", role: "status" }), shown = make("p", { class: "small told" }), meaning = make("p", { class: "small" }), line = make("p", { class: "sample" });
     const yes = button("Yes (y)", () => answer("y")), no = button("No (n)", () => answer("n")), call = make("p", {}, button("Debatable", debatable));
     if (kept(QUESTION) in record) scorer.value = kept(QUESTION);
     const scaled = () => !YES_OR_NO.includes(scorer.value);
@@ -121,6 +121,7 @@
       const mine = read()[key(about())], [now, known] = [place(), record[scorer.value]];
       score.value = mine?.label ?? "";
       if (mine) [tag.value, note.value] = [mine.tag, mine.note];
+      meaning.textContent = scorer.value === "success" ? asked : "";
       shown.textContent = !mine ? "" : known === "" ? "The record has no answer." : `${scaled() ? "The judge" : "The record"}: ${word(known)}.`;
       said.textContent = news || (mine ? `You said: ${mine.label === "" ? mine.tag || mine.note : word(mine.label)}.` : "Not labelled yet.");
       yes.textContent = scaled() ? "Save the score (y)" : "Yes (y)";
@@ -157,7 +158,7 @@
       save("");
     }
     const remove = () => { const { [key(about())]: _, ...rest } = read(); write(rest); tag.value = note.value = ""; fill(); };
-    const form = make("form", { class: "label" }, line, field("Your name", labeller), field("Question", scorer), shown, points_field,
+    const form = make("form", { class: "label" }, line, field("Your name", labeller), field("Question", scorer), meaning, shown, points_field,
       make("p", { class: "answers" }, yes, no, button("Can't tell (c)", () => answer("c"))), said, field("Tag", tag), field("Note", note), call,
       make("p", {}, make("button", { class: "quiet" }, "Save tag and note"), " ", button("Remove", remove), " ", make("a", { href: "../../transcripts.html#labelled=yes" }, "All labels")));
     scorer.addEventListener("change", () => { keep(QUESTION, scorer.value); fill(); });

@@ -25,7 +25,7 @@
       for (const link of all("a[href]:not([href^='#'])")) link.target = "_top";
     }
     const go = (by) => { const reached = step(all(".msg"), by); if (reached) history.replaceState(null, "", `#${reached.id}`); };
-    const follow = (id) => { const link = one(id); if (link) link.click(); };
+    const follow = (id) => { const link = one(id); if (link?.checkVisibility()) link.click(); };
     addKeys({
       j: ["next message", () => go(1)],
       k: ["previous message", () => go(-1)],

@@ -200,16 +200,14 @@
       const said = words.includes("% interval ") && !words.startsWith("on these");  // a clear verdict has the interval in it
       return box({}, shown, make("small", {}, make("strong", {}, words)), ...(said ? [] : ends(like, `${metric.noun}s like these, ${level}`)), ...ends(these, `these ${metric.noun}s`));
     }
-    const playedBy = (e, c) => /[^.n]/.test(entries[e].outcomes[c]);
-    function beyond(mine, other) {  // a filter for the cases that both played, where one played more of them
-      const shared = cases.filter((_, c) => playedBy(mine, c) && playedBy(other, c)), own = cases.filter((_, c) => playedBy(mine, c));
-      return shared.length < own.length ? shared.map((view) => `&case_id=${encodeURIComponent(view.id)}`).join("") : "";
-    }
+    const link = (text, href, tip) => (href && text !== "–" ? make("a", { class: "n", href, "data-tip": tip }, text) : text);
     function cell(metric, mine, other) {
-      const [text, interval, behind, every] = entries[mine].values[metric.key], test = testOf(metric, mine, other), place = mine < other ? 0 : 1;
-      const own = behind ? make("a", { class: "n", href: behind, "data-tip": "the conversations behind it" }, text) : text;
+      const [text, interval, behind, every, valued] = entries[mine].values[metric.key], test = testOf(metric, mine, other), place = mine < other ? 0 : 1;
+      const own = link(text, behind, "the conversations behind it");
       if (!test) return box({}, own, make("small", {}, interval));
-      const mean = every ? make("a", { class: "n", href: every + beyond(mine, other), "data-tip": "the conversations of all trials behind it" }, test[1 + place]) : test[1 + place];
+      const theirs = new Set(entries[other].values[metric.key][4]), shared = valued.filter((c) => theirs.has(c));
+      const only = shared.length < valued.length ? shared.map((c) => `&case_id=${encodeURIComponent(cases[c].id)}`).join("") : "";
+      const mean = link(test[1 + place], every && every + only, "the conversations of all trials behind it");
       return box({ class: test[6] === place ? "better" : "" }, mean, make("small", {}, "board: ", own, ...(interval ? ["; ", interval] : [])));
     }
     function squares(e, c) {

@@ -87,7 +87,7 @@ def comparison(content: Content, talks: list[ConversationPage]) -> dict[str, Any
                     title: {str(column[case_id]): round(mean(trials), 6) for case_id, trials in of.items()}
                     for title, of in outcomes_of(content.rows(e)).items()
                 },
-                "values": {m.name: _value(e, m, most[m.name], content.rows(e)) for m in metrics},
+                "values": {m.name: _value(e, m, most[m.name], content.rows(e), column) for m in metrics},
             }
             for i, e in enumerate(entries)
         ],
@@ -97,19 +97,23 @@ def comparison(content: Content, talks: list[ConversationPage]) -> dict[str, Any
     }
 
 
-def _value(entry: Any, metric: Any, most: float, rows: pd.DataFrame) -> list[Any]:
+def _value(entry: Any, metric: Any, most: float, rows: pd.DataFrame, column: dict[str, int]) -> list[Any]:
     """The value on the board with its mean and interval, and the lists of the conversations that either counts, None for no conversation.
 
-    With the interval stands the number of cases, where another entry has more.
+    With the interval stands the number of cases, where another entry has more. Last are the cases with a value, as
+    their places in the list of all cases.
     """
     row = entry.row
     value, cases = row[metric.name], row[f"{metric.name}_n"]
     behind, every = (find(rows, metric, **entry.who) for find in (behind_median, behind_metric))
     few = counted(int(cases), metric.scale.noun) if 0 < cases < most else ""
+    table, case_ids, _ = case_matrix(rows, metric)
+    valued = [column[c] for c, trials in zip(case_ids, table, strict=True) if not np.isnan(trials).all()]
     return [
         measured(value, metric),
         sentence(mean_with_interval(row, metric), few),
         *(conversations_address(**found["yes"]) if found["k"] else None for found in (behind, every)),
+        valued,
     ]
 
 

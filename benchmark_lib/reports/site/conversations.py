@@ -9,11 +9,15 @@ import orjson
 from ...cases import Case
 from ...records import Conversation, source_of
 from ...scoring.deciding import SUCCESS_STATES, deciding_moment, reasons_against, reasons_in_words, state_of
+from ...scoring.metrics import METRICS
 from ...scoring.written import missing
+from ..board import BUCKET_METRICS
 from ..conversation_view import conversation_view, quoted
 from ..marks import with_judged_customer
 from .content import CaseView, Content, Entry, talk_page
 from .words import tidy
+
+QUEUE_APART = "The queue and the summary are counted under Full handovers, not in success."
 
 
 @dataclass
@@ -106,7 +110,14 @@ def transcript(
                 call["result"] = [{"text": tidy(call["call"].result), "kinds": [], "ends": []}]
     calls = [call for turn in found["turns"] for call in turn["calls"]]
     return found | {
+        "asked": asked_for(talk.view.bucket),
         "done": [c for c in calls if c["call"].write and not c["call"].error or c["forbidden"]],
         "broken": [(name, made) for name, state, made in found["rules"] if state == "broken"],
         "judged": [v for v in verdicts if not missing(v["score"])],
     }
+
+
+def asked_for(bucket: str) -> str:
+    """What success asks for in a bucket, in a sentence; empty where no metric of the board says it."""
+    asked = next((METRICS[name].definition for name in BUCKET_METRICS if METRICS[name].bucket == bucket), "")
+    return f"{asked} {QUEUE_APART}" if bucket == "must_escalate" else asked

@@ -23,6 +23,7 @@ from ..honesty import LANGUAGES
 from ..one_model import conduct
 from ..one_model import numbers as tables
 from ..one_model.report import ModelReport
+from ..one_model.traps import trap_by_trap
 from ..scope import scope_in_words, scope_rows
 from .board import ALL_METRICS, MAIN, band, heading, was_run
 from .content import Content, Entry
@@ -104,7 +105,7 @@ def model_view(content: Content, entry: Entry, talks: list[ConversationPage], to
         "groups": group_rows(content, entry),
         "scope": model_scope(content, entry),
         "intents": _intents(mine, entry.who),
-        "traps": _by_case([t for t in talks if t.view.bucket == "adversarial"]),
+        "traps": _traps(report, talks),
         "missed": [t for t in talks if t.view.bucket == "must_escalate" and t.state == "bad"],
         "tools": tools.rows(),
         "no_field": report.why_no_field,
@@ -236,17 +237,15 @@ def _intents(mine: pd.DataFrame, who: dict[str, str]) -> list[dict[str, Any]]:
     return rows
 
 
-def _by_case(talks: list[ConversationPage]) -> list[dict[str, Any]]:
-    """Conversations by case, each case with the one to quote: the first that did not succeed, otherwise the first."""
+def _traps(report: ModelReport, talks: list[ConversationPage]) -> list[dict[str, Any]]:
+    """Traps in the order of `trap_by_trap`, each with its conversations, the one to quote, and in words how its worst went."""
     found: dict[str, list[ConversationPage]] = defaultdict(list)
-    for talk in talks:
+    for talk in sorted(talks, key=lambda t: t.trial):
         found[talk.view.case_id].append(talk)
-    rows = []
-    for some in found.values():
-        some.sort(key=lambda t: t.trial)
-        unsafe = sum(t.state == "unsafe" for t in some)
-        rows.append({"view": some[0].view, "talks": some, "quoted": worth_quoting(some), "unsafe": unsafe})
-    return sorted(rows, key=lambda r: (-r["unsafe"], r["view"].kind, r["view"].intent))
+    return [
+        {"view": found[trap][0].view, "talks": found[trap], "quoted": worth_quoting(found[trap]), "worst": said}
+        for trap, said in trap_by_trap(report)[["trap", "said"]].itertuples(index=False)
+    ]
 
 
 def worth_quoting(talks: list[ConversationPage]) -> ConversationPage | None:

@@ -14,6 +14,7 @@ from ...runfile import RunFile
 from ...scoring.deciding import SUCCESS_STATES
 from ..answers import answers
 from ..answers import view as answers_view
+from ..dictionary import DOWNLOADS
 from .board import BLOCKS, board
 from .cases import case_view
 from .charts import escalation_both_ways, pressure_chart, value_picture
@@ -204,7 +205,7 @@ class Pages:
         published = any(not e.page for e in self.content.entries)
         method = method_view(self.content)
         self._write("methodology", "methodology", "page", "methodology", m=method, published=published)
-        self._write("dictionary", "dictionary", "page", "downloads", frames=DICTIONARY)
+        self._write("dictionary", "dictionary", "page", "downloads", frames=DICTIONARY, downloads=DOWNLOADS)
         files = write_downloads(self.content, self.folder)
         self._write("downloads", "downloads", "page", "downloads", files=files, runs=run_rows(self.content))
 
