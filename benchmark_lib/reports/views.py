@@ -3,6 +3,7 @@
 Rounded, shares in percent, an interval next to its number, a dash where nothing is known.
 """
 
+from functools import lru_cache
 from math import nan
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pandas as pd
 from ..analysis.panels import short_name
 from ..analysis.tables.verdicts import signed_with_interval
 from ..errors import BadInput
+from ..language import words
 from ..scoring.metrics import METRICS
 from ..scoring.scales import SHARE
 from ..scoring.written import DASH, digits_for, missing, rounded
@@ -32,6 +34,14 @@ LONGEST_NAME = 80
 """A model's name in a table may be broken over lines, so it is cut later than in a figure."""
 WORDS = frozenset({"bucket", "intent", "trap", "finding", "rule", "family", "detector", "class", "state", "scorer"})
 """Columns of names whose underscores are shown as spaces."""
+
+
+@lru_cache(maxsize=1)
+def language_names() -> dict[str, str]:
+    """The languages that are read, by their English names."""
+    from babel import Locale
+
+    return {code: str(Locale("en").languages[code]) for code in words.LANGUAGES}
 
 
 def readable(table: pd.DataFrame, view: str) -> pd.DataFrame:
@@ -94,6 +104,8 @@ def _text(name: str, value: Any) -> str:
         return ""
     if str(value) in FLAGS:
         return FLAGS[str(value)]
+    if name == "language":
+        return language_names().get(value, str(value))
     if name.endswith("entry"):
         return short_name(value, LONGEST_NAME)
     return str(value).replace("_", " ") if name in WORDS else str(value)

@@ -163,7 +163,7 @@ def language_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per entry and language (``broken`` is broken English): entry, source, language, success, cases, gap,
+        One row per entry and language (``broken English`` among them): entry, source, language, success, cases, gap,
         gap_low, gap_high, p.
     """
     frame = of_hard_sets(results)
@@ -171,7 +171,7 @@ def language_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     rows = []
     for (entry, source), mine in frame.groupby(["entry", "source"], sort=True):
         clean = _by_case(mine, CLEAN)
-        spoken = mine["language"].where(mine["language"] != ENGLISH, "broken")
+        spoken = mine["language"].where(mine["language"] != ENGLISH, "broken English")
         for language, part in mine[mine["arm"] == HARD].groupby(spoken, sort=True):
             values = _by_case(part, HARD)
             there, english = _matched(values, clean)
