@@ -89,7 +89,8 @@ def _cell(row: dict[str, Any], spec: list[Any]) -> str:
         return DASH if missing(value) else f"{value:.0f} {spec[1]} {row[spec[2]]:.0f}"
     if spec[-1] == "unit":
         return _on_scale(row, *spec[:-1])
-    form = 0 if spec[0] == "value" and row.get("unit", "USD") != "USD" else spec[-1]
+    unit = row.get("unit", "USD") if spec[0] == "value" else "USD"
+    form = spec[-1] if unit == "USD" else int(unit == "messages")
     text = _number(value, form)
     if spec[0] in P_VALUES and text.strip("0.") == "":
         return f"<{10**-form:.{form}f}"

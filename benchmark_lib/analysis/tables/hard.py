@@ -192,7 +192,9 @@ def hard_in_words(table: pd.DataFrame, entry: str) -> list[str]:
         return ["No case of a hard set was run and scored."]
     row = whole[0]
     twins = f"of the clean twins in {_of(row, CLEAN)}" if row[f"{CLEAN}_n"] else "no clean twin was run"
-    found = [f"Right in {_of(row, HARD)} of the hard set; {twins}."]
+    easy = int(mine.loc[(mine["family"] != ALL) & mine["easy"].astype(bool), f"{HARD}_n"].sum())
+    apart = f" ({easy} more, of families marked easy, are not counted)" if easy else ""
+    found = [f"Right in {_of(row, HARD)} of the hard set{apart}; {twins}."]
     if row["robust_n"]:
         both = round(row["robust"] * row["robust_n"])
         found.append(f"Right in a hard case and in its twin: {both} of {counted(int(row['robust_n']), 'pair')}.")

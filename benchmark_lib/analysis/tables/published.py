@@ -176,7 +176,7 @@ def _check_one_intent() -> tuple[str, ...]:
     return (
         "misses from one intent",
         "-",
-        f"{percent(one_intent_share())} from unsupported_request",
+        f"{percent(one_intent_share())} from unsupported requests",
         "recomputed",
         "a quarter of the cases account for nearly all of the misses: escalation accuracy on this board is mostly a test of that intent",
     )
