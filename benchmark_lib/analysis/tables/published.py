@@ -334,7 +334,7 @@ def _check_field() -> tuple[str, ...]:
     cell = cells[(cells["model"] == FIELD) & (cells["metric"] == "resolution_rate")].iloc[0]
     return (
         "means over all models",
-        f"{cell['intent']} resolution {cell['value']:g}, {FIELD}",
+        f"{cell['intent'].replace('_', ' ')} resolution {cell['value']:g}, {FIELD}",
         f"{told} of {len(board)} publish a resolution",
         "recomputed",
         f"the mean is given for 24 models, but only {told} of the figures behind it: it cannot be checked",
