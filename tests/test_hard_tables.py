@@ -5,7 +5,7 @@ import asyncio
 import pandas as pd
 import pytest
 
-from benchmark_lib import Experiment, figures, load_results, tables
+from benchmark_lib import Experiment, figures, load_results, reports, tables
 from benchmark_lib.analysis.tables.hard import ALL, family_order
 from benchmark_lib.reports.site.build import build_site
 
@@ -67,6 +67,7 @@ def test_a_language_is_paired_with_its_english_twin():
     frame = pd.DataFrame([*rows("languages", "clean", [1] * 5), *rows("languages", "hard", [1, 1, 0, 0, 0], "de")])
     found = tables.language_table(frame).iloc[0]
     assert (found["language"], found["cases"]) == ("de", 5) and found["gap"] == pytest.approx(-0.6)
+    assert list(reports.readable(tables.language_table(frame), "languages")["Language"]) == ["German"]
 
 
 def test_failures_are_counted_with_their_meaning():
@@ -120,6 +121,8 @@ def test_what_a_model_is_weak_at_is_said_with_counts():
     assert said[0] == "Right in 8 of 12 cases of the hard set; of the clean twins in 11 of 12 cases."
     assert said[1] == "Right in a hard case and in its twin: 8 of 12 pairs."
     assert said[2] == "Dense: right in 2 of 6 cases. What went wrong: dropped wish 4, untold 4 (of 6)."
+    easy = tables.hard_in_words(tables.hard_table(FRAME, easy=("salami",)), "acme")[0]
+    assert easy.startswith("Right in 2 of 6 cases of the hard set (6 more, of families marked easy, are not counted);")
     assert tables.hard_in_words(tables.hard_table(FRAME.iloc[:0]), "acme") == [
         "No case of a hard set was run and scored."
     ]

@@ -161,8 +161,13 @@ def panels_in(table: pd.DataFrame) -> dict[str, pd.DataFrame]:
     for panel, words in PANELS.items():
         rows = table[table["panel"] == panel]
         if len(rows):
-            parts[f"{panel.capitalize()} ({rows['entry'].nunique()}): {words}"] = rows
+            parts[f"{panel.capitalize()} ({_models_in(rows)}): {words}"] = rows
     return parts
+
+
+def _models_in(rows: pd.DataFrame) -> int:
+    """How many models the rows of a panel are of; a row that is a mean over models says of how many."""
+    return int(rows["models"].max()) if "models" in rows else rows["entry"].nunique()
 
 
 def labelled(row: Mapping[str, Any], longest: int = 36) -> str:

@@ -14,4 +14,4 @@ from .one_model import ModelReport, model_report, report_cards, trait_lists, tra
 from .scope import scope_badge, scope_in_words
 from .shown import boards_by_panel, by_panel, show_figure, show_table, tables_by_panel, weigh
 from .transcript import show, transcript_css, transcript_html
-from .views import readable
+from .views import language_names, readable

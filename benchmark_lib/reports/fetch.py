@@ -138,16 +138,17 @@ def show_conversations(results: Results, *, most: int = 8, **chosen: Any) -> Htm
         }
         for row in plain_rows(order)
     ]
-    filters = [f"{name.replace('_', ' ')}: {_in_words(value)}" for name, value in chosen.items()]
+    filters = [f"{name.replace('_', ' ')}: {_in_words(name, value)}" for name, value in chosen.items()]
     hard = all(is_hard(run.manifest) for run in results.runs)
     address = f"{'hard/' * hard}{rows.attrs['address']}"
     return Html(render("conversations.html.j2", talks=talks, found=len(rows), asked=filters, address=address))
 
 
-def _in_words(value: Any) -> str:
+def _in_words(name: str, value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return " or ".join(map(str, value)) if isinstance(value, (list, tuple, set)) else str(value)
+    text = " or ".join(map(str, value)) if isinstance(value, (list, tuple, set)) else str(value)
+    return text.replace("_", " ") if name in ("bucket", "intent") else text
 
 
 def _verdicts(judge: str, version: str, verdict: bytes) -> list[dict[str, Any]]:

@@ -6,7 +6,6 @@ from textwrap import fill
 from typing import Any
 
 import yaml
-from babel import Locale
 from babel.lists import format_list
 
 from ..analysis.estimators.estimate import counted
@@ -15,12 +14,12 @@ from ..analysis.estimators.unsafe import BAND_TRAPS
 from ..analysis.tables import calibration as measured
 from ..analysis.tables.detectors import LEAST_RECALL, MOST_FALSE, measured_by_detector, rebuilt_in_words
 from ..errors import BadInput
-from ..language import words
 from ..scoring.customer_audit import FINDINGS
 from ..scoring.written import percent, span
 from ..store.world import load_store
+from .views import language_names
 
-LANGUAGES = {code: str(Locale("en").languages[code]) for code in words.LANGUAGES}
+LANGUAGES = language_names()
 """The languages that are read, by their English names."""
 
 WIDTH = 150

@@ -34,8 +34,8 @@ NO_NOTEBOOK = (OSError, ValueError, LookupError, TypeError, AttributeError, Recu
 """What reading a file raises that is no notebook."""
 NO_MODELS = ("players", "scripted agents", "recovery panel", "imported", "published")
 LONGEST_NAME, KERNEL_START_S = 160, 300
-PRINTED = "<style>.jp-OutputArea-output pre{white-space:pre-wrap;word-break:normal;overflow-wrap:break-word}</style>"
-"""What a notebook printed, broken between words and not within them."""
+PRINTED = "<style>.jp-OutputArea-output pre{white-space:pre-wrap;word-break:normal;overflow-wrap:break-word}.db-static :is(td,th){text-align:left!important}</style>"
+"""What a notebook printed, broken between words and not within them; a list of conversations from the left."""
 ON_A_PHONE = """<style>@media screen and (max-width:40rem){
 .jp-OutputArea-output code{white-space:normal!important;overflow-wrap:anywhere}
 table.stacked,table.stacked :is(tbody,tr,td,th){display:block!important;width:auto!important;min-width:0!important;max-width:none!important}

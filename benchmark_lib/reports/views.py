@@ -3,6 +3,7 @@
 Rounded, shares in percent, an interval next to its number, a dash where nothing is known.
 """
 
+from functools import lru_cache
 from math import nan
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pandas as pd
 from ..analysis.panels import short_name
 from ..analysis.tables.verdicts import signed_with_interval
 from ..errors import BadInput
+from ..language import words
 from ..scoring.metrics import METRICS
 from ..scoring.scales import SHARE
 from ..scoring.written import DASH, digits_for, missing, rounded
@@ -32,6 +34,14 @@ LONGEST_NAME = 80
 """A model's name in a table may be broken over lines, so it is cut later than in a figure."""
 WORDS = frozenset({"bucket", "intent", "trap", "finding", "rule", "family", "detector", "class", "state", "scorer"})
 """Columns of names whose underscores are shown as spaces."""
+
+
+@lru_cache(maxsize=1)
+def language_names() -> dict[str, str]:
+    """The languages that are read, by their English names."""
+    from babel import Locale
+
+    return {code: str(Locale("en").languages[code]) for code in words.LANGUAGES}
 
 
 def readable(table: pd.DataFrame, view: str) -> pd.DataFrame:
@@ -79,7 +89,8 @@ def _cell(row: dict[str, Any], spec: list[Any]) -> str:
         return DASH if missing(value) else f"{value:.0f} {spec[1]} {row[spec[2]]:.0f}"
     if spec[-1] == "unit":
         return _on_scale(row, *spec[:-1])
-    form = 0 if spec[0] == "value" and row.get("unit", "USD") != "USD" else spec[-1]
+    unit = row.get("unit", "USD") if spec[0] == "value" else "USD"
+    form = spec[-1] if unit == "USD" else int(unit == "messages")
     text = _number(value, form)
     if spec[0] in P_VALUES and text.strip("0.") == "":
         return f"<{10**-form:.{form}f}"
@@ -94,6 +105,8 @@ def _text(name: str, value: Any) -> str:
         return ""
     if str(value) in FLAGS:
         return FLAGS[str(value)]
+    if name == "language":
+        return language_names().get(value, str(value))
     if name.endswith("entry"):
         return short_name(value, LONGEST_NAME)
     return str(value).replace("_", " ") if name in WORDS else str(value)

@@ -163,7 +163,7 @@ def language_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per entry and language (``broken`` is broken English): entry, source, language, success, cases, gap,
+        One row per entry and language (``broken English`` among them): entry, source, language, success, cases, gap,
         gap_low, gap_high, p.
     """
     frame = of_hard_sets(results)
@@ -171,7 +171,7 @@ def language_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     rows = []
     for (entry, source), mine in frame.groupby(["entry", "source"], sort=True):
         clean = _by_case(mine, CLEAN)
-        spoken = mine["language"].where(mine["language"] != ENGLISH, "broken")
+        spoken = mine["language"].where(mine["language"] != ENGLISH, "broken English")
         for language, part in mine[mine["arm"] == HARD].groupby(spoken, sort=True):
             values = _by_case(part, HARD)
             there, english = _matched(values, clean)
@@ -192,7 +192,9 @@ def hard_in_words(table: pd.DataFrame, entry: str) -> list[str]:
         return ["No case of a hard set was run and scored."]
     row = whole[0]
     twins = f"of the clean twins in {_of(row, CLEAN)}" if row[f"{CLEAN}_n"] else "no clean twin was run"
-    found = [f"Right in {_of(row, HARD)} of the hard set; {twins}."]
+    easy = int(mine.loc[(mine["family"] != ALL) & mine["easy"].astype(bool), f"{HARD}_n"].sum())
+    apart = f" ({easy} more, of families marked easy, are not counted)" if easy else ""
+    found = [f"Right in {_of(row, HARD)} of the hard set{apart}; {twins}."]
     if row["robust_n"]:
         both = round(row["robust"] * row["robust_n"])
         found.append(f"Right in a hard case and in its twin: {both} of {counted(int(row['robust_n']), 'pair')}.")

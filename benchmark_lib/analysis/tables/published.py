@@ -176,7 +176,7 @@ def _check_one_intent() -> tuple[str, ...]:
     return (
         "misses from one intent",
         "-",
-        f"{percent(one_intent_share())} from unsupported_request",
+        f"{percent(one_intent_share())} from unsupported requests",
         "recomputed",
         "a quarter of the cases account for nearly all of the misses: escalation accuracy on this board is mostly a test of that intent",
     )
@@ -334,7 +334,7 @@ def _check_field() -> tuple[str, ...]:
     cell = cells[(cells["model"] == FIELD) & (cells["metric"] == "resolution_rate")].iloc[0]
     return (
         "means over all models",
-        f"{cell['intent']} resolution {cell['value']:g}, {FIELD}",
+        f"{cell['intent'].replace('_', ' ')} resolution {cell['value']:g}, {FIELD}",
         f"{told} of {len(board)} publish a resolution",
         "recomputed",
         f"the mean is given for 24 models, but only {told} of the figures behind it: it cannot be checked",

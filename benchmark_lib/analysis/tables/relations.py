@@ -100,7 +100,7 @@ def cases_held(conversations: pd.DataFrame, metric: str) -> str:
     chosen = metric_of(metric)
     rows = of_bucket(conversations, chosen)
     held = rows[rows[chosen.column].notna()].groupby("entry")["case_id"].nunique()
-    return f"models have {held.min()} to {held.max()} cases of {chosen.title.lower()}" if held.nunique() > 1 else ""
+    return f"models have {held.min()} to {held.max()} cases each" if held.nunique() > 1 else ""
 
 
 @says_partial

@@ -28,6 +28,9 @@ FIELD_METRICS = tuple(name for name in shown_on(Shown.BOARD) if METRICS[name].sc
 READ = "cost_usd agent_messages agent_words empty_replies prompt_tokens completion_tokens reasoning_tokens"
 """What cost and verbosity are counted from."""
 NOT_DEFINED = Headline(median=nan, mean=Estimate(estimate=nan))
+PLAYED, UNCALLED = "played, not paid for", "no model was called"
+NOT_PAID = {"scripted agents": UNCALLED, "recovery panel": UNCALLED, "players": PLAYED}
+"""Why nothing was paid, by panel."""
 PUBLISHED_COLUMNS = {
     "over_escalation": ("over_escalation_pct", 100),
     "unsafe": ("unsafe_actions_of_18", 18),
@@ -81,9 +84,7 @@ def at_a_glance(report: ModelReport) -> pd.DataFrame:
 
 
 def _unpriced(report: ModelReport) -> str:
-    if report.panel in ("scripted agents", "recovery panel"):
-        return "no model was called"
-    return "price unknown" if report.mine["cost_usd"].isna().any() else ""
+    return NOT_PAID.get(report.panel) or ("price unknown" if report.mine["cost_usd"].isna().any() else "")
 
 
 def _place(report: ModelReport, metric: Metric) -> tuple[float, int, float]:
@@ -220,19 +221,20 @@ def cost_and_verbosity(report: ModelReport) -> pd.DataFrame:
     mine = measures(report.mine)
     field = report.field[["entry", "bucket", "ended_by", "resolved", *READ.split()]].groupby("entry")
     others = pd.DataFrame([measures(rows) for entry, rows in field if entry in report.others])
-    scripted = report.panel in ("scripted agents", "recovery panel")
     rows = []
     for name, value in mine.items():
         what, _, unit = name.partition("|")
-        reason = "" if value == value else _why_unknown(what, scripted)
+        reason = "" if value == value else _why_unknown(what, NOT_PAID.get(report.panel, ""))
         rows.append((what, value, unit, float(others[name].median()) if len(others) else nan, reason))
     table = pd.DataFrame(rows, columns=["what", "value", "unit", "field", "reason"])
     return table.assign(field_reason=report.why_no_field)
 
 
-def _why_unknown(what: str, scripted: bool) -> str:
+def _why_unknown(what: str, free: str) -> str:
     if "token" in what or "reasoning" in what:
-        return "no model was called" if scripted else "the endpoint reported no usage"
+        return free or "the endpoint reported no usage"
+    if free == PLAYED and what.startswith("cost"):
+        return free
     if what.startswith("cost of a resolved"):
         return "nothing was resolved, or the price is unknown"
     return "price unknown" if what.startswith("cost") else "no agent message is on record"

@@ -11,6 +11,7 @@ from ...analysis.panels import short_name
 from ...analysis.tables.leaderboard import NO_PLACE, RANKED_FROM, TOO_LITTLE, band_in_words, does_too_little
 from ...scoring.metrics import METRICS, Shown, shown_on
 from ...scoring.written import DASH, percent, span, usd
+from ..views import language_names
 from .conduct import RULES, customer_experience, process_rules
 from .numbers import at_a_glance, brought_success, by_intent, steadiness, what_is_missing
 from .report import ModelReport
@@ -387,7 +388,9 @@ def _language_traits(report: ModelReport) -> list[tuple[str, str, str]]:
     for language, values in of.items():
         gap = of["en"].mean() - values.mean()
         if language != "en" and len(values) >= LANGUAGE_CONVERSATIONS and gap >= LANGUAGE_GAP:
-            mine = f"{percent(values.mean())} of {len(values)} conversations in {language!r}"
+            mine = (
+                f"{percent(values.mean())} of {len(values)} conversations in {language_names().get(language, language)}"
+            )
             english = f"{percent(of['en'].mean())} of {len(of['en'])} in English"
             found.append(("weak", language, f"Resolves {mine}, against {english}."))
     return found
