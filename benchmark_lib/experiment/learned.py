@@ -1,0 +1,132 @@
+"""What finished conversations on file teach a forecast: how far its guesses were off, and how much that differs from case to case."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from math import exp, hypot, log, sqrt
+from pathlib import Path
+from typing import Any
+
+from ..errors import BadInput
+from ..records import NOT_SCORED, Usage
+from ..runfile import SUFFIX, RunFile
+from .manifest import addresses, public_url
+from .plan import Plan
+
+FREE_TO_DIFFER = frozenset({"seed"})
+"""Inputs of a run in which a conversation may differ from those that are forecast."""
+SCATTER, WORTH = 0.5, 1
+"""How far a case is off its forecast before any was seen, as a share of it, and how many cases that guess counts as."""
+CERTAINTY = 0.95
+"""Each end of a range is passed once in twenty times."""
+QUANTITIES = ("calls", "prompt", "completion", "cost", "seconds")
+
+
+@dataclass
+class OnFile:
+    """What the conversations of one case on file took: how many they are, and by side the sums of each of `QUANTITIES`.
+
+    A sum is None where a call reported no tokens, or its price is not known.
+    """
+
+    conversations: int = 0
+    took: dict[str, dict[str, float | None]] = field(default_factory=dict)
+
+    def add(self, side: str, one: dict[str, float | None]) -> None:
+        """Add what one call took."""
+        sums = self.took.setdefault(side, dict.fromkeys(QUANTITIES, 0.0))
+        for name, value in one.items():
+            known = sums[name]
+            sums[name] = None if known is None or value is None else known + value
+
+
+@dataclass
+class Experience:
+    """One quantity, case by case: what it was and what was forecast on file, and what is forecast of those to be played."""
+
+    seen: list[tuple[float, float]] = field(default_factory=list)
+    ahead: list[float] = field(default_factory=list)
+
+    def add(self, said: float, actual: float | None, ahead: float) -> None:
+        """Add a case: what was forecast of its conversations on file and what they took, and what is forecast of those to be played."""
+        if said and actual:
+            self.seen.append((actual, said))
+        if ahead:
+            self.ahead.append(ahead)
+
+    def correct(self, low: float, likely: float, high: float) -> tuple[float, float, float]:
+        """A range moved by the ratio of actual to forecast, and as wide as the scatter of that ratio between cases makes it.
+
+        A guess made before is weighed against what was seen by the width of both, so one case alone moves little.
+        """
+        if not self.seen or not self.ahead or not low:
+            return low, likely, high
+        from scipy.stats import t
+
+        ratio = sum(actual for actual, _ in self.seen) / sum(said for _, said in self.seen)
+        said = [ratio * likely for _, likely in self.seen]
+        off = sum((actual - here) ** 2 for (actual, _), here in zip(self.seen, said, strict=True))
+        cases, freedom = _as_many(said), len(said) - 1 + WORTH
+        scatter = sqrt((WORTH * SCATTER**2 + len(said) * off / sum(here**2 for here in said)) / freedom)
+        reach = float(t.ppf(CERTAINTY, freedom)) * scatter
+        before, found = log(high / low) / 2, reach / sqrt(cases)
+        both = before * found / hypot(before, found)
+        middle = likely * ratio ** (before**2 / (before**2 + found**2))
+        width = exp(min(before, hypot(both, reach / sqrt(_as_many(self.ahead)))))
+        return middle / width, middle, middle * width
+
+
+def _as_many(sizes: Sequence[float]) -> float:
+    """How many cases of one size are as good an average as these."""
+    return sum(sizes) ** 2 / sum(size**2 for size in sizes)
+
+
+def on_file(plan: Plan) -> dict[str, OnFile]:
+    """What finished conversations took, by case: those of the same models, endpoints and inputs in the folder of a run."""
+    found: dict[str, OnFile] = defaultdict(OnFile)
+    for run, wanted in _alike(plan) if plan.models else ():
+        try:
+            endings, calls = run.endings(), [*run.calls()]
+        except BadInput:
+            continue
+        finished = {key for key, ending in endings.items() if ending not in NOT_SCORED and key[0] in wanted}
+        for case_id, _ in finished:
+            found[case_id].conversations += 1
+        for call in calls:
+            if call["side"] in plan.models and (call["case_id"], call["trial"]) in finished:
+                found[call["case_id"]].add(call["side"], _took(call, plan.models[call["side"]].price))
+    return found
+
+
+def _alike(plan: Plan) -> list[tuple[RunFile, set[str]]]:
+    """The run files in the folder of a plan that were played like it, each with the cases whose text is the same.
+
+    Each run counts once, by itself or in a file that it was merged into.
+    """
+    urls = {side: [public_url(model.endpoint.base_url)] for side, model in plan.models.items()}
+    found, merged = {}, set()
+    for path in sorted(Path(plan.path).parent.glob(f"*{SUFFIX}")):
+        try:
+            run = RunFile(path)
+            manifest = run.manifest
+        except BadInput:
+            continue
+        if addresses(manifest) == urls and _inputs(manifest) == _inputs(plan.manifest):
+            merged |= {*manifest.get("merged", ())}
+            found[run.run_id] = run, {case.id for case in plan.cases if manifest["cases"].get(case.id) == case.hash}
+    return [one for run_id, one in found.items() if run_id not in merged]
+
+
+def _inputs(manifest: dict[str, Any]) -> dict[str, str]:
+    return {name: part["hash"] for name, part in manifest["inputs"].items() if name not in FREE_TO_DIFFER}
+
+
+def _took(call: dict[str, Any], price: Callable[[Usage], float | None]) -> dict[str, float | None]:
+    prompt, completion = call["prompt_tokens"], call["completion_tokens"]
+    cost = (
+        None if prompt is None else price(Usage(prompt, completion, cached_tokens=call["cached_tokens"] or 0, calls=1))
+    )
+    seconds = call["latency_s"] or 0.0
+    return {"calls": 1.0, "prompt": prompt, "completion": completion, "cost": cost, "seconds": seconds}
