@@ -19,6 +19,8 @@ FREE_TO_DIFFER = frozenset({"seed"})
 """Inputs of a run in which a conversation may differ from those that are forecast."""
 SCATTER, WORTH = 0.5, 1
 """How far a case is off its forecast before any was seen, as a share of it, and how many cases that guess counts as."""
+DOUBT = 1.6
+"""How many times wider a range without any conversation on file is taken to be where it is weighed against some."""
 CERTAINTY = 0.95
 """Each end of a range is passed once in twenty times."""
 QUANTITIES = ("calls", "prompt", "completion", "cost", "seconds")
@@ -72,8 +74,9 @@ class Experience:
         scatter = sqrt((WORTH * SCATTER**2 + len(said) * off / sum(here**2 for here in said)) / freedom)
         reach = float(t.ppf(CERTAINTY, freedom)) * scatter
         before, found = log(high / low) / 2, reach / sqrt(cases)
-        both = before * found / hypot(before, found)
-        middle = likely * ratio ** (before**2 / (before**2 + found**2))
+        guess = DOUBT * before
+        both = guess * found / hypot(guess, found)
+        middle = likely * ratio ** (guess**2 / (guess**2 + found**2))
         width = exp(min(before, hypot(both, reach / sqrt(_as_many(self.ahead)))))
         return middle / width, middle, middle * width
 
