@@ -201,8 +201,9 @@ async def forecast(plan: Plan, finished: Iterable[tuple[str, int]] = ()) -> Fore
         for side, model in plan.models.items():
             one = _agent_side(plan, case, play, model) if side == "agent" else _customer_side(plan, case, play, model)
             one["cost"], took = _cost(one, model), seen.took.get(side, {})
-            sides[side].add(one, missing[case.id], seen.conversations, took)
+            sides[side].add(case.intent, one, missing[case.id], seen.conversations, took)
             pace.add(
+                case.intent,
                 (took.get("calls") or 0) * Range.of(*CALL_S).likely,
                 took.get("seconds"),
                 missing[case.id] * one["calls"].likely,
@@ -237,11 +238,13 @@ class _Side:
         self.totals = dict.fromkeys(("calls", "prompt", "completion", "cost"), Range(0, 0, 0))
         self.experience = {name: Experience() for name in self.totals}
 
-    def add(self, one: dict[str, Range], missing: int, on_file: int, took: dict[str, float | None]) -> None:
+    def add(
+        self, intent: str, one: dict[str, Range], missing: int, on_file: int, took: dict[str, float | None]
+    ) -> None:
         """Add a case with what each conversation is forecast to take, and what those on file took together."""
         for name, said in one.items():
             self.totals[name] += _times(said, missing)
-            self.experience[name].add(on_file * said.likely, took.get(name), missing * said.likely)
+            self.experience[name].add(intent, on_file * said.likely, took.get(name), missing * said.likely)
 
 
 def _totals(sides: dict[str, _Side]) -> dict[str, Range]:

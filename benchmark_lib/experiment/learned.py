@@ -1,4 +1,4 @@
-"""What finished conversations on file teach a forecast: how far its guesses were off, and how much that differs from case to case."""
+"""What finished conversations on file teach a forecast: how far its guesses were off, and how much that differs from intent to intent."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ from .plan import Plan
 FREE_TO_DIFFER = frozenset({"seed"})
 """Inputs of a run in which a conversation may differ from those that are forecast."""
 SCATTER, WORTH = 0.5, 1
-"""How far a case is off its forecast before any was seen, as a share of it, and how many cases that guess counts as."""
+"""How far an intent is off its forecast before any was seen, as a share of it, and how many intents that guess counts as."""
+UNSEEN = 0.35
+"""How far all may be off together, as a share, where no intent to be played is on file: who plays some first seldom draws them at random."""
 DOUBT = 1.6
 """How many times wider a range without any conversation on file is taken to be where it is weighed against some."""
 CERTAINTY = 0.95
@@ -46,43 +48,49 @@ class OnFile:
 
 @dataclass
 class Experience:
-    """One quantity, case by case: what it was and what was forecast on file, and what is forecast of those to be played."""
+    """One quantity, intent by intent: what it was and what was forecast on file, and what is forecast of those to be played.
 
-    seen: list[tuple[float, float]] = field(default_factory=list)
-    ahead: list[float] = field(default_factory=list)
+    Cases of one intent are alike, so that many of them say little about the others: they count as one.
+    """
 
-    def add(self, said: float, actual: float | None, ahead: float) -> None:
+    seen: dict[str, tuple[float, float]] = field(default_factory=dict)
+    ahead: dict[str, float] = field(default_factory=dict)
+
+    def add(self, intent: str, said: float, actual: float | None, ahead: float) -> None:
         """Add a case: what was forecast of its conversations on file and what they took, and what is forecast of those to be played."""
         if said and actual:
-            self.seen.append((actual, said))
+            before = self.seen.get(intent, (0.0, 0.0))
+            self.seen[intent] = before[0] + actual, before[1] + said
         if ahead:
-            self.ahead.append(ahead)
+            self.ahead[intent] = self.ahead.get(intent, 0.0) + ahead
 
     def correct(self, low: float, likely: float, high: float) -> tuple[float, float, float]:
-        """A range moved by the ratio of actual to forecast, and as wide as the scatter of that ratio between cases makes it.
+        """A range moved by the ratio of actual to forecast, and as wide as the scatter of that ratio between intents makes it.
 
-        A guess made before is weighed against what was seen by the width of both, so one case alone moves little.
+        A guess made before is weighed against what was seen by the width of both, so one intent alone moves little.
         """
         if not self.seen or not self.ahead or not low:
             return low, likely, high
         from scipy.stats import t
 
-        ratio = sum(actual for actual, _ in self.seen) / sum(said for _, said in self.seen)
-        said = [ratio * likely for _, likely in self.seen]
-        off = sum((actual - here) ** 2 for (actual, _), here in zip(self.seen, said, strict=True))
-        cases, freedom = _as_many(said), len(said) - 1 + WORTH
+        took, guessed = zip(*self.seen.values(), strict=True)
+        ratio = sum(took) / sum(guessed)
+        said = [ratio * one for one in guessed]
+        off = sum((actual - here) ** 2 for actual, here in zip(took, said, strict=True))
+        intents, freedom = _as_many(said), len(said) - 1 + WORTH
         scatter = sqrt((WORTH * SCATTER**2 + len(said) * off / sum(here**2 for here in said)) / freedom)
         reach = float(t.ppf(CERTAINTY, freedom)) * scatter
-        before, found = log(high / low) / 2, reach / sqrt(cases)
+        before, found = log(high / low) / 2, reach / sqrt(intents)
         guess = DOUBT * before
         both = guess * found / hypot(guess, found)
         middle = likely * ratio ** (guess**2 / (guess**2 + found**2))
-        width = exp(min(before, hypot(both, reach / sqrt(_as_many(self.ahead)))))
+        new = sum(size for intent, size in self.ahead.items() if intent not in self.seen) / sum(self.ahead.values())
+        width = exp(min(before, hypot(both, reach / sqrt(_as_many([*self.ahead.values()])), UNSEEN * new)))
         return middle / width, middle, middle * width
 
 
 def _as_many(sizes: Sequence[float]) -> float:
-    """How many cases of one size are as good an average as these."""
+    """How many intents of one size are as good an average as these."""
     return sum(sizes) ** 2 / sum(size**2 for size in sizes)
 
 
