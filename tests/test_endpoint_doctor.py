@@ -7,6 +7,7 @@ import json
 import pytest
 from servers import Answer, ScriptedServer, completion, error_body
 
+from benchmark_lib.cli import main
 from benchmark_lib.endpoint import Endpoint, EndpointError
 from benchmark_lib.endpoint.doctor import diagnose
 from benchmark_lib.endpoint.launch import CALL_TIMEOUT_S, LocalModelError, local_model, missing_parts
@@ -87,8 +88,23 @@ def test_a_sound_endpoint_in_five_calls():
 def test_a_model_that_calls_no_tools():
     statuses, _, server = examine(lambda request, number: completion(f"Text {number}", request=request))
     assert (statuses["tools"], statuses["parallel calls"], statuses["arguments"]) == ("fail", "warn", "warn")
-    sent_back = server.requests[1]["messages"][2]["tool_calls"][0]["function"]["arguments"]
+    sent_back = server.requests[2]["messages"][2]["tool_calls"][0]["function"]["arguments"]
     assert json.loads(sent_back), "a broken call is cleaned before it is sent back"
+
+
+def test_a_model_that_calls_tools_for_customers_alone_is_told_from_one_that_calls_none():
+    def reply(request, number):
+        return sound(request, number) if number else completion("Hello.", request=request)
+
+    statuses, findings, server = examine(reply)
+    assert (statuses["tools"], statuses["arguments"], statuses["tool results"]) == ("warn", "ok", "ok")
+    assert "where is my order" in server.requests[1]["messages"][1]["content"] and server.count == 6
+    assert "a run needs" in next(finding.meaning for finding in findings if finding.name == "tools")
+
+
+def test_a_scripted_agent_has_no_endpoint_to_examine(capsys):
+    assert main(["doctor", "scripted:oracle"]) == 2
+    assert "scripted:oracle plays inside Deskbench" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from benchmark_lib import Experiment
 from benchmark_lib.cli import asking, main
 from benchmark_lib.experiment.demo import EXAMPLE, beside, local_slice
 from benchmark_lib.experiment.forecast import Range, forecast_against_real
+from benchmark_lib.experiment.learned import Experience
 from benchmark_lib.experiment.plan import prepare
 from benchmark_lib.runfile import RunFile, create
 
@@ -239,3 +240,68 @@ def test_after_a_resume_the_forecast_is_said_to_be_of_this_session(line):
         assert forecast_against_real(RunFile("run.deskbench"))[0].startswith("forecast about")
         assert main([*line(server.base_url, "--messages", "1", "--trials", "3")]) == 0
     assert forecast_against_real(RunFile("run.deskbench"))[0].startswith("forecast of this session about")
+
+
+def experience(actual, said=10.0, ahead=20):
+    """Intents that took so much where `said` was forecast of each, and `ahead` more of the same size to be played."""
+    found = Experience()
+    for at, value in enumerate(actual):
+        found.add(f"intent {at}", said, value, 0)
+    for at in range(ahead):
+        found.add(f"intent {at}", 0, None, said)
+    return found
+
+
+def test_what_is_on_file_moves_a_range_and_many_intents_narrow_it_more_than_few():
+    before = Range.of(100, 400)
+    after = [before.corrected(experience([15.0, 18.0, 12.0] * n)) for n in (0, 1, 3, 30)]
+    widths = [one.high / one.low for one in after]
+    assert after[0] == before and widths == sorted(widths, reverse=True)
+    assert after[-1].likely == pytest.approx(300, rel=0.01) and 200 < after[1].likely < 300
+    assert widths[1] > 2 and widths[-1] < 1.6
+
+
+def test_one_intent_on_file_narrows_a_range_hardly_and_scatter_keeps_it_wide():
+    before = Range.of(100, 400)
+    assert before.corrected(experience([15.0])).high > 350
+    alike, scattered = (before.corrected(experience(took)) for took in ([10.0] * 8, [2.0, 18.0] * 4))
+    assert alike.high / alike.low < scattered.high / scattered.low
+    assert before.corrected(experience([10.0] * 8, ahead=1)).high > alike.high
+
+
+def test_a_resumed_run_is_forecast_from_its_own_conversations(line, capsys):
+    with CountingServer() as server:
+        assert main([*line(server.base_url, "--messages", "4")]) == 0
+        first = RunFile("run.deskbench").manifest["sessions"][-1]["forecast"]
+        capsys.readouterr()
+        assert main([*line(server.base_url, "--messages", "4", "--trials", "4")]) == 0
+    assert "\n  from 12 conversations on file\n" in capsys.readouterr().out
+    run = RunFile("run.deskbench")
+    session = run.manifest["sessions"][-1]
+    calls = [call for call in run.calls() if call["finished_at"] >= session["started"]]
+    assert (first["learned_from"], session["forecast"]["learned_from"]) == (0, 12)
+    for name in ("prompt_tokens", "completion_tokens", "cost_usd"):
+        said, before = Range(**session["forecast"][name]), Range(**first[name])
+        assert said.holds(str(sum(call[name] for call in calls))), name
+        assert said.high / said.low < before.high / before.low
+
+
+def test_a_forecast_learns_from_other_files_of_the_same_inputs_and_endpoint_alone(line, capsys, tmp_path):
+    with CountingServer() as server, CountingServer() as elsewhere:
+        assert main([*line(server.base_url, "--messages", "2")]) == 0
+
+        def said(url, *more, **named):
+            capsys.readouterr()
+            assert main([*line(url, "--out", "new.deskbench", "--dry-run", *more, **named)]) == 0
+            return capsys.readouterr().out
+
+        assert "from 12 conversations on file" in said(server.base_url, "--messages", "2", "--seed", "3")
+        hot = tmp_path / "hot.yaml"
+        hot.write_text("agent: {body: {temperature: 2}}")
+        for more in (["--messages", "3"], ["--messages", "2", "--settings", str(hot)]):
+            assert "on file" not in said(server.base_url, *more)
+        assert "on file" not in said(elsewhere.base_url, "--messages", "2")
+        assert "on file" not in said(server.base_url, "--messages", "2", model="gpt-5.5-mini")
+        (tmp_path / "copy.deskbench").write_bytes((tmp_path / "run.deskbench").read_bytes())
+        (tmp_path / "broken.deskbench").write_bytes((tmp_path / "run.deskbench").read_bytes()[:9_000])
+        assert "from 12 conversations on file" in said(server.base_url, "--messages", "2")

@@ -18,12 +18,15 @@ TRACEBACKS_SHOWN = 3
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``deskbench score``."""
     parser.add_argument("files", nargs="+", metavar="FILE", help="run files")
-    again = {"--again": "also rescore conversations that have scores of this version"}
-    add_options(parser, STORE_PLAYED | TOOLS_PLAYED | again)
+    more = {
+        "--again": "also rescore conversations that have scores of this version",
+        "--costs": "compute unknown costs from the recorded tokens and data/prices.yaml, and score nothing",
+    }
+    add_options(parser, STORE_PLAYED | TOOLS_PLAYED | more)
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Score every file and say how each run did."""
+    """Score every file and say how each run did, or compute its unknown costs."""
     from ..experiment.rescore import rescore
     from ..experiment.scoring import score_faults
     from ..experiment.summary import summary
@@ -33,6 +36,9 @@ def execute(options: argparse.Namespace) -> int:
     code = FINISHED
     for file in options.files:
         try:
+            if options.costs:
+                _price(file)
+                continue
             made, found = rescore(file, options.store, options.again, options.tools)
         except CannotSave as error:
             note(f"{error}: make room, then give the same command again")
@@ -45,6 +51,24 @@ def execute(options: argparse.Namespace) -> int:
             code = RESUMABLE
             _tell_faults(file, faults)
     return code
+
+
+def _price(file: str) -> None:
+    """Compute the unknown costs of a file, and say which stay unknown and why."""
+    from ..analysis.estimators.estimate import counted
+    from ..endpoint.prices import PRICES, how_to_add
+    from ..experiment.repricing import price_again
+    from ..experiment.summary import summary
+    from ..runfile import RunFile
+
+    found = price_again(file)
+    by = f"{PRICES.name} of {found.prices.dated} ({found.prices.hash[:8]})"
+    print(f"{file}: computed the cost of {counted(found.priced, 'call')} by {by}")
+    if found.untold:
+        print(f"  {counted(found.untold, 'call')} reported no tokens, so the cost stays unknown")
+    for model in found.unpriced:
+        print(f"  no price for {model}, or not the same at each endpoint of the run: {how_to_add(model)}")
+    print(f"  {summary(RunFile(file))[-1]}")
 
 
 def _tell_faults(file: str, faults: list[ScoreFault]) -> None:

@@ -22,6 +22,9 @@ CHARACTERS_A_TOKEN = 12
 """No tokeniser packs more characters of plain English into one token, so fewer tokens than this mean a cut prompt."""
 WINDOWS = frozenset(1024 * 2**n for n in range(8))
 """Context windows servers are given; a prompt and answer that fill one to the token were cut to it."""
+CUSTOMER = (
+    "Hello, where is my order NL-48213? It should have been here on Monday. I ordered it as jo.winter@example.com."
+)
 DRAW = "Invent a name for a new shop. Answer with the name and one sentence about it."
 SEEDS = (11, 11, 12)
 
@@ -45,8 +48,10 @@ MEANINGS: dict[str, dict[Status, str]] = {
     "answers": {"ok": "{where} answered in {seconds:.1f} s."},
     "tools": {
         "ok": "The model calls tools when it is asked to.",
-        "fail": "Asked plainly for a tool call, the model only wrote text: either it cannot call tools or the "
-        "server has them switched off, and an agent without tools fails every case.",
+        "warn": "Asked plainly for a tool call the model only wrote text, but to a customer's message it called a tool, as a run needs it.",
+        "fail": "Asked plainly for a tool call, and then by a customer where an order is, the model only wrote text. An agent without "
+        "tools fails every case: look for the server's option for tool calls, or name a model that makes them. A scripted endpoint that "
+        "calls tools on messages of its own choosing is not seen here: play one case with `deskbench run MODEL --cases tracking_1 --trials 1`.",
     },
     "parallel calls": {
         "ok": "One answer can hold several tool calls.",
@@ -110,6 +115,8 @@ async def examine(
     part of the settings to use; `BadInput` for whatever is wrong with them. The findings are those of `diagnose`, or
     one that nothing takes connections there; the price comes last.
     """
+    if model.startswith("scripted:"):
+        raise BadInput(f"{model} plays inside Deskbench and has no endpoint to examine: run it, or name a model at one")
     if timeout is not None and not 0 < timeout < math.inf:
         raise BadInput(f"--timeout {timeout:g} is no time: give a number of seconds above 0")
     world = load_store(store, tools)
@@ -128,7 +135,7 @@ async def examine(
 async def diagnose(endpoint: Endpoint, system_prompt: str, tools: list[dict[str, Any]]) -> list[Finding]:
     """Find out in about five calls what an endpoint can do with the prompt and the tools of a run.
 
-    The findings are in the order of the calls; after a first call that fails there is one only.
+    A model that calls no tool when it is asked to is asked once more, as a customer asks. The findings are in the order of the calls; after a first call that fails there is one only.
     """
     probe = simplest(tools)
     history = [message("system", system_prompt), message("user", two_lookups(probe))]
@@ -137,7 +144,14 @@ async def diagnose(endpoint: Endpoint, system_prompt: str, tools: list[dict[str,
     except EndpointError as error:
         return [Finding("answers", "fail", str(error))]
     seen = [found("answers", "ok", where=endpoint.where, seconds=first.latency_s)]
-    seen.append(found("tools", "ok" if first.tool_calls else "fail"))
+    plainly = bool(first.tool_calls)
+    if not plainly:
+        history[1] = message("user", CUSTOMER)
+        try:
+            first = await endpoint.complete(history, tools)
+        except EndpointError as error:
+            return [*seen, Finding("tools", "fail", str(error))]
+    seen.append(found("tools", "ok" if plainly else "warn" if first.tool_calls else "fail"))
     seen.append(found("parallel calls", "ok" if len(first.tool_calls) > 1 else "warn"))
     seen += [check_arguments(first, tools), check_usage(first)]
     seen += await check_history(endpoint, history, first, probe, tools, system_prompt)

@@ -2,14 +2,14 @@
 
 Every case is played twice without a model, by an agent that knows what to do and by one that never helps. Between them
 lies how long a model will talk; sizes of prompt, tools, letters and results turn calls into tokens, and the price list
-turns tokens into money.
+turns tokens into money. Where conversations of the same model are on file, they correct what is likely and narrow the range.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, astuple, dataclass
 from datetime import datetime
 from functools import partial
 from math import exp, hypot, log, sqrt
@@ -26,6 +26,7 @@ from ..records import Conversation, Usage
 from ..runfile import RunFile
 from ..scoring.written import rounded
 from .budget import LIMIT_NAMES, Budget, CallCost
+from .learned import Experience, OnFile, on_file
 from .manifest import merged
 from .plan import Model, Plan
 
@@ -40,6 +41,8 @@ REPLY_TOKENS = (50, 600)
 """Tokens of one answer of a model: a tool call, and a long reply with hidden reasoning."""
 CALL_S = (0.5, 10.0)
 """How long one answer takes, in seconds."""
+DRIFT = 1.5
+"""How many times faster or slower an endpoint may be than it was when the conversations on file were played."""
 CACHED = 0.8
 """The share of a prompt that a provider's cache may hold, at best: all but what is new since the call before."""
 
@@ -56,6 +59,10 @@ class Range:
     def of(cls, low: float, high: float) -> Range:
         """A range whose likely value is as many times the lower end as the upper end is times it."""
         return cls(low, sqrt(low * high), high)
+
+    def corrected(self, by: Experience) -> Range:
+        """The range as conversations on file correct it; without any, itself."""
+        return Range(*by.correct(*astuple(self)))
 
     def __add__(self, other: Range) -> Range:
         return Range(self.low + other.low, self.likely + other.likely, self.high + other.high)
@@ -109,6 +116,8 @@ class Forecast:
         The limit of the run.
     spent_usd : float
         What the calls on file cost, which counts towards it.
+    learned_from : int
+        How many finished conversations, of this run or others of the same model and inputs, corrected the ranges.
     """
 
     conversations: int
@@ -123,6 +132,7 @@ class Forecast:
     base_urls: tuple[str, ...] = ()
     budget_usd: float | None = None
     spent_usd: float = 0.0
+    learned_from: int = 0
 
     def sentences(self, name: str | None) -> list[str]:
         """The forecast of the run of this model for a person, one line for each thing."""
@@ -139,6 +149,8 @@ class Forecast:
         return [
             head + before,
             *(f"  at {url}" for url in self.base_urls),
+            *[f"  from {self.learned_from:,} conversation{'s' * (self.learned_from != 1)} on file"]
+            * bool(self.learned_from),
             f"  {self.calls.written()} model calls",
             f"  {self.prompt_tokens.written()} prompt tokens, {self.completion_tokens.written()} completion tokens",
             f"  {cost}",
@@ -177,34 +189,70 @@ async def forecast(plan: Plan, finished: Iterable[tuple[str, int]] = ()) -> Fore
     missing = {case.id: sum((case.id, t) not in done for t in range(1, plan.trials + 1)) for case in plan.cases}
     to_play = sum(missing.values())
     at_once = max(1, min(plan.concurrency, to_play))
-    totals = dict.fromkeys(("calls", "prompt", "completion"), Range(0, 0, 0))
-    cost, longest = Range(0, 0, 0), Range(0, 0, 0)
     unpriced = tuple(m.endpoint.model for m in plan.models.values() if m.listed is None)
+    known = on_file(plan) if to_play else {}
+    sides, pace, longest = {side: _Side() for side in plan.models}, Experience(), Range(0, 0, 0)
     for case in plan.cases if plan.models else ():
-        if not missing[case.id]:
+        seen = known.get(case.id, OnFile())
+        if not missing[case.id] and not seen.conversations:
             continue
         play = await _dry_play(plan, case)
         calls = Range(0, 0, 0)
         for side, model in plan.models.items():
             one = _agent_side(plan, case, play, model) if side == "agent" else _customer_side(plan, case, play, model)
-            totals = {name: totals[name] + _times(one[name], missing[case.id]) for name in totals}
-            cost += _times(_cost(one, model), missing[case.id])
+            one["cost"], took = _cost(one, model), seen.took.get(side, {})
+            sides[side].add(case.intent, one, missing[case.id], seen.conversations, took)
+            pace.add(
+                case.intent,
+                (took.get("calls") or 0) * Range.of(*CALL_S).likely,
+                took.get("seconds"),
+                missing[case.id] * one["calls"].likely,
+            )
             calls += one["calls"]
-        longest = max(longest, calls, key=lambda r: r.high)
+        longest = max(longest, calls, key=lambda r: r.high) if missing[case.id] else longest
+    totals = _totals(sides)
+    as_guessed = sum(side.totals["calls"].likely for side in sides.values())
+    if as_guessed:
+        longest = _times(longest, totals["calls"].likely / as_guessed)
     return Forecast(
         conversations=to_play,
         on_file=len(done & {(c.id, t) for c in plan.cases for t in range(1, plan.trials + 1)}),
         calls=totals["calls"],
         prompt_tokens=totals["prompt"],
         completion_tokens=totals["completion"],
-        cost_usd=None if unpriced else cost,
-        minutes=_minutes(totals["calls"], longest, at_once),
+        cost_usd=None if unpriced else totals["cost"],
+        minutes=_minutes(totals["calls"], longest, at_once, pace),
         unpriced=unpriced,
         concurrency=at_once,
         base_urls=tuple(dict.fromkeys(m.endpoint.base_url for m in plan.models.values())),
         budget_usd=plan.budget_usd,
         spent_usd=RunFile(plan.path).cost()[0] if os.path.exists(plan.path) else 0.0,
+        learned_from=sum(one.conversations for one in known.values()),
     )
+
+
+class _Side:
+    """What one model is forecast to take in all, and what conversations on file say of that."""
+
+    def __init__(self) -> None:
+        self.totals = dict.fromkeys(("calls", "prompt", "completion", "cost"), Range(0, 0, 0))
+        self.experience = {name: Experience() for name in self.totals}
+
+    def add(
+        self, intent: str, one: dict[str, Range], missing: int, on_file: int, took: dict[str, float | None]
+    ) -> None:
+        """Add a case with what each conversation is forecast to take, and what those on file took together."""
+        for name, said in one.items():
+            self.totals[name] += _times(said, missing)
+            self.experience[name].add(intent, on_file * said.likely, took.get(name), missing * said.likely)
+
+
+def _totals(sides: dict[str, _Side]) -> dict[str, Range]:
+    """What all models take together."""
+    totals = dict.fromkeys(("calls", "prompt", "completion", "cost"), Range(0, 0, 0))
+    for side in sides.values():
+        totals = {name: total + side.totals[name].corrected(side.experience[name]) for name, total in totals.items()}
+    return totals
 
 
 def check_budget(plan: Plan) -> None:
@@ -344,13 +392,22 @@ def _cost(one: dict[str, Range], model: Model) -> Range:
     return Range(price("low", CACHED), price("likely", CACHED / 2), price("high", 0.0))
 
 
-def _minutes(calls: Range, longest: Range, at_once: int) -> Range:
-    """The time of all calls over the conversations at once, and at least that of the longest conversation."""
-    in_a_row = Range(*(max(getattr(calls, end) / at_once, getattr(longest, end)) for end in ("low", "likely", "high")))
-    return in_a_row.times(Range.of(*(seconds / 60 for seconds in CALL_S))) if calls.high else in_a_row
+def _minutes(calls: Range, longest: Range, at_once: int, pace: Experience) -> Range:
+    """The time of all calls over the conversations at once, and at least that of the longest conversation, which may begin last."""
+    if not calls.high:
+        return calls
+    in_a_row = Range(
+        max(calls.low / at_once, longest.low),
+        max(calls.likely / at_once, longest.likely),
+        calls.high / at_once + longest.high * (1 - 1 / at_once),
+    )
+    seconds = Range.of(*CALL_S).corrected(pace)
+    if pace.seen:
+        seconds = seconds.times(Range.of(1 / DRIFT, DRIFT))
+    return _times(in_a_row.times(seconds), 1 / 60)
 
 
-def _times(one: Range, count: int) -> Range:
+def _times(one: Range, count: float) -> Range:
     return Range(count * one.low, count * one.likely, count * one.high)
 
 

@@ -18,6 +18,7 @@ from ..records import Conversation, content_hash, is_played, source_of
 from ..runfile import SUFFIX, RunFile, connect_to_write, create, is_hidden, upsert
 from ..runfile.seals import COLUMNS
 from .manifest import counted_on, differences, now
+from .repricing import PRICED
 from .writer import RunLock
 
 OLD = "old"
@@ -184,8 +185,10 @@ def _merged_manifest(first: dict[str, Any], second: dict[str, Any]) -> dict[str,
         case: first["planned"].get(case, 0) + second["planned"].get(case, 0)
         for case in {**first["planned"], **second["planned"]}
     }
+    priced = [entry for manifest in (first, second) for entry in manifest.get(PRICED, ())]
     return {
         **first,
+        **({PRICED: priced} if priced else {}),
         "run_id": f"{slug(first['model'])}-{secrets.token_hex(4)}",
         "created": now(),
         "cases": {**first["cases"], **second["cases"]},

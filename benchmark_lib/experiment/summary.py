@@ -11,6 +11,7 @@ from ..scoring.metrics import METRICS, Shown, shown_on
 from ..scoring.written import cost_in_words
 from ..store.tau import domain_named, known_of
 from .budget import is_estimate
+from .repricing import priced_in_words
 from .scoring import ScoreFault, score_faults
 
 KINDS_SHOWN, REASON_SHOWN = 3, 160
@@ -27,6 +28,7 @@ def summary(run: RunFile) -> list[str]:
     cost, unpriced = run.cost()
     estimated = sum(is_estimate(call) for call in run.calls())
     notes = [f"{estimated} of them estimated, because the endpoint reported no tokens"] * bool(estimated)
+    notes += priced_in_words(manifest)
     of_calls = f" ({'; '.join(notes)})" if notes else ""
     return [
         f"{manifest['model']}: {counts['finished']:,} of {sum(planned):,} conversations finished ({len(planned)} case{'s' * (len(planned) != 1)} x {trials}){waiting}",

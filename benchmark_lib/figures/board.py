@@ -51,7 +51,9 @@ def value_picture(*, board: pd.DataFrame, ax: Axes | None = None, width: str = "
     tiers = [t for t in tier_order() if t in set(board["cost_tier"])]
     if {*tiers} <= {NO_MODEL, PLAYED, UNKNOWN}:
         names = listed(names_of(ax, list(board["entry"])))
-        return nothing(ax, f"No cost is known (prices stand in data/prices.yaml): {plain(names)}.")
+        return nothing(
+            ax, f"No cost is known (`deskbench score FILE --costs` computes it by data/prices.yaml): {plain(names)}."
+        )
     top = traps + 0.5
     edges = (-0.5, *BAND_CUTS, top)
     for low, high, (name, shade) in zip(edges, edges[1:], BANDS_DRAWN, strict=False) if traps == BAND_TRAPS else ():

@@ -109,7 +109,10 @@ def _wrapped(sentences: Iterable[str]) -> list[str]:
 
 
 MEDIANS = "The board: medians over trials."
-PAID = f"cost: the tier of 1,000 conversations at the prices of data/prices.yaml; {DASH} where a price is missing."
+PAID = (
+    f"cost: the tier of 1,000 conversations at the prices of data/prices.yaml; {DASH} where a price is missing: add it there, "
+    "then give `deskbench score FILE --costs`."
+)
 TOO_LITTLE_WORDS = (
     "not a merit of an agent that resolves under half of the resolvable cases: one that does nothing is never unsafe."
 )

@@ -22,6 +22,7 @@ from .headlines import ESTIMATORS, case_matrix, headline
 from .leaderboard import leaderboard
 from .ranking import rank_table
 from .rows import interval
+from .tiers import HOW_TO_PRICE
 from .verdicts import shown_numbers, verdict_in_words
 
 if TYPE_CHECKING:
@@ -255,7 +256,7 @@ def answer(question: Question, rows: pd.DataFrame, left_out: str = "") -> Answer
     known = [e for e, mine in rows.groupby("entry", sort=True) if _has_value(mine, metric)]
     unknown = sorted(set(rows["entry"]) - set(known))
     if unknown:
-        why = "price unknown (add it to data/prices.yaml)" if metric.column == "net_value" else "no value"
+        why = f"price unknown ({HOW_TO_PRICE})" if metric.column == "net_value" else "no value"
         left_out = sentence(left_out, f"{', '.join(unknown)}: {why}")
     of = {entry: rows[rows["entry"] == entry] for entry in known}
     if not known:

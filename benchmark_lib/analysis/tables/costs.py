@@ -17,7 +17,7 @@ from ..estimators.passk import case_pass_hat_k
 from ..panels import conversations_of, panel_of, progress
 from .headlines import case_matrix
 from .rows import framed
-from .tiers import cost_tier
+from .tiers import HOW_TO_PRICE, cost_tier
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -157,7 +157,7 @@ def _tokens(kept: pd.DataFrame) -> dict[str, float]:
 
 
 def _reason(row: dict[str, Any], k: int) -> str:
-    unpriced = f"price unknown for {counted(row['unpriced_calls'], 'call')}: add the model to data/prices.yaml"
+    unpriced = f"price unknown for {counted(row['unpriced_calls'], 'call')}: {HOW_TO_PRICE}"
     why = "played, not paid for" if is_played(row["source"]) else unpriced
     if not row["conversations"]:
         return "no conversation finished"

@@ -21,7 +21,7 @@ from .drift import shift_in_words
 from .headlines import headline
 from .ranking import sure_of_order
 from .rows import framed, interval
-from .tiers import UNKNOWN, cost_tier
+from .tiers import HOW_TO_PRICE, UNKNOWN, cost_tier
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -235,6 +235,8 @@ def _board_row(pair: tuple[str, str], mine: pd.DataFrame) -> dict[str, Any]:
                 notes.append(f"{metric.title.lower()}: {found.reason}")
     row |= bands | {"flagged": int(flags_of(mine).sum())}
     row |= {"cost_tier": cost_tier(mine), "trials": int(mine["trial"].nunique()), "conversations": len(mine)}
+    if row["cost_tier"] == UNKNOWN and row["source"] == "model":
+        notes.append(f"price unknown: {HOW_TO_PRICE}")
     row |= {"settings": told_of(mine, "settings", DEFAULT), "weights": told_of(mine, "weights", UNSTATED)}
     row |= {"versions": ", ".join(sorted(mine["store_version"].unique())), "notes": notes}
     finished, planned = progress(mine)

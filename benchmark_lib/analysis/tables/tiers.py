@@ -14,6 +14,9 @@ NO_MODEL, PLAYED, UNKNOWN = "none (scripted)", "none (played)", "price unknown"
 """What is shown instead of a tier if no model was paid for, if a player sat in its place, and if a price is missing."""
 
 
+HOW_TO_PRICE = "add the model to data/prices.yaml, then `deskbench score FILE --costs` computes the costs"
+
+
 def cost_tier(conversations: pd.DataFrame) -> str:
     """The tier of one model.
 
