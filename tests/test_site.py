@@ -17,7 +17,7 @@ import pytest
 from browser import DESKTOP, PHONE, open_browser, open_page, violations
 from hostile import FLAG, MODELS, NAMES, PAYLOADS, write_hostile_runs
 
-from benchmark_lib import BadInput, Experiment, load_results, tables
+from benchmark_lib import BadInput, Experiment, load_results, reports, tables
 from benchmark_lib.analysis.panels import conversations_of
 from benchmark_lib.analysis.tables.debatable import debatable_acts
 from benchmark_lib.analysis.tables.leaderboard import leaderboard
@@ -834,6 +834,23 @@ def test_labels_given_on_the_site_are_read_by_the_explorer(browser, site, runs, 
         labeller="Ana",
     )
     assert len(read_labels(path)) == 2, "the explorer replaces the label that the site gave"
+
+
+def test_the_site_and_the_explorer_draw_the_same_sample_in_the_same_order(browser, site, runs):
+    explorer = reports.explore(runs)
+    with open_page(browser) as (page, seen):
+        for seed in (0, 1, 2**31 - 1):
+            explorer.draw(20, seed=seed)
+            rows = runs.conversations.iloc[explorer.sample]
+            page.goto(f"{(site.path / 'transcripts.html').as_uri()}#sample=20&seed={seed}")
+            says(page, "#talk-status", f"^20 conversations.*drawn by chance with seed {seed}[.]")
+            kept = page.evaluate(
+                "JSON.parse(localStorage.getItem('deskbench-sample')).talks.map((talk) => talk.slice(1))"
+            )
+            assert kept == [
+                [*key[:2], str(key[2])] for key in rows[["run_id", "case_id", "trial"]].itertuples(index=False)
+            ]
+        assert not seen.errors
 
 
 def test_two_labellers_label_one_sample_by_keys_and_have_their_agreement(browser, site, runs, tmp_path):

@@ -24,18 +24,23 @@
     return JSON.parse(await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text());
   }
 
-  // Some rows drawn by chance, the same for the same seed: a shuffle by the generator mulberry32.
-  function drawn(rows, size, seed) {
-    let state = seed >>> 0;
-    const random = () => {
-      state = (state + 0x6d2b79f5) | 0;
-      let t = Math.imul(state ^ (state >>> 15), 1 | state);
-      t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-      return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-    };
-    const left = [...rows];
-    for (let i = left.length - 1; i > 0; i -= 1) { const j = Math.floor(random() * (i + 1)); [left[i], left[j]] = [left[j], left[i]]; }
-    return left.slice(0, size);
+  // A random number for a conversation, from its name and the seed alone: the same as `draws` of benchmark_lib.reports.explorer.sample.
+  function draw(key, seed) {
+    let found = -1;
+    for (const byte of new TextEncoder().encode([seed, ...key].join(" "))) {
+      found ^= byte;
+      for (let bit = 0; bit < 8; bit += 1) found = (found >>> 1) ^ (found & 1 ? 0xedb88320 : 0);
+    }
+    found = ~found;
+    for (const [shift, factor] of [[16, 0x85ebca6b], [13, 0xc2b2ae35], [16, 1]]) found = Math.imul(found ^ (found >>> shift), factor);
+    return found >>> 0;
+  }
+
+  // The rows with the smallest numbers, in their order; equal numbers in the order of their names.
+  function drawn(rows, size, seed, keyOf) {
+    const named = rows.map((row) => [draw(keyOf(row), seed), keyOf(row), row]);
+    const before = (a, b) => { const at = a.findIndex((part, i) => part !== b[i]); return at < 0 ? 0 : a[at] < b[at] ? -1 : 1; };
+    return named.sort(([a, mine], [b, other]) => a - b || before(mine, other)).slice(0, size).map(([, , row]) => row);
   }
 
   // All messages: the distinct texts, and of each conversation its messages (twice the text's place, plus one if the agent wrote it).
@@ -61,9 +66,11 @@
     for (const name of PICKED.slice(0, -1)) for (const text of columns[name]?.values ?? []) pick[name].append(make("option", { value: text }, name === "entry" ? text : words(text)));
 
     let labelled = new Set();
-    const isLabelled = (row) => labelled.has(JSON.stringify([value("run_id", row), value("case_id", row), value("trial", row)]));
+    const keyOf = (row) => ["run_id", "case_id", "trial"].map((name) => value(name, row));
+    const isLabelled = (row) => labelled.has(JSON.stringify(keyOf(row)));
     const address = () => new URLSearchParams(location.hash.slice(1));
     const place = (kept) => `#${kept}`;
+    const seedOf = (kept) => Math.max(0, Math.floor(Number(kept.get("seed")) || 0));
 
     // The rows that match every field of the address; a field that is not known matches nothing, and is named.
     function filtered(kept) {
@@ -142,7 +149,7 @@
 
     // A sample is a queue on the pages of its transcripts, in this order.
     function keepSample(rows) {
-      const talks = rows.map((row) => [listed(row), value("run_id", row), value("case_id", row), value("trial", row)]);
+      const talks = rows.map((row) => [listed(row), ...keyOf(row)]);
       globalThis.deskbench.labels.keepSample({ talks, list: place(address()) });
     }
 
@@ -172,7 +179,8 @@
       }
       const size = Math.floor(Number(kept.get("sample")));
       if (size > 0) {
-        rows = drawn(rows, size, Number(kept.get("seed")) || 0);
+        // Without a score the record has no answer, and the explorer does not draw the conversation either.
+        rows = drawn(rows.filter((row) => signs[value("outcome", row)].key !== "none"), size, seedOf(kept), keyOf);
         keepSample(rows);
       }
       const last = Math.max(1, Math.ceil(rows.length / PAGE)), at = Math.min(Math.max(1, Number(kept.get("page")) || 1), last);
@@ -201,7 +209,7 @@
 
     function sayDrawn(kept, rows) {
       const open = rows.filter((row) => !isLabelled(row)), begun = open.length < rows.length;
-      status.append(`, drawn by chance with seed ${Number(kept.get("seed")) || 0}; the same address draws the same for another labeller. `);
+      status.append(`, drawn by chance with seed ${seedOf(kept)}. The same address draws the same for another labeller, and so does the explorer with the same filters, size and seed, asked about success. `);
       if (open.length) status.append(make("a", { href: listed(open[0]) }, begun ? `Label the ${open.length} left` : "Begin to label"));
       else if (rows.length) status.append("All are labelled");
     }
@@ -237,7 +245,7 @@
       location.href = `search.html${place(next)}`;
     });
     one("talk-sample").addEventListener("click", () => {
-      const next = address(), seed = Number(next.get("seed")) || 0;
+      const next = address(), seed = seedOf(next);
       next.delete("page");
       next.set("seed", String(next.has("sample") ? seed + 1 : seed));
       next.set("sample", String(DRAWN));

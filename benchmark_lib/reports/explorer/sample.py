@@ -1,4 +1,6 @@
-"""A random sample of conversations to label: the same for the same seed, size and conversations, on any machine."""
+"""A random sample of conversations to label: the same for the same seed, size and conversations, on any machine and on the site."""
+
+import zlib
 
 import numpy as np
 import pandas as pd
@@ -31,15 +33,23 @@ def draw_sample(
         raise BadInput(f"a sample of {size} conversations cannot be drawn: give a size of 1 or more")
     if seed < 0:
         raise BadInput(f"the seed {seed} is negative: give 0 or more")
-    rng = np.random.default_rng(seed)
-    ordered = np.lexsort([conversations[name].to_numpy(dtype=object) for name in reversed(KEY)])
+    keys = list(zip(*(conversations[name].astype(str) for name in KEY), strict=True))
+    drawn = draws(keys, seed)
+    order = np.array(sorted(range(len(keys)), key=lambda place: (drawn[place], keys[place])), dtype=int)
     if strata is None:
-        return rng.permutation(ordered)[:size]
-    groups = np.asarray(strata).astype(str)[ordered]
-    queues = [list(rng.permutation(ordered[groups == name])) for name in np.unique(groups)]
-    drawn: list[int] = []
-    while len(drawn) < size and any(queues):
-        queues = [queue for queue in queues if queue]
-        for place in rng.permutation(len(queues))[: size - len(drawn)]:
-            drawn.append(queues[place].pop())
-    return rng.permutation(np.array(drawn, dtype=int))
+        return order[:size]
+    round_of = pd.Series(order).groupby(np.asarray(strata).astype(str)[order]).cumcount().to_numpy()
+    chosen = np.argsort(round_of, kind="stable")[:size]
+    return order[np.sort(chosen)]
+
+
+def draws(keys: list[tuple[str, ...]], seed: int) -> np.ndarray:
+    """A random number for each conversation, from its name and the seed alone; a sample takes the smallest.
+
+    `drawn` in ``assets/find.js`` computes the same, so that the site and the explorer draw the same sample: the CRC-32
+    of seed and names, mixed by the last steps of MurmurHash3.
+    """
+    found = np.array([zlib.crc32(" ".join((str(seed), *key)).encode("utf-8", "replace")) for key in keys], np.uint32)
+    for shift, factor in ((16, 0x85EBCA6B), (13, 0xC2B2AE35), (16, 1)):
+        found = (found ^ (found >> np.uint32(shift))) * np.uint32(factor)
+    return found

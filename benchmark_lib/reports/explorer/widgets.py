@@ -121,7 +121,7 @@ class Explorer(w.VBox):
         Parameters
         ----------
         size, seed : int
-            How many, and the seed: the same ones are drawn again for the same filters, question, size and seed.
+            How many, and the seed: the same ones are drawn again for the same filters, question, size and seed. The site draws them, too, for the question of success.
         stratify : str
             A key of `STRATA`, or `BY_ANSWER`: the same number from each group, as far as it goes.
 
