@@ -84,6 +84,12 @@ def test_scores_are_made_again_with_the_module_that_the_run_names(folder, capsys
     assert RunFile("oracle.deskbench").scores() == before and all(s["success"] for s in before.values())
 
 
+def test_days_that_an_accepted_call_names_are_grounded(folder):
+    run = RunFile("oracle.deskbench")
+    assert "for 14 days" in run.record(CASE, 1).replies()[-1].text
+    assert [scores["said_ungrounded"] for scores in run.scores().values()] == [0, 0]
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [

@@ -25,6 +25,8 @@ ANNOUNCED, SURELY = 0.2, 0.8
 """Probabilities that a sentence announces or reports something, and that this is a transfer."""
 MOST_LANGUAGES = 2
 """Languages of a conversation beyond which a reply that shows none is read in the customer's."""
+WINDOWS = frozenset({"business_days", "days", "hours", "months"})
+"""Kinds of windows, which an own tool may take as arguments of these names."""
 KEPT = "kept"
 """The state of what was said and is true; every other state is a finding."""
 
@@ -165,8 +167,15 @@ class AgentClaims:
 
         What an order or product is called is checked there.
         """
+        return {value.lower() for _, value in self._arguments(until) if isinstance(value, str)}
+
+    def accepted_windows(self, until: int) -> set[tuple[str, str]]:
+        """The windows among the arguments of the accepted calls up to a turn, such as ``("days", "14")``."""
+        return {(name, str(value)) for name, value in self._arguments(until) if name in WINDOWS and type(value) is int}
+
+    def _arguments(self, until: int) -> list[tuple[str, Any]]:
         calls = [t.arguments for t in self.done if t.turn <= until and isinstance(t.arguments, dict)]
-        return {value.lower() for arguments in calls for value in arguments.values() if isinstance(value, str)}
+        return [argument for arguments in calls for argument in arguments.items()]
 
     def customer_words(self, until: int) -> str:
         """All the customer wrote up to a turn, and what its attachments show, folded."""

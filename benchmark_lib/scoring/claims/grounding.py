@@ -150,9 +150,10 @@ class Ground:
 
     @cached_property
     def _seen(self) -> set[tuple[str, str]]:
-        """The values in the words of the results, each end of a window by itself."""
+        """The values in the words of the results, each end of a window by itself, and the windows of accepted calls."""
         texts = [r for r in self.results if any(mark in r for mark in ('"passages"', '"description"', "$", " usd"))]
         found = set().union(*(_pairs(r, self.today.year) for r in texts))
+        found |= self.claims.accepted_windows(self.turn)
         return found | {("percent", m.group(1)) for r in self.results for m in _PERCENT.finditer(r)}
 
     # --- amounts
