@@ -9,7 +9,7 @@ import pytest
 import yaml
 from made_runs import CASES, HOSTILE, mixed, run_of
 
-from benchmark_lib import load_results, reports, tables
+from benchmark_lib import figures, load_results, reports, tables
 from benchmark_lib.analysis.frames import Results
 from benchmark_lib.analysis.panels import short_name
 from benchmark_lib.errors import BadInput
@@ -40,6 +40,8 @@ See Table~\ref{tab:main}, Figures~\ref{fig:unsafe} and \ref{fig:unsafe-column}. 
 \input{%(folder)s/unsafe-column}
 \input{%(folder)s/unsafe}
 \input{%(folder)s/wide}
+\input{%(folder)s/published-checks}
+\input{%(folder)s/by-intent}
 \bibliographystyle{plain}\bibliography{%(folder)s/deskbench}
 \end{document}
 """
@@ -165,6 +167,9 @@ def paper_folder(results, board, tmp_path_factory):
         exec(lines, {})
     wordy = board[["entry", "notes", "versions"]].assign(words="a sentence that goes on and on " * 4)
     reports.paper.save(wordy, "wide", folder=folder)
+    reports.paper.save(reports.readable(tables.published_checks(), "checks"), "published-checks", folder=folder)
+    played = figures.directions_by_intent(table=tables.intent_table(load_results(EXAMPLE)))
+    figures.save(played, "by-intent", folder=folder)
     return folder
 
 
@@ -176,7 +181,7 @@ def test_the_lines_of_the_readme_compile_in_two_columns_without_a_line_too_wide(
     for command in (latex, ["bibtex", "paper"], latex, latex):
         done = subprocess.run(command, cwd=paper_folder.parent, capture_output=True, text=True, errors="replace")
         assert done.returncode == 0 and "Warning--" not in done.stdout, done.stdout[-1500:]
-    assert not re.findall(r"Overfull \\hbox.*", done.stdout)
+    assert not re.findall(r"Overfull \\hbox.*|Float too large.*", done.stdout)
     assert not re.findall(r"(?:Reference|Citation) `.*' .*undefined", done.stdout)
     assert code_version()["version"] in (paper_folder.parent / "paper.bbl").read_text()
 

@@ -892,7 +892,9 @@ def test_two_labellers_label_one_sample_by_keys_and_have_their_agreement(browser
 
 def test_the_verdicts_are_hidden_in_a_sample_until_the_answer(browser, site):
     with open_page(browser) as (page, seen):
-        page.goto(f"{(site.path / 'transcripts.html').as_uri()}#entry=scripted%3Acomply_all&bucket=adversarial&sample=20&seed=0")
+        page.goto(
+            f"{(site.path / 'transcripts.html').as_uri()}#entry=scripted%3Acomply_all&bucket=adversarial&sample=20&seed=0"
+        )
         page.locator("#talk-status a", has_text="Begin to label").wait_for()
         assert set(page.locator("#talk-list .sq").all_inner_texts()) == {"?"}
         assert not re.search("unsafe|success|failed|comply_all", page.inner_text("#talk-list"))

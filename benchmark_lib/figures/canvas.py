@@ -25,6 +25,13 @@ LETTERS = 17.0
 """Letters of the smallest type that fit on an inch."""
 ROW = 0.25
 """Height in inches of one row with a name of two lines."""
+PAGE_OF_ROWS, CLOSE = 5.1, 0.17
+"""Height in inches of the rows that leave a printed page room for a caption, and of one row where as many as can be stand on it."""
+
+
+def rows_high(count: int) -> float:
+    """Height in inches of so many rows with names of one line, closer to each other where a page would not hold them and a caption."""
+    return min(ROW * count, max(PAGE_OF_ROWS, CLOSE * count))
 
 
 def axes_for(ax: Axes | None, table: pd.DataFrame | None = None, width: str = "page", height: float = 4.2) -> Axes:

@@ -9,7 +9,7 @@ import numpy as np
 from ..analysis.tables.leaderboard import NO_MERIT
 from ..scoring.written import percent, rounded
 from .board import trials_in_words
-from .canvas import LINES, QUIET, ROW, axes_for, explain, figure, is_narrow, mark, nothing, why_nothing
+from .canvas import LINES, QUIET, axes_for, explain, figure, is_narrow, mark, nothing, rows_high, why_nothing
 from .captions import says
 from .labels import at_right, name_of, name_rows, names_at_the_end
 
@@ -120,7 +120,7 @@ def differing_cases(
     """
     sides, table = _sides(table), table[table["difference"] != 0]
     shown = table.head(most).iloc[::-1]
-    ax = axes_for(ax, sides, width, 1.4 + ROW * max(len(shown), 4))
+    ax = axes_for(ax, sides, width, 1.4 + rows_high(max(len(shown), 4)))
     if shown.empty:
         return nothing(ax, "The two models do not differ in success on any case that both ran.")
     for y, row in enumerate(shown.itertuples()):

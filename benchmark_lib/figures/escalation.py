@@ -9,7 +9,7 @@ import numpy as np
 from ..analysis.estimators.estimate import usual
 from ..analysis.estimators.intervals import proportion_interval
 from ..scoring.written import rounded
-from .canvas import QUIET, ROW, SMALL, axes_for, explain, figure, is_narrow, mark, nothing
+from .canvas import QUIET, ROW, SMALL, axes_for, explain, figure, is_narrow, mark, nothing, rows_high
 from .captions import listed, said_of, says, span_of
 from .labels import left_out, name_apart, name_of, name_rows, names_of, partial_below, with_counts
 from .style import plain
@@ -91,7 +91,7 @@ def directions_by_intent(*, table: pd.DataFrame, ax: Axes | None = None, width: 
     known = table.dropna(subset=["wrong"])
     parts = [(-1, MISSED, known[known["bucket"] == "must_escalate"]), (1, OVER, known[known["bucket"] == "resolvable"])]
     names = [i for _, _, part in reversed(parts) for i in part.groupby("intent")["wrong"].mean().sort_values().index]
-    ax = axes_for(ax, table, width, 1.3 + ROW * max(len(names), 4))
+    ax = axes_for(ax, table, width, 1.3 + rows_high(max(len(names), 4)))
     if not names:
         return nothing(ax, "No case was run and scored that needs a human or can be resolved.")
     left_out(ax, table, known, "no such case run")

@@ -22,6 +22,8 @@ STYLE = Path(__file__).with_name("deskbench.mplstyle")
 COLUMN_WIDTH, FULL_WIDTH = 3.3, 7.0
 """Widths in inches of one column and of the full text."""
 WIDTHS = {"column": COLUMN_WIDTH, "page": FULL_WIDTH}
+TALLEST = 0.85
+"""The share of a printed page that a picture may be tall, so that its caption stands on the same page."""
 LONGEST_NAME = 120
 """Where the name of a file is cut; later than that of a run, since nothing else tells two files apart."""
 
@@ -175,7 +177,7 @@ def _float(picture: str, words: str, name: str, wide: bool) -> str:
             r"% needs \usepackage{graphicx}; \graphicspath says where the picture is",
             rf"\begin{{{kind}}}[t]",
             r"\centering",
-            rf"\includegraphics[width={measure}]{{{picture}}}",
+            rf"\includegraphics[width={measure},height={TALLEST}\textheight,keepaspectratio]{{{picture}}}",
             rf"\caption{{{escaped(words)}}}",
             rf"\label{{fig:{name}}}",
             rf"\end{{{kind}}}",

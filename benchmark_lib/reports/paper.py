@@ -211,7 +211,7 @@ def _as_latex(table: _Table, label: str) -> str:
     heads, shares, room = _layout(table, SIZES[size][0])
     wide = room > COLUMN_LETTERS * SIZES[size][0]
     columns = "".join(
-        "r" if numeric else "l" if share is None else rf"p{{{0.95 * (share - BETWEEN) / room:.2f}\linewidth}}"
+        "r" if numeric else "l" if share is None else rf"p{{{0.95 * (share - BETWEEN) / room:.3f}\linewidth}}"
         for numeric, share in zip(table.numeric, shares, strict=True)
     )
     shown = [
@@ -256,7 +256,7 @@ def _layout(table: _Table, letters: float) -> tuple[list[list[str]], list[float 
     heads = [_head_lines(head, size) for (head, _), size in zip(table.heads, longest, strict=True)]
     sizes = [max(size, *map(len, lines)) + BETWEEN for size, lines in zip(longest, heads, strict=True)]
     room = page if sum(sizes) > column else column
-    shares = _shared(sizes, table.numeric, room)
+    shares = _shared(sizes, [_longest_word(lines) for lines in heads], table.numeric, room)
     return heads, shares, max(room, sum(size if s is None else s for size, s in zip(sizes, shares, strict=True)))
 
 
@@ -291,8 +291,13 @@ def _tex_head(lines: list[str], mark: str, numeric: bool) -> str:
     return rf"\begin{{tabular}}[b]{{@{{}}{'r' if numeric else 'l'}@{{}}}}" + r" \\ ".join(texts) + r"\end{tabular}"
 
 
-def _shared(sizes: list[float], numeric: list[bool], room: float) -> list[float | None]:
-    """The width of each column that has to become a paragraph, by its longest cell, so that all fit; None for the others."""
+def _longest_word(lines: list[str]) -> float:
+    """Room for the longest word of a heading, which is not broken, were all its letters wide."""
+    return 1.25 * max(len(word) for line in lines for word in line.split() or [""]) + BETWEEN
+
+
+def _shared(sizes: list[float], least: list[float], numeric: list[bool], room: float) -> list[float | None]:
+    """The width of each column that has to become a paragraph, by its longest cell and at least `least`, so that all fit; None for the others."""
     shares: list[float | None] = [None] * len(sizes)
     if sum(sizes) <= room:
         return shares
@@ -301,7 +306,7 @@ def _shared(sizes: list[float], numeric: list[bool], room: float) -> list[float 
     for done, place in enumerate(texts):
         rest = texts[done:]
         if sizes[place] > left / len(rest):
-            shares[place] = max(left * sizes[place] / sum(sizes[one] for one in rest), 10.0)
+            shares[place] = max(left * sizes[place] / sum(sizes[one] for one in rest), 10.0, least[place])
         left -= shares[place] or sizes[place]
     return shares
 
