@@ -271,9 +271,17 @@ def test_a_table_larger_than_a_page_has_no_latex_and_that_is_said(board, tmp_pat
     wide = board[["entry"]].assign(**{f"number {n}": 1000.5 for n in range(30)})
     for name, frame in (("long", long), ("wide", wide)):
         with pytest.warns(UserWarning, match=f"{name}.tex is not written, .* choose fewer rows or columns"):
-            saved = [reports.paper.save(frame, name, folder=tmp_path)]
+            reports.paper.save(frame, name, folder=tmp_path)
         assert not (tmp_path / f"{name}.tex").exists()
-        assert reports.paper.saved_in_words(saved, "x").endswith(f"since larger than a printed page: {name}")
+
+
+def test_several_are_saved_by_name_and_those_without_latex_are_told_in_words_alone(board, tmp_path, recwarn):
+    long = board[["entry", "trials"]].loc[board.index.repeat(20)]
+    said = reports.paper.save_all(
+        {"few": {"frame": board[["entry"]]}, "long": {"frame": long}}, folder=tmp_path, digits=1
+    )
+    assert said == f"2 tables saved in {tmp_path}; without LaTeX, since larger than a printed page: long"
+    assert (tmp_path / "few.tex").exists() and not (tmp_path / "long.tex").exists() and not recwarn
 
 
 def test_an_earlier_table_stays_where_the_new_one_has_no_latex_and_that_is_said(board, tmp_path):

@@ -152,11 +152,22 @@ def save(
     return [path for path in paths if tex or path != paths[2]]
 
 
-def saved_in_words(saved: Sequence[Sequence[Path]], folder: str | Path) -> str:
-    """How many tables were saved where, and which of them are too large for a printed page and so without LaTeX; `saved` is what `save` gave for each."""
-    large = [paths[0].stem for paths in saved if all(path.suffix != ".tex" for path in paths)]
+def save_all(tables: Mapping[str, Mapping[str, Any]], folder: str | Path = "reports/tables", **words: Any) -> str:
+    """Save tables by name, each with the arguments of `save` in `tables` and those for all in `words`.
+
+    Returns
+    -------
+    str
+        How many were saved where, and which of them are too large for a printed page and so without LaTeX.
+    """
+    large = []
+    for name, own in tables.items():
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=".* is not written")
+            paths = save(name=name, folder=folder, **words, **own)
+        large += [name] * all(path.suffix != ".tex" for path in paths)
     without = f"; without LaTeX, since larger than a printed page: {', '.join(large)}" if large else ""
-    return f"{counted(len(saved), 'table')} saved in {folder}{without}" if saved else "no tables saved"
+    return f"{counted(len(tables), 'table')} saved in {folder}{without}" if tables else "no tables saved"
 
 
 def show(frame: pd.DataFrame | PaperTable, **words: Any) -> Html:
