@@ -766,6 +766,37 @@ def test_keys_walk_the_messages_and_the_failures_and_are_listed(browser, site):
         assert not seen.errors
 
 
+def test_a_transcript_leads_along_the_list_that_the_reader_came_from_and_back_to_it(browser, site):
+    with open_page(browser) as (page, seen):
+        address = f"{(site.path / 'transcripts.html').as_uri()}#entry=scripted%3Acomply_all&bucket=adversarial&trial=2"
+        page.goto(address)
+        says(page, "#talk-status", "^18 conversations")
+        names = [link.get_attribute("href") for link in page.locator("a.talk-link").all()]
+        page.locator("a.talk-link").nth(1).click()
+        page.wait_for_selector("html[data-ready]")
+        assert "Your list (2 of 18): previous next" in page.inner_text(".siblings")
+        page.keyboard.press(".")
+        page.wait_for_url(f"**/{names[2]}")
+        page.wait_for_selector("html[data-ready]")
+        page.click("#previous-listed")
+        page.wait_for_url(f"**/{names[1]}")
+        page.wait_for_selector("html[data-ready]")
+        page.keyboard.press(",")
+        page.wait_for_url(f"**/{names[0]}")
+        assert page.locator("#previous-listed").count() == 0, "the first of the list"
+        page.click("#list")
+        page.wait_for_url(address)
+        visit(page, site, first(site, "transcripts/" + page_folder(site, "scripted-oracle")))
+        assert "Your list" not in page.inner_text(".siblings"), "a transcript that is not in it"
+        page.evaluate(
+            "sessionStorage.setItem('deskbench-list', JSON.stringify({list: 'javascript:1', talks: [location.href, 'javascript:2']}))"
+        )
+        page.reload()
+        page.wait_for_selector("html[data-ready]")
+        assert "Your list" not in page.inner_text(".siblings") and page.locator("#next-listed").count() == 0
+        assert not seen.errors
+
+
 def page_folder(site, start):
     """The folder of the transcripts of one entry."""
     return next(p.name for p in sorted((site.path / "transcripts").iterdir()) if p.name.startswith(start))

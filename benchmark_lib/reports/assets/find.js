@@ -4,7 +4,7 @@
   "use strict";
 
   const { all, one, make, data, plural, talkPage, addKeys, step, packed } = globalThis.deskbench;
-  const PAGE = 25, SNIPPETS = 3, AROUND = 90;
+  const PAGE = 25, SNIPPETS = 3, AROUND = 90, WALKED = 5_000;
   const LETTERS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
   const APART = ["find", "q", "page", "sample", "seed"], DRAWN = 20;
   const PICKED = ["entry", "bucket", "outcome", "ended_by", "labelled"];
@@ -153,6 +153,13 @@
       globalThis.deskbench.labels.keepSample({ talks, list: place(address()) });
     }
 
+    // The list is walked on the pages of its transcripts, in this order; a sample is a queue of its own.
+    function keepList(rows) {
+      const walked = rows.length <= WALKED && !address().has("sample");
+      const talks = walked ? rows.map((row) => new URL(listed(row), location.href).href) : [];
+      try { sessionStorage.setItem("deskbench-list", JSON.stringify({ list: location.href, talks })); } catch { /* this browser keeps nothing */ }
+    }
+
     let now = { rows: [], pages: 1, page: 1 };
     async function show() {
       const kept = address();
@@ -183,6 +190,7 @@
         rows = drawn(rows.filter((row) => signs[value("outcome", row)].key !== "none"), size, seedOf(kept), keyOf);
         keepSample(rows);
       }
+      keepList(rows);
       const last = Math.max(1, Math.ceil(rows.length / PAGE)), at = Math.min(Math.max(1, Number(kept.get("page")) || 1), last);
       now = { rows, pages: last, page: at };
       list.replaceChildren(...rows.slice((at - 1) * PAGE, at * PAGE).map((row) => item(row, hits.get(row), pattern)));

@@ -1,4 +1,4 @@
-// A transcript: keys from message to message and from failure to failure, and two transcripts side by side.
+// A transcript: keys from message to message, along the reader's list and from failure to failure, and two transcripts side by side.
 (() => {
   "use strict";
 
@@ -17,9 +17,21 @@
     }
   }
 
+  // The neighbours in the list that the reader came from, and the way back to it.
+  function walk() {
+    let kept = null;
+    try { kept = JSON.parse(sessionStorage.getItem("deskbench-list")); } catch { return; }
+    const talks = kept?.talks ?? [], at = talks.indexOf(location.href.split("#")[0]);
+    if (at < 0) return;
+    const link = (id, words, href) => [make("a", { id, href: href ?? "" }, words)].filter((made) => href && made.protocol === location.protocol && made.host === location.host);
+    document.querySelector(".siblings").append(make("span", { class: "whole told" }, "· ", ...link("list", "Your list", kept.list), ` (${at + 1} of ${talks.length}): `,
+      ...link("previous-listed", "previous", talks[at - 1]), " ", ...link("next-listed", "next", talks[at + 1])));
+  }
+
   function transcript() {
     if (!document.querySelector(".talk")) return;
     links();
+    walk();
     if (window.top !== window) {
       document.documentElement.dataset.framed = "yes";
       for (const link of all("a[href]:not([href^='#'])")) link.target = "_top";
@@ -29,6 +41,8 @@
     addKeys({
       j: ["next message", () => go(1)],
       k: ["previous message", () => go(-1)],
+      ".": ["next conversation in your list", () => follow("next-listed")],
+      ",": ["previous conversation in your list", () => follow("previous-listed")],
       f: ["next failure of this model", () => follow("next-failure")],
       F: ["previous failure of this model", () => follow("previous-failure")],
     });
