@@ -156,8 +156,8 @@
     // The list is walked on the pages of its transcripts, in this order; a sample is a queue of its own.
     function keepList(rows) {
       const walked = rows.length <= WALKED && !address().has("sample");
-      const talks = walked ? rows.map((row) => new URL(listed(row), location.href).href) : [];
-      try { sessionStorage.setItem("deskbench-list", JSON.stringify({ list: location.href, talks })); } catch { /* this browser keeps nothing */ }
+      const kept = { root: new URL(".", location.href).href, search: searching, filter: String(address()), talks: walked ? rows.map(listed) : [] };
+      try { sessionStorage.setItem("deskbench-list", JSON.stringify(kept)); } catch { /* this browser keeps nothing */ }
     }
 
     let now = { rows: [], pages: 1, page: 1 };

@@ -21,10 +21,11 @@
   function walk() {
     let kept = null;
     try { kept = JSON.parse(sessionStorage.getItem("deskbench-list")); } catch { return; }
-    const talks = kept?.talks ?? [], at = talks.indexOf(location.href.split("#")[0]);
+    const talks = kept?.root === new URL("../../", location.href).href ? kept.talks.map(talkOf) : [], at = talks.indexOf(talkOf(location.pathname));
     if (at < 0) return;
-    const link = (id, words, href) => [make("a", { id, href: href ?? "" }, words)].filter((made) => href && made.protocol === location.protocol && made.host === location.host);
-    document.querySelector(".siblings").append(make("span", { class: "whole told" }, "· ", ...link("list", "Your list", kept.list), ` (${at + 1} of ${talks.length}): `,
+    const link = (id, words, talk) => (talk ? [make("a", { id, href: `../../${talk}.html` }, words)] : []);
+    const list = make("a", { id: "list", href: `../../${kept.search ? "search" : "transcripts"}.html#${new URLSearchParams(kept.filter)}` }, "Your list");
+    document.querySelector(".siblings").append(make("span", { class: "whole told" }, "· ", list, ` (${at + 1} of ${talks.length}): `,
       ...link("previous-listed", "previous", talks[at - 1]), " ", ...link("next-listed", "next", talks[at + 1])));
   }
 
