@@ -264,7 +264,7 @@ def test_a_scheduler_that_dies_leaves_a_file_that_one_machine_goes_on_with(tmp_p
         machines.scheduler.kill()
         return asked, await run
 
-    with RunServer(latency_s=0.1) as server:
+    with RunServer(latency_s=0.3) as server:
         asked, run = asyncio.run(killed(server))
         assert "is gone: start it again, then give the same command to go on" in asked.stopped.sentence
         lost = server.count - run.counts()["calls"]

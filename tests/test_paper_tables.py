@@ -69,7 +69,7 @@ class TestTables:
         paths = paper.save(
             pd.DataFrame({"a": ["x"], "why": ["a sentence that goes on and on " * 4]}), "long", folder=tmp_path
         )
-        assert re.search(r"\\begin\{tabular\}\{lp\{0\.\d\d\\linewidth\}\}", paths[2].read_text())
+        assert re.search(r"\\begin\{tabular\}\{lp\{0\.\d{3}\\linewidth\}\}", paths[2].read_text())
 
     def test_csv_keeps_every_digit_and_runs_no_formula(self, saved):
         back = pd.read_csv(saved["path"])
