@@ -4,9 +4,11 @@ import asyncio
 import contextlib
 import logging
 import os
+import pickle
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -24,8 +26,10 @@ from benchmark_lib.experiment.plan import prepare
 from benchmark_lib.runfile import RunFile
 
 distributed = pytest.importorskip("distributed")
-channel = pytest.importorskip("benchmark_lib.experiment.machines.channel")
+psutil = pytest.importorskip("psutil")
 far = pytest.importorskip("benchmark_lib.experiment.machines.engine")
+
+from distributed.protocol import ToPickle, dumps  # noqa: E402
 
 COUNT, TRIALS, IN_FLIGHT = 8, 3, 8
 
@@ -221,7 +225,7 @@ def test_a_signal_waits_for_the_calls_in_flight_of_every_worker(tmp_path, cluste
 def test_keys_come_from_the_workers_and_one_with_another_store_is_refused_by_name(
     tmp_path, machines, shop, capsys, monkeypatch
 ):
-    key, packets = "not-for-the-scheduler-4711", []
+    key = "not-for-the-scheduler-4711"
     for name in ("here", "anna", "bert"):
         shutil.copytree(shop["store"], tmp_path / name / "store")
     (tmp_path / "bert" / "store" / "prompts" / "agent.md").open("a").write("Be brief.\n")
@@ -229,12 +233,6 @@ def test_keys_come_from_the_workers_and_one_with_another_store_is_refused_by_nam
         machines.add(name, DESK_KEY=key)
     monkeypatch.chdir(tmp_path / "here")
 
-    class Listening(channel.msgpack.Unpacker):
-        def feed(self, data):
-            packets.append(bytes(data))
-            super().feed(data)
-
-    monkeypatch.setattr(channel.msgpack, "Unpacker", Listening)
     settings = {"agent": {"api_key_env": "DESK_KEY"}}
     with RunServer() as server, distributed.Client(machines.scheduler_address, set_as_default=False) as client:
         heads, answer = [], server.answer
@@ -247,7 +245,6 @@ def test_keys_come_from_the_workers_and_one_with_another_store_is_refused_by_nam
     assert heads and all(f"Bearer {key}".encode() in head for head in heads)
     wire = b"".join(machines.read)
     assert b"machines.worker" in wire and key.encode() not in wire
-    assert packets and not any(key.encode() in packet for packet in packets)
     assert key.encode() not in (tmp_path / "here" / "run.deskbench").read_bytes()
     complained = capsys.readouterr().err
     assert "worker bert (tcp://127.0.0.1:" in complained and "prompt" in complained and "anna" not in complained
@@ -308,7 +305,10 @@ def test_suspects_of_a_dead_worker_are_dealt_one_at_a_time_and_only_the_one_that
         (["--workers", "2"], "--workers belongs to an executor"),
         (["--executor", "dask", "--workers", "0"], "workers must be a whole number from 1"),
         (["--executor", "dask", "--workers", "2", "--scheduler", "tcp://127.0.0.1:9"], "leave one of them out"),
-        (["--executor", "dask", "--scheduler", "nonsense://x"], "no Dask scheduler answers at nonsense://x"),
+        (["--executor", "dask", "--scheduler", "nonsense://x"], "nonsense://x is not an address that a run can use"),
+        (["--executor", "dask", "--scheduler", "tcp://192.0.2.7:8786"], "is not encrypted"),
+        (["--executor", "dask", "--scheduler", "0.0.0.0:8786"], "is not encrypted"),
+        (["--executor", "dask", "--scheduler", "tls://192.0.2.7:8786"], "needs certificates"),
     ],
 )
 def test_what_does_not_go_together_is_refused_in_one_sentence(tmp_path, capsys, options, said):
@@ -350,3 +350,63 @@ def test_a_finished_run_needs_no_cluster(tmp_path, monkeypatch, shop):
     assert asyncio.run(done.run()).counts()["finished"] == 1 and done.stopped is None and not began
     with pytest.raises(BadInput, match="a cluster was started"):
         asyncio.run(Experiment(**(options | {"trials": 2}), **where).run())
+
+
+def listening(process):
+    """The ports on which a process and its children listen."""
+    family = [psutil.Process(process.pid), *psutil.Process(process.pid).children(recursive=True)]
+    found = set()
+    for one in family:
+        with contextlib.suppress(psutil.Error):
+            found |= {c.laddr.port for c in one.net_connections("inet") if c.status == psutil.CONN_LISTEN}
+    return found
+
+
+class Touch:
+    """An object that makes a file when it is unpickled."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return open, (self.path, "w")
+
+
+def attacks(path):
+    """What a stranger sends to a port: Dask's handshake with a pickle in it, a length that is never met, noise, silence."""
+    payload = pickle.dumps(Touch(path))
+    told = {"compression": None, "python": (3, 11, 7), "pickle-protocol": 5}
+    for message in (ToPickle(Touch(path)), told | {"more": ToPickle(Touch(path))}, {"op": "run", "function": payload}):
+        frames = dumps(message)
+        sizes = struct.pack(f"Q{len(frames)}Q", len(frames), *map(len, frames))
+        body = sizes + b"".join(frames)
+        yield struct.pack("Q", len(body)) + body
+    yield struct.pack("Q", 1 << 62) + b"\0" * 65536
+    yield payload
+    yield b"GET /info/main/workers.html HTTP/1.1\r\n\r\n"
+    yield b""
+
+
+def test_a_stranger_at_every_port_of_a_run_runs_no_code_and_stops_nothing(tmp_path, shop):
+    mark, out = tmp_path / "executed", tmp_path / "run.deskbench"
+    with RunServer(latency_s=0.3) as server:
+        line = [sys.executable, "-m", "benchmark_lib", "run", "some-model", "--base-url", server.base_url, "--yes"]
+        line += ["--store", str(shop["store"]), "--cases", shop["cases"], "--trials", "1", "--messages", "3"]
+        line += ["--executor", "dask", "--workers", "2", "--concurrency", "4", "--out", str(out)]
+        run = subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        tried, kept = set(), []
+        while run.poll() is None:
+            for port in listening(run) - tried:
+                for attack in attacks(str(mark)):
+                    with contextlib.suppress(OSError):
+                        kept.append(socket.create_connection(("127.0.0.1", port), timeout=2))
+                        kept[-1].sendall(attack)
+                tried.add(port)
+            time.sleep(0.05)
+        complained = run.stderr.read()
+    for connection in kept:
+        connection.close()
+    assert run.returncode == 0, complained
+    assert len(tried) >= 3, "a scheduler and two workers listen"
+    assert not mark.exists() and "Traceback" not in complained
+    assert RunFile(out).counts()["finished"] == COUNT

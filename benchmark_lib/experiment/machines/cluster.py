@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import ipaddress
 import logging
 import os
 import shlex
+import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -26,21 +28,22 @@ MOST_WORKERS = 256
 CERTIFICATES = "DASK_DISTRIBUTED__COMM__TLS__"
 """How the variables begin in which Dask looks for the files of TLS."""
 UNWATCHED = {
+    "distributed.scheduler.http.routes": [],
+    "distributed.worker.http.routes": [],
     "distributed.worker.profile.enabled": False,
     "distributed.admin.tick.interval": "1s",
     "distributed.admin.system-monitor.interval": "5s",
 }
-"""Dask's settings here: it would look a hundred times per second at what each worker does, for a dashboard that nobody opens."""
+"""Dask's settings here: no pages, and not a hundred looks per second at what each worker does for a dashboard that nobody opens."""
 DEAF = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
 """Run in the workers on this machine: Ctrl-C reaches every process of a terminal, and they end when the run tells them to."""
 
 
 @dataclass
 class Cluster:
-    """An open cluster: Dask's client, scheme and host by which workers reach this machine, and how it is named."""
+    """An open cluster: Dask's client, and how it is named in messages."""
 
     client: Client
-    host: str
     where: str
 
     def workers(self) -> dict[str, str]:
@@ -75,8 +78,8 @@ def check_executor(options: Options) -> None:
         if not isinstance(given, str | None):
             raise BadInput(f"other machines load the {name} by name: give it as module:object, or leave executor out")
     try:
+        import cryptography  # noqa: F401
         import distributed  # noqa: F401
-        import msgpack  # noqa: F401
     except ImportError as error:
         raise BadInput(
             f"--executor dask needs the extra `dask` ({error}): pip install 'deskbench[dask]', or leave --executor out"
@@ -121,10 +124,9 @@ async def _answered(options: Options, closing: list[Any]) -> Cluster:
 
 def _find(options: Options, closing: list[Any]) -> Cluster:
     from distributed import Client
-    from distributed.comm import get_local_address_for
 
     address = str(options.scheduler)
-    _check_certificates(address)
+    check_address(address)
     try:
         client = Client(address, timeout=CONNECT_S, set_as_default=False)
         closing.append(client)
@@ -138,15 +140,35 @@ def _find(options: Options, closing: list[Any]) -> Cluster:
         raise BadInput(
             f"the Dask scheduler at {address} has no workers: start some with `{shlex.join(['dask', 'worker', address])}`"
         ) from None
-    return Cluster(client, get_local_address_for(client.scheduler.address), f"the Dask scheduler at {address}")
+    return Cluster(client, f"the Dask scheduler at {address}")
+
+
+def check_address(address: str) -> None:
+    """Refuse a scheduler's address that leaves this machine without TLS.
+
+    Dask carries pickled objects, so whoever can read or change what travels runs code at both ends.
+    """
+    scheme, _, rest = address.rpartition("://")
+    if scheme == "tls":
+        return _check_certificates(address)
+    if scheme not in ("", "tcp"):
+        raise BadInput(f"{address} is not an address that a run can use: give --scheduler tls://HOST:PORT")
+    host = rest.rpartition(":")[0].strip("[]") or rest
+    try:
+        found = {entry[4][0] for entry in socket.getaddrinfo(host, None)}
+    except OSError as error:
+        raise BadInput(f"{host} cannot be found ({error.strerror}): correct --scheduler") from None
+    if not all(ipaddress.ip_address(str(one).partition("%")[0]).is_loopback for one in found):
+        raise BadInput(
+            f"{address} is not encrypted, and whoever reaches that network can run code on every machine of the run: "
+            "start the scheduler and its workers with certificates and give --scheduler tls://HOST:PORT"
+        )
 
 
 def _check_certificates(address: str) -> None:
     """Refuse an address with TLS where Dask has not been told of certificates, or cannot read them."""
     from distributed.security import Security
 
-    if not address.startswith("tls://"):
-        return
     security = Security()
     given = security.get_tls_config_for_role("client")
     missing = [name for key, name in (("ca_file", "CA_FILE"), ("cert", "CLIENT__CERT")) if not given.get(key)]
@@ -175,21 +197,29 @@ def _start(options: Options, closing: list[Any]) -> Cluster:
     closing.append(cluster)
     client = Client(cluster, set_as_default=False)
     closing.append(client)
-    return Cluster(client, "tcp://127.0.0.1", "the cluster on this machine")
+    return Cluster(client, "the cluster on this machine")
 
 
 def local_cluster(workers: int) -> LocalCluster:
-    """So many workers on this machine, each a process of its own, and their scheduler."""
-    from distributed import LocalCluster
+    """Start workers on this machine, each a process of its own, and their scheduler.
 
-    return LocalCluster(
-        n_workers=workers,
-        threads_per_worker=1,
-        dashboard_address="127.0.0.1:0",
-        silence_logs=logging.CRITICAL,
-        preload=[DEAF],
-        config=UNWATCHED,
-    )
+    Every port takes only who holds the certificate, which this process makes and gives to its workers: Dask reads
+    pickled objects from whoever connects, so nobody else may.
+    """
+    import dask
+    from distributed import LocalCluster
+    from distributed.security import Security
+
+    with dask.config.set(UNWATCHED):
+        return LocalCluster(
+            n_workers=workers,
+            threads_per_worker=1,
+            dashboard_address=None,
+            security=Security.temporary(),
+            silence_logs=logging.CRITICAL,
+            preload=[DEAF],
+            config=UNWATCHED,
+        )
 
 
 def close_all(things: list[Any]) -> None:

@@ -2,14 +2,13 @@
 
 import asyncio
 import contextlib
-import secrets
+import itertools
 import sys
 import time
-from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any
 
-from distributed.comm import Comm, listen
+from distributed import Client, Future, Queue
 
 from ...errors import BadInput
 from ...records import Conversation, Fault
@@ -21,9 +20,9 @@ from ..engine import GRACE_S, Engine, conversation_row, scores_row
 from ..manifest import differences, now, played_as
 from ..options import Options
 from ..plan import Plan
-from .channel import Channel
 from .cluster import CONNECT_S, WITHOUT_WORKERS_S, Cluster
 from .dealing import TRIES, Deck, Key
+from .mail import Outbox
 from .worker import identity, serve
 
 STAFF_EVERY_S = 1.0
@@ -37,20 +36,19 @@ OF_THIS_MACHINE = ("executor", "scheduler", "workers", "players", "out", "progre
 
 @dataclass(eq=False)
 class Seat:
-    """One worker of the run: where it is, what Dask knows of its player, and the connection once it has come."""
+    """One worker of the run: where it is, what Dask knows of its player, and the way to it."""
 
     address: str
     name: str
-    task: Future[None]
-    channel: Channel | None = None
+    task: Future
+    outbox: Outbox
     playing: bool = False
     reserved: list[float] = field(default_factory=list)
     acknowledged: list[int] = field(default_factory=list)
 
     def tell(self, *message: Any) -> None:
-        """Send its player a message; one that has not come yet is told nothing."""
-        if self.channel is not None:
-            self.channel.send(*message)
+        """Send its player a message."""
+        self.outbox.send(*message)
 
 
 class MachinesEngine(Engine):
@@ -63,9 +61,9 @@ class MachinesEngine(Engine):
         self._cluster, self._options = cluster, options
         self._deck = Deck((case.id, trial) for case, trial in self._again)
         self._cases = {c.id: c for c in plan.cases}
-        self._seats: dict[str, Seat] = {}
+        self._seats: dict[int, Seat] = {}
         self._refused: dict[str, str] = {}
-        self._token, self._news, self._manned_at = secrets.token_hex(16), asyncio.Event(), time.monotonic()
+        self._numbers, self._news, self._manned_at = itertools.count(1), asyncio.Event(), time.monotonic()
         self._asking: set[asyncio.Task[None]] = set()
         self._leading = True
 
@@ -88,33 +86,55 @@ class MachinesEngine(Engine):
 
     async def _lead(self) -> None:
         """Seat a player on each worker until everything is played or the run is stopped."""
+        known = self._cluster.client
+        where = {"security": known.security, "asynchronous": True, "set_as_default": False}
         try:
-            security = self._cluster.client.security.get_listen_args("client")
-            async with listen(f"{self._cluster.host}:0", self._receive, **security) as listener:
-                self._contact = listener.contact_address
-                while not self._over():
-                    await self._staff()
-                    with contextlib.suppress(TimeoutError):
-                        await asyncio.wait_for(self._news.wait(), STAFF_EVERY_S)
-                    self._news.clear()
+            async with Client(known.scheduler.address, timeout=CONNECT_S, **where) as self._client:
+                self._inbox = await Queue(client=self._client)
+                reading = asyncio.ensure_future(self._read())
+                try:
+                    while not self._over():
+                        await self._staff()
+                        with contextlib.suppress(TimeoutError):
+                            await asyncio.wait_for(self._news.wait(), STAFF_EVERY_S)
+                        self._news.clear()
+                finally:
+                    self._leading = False
+                    for seat in self._seats.values():
+                        seat.tell("end")
+                    await asyncio.gather(*(seat.outbox.close() for seat in self._seats.values()))
+                    reading.cancel()
+                    self._inbox.close()
+        except OSError:
+            self._lost()
         except Exception as error:
             self._error = self._error or error
-        finally:
-            self._leading = False
-            for seat in [*self._seats.values()]:
-                if seat.channel is not None:
-                    seat.channel.send("end")
-                    await seat.channel.close()
+
+    def _lost(self) -> None:
+        self._leading = False
+        self.stop(Stop(f"{self._cluster.where} is gone: start it again, then give the same command to go on"))
+
+    async def _read(self) -> None:
+        """Do what the players say, batch by batch."""
+        while True:
+            try:
+                for number, kind, *content in await self._inbox.get():
+                    seat = self._seats.get(number)
+                    if seat is not None:  # what a player says after it was given up is too late
+                        getattr(self, f"_on_{kind}")(seat, *content)
+            except OSError:
+                return self._lost()
+            except Exception as error:
+                self._error = self._error or error
+                self.stop(Stop(str(error), refused=True), 0.0)
 
     def _over(self) -> bool:
-        if self._writer.failure is not None:
+        if self._writer.failure is not None or not self._leading:
             return True
         return not (self._deck.dealt if self.stopped else self._deck.dealt + self._deck.waiting + self._on_the_way)
 
     async def _staff(self) -> None:
-        """Send a player to each worker that has none, let go of those that are gone."""
-        if self.stopped is not None:
-            return
+        """Let go of workers that are gone, and send a player to each one that has none while the run goes on."""
         client = self._cluster.client
         try:
             async with asyncio.timeout(CONNECT_S):
@@ -124,21 +144,23 @@ class MachinesEngine(Engine):
         except OSError:
             workers = None
         if workers is None:
-            self.stop(Stop(f"{self._cluster.where} is gone: start it again, then give the same command to go on"))
+            return self._lost()
+        for number, seat in [*self._seats.items()]:
+            seat.tell("here")
+            if seat.address not in workers or seat.task.status in ("finished", "error", "cancelled", "lost"):
+                await self._gone(number, seat)
+        if self.stopped is not None:
             return
-        for seat in [*self._seats.values()]:
-            if seat.task.done() and not seat.playing:
-                self._seats.pop(seat.address)
-                if not seat.task.cancelled() and seat.task.exception() is not None:
-                    self._refuse(seat, f"cannot play ({_one_line(seat.task.exception())})")
-            elif seat.address not in workers and not seat.playing:
-                self._seats.pop(seat.address)
-                seat.task.cancel()
-        for address in workers.keys() - self._seats.keys() - self._refused.keys():
-            executor = client.get_executor(pure=False, workers=[address])
-            task = executor.submit(serve, self._contact, self._token)
-            self._seats[address] = Seat(address, workers[address], task)
+        seated = {seat.address for seat in self._seats.values()}
+        for address in workers.keys() - seated - self._refused.keys():
+            await self._seat(address, workers[address])
         self._count_workers()
+
+    async def _seat(self, address: str, name: str) -> None:
+        number, down = next(self._numbers), await Queue(client=self._client)
+        given = (self._plan_for_worker(), self._inbox.name, down.name, number)
+        task = self._client.submit(serve, *given, workers=[address], pure=False, retries=0)
+        self._seats[number] = Seat(address, name, task, Outbox(down))
 
     def _count_workers(self) -> None:
         if self._seats:
@@ -152,38 +174,8 @@ class MachinesEngine(Engine):
 
     def _refuse(self, seat: Seat, why: str) -> None:
         self._refused[seat.address] = sentence = f"worker {seat.name} {why}"
-        if self._seats.keys() - self._refused.keys():
+        if {other.address for other in self._seats.values()} - self._refused.keys():
             print(f"deskbench: {sentence}: the run goes on without it", file=sys.stderr)
-
-    async def _receive(self, comm: Comm) -> None:
-        """Serve one connection until its player is gone."""
-        channel, seat = Channel(comm), None
-        try:
-            async for kind, *content in channel.messages():
-                if seat is None:
-                    seat = self._seated(channel, kind, content)
-                    if seat is None:
-                        return
-                else:
-                    getattr(self, f"_on_{kind}")(seat, *content)
-        except Exception as error:
-            self._error = self._error or error
-            self.stop(Stop(str(error), refused=True), 0.0)
-        finally:
-            if seat is not None:
-                await self._gone(seat)
-            await channel.close()
-
-    def _seated(self, channel: Channel, kind: str, content: list[Any]) -> Seat | None:
-        """The seat of a player that says hello; nobody else is let in."""
-        if kind != "hello" or not secrets.compare_digest(str(content[0]), self._token):
-            return None
-        seat = self._seats.get(content[1])
-        if seat is None or seat.channel is not None:
-            return None
-        seat.channel = channel
-        channel.send("plan", self._plan_for_worker())
-        return seat
 
     def _plan_for_worker(self) -> dict[str, Any]:
         from ...endpoint import load_settings
@@ -289,11 +281,13 @@ class MachinesEngine(Engine):
             seat.reserved.remove(reserved)
             self._budget.settle(reserved, cost_usd)
 
-    async def _gone(self, seat: Seat) -> None:
-        """A player is gone: its calls in flight count as paid, its conversations are dealt again or given up."""
+    async def _gone(self, number: int, seat: Seat) -> None:
+        """Let a player go: its calls in flight count as paid, its conversations are dealt again or given up."""
+        self._seats.pop(number)
+        if seat.task.status == "error" and not seat.playing:
+            self._refuse(seat, f"cannot play ({_one_line(await seat.task.exception())})")
         seat.playing = False
-        self._seats.pop(seat.address, None)
-        seat.task.cancel()
+        await asyncio.gather(self._client.cancel(seat.task, force=True), seat.outbox.close())
         for usd in seat.reserved:
             self._budget.settle(usd, usd)
         given_up = self._deck.left(seat)

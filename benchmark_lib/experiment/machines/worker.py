@@ -4,8 +4,11 @@ import asyncio
 import contextlib
 import itertools
 import traceback
-from collections.abc import AsyncIterator
+from collections.abc import Callable
+from functools import partial
 from typing import Any
+
+from distributed import Client, Queue, Worker, get_worker
 
 from ...endpoint import EndpointError
 from ...errors import BadInput
@@ -18,41 +21,32 @@ from ..engine import conversation_row, end_after, lines_to, play_one, scores_row
 from ..options import Options
 from ..plan import Plan, prepare
 from ..recorder import KeptCall, Recorder
-from .channel import Channel
+from .mail import Outbox
 
-REACH_S = 10.0
-"""How long connecting to the command that was given may take, in seconds."""
-
-
-def serve(address: str, token: str) -> None:
-    """Play for the run at `address` until it has nothing more to play; called by Dask in a thread of the worker."""
-    from distributed import get_worker
-
-    worker = get_worker()
-    asyncio.run(_serve(address, token, worker.address, worker.security.get_connection_args("worker")))
+SILENT_S = 30.0
+"""How long a player waits for a word of its command, which sends one each second, before it ends."""
 
 
-async def _serve(address: str, token: str, name: str, security: dict[str, Any]) -> None:
-    from distributed.comm import connect
+def serve(options: dict[str, Any], up: str, down: str, seat: int) -> None:
+    """Play for the run that reads the queue `up` until it says on `down` that nothing is left; Dask calls this in a thread."""
+    asyncio.run(_serve(get_worker(), options, up, down, seat))
 
-    channel = Channel(await connect(address, timeout=REACH_S, **security))
-    try:
-        channel.send("hello", token, name)
-        messages = channel.messages()
-        async for kind, *content in messages:
-            if kind != "plan":
-                return
-            try:
-                plan = await _prepared(content[0])
-            except (BadInput, EndpointError) as error:
-                channel.send("refused", str(error))
-                return
-            channel.send("ready", identity(plan))
+
+async def _serve(worker: Worker, options: dict[str, Any], up: str, down: str, seat: int) -> None:
+    where = {"security": worker.security, "asynchronous": True, "set_as_default": False}
+    async with Client(worker.scheduler.address, **where) as client:
+        orders, outbox = await Queue(down, client=client), Outbox(await Queue(up, client=client))
+        tell = partial(outbox.send, seat)
+        try:
+            plan = await _prepared(options)
+            tell("ready", identity(plan))
             with quiet_collector():
-                await Player(plan, channel).play(messages)
-            return
-    finally:
-        await channel.close()
+                await Player(plan, tell).play(orders)
+        except (BadInput, EndpointError) as error:
+            tell("refused", str(error))
+        finally:
+            await outbox.close()
+            orders.close()
 
 
 async def _prepared(options: dict[str, Any]) -> Plan:
@@ -77,8 +71,8 @@ def identity(plan: Plan) -> dict[str, Any]:
 class FarWriter:
     """Hands rows to the one writer, which is on the machine where the command was given."""
 
-    def __init__(self, channel: Channel):
-        self._channel, self._numbers = channel, itertools.count()
+    def __init__(self, tell: Callable[..., None]):
+        self._tell, self._numbers = tell, itertools.count()
         self._waited_for: dict[int, asyncio.Future[None]] = {}
 
     def put(self, table: str, row: tuple[Any, ...], urgent: bool = False) -> asyncio.Future[None]:
@@ -86,7 +80,7 @@ class FarWriter:
         future = asyncio.get_running_loop().create_future()
         number = next(self._numbers)
         self._waited_for[number] = future
-        self._channel.send("row", number, table, row, urgent)
+        self._tell("row", number, table, row, urgent)
         return future
 
     def on_disk(self, number: int) -> None:
@@ -99,8 +93,8 @@ class FarWriter:
 class FarBudget:
     """Asks for money where it is counted, call by call; a run without a limit asks for none."""
 
-    def __init__(self, limited: bool, channel: Channel):
-        self._limited, self._channel, self._numbers = limited, channel, itertools.count()
+    def __init__(self, limited: bool, tell: Callable[..., None]):
+        self._limited, self._tell, self._numbers = limited, tell, itertools.count()
         self._asked: dict[int, asyncio.Future[Stop | None]] = {}
         self._stop: Stop | None = None
 
@@ -110,7 +104,7 @@ class FarBudget:
             return True
         number = next(self._numbers)
         self._asked[number] = asyncio.get_running_loop().create_future()
-        self._channel.send("reserve", number, usd)
+        self._tell("reserve", number, usd)
         stop = await self._asked[number]
         self._stop = stop or self._stop
         return stop is None
@@ -130,27 +124,29 @@ class FarBudget:
     def settle(self, reserved: float, cost_usd: float) -> None:
         """Replace a reservation by what the call cost."""
         if self._limited:
-            self._channel.send("settle", reserved, cost_usd)
+            self._tell("settle", reserved, cost_usd)
 
 
 class Player:
     """Plays the conversations that one worker is dealt, all at once."""
 
-    def __init__(self, plan: Plan, channel: Channel):
-        self.plan, self._channel, self._stopped = plan, channel, False
-        self._writer, self._budget = FarWriter(channel), FarBudget(plan.budget_usd is not None, channel)
+    def __init__(self, plan: Plan, tell: Callable[..., None]):
+        self.plan, self._tell, self._stopped = plan, tell, False
+        self._writer, self._budget = FarWriter(tell), FarBudget(plan.budget_usd is not None, tell)
         self._cases = {c.id: c for c in plan.cases}
         self._playing: set[asyncio.Task[None]] = set()
         shared = {"budget": self._budget, "writer": self._writer, "stop": self._stop, "wave": plan.concurrency}
         self._lines = lines_to(plan.models, called=lambda cost: None, **shared)  # the run counts the rows
 
-    async def play(self, messages: AsyncIterator[list[Any]]) -> None:
+    async def play(self, orders: Queue) -> None:
         """Play what is dealt until the run says that it is over, or is gone."""
         try:
-            async for kind, *content in messages:
-                if kind == "end":
-                    return
-                getattr(self, f"_on_{kind}")(*content)
+            with contextlib.suppress(TimeoutError, OSError):
+                while True:
+                    for kind, *content in await orders.get(timeout=SILENT_S):
+                        if kind == "end":
+                            return
+                        getattr(self, f"_on_{kind}")(*content)
         finally:
             for task in self._playing:
                 task.cancel()
@@ -166,6 +162,9 @@ class Player:
             self._playing.add(task)
             task.add_done_callback(self._playing.discard)
 
+    def _on_here(self) -> None:
+        """Do nothing: the command is there, which is all it says."""
+
     def _on_disk(self, numbers: list[int]) -> None:
         for number in numbers:
             self._writer.on_disk(number)
@@ -180,7 +179,7 @@ class Player:
 
     def _stop(self, stop: Stop) -> None:
         self._on_stop()
-        self._channel.send("stop", stop.sentence, stop.refused)
+        self._tell("stop", stop.sentence, stop.refused)
 
     async def _one(self, case_id: str, trial: int, as_trial: int, kept: dict[tuple[str, int], KeptCall]) -> None:
         """One conversation: played, scored, sent back; one that ends without a record is only said to be left."""
@@ -195,12 +194,12 @@ class Player:
                     self._stop(end)
                 else:
                     self._broke(self.plan.blame(error, case_id, trial))
-        self._channel.send("left", case_id, trial)
+        self._tell("left", case_id, trial)
 
     def _broke(self, error: Exception) -> None:
         told = str(error) if isinstance(error, BadInput) else "".join(traceback.format_exception(error))
         self._on_stop()
-        self._channel.send("broke", isinstance(error, BadInput), told)
+        self._tell("broke", isinstance(error, BadInput), told)
 
     async def _played(self, case_id: str, trial: int, as_trial: int, kept: dict[tuple[str, int], KeptCall]) -> None:
         case = self._cases[case_id]
@@ -211,5 +210,5 @@ class Player:
             raise asyncio.CancelledError
         record = conversation.to_json()
         scores, known = await scores_row(self.plan, conversation, case, record)
-        self._channel.send("ended", conversation_row(conversation, record), finished, scores, known)
+        self._tell("ended", conversation_row(conversation, record), finished, scores, known)
         await asyncio.sleep(0)
