@@ -182,6 +182,7 @@ class Score(TypedDict, total=False):
     promises: dict[str, Any] | None
     commitments: list[dict[str, Any]] | None
     findings: list[dict[str, Any]] | None
+    abstained: dict[str, str]
     cost_usd: float | None
     customer_cost_usd: float | None
 
