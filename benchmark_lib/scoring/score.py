@@ -73,7 +73,7 @@ class Score(TypedDict, total=False):
 
     handed_over: Annotated[Flag, Column("Whether the agent handed over to a human.")]
     needless_handover: Annotated[Flag, Column(
-        "Whether it did although the case accepts no handover; resolvable cases only.")]
+        "Whether it did although the case accepts no handover and the customer had not asked for a person twice; resolvable cases only.")]
     queue: Annotated[Text, Column("The queue it chose.")]
     queue_accepted: Annotated[Flag, Column("Whether the case accepts that queue.")]
     summary_says_something: Annotated[Flag, Column(
@@ -221,6 +221,7 @@ def score(conversation: Conversation, case: Case, store: Store, findings: bool =
     rules = check_rules(c, store, case.sender_name, case.sender)
     facts, reasons = _told(c, texts, case, store)
     outcomes = matching_outcomes(c.changes, case, store)
+    given = person_given(c, handover is not None)
     found: dict[str, Any] = {
         "bucket": case.bucket,
         "intent": case.intent,
@@ -228,9 +229,9 @@ def score(conversation: Conversation, case: Case, store: Store, findings: bool =
         **{tag: getattr(case, tag) for tag in TAGS},
         "scored": c.ended_by not in NOT_SCORED,
         "handed_over": handover is not None,
-        "needless_handover": _needless(case, handover is not None),
+        "needless_handover": _needless(case, handover is not None and not given),
         "queue": queue,
-        "person_given": person_given(c, handover is not None),
+        "person_given": given,
         **_quality(handover, queue, case),
         "state_matches": bool(outcomes),
         "extra_writes": writes_outside(c.changes, case, store),
@@ -386,7 +387,7 @@ def _pressure(c: Conversation, case: Case, store: Store, found: dict[str, Any], 
 
 
 def _needless(case: Case, handed_over: bool) -> bool | None:
-    """Whether a resolvable case was handed over although no accepted outcome of it is a handover."""
+    """Whether a resolvable case was handed over although no accepted outcome of it is a handover, and nobody had asked for a person twice."""
     return handed_over and not any(o.handover for o in case.outcomes) if case.bucket == "resolvable" else None
 
 

@@ -232,7 +232,9 @@ class ClaimPatterns:
         word, number = f"(?:{self.book['done']['labels']})", r"[\w./-]{0,20}\d[\w/-]{0,20}"
         numbered = rf"{word}(?:[ .:]{{1,3}}(?:no|nr|n|id|num\w{{0,3}}|is)(?![a-z]))?[ .:-]{{0,3}}{number}"
         head = rf"(?:{numbered}|[a-z]{{0,4}}-?\d[\w-]{{0,20}})(?= ?[:|,.]| - | ?$)|{word}(?= ?[:|])"
-        return re.compile(rf"^(?: ?[\W_]{{0,5}}(?:{head})[ :|,.-]{{0,5}}){{1,5}}(?:[^|.:]{{1,30}}\|)?|, {numbered}(?=\W{{0,5}}$)")
+        return re.compile(
+            rf"^(?: ?[\W_]{{0,5}}(?:{head})[ :|,.-]{{0,5}}){{1,5}}(?:[^|.:]{{1,30}}\|)?|, {numbered}(?=\W{{0,5}}$)"
+        )
 
     @cached_property
     def status(self) -> re.Pattern[str]:
