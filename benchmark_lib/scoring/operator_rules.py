@@ -8,7 +8,17 @@ from dataclasses import dataclass
 
 from ..cases.operator_rules import OperatorRule
 from ..records import Conversation
-from .rule_reading import asks_first, has_emoji, last_line_is, names_any, own_words, same_language, word_count
+from .rule_reading import (
+    asks_first,
+    has_emoji,
+    last_line_is,
+    names_any,
+    own_words,
+    promises,
+    same_language,
+    shows_approval,
+    word_count,
+)
 
 ONCE = ("ask_first",)
 """Kinds of rules that are about the first reply alone."""
@@ -42,13 +52,16 @@ def kept_replies(
             text = own_words(message.text, heard)
             calls = [call for call in conversation.tool_calls if call.turn <= message.turn]
             acted = any(call.write and call.side == "agent" for call in calls)
+            approved = any(shows_approval(call.result) for call in calls if not call.error)
             for rule in rules:
                 if not (answered and rule.kind in ONCE):
-                    yield KeptReply(rule.name, message.turn, _keeps(rule, text, message.text, language, acted))
+                    yield KeptReply(rule.name, message.turn, _keeps(rule, text, message.text, language, acted, approved))
             answered = True
 
 
-def _keeps(rule: OperatorRule, own: str, whole: str, language: str | None, acted: bool) -> bool | None:
+def _keeps(
+    rule: OperatorRule, own: str, whole: str, language: str | None, acted: bool, approved: bool
+) -> bool | None:
     """Whether a reply keeps a rule; `own` is the reply without what it quotes of the customer."""
     match rule.kind:
         case "at_most_words":
@@ -61,6 +74,8 @@ def _keeps(rule: OperatorRule, own: str, whole: str, language: str | None, acted
             return not acted and asks_first(own, rule.value)
         case "sign":
             return last_line_is(own, rule.value)
+        case "approved_first":
+            return approved or not promises(own, rule.value)
         case "no_emojis":
             return not has_emoji(whole)
     return same_language(own, language)

@@ -156,6 +156,8 @@ class Score(TypedDict, total=False):
     said_ungrounded: Annotated[int | None, Column(
         "Amounts, numbers, links and windows that appear nowhere and follow from nothing; dates are not checked, nor "
         "amounts where a case asks for more than four sums or over 40 amounts lie on the desk.", "values", name="ungrounded_values")]
+    contradicts_itself: Annotated[Flag, Column(
+        "Whether a message gives another window, amount, day or state of a thing than an earlier one, uncorrected.")]
     values_told: Annotated[int | None, Column("Amounts, dates, numbers, links and windows in the replies.", "values")]
     packet_complete: Annotated[Flag, Column(
         "Whether the handover packet has none of the faults below; handovers only.")]
