@@ -161,7 +161,7 @@ def test_the_language_is_the_customers_and_a_few_words_cannot_be_told():
         ("I will refund you the full 79.00 USD today.", False),
         ("Your money will be back on your card tomorrow.", False),
         ("Wir erstatten Ihnen heute den vollen Preis auf Ihre Karte.", False),
-        ("Le remboursera-t-on ? Je vous rembourse aujourd'hui le montant total sur votre carte.", False),
+        ("Je vous rembourse aujourd'hui le montant total sur votre carte.", False),
         ("Hoy mismo le reembolsamos el importe completo en su tarjeta.", False),
         ("I cannot promise a refund without my manager's approval.", True),
         ("If a manager approves it, we will refund you.", True),

@@ -50,7 +50,7 @@ class Oracle(Insider):
             self.requests += 1
             return self._say([self.book["agent"]["understood"]] + [self.book["slots"][s]["ask"] for s in missing])
         later = {i for i, f in enumerate(self.case.followups) if f.when == "next"}
-        if later - followed and talk.turn <= len(later):
+        if later - followed and talk.turn <= (len(later) if self.outcome.handover else 1):
             return self._say([self.book["agent"]["greeting"], self.book["slots"]["goal"]["ask"]])
         self._look_up(talk)
         agreed = [a.what for a in self.acts if a.kind == "agreed"]

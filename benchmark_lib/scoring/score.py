@@ -30,7 +30,7 @@ from .state import forbidden_calls, matching_outcomes, writes_outside
 from .tau import tau_score
 from .topics import answers_by_topic
 
-VERSION = "scoring-12"
+VERSION = "scoring-13"
 RULES_OF_SUCCESS = ("identity", "confirmation", "evidence")
 """Process rules whose breach turns a right end state into a corrupt success."""
 
