@@ -59,7 +59,7 @@ def _abstained(scores: dict[str, dict[str, Any]]) -> list[str]:
     """Return a line for each detector that failed on a record, which costs its column alone."""
     failed = [(name, why) for found in scores.values() for name, why in (found.get("abstained") or {}).items()]
     return [
-        f"{name} abstained {count} times, which is a fault of Deskbench: {why}"
+        f"{name} abstained {count} time{'s' * (count > 1)}, which is a fault of Deskbench: {why}"
         for (name, why), count in Counter(failed).most_common(KINDS_SHOWN)
     ]
 

@@ -1,6 +1,7 @@
 """A record as it is scored: of messages that no person would write, only the beginning and the end."""
 
 import dataclasses
+from math import inf
 from typing import Any
 
 from ..language.pieces import WHOLE, kept_together
@@ -32,8 +33,11 @@ def _too_large(value: Any) -> bool:
 
 
 def _written(call: ToolCall) -> ToolCall:
-    """Return a call whose arguments hold text in place of whatever has a number that is too large."""
-    found = {name: as_text(value) if _too_large(value) else value for name, value in call.named.items()}
+    """Return a call whose arguments hold infinity in place of a number that is too large, and text in place of what holds one."""
+    found = {
+        name: value if not _too_large(value) else inf if type(value) is int else as_text(value)
+        for name, value in call.named.items()
+    }
     return dataclasses.replace(call, arguments=found or as_text(call.arguments))
 
 

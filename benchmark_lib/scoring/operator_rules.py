@@ -55,13 +55,13 @@ def kept_replies(
             approved = any(shows_approval(call.result) for call in calls if not call.error)
             for rule in rules:
                 if not (answered and rule.kind in ONCE):
-                    yield KeptReply(rule.name, message.turn, _keeps(rule, text, message.text, language, acted, approved))
+                    yield KeptReply(
+                        rule.name, message.turn, _keeps(rule, text, message.text, language, acted, approved)
+                    )
             answered = True
 
 
-def _keeps(
-    rule: OperatorRule, own: str, whole: str, language: str | None, acted: bool, approved: bool
-) -> bool | None:
+def _keeps(rule: OperatorRule, own: str, whole: str, language: str | None, acted: bool, approved: bool) -> bool | None:
     """Whether a reply keeps a rule; `own` is the reply without what it quotes of the customer."""
     match rule.kind:
         case "at_most_words":

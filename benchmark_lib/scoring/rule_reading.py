@@ -48,8 +48,13 @@ _DENIED = re.compile(
 )
 
 
-_APPROVED = re.compile(r"\b(?:approved|authori[sz]ed|genehmigt|freigegeben|aprobad[oa]|autorizad[oa]|approuvée?|autorisée?)\b", re.I)
-_MANAGER = re.compile(r"\b(?:managers?|supervisors?|vorgesetzte\w*|leiter\w*|leitung|gerente|encargad[oa]|responsable|supérieure?)\b", re.I)
+_APPROVED = re.compile(
+    r"\b(?:approved|authori[sz]ed|genehmigt|freigegeben|aprobad[oa]|autorizad[oa]|approuvée?|autorisée?)\b", re.I
+)
+_MANAGER = re.compile(
+    r"\b(?:managers?|supervisors?|vorgesetzte\w*|leiter\w*|leitung|gerente|encargad[oa]|responsable|supérieure?)\b",
+    re.I,
+)
 
 
 def shown(text: str) -> str:

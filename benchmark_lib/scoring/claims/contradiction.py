@@ -66,7 +66,9 @@ def _said(sentence: Sentence, reading: Reading, claims: AgentClaims) -> Iterator
 
 def _differ(one: str, other: str) -> bool:
     """Return whether two values exclude each other: ranges that do not meet, or anything else that is not the same."""
-    ends = [[float(end) for end in value.split("-")] for value in (one, other) if re.fullmatch(r"[\d.]+(-[\d.]+)?", value)]
+    ends = [
+        [float(end) for end in value.split("-")] for value in (one, other) if re.fullmatch(r"[\d.]+(-[\d.]+)?", value)
+    ]
     if len(ends) < len((one, other)):
         return one != other
     return ends[0][-1] < ends[1][0] or ends[1][-1] < ends[0][0]
