@@ -109,8 +109,9 @@ def test_a_detector_that_fails_abstains_and_the_conversation_keeps_its_score(
     monkeypatch.setitem(claims_registry.DETECTORS, "groundedness", broken)
     out = tmp_path / "run.deskbench"
     assert main(["run", "scripted:oracle", "--cases", "tracking_1", "--trials", "1", "--out", str(out)]) == 0
-    assert "groundedness abstained 1 time, which is a fault of Deskbench: OverflowError: too many digits" in (
-        capsys.readouterr().out
+    assert (
+        "groundedness abstained in 1 of the conversations, which is a fault of Deskbench: OverflowError: too many digits"
+        in (capsys.readouterr().out)
     )
     found = load_results(out).conversations.iloc[0]
     assert found["success"] and found["phantom_action"] == False and found.isna()["ungrounded_values"]  # noqa: E712

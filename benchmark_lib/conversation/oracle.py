@@ -27,7 +27,9 @@ class Oracle(Insider):
         super().__init__()
         self.case, self.store = case, store.of(case)
         store = self.store
-        self.outcome = _best(case) if outcome is None else case.outcomes[outcome]
+        # Only an end without a handover counts as resolved.
+        right = [o for o in case.outcomes if not (o.handover and case.bucket == "resolvable")] or case.outcomes
+        self.outcome: Outcome = right[0] if outcome is None else case.outcomes[outcome]
         self.book = store.phrases.get(case.language) or next(iter(store.phrases.values()))
         rules = store.policy["process_rules"]
         guarded = ("identity", "confirmation")
@@ -164,12 +166,6 @@ class Oracle(Insider):
 
     def _say(self, parts: list[str]) -> Reply:
         return Reply(" ".join(p for p in parts if p))
-
-
-def _best(case: Case) -> Outcome:
-    """Return the first accepted outcome; of a case to be resolved the first without a handover, since only that counts as resolved."""
-    kept = [o for o in case.outcomes if not o.handover] if case.bucket == "resolvable" else []
-    return (kept or case.outcomes)[0]
 
 
 def reason_in_words(store: Store, name: str, language: str) -> str:

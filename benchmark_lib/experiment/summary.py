@@ -56,12 +56,10 @@ def _without_score(run: RunFile, scores: dict[str, dict[str, Any]]) -> list[str]
 
 
 def _abstained(scores: dict[str, dict[str, Any]]) -> list[str]:
-    """Return a line for each detector that failed on a record, which costs its column alone."""
-    failed = [(name, why) for found in scores.values() for name, why in (found.get("abstained") or {}).items()]
-    return [
-        f"{name} abstained {count} time{'s' * (count > 1)}, which is a fault of Deskbench: {why}"
-        for (name, why), count in Counter(failed).most_common(KINDS_SHOWN)
-    ]
+    """Return a line for each detector that failed on a record."""
+    failed = Counter(pair for found in scores.values() for pair in (found.get("abstained") or {}).items())
+    words = "{} abstained in {} of the conversations, which is a fault of Deskbench: {}"
+    return [words.format(name, count, why) for (name, why), count in failed.most_common(KINDS_SHOWN)]
 
 
 def _faults(run: RunFile) -> list[str]:

@@ -128,10 +128,8 @@ def numbers_of(figures: str) -> set[float]:
 
 
 def _cents(text: str) -> int | None:
-    number = text.strip(" '.,")
-    decimals = re.search(r"[.,](\d{2})$", number)
-    whole = re.sub(r"\D", "", number[: decimals.start()] if decimals else number)
-    return int(whole) * 100 + int(decimals.group(1) if decimals else 0) if whole else None
+    numbers = numbers_of(text)
+    return round(100 * max(numbers)) if numbers else None
 
 
 def _day(found: re.Match[str]) -> str:

@@ -3,14 +3,11 @@
 import html
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from ..cases.operator_rules import pattern_of
 from ..language.detection import written_in
 from ..language.folding import squash
 from ..language.pieces import kept
-from ..records import words_in
-from .claims.reading import read
 
 LONGEST_SIGNATURE = 6
 """Words that a line with the desk's name may have to be a signature and not a sentence."""
@@ -45,15 +42,6 @@ _REQUEST = re.compile(
 _DENIED = re.compile(
     r"\b(?:no need|not|n['’]t|without|never|sin|no (?:necesit\w+|hace falta)|ne|pas besoin|sans|kein\w*|nicht|ohne)\b|n['’]t\b",
     re.IGNORECASE,
-)
-
-
-_APPROVED = re.compile(
-    r"\b(?:approved|authori[sz]ed|genehmigt|freigegeben|aprobad[oa]|autorizad[oa]|approuvée?|autorisée?)\b", re.I
-)
-_MANAGER = re.compile(
-    r"\b(?:managers?|supervisors?|vorgesetzte\w*|leiter\w*|leitung|gerente|encargad[oa]|responsable|supérieure?)\b",
-    re.I,
 )
 
 
@@ -105,17 +93,6 @@ def asks_first(text: str, items: Sequence[str]) -> bool:
         if sentence.rstrip().endswith("?") or _REQUEST.search(sentence):
             return names_any(sentence, items) and not (_DENIED.search(sentence) and not sentence.rstrip().endswith("?"))
     return False
-
-
-def promises(text: str, kind: str) -> bool:
-    """Return whether a text promises a thing without a condition, such as a refund."""
-    return any(name == kind for name, _ in read(shown(text)).about("promise"))
-
-
-def shows_approval(result: Any) -> bool:
-    """Return whether a tool's result says, in one of its texts, that somebody who may decide has approved something."""
-    texts = (str(word) for word in words_in(result) if isinstance(word, str))
-    return any(_APPROVED.search(text) and _MANAGER.search(text) and not _DENIED.search(text) for text in texts)
 
 
 def same_language(text: str, language: str | None) -> bool | None:

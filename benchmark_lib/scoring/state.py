@@ -137,7 +137,7 @@ def _carries(call: ToolCall, name: str, value: Any, store: Store | None) -> bool
 def _address_on_file(call: ToolCall, store: Store) -> Mapping[str, Any] | None:
     """The address of what a call is about, as the store has it; None where there is none."""
     number = call.named.get(store.kind.look_up[1])
-    row = store.tables[store.kind.subject].get(str(number).upper(), {})
+    row = store.tables[store.kind.subject].get(word(number).upper(), {})
     return next((value for value in row.values() if is_address(value)), None)
 
 

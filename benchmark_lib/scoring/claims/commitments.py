@@ -79,21 +79,23 @@ def _refund(claims: AgentClaims, turn: int, sentence: str) -> Judged | None:
     What a message says of the money beside such an act, offered, explained or declined, is part of what it says of the act.
     """
     through = {REFUND, *claims.store.policy.get("refunds", {}).get("through", ())}
-    if (own := claims.call_of(through)) is not None:
-        return _in_time(claims, sentence) or (KEPT, own.index)
-    if (handover := claims.call_of({HANDOVER})) is not None:
-        return KEPT, handover.index
-    shown = (t.index for t in claims.done for tool in through if claims.store.kind.shows(t.result, tool, sentence))
-    before = next(shown, None)
-    if before is not None:
-        return KEPT, before
-    if (refused := claims.failed(through)) is not None:
-        return CONTRADICTED, refused
+    if claims.call_of(through) is not None and (late := _in_time(claims, sentence)) is not None:
+        return late
+    if (backed := _backed(claims, through, sentence)) is not None:
+        return backed
     beside = (m.text.replace(sentence, "") for m, _ in claims.replies if m.turn == turn)
     parsed = [parser_of(claims.store).parse(text) for text in beside]
     spoken_of = {tool for one in parsed for tool, chance in one.tools.items() if chance >= LIKELY}
     spoken_of |= {tool for one in parsed for tool in one.declined}
     return None if spoken_of & through else ("unbacked", None)
+
+
+def _backed(claims: AgentClaims, tools: set[str], sentence: str) -> Judged | None:
+    """Return what became of a promise by what was done: the act, before or in the talk, a handover, or its refusal; None where there is none of these."""
+    shown = (t for t in claims.done for tool in tools if claims.store.kind.shows(t.result, tool, sentence))
+    call = claims.call_of(tools) or claims.call_of({HANDOVER}) or next(shown, None)
+    refused = claims.failed(tools)
+    return (KEPT, call.index) if call is not None else None if refused is None else (CONTRADICTED, refused)
 
 
 def _in_time(claims: AgentClaims, sentence: str) -> Judged | None:
@@ -139,16 +141,11 @@ def _date(claims: AgentClaims, turn: int, sentence: str) -> Judged | None:
 
 def _made(claims: AgentClaims, sentence: str, words: str) -> Judged | None:
     """Return whether what a sentence promises is there: made by a call, in a colleague's hands, or made before; None where it names nothing of the kind."""
-    tools = set().union(*(book.promised(words) for book in claim_patterns().values()))
-    if not tools:
-        return None
-    own = claims.call_of(tools) or claims.call_of({HANDOVER})
-    if own is not None:
-        return KEPT, own.index
+    promised = [entry for book in claim_patterns().values() for entry in book.promised]
+    tools = {tool for of, named, not_it in promised if named.search(words) and not not_it.search(words) for tool in of}
     if any(made_before(claims, tool, sentence) for tool in tools):
         return KEPT, "made before"
-    refused = claims.failed(tools)
-    return ("unbacked", None) if refused is None else (CONTRADICTED, refused)
+    return (_backed(claims, tools, sentence) or ("unbacked", None)) if tools else None
 
 
 def _speaks_of_packing(claims: AgentClaims, sentence: str) -> bool:

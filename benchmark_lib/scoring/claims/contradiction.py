@@ -28,7 +28,8 @@ def contradictions(claims: AgentClaims) -> list[ClaimFinding]:
         for sentence in reading.sentences:
             for thing, value in _said(sentence, reading, claims):
                 turn, earlier, before = known.setdefault(thing, (message.turn, sentence.text, value))
-                if corrects or (turn < message.turn and _newer(claims, turn, message.turn, thing)):
+                acted = any(turn < call.turn <= message.turn for call in claims.done)
+                if corrects or (acted and thing[1] in ("money", "date", "state")):
                     known[thing] = message.turn, sentence.text, value
                 elif turn < message.turn and _differ(before, value):
                     compared = f"message {turn}: {earlier}"
@@ -41,12 +42,14 @@ def _said(sentence: Sentence, reading: Reading, claims: AgentClaims) -> Iterator
     words = sentence.plain
     if words.rstrip().endswith("?"):
         return
-    values = [v for v in values_in(sentence.text, claims.store.now.year) if v.kind in (*UNITS, "money", "date")]
+    named = values_in(sentence.text, claims.store.now.year)
+    numbers = {v.value for v in named if v.kind == "id"} - {claims.case.order}
+    values = [v for v in named if v.kind in (*UNITS, "money", "date")]
     for book in reading.books:
         patterns = _things(book)
         if patterns["aside"].search(words):
             continue
-        apart = {m.group().strip() for m in patterns["apart"].finditer(words)} | _numbers(sentence.text, claims)
+        apart = {m.group().strip() for m in patterns["apart"].finditer(words)} | numbers
         goods = _goods(claims.store).intersection(words.split())
         states = [n for n in patterns if n.startswith("state ") and patterns[n].search(words)]
         if len(states) == 1 and not values:
@@ -56,33 +59,18 @@ def _said(sentence: Sentence, reading: Reading, claims: AgentClaims) -> Iterator
             continue
         unit = UNITS.get(values[0].kind, values[0].kind)
         kind = unit if unit in ("money", "date") else "window"
-        named = [n for n in patterns if n.startswith(f"{kind} ") and patterns[n].search(words)]
-        if len(named) == 1 or (named and kind == "money"):
+        things = [n for n in patterns if n.startswith(f"{kind} ") and patterns[n].search(words)]
+        if len(things) == 1 or (things and kind == "money"):
             value = values[0].value
             if values[0].kind == "years" and value.isdecimal():
                 value = str(int(value) * A_YEAR)
-            yield (named[0].split()[1], unit, frozenset(apart if kind == "window" else apart | goods)), value
+            yield (things[0].split()[1], unit, frozenset(apart if kind == "window" else apart | goods)), value
 
 
 def _differ(one: str, other: str) -> bool:
     """Return whether two values exclude each other: ranges that do not meet, or anything else that is not the same."""
-    ends = [
-        [float(end) for end in value.split("-")] for value in (one, other) if re.fullmatch(r"[\d.]+(-[\d.]+)?", value)
-    ]
-    if len(ends) < len((one, other)):
-        return one != other
-    return ends[0][-1] < ends[1][0] or ends[1][-1] < ends[0][0]
-
-
-def _newer(claims: AgentClaims, since: int, turn: int, thing: Thing) -> bool:
-    """Return whether something was done or looked up since, so that what is not a rule may have changed."""
-    return thing[1] in ("money", "date", "state") and any(since < call.turn <= turn for call in claims.done)
-
-
-def _numbers(text: str, claims: AgentClaims) -> set[str]:
-    """Return the numbers of orders and goods in a text, without that of the case's own order."""
-    found = {v.value for v in values_in(text, claims.store.now.year) if v.kind == "id"}
-    return found - {claims.case.order}
+    ends = [[float(end) for end in value.split("-")] for value in (one, other) if _RANGE.fullmatch(value)]
+    return one != other if len(ends) < len((one, other)) else ends[0][-1] < ends[1][0] or ends[1][-1] < ends[0][0]
 
 
 @lru_cache(maxsize=8)
@@ -96,3 +84,6 @@ def _goods(store: Store) -> frozenset[str]:
     """Return the words of the names of the goods."""
     rows = [row for table in store.kind.catalogue for row in store.tables.get(table, {}).values()]
     return frozenset(word for row in rows for word in plain(str(row.get("title", ""))).split() if word.isalpha())
+
+
+_RANGE = re.compile(r"[\d.]+(?:-[\d.]+)?")

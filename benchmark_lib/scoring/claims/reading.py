@@ -57,8 +57,9 @@ class Reading:
         words = whole = plain(_BRACKETED.sub(" ", sentence.text))
         for book in self.books:
             words = f" {book.label.sub('', words).strip()}"
-            stated = book.status if words == whole else book.status_alone
-            if (book.status.search(words) or stated.match(words)) and not book.status_not.search(words):
+            status, alone, act = book.status
+            told = status.search(words) or (words != whole and alone.match(words))
+            if told and not act.search(words):
                 return None
         if not words.strip(" .,:|-"):
             return None
@@ -190,15 +191,11 @@ class ClaimPatterns:
         """What says by which day something leaves or is done, which is not the day on which it arrives."""
         return self.compile(self.book["commitments"]["date"].get("leaves", []))
 
-    def promised(self, sentence: str) -> set[str]:
-        """Return the tools without whose call there is nothing of what a sentence promises."""
-        named = (of for of, words, without in self._promised if words.search(sentence) and not without.search(sentence))
-        return {tool for tools in named for tool in tools}
-
     @cached_property
-    def _promised(self) -> list[tuple[list[str], re.Pattern[str], re.Pattern[str]]]:
+    def promised(self) -> list[tuple[list[str], re.Pattern[str], re.Pattern[str]]]:
+        """What is there only once one of some tools was called: these, the words for it, and what makes it another thing."""
         entries = self.book["done"].get("promised", ())
-        return [(e["of"], self.compile([e["words"]]), self.compile([e["not"]] if "not" in e else [])) for e in entries]
+        return [(e["of"], self.compile([e["words"]]), self.compile(e.get("not", []))) for e in entries]
 
     def denies(self, promise: str, sentence: str) -> bool:
         """Whether a sentence denies a class of promise without a condition, and not only for now, in part or by one way."""
@@ -237,20 +234,10 @@ class ClaimPatterns:
         )
 
     @cached_property
-    def status(self) -> re.Pattern[str]:
-        """Where an order or a parcel is, which is nobody's act."""
-        status = self.book["done"]["status"]
-        return self.compile([f"<start>{status['of']}{status['state']}"])
-
-    @cached_property
-    def status_alone(self) -> re.Pattern[str]:
-        """The same without a word for what it is about, as it follows a label."""
-        return self.compile([self.book["done"]["status"]["state"]])
-
-    @cached_property
-    def status_not(self) -> re.Pattern[str]:
-        """What makes that an act."""
-        return self.compile(self.book["done"]["status"]["not"])
+    def status(self) -> tuple[re.Pattern[str], ...]:
+        """Where an order or a parcel is, which is nobody's act; the same after a label; and what makes it an act."""
+        of, state, without = (self.book["done"]["status"][part] for part in ("of", "state", "not"))
+        return self.compile([f"<start>{of}{state}"]), self.compile([state]), self.compile(without)
 
     @cached_property
     def undone(self) -> re.Pattern[str]:
