@@ -34,6 +34,7 @@ def summary(run: RunFile) -> list[str]:
         f"{manifest['model']}: {counts['finished']:,} of {sum(planned):,} conversations finished ({len(planned)} case{'s' * (len(planned) != 1)} x {trials}){waiting}",
         _rates(run, scores),
         *_without_score(run, scores),
+        *_abstained(scores),
         *_faults(run),
         f"{format(counts['calls'], ',') if counts['calls'] else 'no'} model call{'s' * (counts['calls'] != 1)}, {cost_in_words(cost, counts['calls'], unpriced)}{of_calls}",
     ]
@@ -52,6 +53,13 @@ def _without_score(run: RunFile, scores: dict[str, dict[str, Any]]) -> list[str]
     ]
     more = [f"{len(kinds) - KINDS_SHOWN} other reasons"] * (len(kinds) > KINDS_SHOWN)
     return [f"without a score: {'; '.join([*shown, *more])}"]
+
+
+def _abstained(scores: dict[str, dict[str, Any]]) -> list[str]:
+    """Return a line for each detector that failed on a record."""
+    failed = Counter(pair for found in scores.values() for pair in (found.get("abstained") or {}).items())
+    words = "{} abstained in {} of the conversations, which is a fault of Deskbench: {}"
+    return [words.format(name, count, why) for (name, why), count in failed.most_common(KINDS_SHOWN)]
 
 
 def _faults(run: RunFile) -> list[str]:
