@@ -5,10 +5,10 @@ from textwrap import shorten
 from typing import Any
 
 from ..cases.played import store_name
-from ..records import BUCKETS
-from ..runfile import RunFile
+from ..records import BUCKETS, NOT_SCORED
+from ..runfile import REFUSALS, RunFile
 from ..scoring.metrics import METRICS, Shown, shown_on
-from ..scoring.written import cost_in_words
+from ..scoring.written import cost_in_words, words
 from ..store.tau import domain_named, known_of
 from .budget import is_estimate
 from .repricing import priced_in_words
@@ -63,10 +63,27 @@ def _abstained(scores: dict[str, dict[str, Any]]) -> list[str]:
 
 
 def _faults(run: RunFile) -> list[str]:
-    """How many conversations ended by a fault of the agent or of the customer, by kind; nothing where none did."""
-    lines = []
+    """Return how many conversations ended by a fault of agent, customer, network or endpoint, by kind, with the commonest reason."""
+    lines, endings, refused = [], run.endings(), run.refused()
+    said = [
+        (f["kind"], f["detail"])
+        for f in run.faults()
+        if endings.get((f["case_id"], f["trial"]), "infrastructure_fault") in NOT_SCORED
+    ]
+    if said:
+        (kind, detail), count = Counter(said).most_common(1)[0]
+        which = ", ".join(f"{words(k)} {n}" for k, n in Counter(k for k, _ in said).most_common(KINDS_SHOWN))
+        lines.append(
+            f"faults of the network or the endpoint: {which}; commonest ({words(kind)}, {count} x): {shorten(detail, REASON_SHOWN)}"
+        )
+    if refused:
+        case_id, trial = min(refused)
+        lines.append(
+            f"refused by the endpoint for good, in {REFUSALS} sessions: {len(refused)} x, first {case_id} trial {trial}; "
+            "they count for and against nobody and are not played again"
+        )
     for side in ("agent", "customer"):
-        mine = [key for key, ending in run.endings().items() if ending == f"{side}_fault"]
+        mine = [key for key, ending in endings.items() if ending == f"{side}_fault"]
         kinds = Counter(fault.kind for key in mine for fault in run.record(*key).faults if fault.side == side)
         if mine:
             lines.append(
