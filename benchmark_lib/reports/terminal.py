@@ -43,7 +43,9 @@ def terminal_board(runs: Iterable[RunFile], mine: str | None = None) -> str:
     mine : str, optional
         The run_id of the run that is marked with an arrow.
     """
-    results = load_results(list(runs))
+    runs = list(runs)
+    own = [run for run in runs if mine in (None, run.run_id)]
+    results = load_results(own, optional=[run for run in runs if run not in own])
     if mine is not None and mine not in results.entries and mine in results.hard.entries:
         results = results.hard
     names = [*shown_on(Shown.ORDER), "resolved"]

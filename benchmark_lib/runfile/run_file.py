@@ -4,6 +4,7 @@
 going on. `benchmark_lib.experiment.writer` is the one place that writes while a run goes on.
 """
 
+import os
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -186,6 +187,8 @@ def connect_to_read(path: Path) -> sqlite3.Connection:
 
 def _check_header(path: Path) -> None:
     """Refuse what is not there or is not a run file, from the first hundred bytes alone."""
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise BadInput(f"{path} cannot be read as a run file (it is not a file): name the file itself")
     try:
         with open(path, "rb") as file:
             head = file.read(100)

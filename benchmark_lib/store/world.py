@@ -15,7 +15,7 @@ import orjson
 from ..errors import BadInput
 from ..project import DATA
 from ..records import content_hash
-from ..textfiles import front_matter, read_yaml, render
+from ..textfiles import front_matter, read_text, read_yaml, render
 from .desk import Desk
 from .every_desk import with_every_desks
 from .frozen import FrozenDict, frozen, thawed
@@ -267,10 +267,7 @@ def _files(path: Path, pattern: str) -> list[Path]:
 def _rows(paths: list[Path], key: str) -> dict[str, dict[str, Any]]:
     rows: dict[str, dict[str, Any]] = {}
     for path in paths:
-        try:
-            lines = path.read_bytes().splitlines()
-        except FileNotFoundError:
-            raise BadInput(f"{path} is missing: restore it from the repository or write it") from None
+        lines = read_text(path).split("\n")
         for number, line in enumerate(lines, 1):
             if not line.strip():
                 continue
