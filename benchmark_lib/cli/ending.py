@@ -29,7 +29,8 @@ def say_what_next(run: RunFile, page_follows: bool = False) -> None:
     from ..reports.notebooks import LEADERBOARD
     from ..reports.terminal import terminal_board
 
-    beside = sorted(run.path.parent.glob(f"*{SUFFIX}"), key=lambda path: -path.stat().st_mtime)
+    there = [path for path in run.path.parent.glob(f"*{SUFFIX}") if path.is_file()]
+    beside = sorted(there, key=lambda path: -path.stat().st_mtime)
     every = without_copies(_readable([run.path, *(path for path in beside if not is_hidden(path))]), keep=run.run_id)
     alike = [one for one in every if is_hard(one.manifest) == is_hard(run.manifest)]
     alike.sort(key=lambda one: (one.run_id != run.run_id, source_of(one.manifest) == "scripted"))

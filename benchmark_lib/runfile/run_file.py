@@ -6,6 +6,7 @@ going on. `benchmark_lib.experiment.writer` is the one place that writes while a
 
 import os
 import sqlite3
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from functools import cached_property
@@ -141,6 +142,23 @@ class RunFile:
             for table in COLUMNS:
                 for _ in checked_rows(db, table):
                     pass
+
+    def check_calls(self) -> None:
+        """Refuse a file that lacks calls of a finished conversation, by the number that its record charges to each model."""
+        there = Counter(
+            (case_id, trial, side) for case_id, trial, side in self.rows("calls", ("case_id", "trial", "side"))
+        )
+        inputs = self.manifest["inputs"]
+        models = {"agent"} if self.manifest["source"] == "model" and not inputs.get("agent", {}).get("value") else set()
+        models |= {side for *_, side in there}
+        for record in self.records():
+            for side, usage in record.usage.items():
+                key = (record.case_id, record.trial, side)
+                if side in models and there[key] < usage.calls:
+                    raise BadInput(
+                        f"{self.path} has {there[key]} of the {usage.calls} calls of the {side} in {record.case_id} trial {record.trial}: "
+                        "rows were deleted: take a copy of the file that is whole, or give another --out to begin anew"
+                    )
 
     def _json(self, text: str | bytes, kind: type = object) -> Any:
         """What a value holds; only in a file from before seals can it be anything but JSON of its kind."""
