@@ -4,15 +4,17 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 import yaml
-from made_runs import change_rows, play_agents
+from made_runs import change_rows, made_run, play_agents
 from run_server import RunServer, copy_store, some_cases
 
 from benchmark_lib import load_results
 from benchmark_lib.cli import main
 from benchmark_lib.cli.codes import CRASHED, FINISHED, REFUSED
+from benchmark_lib.runfile import RunFile
 from benchmark_lib.textfiles import read_yaml
 
 EVIL = "gpt\x1b[2J\x1b]0;own\x07 \u202eevil\u2066 名前–"
@@ -56,23 +58,12 @@ def test_a_finished_run_shows_its_board_beside_a_bad_file(folder, capsys):
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "ascii", "cp1252"])
-def test_names_of_a_file_steer_no_terminal_and_fit_any_encoding(tmp_path, own_store, encoding):
+def test_names_of_a_file_steer_no_terminal_and_fit_any_encoding(tmp_path, oracle_run, encoding):
     copy = tmp_path / "a.deskbench"
-    with RunServer() as server:
-        line = [
-            "run",
-            EVIL,
-            "--base-url",
-            server.base_url,
-            "--store",
-            str(own_store),
-            "--cases",
-            "*_1",
-            "--trials",
-            "1",
-        ]
-        assert main([*line, "--messages", "1", "--out", str(copy), "--yes"]) == FINISHED
-    for words in (["runs", "show", copy], ["compare", copy, copy], ["score", copy]):
+    run = RunFile(oracle_run)
+    rows = [(replace(record, model=EVIL), None, []) for record in run.records()]
+    made_run(copy, rows, manifest={**run.manifest, "model": EVIL, "run_id": "evil-1"})
+    for words in (["runs", "show", copy], ["compare", copy, oracle_run], ["score", copy]):
         done = subprocess.run(
             [sys.executable, "-m", "benchmark_lib", *map(str, words)],
             capture_output=True,
@@ -80,7 +71,7 @@ def test_names_of_a_file_steer_no_terminal_and_fit_any_encoding(tmp_path, own_st
         )
         said = (done.stdout + done.stderr).decode(encoding)
         assert "\x1b" not in said and "\u202e" not in said and "\u2066" not in said and "Traceback" not in said
-        assert done.returncode != CRASHED and "gpt" in said
+        assert done.returncode != CRASHED and "gpt" in said, said
 
 
 def test_a_crash_has_a_code_of_its_own(monkeypatch, capsys):

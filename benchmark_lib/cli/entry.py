@@ -19,7 +19,7 @@ def main(arguments: list[str] | None = None) -> int:
     sys.stdout, sys.stderr = map(Shown, streams)  # type: ignore[assignment]
     try:
         with warnings.catch_warnings():
-            warnings.showwarning = _noted
+            warnings.showwarning = _noted  # type: ignore[assignment]
             return _main(arguments)
     finally:
         sys.stdout, sys.stderr = streams

@@ -296,7 +296,7 @@ def _check_shape(given: Any, sample: Any, where: str, optional: tuple[str, ...] 
 
 
 def _form(value: Any) -> str:
-    forms = {dict: "a mapping", list: "a list", tuple: "a list", str: "a text", type(None): "empty"}
+    forms: dict[type, str] = {dict: "a mapping", list: "a list", tuple: "a list", str: "a text", type(None): "empty"}
     return next((words for form, words in forms.items() if isinstance(value, form)), "a number")
 
 
