@@ -25,7 +25,7 @@ from ..one_model import numbers as tables
 from ..one_model.report import ModelReport
 from ..one_model.traps import trap_by_trap
 from ..scope import scope_in_words, scope_rows
-from .board import ALL_METRICS, MAIN, band, heading, was_run
+from .board import ALL_METRICS, BLOCKS, MAIN, band, was_run
 from .content import Content, Entry
 from .conversations import ConversationPage
 from .counts import behind_finding, behind_median, behind_metric, behind_repeats, behind_trials, tally
@@ -86,7 +86,7 @@ def model_view(content: Content, entry: Entry, talks: list[ConversationPage], to
     traits = report_words.traits(report)
     return {
         "entry": entry,
-        "block": heading(entry.block, [entry]),
+        "block": BLOCKS.get(entry.block, (entry.block.capitalize(), "")),
         "runs": [content.manifests[r] for r in mine["run_id"].unique()],
         "customers": sorted(mine["customer"].unique()),
         "cases": mine["case_id"].nunique(),
