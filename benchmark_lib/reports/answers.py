@@ -161,6 +161,7 @@ def sentence_of(found: Answer) -> str:
     elif found.verdict == CLEAR:
         ahead = _gap(found.question.metric, rows[1])
         said = f"{name}: {value}. The nearest, {_name(rows[1])}: {_measured(found.question, rows[1])}. They differ by {ahead}: {rows[1]['verdict']}."
+        said += " Every other model is surely worse." if len(rows) > 2 else ""
     elif all(row["equal"] for row in rows[1:] if row["entry"] in found.models):
         said = f"{', '.join(map(_name, rows[: len(found.models)]))}: equal, each {value}."
     else:

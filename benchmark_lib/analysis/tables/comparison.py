@@ -148,7 +148,8 @@ def shared_cases(a: set[str], b: set[str]) -> dict[str, int]:
 
 def contrast_of_two(metric: Metric, a: pd.DataFrame, b: pd.DataFrame) -> Comparison:
     """The contrast B minus A in one metric of two entries, a planned one adjusted as `comparison_table` does."""
-    metrics = {name: METRICS[name] for name in PLANNED} if metric.name in PLANNED else {metric.name: metric}
+    planned = {name: METRICS[name] for name in PLANNED if METRICS[name].column in a and METRICS[name].column in b}
+    metrics = planned if metric.name in planned else {metric.name: metric}
     return judged({n: compare_values(m, paired_values(m, a, b).to_dict("series")) for n, m in metrics.items()})[
         metric.name
     ]

@@ -51,7 +51,7 @@ BELOW = BLOCKS[-2:]
 """The blocks below the line."""
 
 WEIGHED = ("models", "own agents", "played")
-"""The blocks in which one entry may dominate another of its panel; an entry of these may be set apart."""
+"""The blocks in which one entry may dominate another of its panel. What is played from a chair is never set apart."""
 
 
 @says_partial
@@ -286,7 +286,7 @@ def _empty_rows(results: Any, conversations: pd.DataFrame) -> list[dict[str, Any
 
 def _set_apart(rows: list[dict[str, Any]], conversations: pd.DataFrame) -> None:
     """Move below the line what was not run on the same cases as the others, and what resolves too little, with the reason."""
-    able = [row for row in rows if row["block"] in WEIGHED]
+    able = [row for row in rows if row["block"] in WEIGHED and row["block"] != "played"]
     models = [row["versions"] for row in able if row["block"] == "models"]
     common = Counter(models or [row["versions"] for row in able]).most_common(1)[0][0] if able else ""
     alike = (conversations["store_version"] == common) & conversations["bucket"].isin(BUCKETS)
