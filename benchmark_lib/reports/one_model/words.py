@@ -310,7 +310,8 @@ def _metric_traits(report: ModelReport) -> list[tuple[str, str, str]]:
         text = METRICS[name].scale.written(row["value"], brief=True)
         kind = "strong" if word.startswith("good") else "weak" if word.startswith("poor") else ""
         if kind == "weak" or (kind and name not in ONLY_IF_WEAK):
-            said = f"{row['title']} {text} ({_mean(row)}): {word}."
+            worst = worst_beside(report.row) if METRICS[name].banded else ""
+            said = f"{row['title']} {text} ({', '.join(filter(None, [worst, _mean(row)]))}): {word}."
             found.append((kind, row["title"], said))
     return found
 

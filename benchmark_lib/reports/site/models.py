@@ -12,7 +12,7 @@ from ...analysis.estimators.trials import FEW_TRIALS
 from ...analysis.tables.costs import lines_of
 from ...analysis.tables.customers import flags_of
 from ...analysis.tables.groups import SHOWN
-from ...analysis.tables.leaderboard import TOO_LITTLE, does_too_little
+from ...analysis.tables.leaderboard import TOO_LITTLE, does_too_little, worst_beside
 from ...analysis.tables.reliability import average_at_k, buckets_of, success_counts
 from ...records import BUCKETS, ENDINGS
 from ...scoring.metrics import METRICS, Metric
@@ -98,6 +98,7 @@ def model_view(content: Content, entry: Entry, talks: list[ConversationPage], to
         "main": [m for m in metrics if m["metric"].name in MAIN],
         "flagged": int(flags_of(mine).sum()),
         "band": band(entry.row),
+        "worst": worst_beside(entry.row),
         "too_little": TOO_LITTLE if does_too_little(entry.row) else "",
         "unsafe": content.unsafe.get((entry.name, entry.source)),
         "passk": pass_hat_k_points(mine, entry.who),
