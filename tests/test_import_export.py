@@ -516,14 +516,14 @@ class TestTheBoardKeepsThemApart:
         )
         return analysis.load_results(desk, retail, airline)
 
-    def test_imported_records_stand_in_a_block_of_their_own_unranked(self, both):
+    def test_imported_records_stand_in_a_block_of_their_own(self, both):
         board = tables.leaderboard(both)
         assert board.groupby("block")["entry"].apply(sorted).to_dict() == {
             "scripted": ["scripted:oracle", "scripted:tunable"],
             "imported": ["scripted:tunable [tau-bench airline]", "scripted:tunable [tau-bench retail]"],
         }
         imported = board[board["block"] == "imported"]
-        assert imported["rank"].isna().all() and imported["resolved"].isna().all()
+        assert imported["resolved"].isna().all() and imported["dominated"].eq("").all()
         assert imported["notes"].str.contains("not comparable with the desk").all()
         assert "its own success in retail: 50.0 % of 3 cases" in imported["notes"].iloc[1]
 
@@ -531,9 +531,6 @@ class TestTheBoardKeepsThemApart:
         table = tables.reliability_table(both)
         assert set(table.loc[table["panel"] == "imported", "bucket"]) == {"retail", "airline"}
         assert not set(table.loc[table["panel"] != "imported", "bucket"]) & {"retail", "airline"}
-        places = tables.rank_table(both, "agent_messages")
-        assert places["rank"].isna().all()
-        assert set(tables.rank_table(both, "resolved").dropna(subset=["rank"])["panel"]) == {"scripted agents"}
 
     def test_a_score_is_read_by_the_names_of_the_frame_and_by_those_of_a_run_file(self, tmp_path):
         lines = [

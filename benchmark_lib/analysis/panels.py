@@ -57,8 +57,8 @@ _BY_SOURCE = {
     "imported": "imported",
 }
 
-RANKED_FROM = 0.5
-"""A model that resolves less than this share of the resolvable cases is listed without a rank."""
+RESOLVES_ENOUGH = 0.5
+"""Whoever resolves less than this share of the resolvable cases is below the line of a board."""
 
 
 def panel_of(model: str, source: str) -> str:

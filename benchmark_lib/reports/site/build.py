@@ -40,7 +40,7 @@ def build_site(
     results: Results | Any = None,
     out: str | Path = "reports/site",
     *,
-    published: bool = True,
+    published: bool = False,
     labels: str | Path | None = None,
     stakes: Stakes | None = None,
     progress: bool = False,
@@ -54,7 +54,7 @@ def build_site(
     out : path
         The folder; an existing site in it is replaced once the new one is complete.
     published : bool
-        Whether the published figures are on the board, in their own block.
+        Whether the figures of the published benchmark are on the board, too, in their own block.
     labels : path, optional
         A file of labels: unsafe acts that it calls debatable are shown with and without.
     stakes : Stakes, optional

@@ -20,12 +20,12 @@ from .counts import behind_median
 from .words import mean_with_interval, percent, plural, tight
 
 MARKS = {
-    "ranked": "circle",
-    "not ranked": "diamond",
+    "models": "circle",
     "played": "star",
     "scripted": "square",
     "imported": "cross",
     "published": "triangle",
+    "set apart": "diamond",
 }
 HEIGHT, TOP, BOTTOM, LINE = 470, 14, 18, 15
 SCALE_MIN = 8

@@ -98,7 +98,11 @@ class Content:
     """
 
     def __init__(
-        self, results: Results, published: bool = True, labels: pd.DataFrame | None = None, stakes: Stakes | None = None
+        self,
+        results: Results,
+        published: bool = False,
+        labels: pd.DataFrame | None = None,
+        stakes: Stakes | None = None,
     ):
         self.results, self.labels, self.stakes = results, labels, stakes
         self.manifests = {run.run_id: run.manifest for run in results.runs}
@@ -263,7 +267,9 @@ def published_entries() -> list[Entry]:
             **nothing,
             **dict.fromkeys(("entry", "model"), r["model"]),
             **dict.fromkeys(("source", "block", "panel"), "published"),
-            **dict.fromkeys(("rank", "conversations")),
+            "conversations": None,
+            **dict.fromkeys(("dominated", "dominated_why", "below", "partial"), ""),
+            "unsafe_worst": float("nan"),
             "band": "none",
             "over_escalation": r["over_escalation_pct"] / 100,
             "unsafe": r["unsafe_actions_of_18"],
