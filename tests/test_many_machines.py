@@ -2,11 +2,15 @@
 
 import asyncio
 import contextlib
+import functools
 import logging
 import os
+import pickle
 import shutil
 import signal
 import socket
+import ssl
+import struct
 import subprocess
 import sys
 import threading
@@ -16,7 +20,7 @@ from types import SimpleNamespace
 import pytest
 from run_server import RunServer, copy_store, some_cases
 
-from benchmark_lib import BadInput, Experiment, load_cases, load_store
+from benchmark_lib import BadInput, Experiment, load_cases, load_store, spread
 from benchmark_lib.cli import main
 from benchmark_lib.experiment.machines.dealing import Deck
 from benchmark_lib.experiment.options import Options
@@ -24,7 +28,11 @@ from benchmark_lib.experiment.plan import prepare
 from benchmark_lib.runfile import RunFile
 
 distributed = pytest.importorskip("distributed")
+psutil = pytest.importorskip("psutil")
 far = pytest.importorskip("benchmark_lib.experiment.machines.engine")
+
+from distributed.comm.tcp import TCPConnector, TLSConnector  # noqa: E402
+from distributed.protocol import to_serialize  # noqa: E402
 
 COUNT, TRIALS, IN_FLIGHT = 8, 3, 8
 
@@ -309,6 +317,95 @@ def test_what_does_not_go_together_is_refused_in_one_sentence(tmp_path, capsys, 
     complained = capsys.readouterr().err
     assert said in complained and len(complained.splitlines()) == 1
     assert not out.exists()
+
+
+class Evil:
+    """A pickle that makes a file where it is read."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return open, (str(self.path), "w")
+
+
+def certified():
+    """What a stranger's TLS may be at best: some certificate, and no question about that of the other side."""
+    context = distributed.Security.temporary().get_connection_args("client")["ssl_context"]
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    return context
+
+
+async def attack(port, made, silent):
+    """Send a port what a stranger might: raw bytes, and messages of Dask's own kind with a pickle in them."""
+    message = {"op": "identity", "reply": True, "data": to_serialize(Evil(made))}
+    for bytes_ in (b"GET / HTTP/1.1\r\n\r\n", b"\xff" * 64, struct.pack("<Q", 1 << 62), pickle.dumps(Evil(made))):
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1) as raw:
+            raw.sendall(bytes_)
+    for connect in (TCPConnector().connect, functools.partial(TLSConnector().connect, ssl_context=certified())):
+        with contextlib.suppress(OSError):
+            comm = await asyncio.wait_for(connect(f"127.0.0.1:{port}", deserialize=True), 20)
+            silent.append(comm)
+            for _ in range(2):
+                await asyncio.wait_for(comm.write(message), 20)
+            await asyncio.wait_for(comm.read(), 20)
+    with contextlib.suppress(OSError):
+        silent.append(socket.create_connection(("127.0.0.1", port), 1))
+
+
+def listening(process):
+    """The ports at which a process and all that it started take connections."""
+    for one in (process, *process.children(recursive=True)):
+        with contextlib.suppress(psutil.Error):
+            yield from (c for c in one.net_connections("inet") if c.status == psutil.CONN_LISTEN)
+
+
+def test_strangers_at_every_port_run_nothing_and_end_nothing(tmp_path):
+    made, out, attacked, attacks, silent = tmp_path / "made", tmp_path / "run.deskbench", set(), [], []
+    line = [sys.executable, "-m", "benchmark_lib", "run", "scripted:oracle", "--cases", "tracking", "--trials", "1"]
+    environment = os.environ | {"TMPDIR": str(tmp_path / "temporary"), "PYTHONPATH": os.getcwd()}
+    (tmp_path / "temporary").mkdir()
+    line += ["--executor", "dask", "--workers", "2", "--out", str(out)]
+    quiet = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "env": environment}
+    command = psutil.Popen(line, cwd=tmp_path, **quiet)
+    while command.poll() is None:
+        with contextlib.suppress(psutil.Error):
+            for found in listening(command):
+                assert found.laddr.ip == "127.0.0.1"
+                if found.laddr.port not in attacked:
+                    attacked.add(found.laddr.port)
+                    sent = attack(found.laddr.port, made, silent)
+                    attacks.append(threading.Thread(target=asyncio.run, args=(sent,)))
+                    attacks[-1].start()
+    _, complained = command.communicate()
+    for thread in attacks:
+        thread.join()
+    assert command.returncode == 0 and "Traceback" not in complained, complained
+    assert len(attacked) >= 4, "the scheduler, a nanny and the workers"
+    assert RunFile(out).counts()["finished"] == len(load_cases(load_store("northline"), "tracking"))
+    assert not made.exists()
+    assert not [*(tmp_path / "temporary").glob("deskbench-*")], "nothing is left behind"
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "tcp://10.0.0.1:8786",
+        "10.0.0.1:8786",
+        "tcp://0.0.0.0:8786",
+        "tcp://127.0.0.1.example.org:1",
+        "tcp://[fe80::1]:1",
+        "ws://127.0.0.1:1",
+    ]
+    + ["inproc://127.0.0.1/1/1", "tcp://localhost@10.0.0.1:8786", "tcp://", "ucx://127.0.0.1:1", "tcp://[::1"],
+)
+def test_a_scheduler_on_the_network_is_refused_without_tls(tmp_path, capsys, address):
+    line = ["run", "scripted:oracle", "--cases", "tracking_1", "--out", str(tmp_path / "r"), "--executor", "dask"]
+    assert main([*line, "--scheduler", address]) == 2
+    complained = capsys.readouterr().err
+    assert "is not encrypted" in complained and "give a tls:// address" in complained
+    with pytest.raises(BadInput, match="is not encrypted"):
+        list(spread(len, ["one"], scheduler=address))
 
 
 def test_a_missing_extra_and_a_scheduler_out_of_reach_lose_nothing(tmp_path, capsys, monkeypatch):

@@ -179,6 +179,7 @@ async def _started(options: Options, stack: AsyncExitStack) -> Cluster:
         cluster = local_cluster(options.workers or os.cpu_count() or 1, local_directory=folder)
         stack.push_async_callback(_close, cluster)
         await cluster
+        cluster.scheduler.http_server.stop()
     except RuntimeError as error:  # what Dask raises where a process ends while it starts
         raise BadInput(
             f"the workers on this machine did not start ({first_line(error)}): give fewer --workers, or leave --executor out"

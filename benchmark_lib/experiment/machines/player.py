@@ -22,6 +22,8 @@ from ..recorder import KeptCall, Recorder
 
 TAKE_S = 10.0
 """Seconds after which `Player.take` returns, also with nothing."""
+GATHER_S = 0.008
+"""Seconds in which further messages join the first, because a message by itself costs as much as ten together."""
 ABANDONED_S = 60.0
 """Seconds without a `Player.take` after which a player ends: its run was killed."""
 
@@ -80,6 +82,7 @@ class Player:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(TAKE_S):
                 await self._news.wait()
+                await asyncio.sleep(GATHER_S)
         self._news.clear()
         out, self._out = self._out, []
         return out

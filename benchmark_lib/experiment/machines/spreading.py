@@ -5,6 +5,7 @@ import contextlib
 import threading
 import time
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
+from concurrent.futures import CancelledError
 from typing import Any
 
 from ...errors import BadInput
@@ -74,26 +75,22 @@ async def _results(options: Options, function: Callable[[Any], Any], items: list
 
 async def _result(cluster: Cluster, future: Any) -> Any:
     """Return the result of one thing; a cluster without workers gets no longer than a worker may take to start anew."""
-    from distributed import wait
-
     manned_at = time.monotonic()
-    while not future.done():
+    while True:
+        try:
+            return await future.result(timeout=CHECKED_EVERY_S)
+        except CancelledError:
+            raise BadInput(f"{cluster.where} is gone: start it again, or leave --executor out") from None
+        except TimeoutError:
+            if future.done():  # the function itself raised it
+                raise
         with contextlib.suppress(TimeoutError):
-            await wait(future, timeout=CHECKED_EVERY_S)
-            break
-        with contextlib.suppress(TimeoutError):
-            workers = await cluster.workers()
-            if workers is None:
-                break
-            manned_at = time.monotonic() if workers else manned_at
+            manned_at = time.monotonic() if await cluster.workers() else manned_at
         if time.monotonic() - manned_at > WITHOUT_WORKERS_S:
             raise BadInput(
                 f"{cluster.where} has had no worker for {WITHOUT_WORKERS_S:g} s: look at the memory and the log of the last ones, "
                 "or leave --executor out"
             )
-    if future.cancelled() or not future.done():
-        raise BadInput(f"{cluster.where} is gone: start it again, or leave --executor out")
-    return await future.result()
 
 
 async def _check_workers(cluster: Cluster) -> None:
