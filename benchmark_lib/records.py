@@ -375,7 +375,7 @@ def as_text(value: Any, sort_keys: bool = False) -> str:
     try:
         return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
     except (TypeError, ValueError, RecursionError):
-        return " ".join(filter(None, map(_word, words_in(value))))
+        return " ".join(filter(None, map(word, words_in(value))))
 
 
 def words_in(value: Any) -> list[Any]:
@@ -395,8 +395,9 @@ def words_in(value: Any) -> list[Any]:
     return found
 
 
-def _word(value: Any) -> str:
+def word(value: Any) -> str:
+    """Return a key or leaf as text, empty for a number with more digits than Python writes."""
     try:
         return value if isinstance(value, str) else json.dumps(value, default=str)
-    except ValueError:  # more digits than Python writes
+    except ValueError:
         return ""

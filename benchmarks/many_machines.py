@@ -110,6 +110,7 @@ def main() -> None:
     parser.add_argument(
         "--in-flight", type=int, nargs="+", choices=IN_FLIGHT, help="only the second table, and of it these"
     )
+    parser.add_argument("--workers", type=int, nargs="+", choices=WORKERS, help="only these numbers of workers")
     options = parser.parse_args()
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     if not options.in_flight:
@@ -123,7 +124,7 @@ def main() -> None:
         "CPU ms a call: this process | the workers | the endpoint | all | cores that others took |\n|---|---|---|---|---|---|---|---|---|---|---|"
     )
     for concurrency in options.in_flight or [n for n in IN_FLIGHT if n < 1_000 or not options.quick]:
-        for workers in IN_FLIGHT[concurrency]:
+        for workers in options.workers or IN_FLIGHT[concurrency]:
             print(in_flight(concurrency, workers, ROUNDS * concurrency), flush=True)
     print(f"\n{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} when it ended")
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-import functools
+import itertools
 import logging
 import os
 import pickle
@@ -31,8 +31,7 @@ distributed = pytest.importorskip("distributed")
 psutil = pytest.importorskip("psutil")
 far = pytest.importorskip("benchmark_lib.experiment.machines.engine")
 
-from distributed.comm.tcp import TCPConnector, TLSConnector  # noqa: E402
-from distributed.protocol import to_serialize  # noqa: E402
+from distributed.protocol import ToPickle, dumps  # noqa: E402
 
 COUNT, TRIALS, IN_FLIGHT = 8, 3, 8
 
@@ -319,74 +318,6 @@ def test_what_does_not_go_together_is_refused_in_one_sentence(tmp_path, capsys, 
     assert not out.exists()
 
 
-class Evil:
-    """A pickle that makes a file where it is read."""
-
-    def __init__(self, path):
-        self.path = path
-
-    def __reduce__(self):
-        return open, (str(self.path), "w")
-
-
-def certified():
-    """What a stranger's TLS may be at best: some certificate, and no question about that of the other side."""
-    context = distributed.Security.temporary().get_connection_args("client")["ssl_context"]
-    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-    return context
-
-
-async def attack(port, made, silent):
-    """Send a port what a stranger might: raw bytes, and messages of Dask's own kind with a pickle in them."""
-    message = {"op": "identity", "reply": True, "data": to_serialize(Evil(made))}
-    for bytes_ in (b"GET / HTTP/1.1\r\n\r\n", b"\xff" * 64, struct.pack("<Q", 1 << 62), pickle.dumps(Evil(made))):
-        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1) as raw:
-            raw.sendall(bytes_)
-    for connect in (TCPConnector().connect, functools.partial(TLSConnector().connect, ssl_context=certified())):
-        with contextlib.suppress(OSError):
-            comm = await asyncio.wait_for(connect(f"127.0.0.1:{port}", deserialize=True), 20)
-            silent.append(comm)
-            for _ in range(2):
-                await asyncio.wait_for(comm.write(message), 20)
-            await asyncio.wait_for(comm.read(), 20)
-    with contextlib.suppress(OSError):
-        silent.append(socket.create_connection(("127.0.0.1", port), 1))
-
-
-def listening(process):
-    """The ports at which a process and all that it started take connections."""
-    for one in (process, *process.children(recursive=True)):
-        with contextlib.suppress(psutil.Error):
-            yield from (c for c in one.net_connections("inet") if c.status == psutil.CONN_LISTEN)
-
-
-def test_strangers_at_every_port_run_nothing_and_end_nothing(tmp_path):
-    made, out, attacked, attacks, silent = tmp_path / "made", tmp_path / "run.deskbench", set(), [], []
-    line = [sys.executable, "-m", "benchmark_lib", "run", "scripted:oracle", "--cases", "tracking", "--trials", "1"]
-    environment = os.environ | {"TMPDIR": str(tmp_path / "temporary"), "PYTHONPATH": os.getcwd()}
-    (tmp_path / "temporary").mkdir()
-    line += ["--executor", "dask", "--workers", "2", "--out", str(out)]
-    quiet = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "env": environment}
-    command = psutil.Popen(line, cwd=tmp_path, **quiet)
-    while command.poll() is None:
-        with contextlib.suppress(psutil.Error):
-            for found in listening(command):
-                assert found.laddr.ip == "127.0.0.1"
-                if found.laddr.port not in attacked:
-                    attacked.add(found.laddr.port)
-                    sent = attack(found.laddr.port, made, silent)
-                    attacks.append(threading.Thread(target=asyncio.run, args=(sent,)))
-                    attacks[-1].start()
-    _, complained = command.communicate()
-    for thread in attacks:
-        thread.join()
-    assert command.returncode == 0 and "Traceback" not in complained, complained
-    assert len(attacked) >= 4, "the scheduler, a nanny and the workers"
-    assert RunFile(out).counts()["finished"] == len(load_cases(load_store("northline"), "tracking"))
-    assert not made.exists()
-    assert not [*(tmp_path / "temporary").glob("deskbench-*")], "nothing is left behind"
-
-
 @pytest.mark.parametrize(
     "address",
     [
@@ -439,3 +370,78 @@ def test_a_finished_run_needs_no_cluster(tmp_path, monkeypatch, shop):
     assert asyncio.run(done.run()).counts()["finished"] == 1 and done.stopped is None and not began
     with pytest.raises(BadInput, match="a cluster was started"):
         asyncio.run(Experiment(**(options | {"trials": 2}), **where).run())
+
+
+def listening(process):
+    """Return the addresses on which a process and its children listen."""
+    family = [psutil.Process(process.pid), *psutil.Process(process.pid).children(recursive=True)]
+    found = set()
+    for one in family:
+        with contextlib.suppress(psutil.Error):
+            found |= {c.laddr for c in one.net_connections("inet") if c.status == psutil.CONN_LISTEN}
+    return found
+
+
+class Touch:
+    """An object that makes a file when it is unpickled."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return open, (self.path, "w")
+
+
+def attacks(path):
+    """What a stranger sends to a port: Dask's handshake with a pickle in it, a length that is never met, noise, silence."""
+    payload = pickle.dumps(Touch(path))
+    told = {"compression": None, "python": (3, 11, 7), "pickle-protocol": 5}
+    for message in (ToPickle(Touch(path)), told | {"more": ToPickle(Touch(path))}, {"op": "run", "function": payload}):
+        frames = dumps(message)
+        sizes = struct.pack(f"Q{len(frames)}Q", len(frames), *map(len, frames))
+        body = sizes + b"".join(frames)
+        yield struct.pack("Q", len(body)) + body
+    yield struct.pack("Q", 1 << 62) + b"\0" * 65536
+    yield payload
+    yield b"GET /info/main/workers.html HTTP/1.1\r\n\r\n"
+    yield b""
+
+
+def plain(connection):
+    return connection
+
+
+def certified():
+    """Return what a stranger's TLS may be at best: some certificate, and no question about that of the other side."""
+    context = distributed.Security.temporary().get_connection_args("client")["ssl_context"]
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    return context
+
+
+def test_a_stranger_at_every_port_of_a_run_runs_no_code_and_stops_nothing(tmp_path, shop):
+    mark, out = tmp_path / "executed", tmp_path / "run.deskbench"
+    with RunServer(latency_s=0.3) as server:
+        line = [sys.executable, "-m", "benchmark_lib", "run", "some-model", "--base-url", server.base_url, "--yes"]
+        line += ["--store", str(shop["store"]), "--cases", shop["cases"], "--trials", "1", "--messages", "3"]
+        line += ["--executor", "dask", "--workers", "2", "--concurrency", "4", "--out", str(out)]
+        (temporary := tmp_path / "temporary").mkdir()
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
+        run = subprocess.Popen(line, env=os.environ | {"TMPDIR": str(temporary)}, **quiet)
+        tried, kept = set(), []
+        while run.poll() is None:
+            for host, port in listening(run) - tried:
+                for attack, wrapped in itertools.product(attacks(str(mark)), (plain, certified().wrap_socket)):
+                    with contextlib.suppress(OSError):
+                        kept.append(wrapped(socket.create_connection((host, port), timeout=2)))
+                        kept[-1].sendall(attack)
+                tried.add((host, port))
+            time.sleep(0.05)
+        complained = run.stderr.read()
+    for connection in kept:
+        connection.close()
+    assert run.returncode == 0, complained
+    assert len(tried) >= 3, "a scheduler and two workers listen"
+    assert {host for host, _ in tried} == {"127.0.0.1"}
+    assert not [*temporary.glob("deskbench-*")], "the workers' folder is taken away"
+    assert not mark.exists() and "Traceback" not in complained
+    assert RunFile(out).counts()["finished"] == COUNT

@@ -41,6 +41,12 @@ def test_make_refuses_a_variable_it_does_not_know():
     assert done.returncode and "no such variable: BASEURL" in done.stderr and "BASE_URL" in done.stderr
 
 
+@pytest.mark.parametrize("line", ["run STORE=mine", "audit TRIALS=1", "reader MODEL=x"])
+def test_make_refuses_a_variable_that_the_target_does_not_read(line):
+    done = subprocess.run(["make", "-n", *line.split()], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode and "does not read" in done.stderr
+
+
 def test_make_help_names_every_target():
     targets = re.search(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(), re.M)[1].split()
     told = subprocess.run(["make", "-s", "help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout

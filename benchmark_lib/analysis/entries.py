@@ -73,7 +73,7 @@ def _with_rules(said: str, manifest: dict[str, Any]) -> str:
 
 
 def _rules(manifest: dict[str, Any]) -> str:
-    """The rules of an operator in a few words: ``rules ticket_first and 5 more``; empty where there are none."""
+    """The rules of an operator in a few words: ``rules ticket_first and 6 more``; empty where there are none."""
     names = str((manifest["inputs"].get("rules") or {}).get("value") or "").split(", ")
     told = ", ".join(names) if len(names) <= RULES_NAMED else f"{names[0]} and {len(names) - 1} more"
     return f"rules {as_named(told)}" if names[0] else ""

@@ -74,10 +74,18 @@ def case_set(store: str | Path, pattern: str) -> tuple[str | Path, str]:
     tuple of (str or Path, str)
         The store and the pattern as they are, or ``<store>:hard`` and the pattern within it.
     """
-    name, _, within = pattern.partition(":")
-    if name != HARD or str(store).endswith(f":{HARD}") or _is_hard_set(store):
+    parts = [part.strip() for part in pattern.split(",")]
+    asked = [part == HARD or part.startswith(f"{HARD}:") for part in parts]
+    if not any(asked):
         return store, pattern
-    return f"{store}:{HARD}", within or "all"
+    if not asked[0]:
+        raise BadInput(
+            f"--cases {pattern} mixes two sets, which are played in runs of their own: give one command for "
+            f"{parts[0]} and one for {parts[asked.index(True)]}"
+        )
+    within = ",".join("all" if part == HARD else part.removeprefix(f"{HARD}:") for part in parts)
+    is_hard = str(store).endswith(f":{HARD}") or _is_hard_set(store)
+    return (store if is_hard else f"{store}:{HARD}"), within
 
 
 def _is_hard_set(store: str | Path) -> bool:

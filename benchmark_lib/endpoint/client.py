@@ -7,6 +7,7 @@ JSON on the wire, at a cost that does not grow with the conversation (its ``crea
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 import weakref
 from collections.abc import Sequence
@@ -37,6 +38,10 @@ HELLO, HELLO_S = ({"role": "user", "content": "Hello"},), 10.0
 """What is sent to see whether an endpoint takes the key and knows the model, and how long an answer is waited for."""
 DEAD_AFTER = 10
 """This many calls in a row that used up all their attempts, with no answer between them, mean a dead endpoint."""
+SETTING = re.compile(r"(?:parameter|argument|field|setting|value)s?\b|not supported", re.IGNORECASE)
+"""Words by which an endpoint refuses a setting, and so every request."""
+REFUSED_FIRST = 3
+"""This many requests refused before any was answered mean wrong settings, and not one conversation."""
 
 
 @dataclass(slots=True)
@@ -117,7 +122,7 @@ class Endpoint:
         )
         self._wait_scale = wait_scale
         self._answered = False
-        self._failed_in_row = 0
+        self._failed_in_row = self._refused = 0
 
     def __repr__(self) -> str:
         return f"Endpoint({self.where})"
@@ -262,7 +267,9 @@ class Endpoint:
         elif error.kind == "auth" and self._key_from:
             error.args = (f"{error} in {self._key_from}",)
         if error.kind == "bad_request" and not self._answered:
-            error.fatal = True
+            self._refused += 1
+            named = SETTING.search(error.detail) or any(name in error.detail for name in self.settings.body)
+            error.fatal = bool(named) or self._refused >= REFUSED_FIRST
         if error.retry:
             self._failed_in_row += 1
             error.fatal = error.fatal or self._failed_in_row >= DEAD_AFTER

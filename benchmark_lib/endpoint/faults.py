@@ -181,6 +181,11 @@ def from_error_body(
         seconds = float(wait[1]) * (0.001 if wait[2].lower() == "ms" else 1.0)
         retry_after_s = seconds if seconds <= LONGEST_MEANT_S else None
     detail = said.get("message") or said.get("detail") or said.get("code") or error
+    named = [
+        f"{name} {said[name]}" for name in ("param", "code") if said.get(name) and str(said[name]) not in str(detail)
+    ]
+    if isinstance(detail, str) and named:
+        detail = f"{detail[:LONGEST_READ]} ({', '.join(named)})"
     if kind == "content_filter":
         return EndpointError(
             kind, f"the filter at {where} refused the conversation", status=status, detail=one_line(detail)

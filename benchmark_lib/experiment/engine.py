@@ -45,12 +45,18 @@ class Engine:
         self._finished = {key for key, ending in endings.items() if ending not in NOT_SCORED}
         wanted = [(c.id, t) for t in range(1, plan.trials + 1) for c in plan.cases]
         self.total, self.done = len(wanted), sum(key in self._finished for key in wanted)
+        self._given_up = run.refused().keys() & wanted
         self.incomplete = self._on_the_way = 0
         self._again = self._missing()
         self.unscored: set[tuple[str, int]] = set()
         self._error: BaseException | None = None
         self._workers: list[asyncio.Task[None]] = []
         self._lines: dict[str, CallLine] = {}
+
+    @property
+    def nothing_missing(self) -> bool:
+        """Whether every conversation is finished, or was refused for good."""
+        return self.done + len(self._given_up) == self.total
 
     def stop(self, stop: Stop, grace_s: float = GRACE_S) -> None:
         """End the run: no new call begins, those in flight get `grace_s` seconds; a second stop ends them at once."""
@@ -68,7 +74,7 @@ class Engine:
         Raises `CannotSave` when the file cannot be written any more, what an agent of the user's own raised, or a
         defect.
         """
-        if self.done < self.total:
+        if not self.nothing_missing:
             out_of_reach = await self._prepare()
             if out_of_reach is not None:
                 return out_of_reach
@@ -109,16 +115,20 @@ class Engine:
 
     def _unfinished(self) -> Stop | None:
         """What is left to be said of a run that nobody stopped."""
-        if self.incomplete:
+        given_up = self.run.refused().keys() & {
+            (case.id, t) for case in self.plan.cases for t in range(1, self.plan.trials + 1)
+        }
+        incomplete = self.incomplete - len(given_up - self._given_up)
+        if incomplete:
             return Stop(
-                f"{self.incomplete} of {self.total} conversations were ended by faults of the network{self.also_faulty} or the endpoint: "
+                f"{incomplete} of {self.total} conversations were ended by faults of the network{self.also_faulty} or the endpoint: "
                 "give the same command again to try them once more"
             )
-        if self.done < self.total:
+        if self.done + len(given_up) < self.total:
             theirs, ours = "the agent cancelled the task it was called in", "this is a fault of Deskbench"
             whose = ours if self.plan.own_agent is None else theirs
             return Stop(
-                f"{self.total - self.done} of {self.total} conversations were not played though nobody stopped the run: "
+                f"{self.total - self.done - len(given_up)} of {self.total} conversations were not played though nobody stopped the run: "
                 f"{whose}; {MEND}"
             )
         if self.unscored:
@@ -180,7 +190,7 @@ class Engine:
     def _missing(self) -> Iterator[tuple[Case, int]]:
         for trial in range(1, self.plan.trials + 1):
             for case in self.plan.cases:
-                if (case.id, trial) not in self._finished:
+                if (case.id, trial) not in self._finished | self._given_up:
                     yield case, trial
 
     async def _work(self) -> None:

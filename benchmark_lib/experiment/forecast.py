@@ -25,6 +25,7 @@ from ..errors import BadInput
 from ..records import Conversation, Usage
 from ..runfile import RunFile
 from ..scoring.written import rounded
+from ..store.tau import TauStore
 from .budget import LIMIT_NAMES, Budget, CallCost
 from .learned import Experience, OnFile, on_file
 from .manifest import merged
@@ -276,7 +277,7 @@ def finished_on(plan: Plan) -> set[tuple[str, int]]:
         return set()
     run = RunFile(plan.path)
     merged(run.manifest, plan.manifest, plan.path)
-    return {key for key, ending in run.endings().items() if ending not in NOT_SCORED}
+    return {key for key, ending in run.endings().items() if ending not in NOT_SCORED} | run.refused().keys()
 
 
 def lacking(plan: Plan) -> bool:
@@ -336,12 +337,13 @@ async def _dry_play(plan: Plan, case: Case) -> _DryPlay:
     play = partial(
         converse, case, plan.store, max_messages=plan.messages, seed=plan.seed, prompt="", schemas=plan.schemas
     )
+    stubborn = STUBBORN[:1] if isinstance(plan.store, TauStore) else STUBBORN
     records = [
         await play(
             make_agent(f"scripted:{name}", case=case, store=plan.store),
             make_customer("scripted", case=case, store=plan.store),
         )
-        for name in (NEEDED, *STUBBORN)
+        for name in (NEEDED, *stubborn)
     ]
     return _DryPlay(records[0], max(records[1:], key=lambda record: len(record.replies())))
 

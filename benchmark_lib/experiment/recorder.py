@@ -221,7 +221,9 @@ class Line:
             self._writer.put("calls", _row(self.side, self.endpoint.model, key, request, {"error": kept}, paid))
             return
         self._writer.put("faults", (case_id, trial, self.side, error.kind, error.detail, attempts, now()))
-        if error.fatal or not self._proven:
+        if error.kind == "bad_request" and self._began:  # its settings were taken before: this request alone is refused
+            error.fatal = False
+        if error.fatal or not (self._proven or error.kind == "bad_request"):
             mistaken = error.kind in MISTAKES or (error.kind in ("connection", "bad_body") and not self._began)
             self._stop(Stop(str(error), refused=mistaken))
 

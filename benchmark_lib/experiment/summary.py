@@ -5,10 +5,10 @@ from textwrap import shorten
 from typing import Any
 
 from ..cases.played import store_name
-from ..records import BUCKETS
-from ..runfile import RunFile
+from ..records import BUCKETS, NOT_SCORED
+from ..runfile import REFUSALS, RunFile
 from ..scoring.metrics import METRICS, Shown, shown_on
-from ..scoring.written import cost_in_words
+from ..scoring.written import cost_in_words, words
 from ..store.tau import domain_named, known_of
 from .budget import is_estimate
 from .repricing import priced_in_words
@@ -34,6 +34,7 @@ def summary(run: RunFile) -> list[str]:
         f"{manifest['model']}: {counts['finished']:,} of {sum(planned):,} conversations finished ({len(planned)} case{'s' * (len(planned) != 1)} x {trials}){waiting}",
         _rates(run, scores),
         *_without_score(run, scores),
+        *_abstained(scores),
         *_faults(run),
         f"{format(counts['calls'], ',') if counts['calls'] else 'no'} model call{'s' * (counts['calls'] != 1)}, {cost_in_words(cost, counts['calls'], unpriced)}{of_calls}",
     ]
@@ -54,11 +55,35 @@ def _without_score(run: RunFile, scores: dict[str, dict[str, Any]]) -> list[str]
     return [f"without a score: {'; '.join([*shown, *more])}"]
 
 
+def _abstained(scores: dict[str, dict[str, Any]]) -> list[str]:
+    """Return a line for each detector that failed on a record."""
+    failed = Counter(pair for found in scores.values() for pair in (found.get("abstained") or {}).items())
+    words = "{} abstained in {} of the conversations, which is a fault of Deskbench: {}"
+    return [words.format(name, count, why) for (name, why), count in failed.most_common(KINDS_SHOWN)]
+
+
 def _faults(run: RunFile) -> list[str]:
-    """How many conversations ended by a fault of the agent or of the customer, by kind; nothing where none did."""
-    lines = []
+    """Return how many conversations ended by a fault of agent, customer, network or endpoint, by kind, with the commonest reason."""
+    lines, endings, refused = [], run.endings(), run.refused()
+    said = [
+        (f["kind"], f["detail"])
+        for f in run.faults()
+        if endings.get((f["case_id"], f["trial"]), "infrastructure_fault") in NOT_SCORED
+    ]
+    if said:
+        (kind, detail), count = Counter(said).most_common(1)[0]
+        which = ", ".join(f"{words(k)} {n}" for k, n in Counter(k for k, _ in said).most_common(KINDS_SHOWN))
+        lines.append(
+            f"faults of the network or the endpoint: {which}; commonest ({words(kind)}, {count} x): {shorten(detail, REASON_SHOWN)}"
+        )
+    if refused:
+        case_id, trial = min(refused)
+        lines.append(
+            f"refused by the endpoint for good, in {REFUSALS} sessions: {len(refused)} x, first {case_id} trial {trial}; "
+            "they count for and against nobody and are not played again"
+        )
     for side in ("agent", "customer"):
-        mine = [key for key, ending in run.endings().items() if ending == f"{side}_fault"]
+        mine = [key for key, ending in endings.items() if ending == f"{side}_fault"]
         kinds = Counter(fault.kind for key in mine for fault in run.record(*key).faults if fault.side == side)
         if mine:
             lines.append(

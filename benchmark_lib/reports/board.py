@@ -57,14 +57,15 @@ def readable_board(board: pd.DataFrame) -> pd.DataFrame:
             " + ".join(f"{0 if n != n else n:.0f}" for n in row)
             for row in board[[f"{name}_n" for name in BUCKET_METRICS]].to_numpy(float)
         ]
-    for name in shown_on(Shown.BOARD):
+    filled = [name for name in shown_on(Shown.FILLED) if len(board) and board[f"{name}_n"].gt(0).any()]
+    for name in (*shown_on(Shown.BOARD), *filled):
         shown |= _metric_columns(board, METRICS[name], ALL)
         if METRICS[name].banded:
             shown["Band"] = [band_in_words(row) or NONE for row in board.to_dict("records")]
     if len(board) and board["flagged"].any():
         pairs = zip(board["flagged"], board["conversations"], strict=True)
         shown[FLAGGED] = [f"{flagged} of {of}" for flagged, of in pairs]
-        for name in shown_on(Shown.BOARD):
+        for name in (*shown_on(Shown.BOARD), *filled):
             shown |= _metric_columns(board, METRICS[name], WITHOUT)
     if "settings" in board and board["settings"].ne(DEFAULT).any():
         shown["Settings"] = board["settings"]
@@ -83,7 +84,7 @@ def _metric_columns(board: pd.DataFrame, metric: Metric, form: str) -> dict[str,
     means = [_mean(row, metric, form) for row in board.to_dict("records")]
     if metric.scale.summed and len(cases) > 1:
         means = [f"{text}, of {n:.0f}" if n > 0 else text for text, n in zip(means, board[f"{name}_n"], strict=True)]
-    elif form and len(cases) > 1:
+    elif (form or Shown.FILLED in metric.shown) and len(cases) > 1:
         means = [f"{text}, n = {n:.0f}" if n > 0 else text for text, n in zip(means, board[f"{name}_n"], strict=True)]
     return {f"{heading}, median{apart}": median, f"{metric.title}, mean (95 %){apart}": means}
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..analysis.estimators.estimate import counted
-from ..cases.played import same_cases, store_of
+from ..cases.played import same_cases, store_played
 from ..errors import BadInput
 from ..outputs import writing
 from ..project import slug
@@ -113,8 +113,8 @@ class WatchPage:
         self._cases: dict[str, Any] = {}
         self._store: Any = None
         with suppress(BadInput):  # of another version: the transcript is shown without what only the case knows
-            self._store = store_of(run.path, run.manifest, None)
-            self._cases = same_cases(run.path, run.manifest, self._store, "show it")
+            self._store = store_played(run.manifest)
+            self._cases = same_cases(run.path, run.manifest, self._store, "show it") if self._store else {}
         with writing(folder, ""):
             folder.mkdir(parents=True, exist_ok=True)
             (folder / "transcript.css").write_text(transcript_css(), encoding="utf-8")

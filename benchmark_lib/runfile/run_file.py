@@ -22,6 +22,9 @@ from .salvage import DAMAGE, readable
 from .schema import APPLICATION_ID, FORMAT
 from .seals import COLUMNS, checked_rows, light_columns
 
+REFUSALS = 2
+"""In how many sessions an endpoint must refuse a conversation before that is final."""
+
 
 class RunFile:
     """A file written by ``deskbench run`` or `Experiment.run`, for reading.
@@ -105,6 +108,16 @@ class RunFile:
         for row in self._dicts("faults"):
             yield {**row, "attempts": self._json(row["attempts"], list)}
 
+    def refused(self) -> dict[tuple[str, int], str]:
+        """Return the conversations that an endpoint refused in `REFUSALS` sessions, each with its last words: they are not played again."""
+        said: dict[tuple[str, int], list[str]] = {}
+        for fault in self.faults():
+            if fault["kind"] == "bad_request":
+                said.setdefault((fault["case_id"], fault["trial"]), []).append(fault["detail"])
+        often = {key: details[-1] for key, details in said.items() if len(details) >= REFUSALS}
+        endings = self.endings() if often else {}
+        return {key: detail for key, detail in often.items() if endings.get(key) == "infrastructure_fault"}
+
     def cost(self) -> tuple[float, int]:
         """What the calls on file cost in US dollars, and how many of them have no known price."""
         costs = [cost for (cost,) in self._rows("calls", ("cost_usd",))]
@@ -113,10 +126,10 @@ class RunFile:
     def counts(self) -> dict[str, int]:
         """How many conversations are finished, how many await another try, and how many calls are on file."""
         endings = list(self.endings().values())
-        again = sum(e in NOT_SCORED for e in endings)
+        faulty = sum(e in NOT_SCORED for e in endings)
         with self._reading() as db:
             (calls,) = db.execute("SELECT count(*) FROM calls").fetchone()
-        return {"finished": len(endings) - again, "again": again, "calls": calls}
+        return {"finished": len(endings) - faulty, "again": faulty - len(self.refused()), "calls": calls}
 
     def check(self) -> None:
         """Read every page and every row, and refuse a damaged file with what can be recovered."""

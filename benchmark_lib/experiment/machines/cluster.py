@@ -132,7 +132,7 @@ async def _found(options: Options, stack: AsyncExitStack) -> Cluster:
     security = _checked_certificates(address)
     try:
         async with asyncio.timeout(3 * CONNECT_S):
-            client = await _client(address, stack, security=security)
+            client: Any = await _client(address, stack, security=security)
     except TimeoutError:
         raise BadInput(
             f"{address} takes connections and does not answer, so it is not the address of a Dask scheduler: correct --scheduler"

@@ -5,6 +5,7 @@ import contextlib
 import sys
 import time
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from ...errors import BadInput
@@ -118,7 +119,7 @@ class MachinesEngine(Engine):
             seat = self._seats[address] = Seat(address, address)
             if is_private(address):
                 seat.task = asyncio.ensure_future(self._attend(seat))
-                seat.task.add_done_callback(lambda _, seat=seat: self._gone(seat))
+                seat.task.add_done_callback(partial(self._gone, seat))
             else:
                 self._refuse(seat, UNPROTECTED)
         if self._seats:
@@ -257,7 +258,7 @@ class MachinesEngine(Engine):
             seat.reserved.remove(reserved)
             self._budget.settle(reserved, cost_usd)
 
-    def _gone(self, seat: Seat) -> None:
+    def _gone(self, seat: Seat, _: Any) -> None:
         """Deal anew what a lost player had, or give it up; its calls in flight count as paid."""
         if self._seats.get(seat.address) is seat:
             del self._seats[seat.address]

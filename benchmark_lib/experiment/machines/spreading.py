@@ -82,8 +82,8 @@ async def _result(cluster: Cluster, future: Any) -> Any:
         except CancelledError:
             raise BadInput(f"{cluster.where} is gone: start it again, or leave --executor out") from None
         except TimeoutError:
-            if future.done():  # the function itself raised it
-                raise
+            if future.done():  # it came just now, or the function itself raised this
+                return await future.result()
         with contextlib.suppress(TimeoutError):
             manned_at = time.monotonic() if await cluster.workers() else manned_at
         if time.monotonic() - manned_at > WITHOUT_WORKERS_S:
