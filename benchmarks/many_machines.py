@@ -38,13 +38,15 @@ def machines(workers: int):
     if not workers:
         yield {}, []
         return
-    with local_cluster(workers) as cluster, tempfile.TemporaryDirectory() as folder:
-        files = {"ca-file": "tls_ca_file", "client.cert": "tls_client_cert", "client.key": "tls_client_key"}
-        for name, field in files.items():
-            (Path(folder) / name).write_text(getattr(cluster.security, field))
-        dask.config.set({f"distributed.comm.tls.{name}": str(Path(folder) / name) for name in files})
+    with local_cluster(workers, asynchronous=False) as cluster, dask.config.set(certificates(cluster.security)):
         processes = [psutil.Process(nanny.pid) for nanny in cluster.workers.values()]
         yield {"executor": "dask", "scheduler": cluster.scheduler_address}, processes
+
+
+def certificates(security) -> dict:
+    """Dask's configuration of a client that may connect to a cluster of its own."""
+    names = {"ca-file": "tls_ca_file", "client.cert": "tls_client_cert", "client.key": "tls_client_key"}
+    return {f"distributed.comm.tls.{key}": getattr(security, name) for key, name in names.items()}
 
 
 def cpu_s(processes: list[psutil.Process]) -> float:

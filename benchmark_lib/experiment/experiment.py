@@ -92,7 +92,7 @@ class Experiment(Options):
         if self.replay:
             run, self.replayed = await replay(plan)
             return run
-        async with opened(self) if lacking(plan) else nullcontext() as cluster:
+        async with opened(self) if self.executor and lacking(plan) else nullcontext() as cluster:
             return await self._play(plan, cluster)
 
     async def _play(self, plan: Plan, cluster: Cluster | None) -> RunFile:
