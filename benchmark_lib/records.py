@@ -43,6 +43,8 @@ ADDED_SINCE = frozenset({"staged", "reasoning", "rating"})
 NOT_SCORED = frozenset({"infrastructure_fault"})
 """Endings of trials that are tried again and never enter a rate."""
 
+CALL_IN_TEXT = "call_in_text"
+"""The kind of a fault of an agent that wrote a tool call into its reply, where nobody carries it out."""
 TAMPERED = "tampered"
 """The kind of an agent's fault where its desk holds what its recorded calls do not account for.
 

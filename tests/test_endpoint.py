@@ -23,9 +23,10 @@ from servers import FAULTS, Answer, FaultPlan, ScriptedServer, completion, error
 from benchmark_lib.endpoint import Endpoint, EndpointError, scrub, start_delay_s
 from benchmark_lib.endpoint.address import proxy_of
 from benchmark_lib.endpoint.client import DEAD_AFTER
-from benchmark_lib.endpoint.faults import UnusableAnswer, retry_after
+from benchmark_lib.endpoint.faults import UnusableAnswer
 from benchmark_lib.endpoint.http_client import redirected
 from benchmark_lib.endpoint.retries import Limiter
+from benchmark_lib.endpoint.waits import asked_for
 from benchmark_lib.errors import BadInput
 
 HELLO = [{"role": "user", "content": "Hello, where is my order?"}]
@@ -374,11 +375,11 @@ class TestFaultsSurvived:
         ],
     )
     def test_retry_after_in_seconds(self, value, seconds):
-        assert retry_after({"retry-after": value}) == seconds
+        assert asked_for({"retry-after": value}) == seconds
 
     def test_retry_after_as_a_date(self):
         now = datetime(2026, 6, 29, 10, tzinfo=UTC)
-        assert retry_after({"retry-after": format_datetime(now + timedelta(seconds=90), usegmt=True)}, now) == 90.0
+        assert asked_for({"retry-after": format_datetime(now + timedelta(seconds=90), usegmt=True)}, now=now) == 90.0
 
     def test_a_wait_of_an_hour_ends_the_run_and_says_so(self):
         with ScriptedServer(Answer(error_body("daily limit"), 429, {"Retry-After": "3600"})) as server:
@@ -510,7 +511,8 @@ class TestWhatCannotBeMended:
     def test_it_ends_at_once_with_what_to_do(self, status, body, kind, advice):
         with ScriptedServer(Answer(body, status)) as server:
             error = refused(server)
-        assert (error.kind, error.fatal, error.status, server.count) == (kind, True, status, 1)
+        greeted = kind == "bad_request"  # a greeting shows whether all requests are refused
+        assert (error.kind, error.fatal, error.status, server.count) == (kind, True, status, 1 + greeted)
         assert advice in str(error) and "some-model at 127.0.0.1" in str(error) and "\n" not in str(error)
 
     @pytest.mark.parametrize(

@@ -6,9 +6,10 @@ from typing import Any, cast
 
 from ..cases import Case
 from ..errors import BadInput
-from ..records import TAMPERED, Act, Conversation, Fault, Message
+from ..records import CALL_IN_TEXT, TAMPERED, Act, Conversation, Fault, Message
 from ..store import Store, Tool
 from .agent_view import AgentView, plain, plain_text
+from .call_in_text import call_in_text
 from .own_code import OwnCodeLeft, is_own, reply_of
 from .speaker import AgentFault, BuiltIn, ContentFiltered, CustomerFault, Insider, Reply, Speaker
 from .state import ConversationState
@@ -162,7 +163,10 @@ async def _answer(agent: Speaker, talk: ConversationState, own: bool) -> str:
     An exception by which the harness says that a trial does not count is a fault when a user's own agent raises it.
     """
     try:
-        return plain_text((await _reply(agent, talk.for_agent())).text)
+        text = plain_text((await _reply(agent, talk.for_agent())).text)
+        if form := call_in_text(text, talk.desk.tools):
+            talk.faults.append(Fault("agent", CALL_IN_TEXT, f"message {talk.turn}: {form}"))
+        return text
     except Exception as error:
         if not own or issubclass(type(error), AgentFault) or not _belongs_to_the_harness(error):
             raise

@@ -101,6 +101,8 @@ class TauModelCustomer:
             talk.charge("customer", answer.usage)
             if answer.finish_reason == "content_filter":
                 raise CustomerFault("the provider's content filter stopped the customer")
+            if answer.finish_reason == "length" and not answer.tool_calls:
+                raise CustomerFault("the customer's message was cut at the token limit")
             self._history.append(answer.message())
             if not answer.tool_calls:
                 return _without_token(answer.text or "")

@@ -4,7 +4,8 @@ import os
 import re
 import socket
 import threading
-from ipaddress import ip_address
+from contextlib import suppress
+from ipaddress import ip_address, ip_network
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -85,7 +86,7 @@ def origin(url: str) -> tuple[str, str, int | None]:
 def proxy_of(base_url: str) -> str | None:
     """Return the proxy the environment names for an address, None for one here; `BadInput` for no HTTP proxy."""
     parts, proxies = urlsplit(base_url), getproxies()
-    if is_loopback(base_url) or proxy_bypass(parts.hostname or ""):
+    if is_loopback(base_url) or proxy_bypass(parts.hostname or "") or is_excepted(base_url, proxies.get("no", "")):
         return None
     scheme = parts.scheme if proxies.get(parts.scheme) else "all"
     proxy = proxies.get(scheme)
@@ -95,6 +96,22 @@ def proxy_of(base_url: str) -> str | None:
             "write it like http://127.0.0.1:3128, or unset it"
         )
     return proxy or None
+
+
+def is_excepted(base_url: str, no_proxy: str) -> bool:
+    """Tell whether NO_PROXY names an address in a form that the library does not know: with a port, ``*.``, or a network."""
+    _, host, port = origin(base_url)
+    for entry in re.split(r"[,\s]+", no_proxy.lower()):
+        name, _, given = entry.rpartition(":") if re.search(r"[^:]:\d+$|\]:\d+$", entry) else (entry, "", "")
+        name = name.strip("[]").removeprefix("*").removeprefix(".")
+        if not name or (given and given != str(port)):
+            continue
+        if host == name or host.endswith(f".{name}"):
+            return True
+        with suppress(ValueError):
+            if ip_address(host) in ip_network(name, strict=False):
+                return True
+    return False
 
 
 def reach(base_url: str, where: str, seconds: float | None = None) -> None:

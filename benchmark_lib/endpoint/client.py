@@ -7,7 +7,6 @@ JSON on the wire, at a cost that does not grow with the conversation (its ``crea
 from __future__ import annotations
 
 import asyncio
-import re
 import time
 import weakref
 from collections.abc import Sequence
@@ -19,8 +18,9 @@ from pydantic import SecretStr
 
 from .address import check_base_url, is_loopback, proxy_of, reach
 from .faults import STOPS_THE_RUN, EndpointError, from_exception
+from .history import Manner, cleaned
 from .keys import HIDDEN, LOOPBACK_KEY, SHORTEST_SECRET, check_key, find_key, remember
-from .reply import Completion, cleaned, decode_body, encode_body, filtered, parse_reply
+from .reply import Completion, as_answer, decode_body, encode_body, parse_reply
 from .retries import LONGEST_RETRY_AFTER_S, Limiter, wait_before
 from .settings import RoleSettings, role_settings
 
@@ -38,10 +38,6 @@ HELLO, HELLO_S = ({"role": "user", "content": "Hello"},), 10.0
 """What is sent to see whether an endpoint takes the key and knows the model, and how long an answer is waited for."""
 DEAD_AFTER = 10
 """This many calls in a row that used up all their attempts, with no answer between them, mean a dead endpoint."""
-SETTING = re.compile(r"(?:parameter|argument|field|setting|value)s?\b|not supported", re.IGNORECASE)
-"""Words by which an endpoint refuses a setting, and so every request."""
-REFUSED_FIRST = 3
-"""This many requests refused before any was answered mean wrong settings, and not one conversation."""
 
 
 @dataclass(slots=True)
@@ -50,6 +46,11 @@ class Connection:
 
     client: Client
     limiter: Limiter
+
+
+def names_of(tools: list[dict[str, Any]] | None) -> set[str]:
+    """Return the names of declared tools."""
+    return {tool["function"]["name"] for tool in tools or ()}
 
 
 def without_secrets(body: bytes, secrets: Sequence[SecretStr]) -> bytes:
@@ -121,8 +122,9 @@ class Endpoint:
             weakref.WeakKeyDictionary()
         )
         self._wait_scale = wait_scale
+        self._manner = Manner(self.settings.thoughts)
         self._answered = False
-        self._failed_in_row = self._refused = 0
+        self._failed_in_row = 0
 
     def __repr__(self) -> str:
         return f"Endpoint({self.where})"
@@ -187,16 +189,16 @@ class Endpoint:
         EndpointError
             When there is no completion after all attempts, or at once where another attempt cannot help.
         """
-        content = self.request_body(messages, tools, body)
         failed: list[dict[str, Any]] = []
         try:
-            completion = await self._attempts(content, messages, failed)
+            completion = await self._taken(messages, tools, body, failed)
         except EndpointError as error:
-            if error.kind == "content_filter":
-                completion = filtered(error)
-            else:
+            answer = as_answer(error, messages)
+            if answer is None:
                 error.attempts = failed
+                error.fatal = error.fatal or await self._refuses_all(error, tools, body)
                 raise self._final(error) from None
+            completion = answer
         self._answered, self._failed_in_row = True, 0
         completion.attempts = failed
         return completion
@@ -206,12 +208,48 @@ class Endpoint:
         messages: Sequence[dict[str, Any]],
         tools: list[dict[str, Any]] | None = None,
         extra: dict[str, Any] | None = None,
+        manner: Manner | None = None,
     ) -> bytes:
         """Return the JSON body of a request: the model, the conversation, the tools, the settings and `extra`."""
-        fields = {"model": self.model, "messages": cleaned(list(messages)), **self.settings.body, **(extra or {})}
+        told = cleaned(messages, manner or self._manner, names_of(tools))
+        fields = {"model": self.model, "messages": told, **self.settings.body, **(extra or {})}
         if tools:
             fields["tools"] = tools
         return encode_body({name: value for name, value in fields.items() if value is not None})
+
+    async def _taken(
+        self,
+        messages: Sequence[dict[str, Any]],
+        tools: list[dict[str, Any]] | None,
+        body: dict[str, Any],
+        failed: list[dict[str, Any]],
+    ) -> Completion:
+        """Send a conversation in the manner in which this endpoint takes it, found out by what it refuses."""
+        manner = self._manner
+        while True:
+            try:
+                completion = await self._attempts(self.request_body(messages, tools, body, manner), messages, failed)
+            except EndpointError as error:
+                other = manner.after(error, messages, names_of(tools)) if error.kind == "bad_request" else None
+                if other is None:
+                    raise
+                manner = other
+            else:
+                self._manner = manner
+                return completion
+
+    async def _refuses_all(
+        self, error: EndpointError, tools: list[dict[str, Any]] | None, body: dict[str, Any]
+    ) -> bool:
+        """Tell whether an endpoint that refused its first request refuses a greeting too, and so whatever it is sent."""
+        if error.kind != "bad_request" or self._answered:
+            return False
+        try:
+            await self._post(self._connection().client, self.request_body(HELLO, tools, body))
+        except EndpointError as other:
+            return other.kind == "bad_request"
+        self._answered = True
+        return False
 
     async def _attempts(
         self, content: bytes, messages: Sequence[dict[str, Any]], failed: list[dict[str, Any]]
@@ -266,10 +304,6 @@ class Endpoint:
             error.args = (f"{self.where} wants a key, and {self._key_from} is not set: set it ({error.detail})",)
         elif error.kind == "auth" and self._key_from:
             error.args = (f"{error} in {self._key_from}",)
-        if error.kind == "bad_request" and not self._answered:
-            self._refused += 1
-            named = SETTING.search(error.detail) or any(name in error.detail for name in self.settings.body)
-            error.fatal = bool(named) or self._refused >= REFUSED_FIRST
         if error.retry:
             self._failed_in_row += 1
             error.fatal = error.fatal or self._failed_in_row >= DEAD_AFTER

@@ -1,10 +1,11 @@
-"""From the body of an answer to a `Completion`, and from a conversation to messages an endpoint will take.
+"""From the body of an answer to a `Completion`.
 
 Endpoints agree on the outline of a chat completion and on little else. Whatever a body holds, `parse_reply` returns a
 completion or raises `EndpointError`; it never fails in another way. What it mends is listed there.
 """
 
 import json
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,19 +13,57 @@ from typing import Any
 import orjson
 
 from ..records import Usage
-from .faults import EndpointError, fault, from_error_body
+from .faults import EndpointError, error_in, fault, from_error_body, one_line
+from .thoughts import apart
 
-THINK_OPEN, THINK_CLOSE = "<think>", "</think>"
-ECHOED = ("extra_content",)
-"""Fields beside the standard ones that some providers want back with every message they sent."""
-ECHOED_WITH_CALLS = ("reasoning_details", "reasoning_content")
-"""Reasoning that some providers (DeepSeek, Moonshot, OpenRouter) want back with a message that asks for tools, so that the
-model goes on thinking where it was. With a reply in words none of them does, and some refuse it."""
+STANDARD = frozenset({"role", "content", "tool_calls", "function_call", "refusal", "annotations", "audio", "name"})
+"""Fields of a message that are not sent back as they came; all others are a provider's own, such as its thoughts."""
+THOUGHTS = ("reasoning_content", "reasoning", "reasoning_details", "thinking_blocks", "thinking", "thoughts")
+"""Fields in which thoughts come; the first that holds any is the one that is read."""
+ENDED = re.compile(
+    r"stop|stop_?sequence|end|end_?(?:of_?)?turn|eos|eos_?token|complete[d]?|done|finish(?:ed)?|success|"
+    r"tool_?(?:calls?|use)|function_?calls?",
+    re.IGNORECASE,
+)
+"""Words by which an answer says that it is finished."""
+ENDS = (
+    (
+        "malformed_call",
+        re.compile(r"malformed|unexpected_tool|too_many_tool|invalid_tool|thought_signature", re.IGNORECASE),
+    ),
+    (
+        "content_filter",
+        re.compile(
+            r"filter|sensitive|safety|recitation|block|prohibited|spii|refus|guardrail|moderat|policy|toxic|language",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        "length",
+        re.compile(
+            r"length|max_|token_?(?:limit|budget)|error_limit|context_(?:window|limit)|truncat|incomplete|compaction|continuation",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        "server",
+        re.compile(
+            r"error|insufficient|network|abort|cancel|time_?out|fail|interrupt|unavailable|overload|limit|other|unspecified|unknown",
+            re.IGNORECASE,
+        ),
+    ),
+)
+"""What other words mean, in the order in which they are asked for: ``server`` is the provider's fault."""
+BROKEN = "not a call: "
+"""What the arguments of a call begin with that the model wrote and nobody could read."""
+NAMED = re.compile(
+    r"""(?:"name"\s*:\s*"|<function=|<invoke name="|\b(?:for|call) tool ['"`]?)([A-Za-z_][\w.-]{0,63})"""
+)
 
 DEEPEST = 200
 MOST_BRACKETS = 300_000
 """Each list or object takes a hundred times the memory of its two bytes, and the time to make it."""
-LONGEST_FINISH, LONGEST_ID = 60, 256
+LONGEST_FINISH, LONGEST_ID, LONGEST_BROKEN = 60, 256, 2000
 MOST_CALLS = 128
 """As many calls as OpenAI takes back in one message. An answer with more is a loop, and each of them would be made."""
 MOST_TOKENS = 20_000_000
@@ -63,7 +102,8 @@ class Completion:
     tool_calls : list of RequestedCall
         The calls it asks for, in order.
     finish_reason : str or None
-        As the endpoint gave it: ``stop``, ``tool_calls``, ``length``, ``content_filter`` or its own word.
+        The endpoint's word for a whole answer, such as ``stop``; else ``length``, ``content_filter`` or
+        ``malformed_call``, by whatever word the endpoint means that.
     usage : Usage
         Tokens of this call, hidden reasoning within `completion_tokens`; `missing` is 1 where the endpoint told none.
     reasoning : str
@@ -86,23 +126,30 @@ class Completion:
     attempts: list[dict[str, Any]] = field(default_factory=list)
 
     def message(self) -> dict[str, Any]:
-        """Return the assistant message to append to the conversation, with the provider's own fields echoed."""
-        message: dict[str, Any] = {"role": "assistant", "content": self.text or None}
+        """Return the assistant message to append to the conversation, with whatever the provider added, thoughts too.
+
+        What of that an endpoint is sent back is decided where it is sent.
+        """
+        sent = raw_message(self.raw)
+        text, aside = split_text({"content": sent.get("content")})
+        whole = sent.get("content") if aside and self.finish_reason != "malformed_call" else self.text
+        message: dict[str, Any] = {"role": "assistant", "content": whole or ("" if not self.tool_calls else None)}
         if self.tool_calls:
             message["tool_calls"] = [call.as_sent() for call in self.tool_calls]
-        elif not self.text:
-            message["content"] = ""
-        sent = raw_message(self.raw)
-        wanted = (*ECHOED, *ECHOED_WITH_CALLS) if self.tool_calls else ECHOED
-        return message | {name: sent[name] for name in wanted if sent.get(name)}
+        return message | {name: value for name, value in sent.items() if name not in STANDARD and value is not None}
 
 
 def raw_message(raw: dict[str, Any]) -> dict[str, Any]:
     """Return the first choice's message of a body, or an empty one."""
     choices = raw.get("choices")
     first = choices[0] if isinstance(choices, list) and choices else None
-    message = first.get("message") if isinstance(first, dict) else None
-    return message if isinstance(message, dict) else {}
+    return (message_in(first) if isinstance(first, dict) else None) or {}
+
+
+def message_in(choice: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the message of a choice, None where it has none."""
+    message = choice.get("message", choice.get("delta"))
+    return message if isinstance(message, dict) else None
 
 
 def decode_body(body: bytes, where: str = "the endpoint") -> dict[str, Any]:
@@ -117,8 +164,12 @@ def decode_body(body: bytes, where: str = "the endpoint") -> dict[str, Any]:
         data = orjson.loads(body)
     except orjson.JSONDecodeError:
         data = decode_leniently(body)
+    if isinstance(data, list) and len(data) == 1:  # so Google wraps its errors
+        data = data[0]
     if isinstance(data, dict) and can_be_kept(data, brackets):
         return data
+    if re.match(rb"\s*(?:data|event|id|retry)?:", body):
+        raise fault("stream_only", where, body[:60].decode("utf-8", "replace"))
     if not body.strip():
         raise fault("bad_body", where, "an empty body")
     what = "a web page" if body.lstrip()[:1] == b"<" else "no JSON object, or one cut short"
@@ -152,48 +203,73 @@ def parse_reply(
 
     Mended without a word: content that is null or a list of parts, a refusal in its own field, thinking within the
     text, the old ``function_call``, arguments that are a dict, null, empty or JSON inside a JSON string, ids that are
-    missing or used before, more calls than anybody takes back, reasoning tokens counted beside the completion tokens.
-    Counts of tokens that cannot be are unknown, never 0. Ids given here follow from `messages`, the conversation that
-    was sent, so the same conversation gets the same ids.
+    missing or used before, more calls than anybody takes back, reasoning tokens counted beside the completion tokens,
+    no message beside a word for the end. Counts of tokens that cannot be are unknown, never 0. Ids given here follow
+    from `messages`, the conversation that was sent, so the same conversation gets the same ids.
     """
-    if raw.get("error"):
-        raise from_error_body(raw["error"], where)
     choices = raw.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
+    found = error_in(raw)
+    if found is not None and (raw.get("error") or not isinstance(choice, dict)):
+        raise from_error_body(found, where)
     if not isinstance(choice, dict):
-        raise fault("bad_body", where, "an answer without choices")
+        raise from_error_body(raw, where, otherwise="bad_body")
     if choice.get("error"):
         raise from_error_body(choice["error"], where)
-    message = choice.get("message")
-    if not isinstance(message, dict):
-        raise fault("bad_body", where, "a choice without a message")
-    finish = choice.get("finish_reason")
-    if finish == "error":
-        raise fault("server", where, "the answer ended in an error")
+    message, word = message_in(choice), end_word(choice)
+    finish = end_of(word, where)
+    if message is None:
+        if not finish:
+            raise fault("bad_body", where, "a choice without a message")
+        message = {}
     text, reasoning = split_text(message)
+    if finish == "malformed_call" and not message.get("tool_calls"):
+        wanted = NAMED.search(text)
+        broken = {"name": wanted[1] if wanted else "", "arguments": f"{BROKEN}{text or word}"}
+        message, text = {"tool_calls": [{"function": broken}]}, ""
     calls = requested_calls(message, len(messages), call_ids(messages))
-    finish = finish[:LONGEST_FINISH] if isinstance(finish, str) else None
     return Completion(text, calls, finish, read_usage(raw.get("usage")), reasoning, raw)
+
+
+def end_word(choice: dict[str, Any]) -> Any:
+    """Return the word for how an answer ended; the provider's own where a gateway made a plain end of it."""
+    word, more = choice.get("finish_reason"), choice.get("provider_specific_fields")
+    native = choice.get("native_finish_reason") or (more.get("native_finish_reason") if isinstance(more, dict) else "")
+    if not isinstance(word, str) or not isinstance(native, str) or not ENDED.fullmatch(word) or ENDED.fullmatch(native):
+        return word
+    return native if any(words.search(native) for _, words in ENDS) else word
+
+
+def end_of(word: Any, where: str) -> str | None:
+    """Return how an answer ended; a word that nobody knows, and one for a fault of the provider, are `EndpointError`."""
+    if not isinstance(word, str) or not word.strip():
+        return None
+    if ENDED.fullmatch(word.strip()):
+        return word.strip()
+    kind = next((name for name, words in ENDS if words.search(word)), None)
+    if kind == "server":
+        raise fault("server", where, f"the answer ended with {word[:LONGEST_FINISH]!r}")
+    if kind is None:
+        shown = one_line(word, LONGEST_FINISH)
+        why = f"{where} ended an answer with {shown!r}, which is not known to mean that it is whole; name another model or server"
+        error = EndpointError("bad_body", why, detail=f"finish_reason {shown}")
+        error.retry = False
+        raise error
+    return kind
 
 
 def split_text(message: dict[str, Any]) -> tuple[str, str]:
     """Return what the message says to its reader, and the thinking that came with it."""
     text, aside = joined(message.get("content"))
     thoughts = [aside] if aside else []
-    for name in ("reasoning_content", "reasoning", "reasoning_details"):
+    for name in THOUGHTS:
         said = joined(message.get(name))
         if not thoughts and (said[0] or said[1]):
             thoughts.append(said[0] or said[1])
-    if THINK_CLOSE in text:
-        thought, _, text = text.partition(THINK_CLOSE)
-        thoughts.append(thought.replace(THINK_OPEN, "", 1).strip())
-        text = text.lstrip()
-    elif text.lstrip().startswith(THINK_OPEN):  # cut while it was still thinking
-        thoughts.append(text.lstrip()[len(THINK_OPEN) :].strip())
-        text = ""
+    text, within = apart(text)
     if not text:
         text = joined(message.get("refusal"))[0]
-    return text, "\n".join(thoughts)
+    return text, "\n".join([*thoughts, *within])
 
 
 def joined(content: Any) -> tuple[str, str]:
@@ -298,49 +374,19 @@ def read_usage(usage: Any) -> Usage:
     return Usage(prompt, output, min(reasoning, output), min(cached, prompt), calls=1)
 
 
-def filtered(error: EndpointError) -> Completion:
-    """Return the completion that a refusal by the provider's filter amounts to."""
-    message = {"role": "assistant", "content": ""}
-    return parse_reply({"choices": [{"finish_reason": "content_filter", "message": message}], "refused": error.detail})
+def as_answer(error: EndpointError, messages: Sequence[dict[str, Any]]) -> Completion | None:
+    """Return the completion that an error amounts to: a refusal by the filter, or a call the model could not write."""
+    finish = {"content_filter": "content_filter", "broken_call": "malformed_call"}.get(error.kind)
+    if finish is None:
+        return None
+    message = {"role": "assistant", "content": error.told[:LONGEST_BROKEN] if finish == "malformed_call" else ""}
+    body = {"choices": [{"finish_reason": finish, "message": message}], "refused": error.detail}
+    return parse_reply(body, messages)
 
 
 def call_ids(messages: Iterable[dict[str, Any]]) -> set[str]:
     """Return the ids of all calls in a conversation."""
     return {call["id"] for message in messages for call in message.get("tool_calls") or () if call.get("id")}
-
-
-def cleaned(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return messages every endpoint takes: replayed arguments that are no JSON object are wrapped in one, in copies.
-
-    vLLM and llama.cpp refuse a conversation in which the model once wrote broken JSON.
-    """
-    return [clean_message(message) if message.get("tool_calls") else message for message in messages]
-
-
-def clean_message(message: dict[str, Any]) -> dict[str, Any]:
-    """Return the message with arguments that are JSON objects; the same message where they already are."""
-    calls = message["tool_calls"]
-    texts = [
-        arguments_text(call["function"].get("arguments")) if needs_cleaning(call["function"].get("arguments")) else None
-        for call in calls
-    ]
-    if not any(texts):
-        return message
-    mended = [
-        call if text is None else call | {"function": call["function"] | {"arguments": text}}
-        for call, text in zip(calls, texts)
-    ]
-    return message | {"tool_calls": mended}
-
-
-def needs_cleaning(arguments: Any) -> bool:
-    """Tell whether arguments are anything but the text of a JSON object."""
-    if not isinstance(arguments, str):
-        return True
-    try:
-        return not isinstance(orjson.loads(arguments), dict)
-    except orjson.JSONDecodeError:
-        return True
 
 
 def encode_body(body: dict[str, Any]) -> bytes:

@@ -19,7 +19,7 @@ the query stand here because a base URL is written down in run files and noteboo
 import os
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import quote_plus
 
 import orjson
@@ -51,7 +51,8 @@ class RoleSettings(BaseModel):
 
     Headers and parameters of the address are literal, or (``..._env``) named by the environment variable that holds the
     value, as the key always is. The rest is as for `Endpoint`; `max_answer_mb` is the longest answer that is read, in
-    millions of bytes after decompression, default 4.
+    millions of bytes after decompression, default 4. `thoughts` says with which of its own messages a model gets its
+    thoughts back: ``calls``, those that ask for tools, or ``all``.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
@@ -67,6 +68,12 @@ class RoleSettings(BaseModel):
     attempts: int | None = Field(default=None, ge=1, le=100)
     concurrency: int | None = Field(default=None, ge=1, le=10_000)
     max_answer_mb: float | None = Field(default=None, gt=0, le=1000)
+    thoughts: Literal["calls", "all"] = "calls"
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """What of the settings a run file keeps: the fields of the request, and with which messages thoughts go back."""
+        return self.body if self.thoughts == "calls" else self.body | {"thoughts": self.thoughts}
 
     def all_headers(self) -> dict[str, str]:
         """Return the extra headers with their values from the environment; `BadInput` for one unset or not sendable."""

@@ -189,7 +189,7 @@ def prepare(options: Options, keyless: bool = False) -> Plan:
         "store": part(f"{store.name} {store.version}", store.hash),
         "prompt": part(f"{Path(options.prompt).name if options.prompt else store.name} {prompt_version}", prompt),
         "tools": _tools_part(options.tools, own_tools or {}, store, schemas),
-        "settings": part({role: settings[role].body for role in ("agent", "customer") if settings[role].body}),
+        "settings": part({role: settings[role].told for role in ("agent", "customer") if settings[role].told}),
         "seed": part(options.seed),
         "messages": part(options.messages),
         **_parts_on_demand(options, rules),

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import orjson
 
 from ..endpoint import Completion, Endpoint, EndpointError, RequestedCall, start_delay_s
+from ..endpoint.faults import STOPS_THE_RUN
 from ..errors import BadInput
 from ..records import Usage, content_hash
 from ..runfile import connect_to_read
@@ -17,7 +18,7 @@ from .manifest import now
 
 LONGEST_SPREAD_S = 5.0
 """The first calls of a run are spread over the time that the leading one took, and at most over this, in seconds."""
-MISTAKES = frozenset({"auth", "quota", "not_found", "bad_request"})
+MISTAKES = STOPS_THE_RUN | {"bad_request"}
 """Errors that a person has to mend before the same command can go on."""
 UNKNOWN = (None,) * 4
 """The tokens of a call that reported none."""

@@ -5,7 +5,7 @@ from textwrap import shorten
 from typing import Any
 
 from ..cases.played import store_name
-from ..records import BUCKETS, NOT_SCORED
+from ..records import BUCKETS, CALL_IN_TEXT, NOT_SCORED, Conversation
 from ..runfile import REFUSALS, RunFile
 from ..scoring.metrics import METRICS, Shown, shown_on
 from ..scoring.written import cost_in_words, words
@@ -36,6 +36,7 @@ def summary(run: RunFile) -> list[str]:
         *_without_score(run, scores),
         *_abstained(scores),
         *_faults(run),
+        *_calls_in_text(run),
         f"{format(counts['calls'], ',') if counts['calls'] else 'no'} model call{'s' * (counts['calls'] != 1)}, {cost_in_words(cost, counts['calls'], unpriced)}{of_calls}",
     ]
 
@@ -90,6 +91,20 @@ def _faults(run: RunFile) -> list[str]:
                 f"ended by a fault of the {side}: {len(mine)} ({', '.join(f'{kind} {count}' for kind, count in kinds.most_common(KINDS_SHOWN))})"
             )
     return lines
+
+
+def _calls_in_text(run: RunFile) -> list[str]:
+    """How many replies hold a tool call in words, which nobody carries out; nothing where none does."""
+    records = [Conversation.from_json(raw) for *_, raw in run.conversations() if CALL_IN_TEXT.encode() in raw]
+    forms = [f.detail.partition(": ")[2] for record in records for f in record.faults if f.kind == CALL_IN_TEXT]
+    if not forms:
+        return []
+    named = ", ".join(form for form, _ in Counter(forms).most_common(KINDS_SHOWN))
+    return [
+        f"tool calls written as text, which are not carried out: {len(forms)} in {len(records)} "
+        f"conversation{'s' * (len(records) != 1)} ({named}), first in {records[0].case_id} trial {records[0].trial}: "
+        "look for the server's option that parses tool calls"
+    ]
 
 
 def _rates(run: RunFile, latest: dict[str, dict[str, Any]]) -> str:

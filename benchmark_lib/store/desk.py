@@ -11,7 +11,7 @@ from ..records import Fault, ToolCall
 from .frozen import thawed
 from .laid import merged
 from .protocols import World
-from .tools import ArgumentError, NotFound, Tool
+from .tools import ArgumentError, NotFound, Tool, as_recorded
 from .trees import leaves
 from .trouble import Trouble, carried_out, met
 
@@ -156,7 +156,8 @@ class Desk:
         else:
             try:
                 values = tool.read_arguments(arguments, self.store.policy)
-                call.arguments = copy.deepcopy({k: v for k, v in values.items() if v is not None})
+                told = {k: v for k, v in values.items() if v is not None}
+                call.arguments = as_recorded(told) if users_own else copy.deepcopy(told)
                 if self.over:
                     self._fail(call, "talk_over", "The conversation has ended; no further action is possible.")
                 else:

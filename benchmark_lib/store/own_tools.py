@@ -28,6 +28,7 @@ LARGEST_RESULT = 1_000_000
 A model is to read the one, and the record keeps both.
 """
 SHOWN, LINES_KEPT = 300, 8
+UNNAMED = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD, inspect.Parameter.POSITIONAL_ONLY)
 PATH = re.compile(r"(?<![\w/.])(?:[A-Za-z]:\\|~?/)[^\s'\":,)]*[/\\][^\s'\":,)]*")
 ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
 
@@ -52,6 +53,12 @@ def guarded(tools: Any, policy: dict[str, Any], limit_s: float = TOOL_LIMIT_S) -
             raise BadInput(f"the tool {name!r} is not a tool: decorate its function with benchmark_lib.store.tool")
         if inspect.iscoroutinefunction(tool.function):
             raise BadInput(f"the tool {name!r} is an async function, and tools are plain ones: write it with def")
+        unnamed = [p for p in list(inspect.signature(tool.function).parameters.values())[1:] if p.kind in UNNAMED]
+        if unnamed:
+            raise BadInput(
+                f"the tool {name!r} takes {str(unnamed[0]).partition(':')[0]!r}, and a model gives each argument by a name of its own: "
+                "write the arguments out, each with a type"
+            )
         try:
             orjson.dumps(tool.schema(policy))
         except Exception as error:

@@ -114,7 +114,7 @@ class Tool:
                 raise ArgumentError(
                     "bad_arguments", f"{self.name} was not carried out: {name} must be one of {', '.join(policy[key])}."
                 )
-        return {k: v.model_dump() if isinstance(v, BaseModel) else v for k, v in values.items()}
+        return {name: _as_data(value) for name, value in values.items()}
 
 
 class ArgumentError(ValueError):
@@ -125,15 +125,19 @@ class ArgumentError(ValueError):
         self.kind, self.fault = kind, fault
 
 
-def tool(*, write: bool = False) -> Callable[[Callable[..., Any]], Tool]:
-    """Declare a function ``f(desk, ...)`` as a tool; `write` says whether it changes the desk."""
+@typing.overload
+def tool(function: Callable[..., Any], /) -> Tool: ...
+@typing.overload
+def tool(*, write: bool = False) -> Callable[[Callable[..., Any]], Tool]: ...
+def tool(function: Callable[..., Any] | None = None, /, *, write: bool = False) -> Any:
+    """Declare a function ``f(desk, ...)`` as a tool, as ``@tool`` or ``@tool(write=True)`` for one that changes the desk."""
 
     def declare(function: Callable[..., Any]) -> Tool:
         if not inspect.getdoc(function):
             raise BadInput(f"the tool {function.__name__} has no docstring: write what it does in its first paragraph")
         return Tool(function.__name__, function, write)
 
-    return declare
+    return declare if function is None else declare(function)
 
 
 def tools_of(namespace: Any) -> dict[str, Tool]:
@@ -187,8 +191,24 @@ def load_tools(spec: str) -> dict[str, Tool]:
     return tools
 
 
+def _as_data(value: Any) -> Any:
+    """Return an argument with each model in it, however deep, as the dict it was given as."""
+    if isinstance(value, BaseModel):
+        return value.model_dump()
+    if isinstance(value, dict):
+        return {key: _as_data(one) for key, one in value.items()}
+    return [_as_data(one) for one in value] if isinstance(value, list | tuple) else value
+
+
+def as_recorded(arguments: dict[str, Any]) -> dict[str, Any]:
+    """Return arguments as the record keeps them: a decimal, a set or a path that a tool of the user's own takes as JSON."""
+    return orjson.loads(
+        orjson.dumps(arguments, default=lambda v: sorted(v) if isinstance(v, set | frozenset) else str(v))
+    )
+
+
 def _plain(schema: Any, definitions: dict[str, Any]) -> Any:
-    """A JSON schema without references, titles and null alternatives, which some endpoints cannot read."""
+    """A JSON schema without references, titles, discriminators and null alternatives, which some endpoints cannot read."""
     if isinstance(schema, list):
         return [_plain(s, definitions) for s in schema]
     if not isinstance(schema, dict):
@@ -203,7 +223,8 @@ def _plain(schema: Any, definitions: dict[str, Any]) -> Any:
             return _plain({**options[0], **rest}, definitions)
     out = {}
     for key, value in schema.items():
-        if key in ("title", "$defs") and not isinstance(value, dict) or key == "$defs":
+        key = "anyOf" if key == "oneOf" else key
+        if key in ("title", "$defs") and not isinstance(value, dict) or key in ("$defs", "discriminator"):
             continue
         if key == "properties":
             out[key] = {name: _plain(s, definitions) for name, s in value.items()}

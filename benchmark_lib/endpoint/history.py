@@ -1,0 +1,141 @@
+"""From a conversation to messages that an endpoint will take, and what a refusal teaches of those it will not.
+
+What the model itself broke would else be refused with every later request: arguments that are no JSON object, a name
+that no tool may have, an empty reply. Whatever a provider added to a message that asks for tools goes back with it, so
+that the model goes on thinking where it was; with a reply in words most refuse it.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import orjson
+
+from .faults import EndpointError
+from .reply import STANDARD, THOUGHTS, arguments_text, split_text
+
+ALWAYS_BACK = frozenset({"extra_content"})
+"""A provider's own fields that go back with every message."""
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
+"""A name that every provider takes for a tool."""
+NO_NAME, NO_WORDS = "unnamed", "(nothing)"
+"""What is sent in place of the name of a call without one, and of the words of an empty message."""
+WANTED = re.compile(
+    r"pass\w* (?:it )?back|missing|required|must (?:also )?(?:be )?(?:includ|present|provid|sent|retain)", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True)
+class Manner:
+    """How an endpoint wants its own messages back.
+
+    Attributes
+    ----------
+    thoughts : str
+        ``calls``: with messages that ask for tools, ``all``: with each of its messages.
+    refused, wanted : frozenset of str
+        Fields that it does not take, and fields that it wants in each of its messages, be they empty.
+    in_words : bool
+        True where calls of tools that do not exist are told in words.
+    """
+
+    thoughts: Literal["calls", "all"] = "calls"
+    refused: frozenset[str] = frozenset()
+    wanted: frozenset[str] = frozenset()
+    in_words: bool = False
+
+    def after(self, error: EndpointError, messages: Sequence[dict[str, Any]], tools: set[str]) -> "Manner | None":
+        """Return another manner that a refused request is worth sending in, None where there is none."""
+        sent = [m for m in cleaned(messages, self, tools) if m["role"] == "assistant"]
+        there = {name for message in sent for name in message if name not in STANDARD}
+        for name in sorted({*there, *THOUGHTS} - self.refused):
+            if not re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", error.told):
+                continue
+            if not WANTED.search(error.told) and name in there:
+                return replace(self, refused=self.refused | {name}, wanted=self.wanted - {name})
+            if WANTED.search(error.told) and sent and name not in self.wanted:
+                return replace(self, thoughts="all", wanted=self.wanted | {name})
+        if tools and not self.in_words and names_of_calls(messages) - tools:
+            return replace(self, in_words=True)
+        return None
+
+
+def names_of_calls(messages: Sequence[dict[str, Any]]) -> set[str]:
+    """Return the names of all tools that were called in a conversation."""
+    return {call["function"].get("name") or "" for message in messages for call in message.get("tool_calls") or ()}
+
+
+def cleaned(
+    messages: Sequence[dict[str, Any]], manner: Manner | None = None, tools: set[str] | None = None
+) -> list[dict[str, Any]]:
+    """Return messages that an endpoint takes in its manner; those that it takes as they are are not copied."""
+    manner = manner or Manner()
+    if manner.in_words:
+        messages = in_words(messages, tools or set())
+    return [clean_message(message, manner) for message in messages]
+
+
+def clean_message(message: dict[str, Any], manner: Manner) -> dict[str, Any]:
+    """Return one message as it is sent; the same message where nothing of it changes."""
+    calls, made = message.get("tool_calls"), message
+    if message.get("role") == "assistant":
+        back = manner.thoughts == "all" or calls
+        names = [n for n in message if n in STANDARD | ALWAYS_BACK or (back and n not in manner.refused)]
+        made = {name: message[name] for name in names} | {n: "" for n in manner.wanted if n not in message}
+        if not back and isinstance(message.get("content"), str | list):
+            made["content"] = split_text({"content": message["content"]})[0]
+    if calls:
+        made = made | {"tool_calls": [clean_call(call) for call in calls]}
+    if message.get("role") != "tool" and is_blank(made.get("content")):
+        made = made | {"content": None if calls else NO_WORDS}
+    return message if made == message else made
+
+
+def is_blank(content: Any) -> bool:
+    """Tell whether a content holds no word."""
+    return content is None or content == [] or (isinstance(content, str) and not content.strip())
+
+
+def clean_call(call: dict[str, Any]) -> dict[str, Any]:
+    """Return a call with a name and arguments that every endpoint takes; the same call where it has them."""
+    function = call["function"]
+    name, arguments = function.get("name") or NO_NAME, function.get("arguments")
+    if not NAME.fullmatch(name):
+        name = re.sub(r"[^A-Za-z0-9_-]+", "_", name)[:64].lstrip("-0123456789") or NO_NAME
+    mended = {"name": name, "arguments": arguments_text(arguments) if needs_cleaning(arguments) else arguments}
+    return call if mended.items() <= function.items() else call | {"function": function | mended}
+
+
+def needs_cleaning(arguments: Any) -> bool:
+    """Tell whether arguments are anything but the text of a JSON object."""
+    if not isinstance(arguments, str):
+        return True
+    try:
+        return not isinstance(orjson.loads(arguments), dict)
+    except orjson.JSONDecodeError:
+        return True
+
+
+def in_words(messages: Sequence[dict[str, Any]], tools: set[str]) -> list[dict[str, Any]]:
+    """Return messages in which calls of tools that do not exist, and what came of them, are told in words."""
+    told: list[dict[str, Any]] = []
+    made_up: dict[str, str] = {}
+    waiting: list[str] = []
+    for message in messages:
+        if message.get("role") == "tool" and message.get("tool_call_id") in made_up:
+            waiting.append(f"[{made_up[message['tool_call_id']]}: {message['content']}]")
+            continue
+        if message.get("role") != "tool" and waiting:
+            told.append({"role": "user", "content": "\n".join(waiting)})
+            waiting = []
+        calls = message.get("tool_calls") or []
+        wrong = [call for call in calls if call["function"].get("name") not in tools]
+        if wrong:
+            made_up |= {call["id"]: call["function"].get("name") or NO_NAME for call in wrong}
+            words = [f"[{made_up[c['id']]}({c['function'].get('arguments')})]" for c in wrong]
+            text = "\n".join(filter(None, [split_text({"content": message.get("content")})[0], *words]))
+            message = message | {"content": text, "tool_calls": [call for call in calls if call not in wrong]}
+            message = {name: value for name, value in message.items() if name != "tool_calls" or value}
+        told.append(message)
+    return told + ([{"role": "user", "content": "\n".join(waiting)}] if waiting else [])

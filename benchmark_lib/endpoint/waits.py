@@ -1,0 +1,87 @@
+"""How long an endpoint asks to be left alone: in a header of its own or of a gateway, or in the words of an error."""
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+LONGEST_MEANT_S = 7 * 86_400.0
+"""A longer wait that an endpoint asks for is a mistake, and is not asked for at all."""
+LONGEST_GUESS_S = 120.0
+"""A longer time until a limit is reset is a wait only where the header beside it says that nothing remains."""
+UNITS = {"milli": 0.001, "ms": 0.001, "m": 60.0, "h": 3600.0, "s": 1.0, "d": 86_400.0}
+"""Seconds of a unit by how its name begins; the first that fits counts."""
+PIECE = r"\d+(?:\.\d+)? ?(?:milliseconds?|ms|minutes?|mins?|m|hours?|hrs?|h|seconds?|secs?|s|days?|d)"
+WHOLE = re.compile(rf"{PIECE}(?:(?:,? and |,? ?){PIECE})*", re.IGNORECASE)
+IN_WORDS = re.compile(
+    r"(?:try(?:ing)?(?: again)?|retr(?:y|ied|ying)|wait(?:ing)?|available|allowed|resets?|retry_?delay)"
+    r"(?:[ _-](?:your request|again|in|after|for|at least|about|approximately|around))*"
+    rf"[\W_]{{1,6}}({WHOLE.pattern})(?![a-z])",
+    re.IGNORECASE,
+)
+BARE = re.compile(r"retry[ _-]?after(?:_?(ms)|_?seconds)?\W{1,5}(\d+(?:\.\d+)?)(?![\w.:-])", re.IGNORECASE)
+
+
+def meant(seconds: float | None) -> float | None:
+    """Return a wait that somebody can mean, else None."""
+    return seconds if seconds is not None and 0 <= seconds <= LONGEST_MEANT_S else None
+
+
+def duration(text: str) -> float | None:
+    """Return the seconds of a duration such as ``45``, ``1m12s`` or ``450 ms``; None where a text is none."""
+    try:
+        return float(text)
+    except ValueError:
+        pass
+    if not WHOLE.fullmatch(text):
+        return None
+    pieces = re.findall(r"([\d.]+) ?([a-z]+)", text, re.IGNORECASE)
+    return sum(float(n) * next(s for start, s in UNITS.items() if unit.lower().startswith(start)) for n, unit in pieces)
+
+
+def wait_in(text: str) -> float | None:
+    """Return the wait in seconds that an error's words ask for, None where they ask for none."""
+    found = IN_WORDS.search(text)
+    if found:
+        return meant(duration(found[1]))
+    bare = BARE.search(text)
+    return meant(float(bare[2]) * (0.001 if bare[1] else 1.0)) if bare else None
+
+
+def asked_for(headers: Mapping[str, str], status: int = 429, now: datetime | None = None) -> float | None:
+    """Return the wait in seconds that the headers of an answer ask for, None for none, or one nobody means.
+
+    A gateway passes on a provider's header with a name of its own before it. The times until limits are reset come
+    with every answer, so they count only with status 429 and only for a limit that is used up.
+    """
+    told = {name.lower(): (value or "").strip() for name, value in headers.items()}
+    now = now or datetime.now(UTC)
+    for ending, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        for name, value in told.items():
+            seconds = until(value, now) if name.endswith(ending) else None
+            if seconds is not None and meant(seconds) is not None:
+                return seconds * scale if value.replace(".", "", 1).isdigit() else seconds
+    resets = []
+    for name, value in told.items() if status == 429 else ():
+        if "reset" not in name or "limit" not in name:
+            continue
+        seconds, left = meant(until(value, now)), duration(told.get(name.replace("reset", "remaining"), ""))
+        if seconds is not None and (left == 0 or (left is None and seconds <= LONGEST_GUESS_S)):
+            resets.append(seconds)
+    return max(resets, default=None)
+
+
+def until(value: str, now: datetime) -> float | None:
+    """Return the seconds until what a header names: a number of them, a duration, a date, or a moment of Unix time."""
+    seconds = duration(value)
+    if seconds is not None and seconds > 1e9:
+        return seconds / (1000.0 if seconds > 1e12 else 1.0) - now.timestamp()
+    if seconds is not None or not value:
+        return seconds
+    for read in (parsedate_to_datetime, datetime.fromisoformat):
+        try:
+            moment = read(value)
+            return max(0.0, (moment.replace(tzinfo=moment.tzinfo or UTC) - now).total_seconds())
+        except (TypeError, ValueError, OverflowError):
+            continue
+    return None
