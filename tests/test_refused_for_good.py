@@ -43,7 +43,7 @@ def test_the_same_command_finishes_a_run_of_which_one_conversation_is_refused(tm
     with Choosy(words_of(own_store, cases[0])) as server:
         code, said = run(server, out, own_store, ",".join(cases), capsys)
         assert code == 3, said
-        assert "Invalid prompt: try another (param messages[1], code x17)" in said
+        assert "Invalid prompt: try another [code x17, param messages[1]]" in said
         assert RunFile(out).counts() | {"calls": 0} == {"finished": 3, "again": 1, "calls": 0}
         code, said = run(server, out, own_store, ",".join(cases), capsys)
         assert code == 0 and "refused by the endpoint for good" in said and cases[0] in said
