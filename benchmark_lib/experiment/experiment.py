@@ -98,7 +98,7 @@ class Experiment(Options):
     async def _play(self, plan: Plan, cluster: Cluster | None) -> RunFile:
         with held(plan) as run:
             engine = self._engine = self._engine_of(plan, run, cluster)
-            self.nothing_to_play = engine.nothing_missing
+            self.nothing_to_play = engine.done == engine.total
             try:
                 with quiet_collector():
                     self.stopped = await engine.play()

@@ -271,13 +271,11 @@ def finished_on(plan: Plan) -> set[tuple[str, int]]:
 
     `BadInput` if the file was begun with other inputs.
     """
-    from ..records import NOT_SCORED
-
     if not os.path.exists(plan.path):
         return set()
     run = RunFile(plan.path)
     merged(run.manifest, plan.manifest, plan.path)
-    return {key for key, ending in run.endings().items() if ending not in NOT_SCORED} | run.refused().keys()
+    return run.finished(plan.retry_faults)
 
 
 def lacking(plan: Plan) -> bool:

@@ -50,7 +50,7 @@ SCRIPTED = "scripted:"
 MEND = "mend it, then give the same command again"
 LARGEST = {"trials": 100_000, "messages": 10_000, "concurrency": 10_000}
 LARGEST_SEED = 2**63 - 1
-AS_GIVEN = ("trials", "messages", "seed", "concurrency", "budget_usd", "players", "progress")
+AS_GIVEN = ("trials", "messages", "seed", "concurrency", "budget_usd", "players", "progress", "retry_faults")
 LONGEST_NAME = 240
 """Bytes that the name of a run file may have.
 
@@ -101,6 +101,7 @@ class Plan:
     manifest: dict[str, Any]
     session: dict[str, Any]
     progress: bool
+    retry_faults: bool
 
     async def agent(self, case: Case, trial: int, complete: Recorder | None) -> Speaker:
         """The agent of one conversation."""

@@ -1,7 +1,10 @@
 """How numbers, and values of the desk, are written: on every page, in every table and in every sentence."""
 
 import re
+from collections import Counter
+from collections.abc import Iterable
 from math import copysign, floor, isfinite, log10
+from textwrap import shorten
 from typing import Any
 
 DASH = "–"
@@ -9,6 +12,8 @@ DASH = "–"
 
 ADDRESS = ("name", "line1", "line2", "city", "region", "postcode", "country")
 """The parts of an address in the order in which they are written."""
+KINDS_SHOWN, REASON_SHOWN = 3, 160
+"""Kinds of faults that a sentence names, and characters of a reason."""
 DEEPEST = 4
 """Values nested deeper than this are left out of a sentence: dots stand for them."""
 
@@ -72,6 +77,20 @@ def cost_in_words(amount: float, calls: int, unpriced: int) -> str:
     if unpriced == calls:
         return "cost unknown (no known price)"
     return f"at least {usd(amount)} ({unpriced:,} of the calls without a known price)" if unpriced else usd(amount)
+
+
+def failed_calls(faults: Iterable[dict[str, Any]]) -> list[str]:
+    """Return a line with the kinds of failed calls (rows of `RunFile.faults`) and the commonest reason in the provider's words."""
+    said = Counter((fault["kind"], fault["detail"]) for fault in faults)
+    if not said:
+        return []
+    kinds = Counter[str]()
+    for (kind, _), count in said.items():
+        kinds[kind] += count
+    (kind, detail), count = said.most_common(1)[0]
+    which = ", ".join(f"{words(name)} {number}" for name, number in kinds.most_common(KINDS_SHOWN))
+    often = f" ({words(kind)}, {count} x)" if len(said) > 1 else ""
+    return [f"calls that failed for good: {which}; commonest reason{often}: {shorten(detail, REASON_SHOWN)}"]
 
 
 def usd(amount: float, digits: int = 4) -> str:
