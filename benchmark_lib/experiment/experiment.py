@@ -53,7 +53,7 @@ class Experiment(Options):
         plan = prepare(self, keyless=dry)
         finished = finished_on(plan)
         if not dry:
-            if plan.path.exists():
+            if plan.path.parent.is_dir():
                 with RunLock(plan.path):  # another run's file is refused before anything is said of this one
                     pass
             for model in plan.models.values() if self.executor is None else ():

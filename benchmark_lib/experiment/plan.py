@@ -28,6 +28,7 @@ from ..conversation import (
 from ..conversation.inspect_agent import PREFIX, InspectAgent, inspect_kind
 from ..conversation.own_code import call_own
 from ..conversation.speaker import Speaker
+from ..conversation.tau import OF_TAU
 from ..endpoint import Endpoint, RoleSettings, load_settings
 from ..endpoint.keys import LOOPBACK_KEY
 from ..endpoint.weights import STATED
@@ -221,7 +222,7 @@ def prepare(options: Options, keyless: bool = False) -> Plan:
 def _check_scripted(model: str, store: Store) -> None:
     """Refuse a scripted agent of ours on the tasks of tau2, of which it knows nothing."""
     theirs = isinstance(store, TauStore) and model.startswith(SCRIPTED)
-    if theirs and model not in ("scripted:oracle", "scripted:no_op"):
+    if theirs and model.removeprefix(SCRIPTED) not in OF_TAU:
         raise BadInput(
             f"{model} plays our own cases only: on {store.name} name scripted:oracle, scripted:no_op or a model"
         )

@@ -36,7 +36,7 @@ def summary(run: RunFile) -> list[str]:
         *_without_score(run, scores),
         *_abstained(scores),
         *_faults(run),
-        f"{format(counts['calls'], ',') if counts['calls'] else 'no'} model call{'s' * (counts['calls'] != 1)}, {cost_in_words(cost, counts['calls'], unpriced)}{of_calls}",
+        f"{format(counts['calls'], ',') if counts['calls'] else 'no'} model call{'s' * (counts['calls'] != 1)}, {cost_in_words(cost, counts['calls'], unpriced, run.own_calls())}{of_calls}",
     ]
 
 

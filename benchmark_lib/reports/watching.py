@@ -109,7 +109,7 @@ def look(run: RunFile) -> Look:
     finished.sort(key=lambda one: one.finished_at)
     planned = sum(manifest["planned"].values())
     failed = tuple(failed_calls(run.unscored_faults()))
-    return Look(manifest["model"], tuple(finished), planned, calls, cost_in_words(cost, calls, unpriced), failed)
+    return Look(manifest["model"], tuple(finished), planned, calls, cost_in_words(cost, calls, unpriced, run.own_calls()), failed)
 
 
 class WatchPage:
@@ -145,7 +145,9 @@ class WatchPage:
 
     def _write_page(self, one: Finished) -> None:
         record = self.run.record(one.case_id, one.trial)
-        fragment = transcript_html(record, one.score, case=self._cases.get(one.case_id), store=self._store, css=False)
+        about = {"case": self._cases.get(one.case_id), "store": self._store}
+        calls = self.run.calls_of(one.case_id, one.trial)
+        fragment = transcript_html(record, one.score, css=False, model_calls=calls, **about)
         title = visible(f"{one.case_id}, trial {one.trial}")
         page = render("watched.html.j2", title=title, fragment=fragment)
         (self.folder / one.page).write_text(page, encoding="utf-8")

@@ -16,7 +16,7 @@ import orjson
 
 from ..commands import command
 from ..errors import BadInput
-from ..records import LASTING, NOT_SCORED, TRIED_AGAIN, Conversation
+from ..records import LASTING, NOT_SCORED, OWN, TRIED_AGAIN, Conversation, source_of
 from .manifests import wrong_part
 from .salvage import DAMAGE, readable
 from .schema import APPLICATION_ID, FORMAT
@@ -96,6 +96,12 @@ class RunFile:
         for row in self._dicts("calls", None if responses else light_columns("calls")):
             yield {**row, "attempts": self._json(row["attempts"], list)}
 
+    def calls_of(self, case_id: str, trial: int) -> list[dict[str, Any]]:
+        """Return the finished model calls of one conversation, without their texts, in the order in which they ended."""
+        names = light_columns("calls")
+        found = self._rows("calls", names, "case_id=? AND trial=?", (case_id, int(trial)))
+        return sorted((dict(zip(names, row, strict=True)) for row in found), key=lambda call: call["finished_at"])
+
     def rows(self, table: str, names: Sequence[str] | None = None) -> Iterator[tuple[Any, ...]]:
         """The rows of a table as they are kept, in the order of its columns, or with the columns `names` alone."""
         yield from self._rows(table, names)
@@ -121,6 +127,12 @@ class RunFile:
         """What the calls on file cost in US dollars, and how many of them have no known price."""
         costs = [cost for (cost,) in self._rows("calls", ("cost_usd",))]
         return sum((cost for cost in costs if cost is not None), 0.0), costs.count(None)
+
+    def own_calls(self) -> int:
+        """Return how many calls an agent of the user's own charged to its conversations; they are not on file and have no price."""
+        if source_of(self.manifest) != OWN:
+            return 0
+        return sum(record.usage["agent"].calls for record in self.records() if "agent" in record.usage)
 
     def counts(self) -> dict[str, int]:
         """How many conversations are finished, how many await another try, and how many calls are on file."""

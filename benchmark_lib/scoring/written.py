@@ -70,8 +70,14 @@ def span(low: float | None, high: float | None, digits: int = 0) -> str:
     return "" if missing(low) else f"{rounded(low, digits)} to {rounded(high, digits)}"
 
 
-def cost_in_words(amount: float, calls: int, unpriced: int) -> str:
-    """What calls have cost: a sum, the least it can be where a price is missing, or that it is not known."""
+def cost_in_words(amount: float, calls: int, unpriced: int, own: int = 0) -> str:
+    """Return what calls have cost: a sum, the least it can be where a price is missing, or that it is not known.
+
+    `own` are calls that an agent of the user's own made and charged itself.
+    """
+    if own:
+        known = f"{cost_in_words(amount, calls, unpriced)} for these, " if calls else ""
+        return f"{known}cost unknown for {own:,} call{'s' * (own != 1)} of the agent's own"
     if not calls:
         return "nothing to pay"
     if unpriced == calls:
