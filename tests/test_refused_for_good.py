@@ -45,7 +45,10 @@ def words_of(store, case_id):
 
 @pytest.mark.parametrize(
     "no, sessions, reason",
-    [(NO, 2, "Invalid prompt: try another (param messages[1], code x17)"), (BROKEN, 3, "the worker crashed on this input")],
+    [
+        (NO, 2, "Invalid prompt: try another (param messages[1], code x17)"),
+        (BROKEN, 3, "the worker crashed on this input"),
+    ],
 )
 def test_the_same_command_finishes_a_run_of_which_one_conversation_always_fails(
     tmp_path, own_store, capsys, no, sessions, reason

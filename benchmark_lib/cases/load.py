@@ -92,7 +92,9 @@ def case_set(store: str | Path, pattern: str) -> tuple[str | Path, str]:
             f"--cases {pattern} mixes two sets, which are played in runs of their own: give one command for "
             f"{parts[0]} and one for {parts[asked.index(True)]}"
         )
-    return f"{store}:{HARD}", ",".join("all" if part == HARD else name for part, name in zip(parts, within, strict=True))
+    return f"{store}:{HARD}", ",".join(
+        "all" if part == HARD else name for part, name in zip(parts, within, strict=True)
+    )
 
 
 def _is_hard_set(store: str | Path) -> bool:

@@ -113,9 +113,14 @@ def _found(manifest: dict[str, Any], near: Sequence[Path] = ()) -> Store | None:
 @lru_cache(maxsize=256)
 def _store_near(name: str, content: str, near: tuple[Path, ...]) -> Store | None:
     """Return the store of a name and content whose folder is one of these places, or at most two levels below one."""
-    for folder in dict.fromkeys(at.parent for place in near for depth in LEVELS for at in place.glob(f"{depth}store.yaml")):
+    for folder in dict.fromkeys(
+        at.parent for place in near for depth in LEVELS for at in place.glob(f"{depth}store.yaml")
+    ):
         with suppress(BadInput, OSError):
-            if read_yaml(folder / "store.yaml").get("name") == name and _content(store := load_store(folder)) == content:
+            if (
+                read_yaml(folder / "store.yaml").get("name") == name
+                and _content(store := load_store(folder)) == content
+            ):
                 return store
     return None
 

@@ -37,7 +37,10 @@ def say_what_next(run: RunFile, page_follows: bool = False, made: bool = True) -
 
     beside = sorted(run.path.parent.glob(f"*{SUFFIX}"), key=lambda path: -path.stat().st_mtime)
     every = without_copies(_readable([run.path, *(path for path in beside if not is_hidden(path))]), keep=run.run_id)
-    stores = {run_id: re.sub(r" [^,]*", "", words, count=1) for run_id, words in store_words(r.manifest for r in every).items()}
+    stores = {
+        run_id: re.sub(r" [^,]*", "", words, count=1)
+        for run_id, words in store_words(r.manifest for r in every).items()
+    }
     alike = [one for one in every if stores[one.run_id] == stores[run.run_id]]
     alike.sort(key=lambda one: (one.run_id != run.run_id, source_of(one.manifest) == "scripted"))
     print(terminal_board(alike[:MOST_ROWS], mine=run.run_id if made else None))

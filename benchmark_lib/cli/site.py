@@ -31,7 +31,12 @@ def execute(options: argparse.Namespace) -> int:
     from ..store import load_store
 
     stores = tuple(load_store(store).path for store in options.store)
-    how = {"stores": stores, "published": not options.no_published, "labels": options.labels, "stakes": read_stakes(options.stakes)}
+    how = {
+        "stores": stores,
+        "published": not options.no_published,
+        "labels": options.labels,
+        "stakes": read_stakes(options.stakes),
+    }
     watched = sys.stderr.isatty()
     if watched:
         print("reading the runs ...", file=sys.stderr, flush=True)

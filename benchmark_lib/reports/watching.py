@@ -109,7 +109,14 @@ def look(run: RunFile) -> Look:
     finished.sort(key=lambda one: one.finished_at)
     planned = sum(manifest["planned"].values())
     failed = tuple(failed_calls(run.unscored_faults()))
-    return Look(manifest["model"], tuple(finished), planned, calls, cost_in_words(cost, calls, unpriced, run.own_calls()), failed)
+    return Look(
+        manifest["model"],
+        tuple(finished),
+        planned,
+        calls,
+        cost_in_words(cost, calls, unpriced, run.own_calls()),
+        failed,
+    )
 
 
 class WatchPage:
