@@ -29,6 +29,7 @@ ENDINGS = {
     "content_filter": "the provider's filter stopped the reply",
     "customer_fault": "the simulated customer failed",
     "infrastructure_fault": "network or provider failed; never for or against a model",
+    "lasting_fault": "the provider failed or refused it in several sessions; never for or against a model, and not tried again",
 }
 """How a talk can end, each with its meaning."""
 
@@ -40,8 +41,11 @@ SOURCES = ("model", OWN, "scripted", "synthetic", "imported", "published")
 ADDED_SINCE = frozenset({"staged", "reasoning", "rating"})
 """Fields that the first records did not have: left out where they are empty, so that a record keeps its hash."""
 
-NOT_SCORED = frozenset({"infrastructure_fault"})
-"""Endings of trials that are tried again and never enter a rate."""
+TRIED_AGAIN = frozenset({"infrastructure_fault"})
+"""Endings of trials that the same command plays once more."""
+LASTING = "lasting_fault"
+NOT_SCORED = TRIED_AGAIN | {LASTING}
+"""Endings of trials that never enter a rate."""
 
 CALL_IN_TEXT = "call_in_text"
 """The kind of a fault of an agent that wrote a tool call into its reply, where nobody carries it out."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from ..cases.played import store_words
 from ..records import is_played
 from .estimators.estimate import counted
 
@@ -118,7 +119,8 @@ def _traits(manifests: list[dict[str, Any]]) -> Iterable[list[str]]:
 
 
 def _store(manifests: list[dict[str, Any]]) -> list[str]:
-    return input_words(manifests, "store", "{}", "store unknown")
+    words = store_words(manifests)
+    return [words[m["run_id"]] for m in manifests]
 
 
 def input_words(

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from ..cases.load import HARD
-from ..cases.played import store_name
+from ..cases.played import store_name, store_words
 from ..endpoint.weights import weights_of_run
 from ..errors import BadInput
 from ..experiment.budget import is_estimate
@@ -99,7 +99,8 @@ class Results:
             return self._conversations()
 
     def _conversations(self) -> pd.DataFrame:
-        rows = (row for run in self.runs for row in _scored_rows(run, self.entries[run.run_id]))
+        versions = store_words(run.manifest for run in self._every)
+        rows = (row for run in self.runs for row in _scored_rows(run, self.entries[run.run_id], versions[run.run_id]))
         return _frame("conversations", rows)
 
     @cached_property
@@ -276,13 +277,12 @@ def _tool_call(x: dict[str, Any]) -> tuple[Any, ...]:
     return x["turn"], x["index"], x["side"], x["name"], *texts, x["error"], x["write"]
 
 
-def _scored_rows(run: RunFile, entry: str) -> Iterator[tuple[Any, ...]]:
+def _scored_rows(run: RunFile, entry: str, version: str) -> Iterator[tuple[Any, ...]]:
     """The rows of `conversations` that one run gives."""
     manifest, scores, costs = run.manifest, run.scores(), _costs(run)
     run_id, model, planned = manifest["run_id"], manifest["model"], sum(manifest["planned"].values())
-    store, nothing = manifest["inputs"]["store"]["value"], {SCORE_FAULT: NO_SCORE}
+    nothing = {SCORE_FAULT: NO_SCORE}
     settings, weights = settings_in_words(manifest), weights_of_run(manifest)
-    version = f"{store.get('name')} {store.get('version')}" if isinstance(store, dict) else str(store)
     floor = floor_of(store_name(manifest))
     for case_id, trial, record_hash, record in run.conversations():
         raw, score = orjson.loads(record), scores.get(record_hash, nothing)

@@ -50,6 +50,7 @@ LIMITS = {
     **asking.OPTIONS,
     "--budget-usd X": ("stop before the run costs more than this", float),
     **RUN_FILE,
+    "--retry-faults": "also play the conversations that the endpoint refused or failed for good",
     "--replay": "play a finished run again from its own calls, without an endpoint, and compare every record",
 }
 

@@ -15,6 +15,7 @@ from ..runfile import RunFile
 from ..store.tau import TauStore
 from ..threads import in_thread, read_aside
 from .budget import Budget, Stop
+from .lasting import end_lasting
 from .manifest import now, played_as
 from .plan import MEND, Model, Plan
 from .players import PlayersLine
@@ -41,22 +42,15 @@ class Engine:
         self.plan, self.run = plan, run
         self.stopped: Stop | None = None
         self.manifest = run.manifest
-        endings = run.endings()
-        self._finished = {key for key, ending in endings.items() if ending not in NOT_SCORED}
-        wanted = [(c.id, t) for t in range(1, plan.trials + 1) for c in plan.cases]
-        self.total, self.done = len(wanted), sum(key in self._finished for key in wanted)
-        self._given_up = run.refused().keys() & wanted
+        self._finished = run.finished(plan.retry_faults)
+        self._wanted = {(c.id, t) for t in range(1, plan.trials + 1) for c in plan.cases}
+        self.total, self.done = len(self._wanted), len(self._wanted & self._finished)
         self.incomplete = self._on_the_way = 0
         self._again = self._missing()
         self.unscored: set[tuple[str, int]] = set()
         self._error: BaseException | None = None
         self._workers: list[asyncio.Task[None]] = []
         self._lines: dict[str, CallLine] = {}
-
-    @property
-    def nothing_missing(self) -> bool:
-        """Whether every conversation is finished, or was refused for good."""
-        return self.done + len(self._given_up) == self.total
 
     def stop(self, stop: Stop, grace_s: float = GRACE_S) -> None:
         """End the run: no new call begins, those in flight get `grace_s` seconds; a second stop ends them at once."""
@@ -74,7 +68,7 @@ class Engine:
         Raises `CannotSave` when the file cannot be written any more, what an agent of the user's own raised, or a
         defect.
         """
-        if not self.nothing_missing:
+        if self.done < self.total:
             out_of_reach = await self._prepare()
             if out_of_reach is not None:
                 return out_of_reach
@@ -96,6 +90,10 @@ class Engine:
             raise self._error
         if self._writer.failure is not None:
             raise self._writer.failure
+        if self.incomplete:
+            end_lasting(self.plan, self.run)
+            done = len(self._wanted & self.run.finished())
+            self.incomplete, self.done = self.incomplete - (done - self.done), done
         return self.stopped or self._unfinished()
 
     async def _prepare(self) -> Stop | None:
@@ -115,20 +113,16 @@ class Engine:
 
     def _unfinished(self) -> Stop | None:
         """What is left to be said of a run that nobody stopped."""
-        given_up = self.run.refused().keys() & {
-            (case.id, t) for case in self.plan.cases for t in range(1, self.plan.trials + 1)
-        }
-        incomplete = self.incomplete - len(given_up - self._given_up)
-        if incomplete:
+        if self.incomplete:
             return Stop(
-                f"{incomplete} of {self.total} conversations were ended by faults of the network{self.also_faulty} or the endpoint: "
+                f"{self.incomplete} of {self.total} conversations were ended by faults of the network{self.also_faulty} or the endpoint: "
                 "give the same command again to try them once more"
             )
-        if self.done + len(given_up) < self.total:
+        if self.done < self.total:
             theirs, ours = "the agent cancelled the task it was called in", "this is a fault of Deskbench"
             whose = ours if self.plan.own_agent is None else theirs
             return Stop(
-                f"{self.total - self.done - len(given_up)} of {self.total} conversations were not played though nobody stopped the run: "
+                f"{self.total - self.done} of {self.total} conversations were not played though nobody stopped the run: "
                 f"{whose}; {MEND}"
             )
         if self.unscored:
@@ -190,7 +184,7 @@ class Engine:
     def _missing(self) -> Iterator[tuple[Case, int]]:
         for trial in range(1, self.plan.trials + 1):
             for case in self.plan.cases:
-                if (case.id, trial) not in self._finished | self._given_up:
+                if (case.id, trial) not in self._finished:
                     yield case, trial
 
     async def _work(self) -> None:

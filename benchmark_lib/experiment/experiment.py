@@ -53,7 +53,7 @@ class Experiment(Options):
         plan = prepare(self, keyless=dry)
         finished = finished_on(plan)
         if not dry:
-            if plan.path.exists():
+            if plan.path.parent.is_dir():
                 with RunLock(plan.path):  # another run's file is refused before anything is said of this one
                     pass
             for model in plan.models.values() if self.executor is None else ():
@@ -98,7 +98,7 @@ class Experiment(Options):
     async def _play(self, plan: Plan, cluster: Cluster | None) -> RunFile:
         with held(plan) as run:
             engine = self._engine = self._engine_of(plan, run, cluster)
-            self.nothing_to_play = engine.nothing_missing
+            self.nothing_to_play = engine.done == engine.total
             try:
                 with quiet_collector():
                     self.stopped = await engine.play()

@@ -4,17 +4,17 @@ from collections import Counter
 from textwrap import shorten
 from typing import Any
 
+from ..analysis.estimators.estimate import counted
 from ..cases.played import store_name
-from ..records import BUCKETS, CALL_IN_TEXT, NOT_SCORED, Conversation
-from ..runfile import REFUSALS, RunFile
+from ..records import BUCKETS, CALL_IN_TEXT, LASTING, Conversation
+from ..runfile import RunFile
 from ..scoring.metrics import METRICS, Shown, shown_on
-from ..scoring.written import cost_in_words, words
+from ..scoring.written import KINDS_SHOWN, REASON_SHOWN, cost_in_words, failed_calls
 from ..store.tau import domain_named, known_of
 from .budget import is_estimate
 from .repricing import priced_in_words
 from .scoring import ScoreFault, score_faults
 
-KINDS_SHOWN, REASON_SHOWN = 3, 160
 SUCCEEDED = "conversations that succeeded"
 
 
@@ -37,7 +37,7 @@ def summary(run: RunFile) -> list[str]:
         *_abstained(scores),
         *_faults(run),
         *_calls_in_text(run),
-        f"{format(counts['calls'], ',') if counts['calls'] else 'no'} model call{'s' * (counts['calls'] != 1)}, {cost_in_words(cost, counts['calls'], unpriced)}{of_calls}",
+        f"{format(counts['calls'], ',') if counts['calls'] else 'no'} model call{'s' * (counts['calls'] != 1)}, {cost_in_words(cost, counts['calls'], unpriced, run.own_calls())}{of_calls}",
     ]
 
 
@@ -65,23 +65,12 @@ def _abstained(scores: dict[str, dict[str, Any]]) -> list[str]:
 
 def _faults(run: RunFile) -> list[str]:
     """Return how many conversations ended by a fault of agent, customer, network or endpoint, by kind, with the commonest reason."""
-    lines, endings, refused = [], run.endings(), run.refused()
-    said = [
-        (f["kind"], f["detail"])
-        for f in run.faults()
-        if endings.get((f["case_id"], f["trial"]), "infrastructure_fault") in NOT_SCORED
-    ]
-    if said:
-        (kind, detail), count = Counter(said).most_common(1)[0]
-        which = ", ".join(f"{words(k)} {n}" for k, n in Counter(k for k, _ in said).most_common(KINDS_SHOWN))
+    endings = run.endings()
+    lines = failed_calls(run.unscored_faults())
+    if lasting := sorted(key for key, ending in endings.items() if ending == LASTING):
         lines.append(
-            f"faults of the network or the endpoint: {which}; commonest ({words(kind)}, {count} x): {shorten(detail, REASON_SHOWN)}"
-        )
-    if refused:
-        case_id, trial = min(refused)
-        lines.append(
-            f"refused by the endpoint for good, in {REFUSALS} sessions: {len(refused)} x, first {case_id} trial {trial}; "
-            "they count for and against nobody and are not played again"
+            f"given up after failing in several sessions: {counted(len(lasting), 'conversation')}, first {lasting[0][0]} trial "
+            f"{lasting[0][1]}; no rate counts them, and --retry-faults plays them once more"
         )
     for side in ("agent", "customer"):
         mine = [key for key, ending in endings.items() if ending == f"{side}_fault"]

@@ -102,7 +102,8 @@ def block_marks(ax: Axes, blocks: pd.Series, shown: str = "median over trials") 
 
 def trials_in_words(table: pd.DataFrame) -> str:
     """``Trials: 3.``, or ``Trials: 1 to 3.``; empty where the table does not say."""
-    return f"Trials per case: {span_of(table['trials'])}." if "trials" in table and len(table) else ""
+    known = table["trials"].dropna() if "trials" in table else ()
+    return f"Trials per case: {span_of(known)}." if len(known) else ""
 
 
 @figure

@@ -18,14 +18,11 @@ import orjson
 
 from ..commands import command
 from ..errors import BadInput
-from ..records import NOT_SCORED, Conversation
+from ..records import LASTING, NOT_SCORED, OWN, TRIED_AGAIN, Conversation, source_of
 from .manifests import wrong_part
 from .salvage import DAMAGE, readable
 from .schema import APPLICATION_ID, FORMAT
 from .seals import COLUMNS, checked_rows, light_columns
-
-REFUSALS = 2
-"""In how many sessions an endpoint must refuse a conversation before that is final."""
 
 
 class RunFile:
@@ -101,6 +98,12 @@ class RunFile:
         for row in self._dicts("calls", None if responses else light_columns("calls")):
             yield {**row, "attempts": self._json(row["attempts"], list)}
 
+    def calls_of(self, case_id: str, trial: int) -> list[dict[str, Any]]:
+        """Return the finished model calls of one conversation, without their texts, in the order in which they ended."""
+        names = light_columns("calls")
+        found = self._rows("calls", names, "case_id=? AND trial=?", (case_id, int(trial)))
+        return sorted((dict(zip(names, row, strict=True)) for row in found), key=lambda call: call["finished_at"])
+
     def rows(self, table: str, names: Sequence[str] | None = None) -> Iterator[tuple[Any, ...]]:
         """The rows of a table as they are kept, in the order of its columns, or with the columns `names` alone."""
         yield from self._rows(table, names)
@@ -110,28 +113,36 @@ class RunFile:
         for row in self._dicts("faults"):
             yield {**row, "attempts": self._json(row["attempts"], list)}
 
-    def refused(self) -> dict[tuple[str, int], str]:
-        """Return the conversations that an endpoint refused in `REFUSALS` sessions, each with its last words: they are not played again."""
-        said: dict[tuple[str, int], list[str]] = {}
+    def unscored_faults(self) -> Iterator[dict[str, Any]]:
+        """Yield the rows of `faults` whose conversations have not been played to a score since."""
+        endings = self.endings()
         for fault in self.faults():
-            if fault["kind"] == "bad_request":
-                said.setdefault((fault["case_id"], fault["trial"]), []).append(fault["detail"])
-        often = {key: details[-1] for key, details in said.items() if len(details) >= REFUSALS}
-        endings = self.endings() if often else {}
-        return {key: detail for key, detail in often.items() if endings.get(key) == "infrastructure_fault"}
+            if endings.get((fault["case_id"], fault["trial"]), LASTING) in NOT_SCORED:
+                yield fault
+
+    def finished(self, retry: bool = False) -> set[tuple[str, int]]:
+        """Return the conversations that need no call any more; with `retry` those that ended by a lasting fault do."""
+        missing = NOT_SCORED if retry else TRIED_AGAIN
+        return {key for key, ending in self.endings().items() if ending not in missing}
 
     def cost(self) -> tuple[float, int]:
         """What the calls on file cost in US dollars, and how many of them have no known price."""
         costs = [cost for (cost,) in self._rows("calls", ("cost_usd",))]
         return sum((cost for cost in costs if cost is not None), 0.0), costs.count(None)
 
+    def own_calls(self) -> int:
+        """Return how many calls an agent of the user's own charged to its conversations; they are not on file and have no price."""
+        if source_of(self.manifest) != OWN:
+            return 0
+        return sum(record.usage["agent"].calls for record in self.records() if "agent" in record.usage)
+
     def counts(self) -> dict[str, int]:
         """How many conversations are finished, how many await another try, and how many calls are on file."""
         endings = list(self.endings().values())
-        faulty = sum(e in NOT_SCORED for e in endings)
+        again = sum(e in TRIED_AGAIN for e in endings)
         with self._reading() as db:
             (calls,) = db.execute("SELECT count(*) FROM calls").fetchone()
-        return {"finished": len(endings) - faulty, "again": faulty - len(self.refused()), "calls": calls}
+        return {"finished": len(endings) - again, "again": again, "calls": calls}
 
     def check(self) -> None:
         """Read every page and every row, and refuse a damaged file with what can be recovered."""

@@ -6,7 +6,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from ...cases.load import load_cases
-from ...cases.played import store_played
+from ...cases.played import CONTENT, store_played, store_words
 from ...errors import BadInput
 from ..estimators.estimate import counted
 from ..frames import Results, is_hard
@@ -120,6 +120,11 @@ def chosen_runs(results: Results, entries: list[str], *, partial: bool = False) 
         hard = next(name for name, run in runs.items() if is_hard(run.manifest))
         raise BadInput(
             f"{hard!r} was played on the hard set and others were not: the two sets are never compared or pooled"
+        )
+    stores = dict.fromkeys(store_words(run.manifest for run in runs.values()).values())
+    if len(stores) > 1 and any(CONTENT in store for store in stores):
+        raise BadInput(
+            f"{' and '.join(runs)} were played on stores of different content ({' and '.join(stores)}): compare runs on one store"
         )
     found = {run.run_id: why for run in runs.values() if (why := why_partial(run))}
     for name, run in runs.items():

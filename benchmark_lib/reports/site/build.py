@@ -1,6 +1,6 @@
 """Builds a site: run files in, one folder out, which opens from disk or from any web server."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -43,6 +43,7 @@ def build_site(
     published: bool = False,
     labels: str | Path | None = None,
     stakes: Stakes | None = None,
+    stores: Sequence[Path] = (),
     progress: bool = False,
 ) -> Site:
     """Build the site of some runs.
@@ -59,6 +60,8 @@ def build_site(
         A file of labels: unsafe acts that it calls debatable are shown with and without.
     stakes : Stakes, optional
         What the answers and the advice on scope rest on, see `benchmark_lib.reports.read_stakes`.
+    stores : sequence of Path
+        Folders of stores that are kept elsewhere, see `Content`.
     progress : bool
         Whether the pages done, and the time left, are shown on the way.
 
@@ -74,8 +77,8 @@ def build_site(
         played = results.hard
         apart = played if played.runs and played.runs != results.runs and not played.conversations.empty else None
         of_core = apart is not None or not played.runs  # published figures are over the core set
-        content = Content(results, published and of_core, said, stakes)
-        own = Content(apart, False, stakes=stakes) if apart is not None else content
+        content = Content(results, published and of_core, said, stakes, stores)
+        own = Content(apart, False, stakes=stakes, stores=stores) if apart is not None else content
         hard = hard_view(own.results) if played.runs else None
         pages = [Pages(content, folder, hard, of_hard_set=apart is None and hard is not None)]
         if apart is not None:
