@@ -345,7 +345,7 @@ class TestTau2:
         head = {k: v for k, v in tau2().items() if k != "simulations"} | {"simulation_index": listed}
         write(folder / "results.json", head)
         for task, trial in (("t1", 0), ("t1", 1), ("t2", 0), ("stale", 0)):
-            at = {"timestamp": f"2026-01-0{5 + 7 * trial}T10:00:00"}
+            at = {"timestamp": f"2026-01-{5 + 7 * trial:02}T10:00:00"}
             write(folder / "simulations" / f"{task}-{trial}.json", simulation(task, trial, **at))
         (folder / "simulations" / ".sim_x.json").write_text('{"half')
         out = tmp_path / "o.deskbench"
