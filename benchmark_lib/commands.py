@@ -17,6 +17,11 @@ def command(*words: object) -> str:
     return shlex.join([_name(), *map(str, words)])
 
 
+def command_on_a_page(*words: object) -> str:
+    """Return a command for a page that other people read: it holds no path of this machine."""
+    return shlex.join([PROGRAM, *map(str, words)])
+
+
 @cache
 def _name() -> str:
     """Return the name on the path, or where that is another program or none, the way by which this process was started."""

@@ -59,5 +59,5 @@ def _parameter(text: str) -> tuple[str, Any]:
         raise BadInput(f"-p {name}: its value cannot be read as YAML ({why}): {mend}") from None
     # names of models and entries are texts, also "4.5" and "acme [played: me]"; YAML reads 12:30 as a number and drops what follows #
     quoted = value[:1] in tuple("{[\"'|>&!?") or "\n" in value or read is None
-    text = name in SUBJECTS or isinstance(read, str) or (isinstance(read, int | float) and ":" in value)
-    return name, value.strip() if text and not quoted else read
+    as_text = name in SUBJECTS or isinstance(read, str) or (isinstance(read, int | float) and ":" in value)
+    return name, value.strip() if as_text and not quoted else read

@@ -24,7 +24,7 @@ from ..analysis.tables.answers import (
 )
 from ..analysis.tables.leaderboard import leaderboard, worst_beside
 from ..analysis.tables.verdicts import signed_with_interval
-from ..commands import command
+from ..commands import command_on_a_page as command
 from ..endpoint.prices import load_prices
 from ..endpoint.weights import CLOSED, OPEN, UNKNOWN
 from ..scoring.metrics import METRICS, Metric, Shown, shown_on
