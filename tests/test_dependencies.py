@@ -11,7 +11,7 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 ROOT = Path(__file__).resolve().parents[1]
-CONDA_NAMES = {"matplotlib-base": "matplotlib", "seaborn-base": "seaborn"}
+CONDA_NAMES = {"jupyter_client": "jupyter-client", "matplotlib-base": "matplotlib", "seaborn-base": "seaborn"}
 
 
 def project():

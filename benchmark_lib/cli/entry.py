@@ -16,7 +16,7 @@ from .parser import COMMANDS, build_parser
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     streams = sys.stdout, sys.stderr
-    sys.stdout, sys.stderr = map(Shown, streams)  # type: ignore[assignment]
+    sys.stdout, sys.stderr = map(PlainStream, streams)  # type: ignore[assignment]
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _noted  # type: ignore[assignment]
@@ -25,7 +25,7 @@ def main(arguments: list[str] | None = None) -> int:
         sys.stdout, sys.stderr = streams
 
 
-class Shown:
+class PlainStream:
     """A stream to a terminal or file that shows text of any origin and cannot be made to fail or to obey it.
 
     Control characters and direction marks become ``?``; what the encoding lacks is written as an escape.

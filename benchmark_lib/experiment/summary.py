@@ -4,7 +4,6 @@ from collections import Counter
 from textwrap import shorten
 from typing import Any
 
-from ..analysis.estimators.estimate import counted
 from ..cases.played import store_name
 from ..records import BUCKETS, CALL_IN_TEXT, LASTING, Conversation
 from ..runfile import RunFile
@@ -69,7 +68,7 @@ def _faults(run: RunFile) -> list[str]:
     lines = failed_calls(run.unscored_faults())
     if lasting := sorted(key for key, ending in endings.items() if ending == LASTING):
         lines.append(
-            f"given up after failing in several sessions: {counted(len(lasting), 'conversation')}, first {lasting[0][0]} trial "
+            f"given up after failing in several sessions: {len(lasting)} conversation{'s' * (len(lasting) != 1)}, first {lasting[0][0]} trial "
             f"{lasting[0][1]}; no rate counts them, and --retry-faults plays them once more"
         )
     for side in ("agent", "customer"):
