@@ -13,7 +13,7 @@ from ..estimators.estimate import FEW_CLUSTERS
 from ..estimators.ranks import order_chances, rank_intervals
 from ..panels import PANELS, conversations_of, partial_words, progress, says_partial
 from .comparison import paired_values
-from .headlines import ESTIMATORS, case_matrix, headline, metric_of, of_bucket, why_none
+from .headlines import ESTIMATORS, case_matrix, headline, metric_of, named, of_bucket, why_none
 from .rows import framed, pair
 
 UNRANKED = {"imported": "imported records are not ranked", "players": "what was played from a chair is not ranked"}
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ..frames import Results
 
 
-def metric_table(results: Results | pd.DataFrame, metric: str) -> pd.DataFrame:
+def metric_table(results: Results | pd.DataFrame, metric: str | Metric) -> pd.DataFrame:
     """One metric of every model.
 
     Returns
@@ -54,7 +54,7 @@ def metric_table(results: Results | pd.DataFrame, metric: str) -> pd.DataFrame:
 
 
 @says_partial
-def rank_table(results: Results | pd.DataFrame, metric: str, *, n_resamples: int = 4_000) -> pd.DataFrame:
+def rank_table(results: Results | pd.DataFrame, metric: str | Metric, *, n_resamples: int = 4_000) -> pd.DataFrame:
     """Places in the order of one metric, with the best and the worst place the data do not rule out; each panel on its own.
 
     A partial run, and one that lacks cases others have, gets no place. Imported records of different benchmarks, domains
@@ -62,7 +62,7 @@ def rank_table(results: Results | pd.DataFrame, metric: str, *, n_resamples: int
 
     Parameters
     ----------
-    metric : str
+    metric : str or Metric
         A metric with a better direction.
 
     Returns
@@ -78,7 +78,7 @@ def rank_table(results: Results | pd.DataFrame, metric: str, *, n_resamples: int
             nothing = (nan, nan, nan, nan, 0, mine["entry"].nunique(), why)
             rows += [(panel, entry, metric, *nothing) for entry in mine["entry"].unique()]
             continue
-        rows += _ranked(str(panel), mine, chosen, n_resamples)
+        rows += _ranked(str(panel), mine, chosen, named(chosen), n_resamples)
     table = framed(rows, "panel entry metric rank low high mean cases of reason")
     return table.sort_values(["rank", "entry"]).sort_values("panel", kind="stable", key=_panel_place, ignore_index=True)
 
@@ -99,7 +99,7 @@ def sure_of_order(metric: Metric, first: pd.DataFrame, second: pd.DataFrame) -> 
     return float(found[0]) if len(both) else nan
 
 
-def _ranked(panel: str, mine: pd.DataFrame, metric: Metric, n_resamples: int) -> list[tuple]:
+def _ranked(panel: str, mine: pd.DataFrame, metric: Metric, name: str | Metric, n_resamples: int) -> list[tuple]:
     """The rows of one panel; what `_unplaced` names is not ranked."""
     of = dict(iter(mine.groupby("entry", sort=False)))
     why = _unplaced(of, metric)
@@ -123,10 +123,10 @@ def _ranked(panel: str, mine: pd.DataFrame, metric: Metric, n_resamples: int) ->
         n_resamples=n_resamples,
     )
     scale = metric.scale.factor(found.n)
-    rows = [(panel, e, metric.name, nan, nan, nan, nan, 0, len(means), words) for e, words in why.items()]
+    rows = [(panel, e, name, nan, nan, nan, nan, 0, len(means), words) for e, words in why.items()]
     for i, entry in enumerate(means):
         place = (found.rank[i], found.low[i], found.high[i], scale * found.estimate[i], found.n, len(means))
-        rows.append((panel, entry, metric.name, *place, found.reason))
+        rows.append((panel, entry, name, *place, found.reason))
     return rows
 
 
