@@ -28,7 +28,7 @@ from benchmark_lib.reports.site import build_site
 CASES = "tracking_1,tracking_2,cancel_before_ship_1,abusive_*,adversarial"
 TUNED, OWN = "scripted:tunable?skill=0.6&credulity=0.5&caution=0.4", "careful"
 SEEDS = [f"{TUNED} [seed 1]", f"{TUNED} [seed 2]"]
-PROMPTS = [f"{OWN} [prompt agent-2]", f"{OWN} [prompt brief]"]
+PROMPTS = [f"{OWN} [prompt agent-2]", f"{OWN} [prompt brief.md (c286)]"]
 
 
 class Careful:
@@ -117,6 +117,10 @@ def manifest(run_id, model="acme", source="model", cases=3, **inputs):
     }
 
 
+def own(letter, value="own.md own"):
+    return {"value": value, "hash": letter * 12}
+
+
 @pytest.mark.parametrize(
     ("runs", "names"),
     [
@@ -137,11 +141,12 @@ def manifest(run_id, model="acme", source="model", cases=3, **inputs):
             ["acme [northline 1.0.0]", "acme [northline 1.1.0]"],
         ),
         ([{"agent": None}, {"agent": "mine:Desk"}], ["acme [no own agent]", "acme [agent mine:Desk]"]),
-        ([{}, {"prompt": "own.md own"}], ["acme [prompt agent-1]", "acme [prompt own]"]),
-        (
-            [{"prompt": {"value": "own.md own", "hash": h * 12}} for h in "ab"],
-            ["acme [prompt own, text 1]", "acme [prompt own, text 2]"],
-        ),
+        ([{}, {"prompt": own("a")}], ["acme [prompt agent-1]", "acme [prompt own.md (aaaa)]"]),
+        ([{"prompt": own(h)} for h in "ab"], ["acme [prompt own.md (aaaa)]", "acme [prompt own.md (bbbb)]"]),
+        ([{"prompt": own("a")}], ["acme [prompt own.md (aaaa)]"]),
+        ([{"prompt": own("a", "my own.md 2"), "rules": "x"}], ["acme [prompt my own.md (aaaa), rules x]"]),
+        ([{"prompt": own("a"), "seed": s} for s in (0, 7)], [f"acme [seed {s}, prompt own.md (aaaa)]" for s in (0, 7)]),
+        ([{"tools": own(h, "t:T")} for h in "ab"], ["acme [tools t:T (aaaa)]", "acme [tools t:T (bbbb)]"]),
         (
             [{"seed": s, "customer": c} for c in ("scripted", "gpt-x") for s in (0, 7)],
             [f"acme [customer {c}, seed {s}]" for c in ("scripted", "gpt-x") for s in (0, 7)],
@@ -547,7 +552,9 @@ def test_the_site_gives_each_run_a_row_pages_and_transcripts(results, runs, tmp_
     assert set(board["entry"]) == set(runs) and set(board["model"]) == {TUNED, OWN}
     for name in ("index", "transcripts", "compare", "downloads"):
         page = (site.path / f"{name}.html").read_text().replace("<wbr>", "")
-        assert all(mark in page for mark in ("[seed 1]", "[seed 2]", "[prompt agent-2]", "[prompt brief]")), name
+        assert all(mark in page for mark in ("[seed 1]", "[seed 2]", "[prompt agent-2]", "[prompt brief.md (c286)]")), (
+            name
+        )
     for page in (site.path / "models").glob("*.html"):
         assert len(set(re.findall(r"transcripts/([^/\"]+)/", page.read_text()))) == 1, (
             "a page links the transcripts of its own run only"

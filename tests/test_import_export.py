@@ -502,6 +502,17 @@ class TestExport:
         back = read(tmp_path / "out" / f"conversations.{format}")
         assert back["success"].sum() == results.conversations["success"].sum()
 
+    def test_parquet_keeps_flags_and_whole_numbers_that_may_be_unknown_and_a_column_of_ones_own(self, desk, tmp_path):
+        results = analysis.load_results(desk)
+        results.conversations["mine"] = results.conversations["agent_words"] > 20
+        assert results.conversations["customer_rating_given"].dtype == float and len(results.conversations)
+        export_frames(results, tmp_path)
+        kinds = {"flag": "boolean", "count": "Int64", "number": "float64", "text": "str"}
+        for name, columns in DICTIONARY.items():
+            types = pd.read_parquet(tmp_path / f"{name}.parquet").dtypes.astype(str)
+            assert {c: types[c] for c in columns} == {c: kinds[column.kind] for c, column in columns.items()}, name
+        assert pd.read_parquet(tmp_path / "conversations.parquet")["mine"].equals(results.conversations["mine"])
+
     def test_the_dictionary_describes_every_column_of_every_frame(self, desk, tmp_path):
         results = analysis.load_results(desk)
         for name, columns in DICTIONARY.items():

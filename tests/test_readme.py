@@ -3,11 +3,15 @@
 import os
 import re
 import shlex
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
+
+from benchmark_lib.cli import main
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text()
@@ -175,6 +179,23 @@ def test_the_notebook_lines_work(desk, monkeypatch):
     names = {}
     exec(source.replace('"tracking.deskbench"', repr(str(desk / "n.deskbench"))), names)
     assert len(asyncio.run(names["main"]()).conversations) == 6
+
+
+def test_the_lines_over_the_export_work_and_say_the_same(tmp_path, monkeypatch, capsys):
+    command = next(c for c in OWN if c.startswith("deskbench export "))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data").symlink_to(ROOT / "data")
+    assert main(shlex.split(command)[1:]) == 0
+    names = {}
+    exec(next(b for b in blocks("python") if "read_parquet" in b), names)
+    (query,) = blocks("sql")
+    # SQLite stands in for DuckDB: the same query but for the cast and the file as a table
+    with closing(sqlite3.connect(":memory:")) as db:
+        names["talks"].to_sql("talks", db)
+        query = query.replace("::int", "").replace("'exported/conversations.parquet'", "talks")
+        rows = {(entry, bucket): (hits, n) for entry, bucket, hits, n in db.execute(query)}
+    told = names["talks"].groupby(["entry", "bucket"])["success"].agg(["sum", "count"])
+    assert rows == {key: tuple(map(int, row)) for key, row in zip(told.index, told.to_numpy(), strict=True)} and rows
 
 
 def test_the_pictures_exist():

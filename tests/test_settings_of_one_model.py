@@ -70,7 +70,7 @@ def test_an_own_prompt_and_rules_are_settings(planted):
     manifest = planted.runs[0].manifest
     more = {"prompt": part("brief.md brief"), "rules": part("formal.yaml"), "store": part("northline 1")}
     words = settings_in_words(manifest | {"inputs": manifest["inputs"] | more})
-    assert words == "reasoning effort high, prompt brief, rules formal.yaml"
+    assert words == f"reasoning effort high, prompt brief.md ({more['prompt']['hash'][:4]}), rules formal.yaml"
 
 
 def test_the_picture_joins_the_settings_from_low_to_high_over_their_cost(planted):

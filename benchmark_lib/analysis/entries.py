@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
@@ -27,6 +28,10 @@ APART = ("model", "players", "rules")
 LONGEST = 40
 """How many characters of a value a name contains."""
 
+_FILE = re.compile(r".+?\.\w+(?= |$)")
+HASH_SHOWN = 4
+"""How many characters of a content's hash a name contains, where the words alone do not say which content it is."""
+
 
 def entry_names(manifests: Iterable[dict[str, Any]]) -> dict[str, str]:
     """The entry of each run.
@@ -40,7 +45,8 @@ def entry_names(manifests: Iterable[dict[str, Any]]) -> dict[str, str]:
     -------
     dict of str to str
         By run_id, no two alike: the name of the model if it has one run, otherwise followed by what differs,
-        ``"acme-large [seed 7]"``. Where nothing differs the run_id says which run it is. Imported records of a model
+        ``"acme-large [seed 7]"``. A prompt of one's own and an operator's rules are always named, the prompt by its
+        file and the first characters of its hash. Where nothing differs the run_id says which run it is. Imported records of a model
         never change the name of its run here.
     """
     runs: dict[tuple[str, bool], list[dict[str, Any]]] = defaultdict(list)
@@ -49,14 +55,14 @@ def entry_names(manifests: Iterable[dict[str, Any]]) -> dict[str, str]:
     names: dict[str, str] = {}
     for (model, imported), mine in runs.items():
         words = told_apart(mine) if len(mine) > 1 else _store(mine) if imported and (model, False) in runs else [""]
-        words = [_with_rules(said, m) for said, m in zip(words, mine, strict=True)]
+        words = [_with_own_text(said, m) for said, m in zip(words, mine, strict=True)]
         names |= {m["run_id"]: f"{model} [{said}]" if said else model for m, said in zip(mine, words, strict=True)}
     times = Counter(names.values())
     return {run_id: name if times[name] == 1 else f"{name} [{run_id}]" for run_id, name in names.items()}
 
 
 def entry_meant(results: Results | pd.DataFrame, name: str | None) -> str | None:
-    """The entry that a name stands for: an entry as it is, or that of the run whose file or run_id it is.
+    """The entry that a name stands for: an entry as it is, or that of the run whose file, run_id or only model it is.
 
     The entry of a run depends on what else is there, its file does not: a command that names the file is true later too.
     """
@@ -64,13 +70,27 @@ def entry_meant(results: Results | pd.DataFrame, name: str | None) -> str | None
     if name is None or name in entries.values():
         return name
     runs = getattr(results, "runs", ())
-    return next((entries[r.run_id] for r in runs if name in (r.run_id, r.path.name, r.path.stem, str(r.path))), name)
+    found = [entries[r.run_id] for r in runs if name in (r.run_id, r.path.name, r.path.stem, str(r.path))]
+    alike = found or [entries[r.run_id] for r in runs if name == r.manifest["model"]]
+    return found[0] if found else alike[0] if len(alike) == 1 else name
 
 
-def _with_rules(said: str, manifest: dict[str, Any]) -> str:
-    """What is said of a run, with the rules of an operator that it was played with: they are never left unsaid."""
-    rules = _rules(manifest)
-    return said if rules in said else ", ".join(filter(None, (said, rules)))
+def _with_own_text(said: str, manifest: dict[str, Any]) -> str:
+    """The words on a run with the prompt of one's own and the rules it was played with: they are never left out."""
+    prompt = own_prompt(manifest)
+    own = (f"prompt {prompt}" if prompt else "", _rules(manifest))
+    return ", ".join(filter(None, (said, *(words for words in own if words not in said))))
+
+
+def own_prompt(manifest: dict[str, Any]) -> str:
+    """A prompt that is not the store's own, ``brief.md (3fa2)``: its file, and the beginning of its content's hash."""
+    part, store = (manifest["inputs"].get(name) or {} for name in ("prompt", "store"))
+    value = str(part.get("value") or "").strip()
+    stores_own = value.split(" ")[0] == str(store.get("value") or "").split(" ")[0]
+    if not value or stores_own or manifest.get("source") == "imported":
+        return ""
+    file = _FILE.match(value)  # what follows is its version, which a copy shares with the original
+    return f"{as_named(file[0] if file else value)} ({str(part.get('hash'))[:HASH_SHOWN]})"
 
 
 def _rules(manifest: dict[str, Any]) -> str:
@@ -105,7 +125,9 @@ def _traits(manifests: list[dict[str, Any]]) -> Iterable[list[str]]:
     yield _store(manifests)
     yield input_words(manifests, "customer", "customer {}", "customer unknown")
     yield [f"played: {m['source']}" if is_played(m["source"]) else "not played" for m in manifests]
-    yield input_words(manifests, "prompt", "prompt {}", "prompt unknown", last_word=True)
+    known = input_words(manifests, "prompt", "prompt {}", "prompt unknown", last_word=True)
+    own = map(own_prompt, manifests)
+    yield [f"prompt {mine}" if mine else words for mine, words in zip(own, known, strict=True)]
     yield [_rules(m) or "no rules" for m in manifests]
     yield _settings(manifests)
     yield input_words(manifests, "agent", "agent {}", "no own agent")
@@ -128,7 +150,7 @@ def input_words(
 ) -> list[str]:
     """One input in words, of a value such as ``northline agent-1`` perhaps the last.
 
-    With a number, in the order in which they were first run, where the same words stand for several contents.
+    With the beginning of the content's hash where the same words stand for several contents.
     """
     parts = [m["inputs"].get(name) or {} for m in manifests]
     texts = [as_named(part.get("value")) for part in parts]
@@ -138,18 +160,12 @@ def input_words(
         absent if part.get("value") in (None, "", []) else shape.format(text)
         for part, text in zip(parts, texts, strict=True)
     ]
-    contents: dict[str, list[str]] = defaultdict(list)
-    for _, said, part in sorted(zip(map(_begun, manifests), words, parts, strict=True), key=lambda row: row[0]):
-        if str(part.get("hash")) not in contents[said]:
-            contents[said].append(str(part.get("hash")))
+    hashes = [str(part.get("hash")) for part in parts]
+    times = Counter(said for said, _ in set(zip(words, hashes, strict=True)))
     return [
-        said if len(contents[said]) == 1 else f"{said}, text {1 + contents[said].index(str(part.get('hash')))}"
-        for said, part in zip(words, parts, strict=True)
+        said if times[said] == 1 else f"{said} ({content[:HASH_SHOWN]})"
+        for said, content in zip(words, hashes, strict=True)
     ]
-
-
-def _begun(manifest: dict[str, Any]) -> str:
-    return str(manifest.get("created", ""))
 
 
 def _settings(manifests: list[dict[str, Any]]) -> list[str]:

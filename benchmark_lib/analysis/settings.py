@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from itertools import product
 from typing import Any
 
-from .entries import NAMED, as_named, flat_settings, input_words
+from .entries import NAMED, as_named, flat_settings, own_prompt
 
 DEFAULT = "default"
 """What is shown for a setting that was left as it is, and for a run that set nothing."""
@@ -30,10 +30,8 @@ def settings_of(manifest: dict[str, Any]) -> dict[str, str]:
     inputs = manifest["inputs"]
     body = _body(manifest, "agent")
     found = {name: as_named(one) for name, one in flat_settings(body)} if body else {}
-    prompt = str((inputs.get("prompt") or {}).get("value") or "").removeprefix("policy of ")  # of an imported file
-    store = str((inputs.get("store") or {}).get("value") or "")
-    if prompt.strip() and prompt.split()[0] != store.partition(" ")[0]:
-        found["prompt"] = prompt.split()[-1]
+    if prompt := own_prompt(manifest):
+        found["prompt"] = prompt
     for name in sorted(set(inputs) - {*NAMED, *THE_SAME, "model"}):
         if inputs[name].get("value") not in (None, "", []):
             found[name] = as_named(inputs[name]["value"])
@@ -72,9 +70,6 @@ def steps(manifests: Iterable[dict[str, Any]]) -> list[tuple[str, tuple[str, str
     for runs in alike.values():
         known = {m["run_id"]: settings_of(m) for m in runs}
         prompts = {m["run_id"]: _content(m, "prompt") for m in runs}
-        for m, words in zip(runs, input_words(runs, "prompt", "{}", DEFAULT, last_word=True), strict=True):
-            if "prompt" in known[m["run_id"]]:
-                known[m["run_id"]]["prompt"] = words
         for setting in dict.fromkeys(name for one in known.values() for name in one):
             groups: dict[Any, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
             for run_id, one in known.items():

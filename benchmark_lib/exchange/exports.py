@@ -26,8 +26,8 @@ RECORDS = "records.jsonl"
 def export_frames(results: Results, folder: str | Path, *, format: str = "parquet") -> list[Path]:
     """Write runs for other programs, to a folder that is made where it is not there.
 
-    ``parquet`` and ``jsonl`` write every frame to a file of its own and the data dictionary beside them, ``jsonl`` also
-    the records themselves; ``inspect`` writes one ``.eval`` log per run, ``openai-chat`` one file of chats with tool
+    ``parquet`` and ``jsonl`` write every frame to a file of its own, columns that you added included, and the data
+    dictionary beside them, ``jsonl`` also the records themselves; counts are whole numbers or null; ``inspect`` writes one ``.eval`` log per run, ``openai-chat`` one file of chats with tool
     calls per run, the scores as metadata. Files of the same names are written anew.
 
     Returns
@@ -66,8 +66,9 @@ def _write_chats(results: Results, folder: Path, format: str) -> list[str]:
 
 def _write_frames(results: Results, folder: Path, format: str) -> list[str]:
     """Write every file to an empty folder; their names in the order in which they are told."""
-    for name in DICTIONARY:
+    for name, columns in DICTIONARY.items():
         frame, path = getattr(results, name), folder / f"{name}.{format}"
+        frame = frame.astype({column.name: "Int64" for column in columns.values() if column.kind == "count"})
         if format == "parquet":
             frame.to_parquet(path, index=False)
         else:

@@ -28,19 +28,19 @@ def differences(*, table: pd.DataFrame, a: str, b: str, ax: Axes | None = None, 
     """
     from ..analysis.estimators.comparisons import NOISE, NOT_TESTED, SURE
     from ..analysis.estimators.estimate import counted
-    from ..scoring.metrics import METRICS
+    from ..analysis.tables.headlines import metric_of
 
-    bounded = [name for name, metric in METRICS.items() if metric.scale.bounds]
-    shown = table[table["metric"].isin(bounded) & table["difference"].notna() & table["word"].ne(NOT_TESTED)].iloc[::-1]
+    bounded = table["metric"].map(lambda name: metric_of(name).scale.bounds is not None).astype(bool)
+    shown = table[bounded & table["difference"].notna() & table["word"].ne(NOT_TESTED)].iloc[::-1]
     ax = axes_for(ax, _sides(table), width, 1.4 + 0.36 * max(len(shown), 3))
     if shown.empty:
         return nothing(ax, "No case has values for both models, so there is no difference to draw.")
-    factors = [100 / METRICS[r.metric].scale.factor(r.cases) for r in shown.itertuples()]
+    factors = [100 / metric_of(r.metric).scale.factor(r.cases) for r in shown.itertuples()]
     for y, (row, scale) in enumerate(zip(shown.itertuples(), factors, strict=True)):
         _difference(ax, y, row, scale)
     titles = [
         f"{r.title}{f' (% of {s.noun}s)' if s.summed else ''}\n{counted(int(r.cases), 'case')}"
-        for r, s in zip(shown.itertuples(), (METRICS[name].scale for name in shown["metric"]), strict=True)
+        for r, s in zip(shown.itertuples(), (metric_of(name).scale for name in shown["metric"]), strict=True)
     ]
     reach = min(105.0, 8 + float(np.nanmax(np.abs([shown[c] * factors for c in ("low", "high")]))))
     ax.axvline(0, color="#222222", linewidth=1)

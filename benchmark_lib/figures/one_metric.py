@@ -28,14 +28,14 @@ def metric_intervals(*, table: pd.DataFrame, ax: Axes | None = None, width: str 
 
     `table` is as `tables.metric_table` gives it, of one panel and one metric.
     """
-    from ..scoring.metrics import METRICS
+    from ..analysis.tables.headlines import metric_of
 
     shown = partial_below(table.dropna(subset=["mean"]).iloc[::-1])
     ax = axes_for(ax, table, width, 1.3 + ROW * max(len(shown), 3))
     if shown.empty:
         return nothing(ax, why_nothing(table))
     left_out(ax, table, shown, "no value")
-    metric = METRICS[shown["metric"].iloc[0]]
+    metric = metric_of(shown["metric"].iloc[0])
     scale = metric.scale.times
     interval: dict[str, Any] = dict(color=INK, linewidth=2.2, alpha=0.45, solid_capstyle="butt")
     trial: dict[str, Any] = dict(marker="|", markersize=7, color=TRIAL, markeredgewidth=1, linestyle="none")

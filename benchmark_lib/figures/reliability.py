@@ -202,10 +202,10 @@ def trial_spread(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "p
 
     `table` is as `tables.trial_table` gives it, of one panel.
     """
-    from ..scoring.metrics import METRICS
+    from ..analysis.tables.headlines import metric_of
 
     shown = table[table["value"].notna() & table["in_median"]]
-    if any(METRICS[name].scale.summed for name in shown["metric"].unique()):  # counts of fewer traps do not compare
+    if any(metric_of(name).scale.summed for name in shown["metric"].unique()):  # counts of fewer traps do not compare
         shown = shown[shown["cases"] == shown["cases"].max()]
     models = shown.groupby("entry")["value"].median().sort_values()
     models = models[sorted(models.index, key=lambda entry: entry not in partial_in(table))]
@@ -214,7 +214,7 @@ def trial_spread(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "p
         return nothing(ax, why_nothing(table))
     if not table.dropna(subset=["value"]).groupby("entry").size().gt(1).any():
         return nothing(ax, "No model was run twice, so there is no spread of trials to show.")
-    metric = METRICS[shown["metric"].iloc[0]]
+    metric = metric_of(shown["metric"].iloc[0])
     _not_drawn(ax, table[table["value"].notna() & ~table.index.isin(shown.index)])
     scale = metric.scale.times
     dot: dict[str, Any] = dict(marker="o", markersize=4, color="#0072B2", alpha=0.75, linestyle="none")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..scoring.metrics import METRICS
+from ..analysis.tables.headlines import metric_of
 from .canvas import LINES, axes_for, explain, figure, mark, nothing
 from .captions import says, span_of
 from .labels import name_apart, name_of
@@ -25,7 +25,7 @@ def setting_steps(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "
     shown = table.dropna(subset=["mean"]) if len(table) else table
     if shown.empty:
         return nothing(ax, "No model was run at two settings that differ in one thing, so there is no step to draw.")
-    metric, handles = METRICS[shown["metric"].iloc[0]], []
+    metric, handles = metric_of(shown["metric"].iloc[0]), []
     points: list[tuple[float, float, str]] = []
     paid = shown["usd_1000"].notna().all() and (shown["usd_1000"] > 0).all()
     for place, ((model, setting, _), rows) in enumerate(shown.groupby(["model", "setting", "group"], sort=False)):

@@ -11,10 +11,10 @@ from typing import Any
 import pandas as pd
 
 from ..analysis.panels import short_name
+from ..analysis.tables.headlines import metric_of
 from ..analysis.tables.verdicts import signed_with_interval
 from ..errors import BadInput
 from ..language import words
-from ..scoring.metrics import METRICS
 from ..scoring.scales import SHARE
 from ..scoring.written import DASH, digits_for, missing, rounded
 from ..textfiles import read_yaml
@@ -114,9 +114,9 @@ def _text(name: str, value: Any) -> str:
 
 def _on_scale(row: dict[str, Any], name: str, low: str = "", high: str = "") -> str:
     """A number of the row's metric, with its interval if one is asked for and known."""
-    scale = METRICS[row["metric"]].scale
+    scale = metric_of(row["metric"]).scale
     if name in DIFFERENCES:
-        return signed_with_interval(METRICS[row["metric"]], row[name], row.get(low, nan), row.get(high, nan))
+        return signed_with_interval(metric_of(row["metric"]), row[name], row.get(low, nan), row.get(high, nan))
     return scale.with_interval(row[name], row.get(low), row.get(high))
 
 

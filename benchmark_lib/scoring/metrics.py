@@ -53,6 +53,9 @@ class Metric:
     winner: str = ""
     """What the better of two does, in words that follow its name."""
 
+    def __str__(self) -> str:
+        return self.name
+
     @property
     def axis_label(self) -> str:
         """Title and unit, as they stand on an axis."""

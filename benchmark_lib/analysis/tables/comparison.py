@@ -21,7 +21,7 @@ from ..estimators.planning import power_of_difference
 from ..estimators.trials import repeat_correlation
 from ..panels import conversations_of, partial_words, progress, short_name
 from .apart import first_apart, outcomes_of, parted
-from .headlines import ESTIMATORS, case_matrix
+from .headlines import ESTIMATORS, case_matrix, metric_of, named
 from .rows import framed
 from .verdicts import (
     EQUAL,
@@ -91,7 +91,7 @@ def comparison_table(
     results: Results | pd.DataFrame,
     a: str,
     b: str,
-    metrics: tuple[str, ...] | None = None,
+    metrics: tuple[str | Metric, ...] | None = None,
     *,
     explore: bool = False,
     among: int = len(PLANNED),
@@ -100,8 +100,8 @@ def comparison_table(
 
     Parameters
     ----------
-    metrics : tuple of str, optional
-        Names of `METRICS`, which are then tested; by default every metric is a row, and the planned ones are tested
+    metrics : tuple of str or Metric, optional
+        Names of `METRICS`, or your own that `metric` made, which are then tested; by default every metric is a row, and the planned ones are tested
         (`PLANNED`). These are always corrected together by Holm, whichever are shown.
     explore : bool
         Also test all the others, each by itself.
@@ -120,12 +120,13 @@ def comparison_table(
         numbers of cases that both played, and that one alone did.
     """
     of = _both(results, a, b)
-    wanted = [METRICS[m] for m in (metrics or METRICS)]
-    known = {m.name: paired_values(m, *of) for m in dict.fromkeys((*wanted, *(METRICS[name] for name in PLANNED)))}
-    tested = METRICS if explore else (*PLANNED, *(metrics or ()))
+    wanted = [metric_of(m) for m in (metrics or METRICS)]
+    chosen = {m.name: m for m in (*wanted, *(METRICS[name] for name in PLANNED))}
+    known = {name: paired_values(m, *of) for name, m in chosen.items()}
+    tested = {*PLANNED, *(m.name for m in wanted)} if metrics or explore else PLANNED
     found = judged(
         {
-            name: (compare_values if name in tested else show_values)(METRICS[name], table.to_dict("series"))
+            name: (compare_values if name in tested else show_values)(chosen[name], table.to_dict("series"))
             for name, table in known.items()
         }
     )
@@ -253,7 +254,7 @@ def _row(metric: Metric, table: pd.DataFrame, found: Comparison, a: str, b: str,
     means = shown_means(metric, table.to_dict("series"))
     (wide,), factor = simultaneous([found], among), metric.scale.factor(found.cases)
     row: dict[str, Any] = {
-        "metric": metric.name,
+        "metric": named(metric),
         "title": metric.title,
         "direction": direction_in_words(metric).partition(" ")[0],
         "unit": metric.scale.name,
@@ -496,4 +497,4 @@ def _shared_in_words(row: dict[str, Any], names: dict[str, str]) -> str:
 
 
 def _value(row: dict[str, Any], name: str) -> str:
-    return METRICS[row["metric"]].scale.mean(row[name], brief=True)
+    return metric_of(row["metric"]).scale.mean(row[name], brief=True)

@@ -9,8 +9,9 @@ from math import nan
 from typing import TYPE_CHECKING, Any
 
 from ...errors import BadInput
-from ...records import BUCKET_NOUNS
+from ...records import BUCKET_NOUNS, BUCKETS
 from ...scoring.metrics import METRICS, Metric
+from ...scoring.scales import SHARE, number
 from ..estimators.estimate import FEW_CLUSTERS, Headline, counted
 from ..estimators.trials import median_and_mean
 from ..estimators.unsafe import unsafe_headline
@@ -74,6 +75,76 @@ def metric_of(metric: str | Metric) -> Metric:
     return METRICS[metric]
 
 
+def named(metric: Metric) -> str | Metric:
+    """A metric as the column of a table has it: its name, or the metric itself where it is one of the user's own."""
+    return metric.name if METRICS.get(metric.name) is metric else metric
+
+
+def metric(
+    conversations: pd.DataFrame,
+    column: str,
+    *,
+    title: str | None = None,
+    bucket: str | None = None,
+    higher_is_better: bool | None = None,
+    unit: str = "",
+    definition: str = "",
+) -> Metric:
+    """Make a metric of a column that you added to the frame of conversations.
+
+    Tables, tests and figures take it wherever they take the name of one metric, with the frame that has the column.
+
+    Parameters
+    ----------
+    conversations : DataFrame
+        ``load_results(...).conversations`` with the column; a missing value leaves the conversation out.
+    column : str
+        True and false, or 0 and 1, are a share; other numbers are a mean per conversation.
+    title, definition : str, optional
+        What heads a table, by default the column's name, and one sentence that says what it holds.
+    bucket : str, optional
+        The cases that it is read over; all by default.
+    higher_is_better : bool, optional
+        Which direction is better; without it, entries are compared and none is better.
+    unit : str, optional
+        The unit of a number, such as "words". It makes 0 and 1 a number, too.
+
+    Raises
+    ------
+    BadInput
+        For a column that is not there, or holds something else, and for the name of a metric that exists.
+    """
+    import numpy as np
+
+    if column not in conversations:
+        raise BadInput(f"there is no column {column!r} in this frame: add it first, or pass the frame that has it")
+    if column in METRICS:
+        raise BadInput(f"there is a metric {column!r} already: use its name, or give your column another one")
+    if bucket is not None and bucket not in set(conversations["bucket"]):
+        raise BadInput(f"no conversation is in the bucket {bucket!r}: choose {', '.join(BUCKETS)}, or leave it out")
+    try:
+        found = _numbers(conversations[column])
+    except (TypeError, ValueError):
+        raise BadInput(
+            f"the column {column!r} holds something else than numbers: give true and false, or numbers"
+        ) from None
+    known = found[~np.isnan(found)]
+    if not len(known) or not np.isfinite(known).all():
+        what = "an infinite number" if len(known) else "no value"
+        raise BadInput(f"the column {column!r} holds {what}: give true and false, or numbers")
+    scale = SHARE if not unit and np.isin(known, (0, 1)).all() else number(unit or "units", digits=2)
+    title = title or column.replace("_", " ").capitalize()
+    return Metric(
+        column, title, column, bucket, scale, higher_is_better, definition or f"{title}, a column of your own."
+    )
+
+
+def _numbers(column: pd.Series) -> np.ndarray:
+    """A column as numbers, NaN where a value is missing."""
+    column = column.convert_dtypes() if column.dtype == object else column
+    return column.astype("Float64").to_numpy(dtype="float64", na_value=nan)
+
+
 def of_bucket(conversations: pd.DataFrame, metric: Metric) -> pd.DataFrame:
     """The conversations that a metric is over."""
     return conversations if metric.bucket is None else conversations[conversations["bucket"] == metric.bucket]
@@ -81,7 +152,9 @@ def of_bucket(conversations: pd.DataFrame, metric: Metric) -> pd.DataFrame:
 
 def values_of(conversations: pd.DataFrame, metric: Metric, *labels: str) -> list[np.ndarray]:
     """The values of a metric in the conversations that it is over, NaN where one has none, and columns of the same conversations."""
-    values = conversations[metric.column].astype("Float64").to_numpy(dtype="float64", na_value=nan)
+    if metric.column not in conversations:
+        raise BadInput(f"there is no column {metric.column!r} in these conversations: pass the frame that has it")
+    values = _numbers(conversations[metric.column])
     found = [values, *(conversations[name].to_numpy() for name in labels)]
     if metric.bucket is None:
         return found
@@ -150,7 +223,7 @@ def per_case(conversations: pd.DataFrame, metric: str | Metric) -> Headline:
     )
 
 
-def metric_table(results: Results | pd.DataFrame, metric: str) -> pd.DataFrame:
+def metric_table(results: Results | pd.DataFrame, metric: str | Metric) -> pd.DataFrame:
     """One metric of every model.
 
     Returns

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ...runfile import RunFile
+    from ...scoring.metrics import Metric
 
 
 FEWEST_SHARED = 2
@@ -28,7 +29,7 @@ def compare_runs(
     entries: list[str],
     *,
     every_pair: bool = False,
-    metrics: tuple[str, ...] | None = None,
+    metrics: tuple[str | Metric, ...] | None = None,
     explore: bool = False,
 ) -> pd.DataFrame:
     """Several entries: the first against each of the others, or every two.

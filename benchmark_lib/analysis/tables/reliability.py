@@ -249,7 +249,7 @@ def flip_table(results: Results | pd.DataFrame) -> pd.DataFrame:
 
 
 @says_partial
-def trial_table(results: Results | pd.DataFrame, metric: str = "resolved") -> pd.DataFrame:
+def trial_table(results: Results | pd.DataFrame, metric: str | Metric = "resolved") -> pd.DataFrame:
     """A metric in each trial: the spread behind the median that the board shows.
 
     Returns

@@ -5,14 +5,14 @@ from __future__ import annotations
 from math import nan
 from typing import TYPE_CHECKING, Any
 
-from ...scoring.metrics import METRICS
+from ...scoring.metrics import METRICS, Metric
 from ...scoring.written import usd
 from ..estimators.comparisons import SURE
 from ..estimators.estimate import counted
 from ..panels import says_partial, short_name
 from ..settings import level, steps
 from .comparison import PLANNED, comparison_table
-from .headlines import headline
+from .headlines import headline, metric_of
 from .rows import framed, pair
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ STEP_COLUMNS = ("model", "setting", "entry_a", "value_a", "entry_b", "value_b")
 
 
 @says_partial
-def settings_table(results: Results, metric: str = "resolved") -> pd.DataFrame:
+def settings_table(results: Results, metric: str | Metric = "resolved") -> pd.DataFrame:
     """The runs of each model that differ in exactly one setting, from the lowest value to the highest.
 
     Parameters
@@ -49,7 +49,7 @@ def settings_table(results: Results, metric: str = "resolved") -> pd.DataFrame:
             found = headline(mine, metric)
             row = {"model": _manifest(results, run_id)["model"], "setting": setting, "group": group, "value": value}
             row |= {"entry": results.entries[run_id], "conversations": len(mine), "n": found.n, **pair(found)}
-            row |= {"metric": metric, "title": METRICS[metric].title}
+            row |= {"metric": metric, "title": metric_of(metric).title}
             row |= {name: mine[name].mean() for name in ("completion_tokens", "reasoning_tokens")}
             known = len(mine) and mine[COST].notna().all()
             rows.append(row | {"usd_1000": 1000 * mine[COST].mean() if known else nan})

@@ -10,6 +10,7 @@ from ...scoring.written import DASH, in_words, rounded
 from ..estimators.comparisons import NOISE, NOT_TESTED, NOTHING, ONLY_THESE, SURE, Comparison
 from ..estimators.estimate import counted
 from ..panels import RESOLVES_ENOUGH, short_name
+from .headlines import metric_of
 
 TRIALS_VARY = "the trials vary too much to tell"
 """Said of exactly these cases, where the difference is clear for cases like these."""
@@ -218,13 +219,13 @@ def largest_in_words(rows: list[dict[str, Any]]) -> str:
     rows : list of dict
         Rows of `comparison_table`.
     """
-    shares = [row for row in rows if row["word"] == NOT_TESTED and METRICS[row["metric"]].scale.bounds]
+    shares = [row for row in rows if row["word"] == NOT_TESTED and metric_of(row["metric"]).scale.bounds]
     apart = sorted((row for row in shares if row["cases"] and row["difference"]), key=lambda r: -abs(r["difference"]))
     if not apart:
         return ""
     names, told = names_apart(apart[0]["name_a"], apart[0]["name_b"]), []
     for row in apart[:MOST_SHOWN]:
-        metric = METRICS[row["metric"]]
+        metric = metric_of(row["metric"])
         means = (mean_in_words(metric, row[side], row["cases"]) for side in "ab")
         of = ", ".join(f"{name} {mean}" for name, mean in zip(names, means, strict=True))
         by = f"{unsigned(metric, row['difference'])} on {counted(int(row['cases']), metric.scale.noun)}"
