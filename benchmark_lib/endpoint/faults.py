@@ -97,7 +97,7 @@ WORDS: tuple[tuple[str, frozenset[int | None], str], ...] = (
     (
         "not_found",
         frozenset({None, 400}),
-        r"model_not_found|(?:model|deployment)[^.]{0,60} (?:does not exist|not found|not exist)",
+        r"model_not_found|(?:invalid|unknown|no such) model\b|(?:model|deployment)[^.]{0,60} (?:does not exist|not found|not exist)",
     ),
     ("rate_limit", frozenset({None, 400, 403}), r"rate[ _-]?limit|too many requests|throttl|request_?limit"),
 )
