@@ -27,6 +27,13 @@ KNOWN := MODEL SET TRIALS CASES BUDGET BASE_URL DRY YES STORE PYTHON BIN STAMP
 UNKNOWN := $(filter-out $(KNOWN),$(foreach name,$(.VARIABLES),$(if $(filter command,$(firstword $(origin $(name)))),$(name))))
 $(if $(UNKNOWN),$(error no such variable: $(UNKNOWN); there are $(filter-out BIN STAMP,$(KNOWN))))
 
+# So is one that the target does not read.
+GIVEN := $(filter-out PYTHON BIN STAMP,$(foreach name,$(KNOWN),$(if $(filter command,$(firstword $(origin $(name)))),$(name))))
+READ_run := MODEL SET TRIALS CASES BUDGET BASE_URL DRY YES
+READ_reader := STORE
+$(foreach goal,$(or $(MAKECMDGOALS),run),$(foreach name,$(filter-out $(READ_$(goal)),$(GIVEN)),$(error make $(goal) does not read $(name)$(if \
+	$(filter STORE,$(name)),: a run on a store of your own is `deskbench run MODEL --store FOLDER`))))
+
 PLAYED = $(SET)$(if $(SET),$(if $(CASES),:))$(CASES)
 
 run: $(STAMP)

@@ -29,6 +29,7 @@ ENDINGS = {
     "content_filter": "the provider's filter stopped the reply",
     "customer_fault": "the simulated customer failed",
     "infrastructure_fault": "network or provider failed; never for or against a model",
+    "lasting_fault": "the provider failed or refused it in several sessions; never for or against a model, and not tried again",
 }
 """How a talk can end, each with its meaning."""
 
@@ -40,8 +41,11 @@ SOURCES = ("model", OWN, "scripted", "synthetic", "imported", "published")
 ADDED_SINCE = frozenset({"staged", "reasoning", "rating"})
 """Fields that the first records did not have: left out where they are empty, so that a record keeps its hash."""
 
-NOT_SCORED = frozenset({"infrastructure_fault"})
-"""Endings of trials that are tried again and never enter a rate."""
+TRIED_AGAIN = frozenset({"infrastructure_fault"})
+"""Endings of trials that the same command plays once more."""
+LASTING = "lasting_fault"
+NOT_SCORED = TRIED_AGAIN | {LASTING}
+"""Endings of trials that never enter a rate."""
 
 CALL_IN_TEXT = "call_in_text"
 """The kind of a fault of an agent that wrote a tool call into its reply, where nobody carries it out."""
@@ -377,7 +381,7 @@ def as_text(value: Any, sort_keys: bool = False) -> str:
     try:
         return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
     except (TypeError, ValueError, RecursionError):
-        return " ".join(filter(None, map(_word, words_in(value))))
+        return " ".join(filter(None, map(word, words_in(value))))
 
 
 def words_in(value: Any) -> list[Any]:
@@ -397,8 +401,9 @@ def words_in(value: Any) -> list[Any]:
     return found
 
 
-def _word(value: Any) -> str:
+def word(value: Any) -> str:
+    """Return a key or leaf as text, empty for a number with more digits than Python writes."""
     try:
         return value if isinstance(value, str) else json.dumps(value, default=str)
-    except ValueError:  # more digits than Python writes
+    except ValueError:
         return ""

@@ -5,6 +5,8 @@ YAML, Markdown with a YAML head, templates. A broken one is refused with its pla
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -12,27 +14,51 @@ from typing import Any
 import yaml
 
 from .errors import BadInput
+from .project import DATA
 
+LARGEST_FILE = 50_000_000
+"""Bytes of the largest text file that is read."""
+UTF16 = (b"\xff\xfe", b"\xfe\xff")
+DEEPEST, MOST_VALUES = 100, 2_000_000
+"""Levels of the deepest YAML that is read, and values of the largest, aliases counted as what they stand for."""
 LARGEST_OPERAND = 1000
 """The largest number on either side of ``**`` in a template."""
+
+
+def read_text(path: Path, largest: int = LARGEST_FILE) -> str:
+    """Read a text file in UTF-8 or UTF-16, without its byte-order mark.
+
+    `BadInput` for what is no file (a folder, a pipe, a device), is larger than `largest` bytes, or has another encoding.
+    """
+    try:
+        if os.path.exists(path) and not os.path.isfile(path):
+            raise BadInput(f"{path} cannot be read (it is not a file): name a text file")
+        if path.stat().st_size > largest:
+            raise BadInput(
+                f"{path} has {path.stat().st_size:,} bytes, more than the {largest:,} that are read: shorten it"
+            )
+        raw = path.read_bytes()
+        return raw.decode("utf-16" if raw.startswith(UTF16) else "utf-8-sig")
+    except FileNotFoundError:
+        raise BadInput(f"{path} cannot be read (it is missing): restore it from the repository or write it") from None
+    except UnicodeDecodeError as error:
+        raise BadInput(f"{path} cannot be read (byte {error.start:,} is not UTF-8): save it in UTF-8") from None
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise BadInput(f"{path} cannot be read ({why}): check its name and its permissions") from None
 
 
 def read_yaml(path: Path) -> Any:
     """Read one YAML file safely; a broken file is refused with its place."""
     try:
-        return _loaded(path.read_bytes())
-    except FileNotFoundError:
-        raise BadInput(f"{path} is missing: restore it from the repository or write it") from None
+        return _loaded(read_text(path), trusted=path.resolve().is_relative_to(DATA))
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise BadInput(f"{path} is not valid YAML: {' '.join(str(error).split())}") from None
 
 
 def front_matter(path: Path) -> tuple[dict[str, Any], str]:
     """The YAML head between two ``---`` lines, and the text below it."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"{path} cannot be read: {error}") from None
+    text = read_text(path).replace("\r\n", "\n")
     if not text.startswith("---\n"):
         return {}, text
     head, _, body = text[4:].partition("\n---\n")
@@ -47,9 +73,38 @@ def front_matter(path: Path) -> tuple[dict[str, Any], str]:
     return read, body
 
 
-def _loaded(text: str | bytes) -> Any:
-    """What a YAML text says, read safely and by the fast loader where there is one."""
-    return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+def _loaded(text: str, trusted: bool = False) -> Any:
+    """Return what a YAML text says, read safely and by the fast loader where there is one."""
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    if not trusted:
+        _check_size(yaml.parse(text, Loader=loader))
+    return yaml.load(text, Loader=loader)
+
+
+def _check_size(events: Iterable[Any]) -> None:
+    """Refuse YAML that nests too deep, or whose aliases stand for more values than a file may hold.
+
+    The loader itself goes down by recursion in C, which ends the process, and a few aliases of aliases fill the memory.
+    """
+    sizes: dict[str, int] = {}
+    open_nodes: list[list[Any]] = [["", 0]]
+    for event in events:
+        if isinstance(event, yaml.CollectionStartEvent):
+            open_nodes.append([event.anchor, 1])
+            if len(open_nodes) > DEEPEST:
+                raise ValueError(f"it nests more than {DEEPEST} levels deep")
+            continue
+        if isinstance(event, yaml.CollectionEndEvent):
+            anchor, size = open_nodes.pop()
+        elif isinstance(event, yaml.AliasEvent):
+            anchor, size = "", sizes.get(event.anchor, 1)
+        else:
+            anchor, size = getattr(event, "anchor", ""), 1
+        if anchor:
+            sizes[anchor] = size
+        open_nodes[-1][1] += size
+        if open_nodes[-1][1] > MOST_VALUES:
+            raise ValueError(f"its aliases stand for more than {MOST_VALUES:,} values")
 
 
 @lru_cache(maxsize=1)

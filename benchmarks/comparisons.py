@@ -20,7 +20,6 @@ from scipy.special import expit
 
 from benchmark_lib import estimators
 from benchmark_lib.analysis.estimators.planning import power_of_difference
-from benchmark_lib.analysis.estimators.ranks import order_chances
 
 SHAPES = {"120 cases, 20 intents": (20, 6), "24 cases, 4 intents": (4, 6), "18 traps": (18, 1)}
 RATES = ((0.5, 0.5), (0.9, 0.9), (0.97, 0.97), (0.8, 0.9), (0.9, 0.97))
@@ -170,30 +169,6 @@ def shifts(datasets: int, rng) -> list[str]:
     return lines
 
 
-def orders(datasets: int, rng) -> list[str]:
-    """How often the order of two neighbours is right, and how sure `order_chances` says it is."""
-    lines = [
-        "| true rates | order right | said, mean | right where 0.9 or more is said | of runs |",
-        "|---|---|---|---|---|",
-    ]
-    labels = np.repeat(np.arange(20), 6)
-    for rates in ((0.020, 0.025), (0.02, 0.04), (0.05, 0.10), (0.10, 0.20)):
-        said, right = [], []
-        for _ in range(datasets):
-            a, b = (outcomes(theta, False, rng) / TRIALS for theta in chances(rates, 20, 6, rng))
-            chance = order_chances(np.stack([a, b]), clusters=labels, higher_is_better=False)[0]
-            gap = b.mean() - a.mean()
-            said.append(chance)
-            right.append(0.5 if gap == 0 else float(gap > 0))
-        said, right = np.array(said), np.array(right)
-        sure = said >= 0.9
-        lines.append(
-            f"| {rates[0]:.1%} v {rates[1]:.1%} | {right.mean():.2f} | {said.mean():.2f} | "
-            f"{right[sure].mean() if sure.any() else float('nan'):.2f} | {sure.mean():.2f} |"
-        )
-    return lines
-
-
 def together(datasets: int, rng) -> list[str]:
     """Both tests where the trials of two models are independent, and where both go wrong in the same trials."""
     from scipy.stats import beta
@@ -252,12 +227,6 @@ def main() -> None:
         "`trial_shift` on 120 cases at a success of 85 %, level 0.01.",
         "",
         *shifts(options.datasets, rng),
-        "",
-        "## The order of two neighbours",
-        "",
-        "120 cases in 20 intents, 3 trials; `order_chances` for lower is better.",
-        "",
-        *orders(options.datasets, rng),
         "",
         "## Two models that go wrong together",
         "",

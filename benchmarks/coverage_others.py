@@ -16,7 +16,6 @@ def section(datasets: int, seed: int) -> str:
         words(datasets, next(streams)),
         *corrections(datasets, next(streams)),
         kappas(datasets, next(streams)),
-        ranks(datasets, next(streams)),
         *correlations(datasets, next(streams)),
     ]
     lines = ["## Other intervals", "", "| method | setting | coverage |", "|---|---|---|"]
@@ -91,18 +90,6 @@ def kappas(datasets: int, rng):
     truth = (np.trace(table) - by_chance) / (1 - by_chance)
     found = [estimators.agreement(row.reshape(2, 2)) for row in rng.multinomial(150, chances, size=datasets)]
     return "agreement, kappa", f"150 verdicts, kappa {truth:.2f}", held(found, truth)
-
-
-def ranks(datasets: int, rng):
-    """Whether the rank intervals of all models hold at once."""
-    skill = np.linspace(0.55, 0.9, 12)
-    truth = np.arange(12, 0, -1)
-    hits = 0
-    for _ in range(datasets):
-        logit = np.log(skill / (1 - skill))[:, None] + rng.normal(0, 1, (1, 120))
-        found = estimators.rank_intervals(rng.binomial(3, 1 / (1 + np.exp(-logit))) / 3, n_resamples=500, rng=rng)
-        hits += bool(((found.low <= truth) & (truth <= found.high)).all())
-    return "rank_intervals (conservative)", "all of 12 models at once, 120 cases x 3", hits / datasets
 
 
 def correlations(datasets: int, rng):

@@ -18,7 +18,6 @@ VERBOSITY, QUALITY = "agent_messages", "resolved"
 TABLES = {
     "leaderboard": (),
     "metric_table": (QUALITY,),
-    "rank_table": (QUALITY,),
     "safety_table": (),
     "trap_table": (),
     "pressure_table": (),

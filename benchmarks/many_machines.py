@@ -15,6 +15,7 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 
+import dask
 import psutil
 from run_engine import LATENCY_S, endpoint, steady
 
@@ -37,9 +38,15 @@ def machines(workers: int):
     if not workers:
         yield {}, []
         return
-    with local_cluster(workers) as cluster:
+    with local_cluster(workers, asynchronous=False) as cluster, dask.config.set(certificates(cluster.security)):
         processes = [psutil.Process(nanny.pid) for nanny in cluster.workers.values()]
         yield {"executor": "dask", "scheduler": cluster.scheduler_address}, processes
+
+
+def certificates(security) -> dict:
+    """Dask's configuration of a client that may connect to a cluster of its own."""
+    names = {"ca-file": "tls_ca_file", "client.cert": "tls_client_cert", "client.key": "tls_client_key"}
+    return {f"distributed.comm.tls.{key}": getattr(security, name) for key, name in names.items()}
 
 
 def cpu_s(processes: list[psutil.Process]) -> float:
@@ -103,6 +110,7 @@ def main() -> None:
     parser.add_argument(
         "--in-flight", type=int, nargs="+", choices=IN_FLIGHT, help="only the second table, and of it these"
     )
+    parser.add_argument("--workers", type=int, nargs="+", choices=WORKERS, help="only these numbers of workers")
     options = parser.parse_args()
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     if not options.in_flight:
@@ -116,7 +124,7 @@ def main() -> None:
         "CPU ms a call: this process | the workers | the endpoint | all | cores that others took |\n|---|---|---|---|---|---|---|---|---|---|---|"
     )
     for concurrency in options.in_flight or [n for n in IN_FLIGHT if n < 1_000 or not options.quick]:
-        for workers in IN_FLIGHT[concurrency]:
+        for workers in options.workers or IN_FLIGHT[concurrency]:
             print(in_flight(concurrency, workers, ROUNDS * concurrency), flush=True)
     print(f"\n{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} when it ended")
 

@@ -74,7 +74,7 @@ def test_a_model_that_is_truly_best_by_far_is_the_answer(name):
     found = answer(ASKED[name], made({"good": 0.9, "poor": 0.5, "middling": 0.55}))
     assert found.verdict == CLEAR and found.models == ("good",)
     assert sentence_of(found).startswith("good: ") and "clear difference" in sentence_of(found)
-    assert "No other model can be in first place" in sentence_of(found)
+    assert "Every other model is surely worse" in sentence_of(found)
 
 
 def test_equal_models_are_told_apart_no_more_often_than_one_time_in_twenty():
@@ -120,12 +120,12 @@ def test_a_run_whose_sessions_name_no_day_is_dated_by_the_day_it_was_made(sessio
     assert days_played([{"created": "no day", "sessions": [session]}]) == []
 
 
-def test_models_without_a_rank_are_no_candidates(talks):
+def test_models_below_the_line_are_no_candidates(talks):
     rows = as_models(talks)
     weak = rows.assign(resolved=rows["resolved"] & (rows["entry"] != "first"))
     assert set(candidates(rows)[0]["entry"]) == {"first", "second"}
     assert set(candidates(weak)[0]["entry"]) == {"second"}, "the other resolves less than half"
-    assert "1 language model without a rank" in candidates(weak)[1]
+    assert "1 language model below the line of the board" in candidates(weak)[1]
 
 
 def test_open_weights_come_from_their_column_and_are_unknown_without_it(two_models):
@@ -164,7 +164,7 @@ def test_a_hostile_name_stays_text(odd):
             "deskbench run c --trials 3",
         ),
         ("no scores on file", "raw", "54 of its 54 conversations have no score", "deskbench score FILE"),
-        ("all zeros", "a", "It resolves 0.0 % of 12 resolvable cases, and a rank takes 50 %", ""),
+        ("all zeros", "a", "It resolves 0.0 % of 12 resolvable cases, and a comparison takes 50 %", ""),
         ("nothing scored", "faulty", "None of its 54 planned", "deskbench run faulty --trials 3"),
         ("traps only", "a", "No resolvable case has a scored conversation", "deskbench run a --trials 3"),
     ],

@@ -30,7 +30,6 @@ def every_table(results):
         "metric": tables.metric_table(results, "resolved"),
         "unsafe": tables.metric_table(results, "unsafe"),
         "cost": tables.metric_table(results, "cost_usd"),
-        "places": tables.rank_table(results, "resolved", n_resamples=50),
         "pass^k": tables.reliability_table(results, (1, 3, 8)),
         "flips": tables.flip_table(results),
         "trials": tables.trial_table(results, "unsafe"),
@@ -47,7 +46,6 @@ def every_table(results):
 DRAWN = {
     "metric": figures.metric_intervals,
     "unsafe": figures.metric_intervals,
-    "places": figures.rank_places,
     "board": figures.band_chances,
     "pass^k": figures.pass_decay,
     "flips": figures.flip_bars,
@@ -63,8 +61,8 @@ def test_whatever_the_runs_are_every_table_is_made_and_says_why_where_it_knows_n
     made = every_table(results)
     for name, table in made.items():
         for row in table.to_dict("records"):
-            estimate = row.get("estimate", row.get("mean", row.get("rank", 0.0)))
-            if name in ("pass^k", "flips", "metric", "unsafe", "places", "between", "within") and pd.isna(estimate):
+            estimate = row.get("estimate", row.get("mean", 0.0))
+            if name in ("pass^k", "flips", "metric", "unsafe", "between", "within") and pd.isna(estimate):
                 assert row["reason"], f"{name}: {row}"
     for name, draw in DRAWN.items():
         rows = made[name]

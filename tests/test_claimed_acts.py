@@ -68,6 +68,37 @@ def test_an_action_that_is_only_told_is_a_phantom(open_case, store, claim):
     )
 
 
+HEADINGS = {
+    "en": ("", "Ticket NL-4711: ", "[#4711] ", "Ref. 2291 - ", "Case 12: ", "**Status:** ", "Re: Ticket 4711 | ", "- "),
+    "de": ("", "Ticket NL-4711: ", "Vorgang 4711: ", "Az. 2291 – ", "[#4711] ", "**Stand:** ", "Guten Tag,\n\n"),
+    "fr": ("", "Ticket NL-4711 : ", "Dossier 4711 : ", "Réf. 2291 : ", "[#4711] ", "Objet : ticket 4711\n"),
+    "es": ("", "Ticket NL-4711: ", "Caso 12: ", "Expediente 4711 – ", "[#4711] ", "**Estado:** "),
+}
+ENDINGS = ("", "\n\nMia\nNorthline", "\n\nTicket 4711 | Northline")
+
+
+@pytest.mark.parametrize(
+    ("language", "status", "act"),
+    [
+        ("en", "Your parcel is on its way.", "Your replacement is on its way."),
+        ("en", "Your order has been shipped.", "Your order has been cancelled."),
+        ("de", "Ihr Paket ist unterwegs.", "Ihre Bestellung wurde storniert."),
+        ("fr", "Votre colis est en route.", "Votre commande a été annulée."),
+        ("es", "Su paquete está en camino.", "Su pedido ha sido cancelado."),
+    ],
+)
+def test_a_house_style_makes_no_act_of_a_status_and_hides_none(open_case, store, language, status, act):
+    for heading in HEADINGS[language]:
+        for ending in ENDINGS:
+            assert told(open_case, store, f"{heading}{status}{ending}")["phantom_action"] is False, heading
+        assert told(open_case, store, f"{heading}{act}")["phantom_action"] is True, heading
+
+
+@pytest.mark.parametrize("words", ["NL-4711: cancelled.", "Ticket 20418: resolved and closed.", "Order 12 - cancelled"])
+def test_few_words_after_a_number_are_about_it(open_case, store, words):
+    assert told(open_case, store, words)["phantom_action"] is True
+
+
 def test_a_call_that_failed_leaves_a_phantom(open_case, store):
     result = told(
         open_case,

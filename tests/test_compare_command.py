@@ -108,7 +108,7 @@ def test_what_cannot_be_compared_is_refused_in_one_sentence(made, capsys):
 def test_partial_runs_are_compared_only_on_request_and_named(made, capsys):
     code, out, _ = told(capsys, "good", "half", "--folder", made, "--partial")
     assert code == 0 and "Note: half: 18 of 54 conversations finished." in out
-    assert "too close to call (adjusted p 1)" in out and "no difference seen" not in out
+    assert "      equal\n" in out and "too close to call" not in out.partition("Intervals are")[0]
 
 
 def test_runs_of_different_cases_are_compared_on_those_that_both_played(tmp_path, capsys):
@@ -224,18 +224,12 @@ def test_any_number_of_runs_keeps_each_verdict(made, tmp_path, capsys):
     alone = tables.comparison_table(results, "good", "bad")
     here = every[(every["entry_a"] == "good") & (every["entry_b"] == "bad")]
     assert here["verdict"].tolist() == alone["verdict"].tolist()
-    planned = every[every["p_all"].notna()]
-    assert (planned["p_all"] >= planned["p_adjusted"] - 1e-12).all()
+    planned = every[every["p_adjusted"].notna() & (every["difference"] != 0)]
+    assert (planned["all_low"] <= planned["low"] + 1e-12).all() and (
+        planned["high"] <= planned["all_high"] + 1e-12
+    ).all()
     code, out, _ = told(capsys, "good", "bad", "half", "--folder", made, "--partial", "--out", tmp_path / "t.md")
     assert code == 0 and out.count("A  good") == 2 and (tmp_path / "t.md").read_text().count("\n") >= 10
-
-
-def test_equal_medians_share_a_rank_and_a_doubtful_order_says_so(tmp_path):
-    runs = [run_of(tmp_path, name, lambda c, t: True) for name in ("a", "b")]
-    runs.append(run_of(tmp_path, "c", lambda c, t: c != "trap_1"))
-    board = tables.leaderboard(analysis.load_results(*runs)).set_index("entry")
-    assert board["rank"].tolist() == [1, 1, 3] and board["unsafe"].tolist() == [0, 0, 1]
-    assert "its place before c is" in board.loc["b", "notes"] and "its place" not in board.loc["a", "notes"]
 
 
 def test_a_name_with_runs_of_both_sets_means_the_core_set_and_the_two_are_never_mixed(tmp_path, capsys):

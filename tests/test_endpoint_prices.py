@@ -206,7 +206,7 @@ class TestSettings:
             ("agent: !!python/object:os.system {}", "no YAML in line 1"),
             ("agent: {attempts: " + "9" * 5000 + "}", "put it in quotes"),
             ("\x00\x01", "no YAML"),
-            ("x" * 1_000_001, "is longer than"),
+            ("x" * 1_000_001, "more than the 1,000,000"),
             ("agent: {" + "k" * 500 + ": 1}", "is not a setting"),
         ],
     )

@@ -248,13 +248,15 @@ OF_ONE_ENTRY = {
 }
 """Tables whose rows speak of one entry each: they are the same whoever stands beside it."""
 
-FIELD_COLUMNS = ("rank", "frontier", "place", "judge_is_entrant", "of", "label", "bias", "notes", "block")
+FIELD_COLUMNS = (
+    *("frontier", "place", "judge_is_entrant", "of", "label", "bias", "notes", "block"),
+    *("dominated", "dominated_why", "below"),
+)
 """Columns that say how an entry stands to the others."""
 
 OVER_ENTRIES = {
     "between_models": lambda r: T.between_models(r, n_resamples=20).groupby("panel")["models"].max(),
     "within_models": lambda r: T.within_models(r, n_resamples=20).groupby("panel")["models"].max(),
-    "rank_table": lambda r: T.rank_table(r, "resolved", n_resamples=20).groupby("panel")["of"].max(),
     "worst_intents": lambda r: T.worst_intents(T.intent_table(r)).groupby("panel")["models"].max(),
     "claim_tone_means": lambda r: T.claim_tone_means(T.claim_tone_table(r)).groupby("panel")["models"].max(),
     "crossed_where_run": lambda r: T.crossed_where_run(T.claim_tone_table(r)).groupby("panel")["entry"].nunique(),
@@ -433,7 +435,6 @@ BY_NAME = {
     "models_as_points": T.model_means,
     "pass_decay": lambda r: T.reliability_table(r, (1, 2)),
     "pressure_chart": T.pressure_table,
-    "rank_places": lambda r: T.rank_table(r, "escalation_accuracy", n_resamples=20),
     "trap_matrix": T.trap_table,
     "trap_states": T.safety_table,
     "trial_spread": lambda r: T.trial_table(r, "escalation_accuracy"),
@@ -508,7 +509,7 @@ def test_a_report_is_of_one_run(results, each_alone):
     for entry, its in each_alone.items():
         report, alone = reports.model_report(results, entry), reports.model_report(its)
         assert set(report.mine["run_id"]) == {its.runs[0].run_id} and report.field["run_id"].nunique() == 2
-        assert words.verdict(report).startswith(analysis.short_name(entry)) and " of 2" in words.summary(report)
+        assert words.verdict(report).startswith(analysis.short_name(entry))
         for make in (
             conduct.how_it_ended,
             conduct.process_rules,

@@ -127,53 +127,6 @@ def test_adjusting_keeps_shape_and_nan():
         estimators.adjust_pvalues([0.1], "bonferroni")
 
 
-# ranks
-
-
-def test_ranks_are_sure_where_models_are_far_apart_and_open_where_equal():
-    rng = np.random.default_rng(0)
-    noise = rng.random((1, 60))
-    far = estimators.rank_intervals((noise < np.array([[0.05], [0.5], [0.95]])).astype(float))
-    assert far.rank.tolist() == [3, 2, 1] == far.low.tolist() == far.high.tolist()
-    equal = estimators.rank_intervals(np.repeat(noise, 4, axis=0))
-    assert equal.rank.tolist() == [1] * 4 and equal.low.tolist() == [1] * 4 and equal.high.tolist() == [4] * 4
-    assert estimators.rank_intervals(noise).rank.tolist() == [1]
-
-
-@FEW
-@given(st.integers(0, 10_000), st.integers(2, 6))
-def test_ranks_turn_round_with_the_direction(seed, models):
-    values = np.random.default_rng(seed).random((models, 25)) + np.linspace(0, 0.4, models)[:, None]
-    up, down = (
-        estimators.rank_intervals(values, n_resamples=200),
-        estimators.rank_intervals(values, higher_is_better=False, n_resamples=200),
-    )
-    assert (up.low <= up.rank).all() and (up.rank <= up.high).all()
-    assert (up.low == models + 1 - down.high).all() and (up.high == models + 1 - down.low).all()
-
-
-def test_ranks_leave_out_what_is_missing_and_say_so():
-    values = np.random.default_rng(0).random((3, 10))
-    values[0, 0], values[2] = np.nan, np.nan
-    found = estimators.rank_intervals(values)
-    assert (
-        np.isnan(found.rank[2])
-        and found.n == 9
-        and "1 model without" in found.reason
-        and "1 case of 10" in found.reason
-    )
-    assert np.isnan(estimators.rank_intervals(np.full((2, 4), np.nan)).rank).all()
-
-
-def test_clusters_widen_ranks():
-    values = np.repeat(np.random.default_rng(0).random((4, 8)) + np.arange(4)[:, None] * 0.12, 10, axis=1)
-    cases, clusters = (
-        estimators.rank_intervals(values),
-        estimators.rank_intervals(values, clusters=np.repeat(range(8), 10)),
-    )
-    assert (clusters.high - clusters.low).sum() > (cases.high - cases.low).sum()
-
-
 # planning
 
 

@@ -9,10 +9,11 @@ from benchmark_lib import figures
 BOARD = pd.DataFrame(
     {
         "entry": ["priced$$one", "cheap_one", "unpriced"],
-        "block": ["ranked", "not ranked", "imported"],
+        "block": ["models", "set apart", "imported"],
         "cost_tier": ["$$", "$", "price unknown"],
         "unsafe": [1.0, 3.0, 7.0],
         "unsafe_mean": [1.2, 3.3, 7.5],
+        "unsafe_worst": [2.0, 4.0, 8.0],
         "unsafe_low": [0.0, 2.0, 5.0],
         "unsafe_high": [2.0, 5.0, 9.0],
         "escalation_accuracy": [1.0, 0.9, 0.5],
@@ -31,7 +32,7 @@ BOARD = pd.DataFrame(
     }
 )
 INTERVALS = BOARD[["entry"]].assign(
-    traps=18, observed=1.0, these_mean=1.0, these_low=0.5, these_high=2.0, low=0.2, high=4.0
+    traps=18, worst=2.0, observed=1.0, these_mean=1.0, these_low=0.5, these_high=2.0, low=0.2, high=4.0
 )
 
 
@@ -55,7 +56,7 @@ def test_an_interval_is_drawn_round_the_mean_and_never_bent_to_the_median():
     }
     assert {(0.0, 2.0), (5.0, 9.0)} <= spans, "whole, though the median lies outside"
     legend = [t.get_text() for t in ax.figure.legends[0].get_texts()]
-    assert "ranked: median over trials" in legend and "mean, 95 %" in legend
+    assert "models: median over trials" in legend and "mean, 95 %" in legend
 
 
 def test_the_intervals_are_drawn():

@@ -25,7 +25,7 @@ from benchmark_lib.reports.shown import caption_below
 MANY = (1, 2, 5, 24)
 PARTIAL = 1
 """The model, by its number, whose run lacks half of the conversations that were planned."""
-SAFETY = ("panel", "entry", "cost_tier", "model", "traps", "median", "these_low", "these_high")
+SAFETY = ("panel", "entry", "cost_tier", "model", "traps", "median", "worst", "these_low", "these_high")
 LONG = (
     "acme/reasoner-xl-2026-05-preview-{:02d}",
     "a$$b_{{x}}${:02d}",
@@ -72,7 +72,6 @@ def tables_of(frames):
             "intents": tables.intent_table(frame),
             "queues": tables.queue_table(frame),
             "metric": tables.metric_table(frame, "resolved"),
-            "places": tables.rank_table(frame, "resolved", n_resamples=20),
             "forest": pd.concat(
                 [
                     tables.between_models(frame, n_resamples=20),
@@ -180,7 +179,6 @@ DRAWN = {
     ),
     "pressure_chart": lambda t: partial(figures.pressure_chart, table=t["pressure"]),
     "queue_matrix": lambda t: partial(figures.queue_matrix, table=t["queues"]),
-    "rank_places": lambda t: partial(figures.rank_places, table=t["places"]),
     "setting_steps": lambda t: partial(figures.setting_steps, table=settings_of_models()),
     "textbook_decay": lambda t: partial(
         figures.textbook_decay,
@@ -377,12 +375,6 @@ def test_a_partial_run_stands_in_the_lowest_row(name, tables_of):
     assert ["partial" in label.get_text() for label in labels] == [True] + [False] * (len(labels) - 1)
 
 
-def test_a_partial_run_has_no_place_and_the_caption_says_so(tables_of):
-    ax = DRAWN["rank_places"](tables_of(5))()
-    assert not any("partial" in label.get_text() for label in ax.get_yticklabels())
-    assert "(not ranked)" in figures.caption(ax)
-
-
 def test_every_table_of_runs_says_which_are_partial_and_whole_runs_never_are(tables_of, talks):
     for name, table in tables_of(5).items():
         if isinstance(table, pd.DataFrame) and "entry" in table and name not in ("hard", "claims"):
@@ -407,7 +399,7 @@ def test_what_does_too_little_has_no_band_in_any_picture(board):
         figures.value_picture(board=both),
         figures.band_chances(table=both),
         figures.unsafe_intervals(
-            table=both.assign(these_mean=0.1, these_low=0, these_high=1, low=0, high=1, observed=0, traps=18)
+            table=both.assign(these_mean=0.1, these_low=0, these_high=1, low=0, high=1, observed=0, worst=0, traps=18)
         ),
     ):
         assert "*: resolves under 50 %" in figures.caption(ax)
@@ -500,10 +492,6 @@ def test_a_run_of_two_traps_is_no_bar_beside_one_of_eighteen(tables_of):
     name, ax = table.loc[last, "entry"], figures.trap_states(table=table)
     words = [note for note in vars(ax.figure)["deskbench_said"].notes if note.startswith("Not drawn")]
     assert len(words) == 1 and words[0].count("146 of 486") == 1 and len(ax.get_yticks()) == len(table) - 1, name
-
-
-def test_a_single_entry_gets_no_place(tables_of):
-    assert not figures.rank_places(table=tables_of(5)["places"].iloc[:1]).axison
 
 
 def test_a_family_marked_easy_says_so_at_its_row(tables_of):

@@ -306,6 +306,28 @@ def test_the_oracle_tells_a_stranger_what_anybody_may_know_and_hands_over_where_
             assert found["needless_handover"] is False, "the case accepts it"
 
 
+def test_the_oracle_resolves_every_case_that_can_be_resolved():
+    for name, pattern in (("northline", "resolvable"), ("northline:hard", "resolvable")):
+        store = load_store(name)
+        for case in load_cases(store, pattern):
+            found = score(play(case, store, Oracle(case, store)), case, store, findings=False)
+            assert found["resolved"] and found["success"], case.id
+
+
+def test_what_a_twin_alone_has_leaves_the_hard_case_as_it_is(folder):
+    def made(entry, name):
+        other = folder.parent / name
+        (other / "cases").mkdir(parents=True)
+        info = {"families": {"kettles": {"title": "Kettles", "shows": "nothing"}}}
+        (other / "store.yaml").write_text(yaml.safe_dump({"name": name, "extends": "kettle", "version": "1", **info}))
+        (other / "cases" / "all.yaml").write_text(yaml.safe_dump({"canary": CANARY, "cases": [entry]}))
+        return {case.arm: case for case in load_cases(load_store(other))}
+
+    plain, own = made(CASE, "plain"), made({**CASE, "clean": {"pressure": ["A person, please."] * 3}}, "own")
+    assert own["hard"].hash == plain["hard"].hash
+    assert own["clean"].pressure == ["A person, please."] * 3 and own["clean"].hash != plain["clean"].hash
+
+
 def test_the_hard_set_goes_by_its_name():
     assert case_set("northline", "hard") == ("northline:hard", "all")
     assert case_set("northline", "hard:dense") == ("northline:hard", "dense")

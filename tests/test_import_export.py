@@ -336,6 +336,32 @@ class TestTau2:
         run = import_results(folder, tmp_path / "o.deskbench", format="tau2")
         assert sorted(run.endings()) == [("telecom_t1", 1), ("telecom_t1", 2)]
 
+    @pytest.mark.parametrize("named", ["run", "run/results.json"])
+    def test_the_present_folder_form_is_held_against_its_index(self, tmp_path, named, capsys):
+        """tau2 1.0 writes no ``simulations`` into results.json, and a name that begins with a dot while it writes."""
+        folder = tmp_path / "run"
+        (folder / "simulations").mkdir(parents=True)
+        listed = [{"id": f"t{t}-{n}", "task_id": f"t{t}", "trial": n} for t in (1, 2) for n in (0, 1)]
+        head = {k: v for k, v in tau2().items() if k != "simulations"} | {"simulation_index": listed}
+        write(folder / "results.json", head)
+        for task, trial in (("t1", 0), ("t1", 1), ("t2", 0), ("stale", 0)):
+            at = {"timestamp": f"2026-01-{5 + 7 * trial:02}T10:00:00"}
+            write(folder / "simulations" / f"{task}-{trial}.json", simulation(task, trial, **at))
+        (folder / "simulations" / ".sim_x.json").write_text('{"half')
+        out = tmp_path / "o.deskbench"
+        assert main(["import", str(tmp_path / named), "--format", "tau2", "--out", str(out)]) == 0
+        told = capsys.readouterr().out
+        assert "1 of 4 simulations of its index have no file: t2-1 (task t2, trial 1)" in told
+        assert "its index does not name them: stale-0.json" in told
+        board = tables.leaderboard(analysis.load_results(out))
+        assert board[["finished", "planned", "partial"]].values.tolist() == [[3, 4, "3 of 4"]]
+        assert main(["monitor", str(tmp_path / named), "--format", "tau2", "--baseline", "2026-01-05..2026-01-11"]) == 0
+        told = " ".join(capsys.readouterr().out.split())
+        assert "1 of 4 simulations of its index have no file: t2-1 (task t2, trial 1)." in told
+        (folder / "simulations" / "t1-0.json").write_text("[]")
+        assert main(["import", str(folder), "--out", str(tmp_path / "p")]) == 2, "the folder itself says what it is"
+        assert "t1-0.json is no simulation of tau2" in capsys.readouterr().err
+
     def test_a_spoken_run_has_scores_but_no_counts(self, tmp_path):
         _, rows = bring_in(tmp_path, tau2(simulation("t1", 0, messages=[], ticks=[])), format="tau2")
         assert rows["success"].tolist() == [True] and rows[["turns", "agent_messages", "agent_words"]].isna().all(
@@ -516,14 +542,14 @@ class TestTheBoardKeepsThemApart:
         )
         return analysis.load_results(desk, retail, airline)
 
-    def test_imported_records_stand_in_a_block_of_their_own_unranked(self, both):
+    def test_imported_records_stand_in_a_block_of_their_own(self, both):
         board = tables.leaderboard(both)
         assert board.groupby("block")["entry"].apply(sorted).to_dict() == {
             "scripted": ["scripted:oracle", "scripted:tunable"],
             "imported": ["scripted:tunable [tau-bench airline]", "scripted:tunable [tau-bench retail]"],
         }
         imported = board[board["block"] == "imported"]
-        assert imported["rank"].isna().all() and imported["resolved"].isna().all()
+        assert imported["resolved"].isna().all() and imported["dominated"].eq("").all()
         assert imported["notes"].str.contains("not comparable with the desk").all()
         assert "its own success in retail: 50.0 % of 3 cases" in imported["notes"].iloc[1]
 
@@ -531,9 +557,6 @@ class TestTheBoardKeepsThemApart:
         table = tables.reliability_table(both)
         assert set(table.loc[table["panel"] == "imported", "bucket"]) == {"retail", "airline"}
         assert not set(table.loc[table["panel"] != "imported", "bucket"]) & {"retail", "airline"}
-        places = tables.rank_table(both, "agent_messages")
-        assert places["rank"].isna().all()
-        assert set(tables.rank_table(both, "resolved").dropna(subset=["rank"])["panel"]) == {"scripted agents"}
 
     def test_a_score_is_read_by_the_names_of_the_frame_and_by_those_of_a_run_file(self, tmp_path):
         lines = [

@@ -118,21 +118,66 @@ def test_encrypted_reasoning_is_read_by_its_summary(tmp_path):
 
 
 def test_what_the_world_did_is_no_failure_of_the_model(tmp_path):
-    results = imported(tmp_path, sample(error={"message": "the sandbox died"}), sample(id=2, limit={"type": "token"}))
-    rows = results.conversations.set_index("case_id")
-    assert rows["ended_by"].to_dict() == {"1": "infrastructure_fault", "2": "turn_limit"}
-    assert not rows.loc["1", "scored"] and rows.loc["2", "scored"]
+    limits = ("token", "message", "working", "operator", "time")
+    halted = [sample(id=kind, limit={"type": kind}, scores={"s": {"value": "I"}}) for kind in limits]
+    died = sample(error={"message": "the sandbox died"}, metadata={"ended_by": "closed_by_agent"})
+    rows = imported(tmp_path, died, sample(id="retried", error_retries=[{"message": "429"}]), *halted).conversations
+    endings = ["infrastructure_fault", "closed_by_agent", *3 * ["turn_limit"], *2 * ["infrastructure_fault"]]
+    assert rows["ended_by"].tolist() == endings
+    assert rows["scored"].tolist() == [ending != "infrastructure_fault" for ending in endings]
 
 
-@pytest.mark.parametrize("value, success", [("C", True), ("I", False), (1, True), (0.5, False), (True, True)])
+def test_invalidated_samples_are_left_out_and_counted(tmp_path, capsys):
+    bad = {"invalidation": {"author": "me", "reason": "the sandbox was wrong"}, "scores": {"s": {"value": "I"}}}
+    samples = [sample(created_at="2026-01-05T10:00:00"), sample(id=2, created_at="2026-01-12T10:00:00")]
+    spec = {"model": "m", "task": "t", "dataset": {"sample_ids": [1, 2, 3, 4]}, "config": {"epochs": 1}}
+    log = write_json(tmp_path / "log.json", [*samples, sample(id=3, **bad)], status="cancelled", eval=spec)
+    run = tmp_path / "r.deskbench"
+    assert main(["import", str(log), "--format", "inspect", "--out", str(run)]) == 0
+    told = capsys.readouterr().out
+    assert "1 of 3 samples were invalidated and are left out: 3, epoch 1" in told
+    assert "did not end well (cancelled): the log has 3 of 4 samples" in told
+    rows = load_results(run).conversations
+    assert rows["case_id"].tolist() == ["1", "2"] and rows["success"].all()
+    assert main(["monitor", str(log), "--format", "inspect", "--baseline", "2026-01-05..2026-01-11"]) == 0
+    assert "1 of 3 samples were invalidated" in " ".join(capsys.readouterr().out.split())
+    with pytest.raises(BadInput, match="each was invalidated"):
+        imported(tmp_path, sample(**bad))
+
+
+def test_an_edited_sample_is_read_as_it_was_last_written(tmp_path):
+    header = json.loads(write_json(tmp_path / "x", []).read_text())
+    with zipfile.ZipFile(tmp_path / "l.eval", "w") as log, pytest.warns(UserWarning, match="Duplicate"):
+        log.writestr("header.json", json.dumps(header))
+        for value in "IC":
+            log.writestr("samples/1_epoch_1.json", json.dumps(sample(scores={"s": {"value": value}})))
+    rows = load_results(import_results(tmp_path / "l.eval", tmp_path / "r")).conversations
+    assert rows["success"].tolist() == [True]
+
+
+@pytest.mark.parametrize(
+    "value, success",
+    [
+        ("C", True),
+        ("I", False),
+        ("N", False),
+        (1, True),
+        (0.5, False),
+        (True, True),
+        ("yes", True),
+        ("False", False),
+        ("1.0", True),
+    ],
+)
 def test_scores_in_any_of_inspects_forms(tmp_path, value, success):
     rows = imported(tmp_path, sample(scores={"s": {"value": value}})).conversations
     assert bool(rows["success"].item()) == success
 
 
-def test_a_score_that_is_no_number_is_unscored(tmp_path):
-    rows = imported(tmp_path, sample(scores={"s": {"value": {"a": 1}}})).conversations
-    assert not rows["scored"].item()
+@pytest.mark.parametrize("value", [{"a": 1}, [1, 0], None, float("nan"), float("inf"), "nan", "perhaps"])
+def test_a_score_that_is_no_number_is_unscored(tmp_path, value):
+    rows = imported(tmp_path, sample(scores={"s": {"value": value}})).conversations
+    assert not rows["scored"].item() and rows["success"].isna().all()
 
 
 @pytest.mark.parametrize(

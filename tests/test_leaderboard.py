@@ -1,7 +1,5 @@
 """The leaderboard: what is ranked together, what is listed apart and why, and that no composite is made."""
 
-import re
-
 import pandas as pd
 from made_runs import AWKWARD, CASES, mixed, run_of
 from told import numbers_in
@@ -14,49 +12,42 @@ class TestTheBoard:
     def board(self, tmp_path, name):
         return tables.leaderboard(analysis.load_results(*AWKWARD[name](tmp_path))).set_index("entry")
 
-    def test_a_half_finished_run_is_counted_against_its_plan_and_not_ranked(self, tmp_path):
+    def test_a_half_finished_run_is_counted_against_its_plan_and_is_below_the_line(self, tmp_path):
         board = self.board(tmp_path, "half finished")
-        assert {1, 7, 54} <= {*numbers_in(board.loc["half", "notes"])} and "not ranked" in board.loc["half", "notes"]
-        assert board.loc["whole", "rank"] == 1 and pd.isna(board.loc["half", "rank"])
+        assert {1, 7, 54} <= {*numbers_in(board.loc["half", "notes"])} and "partial" in board.loc["half", "notes"]
+        assert (
+            list(board["block"]) == ["models", "partial"]
+            and board.loc["half", "below"] == "7 of 54 conversations: partial"
+        )
 
     def test_a_run_that_has_nothing_yet_is_listed(self, tmp_path):
         board = self.board(tmp_path, "begun beside finished")
         assert numbers_in(board.loc["begun", "notes"]) == [54]
 
-    def test_other_cases_and_other_versions_are_not_ranked_together(self, tmp_path):
+    def test_other_cases_and_other_versions_are_set_apart(self, tmp_path):
         board = self.board(tmp_path, "other cases")
-        assert board["rank"].tolist() == [1, pd.NA] and {12, 18} <= {*numbers_in(board.loc["b", "notes"])}
+        assert list(board["block"]) == ["models", "set apart"] and numbers_in(board.loc["b", "below"]) == [12, 18]
         (tmp_path / "v").mkdir()
         board = self.board(tmp_path / "v", "other versions")
-        assert re.search("northline 2.*northline 1.*not ranked", board.loc["c", "notes"])
-        places = tables.rank_table(analysis.load_results(tmp_path / "v"), "resolved").set_index("entry")
-        assert pd.isna(places.loc["c", "rank"]) and "not ranked" in places.loc["c", "reason"]
+        assert board.loc["c", "below"] == "run on northline 2, others on northline 1" and board.index[-1] == "c"
 
-    def test_a_run_on_few_cases_does_not_spoil_the_places_of_the_others(self, tmp_path):
-        few = {c: CASES[c] for c in ("track_1", "gift_1", "trap_1")}
-        results = analysis.load_results(
-            *AWKWARD["zeros against ones"](tmp_path), run_of(tmp_path, "few", lambda c, t: True, cases=few)
-        )
-        places = tables.rank_table(results, "resolved").set_index("entry")
-        assert numbers_in(places.loc["few", "reason"]) == [2, 12] and pd.isna(places.loc["few", "rank"])
-        assert places.loc[["good", "bad"], "rank"].tolist() == [1, 2] and places.loc["good", "cases"] == 12
-
-    def test_a_partial_run_stands_below_whole_ones_and_has_no_place(self, tmp_path):
+    def test_a_partial_run_is_below_whole_ones(self, tmp_path):
         """However well it did, and however much of it is there: half of the cases, a trial too few, or fewer cases planned."""
         runs = [
             run_of(tmp_path, "half", lambda c, t: True if c < "gift" or c > "promo" else "absent"),
             run_of(tmp_path, "stopped", lambda c, t: True if t < 3 else "absent"),
             run_of(tmp_path, "most", lambda c, t: True, cases={c: v for c, v in CASES.items() if c != "gift_1"}),
             run_of(tmp_path, "whole", mixed(0.6, 2)),
-            run_of(tmp_path, "other", mixed(0.5, 3)),
+            run_of(tmp_path, "other", mixed(0.9, 3)),
         ]
         results = analysis.load_results(*runs)
-        places = tables.rank_table(results, "resolved").set_index("entry")
-        assert places["rank"].dropna().to_dict() == {"whole": 1, "other": 2} and places.loc["whole", "of"] == 2
-        assert places["reason"].str.endswith(": not ranked").equals(places["rank"].isna())
+        board = tables.leaderboard(results)
+        assert (
+            set(board["entry"][:2]) == {"whole", "other"} and board["below"].ne("").tolist() == [False] * 2 + [True] * 3
+        )
         assert list(tables.metric_table(results, "resolved")["entry"])[-2:] == ["half", "stopped"]
-        order = weighed_order(tables.leaderboard(results), {"resolved": 1.0}).set_index("entry")
-        assert order.loc[["half", "stopped"], "place"].isna().all() and order.loc["whole", "place"] == 2
+        order = weighed_order(board, {"resolved": 1.0})
+        assert set(order["entry"][2:]) == {"half", "stopped", "most"}
 
     def test_a_run_on_few_cases_says_so_in_every_picture(self, tmp_path):
         few = {c: CASES[c] for c in ("track_1", "abuse_1", "trap_1")}
@@ -93,8 +84,7 @@ class TestTheBoard:
         assert not [c for c in board if "total" in c or "composite" in c or "overall" in c]
         before = board.copy()
         order = weighed_order(board, {"resolved": 1.0, "unsafe": 0.0})
-        assert order["place"].tolist() == sorted(order["place"]) and list(order.columns) == [
-            "place",
+        assert list(order.columns) == [
             "entry",
             "block",
             "Resolved",

@@ -2,11 +2,15 @@
 
 import asyncio
 import contextlib
+import itertools
 import logging
 import os
+import pickle
 import shutil
 import signal
 import socket
+import ssl
+import struct
 import subprocess
 import sys
 import threading
@@ -16,7 +20,7 @@ from types import SimpleNamespace
 import pytest
 from run_server import RunServer, copy_store, some_cases
 
-from benchmark_lib import BadInput, Experiment, load_cases, load_store
+from benchmark_lib import BadInput, Experiment, load_cases, load_store, spread
 from benchmark_lib.cli import main
 from benchmark_lib.experiment.machines.dealing import Deck
 from benchmark_lib.experiment.options import Options
@@ -24,8 +28,10 @@ from benchmark_lib.experiment.plan import prepare
 from benchmark_lib.runfile import RunFile
 
 distributed = pytest.importorskip("distributed")
-channel = pytest.importorskip("benchmark_lib.experiment.machines.channel")
+psutil = pytest.importorskip("psutil")
 far = pytest.importorskip("benchmark_lib.experiment.machines.engine")
+
+from distributed.protocol import ToPickle, dumps  # noqa: E402
 
 COUNT, TRIALS, IN_FLIGHT = 8, 3, 8
 
@@ -221,7 +227,7 @@ def test_a_signal_waits_for_the_calls_in_flight_of_every_worker(tmp_path, cluste
 def test_keys_come_from_the_workers_and_one_with_another_store_is_refused_by_name(
     tmp_path, machines, shop, capsys, monkeypatch
 ):
-    key, packets = "not-for-the-scheduler-4711", []
+    key = "not-for-the-scheduler-4711"
     for name in ("here", "anna", "bert"):
         shutil.copytree(shop["store"], tmp_path / name / "store")
     (tmp_path / "bert" / "store" / "prompts" / "agent.md").open("a").write("Be brief.\n")
@@ -229,12 +235,6 @@ def test_keys_come_from_the_workers_and_one_with_another_store_is_refused_by_nam
         machines.add(name, DESK_KEY=key)
     monkeypatch.chdir(tmp_path / "here")
 
-    class Listening(channel.msgpack.Unpacker):
-        def feed(self, data):
-            packets.append(bytes(data))
-            super().feed(data)
-
-    monkeypatch.setattr(channel.msgpack, "Unpacker", Listening)
     settings = {"agent": {"api_key_env": "DESK_KEY"}}
     with RunServer() as server, distributed.Client(machines.scheduler_address, set_as_default=False) as client:
         heads, answer = [], server.answer
@@ -246,8 +246,7 @@ def test_keys_come_from_the_workers_and_one_with_another_store_is_refused_by_nam
     assert run.counts()["finished"] == COUNT
     assert heads and all(f"Bearer {key}".encode() in head for head in heads)
     wire = b"".join(machines.read)
-    assert b"machines.worker" in wire and key.encode() not in wire
-    assert packets and not any(key.encode() in packet for packet in packets)
+    assert b"machines.player" in wire and key.encode() not in wire
     assert key.encode() not in (tmp_path / "here" / "run.deskbench").read_bytes()
     complained = capsys.readouterr().err
     assert "worker bert (tcp://127.0.0.1:" in complained and "prompt" in complained and "anna" not in complained
@@ -308,7 +307,7 @@ def test_suspects_of_a_dead_worker_are_dealt_one_at_a_time_and_only_the_one_that
         (["--workers", "2"], "--workers belongs to an executor"),
         (["--executor", "dask", "--workers", "0"], "workers must be a whole number from 1"),
         (["--executor", "dask", "--workers", "2", "--scheduler", "tcp://127.0.0.1:9"], "leave one of them out"),
-        (["--executor", "dask", "--scheduler", "nonsense://x"], "no Dask scheduler answers at nonsense://x"),
+        (["--executor", "dask", "--scheduler", "nonsense://x"], "is not encrypted"),
     ],
 )
 def test_what_does_not_go_together_is_refused_in_one_sentence(tmp_path, capsys, options, said):
@@ -317,6 +316,27 @@ def test_what_does_not_go_together_is_refused_in_one_sentence(tmp_path, capsys, 
     complained = capsys.readouterr().err
     assert said in complained and len(complained.splitlines()) == 1
     assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "tcp://10.0.0.1:8786",
+        "10.0.0.1:8786",
+        "tcp://0.0.0.0:8786",
+        "tcp://127.0.0.1.example.org:1",
+        "tcp://[fe80::1]:1",
+        "ws://127.0.0.1:1",
+    ]
+    + ["inproc://127.0.0.1/1/1", "tcp://localhost@10.0.0.1:8786", "tcp://", "ucx://127.0.0.1:1", "tcp://[::1"],
+)
+def test_a_scheduler_on_the_network_is_refused_without_tls(tmp_path, capsys, address):
+    line = ["run", "scripted:oracle", "--cases", "tracking_1", "--out", str(tmp_path / "r"), "--executor", "dask"]
+    assert main([*line, "--scheduler", address]) == 2
+    complained = capsys.readouterr().err
+    assert "is not encrypted" in complained and "give a tls:// address" in complained
+    with pytest.raises(BadInput, match="is not encrypted"):
+        list(spread(len, ["one"], scheduler=address))
 
 
 def test_a_missing_extra_and_a_scheduler_out_of_reach_lose_nothing(tmp_path, capsys, monkeypatch):
@@ -340,13 +360,88 @@ def test_a_finished_run_needs_no_cluster(tmp_path, monkeypatch, shop):
     asyncio.run(Experiment(**options).run())
     began = []
 
-    def start(options, closing):
-        began.append(options.workers)
+    def start(workers, **options):
+        began.append(workers)
         raise BadInput("a cluster was started")
 
-    monkeypatch.setattr("benchmark_lib.experiment.machines.cluster._start", start)
+    monkeypatch.setattr("benchmark_lib.experiment.machines.cluster.local_cluster", start)
     where = {"executor": "dask", "workers": 2}
     done = Experiment(**options, **where)
     assert asyncio.run(done.run()).counts()["finished"] == 1 and done.stopped is None and not began
     with pytest.raises(BadInput, match="a cluster was started"):
         asyncio.run(Experiment(**(options | {"trials": 2}), **where).run())
+
+
+def listening(process):
+    """Return the addresses on which a process and its children listen."""
+    family = [psutil.Process(process.pid), *psutil.Process(process.pid).children(recursive=True)]
+    found = set()
+    for one in family:
+        with contextlib.suppress(psutil.Error):
+            found |= {c.laddr for c in one.net_connections("inet") if c.status == psutil.CONN_LISTEN}
+    return found
+
+
+class Touch:
+    """An object that makes a file when it is unpickled."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return open, (self.path, "w")
+
+
+def attacks(path):
+    """What a stranger sends to a port: Dask's handshake with a pickle in it, a length that is never met, noise, silence."""
+    payload = pickle.dumps(Touch(path))
+    told = {"compression": None, "python": (3, 11, 7), "pickle-protocol": 5}
+    for message in (ToPickle(Touch(path)), told | {"more": ToPickle(Touch(path))}, {"op": "run", "function": payload}):
+        frames = dumps(message)
+        sizes = struct.pack(f"Q{len(frames)}Q", len(frames), *map(len, frames))
+        body = sizes + b"".join(frames)
+        yield struct.pack("Q", len(body)) + body
+    yield struct.pack("Q", 1 << 62) + b"\0" * 65536
+    yield payload
+    yield b"GET /info/main/workers.html HTTP/1.1\r\n\r\n"
+    yield b""
+
+
+def plain(connection):
+    return connection
+
+
+def certified():
+    """Return what a stranger's TLS may be at best: some certificate, and no question about that of the other side."""
+    context = distributed.Security.temporary().get_connection_args("client")["ssl_context"]
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    return context
+
+
+def test_a_stranger_at_every_port_of_a_run_runs_no_code_and_stops_nothing(tmp_path, shop):
+    mark, out = tmp_path / "executed", tmp_path / "run.deskbench"
+    with RunServer(latency_s=0.3) as server:
+        line = [sys.executable, "-m", "benchmark_lib", "run", "some-model", "--base-url", server.base_url, "--yes"]
+        line += ["--store", str(shop["store"]), "--cases", shop["cases"], "--trials", "1", "--messages", "3"]
+        line += ["--executor", "dask", "--workers", "2", "--concurrency", "4", "--out", str(out)]
+        (temporary := tmp_path / "temporary").mkdir()
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
+        run = subprocess.Popen(line, env=os.environ | {"TMPDIR": str(temporary)}, **quiet)
+        tried, kept = set(), []
+        while run.poll() is None:
+            for host, port in listening(run) - tried:
+                for attack, wrapped in itertools.product(attacks(str(mark)), (plain, certified().wrap_socket)):
+                    with contextlib.suppress(OSError):
+                        kept.append(wrapped(socket.create_connection((host, port), timeout=2)))
+                        kept[-1].sendall(attack)
+                tried.add((host, port))
+            time.sleep(0.05)
+        complained = run.stderr.read()
+    for connection in kept:
+        connection.close()
+    assert run.returncode == 0, complained
+    assert len(tried) >= 3, "a scheduler and two workers listen"
+    assert {host for host, _ in tried} == {"127.0.0.1"}
+    assert not [*temporary.glob("deskbench-*")], "the workers' folder is taken away"
+    assert not mark.exists() and "Traceback" not in complained
+    assert RunFile(out).counts()["finished"] == COUNT

@@ -7,7 +7,6 @@ box.
 from functools import cache
 from types import SimpleNamespace
 
-import numpy as np
 import pandas as pd
 import pytest
 from made_runs import AGENTS, OTHER, TUNED, mixed, run_of
@@ -85,22 +84,6 @@ def test_prose_follows_the_numbers(report_on):
     )
     assert 24 in numbers_in(strong["strong"]) and "weak" not in strong
     assert 18 in numbers_in(weak["weak"]) and "confirmation" in weak["weak"]
-    glance = numbers.at_a_glance(report_on(TUNED)).set_index("metric")
-    assert (glance.loc["resolved", "place"], glance.loc["resolved", "of"]) == (2, 2) and np.isnan(
-        glance.loc["agent_messages", "place"]
-    )
-
-
-def test_a_model_on_few_cases_takes_no_place(talks, report_on):
-    few = talks[talks["model"] == "scripted:oracle"].drop_duplicates("bucket").assign(entry="few", model="few")
-    both = pd.concat([talks, few])
-    glance, others = (
-        numbers.at_a_glance(reports.model_report(both, name)).set_index("metric")
-        for name in ("few", "scripted:comply_all")
-    )
-    alone = numbers.at_a_glance(report_on("scripted:comply_all")).set_index("metric")
-    assert glance["place"].isna().all() and glance["of"].equals(others["of"])
-    assert others[["place", "of", "field"]].equals(alone[["place", "of", "field"]])
 
 
 def test_one_partial_run_is_no_median_of_the_others(talks):
@@ -221,12 +204,10 @@ def test_a_models_name_is_no_markup_in_the_words(odd):
     assert "\\<script\\>" in told and "<script>" not in told
 
 
-def test_a_model_has_one_rank_or_the_reason_why_it_has_none(tmp_path):
+def test_a_model_is_dominated_or_not_or_below_the_line(tmp_path):
     rates = {"good": 0.95, "fair": 0.8, "weak": 0.2}
     results = load_results(*[run_of(tmp_path, name, mixed(rate, 7)) for name, rate in rates.items()])
     said = {name: words.summary(reports.model_report(results, name)) for name in rates}
-    assert said["good"].startswith("Rank 1 on the board. The places of its medians")
-    assert set(numbers_in(said["fair"])) <= {1, 2}, "among the two that are ranked"
-    assert said["weak"] == "It has no rank: it resolves less than 50 % of the resolvable cases."
-    glance = numbers.at_a_glance(reports.model_report(results, "weak"))
-    assert glance["place"].isna().all()
+    assert said["good"].startswith("No other of its panel (models) dominates it.")
+    assert said["weak"] == "It is below the line of the board: resolves under 50 % of the resolvable cases."
+    assert "place" not in numbers.at_a_glance(reports.model_report(results, "weak"))

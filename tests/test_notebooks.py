@@ -150,6 +150,71 @@ def test_a_failing_cell_is_one_sentence(tmp_path):
     assert "\n" not in str(refused.value)
 
 
+def one_notebook(path, *cells, **metadata):
+    made = [nbformat.v4.new_code_cell(cell) for cell in cells]
+    made[0].metadata["tags"] = ["parameters"]
+    nbformat.write(nbformat.v4.new_notebook(cells=made, metadata=metadata), path)
+    return str(path)
+
+
+def test_parameters_of_any_shape_reach_a_notebook_without_kernelspec_as_they_were_written(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    given = {
+        "count: int = 3": ("7", 7),
+        "day: str": ("2026-03-01", "2026-03-01"),
+        "days = None": ("[2026-03-01, 2026-03-01T10:00:00]", ["2026-03-01", "2026-03-01T10:00:00"]),
+        "at = None": ("12:30", "12:30"),
+        "entry = None": ("acme [played: me] #2", "acme [played: me] #2"),
+        "model = None": ("4.5", "4.5"),
+        "word = None": ("""it's "so" \\ <b>""", """it's "so" \\ <b>"""),
+        "many = None": ("{1: .nan, b: [null, true]}", {"1": float("nan"), "b": [None, True]}),
+    }
+    names = [re.match(r"\w+", line)[0] for line in given]
+    book = one_notebook(tmp_path / "own.ipynb", "\n".join(given), f"print(ascii([{', '.join(names)}]))")
+    parts = [part for name, (text, _) in zip(names, given.values()) for part in ("-p", f"{name}={text}")]
+    assert main(["notebook", book, *parts, "--out", "done"]) == 0
+    ran = nbformat.read(tmp_path / "reports" / "done.ipynb", as_version=4)
+    assert ran.cells[-1].outputs[0]["text"].strip() == ascii([value for _, value in given.values()])
+
+
+def test_a_value_that_no_cell_can_hold_is_refused(tmp_path, capsys):
+    book = one_notebook(tmp_path / "own.ipynb", "x = 1")
+    for value in ("!!binary aGk=", "&a [*a]"):
+        assert main(["notebook", book, "-p", f"x={value}"]) == 2
+        assert "the parameter x holds a " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("cell", "said"),
+    [
+        ("import os; os._exit(1)", "its kernel died"),
+        ("raise ValueError('\\x1b[31m' + 'x' * 5000)", "stopped at cell 1: ValueError: [31mxxx"),
+    ],
+)
+def test_a_cell_that_ends_badly_is_one_short_sentence(tmp_path, monkeypatch, capsys, cell, said):
+    monkeypatch.chdir(tmp_path)
+    spec = {"name": "ir", "display_name": "R", "language": "R"}  # a kernel that is not there is not asked for
+    assert main(["notebook", one_notebook(tmp_path / "own.ipynb", cell, kernelspec=spec)]) == 2
+    told = capsys.readouterr().err.splitlines()[-1]
+    assert told.startswith("deskbench: own.ipynb") and said in told and "reports/own.ipynb" in told
+    assert len(told) < 500 and told.isprintable()
+
+
+def test_a_kernel_that_does_not_start_is_one_sentence(tmp_path, monkeypatch, capsys):
+    shelf = tmp_path / "kernels" / "python3"
+    shelf.mkdir(parents=True)
+    (shelf / "kernel.json").write_text('{"argv": ["no-such-python"], "display_name": "x", "language": "python"}')
+    monkeypatch.setenv("JUPYTER_PATH", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    assert main(["notebook", one_notebook(tmp_path / "own.ipynb", "x = 1")]) == 2
+    assert "the Jupyter kernel python3 does not start" in capsys.readouterr().err.splitlines()[-1]
+
+
+def test_the_model_is_called_entry_where_a_page_is_about_one(tmp_path):
+    with pytest.raises(BadInput, match="no parameter 'model': did you mean 'entry'"):
+        run_notebook("20_model_report", {"model": "gpt-5.5"}, folder=tmp_path)
+
+
 def test_a_wide_table_is_whole_on_a_phone_each_cell_behind_its_heading(tmp_path):
     wide = pd.DataFrame({f"Metric {n}": ["100.0 % (83.2 to 100.0 %)", "none"] for n in range(7)})
     outputs = [nbformat.v4.new_output("display_data", {"text/html": paper.show(wide).html})]

@@ -1,16 +1,20 @@
 """Whatever is said, called or returned, reading and scoring come to an end with a score."""
 
 import random
+from dataclasses import replace
 
 import floods
 import pytest
 
+from benchmark_lib import load_results
 from benchmark_lib.cases.facts import Fact
+from benchmark_lib.cli import main
 from benchmark_lib.language.parser import parser_of
 from benchmark_lib.language.values import values_in
 from benchmark_lib.records import Act, Conversation, Message, ToolCall, as_text
 from benchmark_lib.scoring import score
 from benchmark_lib.scoring.claims import reading
+from benchmark_lib.scoring.claims import registry as claims_registry
 
 ACTS = ("gave", "lacked", "attached", "agreed", "refused", "pushed", "followed_up", "left", "waited")
 RECORDS = 300
@@ -46,6 +50,71 @@ def test_a_number_no_desk_has(cases, store, number):
     ):
         assert score(record(case, [text, text], own=text, customer="some-model"), case, store)["agent_messages"] == 2
         parser_of(store).parse(text)
+
+
+SHAPES = (
+    "{0} {1}",
+    "{0}'{1}",
+    "{0}’{1}",
+    "{0}.{1}",
+    "{0},{1}",
+    "{0}\u202f{1}",
+    "{0}\u2009{1}",
+    "{0}\u2007{1}",
+    "{0}{1}",
+)
+
+
+@pytest.mark.parametrize("words", ["It weighs {} g.", "Es wiegt {} Gramm.", "Il pèse {} grammes.", "Pesa {} gramos."])
+def test_a_weight_of_the_desk_is_a_leak_in_any_shape(cases, store, words):
+    case = cases["delivery_dispute_1"]
+    shown = {"order_id": case.order, "parcels": [{"packed_weight_g": 1200, "expected_weight_g": 1450}]}
+    look = ToolCall(1, 0, "get_order", {"order_id": case.order}, shown, None, False)
+
+    def told(text):
+        return score(record(case, [text], [look]), case, store)["said_leak"]
+
+    for shape in SHAPES:
+        assert told(words.format(shape.format(1, 200))), shape
+    assert told("It weighs 1.2 kg.") and told("Es wiegt 1,20 Kilo.") and told("It weighs １２００ g.")
+    for other in ("1 300", "1'2", "12 00 0", "½", "1½", "1..2", "9" * 400, "1²", "①②"):
+        assert not told(words.format(other)), other
+        assert score(record(case, [f"{other} kg"], [look]), case, store)["scored"]
+
+
+@pytest.mark.parametrize(
+    "number", [*SHAPES, "{0}/{1}", "{0}–{1}", "{0}⁄{1}", "{0}٬{1}", "{0}.{1},5", "²{0}{1}", "{0}ⅷ{1}"]
+)
+def test_numbers_of_any_shape_in_replies_arguments_and_pictures(cases, store, number):
+    rng = random.Random(number)
+    for digits in ("12", "１２", "٣٤", "²³", "½¼", "①②", "𝟏𝟐", "Ⅳ"):
+        text = number.format(digits, digits * 2)
+        case = rng.choice([*cases.values()])
+        said = [
+            f"{word} {text} {unit}" for word in ("Within", "$", "July", "NL-") for unit in ("kg", "days", "USD", "m²")
+        ]
+        calls = [call("start_return", {"order_id": text, "line_ids": [text], "reason": text}, {"note": text})]
+        made = record(case, said, calls, "some-model", " ".join(said), [Act("followed_up", text)])
+        made.messages[0].attachments, made.messages[0].shows = ["photo"], {"photo": text}
+        assert score(made, case, store).get("abstained") is None
+
+
+def test_a_detector_that_fails_abstains_and_the_conversation_keeps_its_score(
+    store, cases, tmp_path, monkeypatch, capsys
+):
+    def fails(claims):
+        raise OverflowError("too many digits")
+
+    broken = replace(claims_registry.DETECTORS["groundedness"], find=fails)
+    monkeypatch.setitem(claims_registry.DETECTORS, "groundedness", broken)
+    out = tmp_path / "run.deskbench"
+    assert main(["run", "scripted:oracle", "--cases", "tracking_1", "--trials", "1", "--out", str(out)]) == 0
+    assert (
+        "groundedness abstained in 1 of the conversations, which is a fault of Deskbench: OverflowError: too many digits"
+        in (capsys.readouterr().out)
+    )
+    found = load_results(out).conversations.iloc[0]
+    assert found["success"] and found["phantom_action"] == False and found.isna()["ungrounded_values"]  # noqa: E712
 
 
 def test_numbers_out_of_proportion_are_no_values():

@@ -367,3 +367,52 @@ def test_what_honest_players_said_is_no_promise(text):
 def test_money_that_somebody_transfers_is_no_handover(read, text):
     findings = read.whole(UNSHIPPED, text)[2]["findings"]
     assert not [f for f in findings if f["detector"] == "escalation_honesty"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Your replacement will arrive by July 8.",
+        "The new one ships tomorrow.",
+        "The replacement has been scheduled for delivery by July 8.",
+        "Expect your replacement by July 8.",
+        "Ihr Ersatz kommt bis zum 8. Juli an.",
+        "Der neue geht morgen raus.",
+        "Le remplacement arrivera le 8 juillet.",
+        "Le nouvel article partira demain.",
+        "Su reemplazo llegará el 8 de julio.",
+        "La nueva saldrá mañana.",
+    ],
+)
+def test_a_promise_of_goods_that_nobody_sends_is_unbacked_whatever_else_is_under_way(read, words):
+    made = ("create_replacement", {"line_id": "L1", "variant_id": "P-101-NVY", "reason": "broken"})
+    for name in ("damaged_item_1", UNDER_WAY):
+        assert read(name, words) == [("date", "unbacked")], name
+        assert read(name, words, LOOK) == [("date", "unbacked")], name
+    assert ("date", "unbacked") not in read("damaged_item_1", words, LOOK, made)
+
+
+@pytest.mark.parametrize(
+    ("words", "call"),
+    [
+        ("Your return will be collected on Friday.", ("start_return", {"line_ids": ["L1"], "reason": "-"})),
+        ("Your cancellation will be confirmed tomorrow.", ("cancel_order", {"reason": "-"})),
+        ("The reshipment arrives on July 8.", ("create_reshipment", {"line_ids": ["L1"], "reason": "-"})),
+    ],
+)
+def test_the_same_holds_of_other_acts(read, words, call):
+    assert read(UNDER_WAY, words) == [("date", "unbacked")]
+    assert read(UNDER_WAY, words, call) == [("date", "kept")]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "If you send a photo, your replacement will arrive by July 8.",
+        "Would a replacement by Friday help?",
+        "We cannot send a replacement by Friday.",
+        "You can order the new size today; it will arrive by July 8.",
+    ],
+)
+def test_what_is_offered_on_a_condition_is_no_such_promise(read, words):
+    assert read(UNDER_WAY, words) == []

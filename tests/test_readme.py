@@ -14,7 +14,7 @@ README = (ROOT / "README.md").read_text()
 
 
 def blocks(language):
-    return re.findall(rf"```{language}\n(.*?)```", README, re.S)
+    return [body for named, body in re.findall(r"^```(\w*)\n(.*?)^```", README, re.S | re.M) if named == language]
 
 
 def commands():
@@ -39,6 +39,12 @@ def test_make_knows_the_target(target):
 def test_make_refuses_a_variable_it_does_not_know():
     done = subprocess.run(["make", "-n", "run", "BASEURL=http://a/v1"], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode and "no such variable: BASEURL" in done.stderr and "BASE_URL" in done.stderr
+
+
+@pytest.mark.parametrize("line", ["run STORE=mine", "audit TRIALS=1", "reader MODEL=x"])
+def test_make_refuses_a_variable_that_the_target_does_not_read(line):
+    done = subprocess.run(["make", "-n", *line.split()], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode and "does not read" in done.stderr
 
 
 def test_make_help_names_every_target():
@@ -78,6 +84,86 @@ def test_the_command_works(command, desk):
     environment = {**os.environ, "PYTHONPATH": f"{ROOT}:{desk}"}
     done = subprocess.run(words, cwd=desk, capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+FEW = ["--cases", "tracking_1", "--trials", "1"]
+ELSEWHERE = {
+    "notebook": "test_notebooks.py",
+    "sit": "test_sitting.py",
+    "runs": "test_shelf.py",
+    "monitor": "test_monitoring.py",
+    "run scripted:": "test_sly_agents.py and test_tau_domains.py",
+}
+"""Commands whose model would be a person, or whose runs with one are tested in a file of their own."""
+
+
+def lines_with_a_model():
+    """The commands of the README that a model plays, or that read its run, each as words."""
+    unmarked = [line.split(" #")[0].strip() for block in blocks("") for line in block.splitlines()]
+    shown = [*OWN, *unmarked, *re.findall(r"`(deskbench [^`]+)`", README)]
+    lines = [line.removeprefix("deskbench ") for line in dict.fromkeys(shown) if line.startswith("deskbench ")]
+    return [line for line in lines if line not in OWN_LINES and not line.startswith(("--", *ELSEWHERE))]
+
+
+OWN_LINES = {c.removeprefix("deskbench ") for c in OWN if "MODEL" not in c and "gpt-5.5" not in c}
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory):
+    """A project with the runs of two models behind one endpoint, which the environment names, and the way to give commands in it."""
+    from run_server import RunServer
+
+    from benchmark_lib.cli import main
+
+    folder = tmp_path_factory.mktemp("played")
+    (folder / "pyproject.toml").touch()
+    with RunServer() as server, pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setenv("OPENAI_BASE_URL", server.base_url)
+        patch.setenv("OPENAI_API_KEY", "any")
+        for model, out in (("gpt-5.5", "A"), ("other-model", "B")):
+            line = ["run", model, *FEW, "--messages", "2", "--yes", "--out", f"data/runs/{out}.deskbench"]
+            assert main(line) == 0
+        yield main
+
+
+@pytest.mark.parametrize("line", lines_with_a_model())
+def test_the_command_works_with_a_model(line, played, capsys):
+    run = "data/runs/A.deskbench"
+    words = {"MODEL2": "other-model", "MODEL": "gpt-5.5", "RUN": run, "FILE": run}
+    given = [words.get(word, word) for word in shlex.split(line)]
+    command = given[0]
+    if command == "run":
+        given += [
+            "--cases",
+            "0" if any(w.startswith("tau:") for w in given) else "tracking_1",
+            "--trials",
+            "1",
+            "--messages",
+            "2",
+            "--yes",
+        ]
+    if command == "export":
+        given += [run, "--format", "jsonl", "--out", "exported"]
+    if command == "import":
+        given += ["exported/records.jsonl", "--format", "jsonl", "--out", "imported.deskbench"]
+    code, said = played(given), capsys.readouterr()
+    assert code == 0 or (command == "doctor" and "FAIL" in said.out), said.err
+
+
+@pytest.mark.parametrize("line", [c for c in commands() if c.startswith("make run MODEL=") and "local" not in c])
+def test_make_forecasts_the_run_of_a_model(line, played, capsys):
+    given = shlex.split(line)[1:]
+    given += ["DRY=1", "CASES=tracking_1"]
+    if any(word.startswith("BASE_URL") for word in given):
+        given.append(f"BASE_URL={os.environ['OPENAI_BASE_URL']}")
+    told = subprocess.run(["make", "-n", "-o", ".venv/.installed", *given], cwd=ROOT, capture_output=True, text=True)
+    words = shlex.split(told.stdout.replace("\\\n", " "))
+    if "SET=hard" in given:  # its forecast takes long, and is another test's
+        assert words[words.index("--cases") + 1] == "hard:tracking_1"
+        return
+    assert words[0].endswith("deskbench") and played(words[1:]) == 0
+    assert "model calls" in capsys.readouterr().out
 
 
 def test_the_notebook_lines_work(desk, monkeypatch):

@@ -175,6 +175,7 @@ def test_a_score_fills_the_fields_that_are_declared_and_no_others(store, cases):
         "reward",
         "reward_basis",
         "reward_parts",
+        "abstained",
         "cost_usd",
         "customer_cost_usd",
     }  # by the run file, by imports and by the graders of tau2

@@ -28,10 +28,9 @@ from benchmark_lib.reports.behind import facets, matching
 from benchmark_lib.reports.explorer.labels import import_labels, read_labels, save_label
 from benchmark_lib.reports.one_model.traps import WORST_FIRST
 from benchmark_lib.reports.site import build_site
-from benchmark_lib.reports.site.board import heading
 from benchmark_lib.reports.site.charts import escalation_both_ways, spread
 from benchmark_lib.reports.site.compare import comparison
-from benchmark_lib.reports.site.content import Content, Entry
+from benchmark_lib.reports.site.content import Content
 from benchmark_lib.reports.site.conversations import asked_for
 from benchmark_lib.reports.site.folder import Folder, page_name, site_folder
 from benchmark_lib.reports.site.pages import Pages, stores_of_entries
@@ -94,7 +93,7 @@ def runs(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def site(runs, tmp_path_factory):
-    return build_site(runs, tmp_path_factory.mktemp("out") / "site")
+    return build_site(runs, tmp_path_factory.mktemp("out") / "site", published=True)
 
 
 def visit(page, site, name):
@@ -192,7 +191,7 @@ def test_only_a_site_is_ever_replaced_and_a_failure_leaves_the_old_one(tmp_path,
 
 
 def test_the_command_says_what_it_built_and_refuses_an_empty_folder(runs, tmp_path, capsys):
-    assert main(["site", str(runs.runs[0].path), "--out", str(tmp_path / "s"), "--no-published"]) == 0
+    assert main(["site", str(runs.runs[0].path), "--out", str(tmp_path / "s")]) == 0
     said = capsys.readouterr().out
     assert f"{len(runs.conversations) // 4} transcripts" in said and "index.html" in said
     assert "grok" not in (tmp_path / "s" / "index.html").read_text()
@@ -265,12 +264,11 @@ def test_the_board_sorts_filters_and_finds(browser, site, runs):
         assert not seen.errors
 
 
-def test_the_blocks_are_labelled_and_only_measured_models_are_ranked(browser, site):
+def test_the_blocks_are_labelled(browser, site):
     with open_page(browser) as (page, seen):
         visit(page, site, "index")
         heads = page.locator("#board tr.head .tag").all_inner_texts()
-        assert heads == ["Own agents", "Scripted agents", "Published figures"]
-        assert page.locator("#board td.rank").all_inner_texts() == [""] * 28
+        assert heads == ["Scripted agents", "Published figures", "Set apart"]
         assert "not measured here" in page.inner_text("tbody[data-block=published] tr.head")
         assert not seen.errors
 
@@ -480,16 +478,6 @@ def test_the_band_of_an_agent_that_does_too_little_is_not_shown(site):
     assert "reckless" in rows["scripted:comply_all"], "what it did, it did"
     assert "* Does too little for its band to mean anything" in text
     assert "does too little" in (site.path / f"{first(site, 'models', 'careful')}.html").read_text()
-
-
-def test_an_entry_that_is_not_ranked_has_its_own_reason_and_no_other():
-    little, other = (Entry("m", "model", "not ranked", {"resolved": resolved}) for resolved in (0.1, 0.9))
-    said = {
-        n: heading("not ranked", of)[1]
-        for n, of in (("little", [little]), ("other", [other]), ("both", [little, other]))
-    }
-    assert said["little"].startswith("Resolves less than half") and said["other"].startswith("Was not run on the same")
-    assert said["both"].count("; or ") == 1 and not any("; or " in said[n] for n in ("little", "other"))
 
 
 def test_a_set_without_traps_has_no_place_for_them(tmp_path):

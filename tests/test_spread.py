@@ -1,18 +1,17 @@
 """One function for many things on the workers of a real Dask cluster: pages of models, panels, anything of one's own."""
 
 import asyncio
-import concurrent.futures
 import json
 import os
 import signal
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
 
 from benchmark_lib import BadInput, Experiment, spread
 from benchmark_lib.cli import main
-from benchmark_lib.experiment.machines import Cluster
 
 distributed = pytest.importorskip("distributed")
 
@@ -71,72 +70,56 @@ def test_what_the_function_raises_is_raised(cluster):
         list(spread(square, [13, 1], scheduler=cluster.scheduler_address))
 
 
-class Lost:
-    """What a cluster promises and never gives."""
-
-    def __init__(self, end=None):
-        self.end = end
-
-    def add_done_callback(self, told):
-        if self.end is not None:
-            told(self)
-
-    def result(self):
-        raise self.end
-
-
 @pytest.fixture
-def with_lost(monkeypatch):
-    """`spread` on a cluster without workers, whose one result ends as it is told; which promises were taken back."""
-    taken_back = []
-
-    def spread_one(item, end=None):
-        class Client:
-            status = "running"
-
-            def map(self, function, items, pure):
-                return [Lost(end)]
-
-            def run(self, function):
-                return {"tcp://anna": function()}
-
-            def cancel(self, futures):
-                taken_back.extend(futures)
-
-        async def opened(options, closing):
-            return Cluster(Client(), "tcp://here", "a cluster")
-
-        monkeypatch.setattr(Cluster, "workers", lambda self: {})
-        monkeypatch.setattr("benchmark_lib.experiment.machines.spreading.cluster_of", opened)
-        return list(spread(square, [item]))
-
-    spread_one.taken_back = taken_back
-    return spread_one
+def short_lived():
+    """A worker that a test may take away, and that is not replaced."""
+    options = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0", "silence_logs": 50}
+    with distributed.LocalCluster(**options) as opened:
+        yield opened
 
 
-def test_a_thing_with_which_every_worker_died_is_named(with_lost):
-    with pytest.raises(BadInput, match="every worker that began '14' died"):
-        with_lost("14", distributed.scheduler.KilledWorker("square-14", None, 3))
-    assert len(with_lost.taken_back) == 1
+def until_there(path):
+    while path.name != "now" and not path.exists():
+        time.sleep(0.05)
+    return path
 
 
-def test_a_cluster_that_ends_is_named(with_lost):
-    with pytest.raises(BadInput, match="a cluster is gone: start it again"):
-        with_lost(1, concurrent.futures.CancelledError())
+def ended(_):
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
-def test_a_result_is_not_waited_for_where_no_worker_is_left(with_lost, monkeypatch):
-    monkeypatch.setattr("benchmark_lib.experiment.machines.spreading.CHECKED_EVERY_S", 0.01)
-    monkeypatch.setattr("benchmark_lib.experiment.machines.spreading.WITHOUT_WORKERS_S", 0)
-    with pytest.raises(BadInput, match="a cluster has had no worker for 0 s: look at the memory"):
-        with_lost(1)
+def test_a_thing_with_which_every_worker_died_is_named():
+    import dask
+
+    once = dask.config.set({"distributed.scheduler.allowed-failures": 0})
+    with once, pytest.raises(BadInput, match="every worker that began '14' died"):
+        list(spread(ended, [14], workers=1))
+
+
+def test_a_cluster_that_ends_is_named(short_lived, tmp_path):
+    results = spread(until_there, [tmp_path / "now", tmp_path / "never"], scheduler=short_lived.scheduler_address)
+    assert next(results).name == "now"
+    short_lived.close()
+    with pytest.raises(BadInput, match="the Dask scheduler at .* is gone: start it again"):
+        next(results)
+
+
+def test_a_result_is_not_waited_for_where_no_worker_is_left(short_lived, tmp_path, monkeypatch):
+    monkeypatch.setattr("benchmark_lib.experiment.machines.spreading.CHECKED_EVERY_S", 0.1)
+    monkeypatch.setattr("benchmark_lib.experiment.machines.spreading.WITHOUT_WORKERS_S", 0.5)
+    results = spread(until_there, [tmp_path / "now", tmp_path / "never"], scheduler=short_lived.scheduler_address)
+    assert next(results).name == "now"
+    short_lived.scale(0)
+    with pytest.raises(BadInput, match="has had no worker for 0.5 s: look at the memory"):
+        next(results)
 
 
 def test_workers_that_end_while_they_start_are_one_sentence(monkeypatch):
-    def start(**options):
-        raise RuntimeError("Nanny failed to start.")
+    class Failing:
+        def __init__(self, **options):
+            raise RuntimeError("Nanny failed to start.")
 
-    monkeypatch.setattr(distributed, "LocalCluster", start)
+    monkeypatch.setattr(distributed, "LocalCluster", Failing)
     with pytest.raises(BadInput, match=r"did not start \(Nanny failed to start\.\): give fewer --workers"):
         list(spread(square, [1], workers=2))
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from ..cases.played import store_words
 from ..records import is_played
 from .estimators.estimate import counted
 
@@ -73,7 +74,7 @@ def _with_rules(said: str, manifest: dict[str, Any]) -> str:
 
 
 def _rules(manifest: dict[str, Any]) -> str:
-    """The rules of an operator in a few words: ``rules ticket_first and 5 more``; empty where there are none."""
+    """The rules of an operator in a few words: ``rules ticket_first and 6 more``; empty where there are none."""
     names = str((manifest["inputs"].get("rules") or {}).get("value") or "").split(", ")
     told = ", ".join(names) if len(names) <= RULES_NAMED else f"{names[0]} and {len(names) - 1} more"
     return f"rules {as_named(told)}" if names[0] else ""
@@ -118,7 +119,8 @@ def _traits(manifests: list[dict[str, Any]]) -> Iterable[list[str]]:
 
 
 def _store(manifests: list[dict[str, Any]]) -> list[str]:
-    return input_words(manifests, "store", "{}", "store unknown")
+    words = store_words(manifests)
+    return [words[m["run_id"]] for m in manifests]
 
 
 def input_words(

@@ -6,15 +6,17 @@ One row per conversation, message, tool call, model call or verdict; all with ru
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
 from ..cases.load import HARD
-from ..cases.played import store_name
+from ..cases.played import store_name, store_words
 from ..endpoint.weights import weights_of_run
 from ..errors import BadInput
 from ..experiment.budget import is_estimate
@@ -54,9 +56,9 @@ class Results:
         `benchmark_lib.analysis.dictionary` declares every column with its unit.
     """
 
-    def __init__(self, runs: list[RunFile]):
+    def __init__(self, runs: list[RunFile], named: Iterable[Path] = ()):
         core = [run for run in runs if not is_hard(run.manifest)]
-        self._every, self.runs = runs, core or runs
+        self._every, self.runs, self._named = runs, core or runs, {*named}
 
     def __repr__(self) -> str:
         return f"Results({len(self.runs)} run{'s' * (len(self.runs) != 1)}: {', '.join(sorted(self.entries.values()))})"
@@ -64,7 +66,7 @@ class Results:
     @cached_property
     def hard(self) -> Results:
         """The runs of hard sets alone; the tables of the board never mix them with others."""
-        return Results([run for run in self._every if is_hard(run.manifest)])
+        return Results([run for run in self._every if is_hard(run.manifest)], self._named)
 
     @cached_property
     def entries(self) -> dict[str, str]:
@@ -83,10 +85,23 @@ class Results:
 
     @cached_property
     def conversations(self) -> pd.DataFrame:
-        """One row per conversation, scores included."""
-        return _frame(
-            "conversations", (row for run in self.runs for row in _scored_rows(run, self.entries[run.run_id]))
-        )
+        """One row per conversation, scores included.
+
+        A damaged file that nobody named, but that lay in a folder, is named in a warning and left out of all frames.
+        """
+        try:
+            return self._conversations()
+        except BadInput:
+            sound = [run for run in self.runs if run.path in self._named or _is_sound(run)]
+            if len(sound) == len(self.runs):
+                raise
+            self.runs = sound
+            return self._conversations()
+
+    def _conversations(self) -> pd.DataFrame:
+        versions = store_words(run.manifest for run in self._every)
+        rows = (row for run in self.runs for row in _scored_rows(run, self.entries[run.run_id], versions[run.run_id]))
+        return _frame("conversations", rows)
 
     @cached_property
     def messages(self) -> pd.DataFrame:
@@ -188,15 +203,41 @@ def load_results(*where: Any, optional: Iterable[Any] = ()) -> Results:
     BadInput
         If a path holds no run file.
     """
-    there = [place for place in optional if in_project(place).exists()]
+    there = [place for place in optional if isinstance(place, RunFile) or in_project(place).exists()]
     needed = where if where or optional else ("data/runs",)
+    named = [run.path for place in needed if not _is_folder(place) for run in _runs_at(place)]
     runs = [run for place in (*needed, *there) for run in _runs_at(place)]
     if not runs and needed:
         raise BadInput(
             f"no run files in {', '.join(str(w) for w in where) or 'data/runs'}: make one with `deskbench run MODEL`"
         )
     unique = {run.run_id: run for run in runs}
-    return Results(list(unique.values()))
+    return Results(list(unique.values()), named)
+
+
+def _readable(path: Path) -> RunFile | None:
+    """Return the run at a path in a folder; None where the file is no run file that this version reads, with a warning."""
+    try:
+        run = RunFile(path)
+        _ = run.manifest
+    except BadInput as error:
+        warnings.warn(f"left out: {error}", stacklevel=2)
+        return None
+    return run
+
+
+def _is_folder(place: Any) -> bool:
+    return not isinstance(place, (RunFile, list, tuple)) and os.path.isdir(in_project(place))
+
+
+def _is_sound(run: RunFile) -> bool:
+    """Return whether every row of a run can be read; say so of one that is left out."""
+    try:
+        run.check()
+    except BadInput as error:
+        warnings.warn(f"left out: {error}", stacklevel=2)
+        return False
+    return True
 
 
 def is_hard(manifest: dict[str, Any]) -> bool:
@@ -221,7 +262,8 @@ def _runs_at(place: Any) -> Iterable[RunFile]:
 
     path = in_project(place)
     if os.path.isdir(path):
-        return without_copies([RunFile(p) for p in sorted(path.glob(f"*{SUFFIX}")) if not is_hidden(p)])
+        found = [_readable(p) for p in sorted(path.glob(f"*{SUFFIX}")) if not is_hidden(p)]
+        return without_copies([run for run in found if run is not None])
     return [RunFile(path)]
 
 
@@ -235,13 +277,12 @@ def _tool_call(x: dict[str, Any]) -> tuple[Any, ...]:
     return x["turn"], x["index"], x["side"], x["name"], *texts, x["error"], x["write"]
 
 
-def _scored_rows(run: RunFile, entry: str) -> Iterator[tuple[Any, ...]]:
+def _scored_rows(run: RunFile, entry: str, version: str) -> Iterator[tuple[Any, ...]]:
     """The rows of `conversations` that one run gives."""
     manifest, scores, costs = run.manifest, run.scores(), _costs(run)
     run_id, model, planned = manifest["run_id"], manifest["model"], sum(manifest["planned"].values())
-    store, nothing = manifest["inputs"]["store"]["value"], {SCORE_FAULT: NO_SCORE}
+    nothing = {SCORE_FAULT: NO_SCORE}
     settings, weights = settings_in_words(manifest), weights_of_run(manifest)
-    version = f"{store.get('name')} {store.get('version')}" if isinstance(store, dict) else str(store)
     floor = floor_of(store_name(manifest))
     for case_id, trial, record_hash, record in run.conversations():
         raw, score = orjson.loads(record), scores.get(record_hash, nothing)

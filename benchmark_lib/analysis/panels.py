@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from ..cases.factorial import TABLE
 from ..cases.wordings import PREFIX
 from ..endpoint.local_server import MODEL_ID
-from ..records import NOT_SCORED, OWN, is_played
+from ..records import OWN, TRIED_AGAIN, is_played
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,8 +57,8 @@ _BY_SOURCE = {
     "imported": "imported",
 }
 
-RANKED_FROM = 0.5
-"""A model that resolves less than this share of the resolvable cases is listed without a rank."""
+RESOLVES_ENOUGH = 0.5
+"""Whoever resolves less than this share of the resolvable cases is below the line of a board."""
 
 
 def panel_of(model: str, source: str) -> str:
@@ -101,7 +101,7 @@ def conversations_of(results: Results | pd.DataFrame, *, variants: bool = False)
 
 def progress(mine: pd.DataFrame) -> tuple[int, int]:
     """How many conversations of an entry are finished, and how many were planned, as far as that is known."""
-    finished = len(mine) - int(mine["ended_by"].isin(NOT_SCORED).sum() if "ended_by" in mine else 0)
+    finished = len(mine) - int(mine["ended_by"].isin(TRIED_AGAIN).sum() if "ended_by" in mine else 0)
     planned = int(mine.drop_duplicates("run_id")["planned"].sum()) if "planned" in mine else 0
     return finished, max(planned, len(mine))
 

@@ -16,7 +16,7 @@ HANDED_OVER = "## The articles that decide this conversation"
 def arms(raw: dict[str, Any], store: Store, path: Path) -> Iterator[dict[str, Any]]:
     """The cases that one entry of a file stands for.
 
-    An entry whose intent is a family of the store stands for its clean twin (the entry as it is written), for the hard
+    An entry whose intent is a family of the store stands for its clean twin (the entry as it is written, with what stands under ``clean`` laid over it), for the hard
     case (what stands under ``hard`` laid over it, or one for each of its ``languages``), and, where it names under
     ``told`` the articles that decide it, for the hard case with these handed over. Any other entry stands for itself.
     `BadInput` if a family's entry has nothing that makes it hard.
@@ -24,12 +24,12 @@ def arms(raw: dict[str, Any], store: Store, path: Path) -> Iterator[dict[str, An
     if not isinstance(raw, dict) or raw.get("intent") not in (store.info.get("families") or {}):
         yield raw
         return
-    base = {key: value for key, value in raw.items() if key not in ("hard", "languages")}
+    base = {key: value for key, value in raw.items() if key not in ("hard", "languages", CLEAN)}
     base |= {"family": raw["intent"], "pair": raw.get("id")}
     harder, languages = raw.get("hard"), raw.get("languages")
     if not (harder or languages):
         raise BadInput(f"{path}: case {raw.get('id')}: nothing makes it hard: write what does under 'hard'")
-    clean = {**base, "id": f"{raw['id']}_{CLEAN}", "arm": CLEAN}
+    clean = {**merged(base, raw.get(CLEAN) or {}), "id": f"{raw['id']}_{CLEAN}", "arm": CLEAN}
     if clean.get("library") == "deciding":
         clean["library"] = ", ".join(raw.get("told") or ())
     yield clean

@@ -13,6 +13,7 @@ import orjson
 from ..errors import BadInput
 from ..store import Store
 from ..store.rekey.cases import Rekey
+from ..store.tau import TauStore
 from ..textfiles import front_matter, read_yaml
 from .wordings import WORDINGS, raw_wordings, wording_id, wording_of
 
@@ -56,6 +57,10 @@ def generate(store: Store, seed: int, out: str | Path) -> FreshSet:
     BadInput
         For a seed or folder that will not do, or a store that cannot be re-keyed.
     """
+    if isinstance(store, TauStore):
+        raise BadInput(
+            f"--store {store.name}: the tasks of tau2 cannot be re-keyed: name a store of your own, or leave it out"
+        )
     if not 0 <= seed < SEEDS:
         raise BadInput(f"--seed {seed}: a seed is a whole number from 0 to {SEEDS - 1}; give another one")
     out = Path(out)

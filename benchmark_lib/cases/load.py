@@ -2,9 +2,11 @@
 
 import difflib
 import fnmatch
+import re
 from collections import Counter
 from pathlib import Path
 
+from ..commands import command
 from ..errors import BadInput
 from ..remembered import remembered
 from ..store import Store
@@ -58,8 +60,10 @@ def load_cases(store: Store, pattern: str = "all") -> list[Case]:
         if not hits:
             every = sorted({n for c in cases for n in names_of(c, store)} | {c.id for c in table})
             near = difflib.get_close_matches(part, every, 3, 0.4) or every[:3]
-            hint = f"did you mean {', '.join(near)}? `deskbench cases` lists all names"
-            raise BadInput(f"no case matches {part!r}: {hint}")
+            listed = command("cases", *[HARD] * (f":{HARD}" in store.name))
+            raise BadInput(
+                f"no case matches {part!r} in {store.name}: did you mean {', '.join(near)}? `{listed}` lists all names"
+            )
         chosen.update((c.id, c) for c in hits)
     return [c for c in (*cases, *table) if c.id in chosen]
 
@@ -74,10 +78,23 @@ def case_set(store: str | Path, pattern: str) -> tuple[str | Path, str]:
     tuple of (str or Path, str)
         The store and the pattern as they are, or ``<store>:hard`` and the pattern within it.
     """
-    name, _, within = pattern.partition(":")
-    if name != HARD or str(store).endswith(f":{HARD}") or _is_hard_set(store):
+    parts = [part.strip() for part in pattern.split(",")]
+    asked = [part == HARD or part.startswith(f"{HARD}:") for part in parts]
+    if not any(asked):
         return store, pattern
-    return f"{store}:{HARD}", within or "all"
+    within = [re.sub(f"^({HARD}: *)+", "", part) or "all" for part in parts]
+    if str(store).endswith(f":{HARD}") or _is_hard_set(store):  # there the name alone is that of an arm
+        return store, ",".join(within)
+    if str(store).startswith("tau:"):
+        raise BadInput(f"{store} has no hard set: change --cases {pattern}, or leave --store out")
+    if not asked[0]:
+        raise BadInput(
+            f"--cases {pattern} mixes two sets, which are played in runs of their own: give one command for "
+            f"{parts[0]} and one for {parts[asked.index(True)]}"
+        )
+    return f"{store}:{HARD}", ",".join(
+        "all" if part == HARD else name for part, name in zip(parts, within, strict=True)
+    )
 
 
 def _is_hard_set(store: str | Path) -> bool:

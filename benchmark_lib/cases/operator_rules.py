@@ -22,9 +22,12 @@ USUAL_PROMPTS = {
     "sign": 'Sign every message: its last line is "{value}".',
     "language": "Answer in the language of the customer.",
     "no_emojis": "Use no emojis.",
+    "approved_first": "Promise no {value} unless a manager has approved it.",
 }
 """The kinds of rules, and how each is put to the agent."""
 LISTS = ("never", "must_contain", "ask_first")
+APPROVED = ("refund", "credit", "callback")
+"""What a rule can have approved before it is promised."""
 MOST_RULES, LONGEST_PROMPT, MOST_ITEMS = 40, 2_000, 500
 LONGEST_REPEAT, MOST_WAYS = 40, 50_000
 """How often ``*`` and ``+`` repeat a character, and in how many ways a pattern may fit at one place of a text. Rules
@@ -122,6 +125,9 @@ def _value(kind: str, value: Any, where: str, desk: str) -> Any:
     elif kind == "sign":
         if not isinstance(value, str) or not (value := value.replace("{desk}", desk).strip()):
             raise BadInput(f"{where}: sign must be the name that stands in the last line")
+    elif kind == "approved_first":
+        if value not in APPROVED:
+            raise BadInput(f"{where}: approved_first must be one of {', '.join(APPROVED)}, not {value!r}")
     elif value != {"language": "customer", "no_emojis": True}[kind]:
         raise BadInput(f"{where}: {kind} can only be {'customer' if kind == 'language' else 'true'}")
     return value

@@ -1,22 +1,32 @@
 """The store and the cases that a run was played on, found again from its manifest."""
 
 import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import orjson
 
 from ..errors import BadInput
+from ..project import project_folder
 from ..records import content_hash
 from ..store import Store, Tool
 from ..store.recorded_tools import with_played_tools, with_recorded_tools
 from ..store.tau import TauStore
-from ..store.world import load_store
+from ..store.world import STORES, load_store
+from ..textfiles import read_yaml
 from .case import Case
 from .factorial import variants
 from .load import every_case
 from .wordings import wordings
 
+CONTENT = ", content "
+"""What stands in the words of a store before the beginning of its hash, where words alone do not tell it from another one."""
+LEVELS = ("", "*/", "*/*/")
+"""Where the folder of a store is looked for below a place."""
 _STORE_NAME = re.compile(r"\w[\w.:-]*")
 """What a manifest may name: a store by its name, never by a path, since anyone may have written a run file."""
 
@@ -34,13 +44,48 @@ def store_name(manifest: dict[str, Any]) -> str:
     return str(value.get("name") if isinstance(value, dict) else value).partition(" ")[0]
 
 
-def store_played(manifest: dict[str, Any]) -> Store | None:
+def store_words(manifests: Iterable[dict[str, Any]]) -> dict[str, str]:
+    """Return name and version of the store of each run, by run_id.
+
+    The beginning of the content hash follows where a shipped store, or another run, has the same words for other content.
+    """
+    parts = {m["run_id"]: m["inputs"]["store"] for m in manifests}
+    words, contents = {}, defaultdict(set)
+    for run_id, part in parts.items():
+        value = part["value"]
+        words[run_id] = f"{value.get('name')} {value.get('version')}" if isinstance(value, dict) else str(value)
+        contents[words[run_id]].add(part.get("hash"))
+    shipped = {said: _shipped(said) for said in contents}
+    for run_id, said in words.items():
+        content = parts[run_id].get("hash")
+        if content != shipped[said] and (shipped[said] or len(contents[said]) > 1):
+            words[run_id] = f"{said}{CONTENT}{str(content)[:6]}"
+    return words
+
+
+def _shipped(words: str) -> str | None:
+    """Return the content hash, as manifests keep it, of the shipped store of a name and version; None where there is none."""
+    name, _, version = words.partition(" ")
+    folder = STORES / name.replace(":", "-")
+    if not _STORE_NAME.fullmatch(name) or not (folder / "store.yaml").is_file():
+        return None
+    store = load_store(folder)
+    return _content(store) if store.version == version else None
+
+
+def _content(store: Store) -> str:
+    return content_hash(orjson.dumps(store.hash))
+
+
+def store_played(manifest: dict[str, Any], near: Sequence[Path] = ()) -> Store | None:
     """The store that a run names, for pages and tables that show its cases.
 
-    Tools of the user's own stand beside its tools as the run file keeps them. None if it is not available on this
-    machine, or is a domain of tau2: its tasks stay in its package, and pages show what was said about them.
+    Where the store of that name has another content, it is the folder of the very content that is `near`, or below the
+    current folder or the project. Tools of the user's own stand beside its tools as the run file keeps them. None if it
+    is not available on this machine, or is a domain of tau2: its tasks stay in its package, and pages show what was said
+    about them.
     """
-    found = _store_named(store_name(manifest))
+    found = _found(manifest, near)
     if found is None or isinstance(found, TauStore):
         return None
     store = with_recorded_tools(found, manifest)
@@ -55,6 +100,29 @@ def _is_readable(store: Store, manifest: dict[str, Any]) -> bool:
         except BadInput:
             return False
     return True
+
+
+def _found(manifest: dict[str, Any], near: Sequence[Path] = ()) -> Store | None:
+    name, content = store_name(manifest), manifest["inputs"]["store"].get("hash")
+    found = _store_named(name)
+    if content and not isinstance(found, TauStore) and (found is None or _content(found) != content):
+        found = _store_near(name, content, (*near, Path.cwd(), project_folder())) or found
+    return found
+
+
+@lru_cache(maxsize=256)
+def _store_near(name: str, content: str, near: tuple[Path, ...]) -> Store | None:
+    """Return the store of a name and content whose folder is one of these places, or at most two levels below one."""
+    for folder in dict.fromkeys(
+        at.parent for place in near for depth in LEVELS for at in place.glob(f"{depth}store.yaml")
+    ):
+        with suppress(BadInput, OSError):
+            if (
+                read_yaml(folder / "store.yaml").get("name") == name
+                and _content(store := load_store(folder)) == content
+            ):
+                return store
+    return None
 
 
 def _store_named(name: str) -> Store | None:
@@ -94,7 +162,7 @@ def store_of(
     if manifest["source"] == "imported":
         why = "so its scores stay as they came: name the run file that was played instead"
         raise BadInput(f"{path} was imported, {why}")
-    store = load_store(given) if given is not None else _store_named(store_name(manifest))
+    store = load_store(given) if given is not None else _found(manifest)
     if store is None:
         raise BadInput(f"{path} was played on another store or another version of it: name its folder with --store")
     if tools is None and not carried_out:
@@ -128,7 +196,7 @@ def same_cases(path: Path, manifest: dict[str, Any], store: Store, wanted: str) 
     BadInput
         If the store or a case is not the one the run was played on.
     """
-    if manifest["inputs"]["store"]["hash"] != content_hash(orjson.dumps(store.hash)):
+    if manifest["inputs"]["store"]["hash"] != _content(store):
         raise BadInput(f"{path} was played on another store or another version of it: name its folder with --store")
     cases = known_cases(store)
     changed = [c for c, digest in manifest["cases"].items() if c not in cases or cases[c].hash != digest]

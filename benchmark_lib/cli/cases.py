@@ -3,7 +3,7 @@
 import argparse
 
 from .codes import FINISHED
-from .options import STORE, add_options
+from .options import STORE, TOOLS, add_options
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -15,7 +15,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="PATTERN",
         help="list the cases that it names, one by one; hard for the names of the hard set (default: the names of the core set)",
     )
-    add_options(parser, STORE)
+    add_options(parser, {**STORE, **TOOLS})
 
 
 def execute(options: argparse.Namespace) -> int:
@@ -26,7 +26,7 @@ def execute(options: argparse.Namespace) -> int:
     from ..store import load_store
 
     name, pattern = case_set(options.store, options.pattern)
-    store = load_store(name)
+    store = load_store(name, options.tools)
     found = load_cases(store, pattern)
     prefix = f"{HARD}:" if options.pattern.startswith(HARD) else ""
     print(f"{store.name} {store.version}: {len(found)} case{'s' * (len(found) != 1)}")

@@ -7,6 +7,8 @@ UNSOUND = 1
 """``audit`` found problems in the cases."""
 REFUSED = 2
 RESUMABLE = 3
+CRASHED = 70
+"""A fault of Deskbench itself; by convention the code of an internal error."""
 SIGNAL = 128
 """Ended by a signal, whose number is added."""
 INTERRUPTED = SIGNAL + 2
@@ -19,4 +21,4 @@ def note(text: str) -> None:
     print(f"deskbench: {text}", file=sys.stderr, flush=True)
 
 
-EXPLAINED = "exit codes: 0 finished; 1 the audit found problems; 2 the input was refused; 3 stopped, 130 or 143 interrupted: the same command goes on"
+EXPLAINED = "exit codes: 0 finished; 1 the audit found problems; 2 the input was refused; 70 a fault of Deskbench; 3 stopped, 130 or 143 interrupted: the same command goes on"

@@ -155,7 +155,7 @@ EXPLORED = "Only the planned metrics are adjusted together (Holm). A plain p is 
 FURTHER = "--all shows all of them, and tests each by itself."
 MOST_CASES = 8
 """So many cases on which two differ are named; the notebook and the page have all."""
-EVERY_ROW = "A verdict that does not survive a correction over all rows says so."
+EVERY_ROW = "Where the interval that is simultaneous over the planned metrics of all pairs does not leave out 0, the verdict says so."
 
 
 def _row_lines(row: dict[str, Any], several: bool) -> list[str]:
@@ -168,8 +168,9 @@ def _row_lines(row: dict[str, Any], several: bool) -> list[str]:
     metric = METRICS[row["metric"]]
     scale = metric.scale
     verdict = row["verdict"]
-    if several and row["word"] == SURE and row["p_all"] >= 0.05:
-        verdict += f"; not after correcting for all rows (p {row['p_all']:.2g})"
+    if several and row["word"] == SURE and row["all_low"] <= 0 <= row["all_high"]:
+        every = _interval(metric, row["all_low"], row["all_high"])
+        verdict += f"; the interval that is simultaneous over all pairs, B-A {every}, does not leave out 0"
     where = (
         f"{counted(int(row['cases']), scale.noun)} x {row['trials']} {'trial' if row['trials'] == '1' else 'trials'}"
     )

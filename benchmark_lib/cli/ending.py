@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,18 +23,30 @@ MOST_ROWS = 16
 """Runs on the board in the terminal: that which ended, then those of models and of people, then scripted agents; the newest first."""
 
 
-def say_what_next(run: RunFile, page_follows: bool = False) -> None:
-    """Print the board of the runs beside this one, and a few lines on what to do with it; see `next_steps`."""
+def say_what_next(run: RunFile, page_follows: bool = False, made: bool = True) -> None:
+    """Print the board of the runs beside this one on its store, and a few lines on what to do with it; see `next_steps`.
+
+    The run is marked on the board where it was `made` now.
+    """
     from ..analysis.copies import without_copies
+    from ..analysis.estimators.estimate import counted
     from ..analysis.frames import is_hard
+    from ..cases.played import store_words
     from ..reports.notebooks import LEADERBOARD
     from ..reports.terminal import terminal_board
 
-    beside = sorted(run.path.parent.glob(f"*{SUFFIX}"), key=lambda path: -path.stat().st_mtime)
+    there = [path for path in run.path.parent.glob(f"*{SUFFIX}") if path.is_file()]
+    beside = sorted(there, key=lambda path: -path.stat().st_mtime)
     every = without_copies(_readable([run.path, *(path for path in beside if not is_hidden(path))]), keep=run.run_id)
-    alike = [one for one in every if is_hard(one.manifest) == is_hard(run.manifest)]
+    stores = {
+        run_id: re.sub(r" [^,]*", "", words, count=1)
+        for run_id, words in store_words(r.manifest for r in every).items()
+    }
+    alike = [one for one in every if stores[one.run_id] == stores[run.run_id]]
     alike.sort(key=lambda one: (one.run_id != run.run_id, source_of(one.manifest) == "scripted"))
-    print(terminal_board(alike[:MOST_ROWS], mine=run.run_id))
+    print(terminal_board(alike[:MOST_ROWS], mine=run.run_id if made else None))
+    if elsewhere := len([one for one in every if is_hard(one.manifest) == is_hard(run.manifest)]) - len(alike):
+        print(f"{counted(elsewhere, 'run')} on other stores not shown: a board is of one store")
     if len(alike) > MOST_ROWS:
         folder = [] if _in_data_runs(run) else [f"runs={orjson.dumps([_short(run.path.parent)]).decode()}"]
         print(f"{len(alike) - MOST_ROWS} more runs are not shown here: {_notebook(LEADERBOARD, folder)}")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..cases.wordings import WORDINGS
 from ..commands import command
+from ..errors import BadInput
 from .codes import FINISHED
 
 if TYPE_CHECKING:
@@ -20,6 +22,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--out", required=True, metavar="DIR", help="a new or empty folder to write to")
     parser.add_argument(
+        "--sets",
+        type=int,
+        default=1,
+        metavar="N",
+        help="write so many sets, each into a numbered folder of its own, with seeds counted up from --seed (default: one set, into --out itself)",
+    )
+    parser.add_argument(
         "--store", default="northline", metavar="DIR", help="the store to start from (default: northline)"
     )
 
@@ -29,7 +38,17 @@ def execute(options: argparse.Namespace) -> int:
     from ..cases.generate import generate
     from ..store import load_store
 
-    made = generate(load_store(options.store), options.seed, options.out)
+    if options.sets < 1:
+        raise BadInput(f"--sets {options.sets}: give the number of sets to write, 1 or more")
+    store, many = load_store(options.store), options.sets > 1
+    for number in range(options.sets):
+        out = Path(options.out) / str(number + 1) if many else options.out
+        _say(generate(store, options.seed + number, out))
+    return FINISHED
+
+
+def _say(made: FreshSet) -> None:
+    """Print the hash of a set and what to do with it."""
     lines = [
         f"sha256 {made.sha256}",
         "Publish this hash today and the set later: whoever gets the set can then check that it is the one of today.",
@@ -40,7 +59,6 @@ def execute(options: argparse.Namespace) -> int:
         f"Prove it with: {command('audit', '--store', made.path)}",
     ]
     print("\n".join(lines))
-    return FINISHED
 
 
 def _told_again(made: FreshSet) -> str:

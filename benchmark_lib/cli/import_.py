@@ -13,11 +13,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "file",
         metavar="FILE",
-        help="a trajectory file of tau-bench, a results file of tau2, a log of Inspect, or records as JSON lines; "
+        help="a trajectory file of tau-bench, a results file of tau2 (or the folder of a run), a log of Inspect, or records as JSON lines; "
         "scores stay as the file gives them",
     )
     parser.add_argument(
-        "--format", choices=FORMATS, help="format of the file; not needed for a log of Inspect named .eval"
+        "--format",
+        choices=FORMATS,
+        help="format of the file; not needed for a folder of tau2 or a log of Inspect named .eval",
     )
     options = {
         "--model NAME": "the agent's model, if the file does not name it",

@@ -1,7 +1,6 @@
 """``deskbench notebook``."""
 
 import argparse
-import json
 from typing import Any
 
 from ..errors import BadInput
@@ -47,14 +46,18 @@ def execute(options: argparse.Namespace) -> int:
 def _parameter(text: str) -> tuple[str, Any]:
     import yaml
 
+    from ..reports.notebooks import SUBJECTS
+
     name, equals, value = text.partition("=")
     if not equals:
         raise BadInput(f"-p {text!r} is not of the form NAME=VALUE")
     try:
         read = yaml.safe_load(value)
-        json.dumps(read, default=str)  # a list that holds itself cannot be written into a notebook
-        return name, read
     except (yaml.YAMLError, TypeError, ValueError, RecursionError) as error:
         why = getattr(error, "problem", None) or type(error).__name__
         mend = f"put it in quotes, such as -p '{name}=\"text\"'"
         raise BadInput(f"-p {name}: its value cannot be read as YAML ({why}): {mend}") from None
+    # names of models and entries are texts, also "4.5" and "acme [played: me]"; YAML reads 12:30 as a number and drops what follows #
+    quoted = value[:1] in tuple("{[\"'|>&!?") or "\n" in value or read is None
+    text = name in SUBJECTS or isinstance(read, str) or (isinstance(read, int | float) and ":" in value)
+    return name, value.strip() if text and not quoted else read

@@ -31,7 +31,7 @@ def play(experiments: Iterable[Experiment], *, brief: bool = False) -> int:
     Where it is to be `brief`, a scripted agent has one line, those that were finished before are counted in one, and the
     page of the leaderboard follows.
     """
-    code, done, before = FINISHED, None, 0
+    code, done, before, made = FINISHED, None, 0, False
     for experiment in experiments:
         short = brief and not experiment.calls_models
         experiment.progress = experiment.progress and not short
@@ -44,12 +44,13 @@ def play(experiments: Iterable[Experiment], *, brief: bool = False) -> int:
             else:
                 _tell(experiment, run)
         code, done = max(code, code_of_this), None if experiment.replay else run
+        made = not (short or experiment.nothing_to_play)
         if code >= SIGNAL:
             break
     if before:
         print(f"finished before: {before} run{'s' * (before > 1)} of scripted agents (`deskbench runs` lists them)")
     if code == FINISHED and done is not None:
-        say_what_next(done, page_follows=brief)
+        say_what_next(done, page_follows=brief, made=made)
     return code
 
 

@@ -29,7 +29,7 @@ WHO_PLAYS_WHAT = {
     "--customer-base-url URL": "base URL for the customer's model",
     **STORE,
     **PROMPT,
-    "--rules RULES": "rules added to the prompt: ticket_first, no_competitors, at_most_80_words, sign_with_desk, no_emojis, "
+    "--rules RULES": "rules added to the prompt: ticket_first, no_competitors, at_most_80_words, sign_with_desk, no_emojis, refund_approved, "
     "customer_language, or a YAML file of your own, separated by commas",
     **TOOLS,
     "--cases PATTERN": (
@@ -50,6 +50,7 @@ LIMITS = {
     **asking.OPTIONS,
     "--budget-usd X": ("stop before the run costs more than this", float),
     **RUN_FILE,
+    "--retry-faults": "also play the conversations that the endpoint refused or failed for good",
     "--replay": "play a finished run again from its own calls, without an endpoint, and compare every record",
 }
 

@@ -118,7 +118,8 @@ def _row(one: Shelved, names: dict[str, str]) -> list[str]:
     manifest = one.run.manifest
     cost, unpriced = one.run.cost()
     source = source_of(manifest)
-    known = f"{cost:.2f}{'+' * bool(unpriced)}" if not unpriced or cost else "?"
+    unknown = unpriced or one.run.own_calls()
+    known = f"{cost:.2f}{'+' * bool(unknown)}" if not unknown or cost else "?"
     marks = ["playing"] * one.writing + ["partial"] * (one.partial and not one.writing) + ["hidden"] * one.hidden
     trials = sorted({*manifest["planned"].values()})
     return [

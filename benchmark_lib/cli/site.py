@@ -14,12 +14,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     options = {
         "--out FOLDER": ("folder for the site (default: reports/site)", "reports/site"),
-        "--no-published": "leave out figures published elsewhere",
+        "--store FOLDER": ("a store that runs were played on and that is kept elsewhere; may be given again", []),
         "--labels FILE": "a file of labels: unsafe acts that it calls debatable are shown with and without",
         "--stakes FILE": "a YAML file with what a resolved conversation is worth and what a wrong end, a handover and an approval cost you (US dollars): "
         "the answers and the advice on scope rest on them (default: those of data/stakes.yaml)",
     }
     add_options(parser, options)
+    shown = "show the published figures of another benchmark on the board, too, in a block of their own"
+    parser.add_argument("--published", action=argparse.BooleanOptionalAction, default=False, help=shown)
 
 
 def execute(options: argparse.Namespace) -> int:
@@ -27,8 +29,15 @@ def execute(options: argparse.Namespace) -> int:
     from ..analysis.frames import load_results
     from ..analysis.tables.answers import read_stakes
     from ..reports.site.build import build_site
+    from ..store import load_store
 
-    how = {"published": not options.no_published, "labels": options.labels, "stakes": read_stakes(options.stakes)}
+    stores = tuple(load_store(store).path for store in options.store)
+    how = {
+        "stores": stores,
+        "published": options.published,
+        "labels": options.labels,
+        "stakes": read_stakes(options.stakes),
+    }
     watched = sys.stderr.isatty()
     if watched:
         print("reading the runs ...", file=sys.stderr, flush=True)

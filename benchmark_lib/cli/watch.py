@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
 from pathlib import Path
@@ -81,6 +82,7 @@ def _show(seen: Look, page: Path | None, going_on: bool) -> None:
     if screen and page is not None:
         lines.append(f"page: {page.resolve()}")
     printable = ["".join(c if c.isprintable() else "?" for c in line) for line in lines]
-    print(
-        (CLEAR if screen else "") + "\n".join(fitted(line, width) if width else line for line in printable), flush=True
-    )
+    if screen:
+        sys.stdout.flush()
+        os.write(sys.stdout.fileno(), CLEAR.encode())  # past the stream, which lets no control character through
+    print("\n".join(fitted(line, width) if width else line for line in printable), flush=True)

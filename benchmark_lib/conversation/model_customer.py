@@ -395,6 +395,8 @@ def customer_prompt(case: Case, store: Store, messages: int = 8) -> str:
     """
     from babel import Locale
 
+    if isinstance(store, TauStore):
+        return str(store.package.customer_prompt(store.task(case)))
     path = prompt_path(store)
     told, kept_back, lacking = (
         {slot: known for slot, known in case.ledger.items() if known.when == when}

@@ -23,11 +23,13 @@ REQUESTS = 3
 class Oracle(Insider):
     """Knows the case and reaches one of its accepted outcomes through the customer, without breaking a rule."""
 
-    def __init__(self, case: Case, store: Store, outcome: int = 0):
+    def __init__(self, case: Case, store: Store, outcome: int | None = None):
         super().__init__()
         self.case, self.store = case, store.of(case)
         store = self.store
-        self.outcome: Outcome = case.outcomes[outcome]
+        # Only an end without a handover counts as resolved.
+        right = [o for o in case.outcomes if not (o.handover and case.bucket == "resolvable")] or case.outcomes
+        self.outcome: Outcome = right[0] if outcome is None else case.outcomes[outcome]
         self.book = store.phrases.get(case.language) or next(iter(store.phrases.values()))
         rules = store.policy["process_rules"]
         guarded = ("identity", "confirmation")
@@ -49,7 +51,8 @@ class Oracle(Insider):
             self.asked |= set(missing)
             self.requests += 1
             return self._say([self.book["agent"]["understood"]] + [self.book["slots"][s]["ask"] for s in missing])
-        if any(f.when == "next" and i not in followed for i, f in enumerate(self.case.followups)) and talk.turn == 1:
+        later = {i for i, f in enumerate(self.case.followups) if f.when == "next"}
+        if later - followed and talk.turn <= (len(later) if self.outcome.handover else 1):
             return self._say([self.book["agent"]["greeting"], self.book["slots"]["goal"]["ask"]])
         self._look_up(talk)
         agreed = [a.what for a in self.acts if a.kind == "agreed"]

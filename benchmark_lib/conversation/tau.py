@@ -16,6 +16,8 @@ from .state import ConversationState
 
 GREETING = "Hi! How can I help you today?"
 """What a conversation of tau2 begins with, before the customer has said anything."""
+OF_TAU = ("oracle", "no_op")
+"""The scripted agents that play tasks of tau2."""
 LEAVES = {"###STOP###": "content", "###TRANSFER###": "unserved", "###OUT-OF-SCOPE###": "unserved"}
 CALLS_A_MESSAGE, YES_SAID = 30, 6
 YOU, I_FOR = re.compile(r"[Yy]ou(?<!\w...)( are|'re|r|)\b"), {" are": "I am", "'re": "I'm", "r": "my", "": "I"}

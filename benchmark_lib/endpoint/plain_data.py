@@ -7,6 +7,7 @@ from typing import Any
 import yaml
 
 from ..errors import BadInput
+from ..textfiles import read_text
 
 LARGEST_FILE = 1_000_000
 DEEPEST, DEEPEST_NAMED, MOST_VALUES = 50, 4, 20_000
@@ -15,15 +16,7 @@ LARGEST_INTEGER = 2**63 - 1
 
 def read_mapping(path: Path) -> dict[Any, Any]:
     """Return the mapping in a YAML file; `BadInput` when it cannot be read, or holds anything but one mapping."""
-    try:
-        with path.open("rb") as file:
-            text = file.read(LARGEST_FILE + 1).decode("utf-8")
-    except (OSError, ValueError) as error:
-        raise BadInput(
-            f"{path} cannot be read ({getattr(error, 'strerror', None) or 'no UTF-8 text'}); check the path"
-        ) from None
-    if len(text) > LARGEST_FILE:
-        raise BadInput(f"{path} is longer than {LARGEST_FILE:,} characters; give a file of settings or prices")
+    text = read_text(path, LARGEST_FILE)
     try:
         content = yaml.safe_load(text)
     except yaml.YAMLError as error:

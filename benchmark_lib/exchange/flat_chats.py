@@ -1,6 +1,7 @@
 """Flat lists of chat messages, as other harnesses keep them, -> the messages and calls of a record."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
@@ -12,12 +13,23 @@ TOKENS = {"###STOP###": "resolved_by_customer", "###TRANSFER###": "handed_over",
 TRANSFER = "transfer_to_human"
 
 
+NAMED = 3
+"""Conversations that a note on what was left out names."""
+
+
+def named_few(names: Sequence[str]) -> str:
+    """The first names of a list, and how many more there are."""
+    more = [f"{len(names) - NAMED} more"] if len(names) > NAMED else []
+    return ", ".join([*names[:NAMED], *more])
+
+
 @dataclass
 class Imported:
     """What a file holds.
 
     `version` is benchmark and domain, in the place of the store's, `policy` the agent's prompt as far as the file has
     it, `cases` the text of each, `trials` how many are planned for each, and `rows` are records with their scores.
+    `sources` are the same conversations as the file has them, and `notes` say what of the file is not in `rows`.
     """
 
     model: str
@@ -27,6 +39,8 @@ class Imported:
     cases: dict[str, Any]
     trials: int
     rows: list[tuple[Conversation, dict[str, Any]]]
+    sources: list[dict[str, Any]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
 
 class FlatChat:

@@ -15,6 +15,7 @@ from ..outputs import built_beside, require_absent, writing
 from ..records import (
     ENDINGS,
     LARGEST,
+    NOT_SCORED,
     Act,
     Conversation,
     Fault,
@@ -30,7 +31,7 @@ from ..scoring.columns import columns_of, names_of
 from ..scoring.score import Score
 from .flat_chats import Imported
 from .inspect_in import read_inspect
-from .tau import read_tau2, read_tau_bench
+from .tau import read_tau2, read_tau_bench, results_file
 
 FORMATS = ("tau-bench", "tau2", "inspect", "jsonl")
 SUFFIXES = {".eval": "inspect"}
@@ -68,6 +69,7 @@ def import_results(
         For a file of another format, one that is damaged, and two records of one case and trial. No run file is then
         written.
     """
+    format = format or ("tau2" if results_file(Path(path)).is_file() and Path(path).is_dir() else None)
     format = format or SUFFIXES.get(Path(path).suffix)
     if format is None:
         raise BadInput(f"the name of {path} does not say what it is: add --format {', '.join(FORMATS)}")
@@ -75,8 +77,7 @@ def import_results(
         raise BadInput(f"there is no format {format!r}: choose one of {', '.join(FORMATS)}")
     path, out = Path(path), Path(out)
     require_absent(out)
-    if format == "tau2" and path.is_dir():
-        path = path / "results.json"
+    path = results_file(path) if format == "tau2" else path
     try:
         if path.exists() and not path.is_file():  # a device may have no end
             raise BadInput(f"{path} is not a file: name the file to import")
@@ -94,7 +95,8 @@ def import_results(
             f"{path} has {_brief(found.trials)} trials a case, and {MOST_TRIALS} is the most: number the trials of a case from 1 up"
         )
     rows = [_as_written(c, score, path) for c, score in found.rows]
-    _write(found, rows, out, {"format": format, "file": path.name, "hash": content_hash(data)}, path)
+    origin = {"format": format, "file": path.name, "hash": content_hash(data), "notes": found.notes}
+    _write(found, rows, out, origin, path)
     return RunFile(out)
 
 
@@ -133,12 +135,11 @@ def summary(run: RunFile, most_k: int = MOST_K) -> list[str]:
             last = min(int(counts.trials.max()), most_k)
             values = " ".join(f"{pass_hat_k(counts.successes, counts.trials, k):.3f}" for k in range(1, last + 1))
             lines.append(f"{bucket}: success {counts.successes.sum()}/{counts.trials.sum()}; pass^1..{last} {values}")
-    left_out = rows[~rows["scored"].fillna(False)]["ended_by"].value_counts()
+    ended = rows[~rows["scored"].fillna(False)]["ended_by"]
+    left_out = ended.where(ended.isin(NOT_SCORED), "without a reward").value_counts()
     if len(left_out):
-        lines.append(
-            "not scored: " + ", ".join(f"{n} {ended_by or 'without a reward'}" for ended_by, n in left_out.items())
-        )
-    return lines
+        lines.append("not scored: " + ", ".join(f"{n} {why}" for why, n in left_out.items()))
+    return lines + run.manifest["sessions"][0]["imported"].get("notes", [])
 
 
 def read_jsonl(data: bytes, path: Path, model: str | None, domain: str | None) -> Imported:
@@ -296,7 +297,7 @@ def _as_written(c: Conversation, score: dict[str, Any], path: Path) -> tuple[Con
 
 
 def _write(
-    found: Imported, rows: list[tuple[Conversation, bytes, bytes]], out: Path, origin: dict[str, str], path: Path
+    found: Imported, rows: list[tuple[Conversation, bytes, bytes]], out: Path, origin: dict[str, Any], path: Path
 ) -> None:
     """Write the run file; it appears whole or not at all."""
     from ..experiment.manifest import hashed, new_manifest, now, part, session

@@ -2,7 +2,9 @@
 
 import json
 import zipfile
+from contextlib import suppress
 from io import BytesIO
+from math import isfinite
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -11,12 +13,15 @@ from ..errors import BadInput
 from ..records import ENDINGS, Conversation, Fault, Usage
 from ..scoring.columns import names_of
 from ..scoring.score import Score
-from .flat_chats import FlatChat, Imported, score_read
+from .flat_chats import FlatChat, Imported, named_few, score_read
 
 ZSTD = 93
 """How a zip names the compression that present versions of Inspect write."""
 LETTERS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
 """What Inspect's letter scores are worth: correct, partly correct, incorrect, no answer."""
+WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
+OF_THE_WORLD = frozenset({"operator", "time"})
+"""Limits that say nothing about the model: somebody stopped the sample, or the clock ran, waits for the endpoint included."""
 TOKENS = {
     "prompt_tokens": "input_tokens",
     "completion_tokens": "output_tokens",
@@ -35,12 +40,14 @@ def read_inspect(data: bytes, path: Path, model: str | None, domain: str | None)
     short, and one that holds no sample.
     """
     log = log_parts(data, path)
-    header, samples = log[0], [_resolved(sample, sample.get("attachments") or {}) for sample in log[1]]
+    header, kept = log[0], [sample for sample in log[1] if not sample.get("invalidation")]
+    samples = [_resolved(sample, sample.get("attachments") or {}) for sample in kept]
     about = header.get("eval")
     if not isinstance(about, dict) or "dataset" not in about:
         raise BadInput(f"{path} is not a log of Inspect: give an .eval or .json file from its log folder")
     if not samples:
-        raise BadInput(f"{path} holds no sample: it was stopped before the first, or written with --no-log-samples")
+        why = "each was invalidated" if log[1] else "it was stopped before the first, or written with --no-log-samples"
+        raise BadInput(f"{path} holds no sample: {why}")
     agent, domain = model or str(about.get("model") or "unknown"), domain or str(about.get("task") or "inspect")
     ours = (header.get("plan") or {}).get("name") == "deskbench"
     rows = [_row(sample, header, agent, domain, ours) for sample in samples]
@@ -49,7 +56,20 @@ def read_inspect(data: bytes, path: Path, model: str | None, domain: str | None)
     cases = {c.case_id: _text(s.get("input")) for (c, _), s in zip(rows, samples, strict=True)}
     cases |= {str(one): str(one) for one in about["dataset"].get("sample_ids") or () if str(one) not in cases}
     trials = (about.get("config") or {}).get("epochs") or max(c.trial for c, _ in rows)
-    return Imported(agent, customer, f"inspect {domain}", _text(first.get("content")), cases, trials, rows)
+    policy, notes = _text(first.get("content")), _notes(log, len(cases) * int(trials))
+    sources = [{"created_at": about.get("created")} | sample for sample in samples]
+    return Imported(agent, customer, f"inspect {domain}", policy, cases, trials, rows, sources, notes)
+
+
+def _notes(log: tuple[dict[str, Any], list[dict[str, Any]]], planned: int) -> list[str]:
+    """What a reader must know of a log: which samples were invalidated, and that the evaluation did not end well."""
+    header, samples = log
+    invalid = [f"{s.get('id')}, epoch {s.get('epoch') or 1}" for s in samples if s.get("invalidation")]
+    notes = [f"{len(invalid)} of {len(samples)} samples were invalidated and are left out: {named_few(invalid)}"]
+    status = str(header.get("status") or "success")
+    if status != "success":
+        notes.append(f"the evaluation did not end well ({status}): the log has {len(samples)} of {planned} samples")
+    return notes if invalid else notes[1:]
 
 
 def log_parts(data: bytes, path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
@@ -68,7 +88,9 @@ def log_parts(data: bytes, path: Path) -> tuple[dict[str, Any], list[dict[str, A
             names = log.namelist()
             if "header.json" not in names:
                 raise BadInput(f"{path} has no header: the evaluation still runs, or the file is not a log of Inspect")
-            samples = [json.loads(log.read(name)) for name in names if name.startswith("samples/")]
+            # Inspect adds an edited sample under the same name, and the last one is valid
+            own = dict.fromkeys(name for name in names if name.startswith("samples/"))
+            samples = [json.loads(log.read(name)) for name in own]
             return json.loads(log.read("header.json")), samples
     except (ValueError, RecursionError, OSError, EOFError, zipfile.BadZipFile) as error:
         raise BadInput(f"{path} is damaged ({error}): copy it again from where Inspect wrote it") from None
@@ -107,12 +129,16 @@ def _row(
         _read_message(talk, message)
     about = sample.get("metadata") or {}
     error, limit = sample.get("error"), sample.get("limit")
-    said = about.get("ended_by")
-    if isinstance(said, str) and said in ENDINGS:
+    said, halted = about.get("ended_by"), str(limit.get("type") if isinstance(limit, dict) else limit)
+    faults = [Fault("infrastructure", "crashed", str(error.get("message")))] if isinstance(error, dict) else []
+    if not error and halted in OF_THE_WORLD:
+        faults = [Fault("infrastructure", f"{halted}_limit", "what halted this sample was not the model")]
+    if error or faults:
+        ended_by = "infrastructure_fault"
+    elif isinstance(said, str) and said in ENDINGS:
         ended_by = said
     else:
-        ended_by = "infrastructure_fault" if error else "turn_limit" if limit else "closed_by_agent"
-    faults = [Fault("infrastructure", "crashed", str(error.get("message")))] if isinstance(error, dict) else []
+        ended_by = "turn_limit" if limit else "closed_by_agent"
     spoke = ((header.get("eval") or {}).get("metadata") or {}).get("customer") if ours else None
     customer = str(spoke["value"]) if isinstance(spoke, dict) else "unknown"
     usage = _usages(sample.get("model_usage") or {}, (header.get("eval") or {}).get("model"), customer, talk)
@@ -176,8 +202,10 @@ def _headline(header: dict[str, Any], scores: dict[str, Any]) -> str:
 def _number(value: Any) -> float | None:
     """A score as a number; None for what is none."""
     if isinstance(value, str):
-        return LETTERS.get(value)
-    return float(value) if isinstance(value, int | float) and value == value else None
+        known = LETTERS.get(value, WORDS.get(value.lower()))
+        with suppress(ValueError):
+            value = float(value) if known is None else known
+    return float(value) if isinstance(value, int | float) and isfinite(value) else None
 
 
 def _usages(used: dict[str, Any], agent: Any, customer: str, talk: FlatChat) -> dict[str, Usage]:

@@ -6,7 +6,6 @@ it.
 
 import re
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ import orjson
 
 from ..errors import BadInput
 from ..records import Conversation, Fault, Usage
-from .flat_chats import TOKENS, FlatChat, Imported, score_read
+from .flat_chats import TOKENS, FlatChat, Imported, named_few, score_read
 
 TAU_BENCH_NAME = re.compile(
     r"^(?:tool-calling|act|react|few-shot)-(?P<model>.+)-\d+(?:\.\d+)?_range_-?\d+-+\d+_user-(?P<customer>.+)-[a-z]+_\d+$"
@@ -132,7 +131,8 @@ def read_tau2(content: Any, path: Path, model: str | None, domain: str | None) -
 
     `BadInput` for another format, or where the model stands nowhere.
     """
-    if not isinstance(content, dict) or not {"info", "tasks", "simulations"} <= content.keys():
+    kept = isinstance(content, dict) and ("simulations" in content or "simulation_index" in content)
+    if not kept or not {"info", "tasks"} <= content.keys():
         summary = isinstance(content, dict) and ("metrics" in content or "termination_reasons" in content)
         what = (
             "a summary that tau2 writes beside its results"
@@ -148,37 +148,60 @@ def read_tau2(content: Any, path: Path, model: str | None, domain: str | None) -
     domain = domain or environment.get("domain_name") or "unknown"
     customer = (info.get("user_info") or {}).get("llm") or "unknown"
     tasks = {str(task["id"]): task for task in content["tasks"]}
+    simulations, notes = _simulations(content, path)
     rows, seen = [], Counter[str]()
-    for simulation in _simulations(content, path):
+    for simulation in simulations:
         task_id = str(simulation["task_id"])
         seen[task_id] += 1
         trial = seen[task_id] if simulation.get("trial") is None else int(simulation["trial"]) + 1
         rows.append(_tau2_row(simulation, tasks.get(task_id) or {}, trial, model, customer, domain))
     if not rows:
-        raise BadInput(f"{path} holds no simulation: there is nothing to import")
+        why = f": {notes[0]}" if notes else ": there is nothing to import"
+        raise BadInput(f"{path} holds no simulation{why}")
     cases = {f"{domain}_{task_id}": task for task_id, task in tasks.items()} | {
         c.case_id: c.case_id for c, _ in rows if c.case_id not in {f"{domain}_{t}" for t in tasks}
     }
     bases = sorted({score["reward_basis"] for _, score in rows})
     trials = max(int(info.get("num_trials") or 1), *(c.trial for c, _ in rows))
-    return Imported(
-        model, customer, f"tau2 {domain} ({', '.join(bases)})", environment.get("policy") or "", cases, trials, rows
-    )
+    version, policy = f"tau2 {domain} ({', '.join(bases)})", environment.get("policy") or ""
+    return Imported(model, customer, version, policy, cases, trials, rows, simulations, notes)
 
 
-def _simulations(content: dict[str, Any], path: Path) -> Iterator[dict[str, Any]]:
-    """The simulations of a file, or of the folder beside it."""
-    folder = path.parent / "simulations"
-    if content["simulations"] or not folder.is_dir():
-        yield from content["simulations"]
-        return
-    for file in sorted(folder.glob("*.json")):
-        try:
-            yield orjson.loads(file.read_bytes())
-        except orjson.JSONDecodeError as error:
-            raise BadInput(f"{file} is no JSON ({error}): restore it, or take it away") from None
-        except OSError as error:
-            raise BadInput(f"{file} cannot be read ({error.strerror}): restore it, or take it away") from None
+def results_file(path: Path) -> Path:
+    """The results file of a run that tau2 keeps as a folder; any other path as it is."""
+    return path / "results.json" if path.is_dir() else path
+
+
+def _simulations(content: dict[str, Any], path: Path) -> tuple[list[dict[str, Any]], list[str]]:
+    """The simulations of a file, or of the folder beside it, and where that folder is not what its index says."""
+    if content.get("simulations"):
+        return content["simulations"], []
+    folder, index = path.parent / "simulations", content.get("simulation_index") or ()
+    # a name that begins with a dot is a file that tau2 had not finished writing
+    files = {file.stem: file for file in sorted(folder.glob("*.json")) if not file.name.startswith(".")}
+    listed = {str(e["id"]): f"{e['id']} (task {e.get('task_id')}, trial {e.get('trial')})" for e in index}
+    missing = [words for name, words in listed.items() if name not in files]
+    beyond = [name for name in files if listed and name not in listed]
+    notes = []
+    if missing:
+        notes.append(f"{len(missing)} of {len(listed)} simulations of its index have no file: {named_few(missing)}")
+    if beyond:
+        notes.append(
+            f"left out, because its index does not name them: {named_few([f'{name}.json' for name in beyond])}"
+        )
+    return [_one_file(file) for name, file in files.items() if name not in beyond], notes
+
+
+def _one_file(file: Path) -> dict[str, Any]:
+    try:
+        found = orjson.loads(file.read_bytes())
+    except orjson.JSONDecodeError as error:
+        raise BadInput(f"{file} is no JSON ({error}): restore it, or take it away") from None
+    except OSError as error:
+        raise BadInput(f"{file} cannot be read ({error.strerror}): restore it, or take it away") from None
+    if not isinstance(found, dict) or "task_id" not in found:
+        raise BadInput(f"{file} is no simulation of tau2: restore it, or take it away")
+    return found
 
 
 def _tau2_row(

@@ -11,12 +11,14 @@ from pathlib import Path
 from ..cases import load_cases
 from ..cases.load import HARD, case_set
 from ..conversation import AGENTS
+from ..conversation.tau import OF_TAU
 from ..endpoint import check_parts, local_model
 from ..errors import BadInput
 from ..project import DATA, project_folder, slug
 from ..records import content_hash
 from ..runfile import SUFFIX
 from ..store import load_store
+from ..store.tau import domain_named
 from .experiment import Experiment
 from .plan import prepare
 
@@ -86,7 +88,7 @@ def every_scripted(experiment: Experiment) -> list[Experiment]:
     if experiment.out is not None and Path(experiment.out).is_file():
         raise BadInput(f"{experiment.out} is a file, and scripted:all makes one file an agent: give --out a folder")
     found = []
-    for name in AGENTS:
+    for name in OF_TAU if domain_named(str(experiment.store)) else AGENTS:
         model = f"scripted:{name}"
         out = None if experiment.out is None else Path(experiment.out) / f"{slug(model)}{SUFFIX}"
         found.append(replace(experiment, model=model, out=out))

@@ -15,6 +15,7 @@ from ..runfile import RunFile
 from ..store.tau import TauStore
 from ..threads import in_thread, read_aside
 from .budget import Budget, Stop
+from .lasting import end_lasting
 from .manifest import now, played_as
 from .plan import MEND, Model, Plan
 from .players import PlayersLine
@@ -41,10 +42,9 @@ class Engine:
         self.plan, self.run = plan, run
         self.stopped: Stop | None = None
         self.manifest = run.manifest
-        endings = run.endings()
-        self._finished = {key for key, ending in endings.items() if ending not in NOT_SCORED}
-        wanted = [(c.id, t) for t in range(1, plan.trials + 1) for c in plan.cases]
-        self.total, self.done = len(wanted), sum(key in self._finished for key in wanted)
+        self._finished = run.finished(plan.retry_faults)
+        self._wanted = {(c.id, t) for t in range(1, plan.trials + 1) for c in plan.cases}
+        self.total, self.done = len(self._wanted), len(self._wanted & self._finished)
         self.incomplete = self._on_the_way = 0
         self._again = self._missing()
         self.unscored: set[tuple[str, int]] = set()
@@ -90,6 +90,10 @@ class Engine:
             raise self._error
         if self._writer.failure is not None:
             raise self._writer.failure
+        if self.incomplete:
+            end_lasting(self.plan, self.run)
+            done = len(self._wanted & self.run.finished())
+            self.incomplete, self.done = self.incomplete - (done - self.done), done
         return self.stopped or self._unfinished()
 
     async def _prepare(self) -> Stop | None:

@@ -53,7 +53,7 @@ class Experiment(Options):
         plan = prepare(self, keyless=dry)
         finished = finished_on(plan)
         if not dry:
-            if plan.path.exists():
+            if plan.path.parent.is_dir():
                 with RunLock(plan.path):  # another run's file is refused before anything is said of this one
                     pass
             for model in plan.models.values() if self.executor is None else ():
@@ -92,7 +92,7 @@ class Experiment(Options):
         if self.replay:
             run, self.replayed = await replay(plan)
             return run
-        async with opened(self) if lacking(plan) else nullcontext() as cluster:
+        async with opened(self) if self.executor and lacking(plan) else nullcontext() as cluster:
             return await self._play(plan, cluster)
 
     async def _play(self, plan: Plan, cluster: Cluster | None) -> RunFile:

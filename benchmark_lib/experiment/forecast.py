@@ -25,6 +25,7 @@ from ..errors import BadInput
 from ..records import Conversation, Usage
 from ..runfile import RunFile
 from ..scoring.written import rounded
+from ..store.tau import TauStore
 from .budget import LIMIT_NAMES, Budget, CallCost
 from .learned import Experience, OnFile, on_file
 from .manifest import merged
@@ -118,6 +119,8 @@ class Forecast:
         What the calls on file cost, which counts towards it.
     learned_from : int
         How many finished conversations, of this run or others of the same model and inputs, corrected the ranges.
+    own_agent : bool
+        Whether an agent of the user's own plays, whose calls are not known.
     """
 
     conversations: int
@@ -133,6 +136,7 @@ class Forecast:
     budget_usd: float | None = None
     spent_usd: float = 0.0
     learned_from: int = 0
+    own_agent: bool = False
 
     def sentences(self, name: str | None) -> list[str]:
         """The forecast of the run of this model for a person, one line for each thing."""
@@ -140,7 +144,8 @@ class Forecast:
         if not self.conversations:
             return [f"forecast for {name}: nothing to play, all {self.on_file:,} conversations are on file"]
         if not self.calls.high:
-            return [f"{head} without a language model of Deskbench's: nothing to pay"]
+            own = ", but the agent's own calls are not known" * self.own_agent
+            return [f"{head} without a language model of Deskbench's: nothing to pay{own}"]
         before = f", {self.on_file:,} more are on file" if self.on_file else ""
         cost = "\n  ".join(f"cost unknown: no price for {name}\n    {how_to_add(name)}" for name in self.unpriced)
         if self.cost_usd is not None:
@@ -227,6 +232,7 @@ async def forecast(plan: Plan, finished: Iterable[tuple[str, int]] = ()) -> Fore
         base_urls=tuple(dict.fromkeys(m.endpoint.base_url for m in plan.models.values())),
         budget_usd=plan.budget_usd,
         spent_usd=RunFile(plan.path).cost()[0] if os.path.exists(plan.path) else 0.0,
+        own_agent=plan.own_agent is not None,
         learned_from=sum(one.conversations for one in known.values()),
     )
 
@@ -270,13 +276,11 @@ def finished_on(plan: Plan) -> set[tuple[str, int]]:
 
     `BadInput` if the file was begun with other inputs.
     """
-    from ..records import NOT_SCORED
-
     if not os.path.exists(plan.path):
         return set()
     run = RunFile(plan.path)
     merged(run.manifest, plan.manifest, plan.path)
-    return {key for key, ending in run.endings().items() if ending not in NOT_SCORED}
+    return run.finished(plan.retry_faults)
 
 
 def lacking(plan: Plan) -> bool:
@@ -336,12 +340,13 @@ async def _dry_play(plan: Plan, case: Case) -> _DryPlay:
     play = partial(
         converse, case, plan.store, max_messages=plan.messages, seed=plan.seed, prompt="", schemas=plan.schemas
     )
+    stubborn = STUBBORN[:1] if isinstance(plan.store, TauStore) else STUBBORN
     records = [
         await play(
             make_agent(f"scripted:{name}", case=case, store=plan.store),
             make_customer("scripted", case=case, store=plan.store),
         )
-        for name in (NEEDED, *STUBBORN)
+        for name in (NEEDED, *stubborn)
     ]
     return _DryPlay(records[0], max(records[1:], key=lambda record: len(record.replies())))
 

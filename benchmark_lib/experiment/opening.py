@@ -47,6 +47,7 @@ def _begin(plan: Plan) -> RunFile:
 def _go_on(plan: Plan) -> RunFile:
     run = RunFile(plan.path)
     run.check()
+    run.check_calls()
     old = run.manifest
     new = merged(old, plan.manifest, plan.path)
     new["sessions"] = [*old["sessions"], plan.session]

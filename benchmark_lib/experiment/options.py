@@ -50,6 +50,8 @@ class Options:
     progress, replay : bool
         Whether to show the progress line, and whether to play a file again from its own call rows, with no endpoint,
         and compare every record.
+    retry_faults : bool
+        Whether conversations that ended by a lasting fault are played once more.
     players : Players, optional
         Who sits in the chair of a side in place of a model; `model` or `customer` is then only their label.
     weights : str, optional
@@ -83,6 +85,7 @@ class Options:
     out: str | Path | None = None
     progress: bool = True
     replay: bool = False
+    retry_faults: bool = False
     players: Players | None = None
     weights: str | None = None
     executor: str | None = None

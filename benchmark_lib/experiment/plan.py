@@ -28,6 +28,7 @@ from ..conversation import (
 from ..conversation.inspect_agent import PREFIX, InspectAgent, inspect_kind
 from ..conversation.own_code import call_own
 from ..conversation.speaker import Speaker
+from ..conversation.tau import OF_TAU
 from ..endpoint import Endpoint, RoleSettings, load_settings
 from ..endpoint.keys import LOOPBACK_KEY
 from ..endpoint.weights import STATED
@@ -50,7 +51,7 @@ SCRIPTED = "scripted:"
 MEND = "mend it, then give the same command again"
 LARGEST = {"trials": 100_000, "messages": 10_000, "concurrency": 10_000}
 LARGEST_SEED = 2**63 - 1
-AS_GIVEN = ("trials", "messages", "seed", "concurrency", "budget_usd", "players", "progress")
+AS_GIVEN = ("trials", "messages", "seed", "concurrency", "budget_usd", "players", "progress", "retry_faults")
 LONGEST_NAME = 240
 """Bytes that the name of a run file may have.
 
@@ -101,6 +102,7 @@ class Plan:
     manifest: dict[str, Any]
     session: dict[str, Any]
     progress: bool
+    retry_faults: bool
 
     async def agent(self, case: Case, trial: int, complete: Recorder | None) -> Speaker:
         """The agent of one conversation."""
@@ -220,7 +222,7 @@ def prepare(options: Options, keyless: bool = False) -> Plan:
 def _check_scripted(model: str, store: Store) -> None:
     """Refuse a scripted agent of ours on the tasks of tau2, of which it knows nothing."""
     theirs = isinstance(store, TauStore) and model.startswith(SCRIPTED)
-    if theirs and model not in ("scripted:oracle", "scripted:no_op"):
+    if theirs and model.removeprefix(SCRIPTED) not in OF_TAU:
         raise BadInput(
             f"{model} plays our own cases only: on {store.name} name scripted:oracle, scripted:no_op or a model"
         )

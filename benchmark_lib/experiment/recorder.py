@@ -18,6 +18,10 @@ from .manifest import now
 
 LONGEST_SPREAD_S = 5.0
 """The first calls of a run are spread over the time that the leading one took, and at most over this, in seconds."""
+LEADERS = 2
+"""So many conversations must fail before a call was answered to mean that the endpoint fails, and not one conversation."""
+TRIES = {"bad_request": 2, "server": 3, "timeout": 3, "bad_body": 3, "worker_lost": 3}
+"""Sessions in which a conversation must fail before that is final, by kind of fault; the other kinds are about no single conversation."""
 MISTAKES = STOPS_THE_RUN | {"bad_request"}
 """Errors that a person has to mend before the same command can go on."""
 UNKNOWN = (None,) * 4
@@ -161,7 +165,7 @@ class Line:
         self.side, self.endpoint, self.price, self.stopped = side, model.endpoint, model.price, False
         self._estimate, self._budget, self._writer = CallCost(model.price, model.settings), budget, writer
         self._stop, self._called, self._began = stop, called, began
-        self._proven, self._gate = False, asyncio.Lock()
+        self._proven, self._gate, self._led = False, asyncio.Lock(), set[tuple[str, int]]()
         self._wave, self._begun, self._spread_s = wave, 0, 0.0
 
     async def call(
@@ -222,7 +226,12 @@ class Line:
             self._writer.put("calls", _row(self.side, self.endpoint.model, key, request, {"error": kept}, paid))
             return
         self._writer.put("faults", (case_id, trial, self.side, error.kind, error.detail, attempts, now()))
-        if error.fatal or not (self._proven or error.kind == "bad_request"):  # one that is not fatal is this case's own
+        refused = error.kind == "bad_request"
+        if refused and self._began:  # its settings were taken before: this request alone is refused
+            error.fatal = False
+        self._led |= {key[:2]}
+        alone = refused or (error.kind in TRIES and len(self._led) < LEADERS)
+        if error.fatal or not (self._proven or alone):
             mistaken = error.kind in MISTAKES or (error.kind in ("connection", "bad_body") and not self._began)
             self._stop(Stop(str(error), refused=mistaken))
 

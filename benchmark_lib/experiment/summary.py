@@ -4,17 +4,17 @@ from collections import Counter
 from textwrap import shorten
 from typing import Any
 
+from ..analysis.estimators.estimate import counted
 from ..cases.played import store_name
-from ..records import BUCKETS, CALL_IN_TEXT, Conversation
+from ..records import BUCKETS, CALL_IN_TEXT, LASTING, Conversation
 from ..runfile import RunFile
 from ..scoring.metrics import METRICS, Shown, shown_on
-from ..scoring.written import cost_in_words
+from ..scoring.written import KINDS_SHOWN, REASON_SHOWN, cost_in_words, failed_calls
 from ..store.tau import domain_named, known_of
 from .budget import is_estimate
 from .repricing import priced_in_words
 from .scoring import ScoreFault, score_faults
 
-KINDS_SHOWN, REASON_SHOWN = 3, 160
 SUCCEEDED = "conversations that succeeded"
 
 
@@ -34,9 +34,10 @@ def summary(run: RunFile) -> list[str]:
         f"{manifest['model']}: {counts['finished']:,} of {sum(planned):,} conversations finished ({len(planned)} case{'s' * (len(planned) != 1)} x {trials}){waiting}",
         _rates(run, scores),
         *_without_score(run, scores),
+        *_abstained(scores),
         *_faults(run),
         *_calls_in_text(run),
-        f"{format(counts['calls'], ',') if counts['calls'] else 'no'} model call{'s' * (counts['calls'] != 1)}, {cost_in_words(cost, counts['calls'], unpriced)}{of_calls}",
+        f"{format(counts['calls'], ',') if counts['calls'] else 'no'} model call{'s' * (counts['calls'] != 1)}, {cost_in_words(cost, counts['calls'], unpriced, run.own_calls())}{of_calls}",
     ]
 
 
@@ -55,11 +56,24 @@ def _without_score(run: RunFile, scores: dict[str, dict[str, Any]]) -> list[str]
     return [f"without a score: {'; '.join([*shown, *more])}"]
 
 
+def _abstained(scores: dict[str, dict[str, Any]]) -> list[str]:
+    """Return a line for each detector that failed on a record."""
+    failed = Counter(pair for found in scores.values() for pair in (found.get("abstained") or {}).items())
+    words = "{} abstained in {} of the conversations, which is a fault of Deskbench: {}"
+    return [words.format(name, count, why) for (name, why), count in failed.most_common(KINDS_SHOWN)]
+
+
 def _faults(run: RunFile) -> list[str]:
-    """How many conversations ended by a fault of the agent or of the customer, by kind; nothing where none did."""
-    lines = []
+    """Return how many conversations ended by a fault of agent, customer, network or endpoint, by kind, with the commonest reason."""
+    endings = run.endings()
+    lines = failed_calls(run.unscored_faults())
+    if lasting := sorted(key for key, ending in endings.items() if ending == LASTING):
+        lines.append(
+            f"given up after failing in several sessions: {counted(len(lasting), 'conversation')}, first {lasting[0][0]} trial "
+            f"{lasting[0][1]}; no rate counts them, and --retry-faults plays them once more"
+        )
     for side in ("agent", "customer"):
-        mine = [key for key, ending in run.endings().items() if ending == f"{side}_fault"]
+        mine = [key for key, ending in endings.items() if ending == f"{side}_fault"]
         kinds = Counter(fault.kind for key in mine for fault in run.record(*key).faults if fault.side == side)
         if mine:
             lines.append(

@@ -11,8 +11,8 @@ from .compare import chance_to_know, differences, differing_cases, in_the_field
 from .escalation import directions_by_intent, handover_precision, queue_matrix, two_directions
 from .hard import hard_families
 from .monitoring import found_in_time, weekly_rate
+from .one_metric import band_chances, metric_intervals
 from .operator_rules import kept_by_turn
-from .ranking import band_chances, metric_intervals, rank_places
 from .relations import correlation_forest, cost_frontier, models_as_points
 from .reliability import flip_bars, pass_decay, power_curves, textbook_decay, trial_spread
 from .safety import (

@@ -19,22 +19,20 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 LOOKS = {
-    "ranked": ("#0072B2", "o"),
-    "not ranked": ("#E69F00", "D"),
+    "models": ("#0072B2", "o"),
     "own agents": ("#D55E00", "X"),
     "played": ("#009E73", "P"),
     "scripted": ("#8A8A8A", "s"),
     "published": ("#CC79A7", "^"),
     "imported": ("#56B4E9", "v"),
+    "set apart": ("#E69F00", "D"),
     "partial": ("#222222", "d"),
 }
 """Colour and mark of each block of a board."""
 COLORS, MARKS = ({block: look[place] for block, look in LOOKS.items()} for place in (0, 1))
 NO_TRAPS = "no trap run"
 BANDS_DRAWN = (("safe", "#E2F0E9"), ("middling", "#FBF3DC"), ("reckless", "#F9E4D8"))
-MEDIAN_AND_MEAN = (
-    "The mark is the median over trials; the dash is the mean and the line its 95 % interval, for these traps."
-)
+MEDIAN_AND_MEAN = "The mark is the median over trials, the dot the worst trial; the dash is the mean and the line its 95 % interval, for these traps."
 
 
 @figure
@@ -67,6 +65,8 @@ def value_picture(*, board: pd.DataFrame, ax: Axes | None = None, width: str = "
                 ax.vlines(x, row.unsafe_low, row.unsafe_high, color=color, linewidth=1, zorder=3)
                 ax.plot(x, row.unsafe_mean, color=color, marker="_", markersize=8, linestyle="none", zorder=3)
             ax.plot(x, row.unsafe, color=color, marker=MARKS[row.block], markersize=5, linestyle="none", zorder=3)
+            if row.unsafe_worst > row.unsafe:
+                ax.plot(x, row.unsafe_worst, color=color, marker=".", markersize=5, linestyle="none", zorder=3)
             points.append((x, row.unsafe, name))
     ax.set(ylim=(-0.5, top), xlim=(-0.5, len(tiers) - 0.5))
     ax.set(xlabel="Cost tier (per 1,000 conversations)", ylabel=f"Unsafe actions of {traps}")
@@ -75,7 +75,8 @@ def value_picture(*, board: pd.DataFrame, ax: Axes | None = None, width: str = "
     ax.locator_params(axis="y", integer=True)
     name_apart(ax, points, crowded=True)
     mean = mark(ax, "mean, 95 %", color="#666666", marker="_", linestyle="-")
-    explain(ax, [*block_marks(ax, board["block"]), mean])
+    worst = mark(ax, "worst trial", color="#666666", marker=".", markersize=5)
+    explain(ax, [*block_marks(ax, board["block"]), mean, worst])
     says(
         ax,
         f"Safety against cost: unsafe actions of {traps} traps by cost tier",
@@ -101,7 +102,8 @@ def block_marks(ax: Axes, blocks: pd.Series, shown: str = "median over trials") 
 
 def trials_in_words(table: pd.DataFrame) -> str:
     """``Trials: 3.``, or ``Trials: 1 to 3.``; empty where the table does not say."""
-    return f"Trials per case: {span_of(table['trials'])}." if "trials" in table and len(table) else ""
+    known = table["trials"].dropna() if "trials" in table else ()
+    return f"Trials per case: {span_of(known)}." if len(known) else ""
 
 
 @figure
@@ -168,6 +170,7 @@ def unsafe_intervals(*, table: pd.DataFrame, ax: Axes | None = None, width: str 
         ax.plot(ends, [y, y], color="#5F8FB0", linewidth=1.5, zorder=2)
         ax.plot([row.these_low, row.these_high], [y, y], color="#0072B2", linewidth=4, solid_capstyle="butt", zorder=3)
         ax.plot(row.observed, y, marker="o", color="#D55E00", markersize=5, zorder=4)
+        ax.plot(row.worst, y, marker="|", color="#222222", markersize=9, markeredgewidth=1.4, zorder=5)
     name_rows(ax, marked_names(ax, shown))
     ax.set(xlim=(-0.3, traps + 0.3), ylim=(-0.7, len(shown) - 0.3), xlabel=f"Unsafe actions of {traps}")
     bands = _shaded_bands(ax) if traps == BAND_TRAPS else []
@@ -177,6 +180,7 @@ def unsafe_intervals(*, table: pd.DataFrame, ax: Axes | None = None, width: str 
         ax,
         [
             mark(ax, "observed mean", marker="o", color="#D55E00", markersize=5),
+            mark(ax, "worst trial", marker="|", color="#222222", markersize=9, markeredgewidth=1.4),
             mark(ax, "95 %, these traps", linestyle="-", color="#0072B2", linewidth=4),
             mark(ax, f"95 %, {traps} traps like these", linestyle="-", color="#5F8FB0", linewidth=1.5),
             *bands,
@@ -185,7 +189,7 @@ def unsafe_intervals(*, table: pd.DataFrame, ax: Axes | None = None, width: str 
     says(
         ax,
         f"Unsafe actions of {traps} traps, by {said_of(ax).noun}",
-        "Dot: mean over trials. Thick line: 95 % interval of the expected count on these traps; thin line: on as many traps like these; both "
+        "Dot: mean over trials; upright stroke: the worst trial. Thick line: 95 % interval of the expected count on these traps; thin line: on as many traps like these; both "
         "from a hierarchical beta-binomial posterior.",
         f"Shaded: the bands ({bands_in_words()})." if traps == BAND_TRAPS else "",
         no_merit(shown),

@@ -49,6 +49,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 STATE_COLORS = {"held": "#BFD9EA", "wavered": "#E69F00", "unengaged": "#D9D9D9", "unsafe": "#C44E00"}
+SOME = "unsafe in some trials"
+CELL_COLORS = {**{s: c for s, c in STATE_COLORS.items() if s != "unsafe"}, SOME: "#CC79A7", "unsafe": "#C44E00"}
+"""A cell of the matrix: how most trials went, unless one of them was unsafe."""
 STATE_SIGNS = {"held": "", "wavered": "w", "unengaged": "u", "unsafe": SUCCESS_STATES["unsafe"][0]}
 """A cell's sign; the other signs of the site say whether a conversation succeeded, which is more than holding."""
 KIND_COLORS = {
@@ -74,7 +77,7 @@ def unsafe_counts(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "
 
 @figure
 def trap_matrix(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
-    """Every trap by every model: how it went in most trials; where trials disagree, the cell says how many were unsafe.
+    """Every trap by every model: how most trials went, or that some were unsafe; where trials disagree, the cell says how many were.
 
     Parameters
     ----------
@@ -112,8 +115,8 @@ def trap_matrix(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "pa
     says(
         ax,
         f"Which {said_of(ax).noun} falls for which trap",
-        f"{'Rows' if turned else 'Columns'}: {said_of(ax).noun}s, the safest first; {'columns' if turned else 'rows'}: traps, divided by kind of failure. "
-        "Colour: how most trials went. A number: trials disagree, and so many of them were unsafe. These are single outcomes, not estimates.",
+        f"{'Rows' if turned else 'Columns'}: {said_of(ax).noun}s, sorted by their share of unsafe trials; {'columns' if turned else 'rows'}: traps, divided by kind of failure. "
+        "Colour: how most trials went, and its own where one was unsafe. A number: trials disagree, and so many of them were unsafe. These are single outcomes, not estimates.",
         f"n = {span_of(ran)} of the {len(traps)} traps × {trials_of(trials)} per {said_of(ax).noun}; hatched: not run or not scored."
         if ran.min() < len(traps)
         else f"n = {len(traps)} traps × {trials_of(trials)} per {said_of(ax).noun}.",
@@ -127,10 +130,10 @@ def _cells(ax: Axes, table: pd.DataFrame, traps: list[str], models: list[str], t
     import seaborn as sns
     from matplotlib.colors import ListedColormap
 
-    states = list(STATE_COLORS)
+    states = list(CELL_COLORS)
     flips = table["stability"] == "flips"
     told = table.assign(
-        number=table["state"].map({state: number for number, state in enumerate(states)}).astype(float),
+        number=_painted(table).map({state: number for number, state in enumerate(states)}).astype(float),
         sign=table["state"]
         .map(STATE_SIGNS)
         .fillna("")
@@ -156,19 +159,24 @@ def _cells(ax: Axes, table: pd.DataFrame, traps: list[str], models: list[str], t
         yticklabels=False,
         linewidths=0.6 if is_narrow(ax) else 1.2,
         linecolor="white",
-        cmap=ListedColormap(list(STATE_COLORS.values())),
+        cmap=ListedColormap(list(CELL_COLORS.values())),
         vmin=-0.5,
         vmax=len(states) - 0.5,
     )
+
+
+def _painted(table: pd.DataFrame) -> pd.Series:
+    """What each cell is painted as."""
+    return table["state"].mask(table["unsafe"].gt(0) & table["state"].ne("unsafe"), SOME)
 
 
 def _explain_states(ax: Axes, table: pd.DataFrame) -> None:
     """The states that occur and the meaning of the signs, above the matrix."""
     from matplotlib.patches import Patch
 
-    present = [s for s in STATE_COLORS if s in set(table["state"])]
+    present = [s for s in CELL_COLORS if s in set(_painted(table))]
     patches = [
-        Patch(color=STATE_COLORS[s], label=f"{s}{f' ({STATE_SIGNS[s]})' if STATE_SIGNS[s] else ''}") for s in present
+        Patch(color=CELL_COLORS[s], label=f"{s}{f' ({STATE_SIGNS[s]})' if STATE_SIGNS.get(s) else ''}") for s in present
     ]
     if set(table["state"]) - set(STATE_COLORS):
         patches.append(Patch(facecolor="white", edgecolor="#C8C8C8", hatch="///", label="not run or not scored"))
@@ -403,6 +411,7 @@ def unsafe_by_tier(*, table: pd.DataFrame, ax: Axes | None = None, width: str = 
         ax,
         [
             *([mark(ax, "run here: median", marker="o", color="#0072B2", markersize=4.5)] if own.any() else []),
+            *([mark(ax, "worst trial", marker=".", color="#0072B2", markersize=4.5)] if own.any() else []),
             *([mark(ax, "95 %, these traps", color="#0072B2", linestyle="-", linewidth=1.2)] if own.any() else []),
             *([mark(ax, "published, no interval", **theirs)] if published.any() else []),
         ],
@@ -411,7 +420,7 @@ def unsafe_by_tier(*, table: pd.DataFrame, ax: Axes | None = None, width: str = 
         ax,
         "Unsafe actions by cost tier",
         f"Unsafe actions of {BAND_TRAPS} traps; within a tier the {said_of(ax).noun}s stand in the order of their counts. Shaded: the bands ({bands_in_words()}).",
-        f"{counted(int(own.sum()), 'model')} run here: median over trials, and the 95 % interval of the mean for these traps."
+        f"{counted(int(own.sum()), 'model')} run here: median over trials, the worst trial as a dot, and the 95 % interval of the mean for these traps."
         if own.any()
         else "",
         f"{counted(int(published.sum()), 'published model')}: counts as published ({BOARD_SOURCE}), without trials and so without interval."
@@ -433,6 +442,8 @@ def _points_by_tier(ax: Axes, shown: pd.DataFrame) -> tuple[list[tuple[float, fl
             color = "#0072B2" if own else "#AA4B86"
             if own and row.low == row.low:
                 ax.plot([x, x], [row.low, row.high], color=color, linewidth=1.2)
+            if own:
+                ax.plot(x, row.worst, marker=".", color=color, markersize=4.5, linestyle="none")
             ax.plot(x, row.unsafe, marker="o" if own else "^", color=color, markersize=4.5, linestyle="none")
             points.append((x, row.unsafe, name))
             ours += [name] * own

@@ -7,9 +7,10 @@ import re
 from functools import lru_cache
 
 _PLAIN = (
-    {ord(c): " " for c in "\u00a0\u202f\u2009\n\t"}
+    {ord(c): " " for c in "\u00a0\u202f\u205f\u3000\n\t"}
+    | dict.fromkeys(range(0x2000, 0x200B), " ")
     | {ord(c): "-" for c in "–—‑−"}
-    | {ord(c): "'" for c in "’‘"}
+    | {ord(c): "'" for c in "’‘ʼ"}
     | {ord("*"): None}
 )
 _LETTERS = {ord(a): b for a, b in zip("áàâäãåéèêëíìîïóòôöõúùûüñç", "aaaaaaeeeeiiiiooooouuuunc")}

@@ -64,7 +64,7 @@ def _end() -> re.Pattern[str]:
 
 _BULLET = re.compile(r"^\s*(?:[-•–·*]|\(?\d{1,2}[.)]|\(?[a-hA-H]\))\s+")
 _SHORT = (
-    "[A-Za-z] [Nn]r [Nn]um [Rr]ef [Aa]rt [Cc]a bzw ggf inkl [Ss]r [Ss]ra [Mm]r [Mm]rs [Mm]s [Dd]r [Ss]t [Jj]an "
+    "[A-Za-z] [Nn]r [Nn]um [Rr]ef [Rr]éf [Aa]rt [Cc]a bzw ggf inkl [Ss]r [Ss]ra [Mm]r [Mm]rs [Mm]s [Dd]r [Ss]t [Jj]an "
     "[Ff]eb [Mm]ar [Aa]pr [Jj]un [Jj]ul [Aa]ug [Ss]ept [Oo]ct [Nn]ov [Dd]ec"
 )
 """What stands before a full stop that ends no sentence."""

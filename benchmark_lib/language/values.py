@@ -15,6 +15,9 @@ from .words import dollars, month_names, months, number_words, of_values, units
 WINDOWS = ("business_days", "days", "hours", "months", "years", "percent")
 """Units that make a window."""
 
+MOST_DIGITS, THOUSAND = 15, 3
+"""Digits of the longest number that is read, and of a group of thousands."""
+
 LONGEST_LEAD = 20
 """Characters of the longest lead of a value's figures, which is a month's name (``september the 9``)."""
 
@@ -112,11 +115,21 @@ def _after(before: re.Pattern[str], text: str, figure: int) -> Iterator[int]:
     yield figure
 
 
+def numbers_of(figures: str) -> set[float]:
+    """Return every number that figures with marks can stand for: "1.200" is 1.2 or 1200, "1'200,5" is 1200.5."""
+    marked = re.sub(r"[^\d.,]", "", figures)
+    whole, *groups = re.split(r"[.,]", marked)
+    digits = re.sub(r"\D", "", marked)
+    if not 0 < len(digits) <= MOST_DIGITS:
+        return set()
+    grouped = [len(group) == THOUSAND for group in groups]
+    found = {float(digits)} if all(grouped) else set()
+    return found | ({float(f"{whole}{''.join(groups[:-1])}.{groups[-1]}")} if groups and all(grouped[:-1]) else set())
+
+
 def _cents(text: str) -> int | None:
-    number = text.strip(" '.,")
-    decimals = re.search(r"[.,](\d{2})$", number)
-    whole = re.sub(r"\D", "", number[: decimals.start()] if decimals else number)
-    return int(whole) * 100 + int(decimals.group(1) if decimals else 0) if whole else None
+    numbers = numbers_of(text)
+    return round(100 * max(numbers)) if numbers else None
 
 
 def _day(found: re.Match[str]) -> str:

@@ -70,6 +70,7 @@ class Monitored:
     rows: list[Watched]
     false_alarms: float
     left_out: LeftOut
+    of_files: list[str]
 
     @cached_property
     def weeks(self) -> pd.DataFrame:
@@ -119,7 +120,7 @@ class Monitored:
                 (quiet, f"{silent}; what needs calls is not counted there."),
             )
             if applies
-        ]
+        ] + self.of_files
 
 
 def _unread(c: Tally) -> str:
@@ -155,7 +156,7 @@ def monitor(
     Parameters
     ----------
     *logs : path
-        Files of logged conversations: JSON lines (``.gz`` too), results of tau2, logs of Inspect.
+        Files of logged conversations: JSON lines (``.gz`` too), results of tau2 (or its folder), logs of Inspect.
     baseline : str, optional
         Two days, ``2026-01-05..2026-03-29``; by default the first 13 weeks, of a short log the first half.
     store : str or path, optional
@@ -186,7 +187,7 @@ def monitor(
     span = baseline_of(counted, baseline)
     rows = watched(counted, span)
     level_of(rows, false_alarms)
-    return Monitored(counted, span, rows, false_alarms, left_out)
+    return Monitored(counted, span, rows, false_alarms, left_out, how.notes)
 
 
 def _check_tools(tools: Mapping[str, str], desk: Store) -> None:

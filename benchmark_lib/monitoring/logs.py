@@ -12,8 +12,8 @@ import orjson
 
 from ..errors import BadInput
 from ..exchange.flat_chats import FlatChat
-from ..exchange.inspect_in import log_parts, read_inspect
-from ..exchange.tau import read_tau2
+from ..exchange.inspect_in import read_inspect
+from ..exchange.tau import read_tau2, results_file
 from ..records import Conversation
 from ..scoring.claims.actions import REFUND
 
@@ -92,11 +92,14 @@ class LogFormat:
         Their name of a tool to the act it is: the name of one of the desk's tools, or one of `ACTS`.
     left_out : LeftOut or None
         Where lines that cannot be read are counted; None: the first such line is refused.
+    notes : list of str
+        What reading found a reader must know of a whole file, filled on the way.
     """
 
     format: str | None = None
     tools: Mapping[str, str] = field(default_factory=dict)
     left_out: LeftOut | None = None
+    notes: list[str] = field(default_factory=list)
 
 
 def read_logs(paths: Iterable[str | Path], how: LogFormat | None = None) -> Iterator[Logged]:
@@ -105,17 +108,17 @@ def read_logs(paths: Iterable[str | Path], how: LogFormat | None = None) -> Iter
     Parameters
     ----------
     paths : iterable of path
-        Files; ``.gz`` is unpacked on the way.
+        Files, of tau2 also its folders; ``.gz`` is unpacked on the way.
 
     Raises `BadInput` for a file that cannot be read and, unless lines may be left out, a line that is no conversation
     with a time.
     """
     how = how or LogFormat()
     for path in map(Path, paths):
-        kind = how.format or SUFFIXES.get(path.suffix, "jsonl")
+        kind = how.format or ("tau2" if path.is_dir() else SUFFIXES.get(path.suffix, "jsonl"))
         if kind not in FORMATS:
             raise BadInput(f"there is no log format {kind!r}: choose one of {', '.join(FORMATS)}")
-        if not path.is_file():
+        if not (results_file(path) if kind == "tau2" else path).is_file():
             raise BadInput(f"there is no log {path}: name a file of logged conversations")
         try:
             yield from (_lines(path, how) if kind == "jsonl" else _whole(path, kind, how))
@@ -259,22 +262,19 @@ def _text(content: Any) -> str:
 
 def _whole(path: Path, kind: str, how: LogFormat) -> Iterator[Logged]:
     """The conversations of a file that another harness wrote, which is read in one piece."""
-    data = path.read_bytes()
+    file = results_file(path)
+    data = file.read_bytes()
     try:
         if kind == "tau2":
-            content = orjson.loads(data)
-            records = [c for c, _ in read_tau2(content, path, "unknown", None).rows]
-            samples = content["simulations"]
+            found = read_tau2(orjson.loads(data), file, "unknown", None)
         else:
-            records = [c for c, _ in read_inspect(data, path, "unknown", None).rows]
-            header, samples = log_parts(data, path)
-            samples = [{"created_at": (header.get("eval") or {}).get("created")} | sample for sample in samples]
-        pairs = list(zip(records, samples, strict=True))
+            found = read_inspect(data, file, "unknown", None)
     except (LookupError, TypeError, ValueError, AttributeError) as error:
         if isinstance(error, BadInput):
             raise
         raise BadInput(f"{path} is damaged, or not a file of {kind} ({error}): give another --format") from None
-    for number, (record, sample) in enumerate(pairs, 1):
+    how.notes.extend([f"{path.name}: {note}." for note in found.notes])
+    for number, ((record, _), sample) in enumerate(zip(found.rows, found.sources, strict=True), 1):
         at = as_time(_first(sample, TIMES))
         if at is None:
             raise BadInput(f"{path}: conversation {number} does not say when it was: give a log with times")

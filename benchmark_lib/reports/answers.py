@@ -22,12 +22,13 @@ from ..analysis.tables.answers import (
     questions,
     with_stakes,
 )
-from ..analysis.tables.leaderboard import leaderboard
+from ..analysis.tables.leaderboard import leaderboard, worst_beside
 from ..analysis.tables.verdicts import signed_with_interval
 from ..commands import command
 from ..endpoint.prices import load_prices
 from ..endpoint.weights import CLOSED, OPEN, UNKNOWN
 from ..scoring.metrics import METRICS, Metric, Shown, shown_on
+from ..scoring.written import DASH
 from .considered import Considered, considered, never_offered
 from .methods import days_played
 from .scope import stakes_in_words
@@ -152,18 +153,28 @@ def _who(found: Answer) -> str:
 def sentence_of(found: Answer) -> str:
     """One answer in sentences, assembled from its numbers."""
     if found.verdict == NOBODY:
-        return f"No answer yet: no model with a rank on this board can be compared here. Left out: {visible(found.reason)}."
+        return f"No answer yet. Left out: {visible(found.reason)}."
     rows = found.table.to_dict("records")
     name, value = _name(rows[0]), _measured(found.question, rows[0])
     if found.verdict == ALONE:
-        said = f"{name}: {value}. It is the only model that can be compared, so this is a result and not a ranking."
+        said = f"{name}: {value}. It is the only model that can be compared, so this is a result and no comparison."
     elif found.verdict == CLEAR:
-        second, ahead = _measured(found.question, rows[1]), _gap(found.question.metric, rows[1])
-        said = f"{name}: {value}. The next is {_name(rows[1])}, {second}. The first is ahead by {ahead.removeprefix('+')}: {rows[1]['verdict']}. "
-        said += "No other model can be in first place (95 %, all models compared at once)."
+        ahead = _gap(found.question.metric, rows[1])
+        said = f"{name}: {value}. The nearest, {_name(rows[1])}: {_measured(found.question, rows[1])}. They differ by {ahead}: {rows[1]['verdict']}."
+        said += " Every other model is surely worse." if len(rows) > 2 else ""
+    elif all(row["equal"] for row in rows[1:] if row["entry"] in found.models):
+        said = f"{', '.join(map(_name, rows[: len(found.models)]))}: equal, each {value}."
     else:
-        said = f"{_upper(_who(found))}: any of them may be the best. The best mean so far is that of {name}, {value}, which does not settle it."
+        said = f"{_upper(_who(found))}. {name}: {value}. {_name(rows[1])}: {_measured(found.question, rows[1])}. They differ by {_gap(found.question.metric, rows[1])}: {rows[1]['verdict']}."
     return f"{said} {_beside_nothing(found)}".strip()
+
+
+def answers_in_lines(found: Answers) -> list[str]:
+    """The answers as they open a board: a line for each question, or one that says why there is no answer."""
+    if not any(one.compared for one in found.considered):
+        why = "No language model here can be compared yet" if found.considered else "No language model has been run"
+        return [f"Which model? {why}. {FIRST_STEPS[0][0]}: {FIRST_STEPS[0][1]}"]
+    return ["Which model?", *(f"{item.question.reader} {sentence_of(item)}" for item in found)]
 
 
 def _name(row: dict[str, Any]) -> str:
@@ -172,7 +183,8 @@ def _name(row: dict[str, Any]) -> str:
 
 def _measured(question: Question, row: dict[str, Any]) -> str:
     """A value in words: ``unsafe on 1.3 (0.6 to 2.2) of 18 traps``."""
-    return question.measured.format(_value(question.metric, row))
+    worst = f", {worst_beside(row, 'worst')}" if worst_beside(row, "worst") else ""
+    return question.measured.format(_value(question.metric, row)) + worst
 
 
 def _upper(text: str) -> str:
@@ -195,10 +207,10 @@ def _value(metric: Metric, row: dict[str, Any]) -> str:
 
 
 def _gap(metric: Metric, row: dict[str, Any]) -> str:
-    """How far the first is ahead of one, as a positive number where it is better."""
+    """How far the best mean is from that of one, as a positive number."""
     sign = -1 if metric.higher_is_better is False else 1
     ends = sorted((sign * row["difference_low"], sign * row["difference_high"]))
-    return signed_with_interval(metric, sign * row["difference"], *ends)
+    return signed_with_interval(metric, sign * row["difference"], *ends).replace("+", "")
 
 
 def view(found: Answers) -> dict[str, Any]:
@@ -232,22 +244,21 @@ def _beside(row: dict[str, Any]) -> str:
     """The main metrics of a model in one line, so that no answer hides another number."""
     main = [METRICS[name] for name in shown_on(Shown.MAIN)]
     parts = [f"{m.title.lower()} {m.scale.written(row[m.name], brief=True)}" for m in main]
-    return f"{', '.join(parts)}; {row['cost_tier']}"
+    worst = f"{worst_beside(row)} of unsafe actions" if worst_beside(row) else ""
+    return "; ".join(filter(None, [", ".join(parts), worst, row["cost_tier"]]))
 
 
 def _shown(item: Answer, row: dict[str, Any], beside: dict[str, str]) -> dict[str, Any]:
     """One candidate as a row of text."""
     scale = item.question.metric.scale
-    place = f"{row['rank_low']:.0f} to {row['rank_high']:.0f}" if row["rank_low"] == row["rank_low"] else "–"
     return {
         "entry": row["entry"],
         "name": _name(row),
         "possible": row["entry"] in item.models,
         "value": scale.with_interval(row["value"], row["low"], row["high"]),
-        "behind": _gap(item.question.metric, row) if row["verdict"] else "first by mean",
+        "behind": _gap(item.question.metric, row) if row["verdict"] else DASH,
         "sure": row["verdict"],
         "told": SURE in row["verdict"],
-        "places": place,
         "n": f"{row['cases']} x {row['trials']}",
         "beside": beside.get(row["entry"], ""),
     }

@@ -6,6 +6,7 @@ from pathlib import Path
 import pandas as pd
 
 from ..analysis.panels import labelled, short_name
+from ..analysis.tables.leaderboard import worst_beside
 from ..analysis.tables.paper import paper
 from ..figures.style import paths_for
 from .transcript import visible
@@ -26,7 +27,7 @@ SVG = """<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{he
 
 
 def badge(board: pd.DataFrame, model: str, *, folder: str | Path | None = None) -> str:
-    """The badge of one model: what it resolved and its unsafe actions, each the mean with its n and 95 % interval.
+    """The badge of one model: what it resolved and its unsafe actions, each the mean with its n and 95 % interval, the second with its worst trial.
 
     Parameters
     ----------
@@ -45,7 +46,9 @@ def badge(board: pd.DataFrame, model: str, *, folder: str | Path | None = None) 
     resolved, unsafe = told.frame.iloc[0, 1:]
     n = told.numbers.iloc[0]
     cells = {"resolved": (resolved, f" % of {n['resolved_n']:.0f}"), "unsafe": (unsafe, f" of {n['unsafe_n']:.0f}")}
+    worst = worst_beside(board.set_index("entry").loc[model])
     said = [f"{name} {cell.replace(' (', f'{unit} (', 1)}" for name, (cell, unit) in cells.items()]
+    said[-1] += f", {worst}" if worst else ""
     words = " · ".join([*said, *([what] if what else [])])
     return drawn(visible(f"Deskbench {short_name(model)}"), words, f"badge-{model}", folder)
 

@@ -6,8 +6,9 @@ from typing import Any
 
 import pandas as pd
 
+from ..analysis.estimators.estimate import sentence
 from ..analysis.settings import DEFAULT
-from ..analysis.tables.leaderboard import ALL, RESTS_ON_INTENTS, WITHOUT, band_in_words
+from ..analysis.tables.leaderboard import ALL, BELOW, RESTS_ON_INTENTS, WITHOUT, band_in_words, worst_beside
 from ..endpoint.weights import NO_MODEL
 from ..scoring.metrics import METRICS, Metric, Shown, shown_on
 from ..scoring.scales import SHARE
@@ -26,7 +27,7 @@ WITHOUT_WORDS = (
     "Not always the fairer number: replies that a customer cannot follow are one of the things that get it flagged."
 )
 NONE = "-"
-"""A place or a band that there is not; in a column that is sorted, a hyphen may stand among numbers."""
+"""A band that there is not, or nobody who dominates; in a column that is sorted, a hyphen may stand among numbers."""
 MANY_COLUMNS = 9
 """Columns above which a board is set in smaller type, so that it fits a page."""
 AT_AN_END = re.compile(r"(?:0|100)\.0 % \(")
@@ -35,6 +36,7 @@ NOTHING_SEEN = (
     "20 intents without one failure leave room for a kind of request that always fails. So it can be wider than one beside a few failures."
 )
 """Why an interval is wide where nothing, or everything, was seen: a narrower one covers too little where intents are all or nothing."""
+LINE = "Below this line: partial runs, runs on other cases, and whoever resolves under half"
 SEARCHED = 12
 """Rows from which on a board has a search box."""
 
@@ -46,32 +48,49 @@ def readable_board(board: pd.DataFrame) -> pd.DataFrame:
     end with `APART`.
     """
     shown: dict[str, Any] = {
-        "Rank": [str(r) if not pd.isna(r) else NONE for r in board["rank"]],
-        "Model": [
-            f"{r['entry']} (partial {r['partial']})" if r["partial"] else r["entry"] for r in board.to_dict("records")
-        ],
+        "Model": [_named(r) for r in board.to_dict("records")],
         "Block": list(board["block"]),
     }
+    if len(board) and board["dominated"].any():
+        shown["Dominated by"] = [name or NONE for name in board["dominated"]]
     if len(board):
         shown[CASES] = [
             " + ".join(f"{0 if n != n else n:.0f}" for n in row)
             for row in board[[f"{name}_n" for name in BUCKET_METRICS]].to_numpy(float)
         ]
-    for name in shown_on(Shown.BOARD):
+    filled = [name for name in shown_on(Shown.FILLED) if len(board) and board[f"{name}_n"].gt(0).any()]
+    for name in (*shown_on(Shown.BOARD), *filled):
         shown |= _metric_columns(board, METRICS[name], ALL)
         if METRICS[name].banded:
             shown["Band"] = [band_in_words(row) or NONE for row in board.to_dict("records")]
     if len(board) and board["flagged"].any():
         pairs = zip(board["flagged"], board["conversations"], strict=True)
         shown[FLAGGED] = [f"{flagged} of {of}" for flagged, of in pairs]
-        for name in shown_on(Shown.BOARD):
+        for name in (*shown_on(Shown.BOARD), *filled):
             shown |= _metric_columns(board, METRICS[name], WITHOUT)
     if "settings" in board and board["settings"].ne(DEFAULT).any():
         shown["Settings"] = board["settings"]
     if "weights" in board and board["weights"].ne(NO_MODEL).any():
         shown["Weights"] = board["weights"]
     last = {"Cost tier": "cost_tier", "Trials": "trials", "Conversations": "conversations", "Case set": "versions"}
-    return pd.DataFrame(shown | {heading: board[name] for heading, name in (last | {"Notes": "notes"}).items()})
+    shown |= {heading: board[name] for heading, name in last.items()}
+    notes = [sentence(*pair) for pair in zip(board.get("dominated_why", ()), board["notes"], strict=False)]
+    return pd.DataFrame(shown | {"Notes": notes})
+
+
+def _named(row: dict[str, Any]) -> str:
+    """The name of an entry, with what puts it below the line."""
+    below = f"partial {row['partial']}" if row["partial"] else "set apart" if row["block"] in BELOW else ""
+    return f"{row['entry']} ({below})" if below else row["entry"]
+
+
+def with_line(text: pd.DataFrame, board: pd.DataFrame) -> tuple[pd.DataFrame, int | None]:
+    """A readable board as text with a row that says what follows below the line, and the place of that row; None where nothing does."""
+    at = int((~board["block"].isin(BELOW)).sum())
+    if at == len(board):
+        return text, None
+    line = pd.DataFrame([dict.fromkeys(text, "") | {"Model": LINE}])
+    return pd.concat([text.iloc[:at], line, text.iloc[at:]], ignore_index=True), at
 
 
 def _metric_columns(board: pd.DataFrame, metric: Metric, form: str) -> dict[str, Any]:
@@ -83,7 +102,10 @@ def _metric_columns(board: pd.DataFrame, metric: Metric, form: str) -> dict[str,
     means = [_mean(row, metric, form) for row in board.to_dict("records")]
     if metric.scale.summed and len(cases) > 1:
         means = [f"{text}, of {n:.0f}" if n > 0 else text for text, n in zip(means, board[f"{name}_n"], strict=True)]
-    elif form and len(cases) > 1:
+    if metric.banded and not form:
+        worst = map(worst_beside, board.to_dict("records"))
+        means = [f"{text}; {more}" if more else text for text, more in zip(means, worst, strict=True)]
+    elif (form or Shown.FILLED in metric.shown) and len(cases) > 1:
         means = [f"{text}, n = {n:.0f}" if n > 0 else text for text, n in zip(means, board[f"{name}_n"], strict=True)]
     return {f"{heading}, median{apart}": median, f"{metric.title}, mean (95 %){apart}": means}
 
@@ -104,7 +126,7 @@ def _in_words(value: Any, heading: str) -> str:
 
 
 def board_table(board: pd.DataFrame) -> None:
-    """Show the board in a notebook as sortable tables: what decides the order, what else was measured, and both without flagged customers.
+    """Show the board in a notebook as sortable tables: the planned metrics, what else was measured, and both without flagged customers.
 
     Each fits a page without scrolling, and on a phone the model stays in sight. What is the same in every row, and the
     notes, stand below. Works without a network; text is escaped.
@@ -184,20 +206,19 @@ def with_flagged(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def board_parts(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """A `readable_board` in three: the metrics that decide the order, the others, and all of them without flagged customers.
+    """A `readable_board` in three: the planned metrics, the others, and all of them without flagged customers.
 
     Each with the models in that order; the third is empty where no customer was flagged.
     """
     deciding = tuple(METRICS[name].title for name in shown_on(Shown.MAIN))
-    head = [c for c in ("Rank", "Model") if c == "Model" or set(frame[c]) - {NONE}]
     metrics = [c for c in frame if c.endswith((", median", ", mean (95 %)"))]
-    beside = ("Band", "Settings", "Weights", "Cost tier")
+    beside = ("Dominated by", "Band", "Settings", "Weights", "Cost tier")
     first = [c for c in frame if c in beside or (c in metrics and c.startswith(deciding))]
     rest = [c for c in metrics if c not in first]
     told = [c for c in ("Trials", "Conversations", CASES) if c in frame and frame[c].nunique() > 1]
     apart = [c for c in frame if c == FLAGGED or c.endswith(APART)]
     without = frame[["Model", *apart]] if apart else frame.iloc[:0, :0]
-    return frame[[*head, *first]], frame[["Model", *rest, *told]], without
+    return frame[["Model", *first]], frame[["Model", *rest, *told]], without
 
 
 def notes_of(frame: pd.DataFrame) -> list[str]:

@@ -10,7 +10,7 @@ from ..analysis.estimators.estimate import counted
 from ..analysis.frames import Results
 from ..analysis.panels import conversations_of, short_name
 from ..analysis.tables.answers import NO_OFFER
-from ..analysis.tables.leaderboard import RANKED_FROM
+from ..analysis.tables.leaderboard import RESOLVES_ENOUGH
 from ..commands import command
 from ..scoring.written import percent
 from .transcript import visible
@@ -46,11 +46,11 @@ def considered(results: Results | pd.DataFrame, board: pd.DataFrame) -> tuple[Co
     """Every language model on the board, those that are compared first."""
     rows = conversations_of(results)
     mine = board[board["panel"] == "models"].to_dict("records")
-    able = [row for row in mine if row["resolved"] >= RANKED_FROM]
+    able = [row for row in mine if row["resolved"] >= RESOLVES_ENOUGH]
     version = Counter(row["versions"] for row in able).most_common(1)[0][0] if able else ""
     alike = rows[rows["entry"].isin([row["entry"] for row in able]) & (rows["store_version"] == version)]
     cases = {entry: set(some) for entry, some in alike.groupby("entry")["case_id"]}
-    found = [_ranked(row) if row["block"] == "ranked" else _unranked(row, rows, version, cases) for row in mine]
+    found = [_able(row) if row["block"] == "models" else _unable(row, rows, version, cases) for row in mine]
     return tuple(sorted(found, key=lambda one: not one.compared))
 
 
@@ -60,7 +60,7 @@ def never_offered(board: pd.DataFrame) -> str:
     return ", ".join(counted(int(others[p]), *NO_OFFER[p]) for p in NO_OFFER if p in others)
 
 
-def _ranked(row: dict[str, Any]) -> Considered:
+def _able(row: dict[str, Any]) -> Considered:
     """A model that is compared, and what would make the comparison better."""
     why = f"{counted(row['trials'], 'trial')}, {counted(row['conversations'], 'conversation')}"
     steps: list[Step] = []
@@ -70,7 +70,7 @@ def _ranked(row: dict[str, Any]) -> Considered:
     return _one(row, True, why, *steps)
 
 
-def _unranked(row: dict[str, Any], rows: pd.DataFrame, version: str, cases: dict[str, set[str]]) -> Considered:
+def _unable(row: dict[str, Any], rows: pd.DataFrame, version: str, cases: dict[str, set[str]]) -> Considered:
     """A model that is not compared, and the first reason for it."""
     goes_on = ("Give the same command again; it goes on where it stopped", _run(row))
     if not row["finished"]:
@@ -85,9 +85,9 @@ def _unranked(row: dict[str, Any], rows: pd.DataFrame, version: str, cases: dict
     if row["resolved"] != row["resolved"]:
         why = "No resolvable case has a scored conversation"
         return _one(row, False, why, ("Play every case", _run(row)))
-    if row["resolved"] < RANKED_FROM:
+    if row["resolved"] < RESOLVES_ENOUGH:
         resolved = f"{percent(row['resolved'], 1)} of {counted(int(row['resolved_n']), 'resolvable case')}"
-        why = f"It resolves {resolved}, and a rank takes {percent(RANKED_FROM)}: a model that gets little done has few chances to do harm"
+        why = f"It resolves {resolved}, and a comparison takes {percent(RESOLVES_ENOUGH)}: a model that gets little done has few chances to do harm"
         return _one(row, False, why, ("Read on its page where it fails, then try another prompt, setting or model", ""))
     if row["versions"] != version:
         why = f"It was played on {row['versions']}, the others on {version}"

@@ -59,6 +59,7 @@ def conversation_view(
     cost: dict[str, float | None] | None = None,
     entry: str | None = None,
     differs: dict[Key, str] | None = None,
+    model_calls: Iterable[dict[str, Any]] = (),
 ) -> dict[str, Any]:
     """The conversation as its templates read it.
 
@@ -79,6 +80,8 @@ def conversation_view(
         The name of its run in the tables; by default the name of its model.
     differs : dict, optional
         A note on events by their keys.
+    model_calls : iterable of dict
+        Its finished model calls, as `RunFile.calls_of` gives them: latency and tokens are shown for each.
     """
     c, score, differs, verdicts = conversation, score or {}, differs or {}, list(verdicts)
     count, state = Numbering(c), state_of(score, c.ended_by)
@@ -109,6 +112,7 @@ def conversation_view(
         "faults": [{"side": f.side, "kind": f.kind, "detail": count.renumbered(f.detail, f.side)} for f in c.faults],
         "verdicts": verdicts,
         "usage": _usage(c, cost),
+        "model_calls": [*model_calls],
         "case": _case(c, case, score, count, store) if case else None,
     }
 

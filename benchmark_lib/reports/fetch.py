@@ -32,11 +32,12 @@ class Dossier:
     case: Case | None = None
     store: Store | None = None
     entry: str | None = None
+    model_calls: list[dict[str, Any]] = field(default_factory=list)
 
     @property
     def about(self) -> dict[str, Any]:
         """What `transcript_html` takes besides the record and its score."""
-        return {name: getattr(self, name) for name in ("case", "store", "verdicts", "cost", "entry")}
+        return {name: getattr(self, name) for name in ("case", "store", "verdicts", "cost", "entry", "model_calls")}
 
     def html(self, css: bool = True) -> str:
         """The conversation as an HTML fragment."""
@@ -88,6 +89,7 @@ class Shelf:
             cases.get(case_id),
             store,
             self.entries[run_id],
+            run.calls_of(case_id, trial),
         )
 
     def _world(self, run: RunFile) -> tuple[Store | None, dict[str, Case]]:

@@ -14,7 +14,7 @@ from ..experiment.demo import EXAMPLE, HARD_EXAMPLE
 from ..experiment.manifest import hashed
 from ..latex import breakable
 from ..project import code_version, project_folder
-from ..records import NOT_SCORED, OWN, is_played, source_of
+from ..records import OWN, TRIED_AGAIN, is_played, source_of
 from ..runfile import RunFile
 
 TITLE = "Deskbench: an open benchmark of language models as customer-support agents"
@@ -160,7 +160,7 @@ def _cases(results: Results, manifests: dict[str, dict[str, Any]]) -> str:
         f"{n} cases of {store} (hash of the set of cases {digest}), {trials} {'trial' if trials == '1' else 'trials'} each": runs
         for (store, n, trials, digest), runs in told.items()
     }
-    ended = results.conversations[~results.conversations["ended_by"].isin(NOT_SCORED)].groupby("run_id").size()
+    ended = results.conversations[~results.conversations["ended_by"].isin(TRIED_AGAIN)].groupby("run_id").size()
     partial = [
         f"{results.entries[run_id]} has {words}"
         for run_id, m in manifests.items()

@@ -28,12 +28,14 @@ from .behind import conversations_address
 
 RUN_MODEL, LEADERBOARD = "01_run_model", "02_leaderboard"
 SUBJECTS = ("model", "entry", "a", "b")
-SETTINGS = ("base_url", "customer", "customer_base_url", "store", "cases", "trials", "messages", "seed", "metric")
+SETTINGS = tuple(
+    "base_url customer customer_base_url store prompt rules tools settings cases trials messages seed metric".split()
+)
 """The parameters that say which model a page is about, and how it was run: they are part of its name."""
 NO_NOTEBOOK = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
 """What reading a file raises that is no notebook."""
 NO_MODELS = ("players", "scripted agents", "recovery panel", "imported", "published")
-LONGEST_NAME, KERNEL_START_S = 160, 300
+LONGEST_NAME, LONGEST_WHY, KERNEL_START_S = 160, 300, 300
 PRINTED = "<style>.jp-OutputArea-output pre{white-space:pre-wrap;word-break:normal;overflow-wrap:break-word}.db-static :is(td,th){text-align:left!important}</style>"
 """What a notebook printed, broken between words and not within them; a list of conversations from the left."""
 ON_A_PHONE = """<style>@media screen and (max-width:40rem){
@@ -96,16 +98,17 @@ def run_notebook(
     """
     path = _find(notebook)
     _check_parameters(path, parameters or {})
-    _check_secrets(parameters or {})
+    parameters = {name: _plain(value, name) for name, value in (parameters or {}).items()}
+    _check_secrets(parameters)
     folder = in_project(folder)
-    done = folder / f"{slug(str(out)) if out else page_name(path.stem, parameters or {})}.ipynb"
+    done = folder / f"{slug(str(out)) if out else page_name(path.stem, parameters)}.ipynb"
     with writing(folder, ""):
         folder.mkdir(parents=True, exist_ok=True)
-        _execute(path, done, parameters or {}, progress)
+        _execute(path, done, parameters, progress)
         _relink(done, path.parent)
         if not html:
             return done
-        page = _to_html(done, _whose_conversations(done, parameters or {}), _subjects(parameters or {}))
+        page = _to_html(done, _whose_conversations(done, parameters), _subjects(parameters))
         link_pages(page)
         return page
 
@@ -208,6 +211,8 @@ def _shelves() -> list[Path]:
 
 def _execute(path: Path, done: Path, parameters: dict[str, Any], progress: bool) -> None:
     import papermill
+    from jupyter_client.kernelspec import NoSuchKernel
+    from nbclient.exceptions import DeadKernelError
     from papermill.exceptions import PapermillExecutionError
 
     try:
@@ -217,16 +222,24 @@ def _execute(path: Path, done: Path, parameters: dict[str, Any], progress: bool)
             parameters=parameters,
             progress_bar=progress,
             kernel_name="python3",
+            language="python",
             start_timeout=KERNEL_START_S,
             extra_arguments=["--IPKernelApp.log_level=CRITICAL"],
             log_output=False,
         )
     except PapermillExecutionError as error:
-        why = " ".join(error.evalue.split())
+        why = " ".join("".join(c if c.isprintable() else " " for c in error.evalue).split())
         if error.ename == BadInput.__name__:  # already a sentence for the one who gave the parameters
             done.unlink(missing_ok=True)
             raise BadInput(f"{path.name}: {why}") from None
-        raise BadInput(f"{path.name} stopped at cell {error.exec_count}: {error.ename}: {why}; see {done}") from None
+        why = f": {why if len(why) <= LONGEST_WHY else f'{why[:LONGEST_WHY]}…'}" if why else ""
+        raise BadInput(f"{path.name} stopped at cell {error.exec_count}: {error.ename}{why}; see {done}") from None
+    except DeadKernelError:
+        why = "its kernel died, as it does when memory runs out or a cell ends the process"
+        raise BadInput(f"{path.name}: {why}; {done} shows how far it came") from None
+    except (NoSuchKernel, FileNotFoundError, RuntimeError) as error:
+        mend = "run `python -m ipykernel install --sys-prefix` in the environment of Deskbench"
+        raise BadInput(f"{path.name}: the Jupyter kernel python3 does not start ({error}): {mend}") from None
 
 
 def link_pages(*pages: Path) -> None:
@@ -271,9 +284,30 @@ def _check_parameters(path: Path, parameters: dict[str, Any]) -> None:
     known = parameter_names(path)
     for name in parameters:
         if name not in known:
-            near = difflib.get_close_matches(name, known, 1, 0.4)
+            subject = [n for n in SUBJECTS if n in known] if name in (*SUBJECTS, "models", "name") else []
+            near = subject or difflib.get_close_matches(name, known, 1, 0.4)
             hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(known)}"
             raise BadInput(f"{path.name} has no parameter {name!r}: {hint}")
+
+
+def _plain(value: Any, name: str) -> Any:
+    """A value as a cell of a notebook can hold it: a date as ISO text, a path as text, a set as a list."""
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    if isinstance(value, Path):
+        return str(value)
+    try:
+        if isinstance(value, dict):
+            return {str(_plain(key, name)): _plain(inner, name) for key, inner in value.items()}
+        if isinstance(value, list | tuple | set | frozenset):
+            return [_plain(inner, name) for inner in (value if isinstance(value, list | tuple) else sorted(value))]
+        convert = getattr(value, "isoformat", None) or getattr(value, "item", None)
+        if convert is not None:
+            return _plain(convert(), name)
+    except (RecursionError, TypeError, ValueError):
+        pass
+    kind = type(value).__name__
+    raise BadInput(f"the parameter {name} holds a {kind}, which a cell cannot: give text, numbers, lists or mappings")
 
 
 def _check_secrets(value: Any, name: str = "") -> None:
@@ -312,8 +346,10 @@ def parameter_names(path: Path) -> list[str]:
 
 
 def _assigned(tagged: list[str]) -> list[str]:
-    nodes = [node for source in tagged for node in ast.parse(source).body if isinstance(node, ast.Assign)]
-    return [t.id for node in nodes for t in node.targets if isinstance(t, ast.Name)]
+    kinds = (ast.Assign, ast.AnnAssign)
+    nodes = [node for source in tagged for node in ast.parse(source).body if isinstance(node, kinds)]
+    targets = [t for node in nodes for t in (node.targets if isinstance(node, ast.Assign) else [node.target])]
+    return [t.id for t in targets if isinstance(t, ast.Name)]
 
 
 def _whose_conversations(done: Path, parameters: dict[str, Any]) -> str:

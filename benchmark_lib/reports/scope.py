@@ -1,5 +1,6 @@
 """The advice on one model's scope in sentences, as rows of a page, and as a badge."""
 
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from ..analysis.tables.scope import (
     needed_shares,
     share_in_words,
 )
+from ..commands import command
 from ..errors import BadInput
 from ..scoring.written import DASH, missing, percent, span
 from .badge import drawn
@@ -65,7 +67,25 @@ def scope_in_words(table: pd.DataFrame, stakes: Stakes | None = None) -> list[st
         who = "scripted agent" if table["source"].iloc[0] == "scripted" else NO_OFFER[panel][0]
         article = "an" if who[0] in "aeiou" else "a"
         said.insert(0, f"This is {article} {who}, shown for the way the rule decides and not as a recommendation.")
+    said += too_few_for_anyone(intents, stakes or Stakes())
     return [" ".join(said), rests_on(stakes or Stakes()), LIMITS]
+
+
+def too_few_for_anyone(intents: pd.DataFrame, stakes: Stakes) -> list[str]:
+    """Say that no model can be shown to answer an intent alone on so few cases, and with which command there are enough."""
+    needed, most = fewest_cases(needed_shares(stakes)[0]), int(intents["played"].max())
+    if needed is None or most >= needed:
+        return []
+    sets = ceil(needed / most)
+    made = command("generate", "--seed", "N", "--sets", sets, "--out", "fresh")
+    played, shown = (
+        command("run", "MODEL", "--store", "fresh/1"),
+        command("notebook", "20_model_report", "-p", "pooled=true"),
+    )
+    return [
+        f"These cases cannot show of any model, however good, that it may answer an intent alone: that takes {needed} cases of the intent, and none has "
+        f"more than {most}. {sets} fresh sets have enough: {made}; then {played} for each of the {sets}, and {shown}."
+    ]
 
 
 def stakes_in_words(stakes: Stakes) -> str:

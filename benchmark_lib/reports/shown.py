@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from ..analysis.panels import PANELS, panels_in, short_name
+from ..analysis.tables.leaderboard import BELOW
 from ..figures import caption
 from ..figures.style import figure_of
 from ..scoring.metrics import METRICS, Shown, shown_on
@@ -215,7 +216,7 @@ def weigh(board: pd.DataFrame) -> Any:
     """Sliders for the reader's own weights: an order for this reader and this moment, stored nowhere.
 
     There is no composite score: which of two failures is worse is for the reader to say. Every metric is scaled to 0 to
-    1, with 1 the better end; a model that lacks one of the weighed metrics gets no place.
+    1, with 1 the better end; a model that lacks one of the weighed metrics comes last.
     """
     import ipywidgets
 
@@ -241,12 +242,12 @@ def weighed_order(board: pd.DataFrame, weights: dict[str, float]) -> pd.DataFram
     Parameters
     ----------
     weights : dict of str to float
-        By metric; if none is above 0, every model has the same place, but a partial run has none.
+        By metric; if none is above 0, the order is that of the names. Partial runs come last.
 
     Returns
     -------
     DataFrame
-        place, entry, block and each weighed metric on 0 to 1; no total.
+        entry, block and each weighed metric on 0 to 1; no total.
     """
     parts = pd.DataFrame(index=board.index)
     for name in weights:
@@ -254,7 +255,7 @@ def weighed_order(board: pd.DataFrame, weights: dict[str, float]) -> pd.DataFram
         parts[name] = 1 - share if METRICS[name].higher_is_better is False else share
     used = {name: weight for name, weight in weights.items() if weight > 0}
     total = sum(weight * parts[name] for name, weight in used.items()) if used else pd.Series(0.0, index=board.index)
-    place = total.mask(board["block"] == "partial").rank(ascending=False, method="min").astype("Int64")
     order = board[["entry", "block"]].assign(**{METRICS[name].title: parts[name] for name in weights})
-    order.insert(0, "place", place)
-    return order.sort_values(["place", "entry"], na_position="last", ignore_index=True)
+    order["_total"] = total.mask(board["block"].isin(BELOW))
+    order = order.sort_values(["_total", "entry"], ascending=[False, True], na_position="last", ignore_index=True)
+    return order.drop(columns="_total")

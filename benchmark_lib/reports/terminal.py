@@ -6,13 +6,17 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import pandas as pd
+
 from ..analysis import load_results
 from ..analysis.panels import LABELS, fitted
-from ..analysis.tables.leaderboard import does_too_little, leaderboard
+from ..analysis.tables.leaderboard import BELOW, does_too_little, leaderboard, worst_beside
 from ..analysis.tables.tiers import UNKNOWN
 from ..runfile import RunFile
 from ..scoring.metrics import METRICS, Shown, shown_on
-from ..scoring.written import DASH, missing
+from ..scoring.written import DASH, in_words, missing
+from .answers import answers, answers_in_lines
+from .board import LINE as BELOW_LINE
 
 WIDTH = 100
 """Columns within which sentences are kept."""
@@ -23,7 +27,6 @@ BRIEF = {"over_escalation": "over-esc.", "unsafe": "unsafe", "escalation_accurac
 KINDS = {**LABELS, "models": "model", "local model": "model"}
 """What a row of the board is, in a word, by its panel."""
 EXPLAINED = {
-    "model": "a model that resolves under half, or lacks conversations or cases that others have",
     "own agent": "own agent: code of yours",
     "played": "played: a person or a program in the agent's chair",
     "scripted": "scripted: no model, it marks a floor or the ceiling",
@@ -43,12 +46,14 @@ def terminal_board(runs: Iterable[RunFile], mine: str | None = None) -> str:
     mine : str, optional
         The run_id of the run that is marked with an arrow.
     """
-    results = load_results(list(runs))
+    runs = list(runs)
+    own = [run for run in runs if mine in (None, run.run_id)]
+    results = load_results(own, optional=[run for run in runs if run not in own])
     if mine is not None and mine not in results.entries and mine in results.hard.entries:
         results = results.hard
     names = [*shown_on(Shown.ORDER), "resolved"]
     heads = [
-        "rank",
+        "",
         "model",
         *(BRIEF.get(name, METRICS[name].title.lower()) for name in names),
         "cost",
@@ -56,11 +61,20 @@ def terminal_board(runs: Iterable[RunFile], mine: str | None = None) -> str:
         "kind",
     ]
     marked = results.entries.get(mine or "")
-    board = leaderboard(results).to_dict("records")
+    table = leaderboard(results)
+    board = table.to_dict("records")
     rows = [_cells(row, names, row["entry"] == marked) for row in board]
-    right = range(2, 2 + len(names))
-    lines = columns([heads, *rows], right=right, width=screen_width(), gives=1)
-    return "\n".join([*_wrapped([MEDIANS]), *lines, *_legend(board, marked)])
+    head, *lines = columns([heads, *rows], right=range(2, 2 + len(names)), width=screen_width(), gives=1)
+    found = [] if results.conversations.empty else [*answers_in_lines(answers(results, board=table)), ""]
+    shown = [*_wrapped([*found, MEDIANS]), head]
+    acts, at = _acts(board, results.conversations), sum(row["block"] not in BELOW for row in board)
+    for number, (row, line) in enumerate(zip(board, lines, strict=True)):
+        shown += [LINE.center(min(screen_width() or WIDTH, len(head)), "-")] if number == at else []
+        shown += [
+            line,
+            *_wrapped(filter(None, [row["dominated_why"], acts.get(row["entry"], ""), row["below"]]), indent=" " * 5),
+        ]
+    return "\n".join([*shown, *_legend(board, marked)])
 
 
 def screen_width() -> int | None:
@@ -89,26 +103,38 @@ def columns(
 
 def _legend(board: Sequence[dict[str, Any]], marked: str | None) -> list[str]:
     """What the words of the board mean, as far as they stand there."""
-    without = dict.fromkeys(KINDS[row["panel"]] for row in board if row["block"] != "ranked")
-    kinds = [EXPLAINED[kind] for kind in without if kind in EXPLAINED]
-    below = "; partial runs below the others" if any(row["partial"] for row in board) else ""
+    present = dict.fromkeys(KINDS[row["panel"]] for row in board)
+    kinds = [EXPLAINED[kind] for kind in present if kind in EXPLAINED]
+    order = ", ".join(METRICS[n].title.lower() for n in shown_on(Shown.ORDER))
     sentences = [
         "over-esc.: resolvable cases handed over; unsafe: traps with a forbidden act. Lower is better.",
         "esc. acc.: cases that need a human and were handed over; resolved: resolvable cases solved without one. Higher is better.",
-        f"{'> marks this run. ' if marked else ''}Ordered by {', '.join(METRICS[n].title.lower() for n in shown_on(Shown.ORDER))}{below}.",
+        f"{'> marks this run. ' if marked else ''}Sorted by {order}: a sort and no verdict.",
         *([PAID] if any(row["panel"] in ("models", "own agents") for row in board) else []),
-        *([f"Not ranked: {'; '.join(kinds)}."] if kinds else []),
+        *([f"{'; '.join(kinds)}."] if kinds else []),
         *([f"{TOO_LITTLE_MARK} {TOO_LITTLE_WORDS}"] if any(map(does_too_little, board)) else []),
     ]
     return _wrapped(sentences)
 
 
-def _wrapped(sentences: Iterable[str]) -> list[str]:
-    width = min(screen_width() or WIDTH, WIDTH)
-    return [line for sentence in sentences for line in textwrap.wrap(sentence, width)]
+def _acts(board: Sequence[dict[str, Any]], conversations: pd.DataFrame) -> dict[str, str]:
+    """By entry, the unsafe acts that a median of none hides, by case and trial."""
+    hidden = {row["entry"] for row in board if row["unsafe"] == 0 < row["unsafe_worst"]}
+    acts = conversations[conversations["entry"].isin(hidden) & conversations["unsafe"].fillna(False).astype(bool)]
+    return {
+        str(entry): f"unsafe in {in_words([f'{c} (trial {t})' for c, t in zip(mine['case_id'], mine['trial'])])}"
+        for entry, mine in acts.groupby("entry")
+    }
 
 
-MEDIANS = "The board: medians over trials."
+def _wrapped(sentences: Iterable[str], indent: str = "") -> list[str]:
+    wrapper = textwrap.TextWrapper(min(screen_width() or WIDTH, WIDTH), initial_indent=indent, subsequent_indent=indent)
+    wrapper.break_on_hyphens = False  # a name stays on one line
+    return [line for sentence in sentences for line in wrapper.wrap(sentence) or [""]]
+
+
+MEDIANS = "The board: medians over trials; behind unsafe actions, in brackets, their mean and the worst trial."
+LINE = f" {BELOW_LINE} "
 PAID = (
     f"cost: the tier of 1,000 conversations at the prices of data/prices.yaml; {DASH} where a price is missing: add it there, "
     "then give `deskbench score FILE --costs`."
@@ -119,9 +145,9 @@ TOO_LITTLE_WORDS = (
 
 
 def _cells(row: dict[str, Any], names: Sequence[str], marked: bool) -> list[str]:
-    rank, tier = DASH if missing(row["rank"]) else str(row["rank"]), row["cost_tier"]
+    tier = row["cost_tier"]
     return [
-        f"{'>' if marked else ' '}{rank:>2}",
+        ">" if marked else " ",
         "".join(c if c.isprintable() else "?" for c in row["entry"]),
         *(_value(row, name) for name in names),
         DASH if missing(tier) or tier == UNKNOWN else str(tier).partition(" (")[0],
@@ -131,5 +157,8 @@ def _cells(row: dict[str, Any], names: Sequence[str], marked: bool) -> list[str]
 
 
 def _value(row: dict[str, Any], name: str) -> str:
-    mark = TOO_LITTLE_MARK if name == "unsafe" and does_too_little(row) else ""
-    return f"{METRICS[name].scale.written(row[name])}{mark}"
+    if name != "unsafe":
+        return METRICS[name].scale.written(row[name])
+    worst = worst_beside(row).removeprefix("worst trial ")
+    more = f" ({METRICS[name].scale.mean(row['unsafe_mean'])}, {worst})" if worst else ""
+    return f"{METRICS[name].scale.written(row[name])}{TOO_LITTLE_MARK * does_too_little(row)}{more}"

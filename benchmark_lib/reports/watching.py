@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from ..analysis.estimators.estimate import counted
-from ..cases.played import same_cases, store_of
+from ..cases.played import same_cases, store_played
 from ..errors import BadInput
 from ..outputs import writing
 from ..project import slug
-from ..records import BUCKETS, ENDINGS, NOT_SCORED
+from ..records import BUCKETS, ENDINGS, TRIED_AGAIN
 from ..runfile import RunFile
-from ..scoring.written import cost_in_words
+from ..scoring.written import cost_in_words, failed_calls
 from .transcript import render, transcript_css, transcript_html, visible
 
 
@@ -61,11 +61,17 @@ class Look:
     planned: int
     calls: int
     cost: str
+    failed: tuple[str, ...] = ()
+
+    @property
+    def done(self) -> int:
+        """How many conversations are not to be tried again."""
+        return sum(one.ended_by not in TRIED_AGAIN for one in self.finished)
 
     @property
     def over(self) -> bool:
         """Whether nothing is missing."""
-        return sum(one.ended_by not in NOT_SCORED for one in self.finished) >= self.planned
+        return self.done >= self.planned
 
     def sentences(self) -> list[str]:
         """How far the run is and how it goes, with denominators."""
@@ -74,10 +80,11 @@ class Look:
             mine = [one.success for one in self.finished if one.bucket == bucket and one.success is not None]
             parts += [f"{bucket.replace('_', ' ')} {sum(mine)}/{len(mine)}"] if mine else []
         left = self._minutes_left()
-        share = f"{len(self.finished) / self.planned:.0%}" if self.planned else ""
+        share = f"{self.done / self.planned:.0%}" if self.planned else ""
         return [
-            f"{self.model}: {len(self.finished):,} of {self.planned:,} conversations finished ({share}){left}",
+            f"{self.model}: {self.done:,} of {self.planned:,} conversations finished ({share}){left}",
             f"conversations that succeeded so far: {', '.join(parts) or 'none has a score yet'}",
+            *self.failed,
             f"{self.calls:,} model call{'s' * (self.calls != 1)}, {self.cost}",
         ]
 
@@ -87,7 +94,7 @@ class Look:
         if len(last) < 5 or self.over:
             return ""
         began, ended = (datetime.fromisoformat(one.finished_at) for one in (last[0], last[-1]))
-        minutes = (ended - began).total_seconds() / 60 / (len(last) - 1) * (self.planned - len(self.finished))
+        minutes = (ended - began).total_seconds() / 60 / (len(last) - 1) * (self.planned - self.done)
         return f", about {counted(round(minutes), 'minute')} left" if minutes >= 1 else ", less than a minute left"
 
 
@@ -101,7 +108,15 @@ def look(run: RunFile) -> Look:
     (cost, unpriced), calls = run.cost(), run.counts()["calls"]
     finished.sort(key=lambda one: one.finished_at)
     planned = sum(manifest["planned"].values())
-    return Look(manifest["model"], tuple(finished), planned, calls, cost_in_words(cost, calls, unpriced))
+    failed = tuple(failed_calls(run.unscored_faults()))
+    return Look(
+        manifest["model"],
+        tuple(finished),
+        planned,
+        calls,
+        cost_in_words(cost, calls, unpriced, run.own_calls()),
+        failed,
+    )
 
 
 class WatchPage:
@@ -113,8 +128,8 @@ class WatchPage:
         self._cases: dict[str, Any] = {}
         self._store: Any = None
         with suppress(BadInput):  # of another version: the transcript is shown without what only the case knows
-            self._store = store_of(run.path, run.manifest, None)
-            self._cases = same_cases(run.path, run.manifest, self._store, "show it")
+            self._store = store_played(run.manifest)
+            self._cases = same_cases(run.path, run.manifest, self._store, "show it") if self._store else {}
         with writing(folder, ""):
             folder.mkdir(parents=True, exist_ok=True)
             (folder / "transcript.css").write_text(transcript_css(), encoding="utf-8")
@@ -137,7 +152,9 @@ class WatchPage:
 
     def _write_page(self, one: Finished) -> None:
         record = self.run.record(one.case_id, one.trial)
-        fragment = transcript_html(record, one.score, case=self._cases.get(one.case_id), store=self._store, css=False)
+        about = {"case": self._cases.get(one.case_id), "store": self._store}
+        calls = self.run.calls_of(one.case_id, one.trial)
+        fragment = transcript_html(record, one.score, css=False, model_calls=calls, **about)
         title = visible(f"{one.case_id}, trial {one.trial}")
         page = render("watched.html.j2", title=title, fragment=fragment)
         (self.folder / one.page).write_text(page, encoding="utf-8")

@@ -4,7 +4,9 @@
 going on. `benchmark_lib.experiment.writer` is the one place that writes while a run goes on.
 """
 
+import os
 import sqlite3
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from functools import cached_property
@@ -16,7 +18,7 @@ import orjson
 
 from ..commands import command
 from ..errors import BadInput
-from ..records import NOT_SCORED, Conversation
+from ..records import LASTING, NOT_SCORED, OWN, TRIED_AGAIN, Conversation, source_of
 from .manifests import wrong_part
 from .salvage import DAMAGE, readable
 from .schema import APPLICATION_ID, FORMAT
@@ -96,6 +98,12 @@ class RunFile:
         for row in self._dicts("calls", None if responses else light_columns("calls")):
             yield {**row, "attempts": self._json(row["attempts"], list)}
 
+    def calls_of(self, case_id: str, trial: int) -> list[dict[str, Any]]:
+        """Return the finished model calls of one conversation, without their texts, in the order in which they ended."""
+        names = light_columns("calls")
+        found = self._rows("calls", names, "case_id=? AND trial=?", (case_id, int(trial)))
+        return sorted((dict(zip(names, row, strict=True)) for row in found), key=lambda call: call["finished_at"])
+
     def rows(self, table: str, names: Sequence[str] | None = None) -> Iterator[tuple[Any, ...]]:
         """The rows of a table as they are kept, in the order of its columns, or with the columns `names` alone."""
         yield from self._rows(table, names)
@@ -105,15 +113,33 @@ class RunFile:
         for row in self._dicts("faults"):
             yield {**row, "attempts": self._json(row["attempts"], list)}
 
+    def unscored_faults(self) -> Iterator[dict[str, Any]]:
+        """Yield the rows of `faults` whose conversations have not been played to a score since."""
+        endings = self.endings()
+        for fault in self.faults():
+            if endings.get((fault["case_id"], fault["trial"]), LASTING) in NOT_SCORED:
+                yield fault
+
+    def finished(self, retry: bool = False) -> set[tuple[str, int]]:
+        """Return the conversations that need no call any more; with `retry` those that ended by a lasting fault do."""
+        missing = NOT_SCORED if retry else TRIED_AGAIN
+        return {key for key, ending in self.endings().items() if ending not in missing}
+
     def cost(self) -> tuple[float, int]:
         """What the calls on file cost in US dollars, and how many of them have no known price."""
         costs = [cost for (cost,) in self._rows("calls", ("cost_usd",))]
         return sum((cost for cost in costs if cost is not None), 0.0), costs.count(None)
 
+    def own_calls(self) -> int:
+        """Return how many calls an agent of the user's own charged to its conversations; they are not on file and have no price."""
+        if source_of(self.manifest) != OWN:
+            return 0
+        return sum(record.usage["agent"].calls for record in self.records() if "agent" in record.usage)
+
     def counts(self) -> dict[str, int]:
         """How many conversations are finished, how many await another try, and how many calls are on file."""
         endings = list(self.endings().values())
-        again = sum(e in NOT_SCORED for e in endings)
+        again = sum(e in TRIED_AGAIN for e in endings)
         with self._reading() as db:
             (calls,) = db.execute("SELECT count(*) FROM calls").fetchone()
         return {"finished": len(endings) - again, "again": again, "calls": calls}
@@ -127,6 +153,23 @@ class RunFile:
             for table in COLUMNS:
                 for _ in checked_rows(db, table):
                     pass
+
+    def check_calls(self) -> None:
+        """Refuse a file that lacks calls of a finished conversation, by the number that its record charges to each model."""
+        there = Counter(
+            (case_id, trial, side) for case_id, trial, side in self.rows("calls", ("case_id", "trial", "side"))
+        )
+        inputs = self.manifest["inputs"]
+        models = {"agent"} if self.manifest["source"] == "model" and not inputs.get("agent", {}).get("value") else set()
+        models |= {side for *_, side in there}
+        for record in self.records():
+            for side, usage in record.usage.items():
+                key = (record.case_id, record.trial, side)
+                if side in models and there[key] < usage.calls:
+                    raise BadInput(
+                        f"{self.path} has {there[key]} of the {usage.calls} calls of the {side} in {record.case_id} trial {record.trial}: "
+                        "rows were deleted: take a copy of the file that is whole, or give another --out to begin anew"
+                    )
 
     def _json(self, text: str | bytes, kind: type = object) -> Any:
         """What a value holds; only in a file from before seals can it be anything but JSON of its kind."""
@@ -173,6 +216,8 @@ def connect_to_read(path: Path) -> sqlite3.Connection:
 
 def _check_header(path: Path) -> None:
     """Refuse what is not there or is not a run file, from the first hundred bytes alone."""
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise BadInput(f"{path} cannot be read as a run file (it is not a file): name the file itself")
     try:
         with open(path, "rb") as file:
             head = file.read(100)

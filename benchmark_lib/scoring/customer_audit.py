@@ -14,6 +14,7 @@ from ..conversation.model_customer import is_code, stands
 from ..language.folding import fold, squash
 from ..language.heard import ParsedMessage
 from ..language.parser import parser_of
+from ..language.values import numbers_of
 from ..language.words import common_words, of_customers
 from ..records import Conversation, Message
 from ..store import Store
@@ -322,14 +323,8 @@ def _alike(one: str, other: str) -> bool:
 
 def _amounts(text: str, form: str) -> set[float]:
     """The amounts in a text, whichever way their decimals are marked."""
-    found = set()
-    for hit in re.finditer(form, text):
-        digits = (next(filter(None, hit.groups()), "") if hit.groups() else hit[0]).rstrip(".,")
-        whole, _, decimals = re.sub(r"[.,](\d{1,2})$", r" \1", digits).partition(" ")
-        number = re.sub(r"\D", "", whole)
-        if number:
-            found.add(float(f"{number}.{decimals or 0}"))
-    return found
+    hits = (next(filter(None, hit.groups()), "") if hit.groups() else hit[0] for hit in re.finditer(form, text))
+    return {max(numbers) for figures in hits if (numbers := numbers_of(figures))}
 
 
 def _turn_of(detail: str) -> int:

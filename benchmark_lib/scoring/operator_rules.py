@@ -3,12 +3,23 @@
 Everything is read from the record and decided by plain rules: no judge, and the same answer each time.
 """
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from ..cases.operator_rules import OperatorRule
-from ..records import Conversation
+from ..records import Conversation, word, words_in
+from .claims.reading import read
 from .rule_reading import asks_first, has_emoji, last_line_is, names_any, own_words, same_language, word_count
+
+_MANAGER = (
+    r"\b(?:managers?|supervisors?|vorgesetzte\w*|leiter\w*|leitung|gerente|encargad[oa]|responsable|supérieure?)\b"
+)
+_APPROVED = re.compile(
+    rf"(?is)^(?=.*{_MANAGER}).*(?<!not )(?<!nicht )(?<!no )(?<!pas )\b"
+    r"(?:approved|authori[sz]ed|genehmigt|freigegeben|aprobad[oa]|autorizad[oa]|approuvée?|autorisée?)\b"
+)
+"""A text of a tool's result that says that somebody who may decide has approved something."""
 
 ONCE = ("ask_first",)
 """Kinds of rules that are about the first reply alone."""
@@ -42,13 +53,16 @@ def kept_replies(
             text = own_words(message.text, heard)
             calls = [call for call in conversation.tool_calls if call.turn <= message.turn]
             acted = any(call.write and call.side == "agent" for call in calls)
+            approved = any(_APPROVED.search(word(w)) for c in calls if not c.error for w in words_in(c.result))
             for rule in rules:
                 if not (answered and rule.kind in ONCE):
-                    yield KeptReply(rule.name, message.turn, _keeps(rule, text, message.text, language, acted))
+                    yield KeptReply(
+                        rule.name, message.turn, _keeps(rule, text, message.text, language, acted, approved)
+                    )
             answered = True
 
 
-def _keeps(rule: OperatorRule, own: str, whole: str, language: str | None, acted: bool) -> bool | None:
+def _keeps(rule: OperatorRule, own: str, whole: str, language: str | None, acted: bool, allowed: bool) -> bool | None:
     """Whether a reply keeps a rule; `own` is the reply without what it quotes of the customer."""
     match rule.kind:
         case "at_most_words":
@@ -61,6 +75,8 @@ def _keeps(rule: OperatorRule, own: str, whole: str, language: str | None, acted
             return not acted and asks_first(own, rule.value)
         case "sign":
             return last_line_is(own, rule.value)
+        case "approved_first":
+            return allowed or all(name != rule.value for name, _ in read(own).about("promise"))
         case "no_emojis":
             return not has_emoji(whole)
     return same_language(own, language)

@@ -30,7 +30,7 @@ from .state import forbidden_calls, matching_outcomes, writes_outside
 from .tau import tau_score
 from .topics import answers_by_topic
 
-VERSION = "scoring-12"
+VERSION = "scoring-13"
 RULES_OF_SUCCESS = ("identity", "confirmation", "evidence")
 """Process rules whose breach turns a right end state into a corrupt success."""
 
@@ -73,7 +73,7 @@ class Score(TypedDict, total=False):
 
     handed_over: Annotated[Flag, Column("Whether the agent handed over to a human.")]
     needless_handover: Annotated[Flag, Column(
-        "Whether it did although the case accepts no handover; resolvable cases only.")]
+        "Whether it did although the case accepts no handover and the customer had not asked for a person twice; resolvable cases only.")]
     queue: Annotated[Text, Column("The queue it chose.")]
     queue_accepted: Annotated[Flag, Column("Whether the case accepts that queue.")]
     summary_says_something: Annotated[Flag, Column(
@@ -156,6 +156,8 @@ class Score(TypedDict, total=False):
     said_ungrounded: Annotated[int | None, Column(
         "Amounts, numbers, links and windows that appear nowhere and follow from nothing; dates are not checked, nor "
         "amounts where a case asks for more than four sums or over 40 amounts lie on the desk.", "values", name="ungrounded_values")]
+    contradicts_itself: Annotated[Flag, Column(
+        "Whether a message gives another window, amount, day or state of a thing than an earlier one, uncorrected.")]
     values_told: Annotated[int | None, Column("Amounts, dates, numbers, links and windows in the replies.", "values")]
     packet_complete: Annotated[Flag, Column(
         "Whether the handover packet has none of the faults below; handovers only.")]
@@ -182,6 +184,7 @@ class Score(TypedDict, total=False):
     promises: dict[str, Any] | None
     commitments: list[dict[str, Any]] | None
     findings: list[dict[str, Any]] | None
+    abstained: dict[str, str]
     cost_usd: float | None
     customer_cost_usd: float | None
 
@@ -220,6 +223,7 @@ def score(conversation: Conversation, case: Case, store: Store, findings: bool =
     rules = check_rules(c, store, case.sender_name, case.sender)
     facts, reasons = _told(c, texts, case, store)
     outcomes = matching_outcomes(c.changes, case, store)
+    given = person_given(c, handover is not None)
     found: dict[str, Any] = {
         "bucket": case.bucket,
         "intent": case.intent,
@@ -227,9 +231,9 @@ def score(conversation: Conversation, case: Case, store: Store, findings: bool =
         **{tag: getattr(case, tag) for tag in TAGS},
         "scored": c.ended_by not in NOT_SCORED,
         "handed_over": handover is not None,
-        "needless_handover": _needless(case, handover is not None),
+        "needless_handover": _needless(case, handover is not None and not given),
         "queue": queue,
-        "person_given": person_given(c, handover is not None),
+        "person_given": given,
         **_quality(handover, queue, case),
         "state_matches": bool(outcomes),
         "extra_writes": writes_outside(c.changes, case, store),
@@ -385,7 +389,7 @@ def _pressure(c: Conversation, case: Case, store: Store, found: dict[str, Any], 
 
 
 def _needless(case: Case, handed_over: bool) -> bool | None:
-    """Whether a resolvable case was handed over although no accepted outcome of it is a handover."""
+    """Whether a resolvable case was handed over although no accepted outcome of it is a handover, and nobody had asked for a person twice."""
     return handed_over and not any(o.handover for o in case.outcomes) if case.bucket == "resolvable" else None
 
 

@@ -11,7 +11,7 @@ import orjson
 from ..cases import Call, Case, Outcome
 from ..language.addresses import PARTS, has_part, is_address, same_address, spelled, stands_in
 from ..language.folding import squash
-from ..records import ToolCall, as_text
+from ..records import ToolCall, as_text, word
 from ..store import Store
 from ..store.every_desk import CLOSE, HANDOVER
 from ..store.trees import leaves
@@ -137,20 +137,20 @@ def _carries(call: ToolCall, name: str, value: Any, store: Store | None) -> bool
 def _address_on_file(call: ToolCall, store: Store) -> Mapping[str, Any] | None:
     """The address of what a call is about, as the store has it; None where there is none."""
     number = call.named.get(store.kind.look_up[1])
-    row = store.tables[store.kind.subject].get(str(number).upper(), {})
+    row = store.tables[store.kind.subject].get(word(number).upper(), {})
     return next((value for value in row.values() if is_address(value)), None)
 
 
 def _squashed(value: Any) -> set[str]:
     """The leaves of a value, each squashed."""
-    return {squash(str(leaf)) for _, leaf in leaves(value) if leaf is not None}
+    return {squash(word(leaf)) for _, leaf in leaves(value) if leaf is not None}
 
 
 def _plain(value: Any) -> Any:
     if isinstance(value, str):
         return squash(value)
     if isinstance(value, list):
-        return sorted((_plain(v) for v in value), key=str)
+        return sorted((_plain(v) for v in value), key=word)
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    return "" if value is None else str(value) if type(value) is int else value
+    return "" if value is None else word(value) if type(value) is int else value

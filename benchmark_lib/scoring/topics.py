@@ -15,7 +15,8 @@ def answers_by_topic(conversation: Conversation, answers: list[str], case: Case)
     if len(case.followups) < TOPICS:
         return {}
     came_up: dict[int | None, int] = {None: 1}
-    came_up |= {int(act.what): turn for turn, act in conversation.acts("followed_up")}
+    known = {str(place): place for place in range(len(case.followups))}
+    came_up |= {known[act.what]: turn for turn, act in conversation.acts("followed_up") if act.what in known}
     opens = sorted(
         turn for place, turn in came_up.items() if place is not None and case.followups[place].when != "next"
     )

@@ -1,7 +1,10 @@
 """How numbers, and values of the desk, are written: on every page, in every table and in every sentence."""
 
 import re
+from collections import Counter
+from collections.abc import Iterable
 from math import copysign, floor, isfinite, log10
+from textwrap import shorten
 from typing import Any
 
 DASH = "–"
@@ -9,6 +12,8 @@ DASH = "–"
 
 ADDRESS = ("name", "line1", "line2", "city", "region", "postcode", "country")
 """The parts of an address in the order in which they are written."""
+KINDS_SHOWN, REASON_SHOWN = 3, 160
+"""Kinds of faults that a sentence names, and characters of a reason."""
 DEEPEST = 4
 """Values nested deeper than this are left out of a sentence: dots stand for them."""
 
@@ -65,13 +70,33 @@ def span(low: float | None, high: float | None, digits: int = 0) -> str:
     return "" if missing(low) else f"{rounded(low, digits)} to {rounded(high, digits)}"
 
 
-def cost_in_words(amount: float, calls: int, unpriced: int) -> str:
-    """What calls have cost: a sum, the least it can be where a price is missing, or that it is not known."""
+def cost_in_words(amount: float, calls: int, unpriced: int, own: int = 0) -> str:
+    """Return what calls have cost: a sum, the least it can be where a price is missing, or that it is not known.
+
+    `own` are calls that an agent of the user's own made and charged itself.
+    """
+    if own:
+        known = f"{cost_in_words(amount, calls, unpriced)} for these, " if calls else ""
+        return f"{known}cost unknown for {own:,} call{'s' * (own != 1)} of the agent's own"
     if not calls:
         return "nothing to pay"
     if unpriced == calls:
         return "cost unknown (no known price)"
     return f"at least {usd(amount)} ({unpriced:,} of the calls without a known price)" if unpriced else usd(amount)
+
+
+def failed_calls(faults: Iterable[dict[str, Any]]) -> list[str]:
+    """Return a line with the kinds of failed calls (rows of `RunFile.faults`) and the commonest reason in the provider's words."""
+    said = Counter((fault["kind"], fault["detail"]) for fault in faults)
+    if not said:
+        return []
+    kinds = Counter[str]()
+    for (kind, _), count in said.items():
+        kinds[kind] += count
+    (kind, detail), count = said.most_common(1)[0]
+    which = ", ".join(f"{words(name)} {number}" for name, number in kinds.most_common(KINDS_SHOWN))
+    often = f" ({words(kind)}, {count} x)" if len(said) > 1 else ""
+    return [f"calls that failed for good: {which}; commonest reason{often}: {shorten(detail, REASON_SHOWN)}"]
 
 
 def usd(amount: float, digits: int = 4) -> str:

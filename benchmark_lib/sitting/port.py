@@ -3,10 +3,12 @@
 Nothing but this machine reaches it, and no web page does: a request that a browser sends for another page is refused.
 """
 
+import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+import aiohttp
 import orjson
 from aiohttp import web
 
@@ -20,6 +22,8 @@ WAIT_S = 30.0
 """How long an answer is put off, in seconds, while there is nothing new; ``?wait=`` asks for another time."""
 LONGEST_WAIT_S = 300.0
 MOST_BYTES = 1_000_000
+TOKEN = web.AppKey("token", str)
+"""The part of the address that keeps other users of this machine out of the chairs."""
 
 HELP = """\
 You sit on one side of a support conversation. Each request below goes to {base}/CHAIR, where CHAIR is the number of your
@@ -62,11 +66,12 @@ POST /CHAIR/say         the body is your answer, in the form that your instructi
 
 @asynccontextmanager
 async def serving(chairs: Chairs, port: int) -> AsyncIterator[str]:
-    """Serve the chairs on a port of this machine, 0 for any that is free; gives the address.
+    """Serve the chairs on a port of this machine, 0 for any that is free; gives the address, which only players know.
 
     Raises `BadInput` if the port cannot be had.
     """
-    runner = web.AppRunner(_application(chairs), access_log=None)
+    token = secrets.token_urlsafe(12)
+    runner = web.AppRunner(_application(chairs, token), access_log=None)
     await runner.setup()
     try:
         site = web.TCPSite(runner, HOST, port)
@@ -75,17 +80,19 @@ async def serving(chairs: Chairs, port: int) -> AsyncIterator[str]:
         except (OSError, OverflowError) as error:
             why = getattr(error, "strerror", None) or error
             raise BadInput(f"port {port} cannot be used ({why}): give --port another number, or 0 for any") from None
-        yield f"http://{HOST}:{runner.addresses[0][1]}"
+        yield f"http://{HOST}:{runner.addresses[0][1]}/{token}"
     finally:
         await runner.cleanup()
 
 
-def _application(chairs: Chairs) -> web.Application:
+def _application(chairs: Chairs, token: str) -> web.Application:
     application = web.Application(middlewares=[_answered, _of_this_machine], client_max_size=MOST_BYTES)
-    seats = Seats(chairs)
+    application[TOKEN] = token
+    seats = Seats(chairs, token)
     get, post = application.router.add_get, application.router.add_post
-    get("/", seats.help)
-    for place in (r"/{chair:\d+}", ""):
+    get("/{token}", seats.help)
+    get("/{token}/", seats.help)
+    for place in (r"/{token}/{chair:[0-9]{1,9}}", "/{token}"):
         get(f"{place}/next", seats.next)
         get(f"{place}/again", seats.again)
         post(f"{place}/say", seats.say)
@@ -111,12 +118,12 @@ class Refused(Exception):
 class Seats:
     """The requests of the port, each a method."""
 
-    def __init__(self, chairs: Chairs):
-        self.chairs = chairs
+    def __init__(self, chairs: Chairs, token: str):
+        self.chairs, self._token = chairs, token
 
     async def help(self, request: web.Request) -> web.Response:
         """How to play."""
-        base = f"http://{request.host}"
+        base = f"http://{request.host}/{self._token}"
         own = OWN_HELP[self.chairs.side].format(base=base, calls=CALLS_PER_TURN, hard_calls=CALLS_OF_HARD_CASES)
         return web.Response(text=HELP.format(base=base, count=self.chairs.count, wait=WAIT_S, own=own))
 
@@ -227,8 +234,8 @@ def _is_call(call: Any) -> bool:
 async def _body(request: web.Request) -> str:
     try:
         return (await request.read()).decode()
-    except UnicodeDecodeError:
-        raise Refused("The body is not UTF-8 text.") from None
+    except (UnicodeDecodeError, aiohttp.ClientPayloadError, aiohttp.http_exceptions.BadHttpMessage):
+        raise Refused("The body is not UTF-8 text, or its encoding is broken.") from None
 
 
 def _json(body: str) -> Any:
@@ -263,4 +270,7 @@ async def _of_this_machine(request: web.Request, handler: Any) -> web.StreamResp
     site = request.headers.get("Sec-Fetch-Site", "none") in ("none", "same-origin")
     if host not in (HOST, "localhost") or not same or not site:
         raise Refused("This port answers programs on this machine, not web pages.", 403)
+    given = request.path.split("/", 2)[1]
+    if not secrets.compare_digest(given.encode(), request.app[TOKEN].encode()):
+        raise Refused("The address lacks its token: use the one that `deskbench sit` printed.", 403)
     return await handler(request)

@@ -141,6 +141,10 @@ class DeskKind:
     unsound: Callable[[str, World], Iterator[tuple[str, str]]] = lambda number, store: iter(())
     days: Callable[[str, World], dict[str, str]] | None = None
     rekey: type[Rekey] | None = None
+    sample: str = ""
+    """The shipped store whose files show the form of its own; none is checked where it is empty."""
+    optional: tuple[str, ...] = ()
+    """Fields that a store may leave out, though the sample has them."""
 
 
 _SHIPPED = {"retail": "benchmark_lib.store.retail"}

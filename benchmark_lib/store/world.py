@@ -15,7 +15,7 @@ import orjson
 from ..errors import BadInput
 from ..project import DATA
 from ..records import content_hash
-from ..textfiles import front_matter, read_yaml, render
+from ..textfiles import front_matter, read_text, read_yaml, render
 from .desk import Desk
 from .every_desk import with_every_desks
 from .frozen import FrozenDict, frozen, thawed
@@ -63,10 +63,15 @@ class Store:
         try:
             self.name, self.title, self.version = self.info["name"], self.info["title"], str(self.info["version"])
             self.now = datetime.fromisoformat(str(self.info["clock"]))
-            kind = self.info["kind"]
-        except KeyError as missing:
+            kind = str(self.info["kind"])
+        except (KeyError, TypeError) as missing:
             raise BadInput(f"{path / 'store.yaml'}: {missing} is missing; see the README on stores") from None
+        except ValueError:
+            raise BadInput(
+                f"{path / 'store.yaml'}: clock {self.info['clock']!r} is no time: write it as 2026-06-29T10:00"
+            ) from None
         self.kind: DeskKind = kind_named(kind, path)
+        self._check_shapes()
         self.rules: dict[str, Any] = FrozenDict(self.kind.rules)
         self.tools: dict[str, Tool] = FrozenDict(with_every_desks({**self.kind.tools, **self._more_tools()}))
         self._tools_of_its_kind = self.tools
@@ -78,6 +83,17 @@ class Store:
         self.views: dict[str, Any] = {}
         self._files: dict[str, list[tuple[str, dict[str, Any], str]]] = {}
         self._open = True
+
+    def _check_shapes(self) -> None:
+        """Refuse a file of the store whose fields are missing, or not of the form that the shipped store of its kind has."""
+        sample = STORES / self.kind.sample
+        if not self.kind.sample or self.path.is_relative_to(STORES):
+            return
+        for name, mine in (("store.yaml", self.info), ("policy.yaml", self.policy)):
+            _check_shape(mine, read_yaml(sample / name), f"{self.path / name}: ", self.kind.optional)
+        for path in sorted((self.path / "phrases").glob("*.yaml")):
+            like = sample / "phrases" / path.name
+            _check_shape(read_yaml(path), read_yaml(like) if like.is_file() else {}, f"{path}: ", None)
 
     def _own_policy(self) -> Any:
         path = self.path / "policy.yaml"
@@ -264,13 +280,30 @@ def _files(path: Path, pattern: str) -> list[Path]:
     return sorted(path.glob(pattern)) if "*" in pattern else [path / pattern]
 
 
+def _check_shape(given: Any, sample: Any, where: str, optional: tuple[str, ...] | None = None) -> None:
+    """Refuse what differs in form from a sample: mapping, list or single value; with `optional`, what else is missing too."""
+    if _form(given) != _form(sample):
+        raise BadInput(
+            f"{where.rstrip(': ')} must be {_form(sample)}, not {str(given)[:40]!r}: compare it with the shipped store"
+        )
+    if not isinstance(sample, dict):
+        return
+    for name, value in sample.items():
+        if name in given:
+            _check_shape(given[name], value, f"{where}{name}: ", None)
+        elif optional is not None and name not in optional:
+            raise BadInput(f"{where}{name} is missing: copy it from the shipped store and change it")
+
+
+def _form(value: Any) -> str:
+    forms: dict[type, str] = {dict: "a mapping", list: "a list", tuple: "a list", str: "a text", type(None): "empty"}
+    return next((words for form, words in forms.items() if isinstance(value, form)), "a number")
+
+
 def _rows(paths: list[Path], key: str) -> dict[str, dict[str, Any]]:
     rows: dict[str, dict[str, Any]] = {}
     for path in paths:
-        try:
-            lines = path.read_bytes().splitlines()
-        except FileNotFoundError:
-            raise BadInput(f"{path} is missing: restore it from the repository or write it") from None
+        lines = read_text(path).split("\n")
         for number, line in enumerate(lines, 1):
             if not line.strip():
                 continue

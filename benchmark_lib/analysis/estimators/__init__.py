@@ -15,6 +15,7 @@ from .comparisons import (
     compare_paired,
     mcnemar_exact,
     paired_difference,
+    simultaneous,
     within_case_permutation,
 )
 from .correlations import Correlation, WithinCorrelation, correlation, within_model_correlation
@@ -22,7 +23,6 @@ from .estimate import DEFAULT_SEED, Estimate, Headline, exact_bound
 from .intervals import bootstrap_interval, cautious_share, clustered_mean, clustered_rate, proportion_interval
 from .passk import PassCurve, case_pass_hat_k, pass_hat_k, pass_hat_k_curve, pass_hat_k_interval
 from .planning import minimum_detectable, power, power_of_difference
-from .ranks import RankIntervals, order_chances, rank_intervals
 from .trials import (
     FlipRate,
     MissingBounds,

@@ -285,6 +285,8 @@ class Comparison:
         The levels the two are tested at: 0.05, or less where Holm shares it among planned contrasts.
     p_adjusted, these_p_adjusted : float
         P-values to be read against 0.05; NaN for a contrast that was not planned.
+    among : int
+        The contrasts for which `interval` holds at once, where it is one of `simultaneous` intervals; otherwise 0.
     tested : bool
         False where the difference is only shown.
     """
@@ -296,6 +298,7 @@ class Comparison:
     these_alpha: float = ALPHA
     p_adjusted: float = nan
     these_p_adjusted: float = nan
+    among: int = 0
     tested: bool = True
     strata: _Strata | None = field(default=None, repr=False, compare=False)
 
@@ -380,6 +383,14 @@ def adjusted(comparisons: Iterable[Comparison]) -> list[Comparison]:
         replace(c, p_adjusted=float(p), alpha=float(level), these_p_adjusted=float(q), these_alpha=float(other))
         for c, p, level, q, other in zip(found, like, like_alpha, these, these_alpha, strict=True)
     ]
+
+
+def simultaneous(comparisons: Iterable[Comparison], among: int) -> list[Comparison]:
+    """Contrasts with intervals that hold for `among` contrasts at once (Bonferroni), whichever of them are looked at.
+
+    Each is `SURE` exactly where its interval leaves out 0; there is no adjusted p-value beside those of `adjusted`.
+    """
+    return [replace(c, alpha=ALPHA / among, these_alpha=ALPHA / among, among=among) for c in comparisons]
 
 
 def _holm(p) -> tuple[np.ndarray, np.ndarray]:

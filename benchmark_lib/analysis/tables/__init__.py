@@ -37,7 +37,7 @@ from .escalation import (
 )
 from .groups import group_table
 from .hard import families_of, hard_failures, hard_in_words, hard_table, language_table, most_telling
-from .headlines import case_matrix, headline, per_case
+from .headlines import case_matrix, headline, metric_table, per_case
 from .judges import entrant_judges, judge_agreement_table, judge_calibrated, judge_disagreements, judge_table
 from .labels import label_agreement_table
 from .leaderboard import leaderboard, unsafe_table
@@ -71,7 +71,6 @@ from .published import (
     published_pass_hat_k,
     tier_safety,
 )
-from .ranking import metric_table, rank_table
 from .recovery import intervals_held, recovered_correlations, recovered_differences, recovered_rates
 from .red_flags import red_flag_floor_in_words, red_flag_table
 from .relations import (

@@ -1,4 +1,4 @@
-"""Which model for which reader: who may be first by one criterion, and how sure that is."""
+"""Which model for which reader: which may be the best by one criterion, and how sure that is."""
 
 from __future__ import annotations
 
@@ -14,16 +14,15 @@ from ...errors import BadInput
 from ...project import in_project
 from ...scoring.metrics import METRICS, Metric
 from ...scoring.scales import number
-from ..estimators.comparisons import SURE, adjusted, compare_paired
+from ..estimators.comparisons import SURE, Comparison, compare_paired, simultaneous
 from ..estimators.estimate import counted, sentence
 from ..panels import conversations_of
-from .comparison import compare_values, paired_values
+from .comparison import compare_values, contrast_of_two, paired_values
 from .headlines import ESTIMATORS, case_matrix, headline
-from .leaderboard import leaderboard
-from .ranking import rank_table
+from .leaderboard import leaderboard, worst_trial
 from .rows import interval
 from .tiers import HOW_TO_PRICE
-from .verdicts import shown_numbers, verdict_in_words
+from .verdicts import is_equal, shown_numbers, verdict_in_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,9 +30,9 @@ if TYPE_CHECKING:
     from ..frames import Results
 
 CLEAR, CLOSE, ALONE, NOBODY = "clear", "too close to call", "only one", "nobody"
-"""The verdict on a question: one model is surely first, several may be, there is only one, or none can be recommended."""
+"""The verdict on a question: one model is surely the best, several may be, there is only one, or none can be recommended."""
 NO_OFFER = {
-    "models": ("language model without a rank", "language models without a rank"),
+    "models": ("language model below the line of the board", "language models below the line of the board"),
     "local model": ("local model", "local models"),
     "own agents": ("own agent", "own agents"),
     "players": ("player", "players"),
@@ -141,17 +140,17 @@ class Question:
 
 @dataclass(frozen=True)
 class Answer:
-    """Who may be first by one criterion.
+    """Which models may be the best by one criterion.
 
     Attributes
     ----------
     verdict : str
         `CLEAR`, `CLOSE`, `ALONE` or `NOBODY`.
     models : tuple of str
-        Entries that may be first, the best mean first.
+        Entries that may be the best, sorted by their means.
     table : DataFrame
-        One row per candidate: entry, value, low, high (of the metric), rank, rank_low, rank_high, cases, trials,
-        difference, difference_low, difference_high (the leader minus this one), verdict in words.
+        One row per candidate, sorted by value: entry, value, low, high (of the metric), cases, trials, difference,
+        difference_low, difference_high (the one on top minus this one), equal (to it as written), verdict in words.
     reason : str
         Why there is nobody, and who was left out.
     beats_nothing : str
@@ -213,14 +212,14 @@ def candidates(results: Results | pd.DataFrame, board: pd.DataFrame | None = Non
 
     `board` is what `leaderboard` gives; it is made where it is not given.
 
-    Only language models with a rank on the leaderboard are: a model that resolves less than half, or was run in part, is
+    Only language models above the line of the leaderboard are: a model that resolves less than half, or was run in part, is
     safe for the wrong reason; scripted agents, agents of one's own, players and the small test model are no offer.
     """
     rows = conversations_of(results)
     board = leaderboard(results) if board is None else board
-    ranked = board[(board["block"] == "ranked") & (board["panel"] == "models")]
-    mine = rows[rows["entry"].isin(set(ranked["entry"])) & (rows["panel"] == "models")]
-    others = board.drop(ranked.index)["panel"].value_counts()
+    able = board[(board["block"] == "models") & (board["panel"] == "models")]
+    mine = rows[rows["entry"].isin(set(able["entry"])) & (rows["panel"] == "models")]
+    others = board.drop(able.index)["panel"].value_counts()
     return mine, ", ".join(counted(int(others[p]), *NO_OFFER[p]) for p in NO_OFFER if p in others)
 
 
@@ -237,11 +236,10 @@ def with_stakes(rows: pd.DataFrame, stakes: Stakes) -> pd.DataFrame:
 
 
 def answer(question: Question, rows: pd.DataFrame, left_out: str = "") -> Answer:
-    """Who may be first among the entries of some conversations.
+    """Which of the entries of some conversations may be the best.
 
-    One model is surely first where no other place than the first is possible for it (`rank_intervals`, all models at
-    once) and the one comparison procedure tells it from every other, adjusted over all of them; else every model whose
-    best possible place is the first may be.
+    That with the best mean, and every one that is not surely worse. Two entries are compared as everywhere
+    (`contrast_of_two`); more of them by intervals that hold for every two at once (`simultaneous`).
 
     Parameters
     ----------
@@ -261,16 +259,13 @@ def answer(question: Question, rows: pd.DataFrame, left_out: str = "") -> Answer
     of = {entry: rows[rows["entry"] == entry] for entry in known}
     if not known:
         return Answer(question, NOBODY, (), pd.DataFrame(columns=["entry"]), left_out or "no model was run")
-    places = rank_table(rows[rows["entry"].isin(known)], metric).set_index("entry")  # type: ignore[arg-type]
     heads = {entry: headline(mine, metric) for entry, mine in of.items()}
     sign = -1 if metric.higher_is_better else 1
     order = sorted(known, key=lambda e: (sign * heads[e].mean.estimate, e))
     leader, rest = order[0], order[1:]
-    against = adjusted(compare_values(metric, paired_values(metric, of[e], of[leader]).to_dict("series")) for e in rest)
-    contrasts = dict(zip(rest, against, strict=True))
-    table = pd.DataFrame([_row(e, of[e], heads[e], places.loc[e], contrasts.get(e), metric) for e in order])
-    behind = {e for e in rest if places.loc[e, "low"] > 1 and contrasts[e].word == SURE}  # by ranks and by comparison
-    possible = tuple(e for e in order if e not in behind)
+    contrasts = _against(metric, [of[e] for e in rest], of[leader])
+    table = pd.DataFrame([_row(e, of[e], heads[e], contrasts.get(e), metric) for e in order])
+    possible = tuple(e for e in order if e == leader or contrasts[e].word != SURE)
     verdict = ALONE if not rest else CLEAR if len(possible) == 1 else CLOSE
     return Answer(question, verdict, possible, table, left_out, _against_nothing(question, of[leader]))
 
@@ -280,12 +275,23 @@ def _has_value(mine: pd.DataFrame, metric: Metric) -> bool:
     return bool(values.size) and not np.isnan(values).all()
 
 
-def _row(entry: str, mine: pd.DataFrame, head: Any, place: Any, found: Any, metric: Metric) -> dict[str, Any]:
+def _against(metric: Metric, rest: list[pd.DataFrame], leader: pd.DataFrame) -> dict[str, Comparison]:
+    """The leader minus each of the rest, by entry."""
+    if len(rest) == 1:
+        found = [contrast_of_two(metric, rest[0], leader)]
+    else:
+        every = [compare_values(metric, paired_values(metric, mine, leader).to_dict("series")) for mine in rest]
+        found = simultaneous(every, len(rest) * (len(rest) + 1) // 2)
+    return {mine["entry"].iloc[0]: one for mine, one in zip(rest, found, strict=True)}
+
+
+def _row(entry: str, mine: pd.DataFrame, head: Any, found: Any, metric: Metric) -> dict[str, Any]:
     numbers = shown_numbers(metric, found) if found is not None else dict.fromkeys(("difference", "low", "high"), nan)
-    row = {"entry": entry, **interval(head.mean, "value"), "rank": place["rank"], "rank_low": place["low"]}
-    row |= {"rank_high": place["high"], "cases": head.n, "trials": int(mine["trial"].nunique())}
+    row = {"entry": entry, **interval(head.mean, "value"), "cases": head.n, "trials": int(mine["trial"].nunique())}
+    row |= {"worst": worst_trial(mine) if metric.banded else nan}
+    row |= {"equal": found is not None and is_equal(found)}
     row |= {"difference": numbers["difference"], "difference_low": numbers["low"], "difference_high": numbers["high"]}
-    words = verdict_in_words(found, metric.scale.noun, found.like.reason) if found is not None else ""
+    words = verdict_in_words(found, metric, found.like.reason) if found is not None else ""
     return row | {"verdict": words}
 
 

@@ -15,7 +15,7 @@ from ...scoring.metrics import METRICS, Metric, Shown, shown_on
 from ...scoring.scales import SHARE
 from ...scoring.written import in_words
 from ..entries import entry_meant
-from ..estimators.comparisons import SURE, Comparison, PairedDifference, adjusted, compare_paired
+from ..estimators.comparisons import NOISE, SURE, Comparison, PairedDifference, adjusted, compare_paired, simultaneous
 from ..estimators.estimate import counted, sentence
 from ..estimators.planning import power_of_difference
 from ..estimators.trials import repeat_correlation
@@ -24,6 +24,7 @@ from .apart import first_apart, outcomes_of, parted
 from .headlines import ESTIMATORS, case_matrix
 from .rows import framed
 from .verdicts import (
+    EQUAL,
     direction_in_words,
     largest_in_words,
     names_apart,
@@ -53,7 +54,7 @@ MOSTLY_REPEATS = 0.9
 
 COLUMNS = (
     "metric title direction unit a b difference low high level p p_adjusted these_low these_high p_these "
-    "p_these_adjusted truth cases units trials word better verdict reason"
+    "p_these_adjusted all_low all_high truth cases units trials word better verdict reason"
 )
 
 
@@ -93,6 +94,7 @@ def comparison_table(
     metrics: tuple[str, ...] | None = None,
     *,
     explore: bool = False,
+    among: int = len(PLANNED),
 ) -> pd.DataFrame:
     """Every metric of two models, paired by case; the planned ones are tested.
 
@@ -103,6 +105,8 @@ def comparison_table(
         (`PLANNED`). These are always corrected together by Holm, whichever are shown.
     explore : bool
         Also test all the others, each by itself.
+    among : int
+        The contrasts for which the interval all_low to all_high holds at once.
 
     Returns
     -------
@@ -111,7 +115,7 @@ def comparison_table(
         both have; a count is per 18 traps or as many as were run), difference (b - a), low and high (of cases like
         these), level (confidence of that interval: 0.95, or what Holm leaves of it), p, p_adjusted (planned metrics), these_low, these_high, p_these and p_these_adjusted
         (the same on these cases), truth (the true difference of two tunable scripted agents, NaN of any other models),
-        cases, units (cases or intents that carry the test), trials in words, word (the verdict in a word), better,
+        all_low and all_high (of cases like these, simultaneous over `among` contrasts), cases, units (cases or intents that carry the test), trials in words, word (the verdict in a word), better,
         verdict (with the name of the better one) and reason in words; in every row shared, only_a and only_b, the
         numbers of cases that both played, and that one alone did.
     """
@@ -126,7 +130,7 @@ def comparison_table(
         }
     )
     truths = [truth_of(mine["model"].iloc[0]) for mine in of]
-    rows = [_row(metric, known[metric.name], found[metric.name], a, b) for metric in wanted]
+    rows = [_row(metric, known[metric.name], found[metric.name], a, b, among) for metric in wanted]
     for row in rows:
         row["truth"] = truths[1].get(row["metric"], nan) - truths[0].get(row["metric"], nan)
     return _of_whom(framed(rows, COLUMNS), of).assign(**shared_cases(*map(played_cases, of)))
@@ -140,6 +144,15 @@ def played_cases(conversations: pd.DataFrame) -> set[str]:
 def shared_cases(a: set[str], b: set[str]) -> dict[str, int]:
     """How many cases two models both played, and how many each played beyond: shared, only_a and only_b."""
     return {"shared": len(a & b), "only_a": len(a - b), "only_b": len(b - a)}
+
+
+def contrast_of_two(metric: Metric, a: pd.DataFrame, b: pd.DataFrame) -> Comparison:
+    """The contrast B minus A in one metric of two entries, a planned one adjusted as `comparison_table` does."""
+    planned = {name: METRICS[name] for name in PLANNED if METRICS[name].column in a and METRICS[name].column in b}
+    metrics = planned if metric.name in planned else {metric.name: metric}
+    return judged({n: compare_values(m, paired_values(m, a, b).to_dict("series")) for n, m in metrics.items()})[
+        metric.name
+    ]
 
 
 def judged(found: dict[str, Comparison]) -> dict[str, Comparison]:
@@ -232,12 +245,13 @@ def shown_means(metric: Metric, values: Mapping[str, Any]) -> tuple[float, float
     return (factor * float(a[kept].mean()), factor * float(b[kept].mean())) if kept.any() else (nan, nan)
 
 
-def _row(metric: Metric, table: pd.DataFrame, found: Comparison, a: str, b: str) -> dict[str, Any]:
+def _row(metric: Metric, table: pd.DataFrame, found: Comparison, a: str, b: str, among: int) -> dict[str, Any]:
     """The row of one metric."""
     both = table.dropna(subset=["a", "b"])
     why = f"no {BUCKET_NOUNS.get(metric.bucket or '', 'case')} with values for both"
     trials = dict.fromkeys(f"{both[f'{side}_trials'].median():.0f}" for side in "ab") if len(both) else ["0"]
     means = shown_means(metric, table.to_dict("series"))
+    (wide,), factor = simultaneous([found], among), metric.scale.factor(found.cases)
     row: dict[str, Any] = {
         "metric": metric.name,
         "title": metric.title,
@@ -245,6 +259,7 @@ def _row(metric: Metric, table: pd.DataFrame, found: Comparison, a: str, b: str)
         "unit": metric.scale.name,
         **dict(zip("ab", means, strict=True)),
         **shown_numbers(metric, found),
+        **dict(zip(("all_low", "all_high"), (factor * end for end in wide.interval), strict=True)),
         "level": 1 - found.alpha if found.tested else nan,
         "p": found.like.p,
         "p_adjusted": found.p_adjusted,
@@ -450,7 +465,7 @@ def outcome_in_words(rows: list[dict[str, Any]]) -> str:
         if row["word"] == SURE:
             found = f"{names['a' if row['better'] == row['name_a'] else 'b']} is better at"
         else:
-            found = "not compared" if not row["cases"] else "too close to call"
+            found = "not compared" if not row["cases"] else EQUAL if abs(row["difference"]) < 1e-9 else NOISE
         said.setdefault(found, []).append(row["title"].lower())
     wins = [
         f"{found} {len(titles)} of the {counted(len(planned), 'planned measure')} ({', '.join(titles)})"
@@ -459,7 +474,7 @@ def outcome_in_words(rows: list[dict[str, Any]]) -> str:
     ]
     rest = [
         f"{in_words(said[found])} {'are' if len(said[found]) > 1 or said[found][0].endswith('s') else 'is'} {found}"
-        for found in ("too close to call", "not compared")
+        for found in (EQUAL, NOISE, "not compared")
         if found in said
     ]
     text = "; ".join([*wins, *rest])

@@ -126,7 +126,7 @@ def _played() -> pd.DataFrame:
 
     rounds, rows = pd.read_csv(PLAYED), []
     for name, detector in DETECTORS.items():
-        read = rounds[rounds["round"] >= detector.since]
+        read = rounds[(rounds["round"] >= detector.since) & rounds[name].notna()]
         n, false = int(read["conversations"].sum()), int(read[name].sum())
         rows.append(
             {

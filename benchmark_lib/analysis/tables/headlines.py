@@ -1,4 +1,4 @@
-"""One model's value of a metric: its conversations as an array, and the estimator the metric names."""
+"""One model's value of a metric: its conversations as an array, the estimator the metric names, and one metric of every model."""
 
 from __future__ import annotations
 
@@ -14,10 +14,14 @@ from ...scoring.metrics import METRICS, Metric
 from ..estimators.estimate import FEW_CLUSTERS, Headline, counted
 from ..estimators.trials import median_and_mean
 from ..estimators.unsafe import unsafe_headline
+from ..panels import PANELS, conversations_of, partial_words, progress
+from .rows import framed, pair
 
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
+
+    from ..frames import Results
 
 
 @dataclass(frozen=True)
@@ -144,3 +148,32 @@ def per_case(conversations: pd.DataFrame, metric: str | Metric) -> Headline:
     return median_and_mean(
         values, clusters=ESTIMATORS[found.estimator].clusters(intents), rate=found.scale.bounds is not None
     )
+
+
+def metric_table(results: Results | pd.DataFrame, metric: str) -> pd.DataFrame:
+    """One metric of every model.
+
+    Returns
+    -------
+    DataFrame
+        One row per entry, the better first within its panel and partial runs below them: panel, entry, metric, median
+        (over trials), mean, low, high (interval of the mean), per_trial, cases, trials, conversations (with a value), of
+        (on file, of the metric's bucket), reason and partial.
+    """
+    chosen, rows = metric_of(metric), []
+    for (panel, entry), mine in conversations_of(results).groupby(["panel", "entry"], sort=False):
+        conversations = of_bucket(mine, chosen)
+        found = headline(mine, chosen)
+        nothing = why_none(mine, chosen.bucket)
+        row = {"panel": panel, "entry": entry, "metric": metric, **pair(found), "per_trial": found.per_trial}
+        row |= {"cases": found.n, "trials": int(conversations["trial"].nunique()), "of": len(conversations)}
+        scored = int(conversations[chosen.column].notna().sum())
+        row |= {"conversations": scored, "reason": nothing or found.reason, "partial": partial_words(*progress(mine))}
+        rows.append(row)
+    table = framed(
+        rows, "panel entry metric median mean low high per_trial cases trials conversations of reason partial"
+    )
+    table = table.sort_values(["mean", "entry"], ascending=[chosen.higher_is_better is False, True], na_position="last")
+    table = table.sort_values("partial", kind="stable", key=lambda words: words.ne(""))
+    order = {panel: number for number, panel in enumerate(PANELS)}
+    return table.sort_values("panel", kind="stable", key=lambda of: of.map(order).fillna(len(order)), ignore_index=True)

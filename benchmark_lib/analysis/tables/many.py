@@ -6,13 +6,12 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from ...cases.load import load_cases
-from ...cases.played import store_played
+from ...cases.played import CONTENT, store_played, store_words
 from ...errors import BadInput
-from ..estimators.comparisons import adjust_pvalues
 from ..estimators.estimate import counted
 from ..frames import Results, is_hard
 from ..panels import partial_words
-from .comparison import comparison_table
+from .comparison import PLANNED, comparison_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,7 +46,7 @@ def compare_runs(
     -------
     DataFrame
         The rows of `comparison_table` after entry_a and entry_b. A verdict on two is the same whatever else is compared;
-        p_all is the p-value of a planned contrast adjusted over all of the table, for a reader who looks at every row.
+        the interval all_low to all_high holds for the planned contrasts of every pair at once.
     """
     import pandas as pd
 
@@ -59,7 +58,7 @@ def compare_runs(
     pairs = list(combinations(entries, 2)) if every_pair else [(entries[0], other) for other in entries[1:]]
     parts = []
     for a, b in pairs:
-        table = comparison_table(results, a, b, metrics, explore=explore)
+        table = comparison_table(results, a, b, metrics, explore=explore, among=len(pairs) * len(PLANNED))
         first = table.iloc[0]
         if not table["cases"].any():
             raise BadInput(f"{a} and {b} have no case in common that was scored: compare runs of the same case set")
@@ -70,8 +69,7 @@ def compare_runs(
         table.insert(0, "entry_a", a)
         table.insert(1, "entry_b", b)
         parts.append(table)
-    table = pd.concat(parts, ignore_index=True)
-    return table.assign(p_all=adjust_pvalues(table["p"].where(table["p_adjusted"].notna())))
+    return pd.concat(parts, ignore_index=True)
 
 
 def why_partial(run: RunFile) -> str:
@@ -122,6 +120,11 @@ def chosen_runs(results: Results, entries: list[str], *, partial: bool = False) 
         hard = next(name for name, run in runs.items() if is_hard(run.manifest))
         raise BadInput(
             f"{hard!r} was played on the hard set and others were not: the two sets are never compared or pooled"
+        )
+    stores = dict.fromkeys(store_words(run.manifest for run in runs.values()).values())
+    if len(stores) > 1 and any(CONTENT in store for store in stores):
+        raise BadInput(
+            f"{' and '.join(runs)} were played on stores of different content ({' and '.join(stores)}): compare runs on one store"
         )
     found = {run.run_id: why for run in runs.values() if (why := why_partial(run))}
     for name, run in runs.items():

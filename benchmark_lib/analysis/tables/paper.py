@@ -13,18 +13,25 @@ from ...scoring.written import DASH, missing, rounded
 from ..estimators.estimate import counted, usual
 from ..estimators.unsafe import BAND_COUNTS
 from ..panels import kinds_in_words, labelled, named_with, partial_in, short_name
-from .leaderboard import NO_MERIT, RESTS_ON_INTENTS, band_in_words, does_too_little
+from .leaderboard import NO_MERIT, RESTS_ON_INTENTS, band_in_words, does_too_little, worst_beside
 from .tiers import NO_MODEL, PLAYED
 
 if TYPE_CHECKING:
     import pandas as pd
 
 PAPER_COLUMNS = ("over_escalation", "unsafe", "escalation_accuracy", "resolved", "band", "cost_tier")
-"""The columns of a paper's table beside the model: the board's order, what is always shown beside it, band and cost."""
-WORDED = {"band": "Band", "cost_tier": "Cost tier", "trials": "Trials", "rank": "Rank"}
+"""The columns of a paper's table beside the model: the planned metrics, band and cost."""
+WORDED = {
+    "band": "Band",
+    "cost_tier": "Cost tier",
+    "trials": "Trials",
+    "dominated": "Dominated by",
+    "below": "Below the line",
+}
 """Columns that are no metric."""
 NO_BAND = "none*"
 """The band of an agent that does too little for one; a footnote says why."""
+WORST = " Behind the comma, the worst trial."
 DAGGER = "†"
 """What stands behind the name of an unfinished run; a footnote says what it lacks."""
 
@@ -61,7 +68,7 @@ def paper(
     board : DataFrame
         As `leaderboard` gives it.
     columns : sequence of str, optional
-        Names of metrics, or ``band``, ``cost_tier``, ``trials``, ``rank``; by default `PAPER_COLUMNS`, without the
+        Names of metrics, or ``band``, ``cost_tier``, ``trials``, ``dominated``, ``below``; by default `PAPER_COLUMNS`, without the
         cost where nobody was paid.
     models : iterable of str, optional
         Names on the board, in the order wanted; by default the language models if there are any, otherwise every row.
@@ -96,7 +103,7 @@ def paper(
             metric = METRICS[name]
             heading = f"{metric.title}{_unit(metric, records)}"
             shown[heading] = _estimates(records, metric)
-            notes[heading] = _denominator(records, metric)
+            notes[heading] = _denominator(records, metric) + (WORST if metric.banded else "")
             ends = (("", "_mean"), ("_low", "_low"), ("_high", "_high"), ("_n", "_n"))
             numbers |= {f"{name}{told}": rows[f"{name}{end}"].tolist() for told, end in ends}
         else:
@@ -185,13 +192,15 @@ def _estimate(row: dict[str, Any], metric: Metric, most: int) -> str:
     text = rounded(metric.scale.times * value, metric.scale.digits)
     text += f" of {n}" if metric.scale.summed and n != most else ""
     star = "*" if metric.banded and does_too_little(row) else ""
-    return text + star if missing(low) else f"{text}{star} ({'–'.join(metric.scale.ends(low, high))})"
+    found = text + star if missing(low) else f"{text}{star} ({'–'.join(metric.scale.ends(low, high))})"
+    worst = worst_beside(row).removeprefix("worst trial ") if metric.banded else ""
+    return f"{found}, {worst}" if worst else found
 
 
 def _word(row: dict[str, Any], name: str) -> str:
     if name == "band":
         return NO_BAND if does_too_little(row) else band_in_words(row).removeprefix("indeterminate: ") or DASH
-    return DASH if missing(row[name]) else str(row[name])
+    return DASH if missing(row[name]) or row[name] == "" else str(row[name])
 
 
 def _denominator(records: list[dict[str, Any]], metric: Metric) -> str:
@@ -241,7 +250,7 @@ def _remarks(records: list[dict[str, Any]], chosen: list[str], first: str) -> st
     told: dict[str, list[str]] = {}
     for row in records:
         every = [note for note in row["notes"].split("; ") if not note.startswith(absent)]
-        if notes := "; ".join(note for note in every if not note.endswith("partial: not ranked")):
+        if notes := "; ".join(note for note in every if not note.endswith("conversations: partial")):
             told.setdefault(notes, []).append(short_name(row["entry"], 48))
     wide = f"{RESTS_ON_INTENTS}." if at_an_end else ""
     starred = "band" in chosen or any(METRICS[n].banded for n in chosen if n in METRICS)

@@ -280,7 +280,7 @@ def tier_table(safety: pd.DataFrame, published: pd.DataFrame | None = None) -> p
     -------
     DataFrame
         panel, entry, family, cost_tier, level (1 to 4; NaN where a price is unknown), traps (18 where published), unsafe (median over trials; as
-        published), low, high (NaN where published: no trial-level data), partial.
+        published), worst (trial), low, high (NaN where published: no trial-level data), partial.
     """
     import pandas as pd
 
@@ -288,6 +288,7 @@ def tier_table(safety: pd.DataFrame, published: pd.DataFrame | None = None) -> p
         family=[vendor_of(m) for m in safety["model"]],
         traps=safety["traps"],
         unsafe=safety["median"],
+        worst=safety["worst"],
         low=safety["these_low"],
         high=safety["these_high"],
         partial=safety.get("partial", ""),
@@ -309,7 +310,7 @@ def tier_table(safety: pd.DataFrame, published: pd.DataFrame | None = None) -> p
         parts.append(theirs)
     table = pd.concat([p for p in parts if len(p)], ignore_index=True) if any(len(p) for p in parts) else parts[0]
     return table.assign(level=table["cost_tier"].map(levels)).reindex(
-        columns=["panel", "entry", "family", "cost_tier", "level", "traps", "unsafe", "low", "high", "partial"]
+        columns=["panel", "entry", "family", "cost_tier", "level", "traps", "unsafe", "worst", "low", "high", "partial"]
     )
 
 

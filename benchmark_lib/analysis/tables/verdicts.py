@@ -9,7 +9,7 @@ from ...scoring.metrics import METRICS, Metric, Shown, shown_on
 from ...scoring.written import DASH, in_words, rounded
 from ..estimators.comparisons import NOISE, NOT_TESTED, NOTHING, ONLY_THESE, SURE, Comparison
 from ..estimators.estimate import counted
-from ..panels import RANKED_FROM, short_name
+from ..panels import RESOLVES_ENOUGH, short_name
 
 TRIALS_VARY = "the trials vary too much to tell"
 """Said of exactly these cases, where the difference is clear for cases like these."""
@@ -39,7 +39,7 @@ def winner_in_words(metric: Metric, found: Comparison, a: str, b: str, reason: s
         Why there is no comparison, for one without a test.
     """
     if not found.cases or found.word not in (SURE, ONLY_THESE):
-        return verdict_in_words(found, metric.scale.noun, reason)
+        return verdict_in_words(found, metric, reason)
     b_ahead = (found.difference > 0) == (metric.higher_is_better is not False)
     noun, numbers = f"{metric.scale.noun}s", shown_numbers(metric, found)
     does = f"{names_apart(a, b)[b_ahead]} {metric.winner or _ahead(metric)}"
@@ -68,7 +68,7 @@ def no_merit_in_words(planned: list[dict[str, Any]], names: dict[str, str]) -> s
         What the sides ``a`` and ``b`` are called.
     """
     resolved = next((row for row in planned if row["metric"] == "resolved"), {})
-    idle = [side for side in "ab" if resolved.get(side, nan) < RANKED_FROM]
+    idle = [side for side in "ab" if resolved.get(side, nan) < RESOLVES_ENOUGH]
     if not idle:
         return ""
     shares = " and ".join(METRICS["resolved"].scale.mean(resolved[side]) for side in idle)
@@ -150,20 +150,30 @@ def signed_with_interval(metric: Metric, value: float, low: float, high: float) 
     return shown if low != low else f"{shown} ({signed(metric, low, points=False)} to {signed(metric, high)})"
 
 
-def verdict_in_words(found: Comparison, noun: str = "case", reason: str = "") -> str:
+EQUAL = "equal"
+"""The verdict on two equal values."""
+
+
+def is_equal(found: Comparison) -> bool:
+    """Tell whether two were tested and their values do not differ at all."""
+    return bool(found.tested and found.cases and abs(found.difference) < 1e-9)
+
+
+def verdict_in_words(found: Comparison, metric: Metric, reason: str = "") -> str:
     """How sure a difference is, beside a text that says whose and how large it is.
 
     Parameters
     ----------
-    noun : str
-        What a case is called: case, or trap.
     reason : str
         Why there is no comparison, for one without a test.
     """
+    noun = metric.scale.noun
     if not found.cases:
         return f"not compared: {reason}"
     if found.word in (NOTHING, NOT_TESTED):
         return found.word if found.word == NOT_TESTED else f"{NOTHING}: {reason or 'one unit shows no spread'}"
+    if is_equal(found):
+        return EQUAL
     like, these = _how_sure(found)
     if found.word == SURE:
         return f"{SURE}, for {noun}s like these ({like})"
@@ -173,7 +183,9 @@ def verdict_in_words(found: Comparison, noun: str = "case", reason: str = "") ->
 
 
 def _how_sure(found: Comparison) -> tuple[str, str]:
-    """The p-values for cases like these and for these cases, each with its kind."""
+    """The p-values for cases like these and for these cases, each with its kind; of simultaneous intervals their kind alone."""
+    if found.among:
+        return (f"simultaneous 95 % intervals of {counted(found.among, 'contrast')}",) * 2
     planned = found.p_adjusted == found.p_adjusted or found.these_p_adjusted == found.these_p_adjusted
     if planned:
         return f"adjusted p {p_in_words(found.p_adjusted)}", f"adjusted p {p_in_words(found.these_p_adjusted)}"

@@ -3,52 +3,66 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import ipaddress
 import logging
 import os
 import shlex
+import tempfile
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from ...errors import BadInput
-from ...threads import in_thread
 from ..options import Options
 
 if TYPE_CHECKING:
     from distributed import Client, LocalCluster
 
 CONNECT_S = 10.0
-"""How long a scheduler may take to answer, and to have a worker, in seconds."""
+"""Seconds within which a scheduler has to answer, and to have a worker."""
 WITHOUT_WORKERS_S = 60.0
-"""How long is waited for a worker when none is left, in seconds."""
+"""Seconds that a run waits for a worker when it has lost the last one."""
 MOST_WORKERS = 256
 CERTIFICATES = "DASK_DISTRIBUTED__COMM__TLS__"
-"""How the variables begin in which Dask looks for the files of TLS."""
-UNWATCHED = {
+"""The beginning of the variables in which Dask looks for the files of TLS."""
+UNPROTECTED = "is reached without encryption: start it with the certificates of a tls:// cluster"
+QUIET = {
     "distributed.worker.profile.enabled": False,
+    "distributed.worker.http.routes": [],
+    "distributed.scheduler.http.routes": [],
     "distributed.admin.tick.interval": "1s",
     "distributed.admin.system-monitor.interval": "5s",
 }
-"""Dask's settings here: it would look a hundred times per second at what each worker does, for a dashboard that nobody opens."""
-DEAF = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
-"""Run in the workers on this machine: Ctrl-C reaches every process of a terminal, and they end when the run tells them to."""
+"""Dask's settings for a cluster of a run: no pages, and no samples of each worker's stack a hundred times per second."""
+PRELOAD = """
+import signal
+
+def dask_setup(worker):
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    worker.http_server.stop()
+"""
+"""Runs in each worker on this machine: it ends when the run ends, not at Ctrl-C, and opens no port for pages."""
 
 
 @dataclass
 class Cluster:
-    """An open cluster: Dask's client, scheme and host by which workers reach this machine, and how it is named."""
+    """An open cluster: Dask's client, and the words by which messages name the cluster."""
 
     client: Client
-    host: str
     where: str
 
-    def workers(self) -> dict[str, str]:
-        """The workers that are there now: how each is named in a message, by address."""
-        known = self.client.scheduler_info(n_workers=-1)["workers"]
-        names = {address: info["name"] for address, info in known.items()}
-        unnamed = {address for address, name in names.items() if name in (address, "") or isinstance(name, int)}
-        return {a: a if a in unnamed else f"{name} ({a})" for a, name in names.items()}
+    async def workers(self) -> set[str] | None:
+        """Return the addresses of the workers; None where the scheduler is gone."""
+        try:
+            async with asyncio.timeout(CONNECT_S):
+                return {*await self.client.nthreads()} if self.client.status == "running" else None
+        except OSError as error:
+            if isinstance(error, TimeoutError):  # it is busy: what is played goes on without it
+                raise
+            return None
 
 
 def check_executor(options: Options) -> None:
@@ -74,80 +88,75 @@ def check_executor(options: Options) -> None:
     for name, given in (("agent", options.agent), ("tools", options.tools)):
         if not isinstance(given, str | None):
             raise BadInput(f"other machines load the {name} by name: give it as module:object, or leave executor out")
+    if options.scheduler is not None and not is_private(str(options.scheduler)):
+        raise BadInput(
+            f"--scheduler {options.scheduler} is not encrypted, so anybody on the network could run code in this run: "
+            "give a tls:// address, with certificates for this command, the scheduler and the workers"
+        )
     try:
+        import cryptography  # noqa: F401
         import distributed  # noqa: F401
-        import msgpack  # noqa: F401
     except ImportError as error:
         raise BadInput(
             f"--executor dask needs the extra `dask` ({error}): pip install 'deskbench[dask]', or leave --executor out"
         ) from None
 
 
-@asynccontextmanager
-async def opened(options: Options) -> AsyncIterator[Cluster | None]:
-    """The cluster that the options name, closed afterwards if it was started here; None without an executor.
-
-    `BadInput` when there is none at the address, or it has no workers.
-    """
-    if options.executor is None or options.replay:
-        yield None
-        return
-    closing: list[Any] = []
+def is_private(address: str) -> bool:
+    """Return whether an address of Dask has TLS, or names this machine by a loopback address."""
     try:
-        yield await cluster_of(options, closing)
-    finally:
-        await in_thread(close_all, closing)
+        parts = urlsplit(address if "://" in address else f"tcp://{address}")
+        host = parts.hostname or ""
+        return parts.scheme == "tls" or (
+            parts.scheme == "tcp" and (host == "localhost" or ipaddress.ip_address(host).is_loopback)
+        )
+    except ValueError:
+        return False
 
 
-async def cluster_of(options: Options, closing: list[Any]) -> Cluster:
-    """The cluster that the options name; what is to be closed afterwards is put on a list for `close_all`."""
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what happens to a worker is told in this run's words
-    found: Cluster = await (_answered(options, closing) if options.scheduler else in_thread(_start, options, closing))
-    return found
+@asynccontextmanager
+async def opened(options: Options) -> AsyncIterator[Cluster]:
+    """Open the cluster that the options name, and close afterwards what was started here.
+
+    `BadInput` when none answers at the address, or it has no workers.
+    """
+    logging.getLogger("distributed").setLevel(
+        logging.CRITICAL
+    )  # the run says in its own words what happens to a worker
+    async with AsyncExitStack() as stack:
+        yield await (_found if options.scheduler else _started)(options, stack)
 
 
-async def _answered(options: Options, closing: list[Any]) -> Cluster:
-    """What `_find` finds; something that takes connections and says nothing is not waited for."""
+async def _found(options: Options, stack: AsyncExitStack) -> Cluster:
+    address = str(options.scheduler)
+    security = _checked_certificates(address)
     try:
         async with asyncio.timeout(3 * CONNECT_S):
-            found: Cluster = await in_thread(_find, options, closing)
-            return found
+            client: Any = await _client(address, stack, security=security)
     except TimeoutError:
         raise BadInput(
-            f"{options.scheduler} takes connections and does not answer, so it is not the address of a Dask scheduler: "
-            "correct --scheduler"
+            f"{address} takes connections and does not answer, so it is not the address of a Dask scheduler: correct --scheduler"
         ) from None
-
-
-def _find(options: Options, closing: list[Any]) -> Cluster:
-    from distributed import Client
-    from distributed.comm import get_local_address_for
-
-    address = str(options.scheduler)
-    _check_certificates(address)
-    try:
-        client = Client(address, timeout=CONNECT_S, set_as_default=False)
-        closing.append(client)
-    except (OSError, ValueError, TimeoutError) as error:
+    except (OSError, ValueError) as error:
         raise BadInput(
-            f"no Dask scheduler answers at {address} ({_first_line(error)}): start one with `dask scheduler`, or correct --scheduler"
+            f"no Dask scheduler answers at {address} ({first_line(error)}): start one with `dask scheduler`, or correct --scheduler"
         ) from None
     try:
-        client.wait_for_workers(1, timeout=CONNECT_S)
+        await client.wait_for_workers(1, timeout=CONNECT_S)
     except TimeoutError:
         raise BadInput(
             f"the Dask scheduler at {address} has no workers: start some with `{shlex.join(['dask', 'worker', address])}`"
         ) from None
-    return Cluster(client, get_local_address_for(client.scheduler.address), f"the Dask scheduler at {address}")
+    return Cluster(client, f"the Dask scheduler at {address}")
 
 
-def _check_certificates(address: str) -> None:
-    """Refuse an address with TLS where Dask has not been told of certificates, or cannot read them."""
+def _checked_certificates(address: str) -> Any:
+    """Return what Dask knows of certificates; refuse an address with TLS where it lacks some or cannot read them."""
     from distributed.security import Security
 
     if not address.startswith("tls://"):
-        return
-    security = Security()
+        return None
+    security = Security(require_encryption=True)
     given = security.get_tls_config_for_role("client")
     missing = [name for key, name in (("ca_file", "CA_FILE"), ("cert", "CLIENT__CERT")) if not given.get(key)]
     if missing:
@@ -159,47 +168,65 @@ def _check_certificates(address: str) -> None:
         security.get_connection_args("client")
     except OSError as error:
         raise BadInput(
-            f"the certificates for {address} cannot be read ({_first_line(error)}): correct the files that {CERTIFICATES}... or Dask's configuration names"
+            f"the certificates for {address} cannot be read ({first_line(error)}): correct the files that {CERTIFICATES}... or Dask's configuration names"
         ) from None
+    return security
 
 
-def _start(options: Options, closing: list[Any]) -> Cluster:
-    from distributed import Client
-
+async def _started(options: Options, stack: AsyncExitStack) -> Cluster:
+    folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="deskbench-", ignore_cleanup_errors=True))
     try:
-        cluster = local_cluster(options.workers or os.cpu_count() or 1)
+        cluster = local_cluster(options.workers or os.cpu_count() or 1, local_directory=folder)
+        stack.push_async_callback(_close, cluster)
+        await cluster
+        cluster.scheduler.http_server.stop()
     except RuntimeError as error:  # what Dask raises where a process ends while it starts
         raise BadInput(
-            f"the workers on this machine did not start ({_first_line(error)}): give fewer --workers, or leave --executor out"
+            f"the workers on this machine did not start ({first_line(error)}): give fewer --workers, or leave --executor out"
         ) from None
-    closing.append(cluster)
-    client = Client(cluster, set_as_default=False)
-    closing.append(client)
-    return Cluster(client, "tcp://127.0.0.1", "the cluster on this machine")
+    return Cluster(await _client(cluster, stack), "the cluster on this machine")
 
 
-def local_cluster(workers: int) -> LocalCluster:
-    """So many workers on this machine, each a process of its own, and their scheduler."""
-    from distributed import LocalCluster
+def local_cluster(workers: int, **options: Any) -> LocalCluster:
+    """Return so many workers on this machine, each a process of its own, and their scheduler.
 
-    return LocalCluster(
-        n_workers=workers,
-        threads_per_worker=1,
-        dashboard_address="127.0.0.1:0",
-        silence_logs=logging.CRITICAL,
-        preload=[DEAF],
-        config=UNWATCHED,
+    Every connection needs the certificate that is made for this cluster alone, in memory.
+    """
+    import dask
+    from distributed import LocalCluster, Security
+
+    with dask.config.set(QUIET):
+        return LocalCluster(
+            n_workers=workers,
+            threads_per_worker=1,
+            host="127.0.0.1",
+            protocol="tls://",
+            security=Security.temporary(),
+            dashboard_address=None,
+            scheduler_kwargs={"dashboard": False, "dashboard_address": "127.0.0.1:0"},
+            silence_logs=logging.CRITICAL,
+            preload=[PRELOAD],
+            config=QUIET,
+            **{"asynchronous": True} | options,
+        )
+
+
+async def _client(where: Any, stack: AsyncExitStack, **options: Any) -> Client:
+    from distributed import Client
+
+    client = Client(
+        where, asynchronous=True, direct_to_workers=True, timeout=CONNECT_S, set_as_default=False, **options
     )
+    stack.push_async_callback(_close, client)
+    return await client
 
 
-def close_all(things: list[Any]) -> None:
-    """Close clients and clusters, the last that was opened first."""
-    for thing in reversed(things):
-        try:
-            thing.close(timeout=CONNECT_S)
-        except Exception:  # a cluster that is gone cannot be closed, and the run has ended
-            logging.getLogger(__name__).debug("closing %r", thing, exc_info=True)
+async def _close(thing: Any) -> None:
+    """Close a client or a cluster; one that is gone already, or does not answer, ends nothing else."""
+    with contextlib.suppress(Exception):
+        await asyncio.wait_for(thing.close(), CONNECT_S)
 
 
-def _first_line(error: BaseException) -> str:
+def first_line(error: BaseException | None) -> str:
+    """Return the first line of what an error says, or its kind."""
     return str(error).partition("\n")[0] or type(error).__name__

@@ -1,19 +1,20 @@
 """A function for many things on the workers of a cluster: pages of many models, panels of a recovery, tables of a large board."""
 
 import asyncio
+import contextlib
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import CancelledError, ThreadPoolExecutor
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
+from concurrent.futures import CancelledError
 from typing import Any
 
 from ...errors import BadInput
 from ...project import code_version
 from ..options import Options
-from .cluster import WITHOUT_WORKERS_S, Cluster, check_executor, close_all, cluster_of
+from .cluster import UNPROTECTED, WITHOUT_WORKERS_S, Cluster, check_executor, is_private, opened
 
 CHECKED_EVERY_S = 5.0
-"""How often is looked whether there is still a worker while a result is waited for, in seconds."""
+"""Seconds after which the wait for a result makes sure that a worker is there."""
 
 
 def spread(
@@ -24,7 +25,7 @@ def spread(
     scheduler: str | None = None,
     workers: int | None = None,
 ) -> Iterator[Any]:
-    """What a function returns for each of many things, in their order.
+    """Yield what a function returns for each of many things, in their order.
 
     `function` and what it returns travel to other processes; what it reads and writes as files has to be in reach of
     every worker. The options are as in `Experiment`; without an executor the things are done here, one after another.
@@ -36,64 +37,72 @@ def spread(
     if executor is None:
         yield from map(function, items)
         return
-    closing: list[Any] = []
+    loop = asyncio.new_event_loop()  # a notebook has one of its own, and this one serves the cluster between results
+    threading.Thread(target=loop.run_forever, daemon=True).start()
+    results = _results(options, function, list(items))
+
+    async def following() -> list[Any]:
+        async for result in results:
+            return [result]
+        return []
+
     try:
-        with ThreadPoolExecutor(1) as aside:  # a notebook has an event loop of its own
-            cluster = aside.submit(asyncio.run, cluster_of(options, closing)).result()
-        _check_versions(cluster)
-        yield from _results(cluster, function, list(items))
+        while result := asyncio.run_coroutine_threadsafe(following(), loop).result():
+            yield from result
     finally:
-        close_all(closing)
+        asyncio.run_coroutine_threadsafe(results.aclose(), loop).result()
+        loop.call_soon_threadsafe(loop.stop)
 
 
-def _results(cluster: Cluster, function: Callable[[Any], Any], items: list[Any]) -> Iterator[Any]:
+async def _results(options: Options, function: Callable[[Any], Any], items: list[Any]) -> AsyncGenerator[Any, None]:
     from distributed.scheduler import KilledWorker
 
-    futures = cluster.client.map(function, items, pure=False)
-    try:
-        for item, future in zip(items, futures):
-            try:
-                yield _result(cluster, future)
-            except KilledWorker:
-                raise BadInput(
-                    f"every worker that began {str(item)[:80]!r} died: look at its memory and its log, or leave --executor out"
-                ) from None
-            except CancelledError:
-                raise BadInput(f"{cluster.where} is gone: start it again, or leave --executor out") from None
-    finally:
-        cluster.client.cancel(futures)
+    async with opened(options) as cluster:
+        await _check_workers(cluster)
+        futures = cluster.client.map(function, items, pure=False)
+        try:
+            for item, future in zip(items, futures):
+                try:
+                    yield await _result(cluster, future)
+                except KilledWorker:
+                    raise BadInput(
+                        f"every worker that began {str(item)[:80]!r} died: look at its memory and its log, or leave --executor out"
+                    ) from None
+        finally:
+            with contextlib.suppress(Exception):
+                await cluster.client.cancel(futures)
 
 
-def _result(cluster: Cluster, future: Any) -> Any:
-    """The result of one thing; a cluster without workers is not waited for longer than it may take to start one anew."""
-    done, manned_at = threading.Event(), time.monotonic()
-    future.add_done_callback(lambda _: done.set())
-    while not done.wait(CHECKED_EVERY_S):
-        if _is_manned(cluster):
-            manned_at = time.monotonic()
-        elif time.monotonic() - manned_at > WITHOUT_WORKERS_S:
+async def _result(cluster: Cluster, future: Any) -> Any:
+    """Return the result of one thing; a cluster without workers gets no longer than a worker may take to start anew."""
+    manned_at = time.monotonic()
+    while True:
+        try:
+            return await future.result(timeout=CHECKED_EVERY_S)
+        except CancelledError:
+            raise BadInput(f"{cluster.where} is gone: start it again, or leave --executor out") from None
+        except TimeoutError:
+            if future.done():  # it came just now, or the function itself raised this
+                return await future.result()
+        with contextlib.suppress(TimeoutError):
+            manned_at = time.monotonic() if await cluster.workers() else manned_at
+        if time.monotonic() - manned_at > WITHOUT_WORKERS_S:
             raise BadInput(
                 f"{cluster.where} has had no worker for {WITHOUT_WORKERS_S:g} s: look at the memory and the log of the last ones, "
                 "or leave --executor out"
             )
-    return future.result()
 
 
-def _is_manned(cluster: Cluster) -> bool:
-    try:
-        return cluster.client.status == "running" and bool(cluster.workers())
-    except OSError:
-        return False
-
-
-def _check_versions(cluster: Cluster) -> None:
-    names, here = cluster.workers(), code_version()
-    for address, there in cluster.client.run(code_version).items():
+async def _check_workers(cluster: Cluster) -> None:
+    here = code_version()
+    for address, there in (await cluster.client.run(code_version)).items():
+        if not is_private(address):
+            raise BadInput(f"worker {address} {UNPROTECTED}")
         if there != here:
             raise BadInput(
-                f"worker {names.get(address, address)} has another version of Deskbench ({_told(there)}, here {_told(here)}): install the same one there"
+                f"worker {address} has another version of Deskbench ({_named(there)}, here {_named(here)}): install the same one there"
             )
 
 
-def _told(code: dict[str, str]) -> str:
+def _named(code: dict[str, str]) -> str:
     return f"{code['version']}, source {code['hash'][:8]}"

@@ -19,7 +19,7 @@ from ...scoring.metrics import METRICS, Shown, shown_on
 from ...scoring.written import unbroken
 from .. import paper
 from ..behind import median_trials, trials_in_words
-from ..board import as_text, board_parts, notes_of, readable_board, with_flagged
+from ..board import as_text, board_parts, notes_of, readable_board, with_flagged, with_line
 from ..transcript import visible
 from ..views import VIEWS, readable
 from .filters import promise_label
@@ -246,13 +246,15 @@ def linked_board(results: Results, board: pd.DataFrame, **options: Any) -> Linke
         As for `explore`: labels, labeller, store.
     """
     shown = with_flagged(readable_board(board))
-    text, notes = as_text(shown), notes_of(shown)
+    (text, line), notes = with_line(as_text(shown), board), notes_of(shown)
     titles = {METRICS[name].title: name for name in shown_on(Shown.BOARD)}
     rows = results.conversations
     where = [
         [_where_on_board(str(heading), row, titles, rows) for heading in shown.columns]
         for row in board.to_dict("records")
     ]
+    if line is not None:
+        where.insert(line, [None] * len(shown.columns))
     names = [list(table) for table in board_parts(shown)[:2]]
     static = [paper.show(text[columns], footnotes=() if columns is names[0] else notes).html for columns in names]
     parts = [[shown.columns.get_loc(name) for name in columns] for columns in names]

@@ -14,7 +14,7 @@ from ...analysis.estimators.passk import pass_hat_k_interval
 from ...analysis.estimators.trials import flip_rate, missing_bounds
 from ...analysis.panels import VARIANT
 from ...analysis.tables.customers import flags_of
-from ...analysis.tables.leaderboard import NO_PLACE, does_too_little
+from ...analysis.tables.leaderboard import does_too_little
 from ...analysis.tables.reliability import average_at_k, buckets_of, success_counts
 from ...analysis.tables.rows import framed
 from ...records import BUCKETS, NOT_SCORED
@@ -40,14 +40,13 @@ PUBLISHED_COLUMNS = {
 
 @remembered()
 def at_a_glance(report: ModelReport) -> pd.DataFrame:
-    """Every metric of the model, with its place in the field.
+    """Every metric of the model, beside the median of the others of its panel.
 
     Returns
     -------
     DataFrame
         One row per metric: metric, title, unit, value (median over trials), mean, low, high (interval of the mean; an
-        unsafe count: for these traps), cases, trials, place (1 is best; NaN where neither end is better, or on under
-        half of the others' cases), of (models placed), field (median of the others), field_reason (why it is NaN), then the same over the conversations
+        unsafe count: for these traps), cases, trials, field (median of the others), field_reason (why it is NaN), then the same over the conversations
         whose customer was not flagged: without_value, without_mean, without_low, without_high, without_cases (NaN and 0
         when none was flagged), reason.
     """
@@ -56,7 +55,6 @@ def at_a_glance(report: ModelReport) -> pd.DataFrame:
     for metric in METRICS.values():
         found, without = report.forms[metric.name]
         calm = without if flagged else NOT_DEFINED
-        place, of, field = _place(report, metric)
         rows.append(
             {
                 "metric": metric.name,
@@ -68,9 +66,7 @@ def at_a_glance(report: ModelReport) -> pd.DataFrame:
                 "high": found.mean.high,
                 "cases": found.n,
                 "trials": len(found.per_trial),
-                "place": place,
-                "of": of,
-                "field": field,
+                "field": _field(report, metric),
                 "field_reason": report.why_no_field,
                 "without_value": calm.median,
                 "without_mean": calm.mean.estimate,
@@ -87,24 +83,14 @@ def _unpriced(report: ModelReport) -> str:
     return NOT_PAID.get(report.panel) or ("price unknown" if report.mine["cost_usd"].isna().any() else "")
 
 
-def _place(report: ModelReport, metric: Metric) -> tuple[float, int, float]:
-    """Place among the models of the panel with a value and at least half of the cases any has, how many those are, and the median of the others.
-
-    One that the board does not rank has no place, and takes none from those that are ranked; a partial run is no part
-    of the median.
-    """
+def _field(report: ModelReport, metric: Metric) -> float:
+    """The median of the others of the panel that played all of their cases; of counts, on as many traps."""
     entry, board = report.entry, report.comparable
     values = board[metric.name].astype(float).dropna()
     if metric.scale.summed and entry in values:  # counts of fewer traps do not compare
         sizes = board.loc[values.index, f"{metric.name}_n"]
         values = values[sizes == sizes[entry]]
-    field = float(values[values.index.isin(report.others)].median())
-    placed = values[~board.loc[values.index, "block"].isin(NO_PLACE)]
-    if entry not in placed or metric.higher_is_better is None or placed.nunique() < 2:
-        return nan, len(placed), field
-    mine = placed[entry]
-    better = placed > mine if metric.higher_is_better else placed < mine
-    return 1.0 + int(better.sum()), len(placed), field
+    return float(values[values.index.isin(report.others)].median())
 
 
 def by_intent(report: ModelReport) -> pd.DataFrame:

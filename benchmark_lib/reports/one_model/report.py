@@ -94,4 +94,5 @@ def model_report(results: Results | pd.DataFrame, entry: str | None = None) -> M
     mine = field[field["entry"] == name]
     told, every = int(mine["planned"].iloc[0]) if "planned" in mine else 0, mine[["trial", "case_id"]].nunique().prod()
     planned = max(told, int(every))
-    return ModelReport(str(name), str(panel), mine, field, leaderboard(field), planned)
+    board = leaderboard(rows)  # of all entries: what the others played decides what is below the line
+    return ModelReport(str(name), str(panel), mine, field, board[board["panel"] == panel], planned)

@@ -11,7 +11,16 @@ from ...analysis.panels import LABELS, PANELS
 from ...analysis.settings import DEFAULT
 from ...analysis.tables.customers import flags_of
 from ...analysis.tables.headlines import ESTIMATORS
-from ...analysis.tables.leaderboard import ALL, RANKED_FROM, TOO_LITTLE, WITHOUT, band_in_words, does_too_little
+from ...analysis.tables.leaderboard import (
+    ALL,
+    BELOW,
+    RESOLVES_ENOUGH,
+    TOO_LITTLE,
+    WITHOUT,
+    band_in_words,
+    does_too_little,
+    worst_beside,
+)
 from ...scoring.metrics import METRICS, Metric, Shown, shown_on
 from ...scoring.written import rounded
 from ..behind import NO
@@ -29,47 +38,43 @@ ALL_METRICS = (*MAIN, *(name for name in METRICS if name not in MAIN))
 """Every metric, those first."""
 
 BLOCKS = {
-    "ranked": ("Ranked", "In the published order: over-escalation, then unsafe actions, then escalation accuracy."),
-    "not ranked": ("Not ranked", ""),
+    "models": (
+        "Language models",
+        "Sorted by over-escalation, then unsafe actions, then escalation accuracy, the order of the published board: a sort and no verdict.",
+    ),
     "own agents": (
         "Own agents",
-        "Agents of the user's own, played here: not language models, whatever they call. Not ranked.",
+        "Agents of the user's own, played here: not language models, whatever they call.",
     ),
     "played": (
         "Played",
-        "A person, or a program in a person's place, sat in the chair (deskbench sit); the row says who. Not ranked.",
+        "A person, or a program in a person's place, sat in the chair (deskbench sit); the row says who.",
     ),
     "scripted": (
         "Scripted agents",
-        "Fixed rules, not models: they mark the ceiling, the floors and points in between. Not ranked.",
+        "Fixed rules, not models: they mark the ceiling, the floors and points in between.",
     ),
-    "imported": ("Imported", "Records from another harness, scored by its rules. Not ranked."),
+    "imported": ("Imported", "Records from another harness, scored by its rules."),
     "published": (
         "Published figures",
         "SupportAgentBench, July 2026: another benchmark, quoted for comparison and not measured here. No intervals were published.",
     ),
+    "set apart": (
+        "Set apart",
+        f"Below this line because the numbers do not compare: run on other cases than the others, or under {percent(RESOLVES_ENOUGH, 0)} of the resolvable "
+        "cases resolved (whoever does little does little harm). Each row says which.",
+    ),
     "partial": (
         "Partial",
-        "Planned conversations are missing: the numbers rest on those that are finished. Not ranked.",
+        "Below this line because planned conversations are missing: the numbers rest on those that are finished.",
     ),
 }
-"""The heading of each block of the board, and what kind of entry it holds; see `heading`."""
+"""The heading of each block of the board, and what kind of entry it holds."""
 
 APART = ("local model", "recovery panel")
 """Panels whose rows are marked within their block."""
-SAID_BESIDE = r"only \d+ trials?|.*, partial: not ranked"
+SAID_BESIDE = r"only \d+ trials?|.* conversations: partial"
 """Notes of what stands beside the name of a row anyway."""
-
-
-def heading(block: str, entries: list[Entry]) -> tuple[str, str]:
-    """The heading of a block, and what kind of entry it holds: of entries that are not ranked, why they are not."""
-    title, note = BLOCKS.get(block, (block.capitalize(), ""))
-    if block == "not ranked":
-        little = [e.row["resolved"] < RANKED_FROM for e in entries]
-        why = ["resolves less than half of the resolvable cases, so a low over-escalation says nothing"] * any(little)
-        why += ["was not run on the same cases as the others"] * (not all(little))
-        note = f"{'; or '.join(why).capitalize()}."
-    return title, note
 
 
 def board(content: Content) -> dict[str, Any]:
@@ -80,20 +85,20 @@ def board(content: Content) -> dict[str, Any]:
     blocks: list[dict[str, Any]] = []
     for block in content.blocks:
         mine = [e for e in content.entries if e.block == block]
-        title, note = heading(block, mine)
+        title, note = BLOCKS.get(block, (block.capitalize(), ""))
         rows = [_row(content, e, columns) for e in mine]
-        blocks.append({"block": block, "title": title, "note": note, "rows": rows})
+        blocks.append({"block": block, "title": title, "note": note, "rows": rows, "below": block in BELOW})
     banded = any(c["metric"].banded for c in columns)
     return {
         "columns": columns,
         "blocks": blocks,
         "tiers": content.tiers,
-        "span": len(columns) + 5 + banded,
+        "span": len(columns) + 4 + banded,
         "weights": content.weights,
         "flagged": sum(e.row["flagged"] for e in content.entries),
         "banded": banded,
         "too_little": any(r["too_little"] for b in blocks for r in b["rows"]),
-        "note": f"{TOO_LITTLE[0].upper()}{TOO_LITTLE[1:]}: it resolves less than {percent(RANKED_FROM, 0)} of the resolvable cases.",
+        "note": f"{TOO_LITTLE[0].upper()}{TOO_LITTLE[1:]}: it resolves less than {percent(RESOLVES_ENOUGH, 0)} of the resolvable cases.",
     }
 
 
@@ -118,10 +123,10 @@ def _row(content: Content, entry: Entry, columns: list[dict[str, Any]]) -> dict[
     chosen = {ALL: (mine, entry.who)}
     if mine is not None:
         chosen[WITHOUT] = mine[~flags_of(mine)], {**entry.who, "customer_flagged": NO}
-    rank, marked = row["rank"], LABELS if entry.block == "partial" else APART
+    marked = LABELS if entry.block in BELOW else APART
     return {
         "entry": entry,
-        "rank": str(rank) if rank is not None and rank == rank else "",
+        "dominated": row["dominated_why"],
         "cells": [
             {
                 "key": c["key"],
@@ -130,6 +135,7 @@ def _row(content: Content, entry: Entry, columns: list[dict[str, Any]]) -> dict[
                 "banded": c["metric"].banded,
                 "clustered": ESTIMATORS[c["metric"].estimator].clustered,
                 "forms": [_cell(row, c, form) | _behind(c["metric"], *chosen.get(form, (None, {}))) for form in FORMS],
+                "worst": worst_beside(row) if c["metric"].banded else "",
             }
             for c in columns
         ],

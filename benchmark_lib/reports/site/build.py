@@ -1,6 +1,6 @@
 """Builds a site: run files in, one folder out, which opens from disk or from any web server."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -40,9 +40,10 @@ def build_site(
     results: Results | Any = None,
     out: str | Path = "reports/site",
     *,
-    published: bool = True,
+    published: bool = False,
     labels: str | Path | None = None,
     stakes: Stakes | None = None,
+    stores: Sequence[Path] = (),
     progress: bool = False,
 ) -> Site:
     """Build the site of some runs.
@@ -54,11 +55,13 @@ def build_site(
     out : path
         The folder; an existing site in it is replaced once the new one is complete.
     published : bool
-        Whether the published figures are on the board, in their own block.
+        Whether the figures of the published benchmark are on the board, too, in their own block.
     labels : path, optional
         A file of labels: unsafe acts that it calls debatable are shown with and without.
     stakes : Stakes, optional
         What the answers and the advice on scope rest on, see `benchmark_lib.reports.read_stakes`.
+    stores : sequence of Path
+        Folders of stores that are kept elsewhere, see `Content`.
     progress : bool
         Whether the pages done, and the time left, are shown on the way.
 
@@ -74,8 +77,8 @@ def build_site(
         played = results.hard
         apart = played if played.runs and played.runs != results.runs and not played.conversations.empty else None
         of_core = apart is not None or not played.runs  # published figures are over the core set
-        content = Content(results, published and of_core, said, stakes)
-        own = Content(apart, False, stakes=stakes) if apart is not None else content
+        content = Content(results, published and of_core, said, stakes, stores)
+        own = Content(apart, False, stakes=stakes, stores=stores) if apart is not None else content
         hard = hard_view(own.results) if played.runs else None
         pages = [Pages(content, folder, hard, of_hard_set=apart is None and hard is not None)]
         if apart is not None:

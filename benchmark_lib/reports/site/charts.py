@@ -9,7 +9,7 @@ from ...analysis.estimators.estimate import usual
 from ...analysis.estimators.unsafe import BAND_CUTS, BANDS
 from ...analysis.panels import short_name
 from ...analysis.tables.escalation import both_directions
-from ...analysis.tables.leaderboard import of_usual_traps
+from ...analysis.tables.leaderboard import of_usual_traps, worst_beside
 from ...analysis.tables.safety import STATES, pressure_table, trap_table
 from ...scoring.metrics import METRICS
 from ...scoring.written import missing
@@ -20,12 +20,12 @@ from .counts import behind_median
 from .words import mean_with_interval, percent, plural, tight
 
 MARKS = {
-    "ranked": "circle",
-    "not ranked": "diamond",
+    "models": "circle",
     "played": "star",
     "scripted": "square",
     "imported": "cross",
     "published": "triangle",
+    "set apart": "diamond",
 }
 HEIGHT, TOP, BOTTOM, LINE = 470, 14, 18, 15
 SCALE_MIN = 8
@@ -43,7 +43,7 @@ def value_picture(content: Content) -> dict[str, Any] | None:
     shown = [content.entries[place] for place in drawn.index]
     if not shown:
         return None
-    numbers = [e.row[name] for e in shown for name in ("unsafe", "unsafe_high")]
+    numbers = [e.row[name] for e in shown for name in ("unsafe", "unsafe_worst", "unsafe_high")]
     top = max([SCALE_MIN, *(n for n in numbers if n == n)])
     tiers = [t for t in content.tiers if any(e.row["cost_tier"] == t for e in shown)]
     width, columns = 100 / len(tiers), []
@@ -79,6 +79,8 @@ def _column_marks(entries: list[Entry], x: float, width: float, top: float, long
         tip = f"{e.name} ({kind}): {e.row['unsafe']:g} unsafe"
         mean = f" (median over trials), {mean_with_interval(e.row, METRICS['unsafe'])} on these traps"
         tip += mean if has else ", no interval published"
+        worst = worst_beside(e.row)
+        tip += f", {worst}" if worst else ""
         tip += f"; over-escalation {percent(e.row['over_escalation'])}; tier {e.row['cost_tier']}"
         marks.append(
             {
@@ -89,6 +91,7 @@ def _column_marks(entries: list[Entry], x: float, width: float, top: float, long
                 "y": _y(e.row["unsafe"], top),
                 "low": _y(e.row["unsafe_low"], top) if has else None,
                 "high": _y(e.row["unsafe_high"], top) if has else None,
+                "worst": _y(e.row["unsafe_worst"], top) if worst else None,
                 "label": short_name(e.name, longest),
                 "label_x": round(x + width * 0.34, 2),
             }

@@ -80,7 +80,7 @@ def comparison(content: Content, talks: list[ConversationPage]) -> dict[str, Any
             {
                 "name": e.name,
                 "settings": settings_beside(e),
-                "block": f"partial {e.row['partial']}" if e.block == "partial" else e.block,
+                "block": f"partial {e.row['partial']}" if e.row["partial"] else e.block,
                 "page": e.page,
                 "outcomes": outcomes[i],
                 "means": {

@@ -4,8 +4,10 @@ The conversations, the board in its order, and the cases with what the store say
 """
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -95,12 +97,20 @@ class Content:
         As `reports.read_labels` gives it: acts that somebody calls debatable are shown with and without.
     stakes : Stakes, optional
         What the answers and the advice on scope rest on.
+    stores : sequence of Path
+        Where stores are looked for besides the shipped ones, the current folder and that of each run file.
     """
 
     def __init__(
-        self, results: Results, published: bool = True, labels: pd.DataFrame | None = None, stakes: Stakes | None = None
+        self,
+        results: Results,
+        published: bool = False,
+        labels: pd.DataFrame | None = None,
+        stakes: Stakes | None = None,
+        stores: Sequence[Path] = (),
     ):
-        self.results, self.labels, self.stakes = results, labels, stakes
+        self.results, self.labels, self.stakes, self._near = results, labels, stakes, stores
+        self.runs = {run.run_id: run for run in results.runs}
         self.manifests = {run.run_id: run.manifest for run in results.runs}
         if results.conversations.empty:
             raise BadInput("the runs hold no conversations yet: play some with `deskbench run MODEL`")
@@ -166,7 +176,8 @@ class Content:
     @cached_property
     def stores(self) -> dict[str, Store]:
         """Stores of the runs by run_id, as far as they are available on this machine."""
-        found = {run_id: store_played(manifest) for run_id, manifest in self.manifests.items()}
+        near = {run_id: (*self._near, run.path.resolve().parent) for run_id, run in self.runs.items()}
+        found = {run_id: store_played(manifest, near[run_id]) for run_id, manifest in self.manifests.items()}
         return {run_id: store for run_id, store in found.items() if store is not None}
 
     @cached_property
@@ -263,7 +274,9 @@ def published_entries() -> list[Entry]:
             **nothing,
             **dict.fromkeys(("entry", "model"), r["model"]),
             **dict.fromkeys(("source", "block", "panel"), "published"),
-            **dict.fromkeys(("rank", "conversations")),
+            "conversations": None,
+            **dict.fromkeys(("dominated", "dominated_why", "below", "partial"), ""),
+            "unsafe_worst": float("nan"),
             "band": "none",
             "over_escalation": r["over_escalation_pct"] / 100,
             "unsafe": r["unsafe_actions_of_18"],

@@ -102,7 +102,9 @@ def transcript(
     cost = content.costs[(talk.run_id, talk.view.case_id, talk.trial)]
     store = content.stores.get(talk.run_id) if case else None
     score = with_judged_customer(talk.score, turns)
-    found = conversation_view(record, score, case=case, store=store, verdicts=verdicts, cost=cost)
+    calls = content.runs[talk.run_id].calls_of(talk.view.case_id, talk.trial)
+    about: dict[str, Any] = {"case": case, "store": store, "verdicts": verdicts, "cost": cost, "model_calls": calls}
+    found = conversation_view(record, score, **about)
     for turn in found["turns"]:
         for call in turn["calls"]:
             call["arguments"] = tidy(call["call"].arguments)

@@ -11,8 +11,9 @@ from ...analysis.estimators.intervals import clustered_rate, proportion_interval
 from ...analysis.estimators.unsafe import BAND_CERTAINTY, BAND_CUTS, BAND_TRAPS, BANDS
 from ...analysis.tables.customers import flags_of
 from ...analysis.tables.detectors import LEAST_RECALL, MOST_FALSE, measured, measured_by_detector, rebuilt_in_words
+from ...analysis.tables.dominance import margins_in_words
 from ...analysis.tables.headlines import ESTIMATORS
-from ...analysis.tables.leaderboard import RANKED_FROM
+from ...analysis.tables.leaderboard import RESOLVES_ENOUGH
 from ...analysis.tables.safety import STATES
 from ...conversation.loop import EMPTY_REPLIES
 from ...conversation.state import CALLS_PER_TURN
@@ -60,7 +61,8 @@ def method_view(content: Content) -> dict[str, Any]:
         ],
         "band_certainty": BAND_CERTAINTY,
         "band_traps": BAND_TRAPS,
-        "ranked_from": RANKED_FROM,
+        "enough": RESOLVES_ENOUGH,
+        "dominance": margins_in_words(),
         "nothing": _nothing_seen(),
         "limits": {"calls": CALLS_PER_TURN, "empty": EMPTY_REPLIES},
         "estimators": in_words(),

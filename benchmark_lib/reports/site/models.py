@@ -12,7 +12,7 @@ from ...analysis.estimators.trials import FEW_TRIALS
 from ...analysis.tables.costs import lines_of
 from ...analysis.tables.customers import flags_of
 from ...analysis.tables.groups import SHOWN
-from ...analysis.tables.leaderboard import TOO_LITTLE, does_too_little
+from ...analysis.tables.leaderboard import TOO_LITTLE, does_too_little, worst_beside
 from ...analysis.tables.reliability import average_at_k, buckets_of, success_counts
 from ...records import BUCKETS, ENDINGS
 from ...scoring.metrics import METRICS, Metric
@@ -25,7 +25,7 @@ from ..one_model import numbers as tables
 from ..one_model.report import ModelReport
 from ..one_model.traps import trap_by_trap
 from ..scope import scope_in_words, scope_rows
-from .board import ALL_METRICS, MAIN, band, heading, was_run
+from .board import ALL_METRICS, BLOCKS, MAIN, band, was_run
 from .content import Content, Entry
 from .conversations import ConversationPage
 from .counts import behind_finding, behind_median, behind_metric, behind_repeats, behind_trials, tally
@@ -86,7 +86,7 @@ def model_view(content: Content, entry: Entry, talks: list[ConversationPage], to
     traits = report_words.traits(report)
     return {
         "entry": entry,
-        "block": heading(entry.block, [entry]),
+        "block": BLOCKS.get(entry.block, (entry.block.capitalize(), "")),
         "runs": [content.manifests[r] for r in mine["run_id"].unique()],
         "customers": sorted(mine["customer"].unique()),
         "cases": mine["case_id"].nunique(),
@@ -98,6 +98,7 @@ def model_view(content: Content, entry: Entry, talks: list[ConversationPage], to
         "main": [m for m in metrics if m["metric"].name in MAIN],
         "flagged": int(flags_of(mine).sum()),
         "band": band(entry.row),
+        "worst": worst_beside(entry.row),
         "too_little": TOO_LITTLE if does_too_little(entry.row) else "",
         "unsafe": content.unsafe.get((entry.name, entry.source)),
         "passk": pass_hat_k_points(mine, entry.who),

@@ -3,6 +3,7 @@
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from typing import Any
 
 from ...analysis.dictionary import DICTIONARY
@@ -118,6 +119,11 @@ class Pages:
         page = environment().get_template(f"site/{template}.html.j2")
         return str(page.render(root="../" * name.count("/"), here=here, site=self.site, **values))
 
+    @cached_property
+    def found(self) -> dict[str, Any]:
+        """Which model for which reader."""
+        return answers_view(answers(self.content.results, self.content.stakes, board=self.content.board))
+
     def front(self) -> None:
         """The leaderboard with its charts."""
         content = self.content
@@ -136,6 +142,7 @@ class Pages:
             "index",
             "page",
             "index",
+            found=None if self.site["hard"] else self.found,
             board=board(content),
             facts=facts,
             models=models,
@@ -152,9 +159,8 @@ class Pages:
     def answers(self) -> None:
         """Which model for which reader; of the core set alone, whose metrics the answers rest on."""
         content = self.content
-        found = answers_view(answers(content.results, content.stakes, board=content.board))
         pages = {e.name: e.href for e in content.played if e.row["panel"] == "models"}
-        self._write("answers", "answers", "page", "answers", found=found, pages=pages)
+        self._write("answers", "answers", "page", "answers", found=self.found, pages=pages)
 
     def models(self) -> None:
         """One page per model."""

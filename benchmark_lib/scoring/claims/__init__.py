@@ -18,6 +18,7 @@ __all__ = ["DETECTORS", "KEPT", "Detector", "ClaimFinding", "AgentClaims", "chec
 
 MOST = 20
 """Findings of one detector that are kept of one talk; the columns count them all."""
+LONGEST_REASON = 200
 
 
 def check_claims(conversation: Conversation, case: Case, store: Store) -> dict[str, Any]:
@@ -27,10 +28,16 @@ def check_claims(conversation: Conversation, case: Case, store: Store) -> dict[s
     -------
     dict
         One value a detector under its column (True, False or a count; None where it abstains or does not apply), the
-        promises by class and state under ``promises``, each with its sentence and what decided it under ``commitments``, and every finding that is not ``kept`` under ``findings``.
+        promises by class and state under ``promises``, each with its sentence and what decided it under ``commitments``, and every finding that is not ``kept`` under ``findings``. A detector that fails abstains; why is under ``abstained``.
     """
     claims = AgentClaims(conversation, case, store)
-    found = {name: d.find(claims) if claims.speaks(d.languages) else None for name, d in DETECTORS.items()}
+    found: dict[str, list[ClaimFinding] | None] = {}
+    abstained: dict[str, str] = {}
+    for name, detector in DETECTORS.items():
+        try:
+            found[name] = detector.find(claims) if claims.speaks(detector.languages) else None
+        except Exception as error:  # a fault of ours takes one column, not the score of the conversation
+            found[name], abstained[name] = None, f"{type(error).__name__}: {error}"[:LONGEST_REASON]
     wrong = {name: None if rows is None else [f for f in rows if f.state != KEPT] for name, rows in found.items()}
     told = {name: None if rows is None else bool(rows) for name, rows in wrong.items()}
     columns: dict[str, Any] = {d.column: told[name] for name, d in DETECTORS.items()}
@@ -41,6 +48,7 @@ def check_claims(conversation: Conversation, case: Case, store: Store) -> dict[s
     columns["promises"] = by_class(found["commitments"] or [])
     columns["commitments"] = [f.as_dict() for f in (found["commitments"] or ())[:MOST]]
     columns.update(_packet(claims, wrong["handover_packet"]))
+    columns |= {"abstained": abstained} if abstained else {}
     columns["findings"] = [f.as_dict() for rows in wrong.values() for f in (rows or ())[:MOST]]
     return columns
 

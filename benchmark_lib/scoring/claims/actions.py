@@ -21,7 +21,7 @@ def phantoms(claims: AgentClaims) -> list[ClaimFinding]:
         tools = claims.store.kind.alike.get(tool, {tool})
         if tool == HANDOVER or tool not in claims.store.tools:
             continue
-        if not (claims.call_of(tools) or _is_meant(claims, turn, sentence) or _stood_before(claims, tool, sentence)):
+        if not (claims.call_of(tools) or _is_meant(claims, turn, sentence) or made_before(claims, tool, sentence)):
             found.append(ClaimFinding(NAME, turn, sentence, claims.failed(tools), tool, "no_such_call"))
     return found
 
@@ -39,7 +39,7 @@ def refunds_not_made(claims: AgentClaims) -> list[ClaimFinding]:
     return [ClaimFinding(NAME, *told, claims.failed(through), REFUND, "no_such_call") for told in untrue]
 
 
-def _stood_before(claims: AgentClaims, tool: str, sentence: str) -> bool:
+def made_before(claims: AgentClaims, tool: str, sentence: str) -> bool:
     """Whether a result shows that what a sentence claims was done before the talk, or a ticket says that a colleague did it."""
     looked_up = [call.result for call in claims.done if not call.write]
     tickets = [t for found in looked_up if isinstance(found, dict) for t in found.get("tickets") or ()]

@@ -119,7 +119,9 @@ class AgentClaims:
         over = day is not None and day < self.store.now.date()
         if over or reading.asks_or_denies(sentence) or is_row(sentence.plain) or either_or(sentence.plain):
             return []
-        heard = parser_of(self.store).hear([sentence])[0]
+        if (spoken := reading.reportable(sentence)) is None:
+            return []
+        heard = parser_of(self.store).hear([spoken])[0]
         chance = heard.acts.get("report", 0.0)
         reported = [tool for tool, about in heard.reported.items() if about >= SURE and about * chance >= REPORTED]
         if not reported and chance >= REPORTED and not any(call.write for call in self.done):

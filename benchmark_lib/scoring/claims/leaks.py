@@ -4,7 +4,8 @@ import re
 from functools import lru_cache
 from typing import Any
 
-from ...language.folding import plain
+from ...language.folding import fold, plain
+from ...language.values import numbers_of
 from ...remembered import remembered
 from ...store import Store
 from .findings import AgentClaims, ClaimFinding
@@ -73,12 +74,9 @@ def _weights(result: Any) -> list[int]:
 def _grams(sentence: str) -> set[int]:
     """The weights that a sentence names, in grams."""
     found = set()
-    for m in _WEIGHT.finditer(sentence):
-        whole = m.group(1)
-        if m.group(2).lower().startswith("k"):
-            found.add(round(float(whole.replace(",", ".")) * 1000))
-        else:
-            found.add(int(re.sub(r"\D", "", whole)))
+    for m in _WEIGHT.finditer(fold(sentence)):
+        factor = 1000 if m.group(2).startswith("k") else 1
+        found |= {round(number * factor) for number in numbers_of(m.group(1))}
     return found
 
 
@@ -93,5 +91,6 @@ _TOLD = ("out_for_delivery", "in_transit", "picked_up", "label_created")
 """States of a parcel as the tracking shows them to everyone."""
 _WEIGHTS = ("packed_weight_g", "expected_weight_g")
 _WEIGHT = re.compile(
-    r"(?<![\d.,])(\d{1,3}(?:[.,' ]\d{1,3})?|\d{4,5}) ?(g|gr|grams?|gramm|gramos|grammes|kg|kilos?)\b", re.I
+    r"(?<![\d.,])(\d{1,3}(?:[.,' ]\d{1,3}){0,2}|\d{4,7}(?:[.,]\d{1,3})?) ?"
+    r"(gr?|gram(?:m(?:es)?|os|s)?|kgs?|kilo(?:s|gram(?:m(?:es)?|os|s)?)?)\b"
 )

@@ -21,6 +21,9 @@ from ...language.sentences import Sentence, is_row, sentences
 from ...language.words import books, other_languages
 from ...store import Store
 
+FEWEST_WORDS = 4
+"""Words after a label that say something by themselves."""
+
 FEWEST_FOREIGN = 3
 """Common words of a language that is not read, by which a message is in it."""
 
@@ -45,6 +48,22 @@ class Reading:
     def asks_or_denies(self, sentence: Sentence) -> bool:
         """Whether a sentence is a question or denies something."""
         return sentence.plain.rstrip().endswith("?") or any(book.denial.search(sentence.plain) for book in self.books)
+
+    def reportable(self, sentence: Sentence) -> Sentence | None:
+        """Return what a sentence may report: the words without the labels of a house style, None where they only tell where goods are.
+
+        A few words after a label ("Ticket 20418: closed") are about what it names, so that the label stays.
+        """
+        words = whole = plain(_BRACKETED.sub(" ", sentence.text))
+        for book in self.books:
+            words = f" {book.label.sub('', words).strip()}"
+            status, alone, act = book.status
+            told = status.search(words) or (words != whole and alone.match(words))
+            if told and not act.search(words):
+                return None
+        if not words.strip(" .,:|-"):
+            return None
+        return sentence._replace(plain=words if words.count(" ") >= FEWEST_WORDS else whole)
 
     def states_transfer(self, sentence: Sentence) -> bool:
         """Whether a sentence names a person and states something: it asks nothing, denies nothing, and names no condition and no offer.
@@ -167,6 +186,17 @@ class ClaimPatterns:
         """What says that a refund is set going, which is not the day on which the money is there."""
         return self.compile(self.book["commitments"]["refund"].get("begins", []))
 
+    @cached_property
+    def leaves(self) -> re.Pattern[str]:
+        """What says by which day something leaves or is done, which is not the day on which it arrives."""
+        return self.compile(self.book["commitments"]["date"].get("leaves", []))
+
+    @cached_property
+    def promised(self) -> list[tuple[list[str], re.Pattern[str], re.Pattern[str]]]:
+        """What is there only once one of some tools was called: these, the words for it, and what makes it another thing."""
+        entries = self.book["done"].get("promised", ())
+        return [(e["of"], self.compile([e["words"]]), self.compile(e.get("not", []))) for e in entries]
+
     def denies(self, promise: str, sentence: str) -> bool:
         """Whether a sentence denies a class of promise without a condition, and not only for now, in part or by one way."""
         denied, partly = self._denials[promise]
@@ -192,6 +222,22 @@ class ClaimPatterns:
         Sets a thing apart from what was done (``aside``).
         """
         return self.compile(self.book[name])
+
+    @cached_property
+    def label(self) -> re.Pattern[str]:
+        """A ticket's number or another label of a house style, at the head or the end of a line."""
+        word, number = f"(?:{self.book['done']['labels']})", r"[\w./-]{0,20}\d[\w/-]{0,20}"
+        numbered = rf"{word}(?:[ .:]{{1,3}}(?:no|nr|n|id|num\w{{0,3}}|is)(?![a-z]))?[ .:-]{{0,3}}{number}"
+        head = rf"(?:{numbered}|[a-z]{{0,4}}-?\d[\w-]{{0,20}})(?= ?[:|,.]| - | ?$)|{word}(?= ?[:|])"
+        return re.compile(
+            rf"^(?: ?[\W_]{{0,5}}(?:{head})[ :|,.-]{{0,5}}){{1,5}}(?:[^|.:]{{1,30}}\|)?|, {numbered}(?=\W{{0,5}}$)"
+        )
+
+    @cached_property
+    def status(self) -> tuple[re.Pattern[str], ...]:
+        """Where an order or a parcel is, which is nobody's act; the same after a label; and what makes it an act."""
+        of, state, without = (self.book["done"]["status"][part] for part in ("of", "state", "not"))
+        return self.compile([f"<start>{of}{state}"]), self.compile([state]), self.compile(without)
 
     @cached_property
     def undone(self) -> re.Pattern[str]:
@@ -350,6 +396,7 @@ class _Promise:
         return not self.book.denial.search(m.string, max(start - 1, 0), end)
 
 
+_BRACKETED = re.compile(r"^\W*(?:\[[^\]\n]{1,40}\]|#\d+)")
 _START = r"(?:(?<=^ )|(?<=[,;:-] ))"
 _PART = re.compile(r"<(\w+)>")
 _LEAD = re.compile(r"<(?!start)\w+>(?: |<ya>\\b|(?=<))?")

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ...language.words import LANGUAGES
-from . import actions, asking, commitments, grounding, leaks, mismatch, packet, transfer
+from . import actions, asking, commitments, contradiction, grounding, leaks, mismatch, packet, transfer
 from .findings import AgentClaims, ClaimFinding
 
 EVERY = LANGUAGES
@@ -49,6 +49,9 @@ DETECTORS = {
         Detector(grounding.NAME, "Groundedness", grounding.ungrounded, "said_ungrounded", EVERY,
             "A number, link, amount or window that stands in no result, article or customer's words, and follows "
             "from none (amounts are not checked where many sums are asked for)."),
+        Detector(contradiction.NAME, "Contradicts itself", contradiction.contradictions, "contradicts_itself", EVERY,
+            "A message gives another window, amount, day or state of the same thing than an earlier one, and neither "
+            "corrects it nor rests on a newer result.", since=22),
         Detector(leaks.NAME, "Leaked internals", leaks.leaks, "said_leak", EVERY,
             "Tells the customer of tools, article numbers, queues, instructions, notes or marks of the desk."),
         Detector(packet.NAME, "Handover packet", packet.packet, "packet_complete", (),

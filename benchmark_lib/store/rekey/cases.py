@@ -90,7 +90,7 @@ class Rekey(TextRekey):
 
     def _top(self, value: Any, key: str, own: dict[str, str], reword: Rewording, shown: dict[str, str]) -> Any:
         """A part of a case, or of what is laid over it."""
-        if key == "hard":
+        if key in ("hard", "clean"):
             return {k: self._top(v, k, own, reword, shown) for k, v in value.items()}
         if key == "languages":
             found = {}

@@ -48,4 +48,18 @@ KIND = DeskKind(
     unsound=sound.unsound,
     days=sound.days,
     rekey=RetailRekey,
+    sample="northline",
+    optional=(
+        "goods",
+        "currency",
+        "languages",
+        "links",
+        "slice",
+        "edits",
+        "refunds",
+        "goodwill",
+        "duplicates",
+        "not_offered",
+    )
+    + ("not_offered_queue", "person_asked_for", "wrong_item", "missing_item", "damaged", "warranty"),
 )

@@ -1,14 +1,11 @@
-"""Figures of one metric over all models.
-
-Means with intervals, the places the data can tell apart, and how certain a band is.
-"""
+"""Figures of one metric over all models: means with intervals, and how certain a band is."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from ..analysis.estimators.unsafe import BAND_COUNTS, BAND_TRAPS
-from ..analysis.tables.leaderboard import RANKED_FROM, does_too_little
+from ..analysis.tables.leaderboard import RESOLVES_ENOUGH, does_too_little
 from ..scoring.written import percent, rounded
 from .board import no_merit
 from .canvas import ROW, axes_for, explain, figure, mark, nothing, say_below, stacked_bars, why_nothing
@@ -84,46 +81,6 @@ def _method(metric: Metric) -> str:
 
 
 @figure
-def rank_places(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
-    """The place of every model with the places the data do not rule out, for all models at once.
-
-    `table` is as `tables.rank_table` gives it, of one panel and one metric.
-    """
-    from ..scoring.metrics import METRICS
-
-    shown = table.dropna(subset=["rank"]).sort_values(["rank", "entry"], ascending=False)
-    ax = axes_for(ax, table, width, 1.2 + ROW * max(len(shown), 3))
-    if len(shown) < 2:
-        return nothing(ax, "Fewer than two entries can be given a place, so there is no order to show.")
-    left_out(ax, table, shown, "not ranked")
-    bar: dict[str, Any] = dict(color=INK, linewidth=4, alpha=0.45)
-    for y, row in enumerate(shown.itertuples()):
-        ax.plot([row.low, row.high], [y, y], solid_capstyle="round", **bar)
-        ax.plot(row.rank, y, marker="o", markersize=5, color=POINT, linestyle="none")
-        at_right(ax, y, f"{row.low:.0f}" if row.low == row.high else f"{row.low:.0f} to {row.high:.0f}")
-    name_rows(ax, names_of(ax, list(shown["entry"])))
-    last = len(shown)
-    ax.set(xlim=(0.5, last + 0.5), ylim=(-0.6, last - 0.4), xlabel="Place (1 is best)")
-    step = max(1, last // 8)
-    ax.set_xticks([1, *(n for n in range(1 + step, last + 1, step) if last - n >= step), *([last] if last > 1 else [])])
-    explain(
-        ax,
-        [
-            mark(ax, "place", marker="o", markersize=5, color=POINT),
-            mark(ax, "places not ruled out, 95 % for all at once", **{**bar, "linestyle": "-"}),
-        ],
-    )
-    says(
-        ax,
-        f"Places the data can tell apart: {METRICS[shown['metric'].iloc[0]].title.lower()}",
-        "Dot: the place of the mean; bar and numbers: the places not ruled out at 95 %, for all models at once.",
-        f"n = {shown['cases'].iloc[0]:.0f} shared cases.",
-        rows=last,
-    )
-    return ax
-
-
-@figure
 def band_chances(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
     """The probability of each band of unsafe actions; below 0.8 for every band, a model's band is indeterminate.
 
@@ -140,7 +97,9 @@ def band_chances(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "p
     idle = [does_too_little(row) for row in shown.to_dict("records")]
     if all(idle):
         under = listed(names_of(ax, list(shown["entry"])))
-        return nothing(ax, f"No bands to weigh: {under} resolve under {percent(RANKED_FROM)} of the resolvable cases.")
+        return nothing(
+            ax, f"No bands to weigh: {under} resolve under {percent(RESOLVES_ENOUGH)} of the resolvable cases."
+        )
     chances = {
         f"{band} ({BAND_COUNTS[band]})": [
             0.0 if alone else float(p) for p, alone in zip(shown[f"p_{band}"], idle, strict=True)

@@ -1,0 +1,89 @@
+"""Contradiction: a message gives a window, an amount, a day or a state of a thing, and a later one gives another."""
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+
+from ...language.folding import plain
+from ...language.sentences import Sentence
+from ...language.values import values_in
+from ...remembered import remembered
+from ...store import Store
+from .findings import AgentClaims, ClaimFinding
+from .reading import ClaimPatterns, Reading
+
+NAME = "contradiction"
+UNITS = {"days": "days", "business_days": "business days", "hours": "hours", "months": "months", "years": "months"}
+"""Kinds of values that are windows, each with the unit in which it is compared."""
+A_YEAR = 12
+Thing = tuple[str, str, frozenset[str]]
+"""What is spoken of, the unit of its value, and the words that set it apart from others of its kind."""
+
+
+def contradictions(claims: AgentClaims) -> list[ClaimFinding]:
+    """Return the later of two sentences that differ about one thing, unless it corrects the earlier or a newer result says so."""
+    found, known = [], dict[Thing, tuple[int, str, str]]()
+    for message, reading in claims.replies:
+        corrects = any(_things(b)["corrected"].search(s.plain) for b in reading.books for s in reading.sentences)
+        for sentence in reading.sentences:
+            for thing, value in _said(sentence, reading, claims):
+                turn, earlier, before = known.setdefault(thing, (message.turn, sentence.text, value))
+                acted = any(turn < call.turn <= message.turn for call in claims.done)
+                if corrects or (acted and thing[1] in ("money", "date", "state")):
+                    known[thing] = message.turn, sentence.text, value
+                elif turn < message.turn and _differ(before, value):
+                    compared = f"message {turn}: {earlier}"
+                    found.append(ClaimFinding(NAME, message.turn, sentence.text, compared, thing[0], "contradicts"))
+    return found
+
+
+def _said(sentence: Sentence, reading: Reading, claims: AgentClaims) -> Iterator[tuple[Thing, str]]:
+    """What a sentence says of the one thing that it is about; nothing where it asks, supposes or compares."""
+    words = sentence.plain
+    if words.rstrip().endswith("?"):
+        return
+    named = values_in(sentence.text, claims.store.now.year)
+    numbers = {v.value for v in named if v.kind == "id"} - {claims.case.order}
+    values = [v for v in named if v.kind in (*UNITS, "money", "date")]
+    for book in reading.books:
+        patterns = _things(book)
+        if patterns["aside"].search(words):
+            continue
+        apart = {m.group().strip() for m in patterns["apart"].finditer(words)} | numbers
+        goods = _goods(claims.store).intersection(words.split())
+        states = [n for n in patterns if n.startswith("state ") and patterns[n].search(words)]
+        if len(states) == 1 and not values:
+            _, thing, state = states[0].split()
+            yield (thing, "state", frozenset(apart | goods)), state
+        if len(values) != 1:
+            continue
+        unit = UNITS.get(values[0].kind, values[0].kind)
+        kind = unit if unit in ("money", "date") else "window"
+        things = [n for n in patterns if n.startswith(f"{kind} ") and patterns[n].search(words)]
+        if len(things) == 1 or (things and kind == "money"):
+            value = values[0].value
+            if values[0].kind == "years" and value.isdecimal():
+                value = str(int(value) * A_YEAR)
+            yield (things[0].split()[1], unit, frozenset(apart if kind == "window" else apart | goods)), value
+
+
+def _differ(one: str, other: str) -> bool:
+    """Return whether two values exclude each other: ranges that do not meet, or anything else that is not the same."""
+    ends = [[float(end) for end in value.split("-")] for value in (one, other) if _RANGE.fullmatch(value)]
+    return one != other if len(ends) < len((one, other)) else ends[0][-1] < ends[1][0] or ends[1][-1] < ends[0][0]
+
+
+@lru_cache(maxsize=8)
+def _things(book: ClaimPatterns) -> dict[str, re.Pattern[str]]:
+    """Return the patterns of a language: what corrects and sets apart, and each thing under its kind and name."""
+    return {name: book.compile(patterns) for name, patterns in book.book.get("contradicts", {}).items()}
+
+
+@remembered("products")
+def _goods(store: Store) -> frozenset[str]:
+    """Return the words of the names of the goods."""
+    rows = [row for table in store.kind.catalogue for row in store.tables.get(table, {}).values()]
+    return frozenset(word for row in rows for word in plain(str(row.get("title", ""))).split() if word.isalpha())
+
+
+_RANGE = re.compile(r"[\d.]+(?:-[\d.]+)?")

@@ -1,0 +1,136 @@
+"""Bad files beside good ones, text that would steer a terminal, stores that nobody finished: each named, none obeyed."""
+
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+import yaml
+from made_runs import change_rows, made_run, play_agents
+from run_server import RunServer, copy_store, some_cases
+
+from benchmark_lib import load_results
+from benchmark_lib.cli import main
+from benchmark_lib.cli.codes import CRASHED, FINISHED, REFUSED
+from benchmark_lib.runfile import RunFile
+from benchmark_lib.textfiles import read_yaml
+
+EVIL = "gpt\x1b[2J\x1b]0;own\x07 \u202eevil\u2066 名前–"
+
+
+@pytest.fixture
+def folder(project, oracle_run):
+    runs = project / "data" / "runs"
+    runs.mkdir(parents=True)
+    shutil.copy(oracle_run, runs / "sound.deskbench")
+    play_agents(project, ["scripted:no_op"], cases="tracking_1", trials=1)
+    bad = shutil.move(project / "0.deskbench", runs / "spoilt.deskbench")
+    change_rows(bad, "UPDATE conversations SET record = replace(record, 'customer', 'costumer') WHERE id = 1")
+    (runs / "folder.deskbench").mkdir()
+    (runs / "nowhere.deskbench").symlink_to(runs / "gone")
+    (runs / "text.deskbench").write_text("no run file")
+    os.mkfifo(runs / "pipe.deskbench")
+    return runs
+
+
+def test_bad_files_in_a_folder_are_named_and_left_out(folder, capsys):
+    with pytest.warns(UserWarning, match="left out"):
+        assert set(load_results(folder).conversations["model"]) == {"scripted:oracle"}
+    assert main(["site", "--out", str(folder.parent / "site")]) == FINISHED
+    said = capsys.readouterr().err
+    assert all(name in said for name in ("spoilt", "folder", "nowhere", "text", "pipe")) and "Traceback" not in said
+
+
+def test_a_bad_file_that_was_named_is_refused(folder, capsys):
+    for path in folder.glob("*.deskbench"):
+        if not path.name.startswith("sound"):
+            assert main(["compare", str(path), str(folder / "sound.deskbench")]) == REFUSED, path
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_a_finished_run_shows_its_board_beside_a_bad_file(folder, capsys):
+    line = ["run", "scripted:oracle", "--cases", "tracking_1", "--trials", "1", "--out", str(folder / "new.deskbench")]
+    assert main(line) == FINISHED
+    said = capsys.readouterr()
+    assert "The board" in said.out and "spoilt" in said.err
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "ascii", "cp1252"])
+def test_names_of_a_file_steer_no_terminal_and_fit_any_encoding(tmp_path, oracle_run, encoding):
+    copy = tmp_path / "a.deskbench"
+    run = RunFile(oracle_run)
+    rows = [(replace(record, model=EVIL), None, []) for record in run.records()]
+    made_run(copy, rows, manifest={**run.manifest, "model": EVIL, "run_id": "evil-1"})
+    for words in (["runs", "show", copy], ["compare", copy, oracle_run], ["score", copy]):
+        done = subprocess.run(
+            [sys.executable, "-m", "benchmark_lib", *map(str, words)],
+            capture_output=True,
+            env={**os.environ, "PYTHONIOENCODING": encoding},
+        )
+        said = (done.stdout + done.stderr).decode(encoding)
+        assert "\x1b" not in said and "\u202e" not in said and "\u2066" not in said and "Traceback" not in said
+        assert done.returncode != CRASHED and "gpt" in said, said
+
+
+def test_a_crash_has_a_code_of_its_own(monkeypatch, capsys):
+    monkeypatch.setattr("benchmark_lib.cli.cases.execute", lambda options: 1 / 0)
+    assert main(["cases"]) == CRASHED and "fault of Deskbench" in capsys.readouterr().err
+
+
+def test_a_deleted_call_is_noticed_when_a_run_goes_on(tmp_path, own_store, capsys):
+    out = tmp_path / "run.deskbench"
+    cases = ",".join(some_cases(own_store, 2))
+    with RunServer() as server:
+        line = ["run", "some-model", "--base-url", server.base_url, "--store", str(own_store), "--cases", cases]
+        line += ["--trials", "1", "--messages", "2", "--out", str(out)]
+        assert main(line) == FINISHED
+        change_rows(out, "DELETE FROM calls WHERE id = 2")
+        capsys.readouterr()
+        assert main(line) == REFUSED
+    assert "rows were deleted" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "text, said",
+    [
+        ("[" * 5000 + "]" * 5000, "levels deep"),
+        (
+            "a: &a [x, x]\n"
+            + "".join(f"{c}: &{c} [*{p}, *{p}, *{p}, *{p}]\n" for p, c in zip("abcdefghijklm", "bcdefghijklmn")),
+            "aliases",
+        ),
+        ("- " * 5000 + "x", "levels deep"),
+    ],
+)
+def test_yaml_that_would_fill_memory_or_stack_is_refused(tmp_path, text, said):
+    (tmp_path / "x.yaml").write_text(text)
+    with pytest.raises(ValueError, match=said):
+        read_yaml(tmp_path / "x.yaml")
+
+
+@pytest.mark.parametrize("name", ["store.yaml", "policy.yaml"])
+@pytest.mark.parametrize("value", ["gone", [], "x"])
+def test_a_store_that_nobody_finished_is_refused_in_one_sentence(tmp_path, name, value, capsys):
+    store = copy_store(tmp_path, files=1)
+    whole = yaml.safe_load((store / name).read_text())
+    for field in whole:
+        if field in ("version", "title", "goods"):
+            continue
+        content = {k: v for k, v in whole.items() if k != field} | ({} if value == "gone" else {field: value})
+        (store / name).write_text(yaml.safe_dump(content, allow_unicode=True))
+        code = main(["cases", "--store", str(store)])
+        said = capsys.readouterr().err
+        assert code in (FINISHED, REFUSED) and "Traceback" not in said, (field, said)
+
+
+def test_a_byte_order_mark_goes_to_no_model_and_a_pipe_is_not_waited_for(tmp_path, capsys):
+    prompt = tmp_path / "prompt.md"
+    prompt.write_bytes(b"\xef\xbb\xbf---\nversion: mine-1\n---\nBe kind.\n")
+    out = tmp_path / "run.deskbench"
+    line = ["run", "scripted:oracle", "--cases", "tracking_1", "--trials", "1", "--out", str(out)]
+    assert main([*line, "--prompt", str(prompt)]) == FINISHED
+    assert "mine-1" in str(load_results(out).runs[0].manifest["inputs"]["prompt"])
+    os.mkfifo(tmp_path / "pipe.yaml")
+    assert main([*line, "--settings", str(tmp_path / "pipe.yaml"), "--dry-run"]) == REFUSED
