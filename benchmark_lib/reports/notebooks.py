@@ -29,7 +29,21 @@ from .behind import conversations_address
 RUN_MODEL, LEADERBOARD = "01_run_model", "02_leaderboard"
 SUBJECTS = ("model", "entry", "a", "b")
 SETTINGS = tuple(
-    "base_url customer customer_base_url store prompt rules tools settings cases trials messages seed metric".split()
+    [
+        "base_url",
+        "customer",
+        "customer_base_url",
+        "store",
+        "prompt",
+        "rules",
+        "tools",
+        "settings",
+        "cases",
+        "trials",
+        "messages",
+        "seed",
+        "metric",
+    ]
 )
 """The parameters that say which model a page is about, and how it was run: they are part of its name."""
 NO_NOTEBOOK = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
