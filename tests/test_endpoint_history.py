@@ -143,6 +143,12 @@ class TestThoughts:
         assert resumed and all(m["thinking_blocks"] == THOUGHT for m in resumed if "tool_calls" in m)
         assert replayed.replayed == 1
 
+    def test_thoughts_that_a_gateway_put_aside_go_back_by_the_name_their_provider_knows(self, tmp_path):
+        aside = {"reasoning_content": "Hm.", "provider_specific_fields": {"reasoning": "Hm.", "refusal": None}}
+        with ScriptedServer(lambda request, n: calls_first(request, n, **aside)) as server:
+            played(server, tmp_path)
+        assert all(m["reasoning"] == "Hm." for r in server.requests for m in own(r) if "tool_calls" in m)
+
 
 class TestWhatTheModelBroke:
     PATTERN = re.compile(r"[a-zA-Z_][a-zA-Z0-9_-]{0,63}")

@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any, cast
 
 from ..cases import Case
+from ..endpoint.wording import call_in_text
 from ..errors import BadInput
 from ..records import CALL_IN_TEXT, TAMPERED, Act, Conversation, Fault, Message
 from ..store import Store, Tool
 from .agent_view import AgentView, plain, plain_text
-from .call_in_text import call_in_text
 from .own_code import OwnCodeLeft, is_own, reply_of
 from .speaker import AgentFault, BuiltIn, ContentFiltered, CustomerFault, Insider, Reply, Speaker
 from .state import ConversationState

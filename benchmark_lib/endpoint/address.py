@@ -86,7 +86,7 @@ def origin(url: str) -> tuple[str, str, int | None]:
 def proxy_of(base_url: str) -> str | None:
     """Return the proxy the environment names for an address, None for one here; `BadInput` for no HTTP proxy."""
     parts, proxies = urlsplit(base_url), getproxies()
-    if is_loopback(base_url) or proxy_bypass(parts.hostname or "") or is_excepted(base_url, proxies.get("no", "")):
+    if is_loopback(base_url) or is_excepted(base_url, proxies.get("no", "")):
         return None
     scheme = parts.scheme if proxies.get(parts.scheme) else "all"
     proxy = proxies.get(scheme)
@@ -99,18 +99,17 @@ def proxy_of(base_url: str) -> str | None:
 
 
 def is_excepted(base_url: str, no_proxy: str) -> bool:
-    """Tell whether NO_PROXY names an address in a form that the library does not know: with a port, ``*.``, or a network."""
+    """Tell whether NO_PROXY names an address: by host, host and port, ``*.domain``, or the network that it is in."""
     _, host, port = origin(base_url)
-    for entry in re.split(r"[,\s]+", no_proxy.lower()):
-        name, _, given = entry.rpartition(":") if re.search(r"[^:]:\d+$|\]:\d+$", entry) else (entry, "", "")
-        name = name.strip("[]").removeprefix("*").removeprefix(".")
-        if not name or (given and given != str(port)):
-            continue
-        if host == name or host.endswith(f".{name}"):
-            return True
-        with suppress(ValueError):
-            if ip_address(host) in ip_network(name, strict=False):
-                return True
+    shown_host = f"[{host}]" if ":" in host else host
+    names = re.split(r"[,\s]+", no_proxy)
+    if proxy_bypass(host) or proxy_bypass(f"{shown_host}:{port}") or host in names:
+        return True
+    if any(host.endswith(name[1:]) for name in names if name.startswith("*.")):
+        return True
+    with suppress(ValueError):
+        networks = [name for name in names if re.fullmatch(r"[\da-f.:]+/\d+", name)]
+        return any(ip_address(host) in ip_network(name, strict=False) for name in networks)
     return False
 
 

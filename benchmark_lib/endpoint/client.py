@@ -225,7 +225,7 @@ class Endpoint:
         failed: list[dict[str, Any]],
     ) -> Completion:
         """Send a conversation in the manner in which this endpoint takes it, found out by what it refuses."""
-        manner = self._manner
+        manner, other = self._manner, None
         while True:
             try:
                 completion = await self._attempts(self.request_body(messages, tools, body, manner), messages, failed)
@@ -235,7 +235,8 @@ class Endpoint:
                     raise
                 manner = other
             else:
-                self._manner = manner
+                if other is not None:
+                    self._manner = other
                 return completion
 
     async def _refuses_all(

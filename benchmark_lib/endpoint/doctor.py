@@ -13,6 +13,7 @@ from .faults import EndpointError
 from .prices import find_price
 from .reply import Completion, RequestedCall
 from .settings import load_settings
+from .wording import book
 
 ATTEMPTS = 2
 
@@ -44,58 +45,9 @@ class Finding:
     meaning: str
 
 
-MEANINGS: dict[str, dict[Status, str]] = {
-    "answers": {"ok": "{where} answered in {seconds:.1f} s."},
-    "tools": {
-        "ok": "The model calls tools when it is asked to.",
-        "warn": "Asked plainly for a tool call the model only wrote text, but to a customer's message it called a tool, as a run needs it.",
-        "fail": "Asked plainly for a tool call, and then by a customer where an order is, the model only wrote text. An agent without "
-        "tools fails every case: look for the server's option for tool calls, or name a model that makes them. A scripted endpoint that "
-        "calls tools on messages of its own choosing is not seen here: play one case with `deskbench run MODEL --cases tracking_1 --trials 1`.",
-    },
-    "parallel calls": {
-        "ok": "One answer can hold several tool calls.",
-        "warn": "Asked for two calls in one answer it made fewer: a run works, with more and therefore dearer model calls.",
-    },
-    "arguments": {
-        "ok": "The arguments are valid JSON and fit the tool's declaration.",
-        "warn": "Arguments do not fit the tool's declaration ({problem}): the run hands such calls "
-        "back as errors, and the model has to mend them.",
-    },
-    "usage": {
-        "ok": "Tokens are reported ({prompt} in, {completion} out{hidden}).",
-        "warn": "The endpoint does not report tokens: cost and context window cannot be told, and a run "
-        "with a budget counts on estimates.",
-    },
-    "context window": {
-        "ok": "A prompt of {tokens} tokens arrives whole.",
-        "warn": "Without reported tokens a cut prompt cannot be seen: make sure that the server's "
-        "context holds a whole conversation (16,000 tokens are on the safe side).",
-        "fail": "The endpoint counts {tokens} tokens of prompt and {total} in all: it cuts the "
-        "prompt, system text and tools first; give the server a longer context.",
-    },
-    "tool results": {"ok": "Tool calls and their results are taken back in the conversation."},
-    "seed": {
-        "ok": "The same seed gives the same text.",
-        "warn": "The same seed gave different texts, so it is dropped or only an aim: a run cannot be repeated "
-        "word for word, only replayed from its file.",
-    },
-    "temperature": {
-        "ok": "A high temperature gives varying texts.",
-        "warn": "A high temperature gave the same text three times: it is dropped or the server caches "
-        "answers, and trials of a case may all be alike.",
-    },
-    "price": {
-        "ok": "{price.input:g} USD in, {price.output:g} USD out for a million tokens, as of {price.as_of}.",
-        "warn": "Price unknown: costs are not shown and a budget is refused, until the model stands in data/prices.yaml.",
-    },
-}
-"""What it means for a run, by what was looked at and how it stands."""
-
-
 def found(name: str, status: Status, **values: Any) -> Finding:
-    """Return a finding with the sentence of `MEANINGS`, its values filled in."""
-    return Finding(name, status, MEANINGS[name][status].format(**values))
+    """Return a finding with its sentence in ``data/endpoints.yaml``, the values filled in."""
+    return Finding(name, status, book()["doctor"][name][status].format(**values))
 
 
 async def examine(

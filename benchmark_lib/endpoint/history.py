@@ -56,14 +56,8 @@ class Manner:
                 return replace(self, refused=self.refused | {name}, wanted=self.wanted - {name})
             if WANTED.search(error.told) and sent and name not in self.wanted:
                 return replace(self, thoughts="all", wanted=self.wanted | {name})
-        if tools and not self.in_words and names_of_calls(messages) - tools:
-            return replace(self, in_words=True)
-        return None
-
-
-def names_of_calls(messages: Sequence[dict[str, Any]]) -> set[str]:
-    """Return the names of all tools that were called in a conversation."""
-    return {call["function"].get("name") or "" for message in messages for call in message.get("tool_calls") or ()}
+        called = {c["function"].get("name") for message in messages for c in message.get("tool_calls") or ()}
+        return replace(self, in_words=True) if tools and called - tools and not self.in_words else None
 
 
 def cleaned(

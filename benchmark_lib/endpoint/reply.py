@@ -14,46 +14,12 @@ import orjson
 
 from ..records import Usage
 from .faults import EndpointError, error_in, fault, from_error_body, one_line
-from .thoughts import apart
+from .wording import apart, end_meant, is_whole
 
 STANDARD = frozenset({"role", "content", "tool_calls", "function_call", "refusal", "annotations", "audio", "name"})
 """Fields of a message that are not sent back as they came; all others are a provider's own, such as its thoughts."""
 THOUGHTS = ("reasoning_content", "reasoning", "reasoning_details", "thinking_blocks", "thinking", "thoughts")
 """Fields in which thoughts come; the first that holds any is the one that is read."""
-ENDED = re.compile(
-    r"stop|stop_?sequence|end|end_?(?:of_?)?turn|eos|eos_?token|complete[d]?|done|finish(?:ed)?|success|"
-    r"tool_?(?:calls?|use)|function_?calls?",
-    re.IGNORECASE,
-)
-"""Words by which an answer says that it is finished."""
-ENDS = (
-    (
-        "malformed_call",
-        re.compile(r"malformed|unexpected_tool|too_many_tool|invalid_tool|thought_signature", re.IGNORECASE),
-    ),
-    (
-        "content_filter",
-        re.compile(
-            r"filter|sensitive|safety|recitation|block|prohibited|spii|refus|guardrail|moderat|policy|toxic|language",
-            re.IGNORECASE,
-        ),
-    ),
-    (
-        "length",
-        re.compile(
-            r"length|max_|token_?(?:limit|budget)|error_limit|context_(?:window|limit)|truncat|incomplete|compaction|continuation",
-            re.IGNORECASE,
-        ),
-    ),
-    (
-        "server",
-        re.compile(
-            r"error|insufficient|network|abort|cancel|time_?out|fail|interrupt|unavailable|overload|limit|other|unspecified|unknown",
-            re.IGNORECASE,
-        ),
-    ),
-)
-"""What other words mean, in the order in which they are asked for: ``server`` is the provider's fault."""
 BROKEN = "not a call: "
 """What the arguments of a call begin with that the model wrote and nobody could read."""
 NAMED = re.compile(
@@ -136,6 +102,10 @@ class Completion:
         message: dict[str, Any] = {"role": "assistant", "content": whole or ("" if not self.tool_calls else None)}
         if self.tool_calls:
             message["tool_calls"] = [call.as_sent() for call in self.tool_calls]
+        more = sent.get(
+            "provider_specific_fields"
+        )  # a gateway puts thoughts there that its provider wants by their name
+        sent = {name: more[name] for name in THOUGHTS if name in more} | sent if isinstance(more, dict) else sent
         return message | {name: value for name, value in sent.items() if name not in STANDARD and value is not None}
 
 
@@ -235,18 +205,16 @@ def end_word(choice: dict[str, Any]) -> Any:
     """Return the word for how an answer ended; the provider's own where a gateway made a plain end of it."""
     word, more = choice.get("finish_reason"), choice.get("provider_specific_fields")
     native = choice.get("native_finish_reason") or (more.get("native_finish_reason") if isinstance(more, dict) else "")
-    if not isinstance(word, str) or not isinstance(native, str) or not ENDED.fullmatch(word) or ENDED.fullmatch(native):
-        return word
-    return native if any(words.search(native) for _, words in ENDS) else word
+    hidden = isinstance(word, str) and isinstance(native, str) and is_whole(word) and not is_whole(native)
+    return native if hidden and end_meant(str(native)) else word
 
 
 def end_of(word: Any, where: str) -> str | None:
     """Return how an answer ended; a word that nobody knows, and one for a fault of the provider, are `EndpointError`."""
-    if not isinstance(word, str) or not word.strip():
-        return None
-    if ENDED.fullmatch(word.strip()):
-        return word.strip()
-    kind = next((name for name, words in ENDS if words.search(word)), None)
+    word = word.strip() if isinstance(word, str) else ""
+    if not word or is_whole(word):
+        return word or None
+    kind = end_meant(word)
     if kind == "server":
         raise fault("server", where, f"the answer ended with {word[:LONGEST_FINISH]!r}")
     if kind is None:
