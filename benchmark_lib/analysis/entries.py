@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from ..records import is_played
+from ..records import UNPROTECTED, is_played
 from .estimators.estimate import counted
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def entry_names(manifests: Iterable[dict[str, Any]]) -> dict[str, str]:
     names: dict[str, str] = {}
     for (model, imported), mine in runs.items():
         words = told_apart(mine) if len(mine) > 1 else _store(mine) if imported and (model, False) in runs else [""]
-        words = [_with_rules(said, m) for said, m in zip(words, mine, strict=True)]
+        words = [_never_unsaid(said, m) for said, m in zip(words, mine, strict=True)]
         names |= {m["run_id"]: f"{model} [{said}]" if said else model for m, said in zip(mine, words, strict=True)}
     times = Counter(names.values())
     return {run_id: name if times[name] == 1 else f"{name} [{run_id}]" for run_id, name in names.items()}
@@ -66,10 +66,12 @@ def entry_meant(results: Results | pd.DataFrame, name: str | None) -> str | None
     return next((entries[r.run_id] for r in runs if name in (r.run_id, r.path.name, r.path.stem, str(r.path))), name)
 
 
-def _with_rules(said: str, manifest: dict[str, Any]) -> str:
-    """What is said of a run, with the rules of an operator that it was played with: they are never left unsaid."""
-    rules = _rules(manifest)
-    return said if rules in said else ", ".join(filter(None, (said, rules)))
+def _never_unsaid(said: str, manifest: dict[str, Any]) -> str:
+    """Return the words on a run, with an operator's rules and that its isolated agent was unprotected."""
+    apart = (manifest["inputs"].get("isolate") or {}).get("value")
+    for more in (_rules(manifest), UNPROTECTED if apart == UNPROTECTED else ""):
+        said = said if more in said else ", ".join(filter(None, (said, more)))
+    return said
 
 
 def _rules(manifest: dict[str, Any]) -> str:

@@ -5,7 +5,7 @@ from textwrap import shorten
 from typing import Any
 
 from ..cases.played import store_name
-from ..records import BUCKETS
+from ..records import BUCKETS, UNPROTECTED
 from ..runfile import RunFile
 from ..scoring.metrics import METRICS, Shown, shown_on
 from ..scoring.written import cost_in_words
@@ -35,6 +35,7 @@ def summary(run: RunFile) -> list[str]:
         _rates(run, scores),
         *_without_score(run, scores),
         *_faults(run),
+        *[f"{UNPROTECTED}: {one[UNPROTECTED]}" for one in manifest["sessions"][-1:] if UNPROTECTED in one],
         f"{format(counts['calls'], ',') if counts['calls'] else 'no'} model call{'s' * (counts['calls'] != 1)}, {cost_in_words(cost, counts['calls'], unpriced)}{of_calls}",
     ]
 

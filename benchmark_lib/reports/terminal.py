@@ -10,6 +10,7 @@ from ..analysis import load_results
 from ..analysis.panels import LABELS, fitted
 from ..analysis.tables.leaderboard import does_too_little, leaderboard
 from ..analysis.tables.tiers import UNKNOWN
+from ..records import UNPROTECTED
 from ..runfile import RunFile
 from ..scoring.metrics import METRICS, Shown, shown_on
 from ..scoring.written import DASH, missing
@@ -24,7 +25,7 @@ KINDS = {**LABELS, "models": "model", "local model": "model"}
 """What a row of the board is, in a word, by its panel."""
 EXPLAINED = {
     "model": "a model that resolves under half, or lacks conversations or cases that others have",
-    "own agent": "own agent: code of yours",
+    "own agent": "own agent: code of yours, trusted unless it ran with --isolate",
     "played": "played: a person or a program in the agent's chair",
     "scripted": "scripted: no model, it marks a floor or the ceiling",
     "imported": "imported: records of another harness",
@@ -98,6 +99,7 @@ def _legend(board: Sequence[dict[str, Any]], marked: str | None) -> list[str]:
         f"{'> marks this run. ' if marked else ''}Ordered by {', '.join(METRICS[n].title.lower() for n in shown_on(Shown.ORDER))}{below}.",
         *([PAID] if any(row["panel"] in ("models", "own agents") for row in board) else []),
         *([f"Not ranked: {'; '.join(kinds)}."] if kinds else []),
+        *([UNPROTECTED_WORDS] if any(UNPROTECTED in row["entry"] for row in board) else []),
         *([f"{TOO_LITTLE_MARK} {TOO_LITTLE_WORDS}"] if any(map(does_too_little, board)) else []),
     ]
     return _wrapped(sentences)
@@ -113,6 +115,7 @@ PAID = (
     f"cost: the tier of 1,000 conversations at the prices of data/prices.yaml; {DASH} where a price is missing: add it there, "
     "then give `deskbench score FILE --costs`."
 )
+UNPROTECTED_WORDS = f"{UNPROTECTED}: the system could not keep the isolated agent from the run file and the cases, so it may have read or changed them."
 TOO_LITTLE_WORDS = (
     "not a merit of an agent that resolves under half of the resolvable cases: one that does nothing is never unsafe."
 )
