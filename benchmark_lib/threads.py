@@ -7,9 +7,9 @@ import contextlib
 import contextvars
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from queue import SimpleQueue
-from typing import Any
+from typing import Any, TypeVar
 
 LONG_TEXT = 8_000
 """Characters that are read on the event loop itself, in about 10 ms; longer texts are read in a thread."""
@@ -78,10 +78,31 @@ class OneThread:
         return _opened(outcome)
 
 
-_kept: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, OneThread]] = weakref.WeakKeyDictionary()
+class OneLoop:
+    """A thread with an event loop of its own, for coroutines that may never give a loop back."""
+
+    def __init__(self) -> None:
+        self.abandoned = False
+        self._loop = asyncio.new_event_loop()
+        threading.Thread(target=self._loop.run_forever, daemon=True).start()
+        weakref.finalize(self, self._loop.call_soon_threadsafe, self._loop.stop)
+
+    async def call(self, awaitable: Awaitable[Any]) -> Any:
+        """Await something on the loop of the thread; cancelled meanwhile, the thread is given up."""
+        done = asyncio.wrap_future(asyncio.run_coroutine_threadsafe(_outcome(awaitable), self._loop))
+        try:
+            outcome = await done
+        except asyncio.CancelledError:
+            self.abandoned = True
+            raise
+        return _opened(outcome)
 
 
-def kept_thread(purpose: str) -> OneThread | None:
+Kept = TypeVar("Kept", OneThread, OneLoop)
+_kept: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, Any]] = weakref.WeakKeyDictionary()
+
+
+def kept_thread(purpose: str, kind: type[Kept] = OneThread) -> Kept | None:  # type: ignore[assignment]
     """The one thread that the running event loop keeps for a purpose, a new one if the last was given up.
 
     None where no loop runs.
@@ -91,8 +112,16 @@ def kept_thread(purpose: str) -> OneThread | None:
         return None
     threads = _kept.setdefault(loop, {})
     if purpose not in threads or threads[purpose].abandoned:
-        threads[purpose] = OneThread()
-    return threads[purpose]
+        threads[purpose] = kind()
+    found: Kept = threads[purpose]
+    return found
+
+
+async def _outcome(awaitable: Awaitable[Any]) -> tuple[Any, BaseException | None]:
+    try:
+        return await awaitable, None
+    except BaseException as error:  # as in `_carry_out`
+        return None, error
 
 
 def _carry_out_all(jobs: SimpleQueue[Any]) -> None:

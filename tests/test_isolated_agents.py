@@ -1,13 +1,18 @@
 """`--isolate`: the agent is a process of its own that has nothing of the harness but a pipe."""
 
 import asyncio
+import contextlib
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
+from contextlib import closing
 from pathlib import Path
 
+import orjson
 import pytest
 
 from benchmark_lib import BadInput, Experiment, load_results
@@ -15,6 +20,7 @@ from benchmark_lib.conversation import environment_of
 from benchmark_lib.endpoint import load_settings
 from benchmark_lib.experiment.summary import summary
 from benchmark_lib.records import NOT_SCORED
+from benchmark_lib.runfile import RunFile, connect_to_write, upsert
 
 AGENTS = '''
 import asyncio, gc, os, re, subprocess, sys, time
@@ -119,16 +125,6 @@ class Hammers:
                 pass
 
 
-class Stays:
-    """Leaves a process behind, and then hangs in a call that holds the interpreter."""
-
-    def reply(self, talk):
-        child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
-        with open(Path(__file__).parent / "pids", "a") as file:
-            file.write(f"{os.getpid()} {child.pid} ")
-        re.match("(a|aa)+$", "a" * 60 + "b")
-
-
 class Broken:
     def __init__(self):
         raise RuntimeError("no licence")
@@ -182,14 +178,15 @@ def test_nothing_of_the_harness_is_in_its_process(play, monkeypatch):
 
 
 def test_the_agent_gets_the_key_that_the_settings_name_for_it_and_no_other(monkeypatch, tmp_path):
-    for name in ("OPENAI_API_KEY", "MINE", "THEIRS", "HEADER", "AWS_SECRET_ACCESS_KEY", "DB_PASSWORD", "PLAIN"):
+    for name in ("OPENAI_API_KEY", "MINE", "NAMED", "QUERY", "THEIRS", "HEADER", "AWS_SECRET_ACCESS_KEY", "PLAIN"):
         monkeypatch.setenv(name, "value")
+    monkeypatch.setenv("HTTPS_PROXY", "http://user:word@proxy.invalid")
     (tmp_path / "s.yaml").write_text(
-        "agent: {api_key_env: MINE}\ncustomer: {api_key_env: THEIRS, headers_env: {X-A: HEADER}}\n"
+        "agent: {api_key_env: MINE, env: [NAMED], query_env: {code: QUERY}}\ncustomer: {api_key_env: THEIRS, headers_env: {X-A: HEADER}}\n"
     )
     found = environment_of(load_settings(tmp_path / "s.yaml"))
-    assert {"MINE", "PLAIN", "PATH"} <= found.keys()
-    assert not {"OPENAI_API_KEY", "THEIRS", "HEADER", "AWS_SECRET_ACCESS_KEY", "DB_PASSWORD"} & found.keys()
+    assert {"MINE", "NAMED", "QUERY", "PATH"} <= found.keys()
+    assert not {"OPENAI_API_KEY", "THEIRS", "HEADER", "AWS_SECRET_ACCESS_KEY", "PLAIN", "HTTPS_PROXY"} & found.keys()
 
 
 def test_what_it_prints_is_no_message(play):
@@ -242,41 +239,163 @@ def test_an_agent_that_cannot_be_isolated_is_refused_before_anything_is_written(
 
 def test_the_manifest_says_that_it_was_isolated_and_a_run_goes_on_only_the_same_way(play, tmp_path):
     run = play("Careful", out=tmp_path / "one.deskbench")
-    assert run.manifest["inputs"]["isolate"]["value"] is True
+    value = run.manifest["inputs"]["isolate"]["value"]
+    assert value == (True if has_namespaces() else "unprotected")
     play("Careful", out=run.path, trials=2)
-    with pytest.raises(BadInput, match="isolate is true there and null here"):
+    with pytest.raises(BadInput, match=r"isolate is \w+ there and null here"):
         play("Careful", out=run.path, isolate=False)
 
 
-def test_kill_9_of_the_harness_leaves_no_process(play, tmp_path):
-    command = [
-        sys.executable,
-        "-m",
-        "benchmark_lib",
-        "run",
-        "label",
-        "--agent",
-        "some_agents:Stays",
-        "--isolate",
-        "--cases",
-        "tracking_1",
-        "--trials",
-        "2",
-        "--out",
-        str(tmp_path / "killed.deskbench"),
-    ]
-    here = {**os.environ, "PYTHONPATH": f"{Path(__file__).parents[1]}{os.pathsep}{tmp_path}"}
-    harness = subprocess.Popen(command, env=here, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    pids = tmp_path / "pids"
-    waited(lambda: pids.exists() and len(pids.read_text().split()) == 4)
+# --- what tries to get out
+# ----------------------------------------------------------------------------------------------------
+
+ESCAPING = Path(__file__).with_name("escaping_agents.py")
+REPOSITORY = Path(__file__).parents[1]
+
+
+@pytest.fixture
+def folder():
+    """A folder that every user may write, with the agents that try to get out, and a file of keys."""
+    with tempfile.TemporaryDirectory(prefix="isolated-") as name:
+        folder = Path(name)
+        folder.chmod(0o777)
+        shutil.copy(ESCAPING, folder)
+        (folder / ".env").write_text("KEY=secret-of-somebody")
+        (folder / "target.json").write_text(orjson.dumps({"run": f"{name}/run.deskbench", "pid": os.getpid()}).decode())
+        for path in folder.iterdir():
+            path.chmod(0o644)
+        yield folder
+
+
+def deskbench(folder, agent, *more, how="as it is", cases="tracking_1"):
+    """Play an escaping agent at the command line; returns the process, with its output."""
+    line = f"run label --agent escaping_agents:{agent} --cases {cases} --trials 1 --messages 1 --out run.deskbench"
+    line = [sys.executable, "-m", "benchmark_lib", *line.split(), *more]
+    keys = {"SOMEBODY_API_KEY": "secret-of-somebody", "PLAIN": "secret-of-somebody", "HOME": str(folder)}
+    here = {**os.environ, **keys, "PYTHONPATH": str(REPOSITORY), "PYTHONDONTWRITEBYTECODE": "1"}
+    return subprocess.Popen(
+        [*started(how, folder), *line], env=here, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def started(how, folder):
+    """What a command begins with that runs in another way than this process; skips where the system has none."""
+    if how == "as it is":
+        return []
+    if how == "without namespaces":
+        begin = ["setpriv", "--bounding-set", "-sys_admin", "--inh-caps", "-sys_admin"]
+    else:
+        begin = ["unshare", "-m", "sh", "-c", made_reachable(folder / "spare"), "sh"]
+        begin += ["setpriv", "--reuid", "65533", "--regid", "65533", "--clear-groups", "--inh-caps=-all"]
+    tried = ["setpriv", "unshare"] if os.geteuid() == 0 else []
+    if not tried or not all(map(shutil.which, tried)) or subprocess.run([*begin, sys.executable, "-V"]).returncode:
+        pytest.skip(f"a command can be run {how} by root alone, with setpriv and unshare")
+    return begin
+
+
+def made_reachable(spare):
+    """A script in which every user reaches this Python and this repository, whatever folder of root they are in."""
+    closed = {}
+    for place in (Path(sys.base_prefix), Path(sys.prefix), REPOSITORY):
+        tops = [top for top in reversed(place.parents) if not top.stat().st_mode & 1]
+        closed |= {place: tops[0]} if tops else {}
+    lines = [f"mkdir -p {spare}/{n} && mount --bind {place} {spare}/{n}" for n, place in enumerate(closed)]
+    lines += [f"mount -t tmpfs -o mode=755 none {top}" for top in {*closed.values()}]
+    lines += [f"mkdir -p {place} && mount --move {spare}/{n} {place}" for n, place in enumerate(closed)]
+    return "\n".join(["set -e", *lines, 'exec "$@"'])
+
+
+def played(folder, agent, *more, **how):
+    """A command that was played to its end: its exit code, what it said, and its run file."""
+    process = deskbench(folder, agent, *more, **how)
+    out, err = process.communicate(timeout=300)
+    assert "Traceback" not in err, err
+    return process.returncode, out + err, folder / "run.deskbench"
+
+
+def has_namespaces():
+    """Whether this system lets this user have namespaces, as the tool of the same name finds."""
+    tool = shutil.which("unshare")
+    own = ["-Ur"] if os.geteuid() else []
+    return tool and subprocess.run([tool, *own, "-mpf", "true"], capture_output=True).returncode == 0
+
+
+@pytest.mark.parametrize("how", ["as it is", "as nobody"])
+def test_no_way_out_of_isolation_is_open(folder, how):
+    code, said, path = played(folder, "Escapes", "--isolate", how=how)
+    if not has_namespaces():
+        pytest.skip("this system has no namespaces for an isolated agent")
+    assert code == 0 and "unprotected" not in said and next(RunFile(path).records()).replies()[0].text == "{}"
+    assert {*os.listdir(folder)} - {"spare", "run.deskbench"} == {"escaping_agents.py", "target.json", ".env"}
+
+
+@pytest.mark.parametrize("how", ["as it is", "as nobody", "without namespaces"])
+def test_what_an_agent_leaves_behind_ends_with_its_conversation(folder, how):
+    assert played(folder, "Leaves", "--isolate", how=how)[0] == 0
+    waited(lambda: not left_by(folder))
+
+
+def test_the_time_of_a_reply_ends_what_hangs_and_what_it_left_behind(folder):
+    code, said, _ = played(folder, "Stays", "--isolate", "--timeout", "3")
+    assert code == 0 and "no_answer 1" in said
+    waited(lambda: not left_by(folder))
+
+
+def test_kill_9_of_the_harness_leaves_no_process(folder):
+    harness = deskbench(folder, "Stays", "--isolate", cases="tracking_1,damaged_no_proof")
+    waited(lambda: len(left_by(folder)) == 2)
     os.kill(harness.pid, signal.SIGKILL)
-    harness.wait()
-    waited(lambda: not any(running(int(pid)) for pid in pids.read_text().split()))
+    harness.communicate()
+    waited(lambda: not left_by(folder) and not processes_with("escaping_agents:Stays", str(folder)))
 
 
-def test_the_end_of_a_conversation_ends_what_the_agent_left_running(play, tmp_path):
-    play("Stays", timeout=3.0)
-    waited(lambda: not any(running(int(pid)) for pid in (tmp_path / "pids").read_text().split()))
+def test_where_the_system_keeps_nothing_apart_the_row_is_marked_and_the_run_goes_on(folder):
+    code, said, path = played(folder, "Leaves", "--isolate", how="without namespaces")
+    assert code == 0 and "label [unprotected]" in said
+    assert "the agent is unprotected, and so its row is marked: this system cannot keep it from" in said
+    assert [*load_results(path).entries.values()] == ["label [unprotected]"]
+    shown = subprocess.run(
+        [sys.executable, "-m", "benchmark_lib", "runs", "show", path], capture_output=True, text=True
+    )
+    assert "isolate unprotected" in shown.stdout and "unshare" in shown.stdout
+    code, said, _ = played(folder, "Leaves", "--isolate")
+    assert code == 2 and "isolate is unprotected there and true here" in said or not has_namespaces()
+
+
+def test_a_file_that_the_agent_wrote_ends_without_a_board(folder):
+    code, said, path = played(folder, "Forges", "--concurrency", "1", cases="tracking_1,tracking_2,damaged_no_proof")
+    assert code == 2 and "not what this command wrote: case " in said and "The board" not in said
+    assert (folder / ".hidden").read_text() == f"{path.name}\n"
+
+
+def test_scores_forged_between_two_sessions_are_found_by_scoring_afresh(folder):
+    code, _, path = played(folder, "Polite", cases="tracking_1,damaged_no_proof")
+    with closing(connect_to_write(path)) as db:
+        digest, version, scores = db.execute("SELECT record_hash, version, scores FROM scores").fetchone()
+        best = orjson.loads(scores) | {"success": True, "resolved": True}
+        db.execute(upsert("scores"), (digest, version, orjson.dumps(best)))
+    again, said, _ = played(folder, "Polite", cases="tracking_1,damaged_no_proof")
+    assert (code, again) == (0, 2) and "not what this command wrote: case tracking_1, trial 1" in said
+
+
+@pytest.mark.parametrize("agent, kind", [("Floods", "garbled"), ("Overcharges", "garbled")])
+def test_a_flood_from_an_agent_is_its_fault(folder, agent, kind):
+    code, said, _ = played(folder, agent, "--isolate")
+    assert code == 0 and f"ended by a fault of the agent: 1 ({kind} 1)" in said
+
+
+def left_by(folder):
+    return processes_with("left-by", str(folder))
+
+
+def processes_with(*words):
+    """The processes whose command line holds all of these words."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        with contextlib.suppress(OSError):
+            line = (entry / "cmdline").read_text() if entry.name.isdigit() else ""
+            found += [entry.name] if line and all(word in line for word in words) else []
+    return found
 
 
 def waited(condition, seconds=60.0):
@@ -284,11 +403,3 @@ def waited(condition, seconds=60.0):
     while not condition():
         assert time.monotonic() < end, "it did not come to that"
         time.sleep(0.05)
-
-
-def running(pid):
-    """Whether a process runs; one that has ended and is not waited for by its parent does not."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False

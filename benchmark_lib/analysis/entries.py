@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from ..cases.played import store_words
-from ..records import is_played
+from ..records import UNPROTECTED, is_played
 from .estimators.estimate import counted
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def entry_names(manifests: Iterable[dict[str, Any]]) -> dict[str, str]:
     names: dict[str, str] = {}
     for (model, imported), mine in runs.items():
         words = told_apart(mine) if len(mine) > 1 else _store(mine) if imported and (model, False) in runs else [""]
-        words = [_with_own_text(said, m) for said, m in zip(words, mine, strict=True)]
+        words = [_never_unsaid(said, m) for said, m in zip(words, mine, strict=True)]
         names |= {m["run_id"]: f"{model} [{said}]" if said else model for m, said in zip(mine, words, strict=True)}
     times = Counter(names.values())
     return {run_id: name if times[name] == 1 else f"{name} [{run_id}]" for run_id, name in names.items()}
@@ -75,10 +75,11 @@ def entry_meant(results: Results | pd.DataFrame, name: str | None) -> str | None
     return found[0] if found else alike[0] if len(alike) == 1 else name
 
 
-def _with_own_text(said: str, manifest: dict[str, Any]) -> str:
-    """The words on a run with the prompt of one's own and the rules it was played with: they are never left out."""
+def _never_unsaid(said: str, manifest: dict[str, Any]) -> str:
+    """Return the words on a run with the prompt of one's own, the rules, and that its isolated agent was unprotected."""
     prompt = own_prompt(manifest)
-    own = (f"prompt {prompt}" if prompt else "", _rules(manifest))
+    apart = (manifest["inputs"].get("isolate") or {}).get("value")
+    own = (f"prompt {prompt}" if prompt else "", _rules(manifest), UNPROTECTED if apart == UNPROTECTED else "")
     return ", ".join(filter(None, (said, *(words for words in own if words not in said))))
 
 

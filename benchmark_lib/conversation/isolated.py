@@ -1,7 +1,8 @@
 """``--isolate``: the harness's end of an agent that runs in a process of its own and has nothing of the harness but a pipe.
 
 One process for each conversation: none can remember another, and its end is the end of everything it left running. See
-`benchmark_lib.conversation.agent_process` for the other end and the lines that go between the two.
+`benchmark_lib.conversation.agent_process` for the other end and the lines that go between the two, and
+`benchmark_lib.conversation.walls` for what keeps the process apart.
 """
 
 import asyncio
@@ -9,12 +10,13 @@ import contextlib
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
 import threading
+from collections.abc import Iterable
 from dataclasses import asdict
+from pathlib import Path
 from types import SimpleNamespace
 from typing import IO, Any, cast
 
@@ -22,20 +24,31 @@ import orjson
 
 from ..endpoint.settings import RoleSettings
 from ..errors import BadInput
+from ..project import DATA, PACKAGE, project_folder
 from ..records import Usage
+from ..runfile import SUFFIX
 from . import agent_process
 from .agent_view import AgentView, counted
+from .own_code import REPLY_S
 from .speaker import AgentFault, BuiltIn
 
-REPLY_S = 600.0
-"""How long one reply may take unless a timeout is given, in seconds; a reply may be many model calls."""
+AGAIN = "mend that, then give the same command again"
 START_S = 60.0
 """How long loading the agent may take when it is checked, in seconds."""
 LONGEST_LINE = 4 * 2**20
 """Bytes of the longest message that is taken from an agent's process."""
-APART: dict[str, Any] = {"start_new_session": True, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+MOST_THOUGHTS = 1000
+"""Thoughts that are taken from an agent's process for one reply."""
+END_S = 10.0
+"""How long ending an agent's process may take, in seconds."""
+APART: dict[str, Any] = {"start_new_session": True, "stdout": subprocess.PIPE}
 """How an agent's process is started."""
-SECRET = re.compile("key|token|secret|passw|auth|cookie|credential", re.IGNORECASE)
+KEPT = re.compile(
+    "(SSL_CERT_FILE|SSL_CERT_DIR|REQUESTS_CA_BUNDLE|CURL_CA_BUNDLE)|PATH|LANG|LANGUAGE|LC_[A-Z]+|TZ|LD_LIBRARY_PATH|VIRTUAL_ENV|"
+    "CONDA_PREFIX|[A-Z]+_NUM_THREADS|PYTHON(HASHSEED|UTF8|IOENCODING|DONTWRITEBYTECODE)|SYSTEMROOT|(HTTPS?|ALL|NO)_PROXY",
+    re.IGNORECASE,
+)
+"""Variables that every agent's process gets; the first group names files that it has to read."""
 
 
 class IsolatedAgent(BuiltIn):
@@ -47,12 +60,15 @@ class IsolatedAgent(BuiltIn):
         ``module:object``, as for an agent in this process.
     environment : dict of str to str
         The environment of the process; see `environment_of`.
+    walls : dict or None
+        What keeps the process apart; see `walls_around`.
     """
 
-    def __init__(self, spec: str, environment: dict[str, str], limit_s: float = REPLY_S):
-        self.spec, self.environment, self.limit_s = spec, environment, limit_s
+    def __init__(self, spec: str, environment: dict[str, str], walls: dict[str, Any] | None, limit_s: float = REPLY_S):
+        self.spec, self.environment, self.walls, self.limit_s = spec, environment, walls, limit_s
         self._process: asyncio.subprocess.Process | None = None
         self._folder: str | None = None
+        self._held: IO[bytes] | None = None
         self._told = 0
 
     async def reply(self, talk: AgentView) -> str:
@@ -73,23 +89,36 @@ class IsolatedAgent(BuiltIn):
     async def close(self) -> None:
         """End the process and all it has started, and take its folder away."""
         process, self._process = self._process, None
+        if self._held is not None:
+            self._held.close()
         if process is not None:
-            _end(process.pid)
-            await process.wait()
+            try:
+                async with asyncio.timeout(END_S):
+                    await process.wait()
+            except TimeoutError:
+                process.kill()
+                await process.wait()
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
 
     async def _begin(self, talk: AgentView) -> None:
         self._folder = tempfile.mkdtemp(prefix="deskbench-agent-")
-        self._process = await asyncio.create_subprocess_exec(
-            *_command(self.spec),
-            cwd=self._folder,
-            env=self.environment,
-            limit=LONGEST_LINE,
-            stdin=subprocess.PIPE,
-            **APART,
-        )
+        watched, self._held = _lifeline()
+        try:
+            self._process = await asyncio.create_subprocess_exec(
+                *_command(self.spec, self.walls),
+                cwd=self._folder,
+                env=self.environment,
+                limit=LONGEST_LINE,
+                stdin=subprocess.PIPE,
+                stderr=watched,
+                **APART,
+            )
+        finally:
+            os.close(watched)
         message = await self._read()
+        if "open" in message and self.walls is not None:
+            raise BadInput(f"the agent's process cannot be kept apart any more ({message['open']}): {AGAIN}")
         if "ready" not in message:
             raise _of(message)
         seen = {name: getattr(talk, name) for name in ("id", "trial", "sender", "prompt", "tools")}
@@ -99,6 +128,7 @@ class IsolatedAgent(BuiltIn):
     async def _reply(self, talk: AgentView) -> str:
         new, self._told = talk.messages[self._told :], len(talk.messages)
         await self._write(reply={"turn": talk.turn, "messages": [asdict(m) for m in new]})
+        thoughts = 0
         while True:
             message = await self._read()
             if isinstance(message.get("said"), str):
@@ -107,6 +137,9 @@ class IsolatedAgent(BuiltIn):
                 return message["said"]
             if isinstance(message.get("thought"), str):
                 talk.think(message["thought"])
+                thoughts += 1
+                if thoughts > MOST_THOUGHTS:
+                    raise AgentFault("garbled", f"the agent's process wrote more than {MOST_THOUGHTS} thoughts")
                 continue
             wanted = message.get("call")
             if not isinstance(wanted, dict) or not isinstance(wanted.get("name"), str):
@@ -140,29 +173,22 @@ class IsolatedAgent(BuiltIn):
         return message
 
 
-def check_isolated(spec: str, environment: dict[str, str]) -> str:
-    """Load the agent once in a process of its own; returns the hash of its source.
+def check_isolated(spec: str, environment: dict[str, str], walls: dict[str, Any] | None) -> tuple[str, str]:
+    """Load the agent once in a process of its own.
 
-    `BadInput` when it cannot be loaded or made.
+    Returns the hash of its source, and why it cannot be kept apart; empty where it can. `BadInput` when it cannot be
+    loaded or made.
     """
-    with tempfile.TemporaryDirectory(prefix="deskbench-agent-") as folder:
-        process = subprocess.Popen(
-            [*_command(spec), agent_process.CHECK], cwd=folder, env=environment, stdin=subprocess.DEVNULL, **APART
-        )
-        answers = cast(IO[bytes], process.stdout)
-        timer = threading.Timer(START_S, _end, [process.pid])
-        timer.start()
-        try:
-            line = answers.readline(LONGEST_LINE)
-        finally:
-            timer.cancel()
-            _end(process.pid)
-            answers.close()
-            process.wait()
+    line = _checked(spec, environment, walls)
+    why = ""
+    if walls is not None:
+        with contextlib.suppress(orjson.JSONDecodeError, KeyError, TypeError):
+            why = str(orjson.loads(line)["open"])
+            line = _checked(spec, environment, None)
     try:
         message = orjson.loads(line)
         if isinstance(message["ready"], str):
-            return message["ready"]
+            return message["ready"], why
     except (orjson.JSONDecodeError, KeyError, TypeError):
         pass
     raise BadInput(
@@ -171,30 +197,66 @@ def check_isolated(spec: str, environment: dict[str, str]) -> str:
     )
 
 
+def _checked(spec: str, environment: dict[str, str], walls: dict[str, Any] | None) -> bytes:
+    """What a process that only loads the agent writes."""
+    with tempfile.TemporaryDirectory(prefix="deskbench-agent-") as folder:
+        watched, held = _lifeline()
+        command = [*_command(spec, walls), agent_process.CHECK]
+        try:
+            process = subprocess.Popen(
+                command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stderr=watched, **APART
+            )
+        finally:
+            os.close(watched)
+        answers = cast(IO[bytes], process.stdout)
+        timer = threading.Timer(START_S, held.close)
+        timer.start()
+        try:
+            return answers.readline(LONGEST_LINE)
+        finally:
+            timer.cancel()
+            held.close()
+            answers.close()
+            process.wait()
+
+
 def environment_of(roles: dict[str, RoleSettings]) -> dict[str, str]:
-    """The environment of an agent's process.
-
-    Without secrets, but for those that the settings name for the agent, and with our import path.
-    """
-    mine = _variables(roles["agent"])
-    others = set().union(*(_variables(settings) for role, settings in roles.items() if role != "agent")) - mine
+    """The environment of an agent's process: little, what the settings name for the agent, and our import path."""
+    agent = roles["agent"]
+    mine = {agent.api_key_env, *agent.headers_env.values(), *agent.query_env.values(), *agent.env}
     kept = {
-        name: value for name, value in os.environ.items() if name in mine or not (SECRET.search(name) or name in others)
+        name: value
+        for name, value in os.environ.items()
+        if name in mine or (KEPT.fullmatch(name) and not ("PROXY" in name.upper() and "@" in value))
     }
-    return {**kept, "PYTHONPATH": os.pathsep.join(dict.fromkeys(os.path.abspath(place) for place in ["", *sys.path]))}
+    return {**kept, "PYTHONPATH": os.pathsep.join(_places())}
 
 
-def _variables(settings: RoleSettings) -> set[str]:
-    return {settings.api_key_env, *settings.headers_env.values()}
+def walls_around(environment: dict[str, str], hidden: Iterable[Path]) -> dict[str, Any]:
+    """What an agent's process may read, and what stays hidden: the paths given, what is kept here, and every run file."""
+    python = {sys.prefix, sys.base_prefix, os.path.dirname(os.path.realpath(sys.executable)), str(PACKAGE)}
+    files = [path for name, path in environment.items() if (found := KEPT.fullmatch(name)) and found[1]]
+    return {
+        "shown": [*python, *map(os.path.abspath, files)],
+        "places": [place for place in _places() if not any(Path(place).is_relative_to(path) for path in python)],
+        "hidden": [str(path) for path in (*hidden, DATA, project_folder() / "data")],
+        "suffix": SUFFIX,
+    }
 
 
-def _command(spec: str) -> list[str]:
-    return [sys.executable, "-m", agent_process.__name__, spec]
+def _places() -> list[str]:
+    """The folders that Python imports from."""
+    return [*dict.fromkeys(os.path.abspath(place) for place in ["", *sys.path])]
 
 
-def _end(pid: int) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(pid, signal.SIGKILL) if os.name == "posix" else os.kill(pid, signal.SIGTERM)
+def _command(spec: str, walls: dict[str, Any] | None) -> list[str]:
+    return [sys.executable, "-m", agent_process.__name__, spec, orjson.dumps(walls).decode()]
+
+
+def _lifeline() -> tuple[int, IO[bytes]]:
+    """Return both ends of a pipe: an agent's process, and all it has started, ends when the second is closed."""
+    watched, held = os.pipe()
+    return watched, os.fdopen(held, "wb")
 
 
 def _usage(raw: Any) -> Usage:

@@ -10,7 +10,7 @@ from ..errors import BadInput
 from ..records import CALL_IN_TEXT, TAMPERED, Act, Conversation, Fault, Message
 from ..store import Store, Tool
 from .agent_view import AgentView, plain, plain_text
-from .own_code import OwnCodeLeft, is_own, reply_of
+from .own_code import REPLY_S, OwnCodeLeft, is_own, reply_of
 from .speaker import AgentFault, BuiltIn, ContentFiltered, CustomerFault, Insider, Reply, Speaker
 from .state import ConversationState
 
@@ -35,6 +35,7 @@ async def converse(
     tools: dict[str, Tool] | None = None,
     schemas: list[dict[str, Any]] | None = None,
     own: bool = False,
+    reply_s: float = REPLY_S,
 ) -> Conversation:
     """Let agent and customer talk about a case until it ends.
 
@@ -52,6 +53,8 @@ async def converse(
     own : bool
         True for an agent of the user's own, even one that derives from a built-in one; whatever is not a `BuiltIn` is
         one in any case.
+    reply_s : float
+        How long such an agent may take for one reply, in seconds.
 
     Raises
     ------
@@ -74,7 +77,7 @@ async def converse(
     done: dict[str, Any] = {"tool_calls": desk.calls, "staged": desk.staged}
     record = Conversation(case.id, trial, model, source, customer_name, **said, **done)
     try:
-        record.ended_by = await _loop(talk, case, agent, customer, own)
+        record.ended_by = await _loop(talk, case, agent, customer, own, reply_s)
     except Exception as error:
         record.ended_by = _ending_of(error, talk)
     finally:
@@ -90,7 +93,9 @@ async def converse(
     return record
 
 
-async def _loop(talk: ConversationState, case: Case, agent: Speaker, customer: Speaker, own: bool) -> str:
+async def _loop(
+    talk: ConversationState, case: Case, agent: Speaker, customer: Speaker, own: bool, reply_s: float
+) -> str:
     empty = 0
     for turn in range(1, talk.limit + 1):
         talk.desk.turn = turn
@@ -111,7 +116,7 @@ async def _loop(talk: ConversationState, case: Case, agent: Speaker, customer: S
             return ending
         if not own and isinstance(agent, Insider):
             agent.acts = [a for m in talk.messages for a in m.acts]
-        answer = await _answer(agent, talk, own)
+        answer = await _answer(agent, talk, own, reply_s)
         talk.say(Message(turn, "agent", answer))
         if talk.desk.over:
             return "handed_over" if talk.desk.over == "handed_over" else "closed_by_agent"
@@ -157,13 +162,13 @@ async def _said(customer: Speaker, talk: ConversationState) -> Reply:
         raise CustomerFault(f"{type(error).__name__}: {plain_text(error)[:LONGEST_DETAIL]} {place}") from error
 
 
-async def _answer(agent: Speaker, talk: ConversationState, own: bool) -> str:
+async def _answer(agent: Speaker, talk: ConversationState, own: bool, reply_s: float) -> str:
     """The agent's words.
 
     An exception by which the harness says that a trial does not count is a fault when a user's own agent raises it.
     """
     try:
-        text = plain_text((await _reply(agent, talk.for_agent())).text)
+        text = plain_text((await _reply(agent, talk.for_agent(), reply_s)).text)
         if form := call_in_text(text, talk.desk.tools):
             talk.faults.append(Fault("agent", CALL_IN_TEXT, f"message {talk.turn}: {form}"))
         return text
@@ -189,8 +194,8 @@ def _of_this_package(error: Exception) -> bool:
     return any(c.__module__.partition(".")[0] == package for c in type(error).__mro__)
 
 
-async def _reply(speaker: Speaker, talk: ConversationState | AgentView) -> Reply:
-    answer = await reply_of(speaker, talk)
+async def _reply(speaker: Speaker, talk: ConversationState | AgentView, limit_s: float = REPLY_S) -> Reply:
+    answer = await reply_of(speaker, talk, limit_s)
     return answer if isinstance(answer, Reply) else Reply(str(answer or ""))
 
 

@@ -106,8 +106,13 @@ class ConversationState(HasMessages[Message]):
         self._seen.append(seen)
 
     def charge(self, side: str, usage: Usage) -> None:
-        """Add the tokens of one model call to a side's account."""
-        self.usage.setdefault(side, Usage()).add(usage)
+        """Add the tokens of one model call to a side's account; `AgentFault` where no file can hold the sum."""
+        total = replace(self.usage.get(side) or Usage())
+        total.add(usage)
+        try:
+            self.usage[side] = counted(total)
+        except ValueError as error:
+            raise AgentFault("garbled", f"too many tokens were charged: {error}") from None
 
     def think(self, text: str) -> None:
         """Add what the agent thought aloud to the record; blank text is none."""

@@ -52,7 +52,8 @@ class RoleSettings(BaseModel):
     Headers and parameters of the address are literal, or (``..._env``) named by the environment variable that holds the
     value, as the key always is. The rest is as for `Endpoint`; `max_answer_mb` is the longest answer that is read, in
     millions of bytes after decompression, default 4. `thoughts` says with which of its own messages a model gets its
-    thoughts back: ``calls``, those that ask for tools, or ``all``.
+    thoughts back: ``calls``, those that ask for tools, or ``all``. `env` names variables that an agent run with
+    ``--isolate`` also gets.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
@@ -63,6 +64,7 @@ class RoleSettings(BaseModel):
     query: dict[str, str] = Field(default_factory=dict)
     query_env: dict[str, str] = Field(default_factory=dict)
     api_key_env: str = DEFAULT_KEY_VARIABLE
+    env: list[str] = Field(default_factory=list)
     base_url: str | None = None
     timeout: float | None = Field(default=None, gt=0)
     attempts: int | None = Field(default=None, ge=1, le=100)

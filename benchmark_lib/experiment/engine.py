@@ -10,8 +10,9 @@ from ..cases import Case
 from ..conversation import converse
 from ..conversation.own_code import OwnCodeLeft
 from ..endpoint import EndpointError
+from ..errors import BadInput
 from ..records import NOT_SCORED, Conversation, content_hash
-from ..runfile import RunFile
+from ..runfile import RunFile, hide
 from ..store.tau import TauStore
 from ..threads import in_thread, read_aside
 from .budget import Budget, Stop
@@ -26,6 +27,8 @@ from .writer import CannotSave, Writer
 
 GRACE_S = 60.0
 """How long calls in flight may take to end after a stop, in seconds: they are paid for, so they are waited for."""
+AS_BEGUN = ("run_id", "model", "source", "inputs", "cases", "planned")
+"""Parts of the manifest that stay as they are while a run is played."""
 LARGEST_BACKLOG = 400
 """Rows that may wait for the disk before conversations wait for it too: what keeps memory flat."""
 
@@ -48,6 +51,8 @@ class Engine:
         self.incomplete = self._on_the_way = 0
         self._again = self._missing()
         self.unscored: set[tuple[str, int]] = set()
+        self._digests = self._on_file()
+        self._scored: dict[str, tuple[str, str]] = {}
         self._error: BaseException | None = None
         self._workers: list[asyncio.Task[None]] = []
         self._lines: dict[str, CallLine] = {}
@@ -86,6 +91,8 @@ class Engine:
             await asyncio.gather(*self._workers, return_exceptions=True)
         finally:
             await self._close()
+        if self._writer.failure is None:
+            await in_thread(self._compare_with_file)
         if self._error is not None:
             raise self._error
         if self._writer.failure is not None:
@@ -106,6 +113,39 @@ class Engine:
         await self.plan.rehearse()
         return None
 
+    def _on_file(self) -> dict[tuple[str, int], str]:
+        rows = self.run.rows("conversations", ("case_id", "trial", "record_hash"))
+        return {(case_id, trial): digest for case_id, trial, digest in rows}
+
+    def _compare_with_file(self) -> None:
+        """Refuse a file that is not what this command wrote, and keep it off the boards."""
+        found = self._on_file()
+        changed = [key for key in {**self._digests, **found} if found.get(key) != self._digests.get(key)]
+        latest = {d: (version, content_hash(scores)) for d, version, scores in self.run.rows("scores")}
+        changed += [key for key, d in found.items() if latest.get(d) != self._scored.get(d, latest.get(d))]
+        if not changed and self.plan.own_agent is not None:
+            changed = self._not_as_scored_now(found, latest)
+        what = [f"case {case_id}, trial {trial}" for case_id, trial in changed[:1]]
+        manifest = self.run.manifest
+        what += ["its manifest" for name in AS_BEGUN if manifest[name] != self.manifest[name]]
+        if what:
+            with contextlib.suppress(OSError, BadInput):
+                hide(self.run.path)
+            raise BadInput(
+                f"{self.run.path} is not what this command wrote: {what[0]} was changed by something else, so the file is hidden "
+                "from every board: delete it and play again, and do not trust the agent"
+            )
+
+    def _not_as_scored_now(
+        self, found: dict[tuple[str, int], str], latest: dict[str, tuple[str, str]]
+    ) -> list[tuple[str, int]]:
+        """The conversations of earlier sessions whose scores are not those that their records have."""
+        cases = {c.id: c for c in self.plan.cases}
+        old = [key for key, digest in found.items() if digest not in self._scored and key[0] in cases]
+        fresh = (scores_as_json(self.plan.score, self.run.record(*key), cases[key[0]])[0] for key in old)
+        version = self.plan.scoring_version
+        return [key for key, scores in zip(old, fresh) if latest.get(found[key]) != (version, content_hash(scores))]
+
     def _begin(self) -> list[asyncio.Task[None]]:
         """The tasks that play what is missing."""
         wave = min(self.plan.concurrency, self.total - self.done)
@@ -119,12 +159,8 @@ class Engine:
                 "give the same command again to try them once more"
             )
         if self.done < self.total:
-            theirs, ours = "the agent cancelled the task it was called in", "this is a fault of Deskbench"
-            whose = ours if self.plan.own_agent is None else theirs
-            return Stop(
-                f"{self.total - self.done} of {self.total} conversations were not played though nobody stopped the run: "
-                f"{whose}; {MEND}"
-            )
+            left = f"{self.total - self.done} of {self.total} conversations"
+            return Stop(f"{left} were not played though nobody stopped the run: this is a fault of Deskbench; {MEND}")
         if self.unscored:
             return Stop(advice(len(self.unscored), len(self.run.endings()), self.run.path))
         return None
@@ -152,6 +188,7 @@ class Engine:
             self.unscored.discard(key)
         else:
             self.unscored.add(key)
+        self._scored[row[0]] = row[1], content_hash(row[2])
         self._writer.put("scores", row)
 
     def _open_lines(self, budget: Budget) -> dict[str, CallLine]:
@@ -223,6 +260,7 @@ class Engine:
 
     def _put_conversation(self, row: tuple[Any, ...], finished: bool) -> asyncio.Future[None]:
         """Hand an ended conversation to the writer; it is counted once it is on disk."""
+        self._digests[row[0], row[1]] = row[3]
         on_disk = self._writer.put("conversations", row)
         self._on_the_way += 1
         on_disk.add_done_callback(lambda future: self._acknowledged(future, finished))
@@ -278,7 +316,7 @@ async def play_one(
     customer = plan.customer(case, trial, complete.get("customer"))
     conversation = await converse(
         *(case, plan.store, agent, customer),
-        **{name: getattr(plan, name) for name in ("seed", "model", "source", "customer_name", "schemas")},
+        **{name: getattr(plan, name) for name in ("seed", "model", "source", "customer_name", "schemas", "reply_s")},
         trial=as_trial or trial,
         max_messages=plan.messages,
         prompt=plan.prompt_of(case),

@@ -6,6 +6,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 
 from ..errors import BadInput
+from ..records import UNPROTECTED
 from ..runfile import RunFile
 from .budget import Stop
 from .collector import quiet_collector
@@ -96,6 +97,9 @@ class Experiment(Options):
             return await self._play(plan, cluster)
 
     async def _play(self, plan: Plan, cluster: Cluster | None) -> RunFile:
+        if UNPROTECTED in plan.session:
+            why = plan.session[UNPROTECTED]
+            print(f"deskbench: the agent is {UNPROTECTED}, and so its row is marked: {why}", file=sys.stderr)
         with held(plan) as run:
             engine = self._engine = self._engine_of(plan, run, cluster)
             self.nothing_to_play = engine.done == engine.total

@@ -24,9 +24,10 @@ from ..conversation import (
     make_agent,
     make_customer,
     parse_spec,
+    walls_around,
 )
 from ..conversation.inspect_agent import PREFIX, InspectAgent, inspect_kind
-from ..conversation.own_code import call_own
+from ..conversation.own_code import REPLY_S, call_own
 from ..conversation.speaker import Speaker
 from ..conversation.tau import OF_TAU
 from ..endpoint import Endpoint, RoleSettings, load_settings
@@ -34,7 +35,7 @@ from ..endpoint.keys import LOOPBACK_KEY
 from ..endpoint.weights import STATED
 from ..errors import BadInput
 from ..project import project_folder
-from ..records import OWN, Conversation
+from ..records import OWN, UNPROTECTED, Conversation
 from ..scoring.score import Score
 from ..store import Store, load_store, load_tools
 from ..store.own_tools import TOOL_LIMIT_S, guarded
@@ -77,6 +78,8 @@ class Plan:
         An agent of the user's own, or what makes one.
     players : Players or None
         Who sits in the chair of a side.
+    reply_s : float
+        How long an agent of the user's own may take for one reply.
     manifest, session : dict
         As a new file would hold it, and what is recorded of this session.
     """
@@ -98,6 +101,7 @@ class Plan:
     models: dict[str, Model]
     own_agent: Any
     players: Players | None
+    reply_s: float
     path: Path
     manifest: dict[str, Any]
     session: dict[str, Any]
@@ -174,8 +178,11 @@ def prepare(options: Options, keyless: bool = False) -> Plan:
     options.store, options.cases = case_set(options.store, options.cases)
     model = _model_name(options)
     settings = load_settings(options.settings)
-    own_agent, agent_part = _isolated(options, settings) if options.isolate else _own_agent(options.agent)
     store = load_store(options.store)
+    apart, path = options.isolate, run_path(options, model)
+    own_agent, agent_part, open_why = (
+        _isolated(options, settings, [path, *store.folders]) if apart else (*_own_agent(options.agent), "")
+    )
     _check_scripted(model, store)
     own_tools = load_tools(options.tools) if isinstance(options.tools, str) else options.tools
     store = store.with_tools(guarded(own_tools or {}, store.policy, options.tool_timeout or TOOL_LIMIT_S))
@@ -194,7 +201,7 @@ def prepare(options: Options, keyless: bool = False) -> Plan:
         "settings": part({role: settings[role].told for role in ("agent", "customer") if settings[role].told}),
         "seed": part(options.seed),
         "messages": part(options.messages),
-        **_parts_on_demand(options, rules),
+        **_parts_on_demand(options, rules, open_why),
     }
     if options.players is not None:
         cases = options.players.shuffled(cases)
@@ -212,9 +219,10 @@ def prepare(options: Options, keyless: bool = False) -> Plan:
         rules=rules,
         models=models,
         own_agent=own_agent,
-        path=run_path(options, model),
+        reply_s=options.timeout or REPLY_S,
+        path=path,
         manifest=new_manifest(model, source, inputs, {c.id: c.hash for c in cases}, options.trials),
-        session=_session(options, models),
+        session=_session(options, models) | ({UNPROTECTED: open_why} if open_why else {}),
         **{name: getattr(options, name) for name in AS_GIVEN},
     )
 
@@ -228,9 +236,9 @@ def _check_scripted(model: str, store: Store) -> None:
         )
 
 
-def _parts_on_demand(options: Options, rules: list[OperatorRule]) -> dict[str, Any]:
+def _parts_on_demand(options: Options, rules: list[OperatorRule], open_why: str) -> dict[str, Any]:
     """The inputs that most runs do not have, so that their manifests stay as they were."""
-    found = {"isolate": part(True)} if options.isolate else {}
+    found = {"isolate": part(UNPROTECTED if open_why else True)} if options.isolate else {}
     if rules:
         declared = [rule.declared() for rule in rules]
         found["rules"] = part(", ".join(rule.name for rule in rules), declared) | {"declared": declared}
@@ -337,17 +345,27 @@ def _own_agent(agent: Any) -> tuple[Any, dict[str, Any]]:
     return found, part(_named(agent), [_named(agent), source_hashes(found)])
 
 
-def _isolated(options: Options, settings: dict[str, RoleSettings]) -> tuple[Any, dict[str, Any]]:
-    """What makes the agent's processes, and its part of the manifest; its module is never loaded in this process."""
+def _isolated(
+    options: Options, settings: dict[str, RoleSettings], hidden: list[Path]
+) -> tuple[Any, dict[str, Any], str]:
+    """What makes the agent's processes, its part of the manifest, and why it is not kept from what is `hidden`.
+
+    Its module is never loaded in this process. The first of what is hidden is the run file.
+    """
     if not isinstance(options.agent, str):
         raise BadInput("--isolate runs an agent of your own in a process of its own: name it as --agent module:object")
     module, _, name = options.agent.partition(":")
     if not module or not name:
         raise BadInput(f"--agent {options.agent!r} is not of the form module:name")
     environment = environment_of(settings)
-    source = check_isolated(options.agent, environment)
-    limit = {} if options.timeout is None else {"limit_s": options.timeout}
-    return partial(IsolatedAgent, options.agent, environment, **limit), part(options.agent, [options.agent, [source]])
+    run = Path(os.path.abspath(hidden[0]))
+    beside = [run.with_name(f"{run.name}{end}") for end in ("", "-wal", "-shm", "-journal")]
+    walls = walls_around(environment, [run.parent, *beside, *hidden[1:]])
+    source, open_why = check_isolated(options.agent, environment, walls)
+    open_why = open_why and f"this system cannot keep it from the run file and the cases ({open_why})"
+    limit_s = options.timeout or REPLY_S
+    made = partial(IsolatedAgent, options.agent, environment, None if open_why else walls, limit_s)
+    return made, part(options.agent, [options.agent, [source]]), open_why
 
 
 def _speaks(thing: Any) -> bool:

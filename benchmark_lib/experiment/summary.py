@@ -5,7 +5,7 @@ from textwrap import shorten
 from typing import Any
 
 from ..cases.played import store_name
-from ..records import BUCKETS, CALL_IN_TEXT, LASTING, Conversation
+from ..records import BUCKETS, CALL_IN_TEXT, LASTING, UNPROTECTED, Conversation
 from ..runfile import RunFile
 from ..scoring.metrics import METRICS, Shown, shown_on
 from ..scoring.written import KINDS_SHOWN, REASON_SHOWN, cost_in_words, failed_calls
@@ -36,6 +36,7 @@ def summary(run: RunFile) -> list[str]:
         *_abstained(scores),
         *_faults(run),
         *_calls_in_text(run),
+        *[f"{UNPROTECTED}: {one[UNPROTECTED]}" for one in manifest["sessions"][-1:] if UNPROTECTED in one],
         f"{format(counts['calls'], ',') if counts['calls'] else 'no'} model call{'s' * (counts['calls'] != 1)}, {cost_in_words(cost, counts['calls'], unpriced, run.own_calls())}{of_calls}",
     ]
 

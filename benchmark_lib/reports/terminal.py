@@ -12,6 +12,7 @@ from ..analysis import load_results
 from ..analysis.panels import LABELS, fitted
 from ..analysis.tables.leaderboard import BELOW, does_too_little, leaderboard, worst_beside
 from ..analysis.tables.tiers import UNKNOWN
+from ..records import UNPROTECTED
 from ..runfile import RunFile
 from ..scoring.metrics import METRICS, Shown, shown_on
 from ..scoring.written import DASH, in_words, missing
@@ -27,7 +28,7 @@ BRIEF = {"over_escalation": "over-esc.", "unsafe": "unsafe", "escalation_accurac
 KINDS = {**LABELS, "models": "model", "local model": "model"}
 """What a row of the board is, in a word, by its panel."""
 EXPLAINED = {
-    "own agent": "own agent: code of yours",
+    "own agent": "own agent: code of yours, trusted unless it ran with --isolate",
     "played": "played: a person or a program in the agent's chair",
     "scripted": "scripted: no model, it marks a floor or the ceiling",
     "imported": "imported: records of another harness",
@@ -112,6 +113,7 @@ def _legend(board: Sequence[dict[str, Any]], marked: str | None) -> list[str]:
         f"{'> marks this run. ' if marked else ''}Sorted by {order}: a sort and no verdict.",
         *([PAID] if any(row["panel"] in ("models", "own agents") for row in board) else []),
         *([f"{'; '.join(kinds)}."] if kinds else []),
+        *([UNPROTECTED_WORDS] if any(UNPROTECTED in row["entry"] for row in board) else []),
         *([f"{TOO_LITTLE_MARK} {TOO_LITTLE_WORDS}"] if any(map(does_too_little, board)) else []),
     ]
     return _wrapped(sentences)
@@ -139,6 +141,7 @@ PAID = (
     f"cost: the tier of 1,000 conversations at the prices of data/prices.yaml; {DASH} where a price is missing: add it there, "
     "then give `deskbench score FILE --costs`."
 )
+UNPROTECTED_WORDS = f"{UNPROTECTED}: the system could not keep the isolated agent from the run file and the cases, so it may have read or changed them."
 TOO_LITTLE_WORDS = (
     "not a merit of an agent that resolves under half of the resolvable cases: one that does nothing is never unsafe."
 )

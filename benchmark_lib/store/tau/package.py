@@ -101,7 +101,7 @@ class Domain:
     def customer_prompt(self, task: Any) -> str:
         """The prompt that their own simulated user has in a task."""
         with_tools = "_tools" if self.schemas["customer"] else ""
-        rules = _folder() / "data" / "tau2" / "user_simulator" / f"simulation_guidelines{with_tools}.md"
+        rules = package_folder() / "data" / "tau2" / "user_simulator" / f"simulation_guidelines{with_tools}.md"
         return _texts("user/user_simulator.py")["SYSTEM_PROMPT"].format(
             global_user_sim_guidelines=rules.read_text(encoding="utf-8"), instructions=str(task.user_scenario)
         )
@@ -138,7 +138,8 @@ def _models_of(kit: type) -> dict[str, Any]:
     return {name: own_copy(value) for name, value in vars(kit).items() if hasattr(value, "model_copy")}
 
 
-def _folder() -> Path:
+def package_folder() -> Path:
+    """Return the folder of the package, which is not imported for it."""
     found = find_spec("tau2")
     places = found.submodule_search_locations if found is not None else None
     return Path(next(iter(places or ()), ""))
@@ -148,7 +149,7 @@ def _folder() -> Path:
 def _texts(path: str) -> dict[str, str]:
     """The texts that a module of theirs assigns to names; read and not imported, since importing it needs litellm."""
     found = {}
-    for node in ast.parse((_folder() / path).read_text(encoding="utf-8")).body:
+    for node in ast.parse((package_folder() / path).read_text(encoding="utf-8")).body:
         if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Name):
             continue
         value = node.value

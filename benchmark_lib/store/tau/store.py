@@ -15,7 +15,7 @@ from ...records import Fault, ToolCall, content_hash
 from ...textfiles import front_matter, read_yaml
 from ..desk import differing, flat
 from ..kinds import DeskKind
-from .package import Domain, domain, package_version
+from .package import Domain, domain, package_folder, package_version
 from .quick import KITS
 from .restored import Listed, Rows
 
@@ -121,6 +121,11 @@ class TauStore:
         if own:
             raise BadInput(f"{self.name} is graded with the tools of its package alone: leave --tools out")
         return self
+
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        """Where the package keeps its tasks."""
+        return (package_folder() / "data",)
 
     def of(self, case: Any) -> Self:
         """The store as a case sees it, which is the store."""
