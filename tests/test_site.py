@@ -122,7 +122,7 @@ def test_every_conversation_case_and_model_has_a_page_and_the_index_is_small(sit
 
 
 def test_the_same_runs_make_the_same_pages(site, runs, tmp_path):
-    again = build_site(runs, tmp_path / "again")
+    again = build_site(runs, tmp_path / "again", published=True)
     pages = sorted(p.relative_to(site.path) for p in site.path.rglob("*.html"))
     assert pages == sorted(p.relative_to(again.path) for p in again.path.rglob("*.html"))
     assert all((site.path / p).read_bytes() == (again.path / p).read_bytes() for p in pages)
@@ -241,7 +241,7 @@ def test_the_board_sorts_filters_and_finds(browser, site, runs):
     board = leaderboard(runs)
     with open_page(browser) as (page, seen):
         visit(page, site, "index")
-        assert names(page)[:4] == list(board["entry"])
+        assert [name for name in names(page) if name in set(board["entry"])] == list(board["entry"])
         page.click("button[data-sort=resolved]")
         measured = page.locator("tbody[data-block=scripted] tr.row td[data-key=resolved] .value").all_inner_texts()
         assert [float(t.rstrip("%")) for t in measured] == sorted(
@@ -1127,7 +1127,7 @@ def test_hostile_names_are_chosen_searched_and_compared_without_harm(hostile, br
         page.select_option("#sort", "name")
         page.fill("#find", "<script>")
         assert len(names(page)) == 1
-        page.locator(".picture a").first.hover()
+        page.locator(".picture a .mark").first.hover()
         visit(page, made, "transcripts")
         for index in range(len(MODELS)):
             page.select_option("#talk-entry", index=index + 1)
