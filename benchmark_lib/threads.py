@@ -9,7 +9,7 @@ import threading
 import weakref
 from collections.abc import Awaitable, Callable
 from queue import SimpleQueue
-from typing import Any, TypeVar
+from typing import Any
 
 LONG_TEXT = 8_000
 """Characters that are read on the event loop itself, in about 10 ms; longer texts are read in a thread."""
@@ -98,11 +98,10 @@ class OneLoop:
         return _opened(outcome)
 
 
-Kept = TypeVar("Kept", OneThread, OneLoop)
 _kept: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, Any]] = weakref.WeakKeyDictionary()
 
 
-def kept_thread(purpose: str, kind: type[Kept] = OneThread) -> Kept | None:  # type: ignore[assignment]
+def kept_thread(purpose: str, kind: Callable[[], Any] = OneThread) -> Any:
     """The one thread that the running event loop keeps for a purpose, a new one if the last was given up.
 
     None where no loop runs.
@@ -113,8 +112,7 @@ def kept_thread(purpose: str, kind: type[Kept] = OneThread) -> Kept | None:  # t
     threads = _kept.setdefault(loop, {})
     if purpose not in threads or threads[purpose].abandoned:
         threads[purpose] = kind()
-    found: Kept = threads[purpose]
-    return found
+    return threads[purpose]
 
 
 async def _outcome(awaitable: Awaitable[Any]) -> tuple[Any, BaseException | None]:

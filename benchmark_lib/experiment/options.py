@@ -23,7 +23,7 @@ class Options:
         An agent of one's own: ``module:object`` or the object itself, with a ``reply(talk)`` method; a class or a
         function without arguments is called once a conversation.
     isolate : bool
-        Whether `agent`, then a ``module:object``, runs in a process of its own for each conversation.
+        Run `agent`, then a ``module:object``, in a process of its own for each conversation, kept from the run file.
     customer : str
         ``scripted``, or the name of a model.
     store, prompt : str or Path
@@ -41,8 +41,8 @@ class Options:
     settings : str, Path or dict, optional
         Model settings by role (agent, customer), see `benchmark_lib.endpoint.settings`.
     timeout, tool_timeout : float, optional
-        Seconds one attempt of a model call may take, 120 unless the settings say otherwise, and one reply of an
-        isolated agent, 600; those of one call of a tool of one's own, 30 by default.
+        Seconds one attempt of a model call may take, 120 unless the settings say otherwise, and one reply of an agent
+        of one's own, 600; those of one call of a tool of one's own, 30 by default.
     budget_usd : float, optional
         The run stops before everything on its file costs more than this.
     out : str or Path, optional
