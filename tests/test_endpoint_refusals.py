@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 from servers import Answer, ScriptedServer, completion, error_body
 
-from benchmark_lib import Experiment
+from benchmark_lib import BadInput, Experiment
 from benchmark_lib.endpoint import Endpoint, EndpointError
 from benchmark_lib.endpoint.address import proxy_of
 from benchmark_lib.experiment.summary import summary
@@ -311,6 +311,17 @@ class TestOnTheWay:
         error = asyncio.run(refused_by(context))
         assert (error.kind, error.fatal, error.retry) == ("certificate", True, False)
         assert "SSL_CERT_FILE" in str(error) and len(error.attempts) == 1
+
+    @pytest.mark.parametrize("content", [None, "no certificate"])
+    def test_a_file_of_certificates_that_is_none_is_refused_before_anything_is_sent(
+        self, tmp_path, monkeypatch, content
+    ):
+        named = tmp_path / "trusted.pem"
+        if content is not None:
+            named.write_text(content)
+        monkeypatch.setenv("SSL_CERT_FILE", str(named))
+        with pytest.raises(BadInput, match="SSL_CERT_FILE"):
+            Endpoint("m", "https://models.example/v1", api_key="a-key-for-it")
 
     def test_a_secure_connection_to_a_server_without_one_says_so(self):
         error = asyncio.run(refused_by(None))

@@ -3,6 +3,7 @@
 import os
 import re
 import socket
+import ssl
 import threading
 from contextlib import suppress
 from ipaddress import ip_address, ip_network
@@ -111,6 +112,17 @@ def is_excepted(base_url: str, no_proxy: str) -> bool:
         networks = [name for name in names if re.fullmatch(r"[\da-f.:]+/\d+", name)]
         return any(ip_address(host) in ip_network(name, strict=False) for name in networks)
     return False
+
+
+def check_certificates() -> None:
+    """Refuse an SSL_CERT_FILE that holds no certificates with `BadInput`."""
+    named = os.environ.get("SSL_CERT_FILE")
+    try:
+        ssl.create_default_context(cafile=named or None)
+    except OSError:
+        raise BadInput(
+            f"the environment variable SSL_CERT_FILE ({named!r:.100}) names no file of certificates; name one in PEM form, or unset it"
+        ) from None
 
 
 def reach(base_url: str, where: str, seconds: float | None = None) -> None:

@@ -7,6 +7,7 @@ JSON on the wire, at a cost that does not grow with the conversation (its ``crea
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 import weakref
 from collections.abc import Sequence
@@ -16,7 +17,7 @@ from urllib.parse import urlencode, urlsplit
 
 from pydantic import SecretStr
 
-from .address import check_base_url, is_loopback, proxy_of, reach
+from .address import check_base_url, check_certificates, is_loopback, proxy_of, reach
 from .faults import STOPS_THE_RUN, EndpointError, from_exception
 from .history import Manner, cleaned
 from .keys import HIDDEN, LOOPBACK_KEY, SHORTEST_SECRET, check_key, find_key, remember
@@ -113,6 +114,8 @@ class Endpoint:
         address = f"{self.base_url}/chat/completions{'?' * bool(query)}{query}"
         self._address = SecretStr(address)
         proxy_of(self.base_url)  # one that cannot work is refused here, before anything is sent
+        if os.environ.get("SSL_CERT_FILE") and self.base_url.startswith("https:"):
+            check_certificates()
         self.timeout = timeout or self.settings.timeout or DEFAULT_TIMEOUT_S
         self.attempts = attempts or self.settings.attempts or DEFAULT_ATTEMPTS
         self.concurrency = concurrency or self.settings.concurrency or DEFAULT_CONCURRENCY

@@ -45,6 +45,8 @@ def apart(text: str) -> tuple[str, list[str]]:
 
     What comes before a closing tag that nothing opened is a thought, and so is what follows an opening one to the end.
     """
+    if not any(first in text for first in "<[◁"):
+        return text, []
     tags = book()["thoughts"]
     said: list[str] = []
     thoughts: list[str] = []
