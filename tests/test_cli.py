@@ -11,7 +11,7 @@ import pytest
 from run_server import RunServer, copy_store, some_cases
 from servers import Answer, error_body
 
-from benchmark_lib import runfile
+from benchmark_lib import load_store, runfile
 from benchmark_lib.cli import main
 from benchmark_lib.cli.parser import COMMANDS
 from benchmark_lib.runfile import RunFile
@@ -109,6 +109,25 @@ def test_bad_input_is_one_sentence_exit_2_and_nothing_written(folder, capsys, ar
     assert said.out == "" and len(said.err.splitlines()) == 1
     assert words in said.err and said.err.startswith("deskbench: ")
     assert os.listdir(folder) == ["notes.txt"] and (folder / "notes.txt").read_text() == "hello"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "holds no prompt"),
+        ("---\nversion: 2\n---\n \n", "holds no prompt"),
+        ("---\nAlways: be kind\n---\nAnswer.", "has 'Always', and would not reach the model"),
+    ],
+)
+def test_a_prompt_that_would_not_reach_the_model_whole_is_refused(folder, capsys, text, words):
+    (folder / "own.md").write_text(text)
+    assert main(["run", "scripted:no_op", "--cases", "tracking_1", "--prompt", "own.md"]) == 2
+    assert words in capsys.readouterr().err
+
+
+def test_a_prompt_keeps_its_braces_and_rules(folder):
+    (folder / "own.md").write_text('\n---\nAlways: be kind\n---\nAs {"a": {}}, {# so, {% raw %}{{ x }}{% endraw %}')
+    assert load_store().prompt(folder / "own.md")[0] == '---\nAlways: be kind\n---\nAs {"a": {}}, {# so, {{ x }}'
 
 
 def test_a_broken_case_file_is_refused_with_file_case_and_field(folder, capsys):

@@ -225,7 +225,13 @@ class Store:
         path = path or self.file("prompts/agent.md")
         head, text = front_matter(path)
         clock = f"{self.now:%A}, {self.now:%B} {self.now.day}, {self.now:%Y}, {self.now:%H:%M}"
-        return self.filled(text, str(path), clock=clock).strip(), str(head.get("version", path.stem))
+        if beyond := [str(name) for name in head if name != "version"]:
+            why = f"the head between the --- lines has {beyond[0]!r}, and would not reach the model"
+            raise BadInput(f"{path}: {why}: leave it out, or begin the file with an empty line to keep it as text")
+        filled = self.filled(text, str(path), clock=clock).strip()
+        if not filled:
+            raise BadInput(f"{path} holds no prompt: write the text for the model into it")
+        return filled, str(head.get("version", path.stem))
 
     def file(self, name: str) -> Path:
         """A file of the store's folder; where it has none of that name, of the folder that it extends."""
