@@ -126,8 +126,8 @@ def test_a_prompt_that_would_not_reach_the_model_whole_is_refused(folder, capsys
 
 
 def test_a_prompt_keeps_its_braces_and_rules(folder):
-    (folder / "own.md").write_text('\n---\nAlways: be kind\n---\nAs {"a": {}}, {# so, {% raw %}{{ x }}{% endraw %}')
-    assert load_store().prompt(folder / "own.md")[0] == '---\nAlways: be kind\n---\nAs {"a": {}}, {# so, {{ x }}'
+    (folder / "own.md").write_text('\n---\nAlways: be kind\n---\nAs {"a": {}}, {% raw %}{{ x }}{% endraw %}')
+    assert load_store().prompt(folder / "own.md")[0] == '---\nAlways: be kind\n---\nAs {"a": {}}, {{ x }}'
 
 
 def test_a_broken_case_file_is_refused_with_file_case_and_field(folder, capsys):
