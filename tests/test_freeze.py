@@ -13,7 +13,7 @@ from run_server import RunServer
 from benchmark_lib import Experiment
 from benchmark_lib.runfile import RunFile
 
-BEGUN = freezing.FOLDER.parent / "begun-by-0.3.2.deskbench"
+BEGUN = freezing.FOLDER.parent / "begun-by-0.3.2.sqlite"
 TABLES = sorted(path.stem for path in freezing.FOLDER.glob("table-*.csv"))
 
 
