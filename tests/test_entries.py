@@ -332,6 +332,7 @@ ELSEWHERE = {
     "group_table",  # by use case, in test_use_cases.py
     "claim_tone_effects",  # of crossed variants, in test_evidence_and_pressure.py
     "detector_table",
+    "metric",  # makes one of a column
     "measured",
     "measured_by_detector",
     "promise_quality",  # of detectors

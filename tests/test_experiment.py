@@ -238,7 +238,7 @@ def test_a_refused_key_or_setting_costs_one_call(server, options, status, kind):
     server.broken = Answer(error_body(kind, code=kind), status)
     with pytest.raises(BadInput):
         run(MODEL, base_url=server.base_url, **options)
-    assert server.count == 1
+    assert server.count == {401: 1, 400: 2}[status], "a greeting tells whether all requests are refused, or one case"
 
 
 def test_a_fatal_fault_in_the_middle_saves_what_is_finished(server, options):
@@ -596,7 +596,8 @@ def test_scripted_agents_that_were_finished_before_are_passed_over_in_one_line(o
     assert play([experiment], brief=True) == 0
     played = capsys.readouterr()
     assert not experiment.nothing_to_play and not played.err, "a line an agent, whatever the screen is"
-    assert played.out.startswith("scripted:no_op: 6 of 6 conversations finished (3 cases x 2 trials)\nThe board: ")
+    assert played.out.startswith("scripted:no_op: 6 of 6 conversations finished (3 cases x 2 trials)\nWhich model? ")
+    assert "\nThe board: " in played.out
     assert play([experiment], brief=True) == 0
     again = capsys.readouterr()
     assert experiment.nothing_to_play and not again.err and "no_op: 6 of 6" not in again.out

@@ -47,7 +47,7 @@ def run(own_store, project, capsys):
 
 def test_what_the_end_of_a_run_says_next_names_this_run(run):
     file, out = run
-    own, watch = told(out)
+    *_, own, watch = told(out)
     assert [own.command, watch.command] == ["run", "watch"]
     assert Path(watch.run) == file.path
 

@@ -71,7 +71,7 @@ def test_the_board_of_the_site_is_filtered_by_it(tmp_path):
     out = tmp_path / "x.deskbench"
     asyncio.run(Experiment("scripted:oracle", cases="tracking_1", trials=1, out=out, progress=False).run())
     change_manifest(out, model="acme", source="model", sessions=[{"weights": "open"}])
-    site = build_site(load_results(RunFile(out)), tmp_path / "site")
+    site = build_site(load_results(RunFile(out)), tmp_path / "site", published=True)
     with open_browser() as browser, open_page(browser) as (page, seen):
         page.goto((site.path / "index.html").as_uri())
         for value in ("closed", "unknown"):

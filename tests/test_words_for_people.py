@@ -53,5 +53,5 @@ def test_acts_are_counted_from_one_and_named_in_words():
 def test_a_minute_is_one(left, said):
     began = datetime(2026, 1, 1)
     finished = [SimpleNamespace(finished_at=(began + timedelta(minutes=n)).isoformat()) for n in range(6)]
-    run = SimpleNamespace(finished=finished, planned=6 + left, over=False)
+    run = SimpleNamespace(finished=finished, done=6, planned=6 + left, over=False)
     assert Look._minutes_left(run) == f", {said}"
