@@ -145,6 +145,16 @@ def test_invalidated_samples_are_left_out_and_counted(tmp_path, capsys):
         imported(tmp_path, sample(**bad))
 
 
+def test_a_zip_that_unpacks_to_more_than_is_read_is_refused_before_it_is_unpacked(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("benchmark_lib.exchange.inspect_in.MOST_UNPACKED", 1_000_000)
+    with zipfile.ZipFile(tmp_path / "l.eval", "w", zipfile.ZIP_DEFLATED) as log:
+        log.writestr("header.json", "{}")
+        log.writestr("samples/a.json", bytes(1_000_000))
+    assert (tmp_path / "l.eval").stat().st_size < 2_000
+    assert main(["import", str(tmp_path / "l.eval"), "--out", str(tmp_path / "x.deskbench")]) == 2
+    assert "unpacks to 1,000,002 bytes" in capsys.readouterr().err
+
+
 def test_an_edited_sample_is_read_as_it_was_last_written(tmp_path):
     header = json.loads(write_json(tmp_path / "x", []).read_text())
     with zipfile.ZipFile(tmp_path / "l.eval", "w") as log, pytest.warns(UserWarning, match="Duplicate"):

@@ -42,7 +42,7 @@ def counts(seen, name):
 
 def test_the_sample_of_the_page_runs_as_the_page_says(tmp_path, capsys):
     log, acts = tmp_path / "sample.jsonl", tmp_path / "tools.yaml"
-    log.write_text(block("jsonl"), encoding="utf-8")
+    log.write_text(block("jsonl"), encoding="utf-8-sig")  # with a byte-order mark, as some editors save it
     acts.write_text(block("yaml"), encoding="utf-8")
     assert main(["monitor", str(log), "--tool-acts", str(acts), "--out", str(tmp_path / "report")]) == 0
     told = capsys.readouterr().out

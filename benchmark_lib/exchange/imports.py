@@ -2,6 +2,7 @@
 
 import dataclasses
 import sqlite3
+from codecs import BOM_UTF8
 from collections import Counter
 from contextlib import closing
 from pathlib import Path
@@ -84,7 +85,7 @@ def import_results(
         data = path.read_bytes()
     except OSError as error:
         raise BadInput(f"{path} cannot be read ({error.strerror}): name the file to import") from None
-    found = _read(data, path, format, model, domain)
+    found = _read(data.removeprefix(BOM_UTF8), path, format, model, domain)
     twice = [key for key, times in Counter((c.case_id, c.trial) for c, _ in found.rows).items() if times > 1]
     if twice:
         raise BadInput(

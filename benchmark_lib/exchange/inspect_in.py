@@ -17,6 +17,8 @@ from .flat_chats import FlatChat, Imported, named_few, score_read
 
 ZSTD = 93
 """How a zip names the compression that present versions of Inspect write."""
+MOST_UNPACKED = 1_000_000_000
+"""Bytes of the largest log that is read, unpacked; a zip of two megabytes may hold four thousand."""
 LETTERS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
 """What Inspect's letter scores are worth: correct, partly correct, incorrect, no answer."""
 WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
@@ -85,7 +87,11 @@ def log_parts(data: bytes, path: Path) -> tuple[dict[str, Any], list[dict[str, A
     reader = _zip_reader(data, path)
     try:
         with reader.ZipFile(BytesIO(data)) as log:
-            names = log.namelist()
+            names, unpacked = log.namelist(), sum(one.file_size for one in log.infolist())
+            if unpacked > MOST_UNPACKED:
+                raise BadInput(
+                    f"{path} unpacks to {unpacked:,} bytes, more than the {MOST_UNPACKED:,} that are read: split the evaluation into smaller logs"
+                )
             if "header.json" not in names:
                 raise BadInput(f"{path} has no header: the evaluation still runs, or the file is not a log of Inspect")
             # Inspect adds an edited sample under the same name, and the last one is valid

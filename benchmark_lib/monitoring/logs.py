@@ -2,6 +2,7 @@
 
 import gzip
 import zlib
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
@@ -132,6 +133,7 @@ def _lines(path: Path, how: LogFormat) -> Iterator[Logged]:
         number = 0
         while line := file.readline(LONGEST_LINE):
             number += 1
+            line = line.removeprefix(BOM_UTF8) if number == 1 else line
             if not line.strip():
                 continue
             try:
