@@ -30,30 +30,36 @@ MAKE = sorted({shlex.split(c)[1] for c in commands() if c.startswith("make ")})
 OWN = [c for c in commands() if c.startswith("deskbench ")]
 
 
+def make(*arguments):
+    """Call make as from a shell: `make test` hands its own level and options on, and they change what make prints."""
+    own = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
+    return subprocess.run(["make", *arguments], cwd=ROOT, env=own, capture_output=True, text=True)
+
+
 def test_the_readme_shows_commands():
     assert MAKE and OWN
 
 
 @pytest.mark.parametrize("target", MAKE)
 def test_make_knows_the_target(target):
-    done = subprocess.run(["make", "-n", "-o", ".venv/.installed", target], cwd=ROOT, capture_output=True, text=True)
+    done = make("-n", "-o", ".venv/.installed", target)
     assert done.returncode == 0, done.stderr
 
 
 def test_make_refuses_a_variable_it_does_not_know():
-    done = subprocess.run(["make", "-n", "run", "BASEURL=http://a/v1"], cwd=ROOT, capture_output=True, text=True)
+    done = make("-n", "run", "BASEURL=http://a/v1")
     assert done.returncode and "no such variable: BASEURL" in done.stderr and "BASE_URL" in done.stderr
 
 
 @pytest.mark.parametrize("line", ["run STORE=mine", "audit TRIALS=1", "reader MODEL=x"])
 def test_make_refuses_a_variable_that_the_target_does_not_read(line):
-    done = subprocess.run(["make", "-n", *line.split()], cwd=ROOT, capture_output=True, text=True)
+    done = make("-n", *line.split())
     assert done.returncode and "does not read" in done.stderr
 
 
 def test_make_help_names_every_target():
     targets = re.search(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(), re.M)[1].split()
-    told = subprocess.run(["make", "-s", "help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    told = make("-s", "help").stdout
     named = re.findall(r"make ([\w-]+)", told)
     assert [t for t in targets if t not in named and t != "test-slow"] == [] and not told.startswith("#")
 
@@ -161,7 +167,7 @@ def test_make_forecasts_the_run_of_a_model(line, played, capsys):
     given += ["DRY=1", "CASES=tracking_1"]
     if any(word.startswith("BASE_URL") for word in given):
         given.append(f"BASE_URL={os.environ['OPENAI_BASE_URL']}")
-    told = subprocess.run(["make", "-n", "-o", ".venv/.installed", *given], cwd=ROOT, capture_output=True, text=True)
+    told = make("-n", "-o", ".venv/.installed", *given)
     words = shlex.split(told.stdout.replace("\\\n", " "))
     if "SET=hard" in given:  # its forecast takes long, and is another test's
         assert words[words.index("--cases") + 1] == "hard:tracking_1"
