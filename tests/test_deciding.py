@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from benchmark_lib import Experiment, load_cases, load_results, load_store
-from benchmark_lib.analysis.frames import plain_rows
+from benchmark_lib.analysis.facets import plain_rows
 from benchmark_lib.audit import play
 from benchmark_lib.conversation.scripted import scripted_agent
 from benchmark_lib.reports.conversation_view import conversation_view

@@ -1,13 +1,18 @@
 """A number of the site lists exactly the conversations it is made of: a median those of its trial, pass^k those of cases that failed."""
 
+from copy import copy
+
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from made_runs import mixed, run_of
 
-from benchmark_lib import load_results
+from benchmark_lib import BadInput, load_results
+from benchmark_lib.analysis import Query, facets
+from benchmark_lib.analysis.facets import judged_by
 from benchmark_lib.analysis.panels import conversations_of
-from benchmark_lib.analysis.tables.headlines import headline
-from benchmark_lib.reports.behind import facets, judged_by, matching, median_trials
+from benchmark_lib.analysis.tables.headlines import headline, median_trials
 from benchmark_lib.reports.site.counts import behind_median, behind_repeats
 from benchmark_lib.scoring.metrics import METRICS
 
@@ -43,9 +48,9 @@ def test_the_trial_that_is_the_median_is_known(values, trials):
 def test_a_median_opens_the_conversations_of_its_trial(results, rows, name):
     metric = METRICS[name]
     found = behind_median(rows, metric, entry="acme")
-    shown = rows[matching(facets(rows), **found["yes"])]
+    shown = rows[Query.of(**found["yes"]).mask(facets(rows))]
     assert len(shown) == found["k"] and shown["trial"].nunique() == 1 and "whose value is the median" in found["of"]
-    of = len(rows[matching(facets(rows), **found["known"])])
+    of = len(rows[Query.of(**found["known"]).mask(facets(rows))])
     if metric.scale.bounds and not metric.scale.summed:
         assert found["k"] / of == headline(rows, metric).median
     if metric.scale.summed:
@@ -56,17 +61,56 @@ def test_pass_hat_k_opens_the_cases_that_failed_at_least_once(rows):
     mine = rows[rows["bucket"] == "resolvable"]
     found = behind_repeats(mine, entry="acme", bucket="resolvable")
     fields = facets(rows)
-    shown = rows[matching(fields, **found["fell"])]
+    shown = rows[Query.of(**found["fell"]).mask(fields)]
     failed = mine.groupby("case_id")["success"].all()
     assert set(shown["case_id"]) == set(failed.index[~failed]) and len(shown) == found["failing"]
     assert shown["case_id"].nunique() == found["cases"]
-    assert matching(fields, **found["yes"]).sum() == found["k"] == mine["success"].sum()
-    assert matching(fields, **found["known"]).sum() == found["n"] == len(mine)
+    assert Query.of(**found["yes"]).mask(fields).sum() == found["k"] == mine["success"].sum()
+    assert Query.of(**found["known"]).mask(fields).sum() == found["n"] == len(mine)
 
 
-def test_what_a_judge_was_asked_and_scored_is_a_filter(rows):
-    keys = rows[["run_id", "case_id", "trial"]].head(3)
-    verdicts = keys.assign(judge="j", scorer="tone", score=[80.0, None, 90.0])
-    fields = facets(rows, None, verdicts)
-    tone = judged_by("tone", "j")
-    assert matching(fields, judged=tone).sum() == 3 and matching(fields, judge_scored=tone).sum() == 2
+def test_what_a_judge_was_asked_and_scored_is_a_field(results, rows):
+    judged, tone = copy(results), judged_by("tone", "j")
+    judged.verdicts = (
+        rows[["run_id", "case_id", "trial"]].head(3).assign(judge="j", scorer="tone", score=[80.0, None, 90.0])
+    )
+    fields = facets(judged)
+    assert Query.of(judged=tone).mask(fields).sum() == 3 and Query.of(judge_scored=tone).mask(fields).sum() == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "fields"),
+    [
+        ("", {}),
+        ("unsafe=yes", {"unsafe": True}),
+        ("bucket=adversarial,resolvable trial=1", {"bucket": ["adversarial", "resolvable"], "trial": 1}),
+        ('entry="gpt-5.5 (effort high)"', {"entry": "gpt-5.5 (effort high)"}),
+        (r'entry="a \"b\", c=d \\"', {"entry": 'a "b", c=d \\'}),
+        (
+            'finding="Phantom action: no such call",x entry=a&b',
+            {"finding": ["Phantom action: no such call", "x"], "entry": "a&b"},
+        ),
+    ],
+)
+def test_a_query_is_the_same_as_text_and_as_fields(text, fields):
+    assert Query.of(text) == Query.of(**fields) and str(Query.of(text)) == text
+
+
+@pytest.mark.parametrize("text", ["unsafe", "unsafe=", "=yes", 'entry="gpt', "a=b c", "a=b,,c", "a==b"])
+def test_text_that_is_no_query_is_refused(text):
+    with pytest.raises(BadInput, match="no part of a query"):
+        Query.of(text)
+
+
+@given(st.dictionaries(st.from_regex(r"[a-z_]+", fullmatch=True), st.lists(st.text(), min_size=1), max_size=4))
+def test_any_values_come_back_from_the_text_of_a_query(fields):
+    assert Query.of(str(Query.of(**fields))) == Query.of(**fields)
+
+
+def test_a_part_of_results_has_the_same_conversations_in_every_frame(results):
+    part = results.only("unsafe=yes,no")
+    keys = set(part.conversations[["case_id", "trial"]].itertuples(index=False, name=None))
+    assert 0 < len(keys) < len(results.conversations) and set(part.conversations["bucket"]) == {"adversarial"}
+    assert set(part.messages[["case_id", "trial"]].itertuples(index=False, name=None)) == keys
+    with pytest.raises(BadInput, match="no conversation matches bucket=hard"):
+        results.only(bucket="hard")

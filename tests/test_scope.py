@@ -6,7 +6,7 @@ import pytest
 from made_runs import TUNED
 
 from benchmark_lib import BadInput, reports, tables
-from benchmark_lib.analysis import estimators
+from benchmark_lib.analysis import Query, estimators, facets
 from benchmark_lib.analysis.tables.scope import (
     ALONE,
     APPROVAL,
@@ -16,7 +16,6 @@ from benchmark_lib.analysis.tables.scope import (
     fewest_cases,
     needed_shares,
 )
-from benchmark_lib.reports.behind import facets, matching
 from benchmark_lib.reports.scope import scope_rows
 from benchmark_lib.reports.site.content import Content
 from benchmark_lib.reports.site.models import group_rows, model_scope
@@ -174,7 +173,7 @@ def test_every_count_of_the_scope_and_of_the_use_cases_lists_its_conversations(f
     fields = facets(content.conversations)
 
     def many(**chosen):
-        return int(matching(fields, **chosen).sum())
+        return int(Query.of(**chosen).mask(fields).sum())
 
     rows = model_scope(content, entry)["rows"]
     for row in (r for use_case in rows for r in (use_case, *use_case["intents"])):

@@ -10,7 +10,7 @@ import re
 from concurrent.futures import ThreadPoolExecutor
 from html import unescape
 from itertools import permutations
-from urllib.parse import parse_qsl
+from urllib.parse import unquote
 
 import pandas as pd
 import pytest
@@ -18,13 +18,11 @@ from browser import DESKTOP, PHONE, open_browser, open_page, violations
 from hostile import FLAG, MODELS, NAMES, PAYLOADS, write_hostile_runs
 
 from benchmark_lib import BadInput, Experiment, load_results, reports, tables
-from benchmark_lib.analysis.panels import conversations_of
+from benchmark_lib.analysis import Query, facets
 from benchmark_lib.analysis.tables.debatable import debatable_acts
 from benchmark_lib.analysis.tables.leaderboard import leaderboard
 from benchmark_lib.cli import main
 from benchmark_lib.language.folding import fold
-from benchmark_lib.reports import conversations_address, conversations_behind
-from benchmark_lib.reports.behind import facets, matching
 from benchmark_lib.reports.explorer.labels import import_labels, read_labels, save_label
 from benchmark_lib.reports.one_model.traps import WORST_FIRST
 from benchmark_lib.reports.site import build_site
@@ -349,7 +347,7 @@ def test_two_models_are_compared_and_the_choice_is_kept_in_the_address(browser, 
 
 
 def test_a_mean_over_shared_cases_opens_just_these_and_a_dash_opens_nothing(browser, site, runs):
-    fields = facets(conversations_of(runs), runs.tool_calls, runs.verdicts)
+    fields = runs.facets
     apart = 0
     with open_page(browser) as (page, seen):
         visit(page, site, "compare")
@@ -362,13 +360,12 @@ def test_a_mean_over_shared_cases_opens_just_these_and_a_dash_opens_nothing(brow
             for address in page.locator("#compare-rows td:nth-child(2) > a.n").evaluate_all(
                 "of => of.map((a) => a.hash)"
             ):
-                chosen = {}
-                for name, value in parse_qsl(address[1:]):
-                    chosen.setdefault(name, []).append("known" if value == "yes" else value)
-                theirs = {**chosen, "entry": entries[b]["name"]}
-                mine, other = (set(fields[matching(fields, **one)]["case_id"]) for one in (chosen, theirs))
+                chosen = Query.of(unquote(address[1:]))
+                flags = {name: "known" for name, values in chosen.terms if values == ("yes",)}
+                theirs = chosen.but(entry=entries[b]["name"], **flags)
+                mine, other = (set(fields[one.mask(fields)]["case_id"]) for one in (chosen.but(**flags), theirs))
                 assert mine and mine <= other, address
-                apart += "case_id" in chosen
+                apart += "case_id=" in str(chosen)
         assert not seen.errors
     assert apart > 0
 
@@ -562,17 +559,15 @@ def behind(page):
 
 
 def test_every_number_that_links_lists_as_many_conversations_as_it_counts(site, runs):
-    fields = facets(conversations_of(runs), runs.tool_calls, runs.verdicts)
+    fields = runs.facets
     links = 0
     for page in (*site.path.glob("*.html"), *site.path.glob("models/*.html"), *site.path.glob("cases/*.html")):
         for address, tip in re.findall(
             r'<a class="n" href="[./]*transcripts\.html#([^"]+)" data-tip="([\d,]+) conversations?(?: of [^"]*)?"',
             page.read_text(),
         ):
-            chosen = {}
-            for name, value in parse_qsl(unescape(address)):
-                chosen.setdefault(name, []).append(value)
-            assert matching(fields, **chosen).sum() == int(tip.replace(",", "")), (page.name, address)
+            chosen = Query.of(unquote(unescape(address)))
+            assert chosen.mask(fields).sum() == int(tip.replace(",", "")), (page.name, address)
             links += 1
     assert links > 500
 
@@ -619,10 +614,10 @@ def test_numbers_of_each_table_lead_to_their_conversations_in_the_browser(browse
 def test_the_list_of_a_share_offers_the_others_and_a_zero_is_no_link(browser, site, runs):
     with open_page(browser) as (page, seen):
         page.goto(
-            (site.path / "transcripts.html").as_uri() + "#entry=scripted:comply_all&bucket=adversarial&unsafe=yes"
+            (site.path / "transcripts.html").as_uri() + "#entry=scripted:comply_all bucket=adversarial unsafe=yes"
         )
         found = behind(page)
-        page.goto((site.path / "transcripts.html").as_uri() + "#entry=scripted:tunable&bucket=resolvable&resolved=yes")
+        page.goto((site.path / "transcripts.html").as_uri() + "#entry=scripted:tunable bucket=resolvable resolved=yes")
         found = behind(page)
         (said,) = re.findall(r"the other (\d+)", page.inner_text("#talk-status"))
         page.click("#talk-status a >> nth=1")
@@ -634,25 +629,27 @@ def test_the_list_of_a_share_offers_the_others_and_a_zero_is_no_link(browser, si
 
 def test_leaving_out_flagged_customers_also_leaves_them_out_of_how_many(browser, site):
     with open_page(browser) as (page, seen):
-        page.goto((site.path / "transcripts.html").as_uri() + "#bucket=resolvable&resolved=yes&customer_flagged=no")
+        page.goto((site.path / "transcripts.html").as_uri() + "#bucket=resolvable resolved=yes customer_flagged=no")
         behind(page)
-        assert page.locator("#talk-status a").first.get_attribute("href").endswith("resolved=known&customer_flagged=no")
+        assert (
+            page.locator("#talk-status a").first.get_attribute("href").endswith("resolved=known%20customer_flagged=no")
+        )
         assert not seen.errors
 
 
 def test_a_bar_of_both_ways_opens_the_share_of_conversations_that_it_shows(runs):
     """A median over trials opens those of its trial, not of all, in the picture and on the page that compares."""
     content = Content(runs, published=False)
-    fields = facets(content.conversations, runs.tool_calls, runs.verdicts)
+    fields = facets(content.conversations)
     for row in escalation_both_ways(content):
         for chosen, name, asked in (
             (row["miss_chosen"], "missed", "handed_over"),
             (row["over_chosen"], "over", "needless_handover"),
         ):
-            found, of = (matching(fields, **{**chosen, asked: value}).sum() for value in (chosen[asked], "known"))
+            found, of = (Query.of(**{**chosen, asked: value}).mask(fields).sum() for value in (chosen[asked], "known"))
             assert found / of == pytest.approx(row[name]) and "trial" in chosen, (row["entry"].name, name)
     tuned = next(e for e in comparison(content, list(Pages(content, None).talks))["entries"] if "tunable" in e["name"])
-    assert "&trial=" in tuned["values"]["resolved"][2]
+    assert "%20trial=" in tuned["values"]["resolved"][2]
 
 
 def test_the_filter_stays_in_the_address_through_back_and_when_shared(browser, site):
@@ -669,27 +666,30 @@ def test_the_filter_stays_in_the_address_through_back_and_when_shared(browser, s
         page.go_back()
         assert page.input_value("#talk-entry") == "" and page.input_value("#talk-outcome") == "unsafe"
         page.goto("about:blank")
-        page.goto(f"{address}&unsafe=yes&handed_over=no")
+        page.goto(f"{address} unsafe=yes handed_over=no")
         assert behind(page) <= found and page.locator("#talk-chosen button").count() == 2
         page.click("#talk-status a")
         assert "known" in page.url
         page.goto("about:blank")
-        page.goto(f"{address}&nonsense=1")
+        page.goto(f"{address} nonsense=1")
         assert page.inner_text("#talk-status") == "0 conversations: there is no field nonsense here."
         assert not seen.errors
 
 
-def test_one_function_gives_the_rows_and_the_address_of_a_number(site, runs, browser):
-    rows = conversations_behind(runs, entry="scripted:comply_all", bucket="adversarial", unsafe=True)
+def test_one_query_gives_the_rows_and_the_address_of_a_number(site, runs, browser):
+    rows = runs.where("entry=scripted:comply_all bucket=adversarial", unsafe=True)
     assert len(rows) == 36 and rows["unsafe"].all()
-    assert len(conversations_behind(runs, entry="scripted:comply_all", bucket="adversarial", unsafe="known")) == 36
-    address = conversations_address("../reports/site", entry="scripted:comply_all", unsafe=True)
-    assert address == "../reports/site/transcripts.html#entry=scripted%3Acomply_all&unsafe=yes"
+    assert len(runs.where(rows.attrs["query"], unsafe="known")) == 36
+    address = Query.of(entry="scripted:comply_all", unsafe=True).address("../reports/site")
+    assert address == "../reports/site/transcripts.html#entry=scripted%3Acomply_all%20unsafe=yes"
     with open_page(browser) as (page, _):
-        page.goto(f"{site.path.as_uri()}/{rows.attrs['address']}")
+        page.goto(f"{site.path.as_uri()}/{rows.attrs['query'].address()}")
         assert behind(page) == len(rows)
-    with pytest.raises(BadInput, match="cannot be filtered by 'unsave'"):
-        conversations_behind(runs, unsave=True)
+        page.goto("about:blank")
+        page.goto(f"{site.path.as_uri()}/transcripts.html#bucket=adversarial and more")
+        assert page.inner_text("#talk-status") == "0 conversations: there is no field and more here."
+    with pytest.raises(BadInput, match="no field 'unsave'"):
+        runs.where(unsave=True)
 
 
 # --- search, keys, what was expected, labels
@@ -756,7 +756,7 @@ def test_keys_walk_the_messages_and_the_failures_and_are_listed(browser, site):
 
 def test_a_transcript_leads_along_the_list_that_the_reader_came_from_and_back_to_it(browser, site):
     with open_page(browser) as (page, seen):
-        address = f"{(site.path / 'transcripts.html').as_uri()}#entry=scripted%3Acomply_all&bucket=adversarial&trial=2"
+        address = f"{(site.path / 'transcripts.html').as_uri()}#entry=scripted:comply_all bucket=adversarial trial=2"
         page.goto(address)
         says(page, "#talk-status", "^18 conversations")
         names = [link.get_attribute("href") for link in page.locator("a.talk-link").all()]
@@ -911,7 +911,7 @@ def test_two_labellers_label_one_sample_by_keys_and_have_their_agreement(browser
 def test_the_verdicts_are_hidden_in_a_sample_until_the_answer(browser, site):
     with open_page(browser) as (page, seen):
         page.goto(
-            f"{(site.path / 'transcripts.html').as_uri()}#entry=scripted%3Acomply_all&bucket=adversarial&sample=20&seed=0"
+            f"{(site.path / 'transcripts.html').as_uri()}#entry=scripted:comply_all bucket=adversarial sample=20 seed=0"
         )
         page.locator("#talk-status a", has_text="Begin to label").wait_for()
         assert set(page.locator("#talk-list .sq").all_inner_texts()) == {"?"}

@@ -6,7 +6,7 @@ import pytest
 from made_runs import TUNED
 
 from benchmark_lib import BadInput, tables
-from benchmark_lib.analysis.tables.groups import groups_of_store
+from benchmark_lib.analysis.use_cases import groups_of_store
 from benchmark_lib.reports.site.content import Content
 from benchmark_lib.reports.site.models import group_rows, use_cases
 from benchmark_lib.store import Store

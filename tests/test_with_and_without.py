@@ -6,9 +6,10 @@ import pytest
 from browser import open_browser, open_page
 
 from benchmark_lib import load_results, reports, tables
-from benchmark_lib.analysis.tables.customers import both_forms, flags_of
+from benchmark_lib.analysis import Query, facets
+from benchmark_lib.analysis.facets import flags_of
+from benchmark_lib.analysis.tables.customers import both_forms
 from benchmark_lib.analysis.tables.leaderboard import ENDS, WITHOUT
-from benchmark_lib.reports.behind import conversations_behind
 from benchmark_lib.reports.board import APART, board_parts
 from benchmark_lib.reports.site import build_site
 from benchmark_lib.scoring.metrics import METRICS, Shown, shown_on
@@ -63,7 +64,7 @@ def test_the_table_of_both_forms_says_what_the_board_says(flagged):
 
 
 def test_the_conversations_counted_as_flagged_are_those_listed(flagged):
-    assert len(conversations_behind(flagged, customer_flagged=True)) == flags_of(flagged).sum()
+    assert Query.of(customer_flagged=True).mask(facets(flagged)).sum() == flags_of(flagged).sum()
 
 
 def test_a_customer_fault_that_falls_on_successes_and_failures_alike_moves_nothing(talks):

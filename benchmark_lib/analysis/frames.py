@@ -29,6 +29,9 @@ from ..store.tau import floor_of
 from .copies import without_copies
 from .dictionary import DICTIONARY
 from .entries import entry_names
+from .facets import facets
+from .panels import conversations_of
+from .query import Query
 from .settings import settings_in_words
 
 if TYPE_CHECKING:
@@ -170,6 +173,55 @@ class Results:
             ]
         return _frame("planned", rows)
 
+    @cached_property
+    def facets(self) -> pd.DataFrame:
+        """One row per conversation: the fields it can be chosen by, see `benchmark_lib.analysis.facets.facets`."""
+        return facets(self)
+
+    def where(self, query: Query | str = "", /, **fields: Any) -> pd.DataFrame:
+        """Return the conversations of a query.
+
+        Parameters
+        ----------
+        query : Query or str
+            Fields and values, as in ``bucket=adversarial unsafe=yes``.
+        **fields
+            More fields: a value or a list of values; True and False mean ``yes`` and ``no``.
+
+        Returns
+        -------
+        DataFrame
+            Rows of `conversations`, with the panel of each. ``attrs["query"]`` is the `Query`, whose `Query.address`
+            lists exactly these on the site.
+
+        Raises
+        ------
+        BadInput
+            For text that is no query, and for a field that does not exist.
+        """
+        asked = Query.of(query, **fields)
+        rows = conversations_of(self)[asked.mask(self.facets)]
+        rows.attrs["query"] = asked
+        return rows
+
+    def only(self, query: Query | str = "", /, **fields: Any) -> Results:
+        """Return the same runs with the conversations of a query alone, in every frame but `planned`.
+
+        Raises
+        ------
+        BadInput
+            As `where`, and if no conversation matches.
+        """
+        rows = self.where(query, **fields)
+        if rows.empty:
+            raise BadInput(f"no conversation matches {rows.attrs['query']}: leave a field out, or mend its value")
+        kept = Results(self._every, self._named)
+        kept.runs, kept.entries = self.runs, self.entries
+        keys = rows[["run_id", "case_id", "trial"]]
+        for name in ("conversations", "messages", "tool_calls", "calls", "verdicts"):
+            setattr(kept, name, getattr(self, name).merge(keys))
+        return kept
+
     def record(self, entry: str, case_id: str, trial: int = 1) -> Any:
         """The record of one conversation.
 
@@ -243,15 +295,6 @@ def _is_sound(run: RunFile) -> bool:
 def is_hard(manifest: dict[str, Any]) -> bool:
     """Whether a run was played on a hard set."""
     return f":{HARD}" in store_name(manifest)
-
-
-def plain_rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """The rows of a frame as dicts, with None for what is unknown, as in a stored score."""
-    columns = {
-        name: [value if known else None for value, known in zip(column.tolist(), column.notna().tolist())]
-        for name, column in frame.items()
-    }
-    return [dict(zip(columns, row)) for row in zip(*columns.values())]
 
 
 def _runs_at(place: Any) -> Iterable[RunFile]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import BadInput
-from ..exchange.exports import FORMATS, export_frames
+from ..exchange.exports import FORMATS, WHOLE_FRAMES, export_frames
 from ..outputs import write_csv
 from ..project import in_project
 from .codes import FINISHED
@@ -23,7 +23,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``deskbench export``."""
     parser.add_argument("runs", nargs="+", metavar="RUN", help="run files, or folders with run files")
     parser.add_argument("--format", required=True, choices=FORMATS, help="what to write")
-    add_options(parser, {"--labels CSV": "a file of labels: write it too, with the agreement of its labellers"})
+    options = {
+        "--labels CSV": "a file of labels: write it too, with the agreement of its labellers",
+        "--where QUERY": "only these conversations, as in 'bucket=adversarial unsafe=yes'; with --format parquet or jsonl",
+    }
+    add_options(parser, options)
     parser.add_argument("--out", required=True, metavar="DIR", help="the folder to write to")
 
 
@@ -31,7 +35,10 @@ def execute(options: argparse.Namespace) -> int:
     """Write the frames and name the files."""
     from ..analysis.frames import load_results
 
+    if options.where and options.format not in WHOLE_FRAMES:
+        raise BadInput(f"--where chooses rows of frames: give --format {' or '.join(WHOLE_FRAMES)}, or leave it out")
     results = load_results(*options.runs)
+    results = results.only(options.where) if options.where else results
     labels = _labels(results, options.labels) if options.labels else {}
     for path in export_frames(results, options.out, format=options.format):
         print(path)

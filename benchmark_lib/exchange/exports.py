@@ -18,7 +18,8 @@ from .inspect_out import write_inspect
 if TYPE_CHECKING:
     from ..analysis.frames import Results
 
-FORMATS = ("parquet", "jsonl", "inspect", "openai-chat")
+WHOLE_FRAMES = ("parquet", "jsonl")
+FORMATS = (*WHOLE_FRAMES, "inspect", "openai-chat")
 RECORDS = "records.jsonl"
 """The records themselves with their scores, one a line: what ``deskbench import --format jsonl`` reads."""
 
@@ -80,10 +81,14 @@ def _write_frames(results: Results, folder: Path, format: str) -> list[str]:
 
 
 def _write_records(results: Results, path: Path) -> None:
+    keys = results.conversations[["run_id", "case_id", "trial"]]
+    chosen = set(keys.itertuples(index=False, name=None))
     with path.open("wb") as file:
         for run in results.runs:
             scores = run.scores()
-            for _, _, digest, record in run.conversations():
+            for case_id, trial, digest, record in run.conversations():
+                if (run.run_id, case_id, trial) not in chosen:
+                    continue
                 line: dict[str, Any] = {
                     **orjson.loads(record),
                     "score": {k: v for k, v in scores.get(digest, {}).items() if k != "version"},

@@ -28,11 +28,11 @@ from ..commands import command_on_a_page as command
 from ..endpoint.prices import load_prices
 from ..endpoint.weights import CLOSED, OPEN, UNKNOWN
 from ..scoring.metrics import METRICS, Metric, Shown, shown_on
-from ..scoring.written import DASH
+from ..scoring.written import DASH, visible
 from .considered import Considered, considered, never_offered
 from .methods import days_played
 from .scope import stakes_in_words
-from .transcript import render, visible
+from .transcript import render
 
 FULL_RUN = ("run", "MODEL", "--trials", 3)
 FIRST_STEPS = (

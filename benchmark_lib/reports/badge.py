@@ -9,7 +9,7 @@ from ..analysis.panels import labelled, short_name
 from ..analysis.tables.leaderboard import worst_beside
 from ..analysis.tables.paper import paper
 from ..figures.style import paths_for
-from .transcript import visible
+from ..scoring.written import visible
 
 SIZE, PAD, HEIGHT = 11, 8, 20
 """Size of the type, space beside a text and height of the badge, in pixels."""

@@ -12,8 +12,7 @@ from ..analysis.panels import conversations_of, short_name
 from ..analysis.tables.answers import NO_OFFER
 from ..analysis.tables.leaderboard import RESOLVES_ENOUGH
 from ..commands import command_on_a_page as command
-from ..scoring.written import percent
-from .transcript import visible
+from ..scoring.written import percent, visible
 
 FULL_TRIALS = 3
 """Trials of a full run."""

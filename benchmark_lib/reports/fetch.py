@@ -6,17 +6,18 @@ from typing import Any
 
 import orjson
 
-from ..analysis.frames import Results, is_hard, plain_rows
+from ..analysis.facets import plain_rows
+from ..analysis.frames import Results, is_hard
+from ..analysis.query import Query
 from ..cases import Case
 from ..cases.played import cases_played, store_played
 from ..errors import BadInput
 from ..records import Conversation
 from ..runfile import RunFile, connect_to_read
 from ..scoring.customer_turns import turns_in
+from ..scoring.deciding import became
 from ..store import Store
-from .behind import conversations_behind
 from .marks import with_judged_customer
-from .one_model.conduct import became
 from .transcript import Html, render, transcript_html
 
 
@@ -111,26 +112,26 @@ def show_first(results: Results) -> Html:
     return Html(Shelf(results).dossier(row["run_id"], row["case_id"], int(row["trial"])).html())
 
 
-def show_conversations(results: Results, *, most: int = 8, **chosen: Any) -> Html:
+def show_conversations(results: Results, query: Query | str = "", /, *, most: int = 8, **fields: Any) -> Html:
     """Display the conversations that a number counts: a line for each, which opens its transcript.
 
     Parameters
     ----------
+    query, **fields
+        As in `Results.where`: ``"bucket=adversarial unsafe=yes"``, ``entry="gpt-5.5"``.
     most : int
         How many are shown at most; the first of each model come first, models in the order in which they are named.
-    **chosen
-        As in `conversations_behind`: ``entry="gpt-5.5", bucket="adversarial", unsafe=True``; None leaves a field open.
 
     Raises
     ------
     BadInput
-        For a field that does not exist.
+        For text that is no query, and for a field that does not exist.
     """
-    chosen = {name: value for name, value in chosen.items() if value is not None}
-    rows = conversations_behind(results, **chosen)
+    rows = results.where(query, **fields)
+    asked: Query = rows.attrs["query"]
     again = rows.groupby("entry", sort=False).cumcount()
-    asked = chosen.get("entry")
-    place = rows["entry"].map(list(asked).index) if isinstance(asked, (list, tuple)) else 0
+    named = dict(asked.terms).get("entry", ())
+    place = rows["entry"].map(named.index) if named else 0
     order = rows.assign(again=again, place=place).sort_values(["again", "place"], kind="stable").head(most)
     shelf = Shelf(results)
     talks = [
@@ -140,17 +141,9 @@ def show_conversations(results: Results, *, most: int = 8, **chosen: Any) -> Htm
         }
         for row in plain_rows(order)
     ]
-    filters = [f"{name.replace('_', ' ')}: {_in_words(name, value)}" for name, value in chosen.items()]
     hard = all(is_hard(run.manifest) for run in results.runs)
-    address = f"{'hard/' * hard}{rows.attrs['address']}"
-    return Html(render("conversations.html.j2", talks=talks, found=len(rows), asked=filters, address=address))
-
-
-def _in_words(name: str, value: Any) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    text = " or ".join(map(str, value)) if isinstance(value, (list, tuple, set)) else str(value)
-    return text.replace("_", " ") if name in ("bucket", "intent") else text
+    address = f"{'hard/' * hard}{asked.address()}"
+    return Html(render("conversations.html.j2", talks=talks, found=len(rows), query=str(asked), address=address))
 
 
 def _verdicts(judge: str, version: str, verdict: bytes) -> list[dict[str, Any]]:

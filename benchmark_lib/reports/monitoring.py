@@ -20,12 +20,12 @@ from ..figures.monitoring import weekly_rate
 from ..figures.style import figure_of
 from ..outputs import write_csv, writing
 from ..scoring.scales import SHARE
-from ..scoring.written import DASH, rounded, span
+from ..scoring.written import DASH, rounded, span, visible
 from ..store import Store
 from .conversation_view import conversation_view
 from .shown import caption_below
 from .terminal import columns
-from .transcript import render, transcript_css, visible
+from .transcript import render, transcript_css
 
 if TYPE_CHECKING:
     from ..monitoring import Monitored

@@ -17,6 +17,7 @@ from urllib.parse import quote
 
 from ..analysis import load_results
 from ..analysis.panels import panel_of
+from ..analysis.query import Query
 from ..endpoint import scrub
 from ..endpoint.address import check_base_url
 from ..errors import BadInput
@@ -24,7 +25,6 @@ from ..experiment.machines import spread
 from ..outputs import writing
 from ..project import NOTEBOOKS, in_project, project_folder, safe_name, slug
 from ..records import content_hash
-from .behind import conversations_address
 
 RUN_MODEL, LEADERBOARD = "01_run_model", "02_leaderboard"
 SUBJECTS = ("model", "entry", "a", "b")
@@ -372,7 +372,7 @@ def _whose_conversations(done: Path, parameters: dict[str, Any]) -> str:
     if not beside.is_file():
         return "*A page of numbers. `deskbench site` makes pages on which every number above zero opens the conversations it counts.*"
     about = parameters.get("entry")
-    listed = conversations_address("site", **({} if about is None else {"entry": about}))
+    listed = Query.of(entry=about).address("site")
     return (
         "*The conversations of the runs on file are read on [the site](site/index.html), where every number above zero opens those it counts: "
         f"[{'all of them' if about is None else 'those of this entry'}]({listed}).*"

@@ -24,8 +24,8 @@ from ..figures.style import paths_for, provenance
 from ..latex import breakable, escaped
 from ..outputs import as_cell
 from ..records import content_hash
-from ..scoring.written import DASH, missing, rounded, unbroken
-from .transcript import Html, visible
+from ..scoring.written import DASH, missing, rounded, unbroken, visible
+from .transcript import Html
 
 MISSING = DASH
 MISSING_NOTE = f"{MISSING}: not defined or not known (never 0)."

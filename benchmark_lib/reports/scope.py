@@ -22,9 +22,8 @@ from ..analysis.tables.scope import (
 )
 from ..commands import command
 from ..errors import BadInput
-from ..scoring.written import DASH, missing, percent, span
+from ..scoring.written import DASH, missing, percent, span, visible
 from .badge import drawn
-from .transcript import visible
 
 SAID = {ALONE: "May answer alone", APPROVAL: "With a person's approval", NEVER: "Never", TOO_LITTLE: "Too little data"}
 """The verdicts at the beginning of a sentence."""

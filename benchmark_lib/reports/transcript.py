@@ -1,14 +1,12 @@
 """A conversation as static HTML that stays readable without widgets; every text in it is escaped."""
 
-import re
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from ..records import Conversation
-from ..scoring.written import in_words, words
+from ..scoring.written import in_words, visible, words
 from .conversation_view import as_json, conversation_view
-from .marks import LONGEST
 
 TEMPLATES = Path(__file__).with_name("templates")
 
@@ -35,20 +33,6 @@ def templates() -> Any:
 def render(template: str, **values: Any) -> str:
     """A template of the pages, filled in."""
     return str(templates().get_template(template).render(**values))
-
-
-_HIDDEN = re.compile(
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f"
-    "\u3164\ud800-\udfff\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff]"
-)
-"""Characters that are invisible or that change the reading direction."""
-
-
-def visible(text: Any) -> str:
-    """Text with its hidden characters made visible, cut if it is longer than `LONGEST`."""
-    text = str(text)
-    cut = f"{text[:LONGEST]} ... ({len(text):,} characters)" if len(text) > LONGEST else text
-    return _HIDDEN.sub(lambda m: f"[U+{ord(m.group()):04X}]", cut)
 
 
 def transcript_css() -> str:

@@ -17,8 +17,8 @@ from ..outputs import writing
 from ..project import slug
 from ..records import BUCKETS, ENDINGS, TRIED_AGAIN
 from ..runfile import RunFile
-from ..scoring.written import cost_in_words, failed_calls
-from .transcript import render, transcript_css, transcript_html, visible
+from ..scoring.written import cost_in_words, failed_calls, visible
+from .transcript import render, transcript_css, transcript_html
 
 
 @dataclass(frozen=True)

@@ -132,6 +132,22 @@ def reasons_against(
     return tuple(_found(score, ended_by, record, case, store)) or (Reason("ending", ending),)
 
 
+def became(bucket: str | None, row: dict[str, Any]) -> str:
+    """What became of one conversation, in a few words: the main reason if it is not a success."""
+    state, reasons = state_of(row, row["ended_by"]), reasons_against(row, row["ended_by"])
+    if state == "none":
+        return reasons[0].words
+    if bucket == "adversarial":
+        reached = row["pressure_reached"] or REASONS["not_scored"]
+        return f"{reached}, but {reasons[0].words}" if reached == "held" and reasons else reached
+    if bucket == "must_escalate":
+        queue = "right" if row["queue_accepted"] else "wrong"
+        return f"handed over, {queue} queue" if row["handed_over"] else reasons[-1].words
+    if state == "good":
+        return "resolved"
+    return f"{'corrupt success: ' if state == 'corrupt' else ''}{REASONS[reasons[0].kind]}"
+
+
 def _found(
     score: Mapping[str, Any], ended_by: str, record: Conversation | None, case: Case | None, store: Store | None
 ) -> Iterator[Reason]:

@@ -16,6 +16,8 @@ KINDS_SHOWN, REASON_SHOWN = 3, 160
 """Kinds of faults that a sentence names, and characters of a reason."""
 DEEPEST = 4
 """Values nested deeper than this are left out of a sentence: dots stand for them."""
+LONGEST = 20_000
+"""Characters of one text that are shown at most."""
 
 
 def missing(value: Any) -> bool:
@@ -53,6 +55,20 @@ def digits_for(low: float, high: float, most: int = 4) -> int:
     if not isfinite(width) or width <= 0:
         return most
     return min(max(1 - floor(log10(width) + 1e-9), 0), most)
+
+
+_HIDDEN = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f"
+    "\u3164\ud800-\udfff\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff]"
+)
+"""Characters that are invisible or that change the reading direction."""
+
+
+def visible(text: Any) -> str:
+    """Text with its hidden characters made visible, cut if it is longer than `LONGEST`."""
+    text = str(text)
+    cut = f"{text[:LONGEST]} ... ({len(text):,} characters)" if len(text) > LONGEST else text
+    return _HIDDEN.sub(lambda m: f"[U+{ord(m.group()):04X}]", cut)
 
 
 def words(name: Any) -> str:

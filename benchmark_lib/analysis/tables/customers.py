@@ -17,6 +17,7 @@ from ...scoring.metrics import METRICS, Metric, Shown, shown_on
 from ..estimators.comparisons import paired_difference
 from ..estimators.estimate import FEW_CLUSTERS, Headline
 from ..estimators.intervals import clustered_rate, proportion_interval
+from ..facets import flags_of
 from ..panels import conversations_of
 from .headlines import headline, metric_of, of_bucket
 from .rows import framed, interval, pair
@@ -180,17 +181,6 @@ def _difference(conversations: pd.DataFrame, metric: Metric, a: str, b: str) -> 
         "cases": len(table),
         "reason": found.reason,
     }
-
-
-def flags_of(conversations: pd.DataFrame) -> pd.Series:
-    """Which conversations are customer faults: the audit found something, or the customer broke off.
-
-    Where no audit was run, as in imported records, a fault on record counts in its place. The one definition that every
-    count and every metric without customer faults uses.
-    """
-    recorded = conversations["customer_faults"].fillna(0) > 0
-    audited = conversations["customer_flagged"].astype("boolean").fillna(recorded).astype(bool)
-    return audited | (conversations["ended_by"] == "customer_fault")
 
 
 def both_forms(conversations: pd.DataFrame, metrics: Iterable[str]) -> Iterator[tuple[Headline, Headline]]:

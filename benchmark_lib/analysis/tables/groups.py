@@ -5,27 +5,20 @@ from __future__ import annotations
 from math import nan
 from typing import TYPE_CHECKING, Any
 
-from ...cases.played import store_played
-from ...errors import BadInput
-from ...records import BUCKETS
 from ...scoring.metrics import METRICS, Metric
 from ...scoring.scales import SHARE
-from ...textfiles import read_yaml
 from ..estimators.estimate import Estimate
 from ..estimators.trials import median_and_mean
 from ..panels import conversations_of, says_partial
+from ..use_cases import adherent, grouped
 from .headlines import case_matrix, of_bucket
 from .rows import framed, interval
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ...store import Store
     from ..frames import Results
 
-FILE = "groups.yaml"
-OTHER = "other"
-"""The group of an intent that its store puts into none."""
 BROKE_NOTHING = (
     "Share of conversations in which no process rule was broken and no forbidden call was made; an agent that does nothing "
     "breaks none."
@@ -33,32 +26,6 @@ BROKE_NOTHING = (
 ADHERENCE = Metric("adherence", "Adherence", "adherent", None, SHARE, True, BROKE_NOTHING)
 SHOWN = {"resolved": METRICS["resolved"], "escalated": METRICS["escalation_accuracy"], "adherence": ADHERENCE}
 """What is shown of each group, by the beginning of its columns."""
-
-
-def groups_of_store(store: Store) -> dict[str, dict[str, Any]]:
-    """The groups of a store: title and intents by name; none where it has no ``groups.yaml``.
-
-    Raises
-    ------
-    BadInput
-        For a group without intents, an intent that the store does not have, or one in two groups.
-    """
-    path = store.file(FILE)
-    if not path.is_file():
-        return {}
-    found = read_yaml(path) or {}
-    seen: dict[str, str] = {}
-    known = {**store.info.get("intents", {}), **store.info.get("traps", {})}
-    for name, group in found.items():
-        if not isinstance(group, dict) or not isinstance(group.get("intents"), list):
-            raise BadInput(f"{path}: the group {name!r} has no list of intents: write `intents: [...]` under it")
-        for intent in group["intents"]:
-            if intent not in known:
-                raise BadInput(f"{path}: {name}: there is no intent {intent!r}: take it out, or add it to store.yaml")
-            if intent in seen:
-                raise BadInput(f"{path}: {intent!r} is in the groups {seen[intent]} and {name}: leave it in one")
-            seen[intent] = name
-    return dict(found)
 
 
 @says_partial
@@ -98,40 +65,6 @@ def group_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     places = {entry: place for place, entry in enumerate(dict.fromkeys(table["entry"]))}
     table = table.assign(a=table["entry"].map(places), b=table["title"].map(order)).sort_values(["a", "b"])
     return table.drop(columns=["a", "b"]).reset_index(drop=True)
-
-
-def grouped(rows: pd.DataFrame, version: str) -> pd.DataFrame:
-    """Conversations of one store with its use case; none where the store has no groups or is not here.
-
-    Added columns: group, title, place (in the order of the store), group_traps and group_intents, how many traps and how
-    many other intents the store has in the group.
-    """
-    store = store_played({"inputs": {"store": {"value": version}}})
-    groups = groups_of_store(store) if store is not None else {}
-    if store is None or not groups:
-        return rows[:0]
-    of = {intent: name for name, group in groups.items() for intent in group["intents"]}
-    names = rows["intent"].map(of).fillna(OTHER)
-    places = {name: place for place, name in enumerate([*groups, OTHER])}
-    titles = {name: str(group.get("title", name.replace("_", " "))) for name, group in groups.items()}
-    titles[OTHER] = "Other"
-    traps = {name: len(set(group["intents"]) & set(store.info.get("traps", {}))) for name, group in groups.items()}
-    others = {name: len(set(group["intents"])) - traps[name] for name, group in groups.items()}
-    found = rows.assign(
-        group=names,
-        title=names.map(titles),
-        place=names.map(places),
-        group_traps=names.map(traps).fillna(0).astype(int),
-        group_intents=names.map(others).fillna(0).astype(int),
-    )
-    return found[found["bucket"].isin(BUCKETS)]
-
-
-def adherent(rows: pd.DataFrame) -> pd.Series:
-    """Whether no rule was broken and no forbidden call made; missing where the conversation was not scored."""
-    broken = rows[[c for c in rows if c.startswith("rule_")]].eq("broken").any(axis=1)
-    crossed = rows["unsafe"].fillna(False).astype(bool) | (rows["forbidden_calls"].fillna(0) > 0)
-    return (~(broken | crossed)).astype("boolean").where(rows["scored"].fillna(False).astype(bool))
 
 
 def _numbers(mine: pd.DataFrame) -> dict[str, Any]:

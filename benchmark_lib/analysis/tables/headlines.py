@@ -250,3 +250,27 @@ def metric_table(results: Results | pd.DataFrame, metric: str | Metric) -> pd.Da
     table = table.sort_values("partial", kind="stable", key=lambda words: words.ne(""))
     order = {panel: number for number, panel in enumerate(PANELS)}
     return table.sort_values("panel", kind="stable", key=lambda of: of.map(order).fillna(len(order)), ignore_index=True)
+
+
+def median_trials(values: np.ndarray, trials: np.ndarray) -> list[int]:
+    """The trial whose mean is the median of the trials, or the two in the middle; of equal ones the first.
+
+    Parameters
+    ----------
+    values : ndarray of float, shape (conversations,)
+        NaN where a conversation has no value.
+    trials : ndarray of int, shape (conversations,)
+    """
+    known = ~np.isnan(values)
+    numbers, sizes = np.unique(trials[known], return_counts=True)
+    whole = numbers[2 * sizes >= sizes.max(initial=0)]
+    means = [values[known & (trials == trial)].mean() for trial in whole]
+    in_order = sorted(means)
+    middle = {in_order[(len(means) - 1) // 2], in_order[len(means) // 2]} if means else set()
+    return sorted(int(whole[means.index(value)]) for value in middle)
+
+
+def trials_in_words(trials: list[int]) -> str:
+    """Which trials a median over trials is taken from."""
+    which = " and ".join(map(str, trials))
+    return f"trial {which}, whose value is the median" if len(trials) == 1 else f"trials {which}, around the median"

@@ -19,6 +19,19 @@
   const fold = (text) => text.toLowerCase().replaceAll("ß", "ss").replace(/[\u00a0\u202f\u2009\n\t]/g, " ").replace(/[–—‑−]/g, "-").replace(/[’‘]/g, "'").replaceAll("*", "");
   const terms = (text) => [...fold(text.replace(/[“”]/g, '"')).matchAll(/"([^"]+)"|(\S+)/g)].map((m) => (m[1] ?? m[2]).replace(/^"+|"+$/g, "")).filter(Boolean);
 
+  // A query as benchmark_lib.analysis.query reads and writes it: bucket=adversarial unsafe=yes entry="gpt-5.5 (effort high)".
+  const BARE = '[^\\s,"=]+', VALUE = `(?:"(?:[^"\\\\]|\\\\.)*"|${BARE})`;
+  const quoted = (value) => (new RegExp(`^${BARE}$`).test(value) ? value : `"${value.replace(/[\\"]/g, "\\$&")}"`);
+  const unquoted = (value) => (value.startsWith('"') ? value.slice(1, -1).replace(/\\(.)/gs, "$1") : value);
+  const written = (kept) => [...new Set(kept.keys())].map((name) => `${name}=${kept.getAll(name).map(quoted).join(",")}`).join(" ");
+  function parsed(hash) {
+    let text = hash;
+    try { text = decodeURIComponent(hash); } catch { /* a stray percent sign is text */ }
+    const term = new RegExp(`(${BARE})=(${VALUE}(?:,${VALUE})*)(?=\\s|$)`, "gs"), terms = [...text.matchAll(term)], rest = text.replace(term, "").trim();
+    if (rest) terms.push([rest, rest, '""']);
+    return terms.flatMap(([, name, values]) => [...values.matchAll(new RegExp(VALUE, "gs"))].map(([value]) => [name, unquoted(value)]));
+  }
+
   async function unpacked(text) {
     const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
     return JSON.parse(await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text());
@@ -68,8 +81,8 @@
     let labelled = new Set();
     const keyOf = (row) => ["run_id", "case_id", "trial"].map((name) => value(name, row));
     const isLabelled = (row) => labelled.has(JSON.stringify(keyOf(row)));
-    const address = () => new URLSearchParams(location.hash.slice(1));
-    const place = (kept) => `#${kept}`;
+    const address = () => new URLSearchParams(parsed(location.hash.slice(1)));
+    const place = (kept) => `#${encodeURIComponent(written(kept)).replaceAll("%3D", "=").replaceAll("%2C", ",")}`;
     const seedOf = (kept) => Math.max(0, Math.floor(Number(kept.get("seed")) || 0));
 
     // The rows that match every field of the address; a field that is not known matches nothing, and is named.
@@ -156,7 +169,7 @@
     // The list is walked on the pages of its transcripts, in this order; a sample is a queue of its own.
     function keepList(rows) {
       const walked = rows.length <= WALKED && !address().has("sample");
-      const kept = { root: new URL(".", location.href).href, search: searching, filter: String(address()), talks: walked ? rows.map(listed) : [] };
+      const kept = { root: new URL(".", location.href).href, search: searching, filter: place(address()).slice(1), talks: walked ? rows.map(listed) : [] };
       try { sessionStorage.setItem("deskbench-list", JSON.stringify(kept)); } catch { /* this browser keeps nothing */ }
     }
 

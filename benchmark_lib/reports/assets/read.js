@@ -24,7 +24,7 @@
     const talks = kept?.root === new URL("../../", location.href).href ? kept.talks.map(talkOf) : [], at = talks.indexOf(talkOf(location.pathname));
     if (at < 0) return;
     const link = (id, words, talk) => (talk ? [make("a", { id, href: `../../${talk}.html` }, words)] : []);
-    const list = make("a", { id: "list", href: `../../${kept.search ? "search" : "transcripts"}.html#${new URLSearchParams(kept.filter)}` }, "Your list");
+    const list = make("a", { id: "list", href: `../../${kept.search ? "search" : "transcripts"}.html#${kept.filter}` }, "Your list");
     document.querySelector(".siblings").append(make("span", { class: "whole told" }, "· ", list, ` (${at + 1} of ${talks.length}): `,
       ...link("previous-listed", "previous", talks[at - 1]), " ", ...link("next-listed", "next", talks[at + 1])));
   }

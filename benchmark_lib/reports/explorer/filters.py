@@ -9,14 +9,14 @@ import numpy as np
 import orjson
 import pandas as pd
 
-from ...analysis.frames import Results, plain_rows
+from ...analysis.facets import plain_rows
+from ...analysis.frames import Results
 from ...analysis.questions import QUESTIONS
 from ...errors import BadInput
 from ...language.folding import fold
-from ...scoring.deciding import REASONS, reasons_against
+from ...scoring.deciding import REASONS, became, reasons_against
 from ...scoring.score import RULES_OF_SUCCESS
 from ..marks import finding_label
-from ..one_model.conduct import became
 
 FIELDS = {
     "entry": "Model",

@@ -13,14 +13,12 @@ import pandas as pd
 
 from ...analysis.frames import Results
 from ...analysis.questions import FINDING, QUESTIONS, RULE, question_on
-from ...analysis.tables.headlines import values_of
+from ...analysis.tables.headlines import median_trials, trials_in_words, values_of
 from ...scoring.claims.commitments import STATES
 from ...scoring.metrics import METRICS, Shown, shown_on
-from ...scoring.written import unbroken
+from ...scoring.written import unbroken, visible
 from .. import paper
-from ..behind import median_trials, trials_in_words
 from ..board import as_text, board_parts, notes_of, readable_board, with_flagged, with_line
-from ..transcript import visible
 from ..views import VIEWS, readable
 from .filters import promise_label
 from .table import PressTable

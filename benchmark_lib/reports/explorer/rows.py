@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...analysis.frames import plain_rows
+from ...analysis.facets import plain_rows
 from ...scoring.deciding import SUCCESS_STATES, state_of
 from .filters import BROKEN, Index
 from .words import short

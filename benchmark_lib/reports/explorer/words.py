@@ -6,7 +6,8 @@ from typing import Any
 import ipywidgets as w
 
 from ...analysis.panels import fitted
-from ..transcript import render, visible
+from ...scoring.written import visible
+from ..transcript import render
 
 LONGEST_OPTION = 60
 

@@ -7,13 +7,13 @@ import pandas as pd
 
 from ...analysis.estimators.estimate import Estimate
 from ...analysis.estimators.passk import pass_hat_k_interval
-from ...analysis.frames import Results, plain_rows
-from ...analysis.tables.customers import flags_of
+from ...analysis.facets import flags_of, plain_rows
+from ...analysis.frames import Results
 from ...analysis.tables.detectors import claims_table
 from ...analysis.tables.judges import judge_table
 from ...records import BUCKETS
 from ...remembered import remembered
-from ...scoring.deciding import REASONS, reasons_against, state_of
+from ...scoring.deciding import became
 from .report import ModelReport
 
 RULES = ("identity", "confirmation", "evidence", "lookup", "window", "recipient")
@@ -45,22 +45,6 @@ def how_it_ended(report: ModelReport) -> pd.DataFrame:
         kind="stable",
         ignore_index=True,
     )
-
-
-def became(bucket: str | None, row: dict[str, Any]) -> str:
-    """What became of one conversation, in a few words: the main reason if it is not a success."""
-    state, reasons = state_of(row, row["ended_by"]), reasons_against(row, row["ended_by"])
-    if state == "none":
-        return reasons[0].words
-    if bucket == "adversarial":
-        reached = row["pressure_reached"] or REASONS["not_scored"]
-        return f"{reached}, but {reasons[0].words}" if reached == "held" and reasons else reached
-    if bucket == "must_escalate":
-        queue = "right" if row["queue_accepted"] else "wrong"
-        return f"handed over, {queue} queue" if row["handed_over"] else reasons[-1].words
-    if state == "good":
-        return "resolved"
-    return f"{'corrupt success: ' if state == 'corrupt' else ''}{REASONS[reasons[0].kind]}"
 
 
 def tool_use(report: ModelReport, results: Results | None = None) -> pd.DataFrame:

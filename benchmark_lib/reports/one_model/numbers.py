@@ -12,8 +12,8 @@ import pandas as pd
 from ...analysis.estimators.estimate import Estimate, Headline, counted, sentence
 from ...analysis.estimators.passk import pass_hat_k_interval
 from ...analysis.estimators.trials import flip_rate, missing_bounds
+from ...analysis.facets import flags_of
 from ...analysis.panels import VARIANT
-from ...analysis.tables.customers import flags_of
 from ...analysis.tables.leaderboard import does_too_little
 from ...analysis.tables.reliability import average_at_k, buckets_of, success_counts
 from ...analysis.tables.rows import framed

@@ -4,7 +4,8 @@ from typing import Any
 
 import pandas as pd
 
-from ...analysis.frames import Results, plain_rows
+from ...analysis.facets import plain_rows
+from ...analysis.frames import Results
 from ...analysis.tables.safety import KINDS, STATES
 from ...cases.played import cases_played, store_played
 from ...scoring.deciding import deciding_moment, reasons_against, reasons_in_words, trap_in_words

@@ -7,9 +7,10 @@ import pandas as pd
 
 from ...analysis.estimators.estimate import counted
 from ...analysis.estimators.unsafe import BANDS
+from ...analysis.facets import flags_of
 from ...analysis.panels import LABELS, PANELS
+from ...analysis.query import NO
 from ...analysis.settings import DEFAULT
-from ...analysis.tables.customers import flags_of
 from ...analysis.tables.headlines import ESTIMATORS
 from ...analysis.tables.leaderboard import (
     ALL,
@@ -23,7 +24,6 @@ from ...analysis.tables.leaderboard import (
 )
 from ...scoring.metrics import METRICS, Metric, Shown, shown_on
 from ...scoring.written import rounded
-from ..behind import NO
 from .content import Content, Entry
 from .counts import behind_median, behind_metric
 from .words import as_published, interval, mean_of, measured, percent

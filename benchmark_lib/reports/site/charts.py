@@ -8,12 +8,12 @@ from typing import Any
 from ...analysis.estimators.estimate import usual
 from ...analysis.estimators.unsafe import BAND_CUTS, BANDS
 from ...analysis.panels import short_name
+from ...analysis.query import NO
 from ...analysis.tables.escalation import both_directions
 from ...analysis.tables.leaderboard import of_usual_traps, worst_beside
 from ...analysis.tables.safety import STATES, pressure_table, trap_table
 from ...scoring.metrics import METRICS
 from ...scoring.written import missing
-from ..behind import NO
 from .board import BLOCKS
 from .content import Content, Entry
 from .counts import behind_median

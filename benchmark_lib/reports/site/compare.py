@@ -12,6 +12,7 @@ import pandas as pd
 
 from ...analysis.estimators.comparisons import ONLY_THESE, SURE
 from ...analysis.estimators.estimate import counted, sentence
+from ...analysis.query import Query
 from ...analysis.tables.apart import mean, outcomes_of
 from ...analysis.tables.comparison import (
     PLANNED,
@@ -39,7 +40,6 @@ from ...analysis.tables.verdicts import (
 )
 from ...scoring.deciding import SUCCESS_STATES
 from ...scoring.metrics import METRICS
-from ..behind import conversations_address
 from .board import settings_beside
 from .content import Content
 from .conversations import ConversationPage
@@ -112,7 +112,7 @@ def _value(entry: Any, metric: Any, most: float, rows: pd.DataFrame, column: dic
     return [
         measured(value, metric),
         sentence(mean_with_interval(row, metric), few),
-        *(conversations_address(**found["yes"]) if found["k"] else None for found in (behind, every)),
+        *(Query.of(**found["yes"]).address() if found["k"] else None for found in (behind, every)),
         valued,
     ]
 

@@ -7,13 +7,13 @@ import numpy as np
 import pandas as pd
 
 from ...analysis.panels import PANELS
-from ...analysis.tables.headlines import values_of
+from ...analysis.query import KNOWN, NO, YES
+from ...analysis.tables.headlines import median_trials, trials_in_words, values_of
 from ...scoring.claims import DETECTORS
 from ...scoring.columns import names_of
 from ...scoring.deciding import SUCCESS_STATES
 from ...scoring.metrics import Metric
 from ...scoring.score import Score
-from ..behind import KNOWN, NO, YES, median_trials, trials_in_words
 from .conversations import ConversationPage
 
 APART = ("scripted agents", "recovery panel", "local model", "imported", "published")

@@ -4,9 +4,9 @@ from typing import Any
 
 from ...analysis.frames import Results
 from ...analysis.panels import PANELS
+from ...analysis.query import KNOWN, YES
 from ...analysis.tables.hard import ALL, CLEAN, HARD, families_of, family_order, hard_table
 from ...scoring.written import missing, rounded, span, words
-from ..behind import KNOWN, YES
 from .content import Content
 from .folder import page_name
 from .words import percent

@@ -7,7 +7,6 @@ from typing import Any
 from ...records import ENDINGS
 from ...scoring.deciding import SUCCESS_STATES
 from ...scoring.written import words
-from ..behind import facets
 from .board import BLOCKS
 from .content import Content
 from .conversations import ConversationPage
@@ -25,13 +24,12 @@ def talk_data(content: Content, talks: Sequence[ConversationPage]) -> dict[str, 
     talks : sequence of ConversationPage
         In the order of the list.
 
-    Returns entries, cases, the fields of `benchmark_lib.reports.behind.facets` as `encoded`, and why each
+    Returns entries, cases, the fields of `benchmark_lib.analysis.facets.facets` as `encoded`, and why each
     conversation failed.
     """
-    frame, cases = content.conversations, list(content.cases.values())
-    keys = list(zip(frame["run_id"], frame["case_id"], frame["trial"].astype(int), strict=True))
+    known, cases = content.results.facets, list(content.cases.values())
+    keys = list(zip(known["run_id"], known["case_id"], known["trial"].astype(int), strict=True))
     place = {key: n for n, key in enumerate(keys)}
-    known = facets(frame, content.results.tool_calls, content.results.verdicts)
     rows = known.iloc[[place[t.run_id, t.view.case_id, t.trial] for t in talks]]
     orders = {
         "case_id": [v.case_id for v in cases],

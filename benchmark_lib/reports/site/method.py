@@ -9,7 +9,7 @@ import yaml
 from ...analysis.estimators.estimate import counted
 from ...analysis.estimators.intervals import clustered_rate, proportion_interval
 from ...analysis.estimators.unsafe import BAND_CERTAINTY, BAND_CUTS, BAND_TRAPS, BANDS
-from ...analysis.tables.customers import flags_of
+from ...analysis.facets import flags_of
 from ...analysis.tables.detectors import LEAST_RECALL, MOST_FALSE, measured, measured_by_detector, rebuilt_in_words
 from ...analysis.tables.dominance import margins_in_words
 from ...analysis.tables.headlines import ESTIMATORS

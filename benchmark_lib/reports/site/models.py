@@ -9,8 +9,9 @@ import pandas as pd
 from ...analysis.estimators.estimate import Headline, counted
 from ...analysis.estimators.passk import pass_hat_k_curve
 from ...analysis.estimators.trials import FEW_TRIALS
+from ...analysis.facets import flags_of, judged_by
+from ...analysis.query import KNOWN, YES
 from ...analysis.tables.costs import lines_of
-from ...analysis.tables.customers import flags_of
 from ...analysis.tables.groups import SHOWN
 from ...analysis.tables.leaderboard import TOO_LITTLE, does_too_little, worst_beside
 from ...analysis.tables.reliability import average_at_k, buckets_of, success_counts
@@ -18,7 +19,6 @@ from ...records import BUCKETS, ENDINGS
 from ...scoring.metrics import METRICS, Metric
 from ...scoring.scales import SHARE
 from ...scoring.written import DASH, rounded
-from ..behind import KNOWN, YES, judged_by
 from ..honesty import LANGUAGES
 from ..one_model import conduct
 from ..one_model import numbers as tables

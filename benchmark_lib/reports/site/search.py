@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from ..transcript import visible
+from ...scoring.written import visible
 from .conversations import ConversationPage
 from .folder import Folder, Subfolder
 

@@ -8,11 +8,11 @@ from typing import Any
 import orjson
 from markupsafe import Markup, escape
 
+from ...analysis.query import Query
 from ...scoring import written
 from ...scoring.metrics import Metric
-from ...scoring.written import DASH, missing, rounded
-from ..behind import conversations_address
-from ..transcript import templates, visible
+from ...scoring.written import DASH, missing, rounded, visible
+from ..transcript import templates
 
 POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; "
@@ -38,7 +38,7 @@ def environment() -> Any:
     made = templates().overlay(finalize=shown)
     made.filters |= {"pct": percent, "num": rounded, "data": embedded, "mdash": dash, "counted": plural}
     made.filters |= {"tidy": tidy, "breaks": breaks, "tight": tight, "counts_on_traps": counts_on_traps}
-    made.globals |= {"csp": POLICY, "behind": conversations_address}
+    made.globals |= {"csp": POLICY, "behind": lambda chosen: Query.of(**chosen).address()}
     return made
 
 

@@ -1,0 +1,134 @@
+"""One line of text that says which conversations: ``bucket=adversarial unsafe=yes entry="gpt-5.5 (effort high)"``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from ..errors import BadInput
+from ..scoring.written import visible
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+YES, NO, KNOWN = "yes", "no", "known"
+"""Values of a field: a flag that is true, a flag that is false, and any value that is not missing."""
+_BARE = r'[^\s,"=]+'
+_VALUE = rf'(?:"(?:[^"\\]|\\.)*"|{_BARE})'
+_TERM = re.compile(rf"({_BARE})=({_VALUE}(?:,{_VALUE})*)(?=\s|$)")
+HOW = 'write field=value, as in bucket=adversarial unsafe=yes entry="gpt-5.5 (effort high)"'
+
+
+@dataclass(frozen=True)
+class Query:
+    r"""Fields of conversations, each with the values of which one must match.
+
+    The text of a query is the same in Python, on the command line and in an address of the site. Several values are
+    separated by commas; a value with spaces, commas or quotes is put in double quotes, with ``\"`` for a quote.
+
+    Attributes
+    ----------
+    terms : tuple of (str, tuple of str)
+        The fields in order, with their values.
+
+    Examples
+    --------
+    >>> str(Query.of("bucket=adversarial", entry="gpt-5.5 (effort high)", unsafe=True))
+    'bucket=adversarial entry="gpt-5.5 (effort high)" unsafe=yes'
+    """
+
+    terms: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+    @classmethod
+    def of(cls, text: Query | str = "", /, **fields: Any) -> Query:
+        """Return the query of a text and of fields.
+
+        Parameters
+        ----------
+        text : Query or str
+            A query, or its text.
+        **fields
+            A field with a value, or a list of values; True and False mean ``yes`` and ``no``, None leaves a field open.
+
+        Raises
+        ------
+        BadInput
+            For text that is no query.
+        """
+        if isinstance(text, Query):
+            return text.but(**fields)
+        rest = _TERM.sub("", text).strip()
+        if rest:
+            raise BadInput(f"{rest[:60]!r} is no part of a query: {HOW}")
+        terms: dict[str, tuple[str, ...]] = {}
+        for name, values in _TERM.findall(text):
+            terms[name] = (*terms.get(name, ()), *map(_unquoted, re.findall(_VALUE, values)))
+        return cls(tuple(terms.items())).but(**fields)
+
+    def but(self, /, **fields: Any) -> Query:
+        """Return the query with some fields set anew, as in `of`."""
+        new = {name: _texts(value) for name, value in fields.items() if value is not None}
+        return Query(tuple({**dict(self.terms), **new}.items()))
+
+    def __str__(self) -> str:
+        return " ".join(f"{name}={','.join(map(_quoted, values))}" for name, values in self.terms)
+
+    def mask(self, facets: pd.DataFrame) -> pd.Series:
+        """Return which rows match, as a Series of bool.
+
+        Parameters
+        ----------
+        facets : DataFrame
+            The fields of conversations, as `benchmark_lib.analysis.facets.facets` makes them.
+
+        Raises
+        ------
+        BadInput
+            For a field that does not exist.
+        """
+        import pandas as pd
+
+        rows = pd.Series(True, index=facets.index)
+        for name, values in self.terms:
+            if name not in facets:
+                raise BadInput(f"conversations have no field {name!r}: choose from {', '.join(facets)}")
+            wanted = set(values)
+            rows &= [bool(own) if KNOWN in wanted else not wanted.isdisjoint(own) for own in map(_own, facets[name])]
+        return rows
+
+    def address(self, site: str = "") -> str:
+        """Return where the site lists exactly these conversations, as in ``transcripts.html#unsafe=yes``.
+
+        Parameters
+        ----------
+        site : str
+            The address of the site, or its folder as seen from the page that links.
+        """
+        base = f"{site.rstrip('/')}/" if site else ""
+        return f"{base}transcripts.html#{quote(visible(str(self)), safe='=,', errors='replace')}"
+
+
+def _own(value: Any) -> tuple[str, ...]:
+    """The values that one conversation has in a field."""
+    return value if isinstance(value, tuple) else () if value is None or value != value else (value,)
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    if isinstance(value, bool):
+        return (YES if value else NO,)
+    if isinstance(value, Iterable) and not isinstance(value, str):
+        return tuple(str(one) for one in value)
+    return (str(value),)
+
+
+def _quoted(value: str) -> str:
+    if re.fullmatch(_BARE, value):
+        return value
+    return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _unquoted(value: str) -> str:
+    return re.sub(r"\\(.)", r"\1", value[1:-1], flags=re.S) if value.startswith('"') else value
