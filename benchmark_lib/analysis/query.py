@@ -95,8 +95,10 @@ class Query:
         for name, values in self.terms:
             if name not in facets:
                 raise BadInput(f"conversations have no field {name!r}: choose from {', '.join(facets)}")
-            wanted = set(values)
-            rows &= [bool(own) if KNOWN in wanted else not wanted.isdisjoint(own) for own in map(_own, facets[name])]
+            own, wanted = facets[name].map(_own), set(values)
+            rows &= own.map(
+                bool if KNOWN in wanted else lambda mine, wanted=wanted: not wanted.isdisjoint(mine)
+            ).astype(bool)
         return rows
 
     def address(self, site: str = "") -> str:

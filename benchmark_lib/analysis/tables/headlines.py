@@ -261,6 +261,8 @@ def median_trials(values: np.ndarray, trials: np.ndarray) -> list[int]:
         NaN where a conversation has no value.
     trials : ndarray of int, shape (conversations,)
     """
+    import numpy as np
+
     known = ~np.isnan(values)
     numbers, sizes = np.unique(trials[known], return_counts=True)
     whole = numbers[2 * sizes >= sizes.max(initial=0)]
