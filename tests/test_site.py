@@ -756,7 +756,8 @@ def test_keys_walk_the_messages_and_the_failures_and_are_listed(browser, site):
 
 def test_a_transcript_leads_along_the_list_that_the_reader_came_from_and_back_to_it(browser, site):
     with open_page(browser) as (page, seen):
-        address = f"{(site.path / 'transcripts.html').as_uri()}#entry=scripted:comply_all bucket=adversarial trial=2"
+        asked = Query.of("entry=scripted:comply_all bucket=adversarial trial=2")
+        address = f"{site.path.as_uri()}/{asked.address()}"
         page.goto(address)
         says(page, "#talk-status", "^18 conversations")
         names = [link.get_attribute("href") for link in page.locator("a.talk-link").all()]
@@ -860,7 +861,7 @@ def test_the_site_and_the_explorer_draw_the_same_sample_in_the_same_order(browse
         for seed in (0, 1, 2**31 - 1):
             explorer.draw(20, seed=seed)
             rows = runs.conversations.iloc[explorer.sample]
-            page.goto(f"{(site.path / 'transcripts.html').as_uri()}#sample=20&seed={seed}")
+            page.goto(f"{(site.path / 'transcripts.html').as_uri()}#sample=20 seed={seed}")
             says(page, "#talk-status", f"^20 conversations.*drawn by chance with seed {seed}[.]")
             kept = page.evaluate(
                 "JSON.parse(localStorage.getItem('deskbench-sample')).talks.map((talk) => talk.slice(1))"
@@ -903,7 +904,7 @@ def test_two_labellers_label_one_sample_by_keys_and_have_their_agreement(browser
             download.value.save_as(tmp_path / f"{name}.csv")
             assert not seen.errors
         assert import_labels(labels, tmp_path / f"{name}.csv") == 6
-        address = address.partition("&seed")[0]
+        address = address.partition("%20seed")[0]
     found = tables.label_agreement_table(read_labels(labels), runs).set_index(["first", "second"]).loc["Ana", "Ben"]
     assert (found["n"], found["raw"]) == (5, 4 / 5), "the same address draws the same conversations in the same order"
 
@@ -946,7 +947,7 @@ def test_the_verdicts_are_hidden_in_a_sample_until_the_answer(browser, site):
 
 def test_no_label_is_lost_to_fast_keys_and_the_end_leads_to_those_left(browser, site, tmp_path):
     with open_page(browser) as (page, seen):
-        page.goto(f"{(site.path / 'transcripts.html').as_uri()}#bucket=adversarial&sample=20&seed=3")
+        page.goto(f"{(site.path / 'transcripts.html').as_uri()}#bucket=adversarial sample=20 seed=3")
         page.locator("#talk-status a", has_text="Begin to label").click()
         page.get_by_label("Your name").fill("Ana")
         page.locator("h1").click()
@@ -957,7 +958,7 @@ def test_no_label_is_lost_to_fast_keys_and_the_end_leads_to_those_left(browser, 
         page.keyboard.press("s")
         says(page, "#label .sample", "Sample: 3 of 20, 1 labelled")
         visit(page, site, "transcripts")
-        page.goto(f"{(site.path / 'transcripts.html').as_uri()}#bucket=adversarial&sample=20&seed=3")
+        page.goto(f"{(site.path / 'transcripts.html').as_uri()}#bucket=adversarial sample=20 seed=3")
         page.locator("#talk-status a", has_text="Label the 19 left").click()
         says(page, "#label .sample", "Sample: 2 of 20, 1 labelled")
         while "transcripts.html" not in page.url:

@@ -3,7 +3,7 @@
 (() => {
   "use strict";
 
-  const { all, one, make, data, plural, talkPage, addKeys, step, packed } = globalThis.deskbench;
+  const { all, one, make, data, plural, talkPage, addKeys, step, packed, parsed, address: place } = globalThis.deskbench;
   const PAGE = 25, SNIPPETS = 3, AROUND = 90, WALKED = 5_000;
   const LETTERS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
   const APART = ["find", "q", "page", "sample", "seed"], DRAWN = 20;
@@ -18,19 +18,6 @@
   // Text as it is searched: the same plain letters as in the explorer, see benchmark_lib.language.folding.
   const fold = (text) => text.toLowerCase().replaceAll("ß", "ss").replace(/[\u00a0\u202f\u2009\n\t]/g, " ").replace(/[–—‑−]/g, "-").replace(/[’‘]/g, "'").replaceAll("*", "");
   const terms = (text) => [...fold(text.replace(/[“”]/g, '"')).matchAll(/"([^"]+)"|(\S+)/g)].map((m) => (m[1] ?? m[2]).replace(/^"+|"+$/g, "")).filter(Boolean);
-
-  // A query as benchmark_lib.analysis.query reads and writes it: bucket=adversarial unsafe=yes entry="gpt-5.5 (effort high)".
-  const BARE = '[^\\s,"=]+', VALUE = `(?:"(?:[^"\\\\]|\\\\.)*"|${BARE})`;
-  const quoted = (value) => (new RegExp(`^${BARE}$`).test(value) ? value : `"${value.replace(/[\\"]/g, "\\$&")}"`);
-  const unquoted = (value) => (value.startsWith('"') ? value.slice(1, -1).replace(/\\(.)/gs, "$1") : value);
-  const written = (kept) => [...new Set(kept.keys())].map((name) => `${name}=${kept.getAll(name).map(quoted).join(",")}`).join(" ");
-  function parsed(hash) {
-    let text = hash;
-    try { text = decodeURIComponent(hash); } catch { /* a stray percent sign is text */ }
-    const term = new RegExp(`(${BARE})=(${VALUE}(?:,${VALUE})*)(?=\\s|$)`, "gs"), terms = [...text.matchAll(term)], rest = text.replace(term, "").trim();
-    if (rest) terms.push([rest, rest, '""']);
-    return terms.flatMap(([, name, values]) => [...values.matchAll(new RegExp(VALUE, "gs"))].map(([value]) => [name, unquoted(value)]));
-  }
 
   async function unpacked(text) {
     const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
@@ -82,7 +69,6 @@
     const keyOf = (row) => ["run_id", "case_id", "trial"].map((name) => value(name, row));
     const isLabelled = (row) => labelled.has(JSON.stringify(keyOf(row)));
     const address = () => new URLSearchParams(parsed(location.hash.slice(1)));
-    const place = (kept) => `#${encodeURIComponent(written(kept)).replaceAll("%3D", "=").replaceAll("%2C", ",")}`;
     const seedOf = (kept) => Math.max(0, Math.floor(Number(kept.get("seed")) || 0));
 
     // The rows that match every field of the address; a field that is not known matches nothing, and is named.

@@ -27,6 +27,20 @@
   const talkPage = (entry, view, trial) =>
     pageName.test(entry.page) && pageName.test(view.page) ? `transcripts/${entry.page}/${view.page}-${Number(trial)}.html` : "index.html";
 
+  // A query as benchmark_lib.analysis.query reads and writes it: bucket=adversarial unsafe=yes entry="gpt-5.5 (effort high)".
+  const BARE = '[^\\s,"=]+', VALUE = `(?:"(?:[^"\\\\]|\\\\.)*"|${BARE})`;
+  const quoted = (value) => (new RegExp(`^${BARE}$`).test(value) ? value : `"${value.replace(/[\\"]/g, "\\$&")}"`);
+  const unquoted = (value) => (value.startsWith('"') ? value.slice(1, -1).replace(/\\(.)/gs, "$1") : value);
+  const written = (kept) => [...new Set(kept.keys())].map((name) => `${name}=${kept.getAll(name).map(quoted).join(",")}`).join(" ");
+  function parsed(hash) {
+    let text = hash;
+    try { text = decodeURIComponent(hash); } catch { /* a stray percent sign is text */ }
+    const term = new RegExp(`(${BARE})=(${VALUE}(?:,${VALUE})*)(?=\\s|$)`, "gs"), terms = [...text.matchAll(term)], rest = text.replace(term, "").trim();
+    if (rest) terms.push([rest, rest, '""']);
+    return terms.flatMap(([, name, values]) => [...values.matchAll(new RegExp(VALUE, "gs"))].map(([value]) => [name, unquoted(value)]));
+  }
+  const address = (kept) => `#${encodeURIComponent(written(kept)).replaceAll("%3D", "=").replaceAll("%2C", ",")}`;
+
   function theme() {
     const button = one("theme");
     const dark = () => (root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches);
@@ -206,7 +220,7 @@
       const own = link(text, behind, "the conversations behind it");
       if (!test) return box({}, own, make("small", {}, interval));
       const theirs = new Set(entries[other].values[metric.key][4]), shared = valued.filter((c) => theirs.has(c));
-      const only = shared.length < valued.length ? shared.map((c) => `&case_id=${encodeURIComponent(cases[c].id)}`).join("") : "";
+      const only = shared.length < valued.length ? `%20${address(new URLSearchParams(shared.map((c) => ["case_id", cases[c].id]))).slice(1)}` : "";
       const mean = link(test[1 + place], every && every + only, "the conversations of all trials behind it");
       return box({ class: test[6] === place ? "better" : "" }, mean, make("small", {}, "board: ", own, ...(interval ? ["; ", interval] : [])));
     }
@@ -328,7 +342,7 @@
     addEventListener("afterprint", () => { for (const part of opened) part.open = false; });
   }
 
-  globalThis.deskbench = { all, one, make, data, plural, pageName, talkPage, addKeys, step, packed: [] };
+  globalThis.deskbench = { all, one, make, data, plural, pageName, talkPage, addKeys, step, packed: [], parsed, address };
 
   document.addEventListener("DOMContentLoaded", () => {
     for (const part of [theme, tooltips, board, caseList, compare, help, printing, short]) part();
