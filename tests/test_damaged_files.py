@@ -11,6 +11,8 @@ import pytest
 from made_runs import AT, add_rows, call_row, made_run, talk
 from run_server import RunServer, copy_store, some_cases
 
+from benchmark_lib import load_results
+from benchmark_lib.analysis.tables import leaderboard
 from benchmark_lib.cli import main
 from benchmark_lib.errors import BadInput
 from benchmark_lib.experiment.scoring import score_faults
@@ -263,7 +265,7 @@ def goes_on(path, bought, capsys):
     """Make a board of a file and go on with its run: everything is there, and no call on the file is bought again."""
     _, whole, line, server = bought
     lost, before = whole - keys_of(RunFile(path)), server.count
-    assert main(["site", str(path), "--out", str(path.parent / "site")]) == 0
+    assert len(leaderboard(load_results(path))) == 1
     assert main([*line, str(path)]) == 0
     assert server.count - before <= len(lost)
     run = RunFile(path)
@@ -296,6 +298,13 @@ def test_a_changed_value_is_named_left_out_and_made_again(damage, bought, tmp_pa
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         goes_on(path, bought, capsys)
+
+
+def test_a_site_is_made_of_a_run_that_lost_a_score(bought, tmp_path, capsys):
+    path = tmp_path / "run.deskbench"
+    path.write_bytes(flipped(b'"bucket":')(bought[0].read_bytes()))
+    assert main(["site", str(path), "--out", str(tmp_path / "site")]) == 0
+    assert "1 of its scores left out" in capsys.readouterr().err
 
 
 def test_what_the_shell_could_not_place_is_put_back(bought, tmp_path):

@@ -86,7 +86,9 @@ def _loaded(path: Path) -> tuple[list[str], bool]:
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         results = load_results(path)
-        frames = [getattr(results, name).to_csv() for name in ("conversations", "messages", "tool_calls", "calls")]
+        frames = [
+            getattr(results, name).to_csv(index=False) for name in ("conversations", "messages", "tool_calls", "calls")
+        ]
     return frames, any("left out" in str(one.message) for one in said)
 
 
