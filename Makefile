@@ -11,7 +11,7 @@
 # make reader  the trained readers of a store anew from its labelled sentences, STORE=name or folder (needs the extra `train`)
 # make lock    requirements.lock from pyproject.toml     make clean  removes the virtual environment     make help  this list
 # make system  the one step that needs the system's package manager (root): libgomp1 for the small local model, Chromium for browser tests,
-#              LaTeX for the tests of tables and figures in a paper
+#              LaTeX for the tests of tables and figures in a paper, sqlite3 for mending a damaged run file
 
 # The newest of these that is there and runs: a name on the path may be a shim of a version that is not installed.
 PYTHON ?= $(shell for name in python3.13 python3.12 python3.11 python3; do \
@@ -82,7 +82,7 @@ reader: $(STAMP)
 
 system:
 	apt-get update
-	apt-get install -y --no-install-recommends libgomp1 chromium fonts-dejavu-core texlive-latex-base texlive-latex-recommended
+	apt-get install -y --no-install-recommends libgomp1 sqlite3 chromium fonts-dejavu-core texlive-latex-base texlive-latex-recommended
 
 # Needs uv; leaves no index address behind.
 lock:

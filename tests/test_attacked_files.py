@@ -37,7 +37,7 @@ def folder(laid_out, monkeypatch):
 
 
 @pytest.mark.parametrize("first", range(0, 4 * DAMAGES, DAMAGES))
-def test_a_damaged_file_loads_as_it_was_or_is_refused_and_what_is_whole_is_recovered(original, tmp_path, first):
+def test_a_damaged_file_loads_as_it_was_or_names_what_it_lacks_or_is_refused(original, tmp_path, first):
     found = {
         seed: [*original.attack(tmp_path, random.Random(f"damage {seed}"))] for seed in range(first, first + DAMAGES)
     }

@@ -95,7 +95,6 @@ BAD = [
     ),
     (["score", "notes.txt"], "notes.txt is not a run file"),
     (["score", "none.deskbench"], "no run file at none.deskbench"),
-    (["recover", "notes.txt", "--out", "new.deskbench"], "notes.txt is not a run file"),
 ]
 
 
@@ -197,18 +196,6 @@ def test_faults_of_the_endpoint_are_exit_3(line, folder, capsys):
         assert "give the same command again" in capsys.readouterr().err.splitlines()[-1]
         server.broken = None
         assert main(command) == 0
-
-
-def test_a_damaged_file_is_refused_and_recovered(line, folder, capsys):
-    assert main([*line("scripted:spam"), "--out", "run.deskbench"]) == 0
-    os.truncate("run.deskbench", os.path.getsize("run.deskbench") * 2 // 3)
-    capsys.readouterr()
-    assert main([*line("scripted:spam"), "--out", "run.deskbench"]) == 2
-    said = capsys.readouterr().err
-    assert "is damaged" in said and "deskbench recover" in said and len(said.splitlines()) == 1
-    assert main(["recover", "run.deskbench", "--out", "saved.deskbench"]) == 0
-    assert main([*line("scripted:spam"), "--out", "saved.deskbench"]) == 0
-    assert RunFile("saved.deskbench").counts()["finished"] == 6
 
 
 def test_help_loads_nothing_heavy_and_lists_every_command():

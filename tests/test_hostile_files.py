@@ -261,7 +261,6 @@ def test_many_trials_of_one_case_are_summed_up_by_few_numbers(tmp_path, capsys):
 
 PLACES = ["/proc/new", "/sys/new/sub", "/dev/full/new", "file.txt/new", "n" * 300]
 COMMANDS = [
-    ["recover", "RUN"],
     ["import", "LINES", "--format", "jsonl", "--model", "m"],
     ["export", "RUN", "--format", "jsonl"],
     ["export", "RUN", "--format", "parquet"],
@@ -290,7 +289,7 @@ def test_a_disk_that_fills_up_leaves_nothing_behind(command, run, tmp_path, caps
 
 @pytest.mark.parametrize(
     "command",
-    [["export", "--format", "jsonl"], ["site"], ["recover"], ["import", "--format", "jsonl"]],
+    [["export", "--format", "jsonl"], ["site"], ["import", "--format", "jsonl"]],
     ids=lambda words: words[0],
 )
 @pytest.mark.parametrize("source", ["none", ".", "notes.txt", "/dev/zero", "n" * 300], ids=lambda source: source[:9])

@@ -81,7 +81,7 @@ def test_a_damaged_row_is_not_sealed_anew(played, price_file):
     price_file.write_text(LISTED + ENTRY)
     with sqlite3.connect(played) as db:
         db.execute("UPDATE calls SET response=x'00' WHERE id=1")
-    with pytest.raises(BadInput, match="damaged"):
+    with pytest.raises(BadInput, match="damaged"), pytest.warns(UserWarning, match="1 of its calls left out"):
         price_again(played)
 
 

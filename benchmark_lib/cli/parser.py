@@ -27,7 +27,6 @@ COMMANDS = {
     "site": "build a static site with the leaderboard, models, cases and every transcript",
     "export": "write the frames of run files as Parquet or JSON lines",
     "import": "import results of tau-bench, tau2 or JSON lines into a new run file",
-    "recover": "copy what is intact in a damaged run file to a new one",
 }
 """Name to help line. The module of the same name gives a parser its ``arguments`` and does what they say in ``execute(options) -> exit code``;
 it is imported when its command is given, and its own heavy imports belong inside ``execute``."""

@@ -114,7 +114,7 @@ def _row(one: Shelved, names: dict[str, str]) -> list[str]:
     from ..records import is_played, source_of
 
     if one.run is None:
-        return [one.path.stem, "cannot be read", "", "", "", "", "", "", "deskbench recover"]
+        return [one.path.stem, "cannot be read", "", "", "", "", "", "", "see `runs show`"]
     manifest = one.run.manifest
     cost, unpriced = one.run.cost()
     source = source_of(manifest)

@@ -46,7 +46,7 @@ def _begin(plan: Plan) -> RunFile:
 
 def _go_on(plan: Plan) -> RunFile:
     run = RunFile(plan.path)
-    run.check()
+    spoilt = run.check()
     run.check_calls()
     old = run.manifest
     new = merged(old, plan.manifest, plan.path)
@@ -54,8 +54,11 @@ def _go_on(plan: Plan) -> RunFile:
     try:
         with closing(connect_to_write(plan.path)) as db:
             db.execute("BEGIN IMMEDIATE")
-            for key in ("cases", "trials", "planned", "sessions"):
-                db.execute(upsert("manifest"), (key, orjson.dumps(new[key]).decode()))
+            for table, numbers in spoilt.items():
+                db.executemany(f"DELETE FROM {table} WHERE rowid=?", [(number,) for number in numbers])
+            db.execute("DELETE FROM manifest_copy WHERE key NOT IN (SELECT key FROM manifest)")
+            for key, value in new.items():
+                db.execute(upsert("manifest"), (key, orjson.dumps(value).decode()))
             db.execute("COMMIT")
     except Exception as error:
         if "full" in str(error):  # a full disk can be mended and gone on from; whatever else it is, is bad input

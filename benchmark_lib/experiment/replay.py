@@ -22,7 +22,10 @@ async def replay(plan: Plan) -> tuple[RunFile, int]:
     `BadInput` if a record differs, or the file was made with other inputs; nothing is ever written.
     """
     run = RunFile(plan.path)
-    run.check()
+    if any(run.check().values()):
+        raise BadInput(
+            f"{plan.path} has rows that are not what was written: leave out --replay, and they are made again"
+        )
     manifest = run.manifest
     merged(manifest, plan.manifest, plan.path)
     if plan.own_agent is not None:

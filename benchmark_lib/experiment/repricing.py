@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 
 from ..endpoint.prices import PRICES, Price, PriceFile, load_prices
+from ..errors import BadInput
 from ..records import Usage
 from ..runfile import RunFile, connect_to_write, upsert
 from ..runfile.seals import COLUMNS
@@ -53,7 +54,10 @@ def price_again(path: str | Path) -> Repriced:
 
     run, listed = RunFile(path), load_prices()
     with RunLock(run.path):
-        run.check()  # a row is sealed anew below, so it has to be sound before
+        if run.check()["calls"]:  # a row is sealed anew below, so it has to be sound before
+            raise BadInput(
+                f"{path} is damaged, some of its calls are not what was written: give the command of its run again first"
+            )
         manifest, costs, prices, untold = run.manifest, [], dict[tuple[str, str], Price | None](), 0
         for call in run.calls():
             if call["cost_usd"] is not None:

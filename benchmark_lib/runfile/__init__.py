@@ -2,5 +2,4 @@
 
 from .hidden import hide, is_hidden
 from .run_file import RunFile, connect_to_read
-from .salvage import recover
 from .schema import FORMAT, KEYS, PRAGMAS, SCHEMA, SUFFIX, connect_to_write, create, upsert

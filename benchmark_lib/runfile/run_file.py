@@ -5,7 +5,9 @@ going on. `benchmark_lib.experiment.writer` is the one place that writes while a
 """
 
 import os
+import shlex
 import sqlite3
+import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -16,19 +18,24 @@ from urllib.parse import quote
 
 import orjson
 
-from ..commands import command
 from ..errors import BadInput
 from ..records import LASTING, NOT_SCORED, OWN, TRIED_AGAIN, Conversation, source_of
 from .manifests import wrong_part
-from .salvage import DAMAGE, readable
-from .schema import APPLICATION_ID, FORMAT
-from .seals import COLUMNS, checked_rows, light_columns
+from .schema import APPLICATION_ID, FORMAT, SUFFIX, take_in
+from .seals import COLUMNS, FORGIVING, checked_rows, light_columns
+
+DAMAGE = (sqlite3.DatabaseError, UnicodeDecodeError)
+"""What reading a damaged file raises: the second where SQLite's own message quotes what is damaged."""
+FIRST_PAGE = 4096
+SHOWN = 3
+"""Spoilt rows that a warning names."""
 
 
 class RunFile:
     """A file written by ``deskbench run`` or `Experiment.run`, for reading.
 
-    `BadInput` if there is no such file, it is no run file, or it is damaged, with how many conversations can be read.
+    `BadInput` if there is no such file, it is no run file, or SQLite finds it damaged. A row that is not what was written
+    is left out and named in a warning: it counts as one that the run lacks.
     """
 
     def __init__(self, path: str | Path):
@@ -47,7 +54,8 @@ class RunFile:
 
         `BadInput` if a part is missing or is not of its kind.
         """
-        found = {key: self._json(value) for key, value in self._rows("manifest")}
+        both = dict(self._rows("manifest_copy")) | dict(self._rows("manifest"))
+        found = {key: self._json(value) for key, value in both.items()}
         wrong = wrong_part(found)
         if wrong:
             raise BadInput(f"the manifest of {self.path} has {wrong}: restore the file from a copy, or leave it out")
@@ -144,18 +152,22 @@ class RunFile:
             (calls,) = db.execute("SELECT count(*) FROM calls").fetchone()
         return {"finished": len(endings) - again, "again": again, "calls": calls}
 
-    def check(self) -> None:
-        """Read every page and every row, and refuse a damaged file with what can be recovered."""
+    def check(self) -> dict[str, list[int]]:
+        """Read every page and every row, refuse a damaged file, and return the numbers of spoilt rows by table."""
+        spoilt = {}
         with self._reading() as db:
             (answer,) = db.execute("PRAGMA quick_check(1)").fetchone()
             if answer != "ok":
                 raise sqlite3.DatabaseError(answer)
-            for table in COLUMNS:
-                for _ in checked_rows(db, table):
-                    pass
+        for table in COLUMNS:
+            rows: list[tuple[int, str]] = []
+            for _ in self._rows(table, spoilt=rows):
+                pass
+            spoilt[table] = [number for number, _ in rows]
+        return spoilt
 
     def check_calls(self) -> None:
-        """Refuse a file that lacks calls of a finished conversation, by the number that its record charges to each model."""
+        """Warn of a finished conversation that lacks calls, by the number that its record charges to each model."""
         there = Counter(
             (case_id, trial, side) for case_id, trial, side in self.rows("calls", ("case_id", "trial", "side"))
         )
@@ -166,9 +178,10 @@ class RunFile:
             for side, usage in record.usage.items():
                 key = (record.case_id, record.trial, side)
                 if side in models and there[key] < usage.calls:
-                    raise BadInput(
+                    warnings.warn(
                         f"{self.path} has {there[key]} of the {usage.calls} calls of the {side} in {record.case_id} trial {record.trial}: "
-                        "rows were deleted: take a copy of the file that is whole, or give another --out to begin anew"
+                        "rows were deleted or lost, so what the run cost is understated: take a copy that is whole if there is one",
+                        stacklevel=2,
                     )
 
     def _json(self, text: str | bytes, kind: type = object) -> Any:
@@ -186,10 +199,22 @@ class RunFile:
             yield dict(zip(names or COLUMNS[table], row))
 
     def _rows(
-        self, table: str, names: Sequence[str] | None = None, where: str = "", given: Sequence[Any] = ()
+        self,
+        table: str,
+        names: Sequence[str] | None = None,
+        where: str = "",
+        given: Sequence[Any] = (),
+        spoilt: list[tuple[int, str]] | None = None,
     ) -> Iterator[tuple[Any, ...]]:
+        spoilt = [] if spoilt is None else spoilt
         with self._reading() as db:
-            yield from checked_rows(db, table, names, where, given)
+            yield from checked_rows(db, table, names, where, given, spoilt=spoilt)
+        if spoilt:
+            named = f"{', '.join(name for _, name in spoilt[:SHOWN])}{', ...' * (len(spoilt) > SHOWN)}"
+            warnings.warn(
+                f"{self.path} has {len(spoilt)} of its {table} left out, whose bytes are not those that were written: {named}",
+                stacklevel=2,
+            )
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
@@ -211,23 +236,33 @@ def connect_to_read(path: Path) -> sqlite3.Connection:
         if path.with_name(path.name + "-wal").exists():
             raise
         db = sqlite3.connect(address + "&immutable=1", uri=True, check_same_thread=False)
+    db.text_factory = FORGIVING
     return db
 
 
 def _check_header(path: Path) -> None:
-    """Refuse what is not there or is not a run file, from the first hundred bytes alone."""
+    """Refuse what is not there or is not a run file, from the first page alone; complete one that the shell recovered."""
     if os.path.exists(path) and not os.path.isfile(path):
         raise BadInput(f"{path} cannot be read as a run file (it is not a file): name the file itself")
     try:
         with open(path, "rb") as file:
-            head = file.read(100)
+            head = file.read(FIRST_PAGE)
     except FileNotFoundError:
         raise BadInput(f"no run file at {path}: give the path of a file that `deskbench run` wrote") from None
     except OSError as error:
         raise BadInput(f"{path} cannot be read as a run file ({error.strerror}): name the file itself") from None
     number = int.from_bytes(head[68:72], "big")
+    if head[:16] == b"SQLite format 3\0" and (number == 0 or b"TABLE lost_and_found" in head):
+        try:
+            take_in(path)
+        except sqlite3.Error as error:
+            if number == APPLICATION_ID:
+                raise BadInput(f"{path} has recovered rows that cannot be put in their place ({error})") from None
+        else:
+            return
     if len(head) < 100 or head[:16] != b"SQLite format 3\0" or number != APPLICATION_ID:
-        raise BadInput(f"{path} is not a run file: give the path of a file that `deskbench run` wrote")
+        mend = f"; if it is one whose beginning is damaged, {_mending(path)}" * (path.suffix == SUFFIX)
+        raise BadInput(f"{path} is not a run file: give the path of a file that `deskbench run` wrote{mend}")
     version = int.from_bytes(head[60:64], "big")
     if version > FORMAT:
         raise BadInput(
@@ -236,5 +271,13 @@ def _check_header(path: Path) -> None:
 
 
 def _damaged(path: Path, error: Exception) -> BadInput:
-    mend = f"copy what is left with `{command('recover', path, '--out', 'NEW')}`, or restore the file"
-    return BadInput(f"{path} is damaged ({error}): {readable(path)} of its conversations can still be read; {mend}")
+    return BadInput(f"{path} is damaged ({error}): {_mending(path)}")
+
+
+def _mending(path: Path) -> str:
+    """Return how a person makes a new file of what is whole in a damaged one."""
+    old, new = (shlex.quote(str(one)) for one in (path, path.with_name(f"{path.stem}-mended{SUFFIX}")))
+    return (
+        f"copy what is whole with `sqlite3 {old} .recover | sqlite3 {new}` and go on with the copy "
+        "(the sqlite3 shell of Debian 13 has .recover, that of Debian 12 and of Ubuntu 24.04 does not)"
+    )

@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 
 from ..outputs import remove
-from .seals import COLUMNS, salt_in, salt_of, seal
+from .seals import COLUMNS, FORGIVING, salt_in, salt_of, seal
 
 SUFFIX = ".deskbench"
 FORMAT = 2
@@ -20,36 +20,36 @@ APPLICATION_ID = 0x44534B42
 """What SQLite's header says of every run file (the letters DSKB)."""
 
 SCHEMA = """
-CREATE TABLE manifest (key TEXT PRIMARY KEY, value TEXT NOT NULL, seal BLOB NOT NULL);
-CREATE TABLE calls (
+CREATE TABLE IF NOT EXISTS manifest (key TEXT PRIMARY KEY, value TEXT NOT NULL, seal BLOB NOT NULL);
+CREATE TABLE IF NOT EXISTS calls (
     id INTEGER PRIMARY KEY, case_id TEXT NOT NULL, trial INTEGER NOT NULL, side TEXT NOT NULL, n INTEGER NOT NULL,
     request_hash TEXT NOT NULL, model TEXT NOT NULL,
     prompt_tokens INTEGER, completion_tokens INTEGER, reasoning_tokens INTEGER, cached_tokens INTEGER,
     latency_s REAL, attempts TEXT NOT NULL, cost_usd REAL, finished_at TEXT NOT NULL, seal BLOB NOT NULL, response BLOB NOT NULL,
     UNIQUE (case_id, trial, side, n));
-CREATE TABLE conversations (
+CREATE TABLE IF NOT EXISTS conversations (
     id INTEGER PRIMARY KEY, case_id TEXT NOT NULL, trial INTEGER NOT NULL, ended_by TEXT NOT NULL,
     record_hash TEXT NOT NULL, finished_at TEXT NOT NULL, seal BLOB NOT NULL, record BLOB NOT NULL,
     UNIQUE (case_id, trial));
-CREATE TABLE scores (
+CREATE TABLE IF NOT EXISTS scores (
     id INTEGER PRIMARY KEY, record_hash TEXT NOT NULL, version TEXT NOT NULL, seal BLOB NOT NULL, scores BLOB NOT NULL,
     UNIQUE (record_hash, version));
-CREATE TABLE verdicts (
+CREATE TABLE IF NOT EXISTS verdicts (
     id INTEGER PRIMARY KEY, record_hash TEXT NOT NULL, judge TEXT NOT NULL, version TEXT NOT NULL, seal BLOB NOT NULL, verdict BLOB NOT NULL,
     UNIQUE (record_hash, judge, version));
-CREATE TABLE faults (
+CREATE TABLE IF NOT EXISTS faults (
     id INTEGER PRIMARY KEY, case_id TEXT NOT NULL, trial INTEGER NOT NULL, side TEXT NOT NULL, kind TEXT NOT NULL,
     detail TEXT NOT NULL, attempts TEXT NOT NULL, at TEXT NOT NULL, seal BLOB NOT NULL);
-CREATE INDEX faults_at ON faults (at);
-CREATE TABLE manifest_copy (key TEXT PRIMARY KEY, value TEXT NOT NULL, seal BLOB NOT NULL);
-CREATE TRIGGER manifest_added AFTER INSERT ON manifest
+CREATE INDEX IF NOT EXISTS faults_at ON faults (at);
+CREATE TABLE IF NOT EXISTS manifest_copy (key TEXT PRIMARY KEY, value TEXT NOT NULL, seal BLOB NOT NULL);
+CREATE TRIGGER IF NOT EXISTS manifest_added AFTER INSERT ON manifest
     BEGIN INSERT INTO manifest_copy VALUES (new.key, new.value, new.seal); END;
-CREATE TRIGGER manifest_changed AFTER UPDATE ON manifest
+CREATE TRIGGER IF NOT EXISTS manifest_changed AFTER UPDATE ON manifest
     BEGIN UPDATE manifest_copy SET value = new.value, seal = new.seal WHERE key = new.key; END;
 """
 """Large columns stand last, so that the others are read without them.
 
-The copy of the manifest is for `salvage.recover` alone.
+The copy of the manifest is for a file that lost the page with the first one.
 """
 
 KEYS = {
@@ -101,9 +101,40 @@ def create(path: Path, manifest: dict[str, Any]) -> None:
         remove(building)
 
 
+def take_in(path: Path) -> None:
+    """Put what the ``.recover`` of the sqlite3 shell could not place back into the tables of a run file.
+
+    The shell keeps such rows in ``lost_and_found``, by their number of columns, which no two tables share.
+    `sqlite3.DatabaseError` if the file is none of a run, which is then left as it is.
+    """
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        db.text_factory = FORGIVING
+        db.execute("PRAGMA secure_delete=ON")  # so that nothing in the first page recalls the table that is dropped
+        db.execute("BEGIN IMMEDIATE")
+        for statement in _statements(SCHEMA):
+            db.execute(statement)
+        found = {name for _, name, *_ in db.execute("PRAGMA table_info(lost_and_found)")}
+        for table in COLUMNS:
+            names = [name for _, name, *_ in db.execute(f"PRAGMA table_info({table})")]
+            values = [f"c{place}" for place in range(len(names))]
+            if found.issuperset(values):
+                numbered = values if names[0] != "id" else ["id", *values[1:]]
+                db.execute(
+                    f"INSERT OR IGNORE INTO {table} ({','.join(names)}) SELECT {','.join(numbered)} FROM lost_and_found "
+                    "WHERE nfield=? AND id IS NOT NULL ORDER BY id",
+                    (len(names),),
+                )
+        salt_in(db)
+        db.execute("DROP TABLE IF EXISTS lost_and_found")
+        db.execute(f"PRAGMA application_id={APPLICATION_ID}")
+        db.execute(f"PRAGMA user_version={FORMAT}")
+        db.execute("COMMIT")
+
+
 def connect_to_write(path: Path) -> sqlite3.Connection:
     """A connection for the one writer of a run file; the rows of a file from before seals are given theirs first."""
     db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    db.text_factory = FORGIVING
     try:
         for name, value in PRAGMAS.items():
             db.execute(f"PRAGMA {name}={value}")

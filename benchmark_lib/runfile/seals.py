@@ -7,6 +7,8 @@ who can compute it anew.
 
 import sqlite3
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from functools import partial
 from hashlib import blake2b
 from typing import Any
 
@@ -40,7 +42,10 @@ It is checked by itself, so that the other columns of its row can be checked wit
 REALS = frozenset(("latency_s", "cost_usd"))
 NUMBERS = REALS | {"trial", "n", *TOKENS}
 
-INDEX = {name: f"sqlite_autoindex_{name}_1" for name in COLUMNS} | {"faults": "faults_at"}
+FORGIVING = partial(str, encoding="utf-8", errors="replace")
+"""How a text of a run file is read: a byte that spoils it becomes another character, so that the seal of its row finds it."""
+
+INDEX = {name: f"sqlite_autoindex_{name}_1" for name in (*COLUMNS, "manifest_copy")} | {"faults": "faults_at"}
 """An index that holds every row of a table a second time, by which a row that was lost is missed."""
 
 
@@ -73,20 +78,6 @@ def seal(salt: bytes, table: str, row: Sequence[Any]) -> bytes:
     return stamp + _of(empty, _bytes(large)) if table in LARGE and table != "conversations" else stamp
 
 
-def intact(salt: bytes, table: str, row: Sequence[Any], stamp: Any) -> bool:
-    """Whether a row that was read, its values in the order of `COLUMNS`, is what was written."""
-    light, large = _parted(table, row)
-    empty = _checksum(salt, table)
-    return _light_is_intact(empty, light, stamp) and (
-        table not in LARGE or _large_is_intact(empty, table, light, large, stamp)
-    )
-
-
-def record_fits(digest: Any, record: Any) -> bool:
-    """Whether the record of a conversation is the one that its hash was made of."""
-    return isinstance(record, bytes) and content_hash(record) == digest
-
-
 def is_sealed(db: sqlite3.Connection) -> bool:
     """Whether the rows of a run file carry seals; those of files from before format 2 do not."""
     return db.execute("SELECT count(*) FROM pragma_table_info('scores') WHERE name='seal'").fetchone() == (1,)
@@ -96,33 +87,43 @@ def salt_in(db: sqlite3.Connection) -> bytes | None:
     """The salt of a run file, None for rows without seals; `sqlite3.DatabaseError` if the run's name is damaged."""
     if not is_sealed(db):
         return None
-    row = db.execute("SELECT key, value, seal FROM manifest WHERE key='run_id'").fetchone()
-    try:
-        salt = salt_of(orjson.loads(row[1]))
-    except (TypeError, AttributeError, ValueError):
-        raise sqlite3.DatabaseError("the name of the run is gone") from None
-    if not _light_is_intact(_checksum(salt, "manifest"), row[:2], row[2]):
-        raise sqlite3.DatabaseError("the name of the run is not what was written")
-    return salt
+    named = "SELECT key, value, seal FROM {} WHERE key='run_id'"
+    for row in db.execute(f"{named.format('manifest')} UNION ALL {named.format('manifest_copy')}"):
+        with suppress(TypeError, AttributeError, ValueError):
+            salt = salt_of(orjson.loads(row[1]))
+            if _light_is_intact(_checksum(salt, "manifest"), row[:2], row[2]):
+                return salt
+    raise sqlite3.DatabaseError("the name of the run is not what was written")
 
 
 def checked_rows(
-    db: sqlite3.Connection, table: str, names: Sequence[str] | None = None, where: str = "", given: Sequence[Any] = ()
+    db: sqlite3.Connection,
+    table: str,
+    names: Sequence[str] | None = None,
+    where: str = "",
+    given: Sequence[Any] = (),
+    *,
+    spoilt: list[tuple[int, str]],
 ) -> Iterator[tuple[Any, ...]]:
-    """Rows of a table in the order in which they were written first, each checked against its seal.
+    """Rows of a table in the order in which they were written first, but for those that are not what was written.
 
     Parameters
     ----------
+    table : str
+        One of `COLUMNS`, or ``manifest_copy``, whose rows are those of the manifest.
     names : sequence of str, optional
         The columns wanted; all of them by default. A large column that is not among them is not read.
     where : str
         A condition, such as ``case_id=? AND trial=?``. Without one it is also checked that no row is missing.
+    spoilt : list
+        Gains the number of every row that is left out, and what the row calls itself.
 
     Raises
     ------
     sqlite3.DatabaseError
-        At the first row that is not what was written.
+        Where SQLite itself finds the file damaged.
     """
+    source, table = table, "manifest" if table == "manifest_copy" else table
     names = COLUMNS[table] if names is None else tuple(names)
     with_large = LARGE.get(table) in names
     read = ORDER[table] if with_large else light_columns(table)
@@ -130,22 +131,27 @@ def checked_rows(
     if not where and not db.in_transaction:
         db.execute("BEGIN")  # the rows and their number are of one moment, also while the run goes on
     salt = salt_in(db)
+    if salt is None and source != table:
+        return
     empty = None if salt is None else _checksum(salt, table)
-    sql = f"SELECT {','.join(read)}, {'NULL' if salt is None else 'seal'}, rowid FROM {table}{' WHERE ' if where else ''}{where} ORDER BY rowid"
+    sql = f"SELECT {','.join(read)}, {'NULL' if salt is None else 'seal'}, rowid FROM {source}{' WHERE ' if where else ''}{where} ORDER BY rowid"
     last = found = 0
     for row in db.execute(sql, given):
         found += 1
         light, stamp, number = row[: -3 if with_large else -2], row[-2], row[-1]
-        if empty is not None and (number <= last or not _light_is_intact(empty, light, stamp)):
-            raise sqlite3.DatabaseError(f"row {number} of {table} is not what was written")
-        if with_large and not _large_is_intact(empty, table, light, row[-3], stamp):
-            raise sqlite3.DatabaseError(f"the {LARGE[table]} in row {number} of {table} is not what was written")
+        if number <= last:
+            raise sqlite3.DatabaseError(f"the rows of {source} are out of order")
         last = number
+        if (empty is not None and not _light_is_intact(empty, light, stamp)) or (
+            with_large and not _large_is_intact(empty, table, light, row[-3], stamp)
+        ):
+            spoilt.append((number, f"{light[0]} trial {light[1]}" if "trial" in COLUMNS[table] else str(light[0])))
+            continue
         yield row[:-2] if wanted is None else tuple([row[place] for place in wanted])
     if empty is not None and not where:
-        (expected,) = db.execute(f"SELECT count(*) FROM {table} INDEXED BY {INDEX[table]}").fetchone()
+        (expected,) = db.execute(f"SELECT count(*) FROM {source} INDEXED BY {INDEX[source]}").fetchone()
         if found != expected:
-            raise sqlite3.DatabaseError(f"{table} holds {found} of {expected} rows")
+            raise sqlite3.DatabaseError(f"{source} holds {found} of {expected} rows")
 
 
 def _parted(table: str, row: Sequence[Any]) -> tuple[tuple[Any, ...], Any]:
@@ -176,7 +182,7 @@ def _light_is_intact(empty: blake2b, light: tuple[Any, ...], stamp: Any) -> bool
 def _large_is_intact(empty: blake2b | None, table: str, light: tuple[Any, ...], large: Any, stamp: Any) -> bool:
     """Whether a record fits its hash, and any other large value its half of the seal where there is one."""
     if table == "conversations":
-        return record_fits(light[RECORD_HASH], large)
+        return isinstance(large, bytes) and content_hash(large) == light[RECORD_HASH]
     return empty is None or _of(empty, _bytes(large)) == stamp[SIZE:]
 
 

@@ -169,7 +169,6 @@ def table() -> list[Line]:
     ]
     for path in ("/sys/x", "/proc/x/y", "notes.txt/x", "a" * 300):
         lines += [
-            ["recover", GOOD, "--out", path],
             ["import", "good.jsonl", "--format", "jsonl", "--out", path],
             ["site", GOOD, "--out", path],
         ]
@@ -181,13 +180,11 @@ def table() -> list[Line]:
         for kind in ("tau-bench", "tau2")
     ]
     lines += [
-        ["recover", "noise.deskbench", *out],
         ["score", "empty.deskbench"],
         ["export", "noise.deskbench", "--format", "jsonl", "--out", "x"],
         ["score", GOOD, "--store", "notes.txt"],
     ]
     full = [
-        ["recover", GOOD, *out],
         ["import", "good.jsonl", "--format", "jsonl", *out],
         ["export", GOOD, "--format", "parquet", "--out", "p"],
         RUN,
@@ -276,7 +273,6 @@ def with_manifest() -> list[Line]:
         ["export", "odd.deskbench", "--format", "jsonl", "--out", "exported"],
         [*RUN[:2], "--cases", "address_change_1,fraud_reroute_1", "--trials", "2", "--out", "odd.deskbench"],
         ["site", "odd.deskbench", "--out", "s"],
-        ["recover", "odd.deskbench", "--out", "recovered.deskbench"],
     )
     return [Line(tuple(words)) for words in lines]
 
@@ -352,7 +348,7 @@ def fault_of(line: Line, folder: Path, must_refuse: bool = True) -> str | None:
         if ("--settings", name) in zip(line.words, line.words[1:])
     ):
         return "blames something else"
-    if line.words[0] in ("import", "recover") and any(p.suffix == ".deskbench" for p in left):
+    if line.words[0] == "import" and any(p.suffix == ".deskbench" for p in left):
         return f"leaves {left[0].name} behind"
     return None
 

@@ -1,4 +1,4 @@
-"""Part: damaged run files, loaded and recovered."""
+"""Part: damaged run files, loaded."""
 
 import random
 import tempfile
@@ -15,12 +15,8 @@ FULL = 1000
 MEMORY = Path("/dev/shm")
 """Where there is such a place, files are damaged in memory: a disk that is waited for finds nothing."""
 WRONG = {
-    "damaged files on which loading or recovering ends in a traceback": "raises",
+    "damaged files on which loading ends in a traceback": "raises",
     "damaged files that load with something else than was written": "loads altered",
-    "damaged files of which recover writes rows that were never written": "recovers altered rows",
-    "damaged files of which recover loses rows that can still be read": "loses whole rows",
-    "damaged files that recover refuses although conversations can be read": "refuses",
-    "damaged files of which recover leaves an empty file": "an empty file",
 }
 """The figures, and the words by which `Original.attack` names what they count."""
 
