@@ -119,7 +119,7 @@ def test_findings_of_every_kind_can_be_filtered_by(judged):
 
 
 def test_an_unknown_filter_or_value_is_refused_with_what_there_is(index):
-    with pytest.raises(BadInput, match="no filter 'modell': choose from entry, bucket"):
+    with pytest.raises(BadInput, match="no field 'modell': choose from entry, source"):
         index.matching(modell="x")
     with pytest.raises(BadInput, match="no conversation has bucket 'easy': choose from adversarial"):
         index.matching(bucket="easy")
@@ -570,7 +570,7 @@ def test_every_verdict_can_be_labelled(explorer, results, tmp_path, question):
     press(explorer, key="y")
     (row,) = labels.read_labels(tmp_path / "labels.csv").to_dict("records")
     assert (row["scorer"], row["label"]) == (question, 1.0)
-    explorer.choose(labelled="labelled")
+    explorer.choose(labelled=True)
     assert shown(explorer, "labelled") == ["yes"]
 
 
@@ -779,7 +779,7 @@ def test_every_metric_leads_to_the_conversations_it_counts(results, index):
             flags = tables.case_matrix(mine, name)[0]
             if metric.scale.bounds is None or not np.nansum(flags):
                 continue
-            found = len(index.matching(**links.where_metric(name, str(entry))))
+            found = len(index.matching(entry=str(entry), **links.WHERE["glance"]["mean"]({"metric": name})))
             assert found == np.nansum(flags), (name, entry)
 
 

@@ -10,10 +10,10 @@ from made_runs import mixed, run_of
 
 from benchmark_lib import BadInput, load_results
 from benchmark_lib.analysis import Query, facets
+from benchmark_lib.analysis.counting import behind_median, behind_repeats
 from benchmark_lib.analysis.facets import judged_by
 from benchmark_lib.analysis.panels import conversations_of
 from benchmark_lib.analysis.tables.headlines import headline, median_trials
-from benchmark_lib.reports.site.counts import behind_median, behind_repeats
 from benchmark_lib.scoring.metrics import METRICS
 
 

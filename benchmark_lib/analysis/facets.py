@@ -29,6 +29,8 @@ NAMES = (
 """Columns of the conversations frame that are chosen by their values."""
 COUNTED = ("customer_faults", "forbidden_calls", "failed_calls")
 """Counts of the conversations frame that are chosen as flags: more than none."""
+BROKEN = "broken: "
+"""The beginning of the name of a rule that was broken, among the findings."""
 DECIDED = ("outcome", "reason", "became")
 SEVERAL = ("tool", "tool_refused", "judged", "judge_scored", "finding", "promise")
 """Fields with several values in one conversation."""
@@ -150,6 +152,9 @@ def _several(f: pd.DataFrame, results: Results) -> dict[str, list[tuple[str, ...
     said = [{finding_label(one) for one in score.get("findings") or ()} for score in mine]
     for names, column in zip(said, f["customer_finding_names"].fillna(""), strict=True):
         names |= {f"customer: {name}" for name in column.split(", ") if name}
+    for rule in (name for name in f if name.startswith("rule_")):
+        for names, state in zip(said, f[rule], strict=True):
+            names |= {f"{BROKEN}{rule.removeprefix('rule_')}"} if state == "broken" else set()
     return found | {
         "finding": [tuple(sorted(names)) for names in said],
         "promise": [tuple(sorted(_promises(score))) for score in mine],

@@ -66,10 +66,6 @@ class RecordQuestion:
             found[(conversations["bucket"] != self.bucket).to_numpy(dtype=bool, na_value=True)] = np.nan
         return found
 
-    def counted(self, yes: bool) -> str:
-        """How the filter names the conversations with this answer."""
-        return f"{self.title}: {self.yes if yes else self.no}"
-
 
 def _questions() -> list[RecordQuestion]:
     names = names_of(Score)
@@ -97,11 +93,3 @@ QUESTIONS = {q.scorer: q for q in _questions()}
 def is_yes_or_no(scorer: str) -> bool:
     """Whether a label of this scorer is a yes or a no, and not a score on the judges' scale."""
     return scorer in QUESTIONS or scorer.startswith((FINDING, RULE, OWN))
-
-
-def question_on(metric: str) -> RecordQuestion | None:
-    """The question a metric counts the yeses of; None for a metric that counts no conversations."""
-    if metric in QUESTIONS:
-        return QUESTIONS[metric]
-    column = METRICS[metric].column
-    return next((q for q in QUESTIONS.values() if q.column == column and q.bucket is None), None)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from ...analysis.frames import Results
+from ...analysis.query import Query
 from ...store import Store
 from ..fetch import Shelf
 from ..transcript import Html
@@ -37,7 +38,7 @@ __all__ = [
 def explore(
     results: Results,
     *,
-    where: dict[str, Any] | None = None,
+    where: Query | str = "",
     labels: str | Path = LABELS_FILE,
     labeller: str = "",
     store: Store | None = None,
@@ -46,9 +47,8 @@ def explore(
 
     Parameters
     ----------
-    where : dict, optional
-        The filters as they are set at first, by field: ``{"entry": "gpt-5.5", "counted": "Resolved: no"}``; the key
-        ``text`` is a search.
+    where : Query or str
+        The conversations that are shown at first, as in `Results.where`: ``"entry=gpt-5.5 resolved=no"``.
     labels : path
         CSV file to which labels are added.
     labeller : str
@@ -60,7 +60,7 @@ def explore(
 
     explorer = Explorer(results, labels=labels, store=store, labeller=labeller)
     if where:
-        explorer.choose(**where)
+        explorer.choose(query=where)
     return explorer
 
 

@@ -1,7 +1,7 @@
-"""From a number to its conversations: which filters of the explorer leave exactly what a cell of a table counts.
+"""From a number of a table to its conversations, which open in the explorer below the table.
 
-A cell is linked where the conversations behind it can be named: a count leads to what it counts, and a share to what it
-is a share of in the numerator. `where_of` says with which filters, for the board and for every table of `WHERE`.
+A cell is linked where a query names the conversations behind it: a count leads to what it counts, and a share to what it
+is a share of in the numerator. `where_of` says with which fields, for the board and for every table of `WHERE`.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,96 +11,58 @@ from typing import Any
 import ipywidgets as w
 import pandas as pd
 
+from ...analysis.counting import behind_finding, behind_median
+from ...analysis.facets import promise_label
 from ...analysis.frames import Results
-from ...analysis.questions import FINDING, QUESTIONS, RULE, question_on
-from ...analysis.tables.headlines import median_trials, trials_in_words, values_of
+from ...analysis.query import KNOWN, YES
 from ...scoring.claims.commitments import STATES
 from ...scoring.metrics import METRICS, Shown, shown_on
 from ...scoring.written import unbroken, visible
 from .. import paper
 from ..board import as_text, board_parts, notes_of, readable_board, with_flagged, with_line
 from ..views import VIEWS, readable
-from .filters import promise_label
 from .table import PressTable
 from .words import part, short
 
 Row = dict[str, Any]
 Where = dict[str, Any]
-
-
-def where_metric(metric: str, entry: str | None = None, *, yes: bool = True) -> Where | None:
-    """The filters that leave the conversations a metric counts.
-
-    Parameters
-    ----------
-    metric : str
-        A key of `METRICS`.
-    yes : bool
-        Those it counts; otherwise those it could have counted.
-
-    They are for `explore(results, where=...)`; for a metric that counts no conversations, all those of its bucket.
-    """
-    question = question_on(metric)
-    where: Where = {} if entry is None else {"entry": entry}
-    if question is None:
-        bucket = METRICS[metric].bucket
-        return where | ({"bucket": bucket} if bucket else {})
-    right = yes != (METRICS[metric].higher_is_better is True and question.yes_is == "false")
-    return where | {"counted": question.counted(right)}
-
-
-def where_median(metric: str, entry: str, conversations: pd.DataFrame) -> Where | None:
-    """The conversations that the median of a metric counts: in the trial whose value it is, or in the two it lies between.
-
-    Returns ``keys`` (run_id, case_id, trial) and ``words``, as for `Explorer.only`; None where there are none.
-    """
-    found = METRICS[metric]
-    mine = conversations[conversations["entry"] == entry]
-    mine = mine if found.bucket is None else mine[mine["bucket"] == found.bucket]
-    trials = median_trials(*values_of(mine, found, "trial"))
-    mine = mine[mine["trial"].isin(trials) & mine[found.column].notna()]
-    mine = mine[mine[found.column].astype("Float64") > 0] if found.scale.bounds else mine
-    keys = list(zip(mine["run_id"], mine["case_id"], mine["trial"].astype(int), strict=True))
-    return {"keys": keys, "words": f"{entry}, {found.title.lower()}: {trials_in_words(trials)}"} if keys else None
+"""Fields of a query with their values."""
 
 
 def _promised(state: str) -> Callable[[Row], Where]:
     return lambda r: {"promise": promise_label(r["class"], state)}
 
 
-def _asked(scorer: str, yes: bool = True) -> Where:
-    return {"counted": QUESTIONS[scorer].counted(yes)}
+def _metric(row: Row) -> Where:
+    """The conversations in which a metric counts something; of one that counts nothing, those with a value."""
+    metric = METRICS[row["metric"]]
+    bucket = {"bucket": metric.bucket} if metric.bucket else {}
+    return bucket | {metric.column: YES if metric.scale.bounds else KNOWN}
 
 
 WHERE: dict[str, dict[str, Callable[[Row], Where]]] = {
-    "endings": {
-        "conversations": lambda r: {"bucket": r["bucket"], "became": r["outcome"]},
-        "share": lambda r: {"bucket": r["bucket"], "became": r["outcome"]},
-    },
-    "must escalate": {
-        "handed_over": lambda r: {"intent": r["intent"], **_asked("escalation_accuracy")},
-        "share": lambda r: {"intent": r["intent"], **_asked("escalation_accuracy")},
-    },
+    "endings": dict.fromkeys(("conversations", "share"), lambda r: {"bucket": r["bucket"], "became": r["outcome"]}),
+    "must escalate": dict.fromkeys(
+        ("handed_over", "share"),
+        lambda r: {"bucket": "must_escalate", "intent": r["intent"], METRICS["escalation_accuracy"].column: YES},
+    ),
     "rules": {
-        "kept": lambda r: _asked(f"{RULE}{r['rule']}", False),
-        "broken": lambda r: _asked(f"{RULE}{r['rule']}"),
-        "share": lambda r: _asked(f"{RULE}{r['rule']}"),
+        "kept": lambda r: {f"rule_{r['rule']}": "kept"},
+        "broken": lambda r: {f"rule_{r['rule']}": "broken"},
+        "share": lambda r: {f"rule_{r['rule']}": "broken"},
     },
-    "said": {
-        "found": lambda r: _asked(f"{FINDING}{r['detector']}"),
-        "share": lambda r: _asked(f"{FINDING}{r['detector']}"),
-    },
+    "said": dict.fromkeys(("found", "share"), lambda r: behind_finding(r["detector"])["yes"]),
     "promises": {state: _promised(state) for state in STATES},
     "intents": {
         "conversations": lambda r: {"bucket": r["bucket"], "intent": r["intent"]},
-        "success": lambda r: {"bucket": r["bucket"], "intent": r["intent"], **_asked("success")},
-        "handed_over": lambda r: {"bucket": r["bucket"], "intent": r["intent"], "outcome": "handed over"},
-        "corrupt_success": lambda r: {"bucket": r["bucket"], "intent": r["intent"], "outcome": "corrupt success"},
+        "success": lambda r: {"bucket": r["bucket"], "intent": r["intent"], "success": YES},
+        "handed_over": lambda r: {"bucket": r["bucket"], "intent": r["intent"], "handed_over": YES},
+        "corrupt_success": lambda r: {"bucket": r["bucket"], "intent": r["intent"], "corrupt_success": YES},
     },
-    "steadiness": {"pass_1": lambda r: {"bucket": r["bucket"], **_asked("success")}},
-    "glance": {"value": lambda r: where_metric(r["metric"]) or {}, "mean": lambda r: where_metric(r["metric"]) or {}},
+    "steadiness": {"pass_1": lambda r: {"bucket": r["bucket"], "success": YES}},
+    "glance": {"value": _metric, "mean": _metric},
 }
-"""By view and column of its table: a row -> the filters; the row's own model is added."""
+"""By view and column of its table: a row -> the fields; the row's own model is added."""
 
 MEDIAN = ", median"
 """How the board's headings of medians end."""
@@ -110,7 +72,7 @@ GLANCE = {"Median over trials": "value", "Mean (95 %)": "mean"}
 
 
 def where_of(view: str, column: str, row: Row, entry: str | None = None) -> Where | None:
-    """The filters that leave the conversations behind one number; None where it is not a number of conversations.
+    """Return the fields of the conversations behind one number; None where it is no number of conversations.
 
     Parameters
     ----------
@@ -135,7 +97,7 @@ class LinkedTable(w.VBox):
     Parameters
     ----------
     where : list of list
-        Of each cell, the filters; None for a cell that leads nowhere.
+        The fields of the query of each cell; None for a cell that leads nowhere.
     static : str
         The same table for viewers without widgets.
     parts : list of list of int, optional
@@ -186,10 +148,7 @@ class LinkedTable(w.VBox):
 
             self.explorer = Explorer(self._results, **self._options)
             self.children = [*self.children, self.explorer]
-        if "keys" in where:
-            self.explorer.only(**where)
-        else:
-            self.explorer.choose(**where)
+        self.explorer.choose(**where)
 
     def _repr_mimebundle_(self, **how: Any) -> dict[str, Any]:
         """With the plain table as well as the widget, for viewers without widgets."""
@@ -231,8 +190,14 @@ def linked(
 def _where_in(results: Results, view: str, column: str, row: Row, entry: str | None) -> Where | None:
     """As `where_of`; a median at a glance leads to its own trial."""
     if (view, column) == ("glance", "value") and entry is not None:
-        return where_median(row["metric"], entry, results.conversations)
+        return _median(results.conversations, row["metric"], entry)
     return where_of(view, column, row, entry)
+
+
+def _median(conversations: pd.DataFrame, metric: str, entry: str) -> Where | None:
+    """The fields of what the median of a metric counts; None where it counts nothing."""
+    found = behind_median(conversations[conversations["entry"] == entry], METRICS[metric], entry=entry)
+    return dict(found["yes"]) if found["k"] else None
 
 
 def linked_board(results: Results, board: pd.DataFrame, **options: Any) -> LinkedTable:
@@ -265,4 +230,6 @@ def _where_on_board(heading: str, row: Row, titles: dict[str, str], rows: pd.Dat
         return {"entry": row["entry"]} if heading == "Conversations" else None
     if not row[f"{name}_mean"] > 0:
         return None
-    return where_median(name, row["entry"], rows) if heading.endswith(MEDIAN) else where_metric(name, row["entry"])
+    if heading.endswith(MEDIAN):
+        return _median(rows, name, row["entry"])
+    return {"entry": row["entry"]} | _metric({"metric": name})

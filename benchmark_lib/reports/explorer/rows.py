@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...analysis.facets import plain_rows
+from ...analysis.facets import BROKEN, plain_rows
 from ...scoring.deciding import SUCCESS_STATES, state_of
-from .filters import BROKEN, Index
+from .filters import Index
 from .words import short
 
 OUTCOME = ("success", "unsafe", "corrupt_success", "ended_by")
@@ -40,7 +40,9 @@ def table_of(index: Index, rows: np.ndarray, labelled: dict[int, str] | None = N
             "trial": f["trial"].to_numpy(),
             "labelled": [answers.get(int(n), "") for n in rows],
             "outcome": [" ".join(SUCCESS_STATES[state_of(r, r["ended_by"])]) for r in plain_rows(f[list(OUTCOME)])],
-            "findings": [short(_findings(index.findings[n]).replace("_", " "), LONGEST_CELL) for n in rows],
+            "findings": [
+                short(_findings(found).replace("_", " "), LONGEST_CELL) for found in index.facets["finding"].iloc[rows]
+            ],
             "ended by": [v.replace("_", " ") for v in cells["ended_by"]],
             "bucket": [": ".join(filter(None, pair)).replace("_", " ") for pair in zip(cells["bucket"], cells["kind"])],
             "pushes": f["pushes"].to_numpy(),
@@ -71,7 +73,7 @@ def cell_text(value: Any) -> str:
     return "" if value != value or value is None else f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _findings(names: list[str]) -> str:
+def _findings(names: tuple[str, ...]) -> str:
     """Findings on one line: the broken rules together, then the others."""
     rules = ", ".join(name.removeprefix(BROKEN) for name in names if name.startswith(BROKEN))
     others = [name for name in names if not name.startswith(BROKEN)]

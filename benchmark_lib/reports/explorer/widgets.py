@@ -1,6 +1,5 @@
 """The explorer's widgets: filters, the table of conversations, a sample to label, the chat, two side by side, and the labels."""
 
-from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
@@ -12,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ...analysis.frames import Results
+from ...analysis.query import Query
 from ...errors import BadInput
 from ...project import in_project
 from ...store import Store
@@ -69,7 +69,7 @@ class Explorer(w.VBox):
         self.rows = np.arange(len(self.index.frame))
         self.sample: np.ndarray | None = None
         self.opened: Dossier | None = None
-        self._only: tuple[np.ndarray, str] | None = None
+        self._beside = Query()
         self._labelled = dict[int, str]()
         self._page, self._quiet, self._sorted = 0, False, ("", False)
         calls = {"on_saved": self._saved, "on_changed": self._question_changed, "on_skip": self.next_unlabelled}
@@ -87,30 +87,31 @@ class Explorer(w.VBox):
 
     # ---------------------------------------------------------------- what a notebook may call
 
-    def choose(self, text: str = "", **chosen: Any) -> None:
-        """Set the filters: a field of `FIELDS` with its value; fields that are not named are left open."""
-        unknown = [f for f in chosen if f not in FIELDS]
-        if unknown:
-            raise BadInput(f"there is no filter {unknown[0]!r}: choose from {', '.join(FIELDS)}")
-        for field, value in chosen.items():
-            if value is not None and value not in self.index.values(field):
-                known = ", ".join(map(str, self.index.values(field)))
-                raise BadInput(f"no conversation has {field} {value!r}: choose from {known}")
-        self._quiet, self._only, self.sample = True, None, None
-        for field, value in chosen.items():
-            box = self.filters[field]
-            box.options = [("all", ALL)] if value is None else [("all", ALL), (str(value), value)]
+    @property
+    def query(self) -> Query:
+        """Which conversations are shown, but for the search and the sample."""
+        chosen = {field: box.value for field, box in self.filters.items() if box.value is not ALL}
+        return self._beside.but(**chosen)
+
+    @property
+    def selection(self) -> pd.DataFrame:
+        """Rows of the conversations frame: those that are shown, in the order of the table."""
+        return self.index.frame.iloc[self.rows]
+
+    def choose(self, text: str = "", query: Query | str = "", **fields: Any) -> None:
+        """Show the conversations of a query, see `Results.where`; ``text`` is a search through their messages.
+
+        Fields without a control of their own stay until the next choice, and are named beside the count.
+        """
+        asked = self.index.asked(query, **fields)
+        chosen = {name: values[0] for name, values in asked.terms if name in FIELDS and len(values) == 1}
+        self._quiet, self.sample = True, None
+        self._beside = Query(tuple(term for term in asked.terms if term[0] not in chosen))
         for field, box in self.filters.items():
-            box.value = ALL if chosen.get(field) is None else chosen[field]
+            box.options = [("all", ALL), *([(chosen[field], chosen[field])] if field in chosen else [])]
+            box.value = chosen.get(field, ALL)
         self.text.value = text
         self._quiet = False
-        self._refresh()
-
-    def only(self, keys: Iterable[tuple[str, str, int]], words: str) -> None:
-        """Show exactly these conversations, given by run_id, case_id and trial, and say in words which they are."""
-        rows = self.index.numbers(keys)
-        self.choose()
-        self._only = (rows, words)
         self._refresh()
 
     def draw(self, size: int = 20, *, seed: int = 0, stratify: str = "none") -> None:
@@ -219,20 +220,16 @@ class Explorer(w.VBox):
         if not self._quiet:
             self._refresh()
 
-    def _chosen(self) -> dict[str, Any]:
-        return {f: box.value for f, box in self.filters.items() if box.value is not ALL}
-
     def _among(self) -> np.ndarray | None:
-        """The rows there are beside the filters: the sample, or those of a number."""
-        only = self.sample if self.sample is not None else None if self._only is None else self._only[0]
-        if only is None:
+        """The rows of the sample."""
+        if self.sample is None:
             return None
         among = np.zeros(len(self.index.frame), dtype=bool)
-        among[only] = True
+        among[self.sample] = True
         return among
 
     def _matching(self) -> np.ndarray:
-        rows, among = self.index.matching(self.text.value, **self._chosen()), self._among()
+        rows, among = self.index.matching(self.text.value, self.query), self._among()
         return rows if among is None else rows[among[rows]]
 
     def _refresh(self) -> None:
@@ -245,14 +242,14 @@ class Explorer(w.VBox):
         self._order()
         place = self._place_of_opened()
         self._turn_to(0 if place is None else place // PAGE)
-        words = f"; {short(self._only[1], 120)}" if self._only is not None and self.sample is None else ""
+        words = f" ({short(str(self._beside), 120)})" if self._beside.terms else ""
         self.count.value = part("count", news=f"{len(self.rows):,} of {len(self.index.frame):,} conversations{words}")
         self._say_sampled()
         self._show_place()
 
     def _fill_filters(self) -> None:
         """Offer in each filter the values that the other filters leave, with their counts."""
-        counts = self.index.counts(self.text.value, self._among(), **self._chosen())
+        counts = self.index.counts(self.text.value, self._among(), self.query)
         self._quiet = True
         for field, box in self.filters.items():
             chosen = box.value

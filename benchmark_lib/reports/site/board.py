@@ -5,6 +5,7 @@ from typing import Any
 
 import pandas as pd
 
+from ...analysis.counting import behind_median, behind_metric
 from ...analysis.estimators.estimate import counted
 from ...analysis.estimators.unsafe import BANDS
 from ...analysis.facets import flags_of
@@ -25,7 +26,6 @@ from ...analysis.tables.leaderboard import (
 from ...scoring.metrics import METRICS, Metric, Shown, shown_on
 from ...scoring.written import rounded
 from .content import Content, Entry
-from .counts import behind_median, behind_metric
 from .words import as_published, interval, mean_of, measured, percent
 
 FORMS = {ALL: "every", WITHOUT: "unflagged"}

@@ -11,8 +11,7 @@ from ...scoring.deciding import reason_in_words
 from ...scoring.written import details, in_words, words
 from ...store import Store
 from .content import CaseView, Content
-from .conversations import ConversationPage
-from .counts import of_case
+from .conversations import ConversationPage, of_case
 from .models import worth_quoting
 from .words import first_paragraph, tidy
 

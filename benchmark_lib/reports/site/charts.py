@@ -5,6 +5,7 @@ Templates draw them as inline SVG with x in percent, so they fit any width.
 
 from typing import Any
 
+from ...analysis.counting import behind_median
 from ...analysis.estimators.estimate import usual
 from ...analysis.estimators.unsafe import BAND_CUTS, BANDS
 from ...analysis.panels import short_name
@@ -16,7 +17,6 @@ from ...scoring.metrics import METRICS
 from ...scoring.written import missing
 from .board import BLOCKS
 from .content import Content, Entry
-from .counts import behind_median
 from .words import mean_with_interval, percent, plural, tight
 
 MARKS = {

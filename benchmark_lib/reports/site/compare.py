@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ...analysis.counting import behind_median, behind_metric
 from ...analysis.estimators.comparisons import ONLY_THESE, SURE
 from ...analysis.estimators.estimate import counted, sentence
 from ...analysis.query import Query
@@ -43,7 +44,6 @@ from ...scoring.metrics import METRICS
 from .board import settings_beside
 from .content import Content
 from .conversations import ConversationPage
-from .counts import behind_median, behind_metric
 from .words import mean_with_interval, measured, tight
 
 MOST_ENTRIES = 40

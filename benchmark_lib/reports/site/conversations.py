@@ -1,11 +1,12 @@
 """One conversation as the site shows it: how it ended and why, the turn that decided it, and the transcript."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
 
+from ...analysis.panels import PANELS
 from ...cases import Case
 from ...records import Conversation, source_of
 from ...scoring.deciding import SUCCESS_STATES, deciding_moment, reasons_against, reasons_in_words, state_of
@@ -17,6 +18,9 @@ from ..marks import with_judged_customer
 from .content import CaseView, Content, Entry, talk_page
 from .words import tidy
 
+APART = ("scripted agents", "recovery panel", "local model", "imported", "published")
+"""Panels whose conversations are never counted together with those of models: they say nothing about how hard a case is."""
+SCORED = [word for key, (_, word) in SUCCESS_STATES.items() if key != "none"]
 QUEUE_APART = "The queue and the summary are counted under Full handovers, not in success."
 
 
@@ -123,3 +127,15 @@ def asked_for(bucket: str) -> str:
     """What success asks for in a bucket, in a sentence; empty where no metric of the board says it."""
     asked = next((METRICS[name].definition for name in BUCKET_METRICS if METRICS[name].bucket == bucket), "")
     return f"{asked} {QUEUE_APART}" if bucket == "must_escalate" else asked
+
+
+def of_case(talks: Iterable[ConversationPage], case_id: str) -> dict[str, Any] | None:
+    """How the conversations of one case went, `APART` from scripted agents; None where no other was scored."""
+    mine = [t for t in talks if t.state != "none" and t.entry.row["panel"] not in APART]
+    if not mine:
+        return None
+    good, unsafe = (sum(t.state == state for t in mine) for state in ("good", "unsafe"))
+    chosen = {"case_id": case_id, "panel": [p for p in PANELS if p not in APART]}
+    words = {"yes": SUCCESS_STATES["good"][1], "fell": SUCCESS_STATES["unsafe"][1], "known": SCORED}
+    behind = {name: {**chosen, "outcome": outcome} for name, outcome in words.items()}
+    return {"k": good, "unsafe": unsafe, "n": len(mine), "width": f"{100 * good / len(mine):.1f}"} | behind

@@ -6,6 +6,7 @@ from typing import Any
 
 import pandas as pd
 
+from ...analysis.counting import behind_finding, behind_median, behind_metric, behind_repeats, behind_trials, tally
 from ...analysis.estimators.estimate import Headline, counted
 from ...analysis.estimators.passk import pass_hat_k_curve
 from ...analysis.estimators.trials import FEW_TRIALS
@@ -28,7 +29,6 @@ from ..scope import scope_in_words, scope_rows
 from .board import ALL_METRICS, BLOCKS, MAIN, band, was_run
 from .content import Content, Entry
 from .conversations import ConversationPage
-from .counts import behind_finding, behind_median, behind_metric, behind_repeats, behind_trials, tally
 from .words import interval, mean_of, measured, percent, tight
 
 EXAMPLES = 6

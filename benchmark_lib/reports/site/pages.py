@@ -21,8 +21,7 @@ from .cases import case_view
 from .charts import escalation_both_ways, pressure_chart, value_picture
 from .compare import comparison
 from .content import Content
-from .conversations import ConversationPage, read_conversations, transcript
-from .counts import APART, of_case
+from .conversations import APART, ConversationPage, of_case, read_conversations, transcript
 from .downloads import run_rows, write_downloads
 from .folder import Folder, Subfolder
 from .hard import accepted_handovers

@@ -1,26 +1,17 @@
 """Which conversations a number counts: how many, of how many, and the filter that lists them."""
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from ...analysis.panels import PANELS
-from ...analysis.query import KNOWN, NO, YES
-from ...analysis.tables.headlines import median_trials, trials_in_words, values_of
-from ...scoring.claims import DETECTORS
-from ...scoring.columns import names_of
-from ...scoring.deciding import SUCCESS_STATES
-from ...scoring.metrics import Metric
-from ...scoring.score import Score
-from .conversations import ConversationPage
-
-APART = ("scripted agents", "recovery panel", "local model", "imported", "published")
-"""Panels whose conversations are never counted together with those of models: they say nothing about how hard a case is."""
-HONEST = ("escalation_honesty", "handover_packet")
-"""Detectors whose flag says that all is well; the others flag what is wrong."""
-SCORED = [word for key, (_, word) in SUCCESS_STATES.items() if key != "none"]
+from ..scoring.claims import DETECTORS
+from ..scoring.columns import names_of
+from ..scoring.metrics import Metric
+from ..scoring.score import Score
+from .query import KNOWN, NO, YES
+from .questions import WHERE_TRUE_IS_RIGHT
+from .tables.headlines import median_trials, trials_in_words, values_of
 
 
 def behind_metric(rows: pd.DataFrame, metric: Metric, **who: Any) -> dict[str, Any]:
@@ -89,7 +80,7 @@ def behind_repeats(rows: pd.DataFrame, **who: Any) -> dict[str, Any]:
 def behind_finding(detector: str, **who: Any) -> dict[str, dict[str, Any]]:
     """The filters that list the conversations of a detector's finding, and all on which it did not abstain."""
     column = names_of(Score)[DETECTORS[detector].column]
-    return {"yes": {**who, column: NO if detector in HONEST else YES}, "known": {**who, column: KNOWN}}
+    return {"yes": {**who, column: NO if detector in WHERE_TRUE_IS_RIGHT else YES}, "known": {**who, column: KNOWN}}
 
 
 def tally(values: pd.Series, /, **filters: Any) -> dict[str, Any] | None:
@@ -108,15 +99,3 @@ def tally(values: pd.Series, /, **filters: Any) -> dict[str, Any] | None:
     k, n, flag = int(known.sum()), len(known), str(values.name)
     yes, some = {**filters, flag: YES}, {**filters, flag: KNOWN}
     return {"k": k, "n": n, "width": f"{100 * k / n:.1f}", "yes": yes, "known": some}
-
-
-def of_case(talks: Iterable[ConversationPage], case_id: str) -> dict[str, Any] | None:
-    """How the conversations of one case went, `APART` from scripted agents; None where no other was scored."""
-    mine = [t for t in talks if t.state != "none" and t.entry.row["panel"] not in APART]
-    if not mine:
-        return None
-    good, unsafe = (sum(t.state == state for t in mine) for state in ("good", "unsafe"))
-    chosen = {"case_id": case_id, "panel": [p for p in PANELS if p not in APART]}
-    words = {"yes": SUCCESS_STATES["good"][1], "fell": SUCCESS_STATES["unsafe"][1], "known": SCORED}
-    behind = {name: {**chosen, "outcome": outcome} for name, outcome in words.items()}
-    return {"k": good, "unsafe": unsafe, "n": len(mine), "width": f"{100 * good / len(mine):.1f}"} | behind
