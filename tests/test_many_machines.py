@@ -429,3 +429,22 @@ def test_a_stranger_at_every_port_of_a_run_runs_no_code_and_stops_nothing(tmp_pa
     assert not [*temporary.glob("deskbench-*")], "the workers' folder is taken away"
     assert not mark.exists() and "Traceback" not in complained
     assert RunFile(out).counts()["finished"] == COUNT
+
+
+def test_a_killed_command_leaves_no_worker_that_buys_and_the_same_command_goes_on(tmp_path, shop):
+    out = tmp_path / "run.deskbench"
+    with RunServer(latency_s=0.3) as server:
+        line = [sys.executable, "-m", "benchmark_lib", "run", "some-model", "--base-url", server.base_url, "--yes"]
+        line += ["--store", str(shop["store"]), "--cases", shop["cases"], "--trials", "2", "--messages", "3"]
+        line += ["--executor", "dask", "--workers", "2", "--concurrency", str(IN_FLIGHT), "--out", str(out)]
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        run = subprocess.Popen(line, **quiet)
+        asyncio.run(until(lambda: server.count > 20 or run.poll() is not None))
+        run.kill()
+        run.wait()
+        time.sleep(1.5)
+        lost = server.count - RunFile(out).counts()["calls"]
+        assert 0 <= lost <= IN_FLIGHT
+        assert subprocess.run(line, **quiet).returncode == 0
+        assert RunFile(out).counts()["finished"] == 2 * COUNT
+        assert server.count == RunFile(out).counts()["calls"] + lost, "nothing on file is bought twice"

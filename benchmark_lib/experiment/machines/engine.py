@@ -3,8 +3,8 @@
 import asyncio
 import contextlib
 import sys
-import time
 from collections import Counter, deque
+from functools import partial
 from typing import Any
 
 from ...cases import Case
@@ -18,7 +18,7 @@ from ..engine import GRACE_S, Engine, Played, conversation_row, scores_row
 from ..manifest import now, played_as
 from ..options import Options
 from ..plan import Plan
-from .cluster import CONNECT_S, UNPROTECTED, WITHOUT_WORKERS_S, Cluster, first_line, is_private
+from .cluster import CONNECT_S, UNPROTECTED, Cluster, Gone, first_line, is_private
 from .player import Player, identity
 from .post import Post
 
@@ -47,12 +47,9 @@ class Seat:
         self.address = self.name = address
         self.player: Any = None
         self.playing, self._reserved = set[tuple[str, int]](), 0.0
-        self._engine, self.post = engine, Post(self, self._soon)
+        self._engine, self.post = engine, Post(self, partial(asyncio.get_running_loop().call_soon, self._send))
+        self.put, self.stop = engine.put, engine.stop
         self.task = asyncio.ensure_future(engine.attend(self))
-
-    def put(self, table: str, row: tuple[Any, ...], urgent: bool) -> asyncio.Future[None]:
-        """Write a row."""
-        return self._engine.put(table, row, urgent)
 
     async def reserve(self, usd: float) -> bool:
         """Return whether the budget has so much left, after which the run ends if it has not."""
@@ -68,10 +65,6 @@ class Seat:
         self._reserved -= reserved
         self._engine.budget.settle(reserved, cost_usd)
 
-    def stop(self, stop: Stop) -> None:
-        """End the run."""
-        self._engine.stop(stop)
-
     def leave(self) -> None:
         """Count the calls in flight on a worker that is gone as paid, and say that its conversations are lost."""
         for asking in [*self.post.serving]:
@@ -79,9 +72,6 @@ class Seat:
         self.player = None
         self.settle(self._reserved, self._reserved)
         self.post.end(Lost())
-
-    def _soon(self) -> None:
-        asyncio.get_running_loop().call_soon(self._send)
 
     def _send(self) -> None:
         messages = self.post.taken()
@@ -104,7 +94,7 @@ class MachinesEngine(Engine):
         self._fresh, self._suspects = deque(self._again), deque[tuple[Case, int]]()
         self._lost, self._out = Counter[tuple[str, int]](), 0
         self._seats, self._refused = dict[str, Seat](), dict[str, str]()
-        self._news, self._manned_at = asyncio.Event(), time.monotonic()
+        self._news = asyncio.Event()
 
     def stop(self, stop: Stop, grace_s: float = GRACE_S) -> None:
         """End the run: no new call begins on any worker, those in flight get `grace_s` seconds."""
@@ -199,29 +189,24 @@ class MachinesEngine(Engine):
         try:
             with self._cluster.client.as_current():
                 while True:
-                    with contextlib.suppress(TimeoutError):
-                        self._look_at(await self._cluster.workers())
+                    workers = await self._cluster.workers()
+                    if workers is not None:
+                        self._look_at(workers)
                     await asyncio.sleep(STAFF_EVERY_S)
+        except Gone as gone:
+            self.stop(Stop(f"{gone}, then give the same command to go on"))
         except Exception as error:
             self._fail(error)
 
-    def _look_at(self, workers: set[str] | None) -> None:
-        if workers is None:
-            self.stop(Stop(f"{self._cluster.where} is gone: start it again, then give the same command to go on"))
-            return
+    def _look_at(self, workers: set[str]) -> None:
         for seat in self._seats.values():
             if seat.address not in workers:
                 seat.task.cancel()
         for address in workers - self._seats.keys() - self._refused.keys() if self.stopped is None else ():
             self._seats[address] = Seat(address, self)
-        if self._seats:
-            self._manned_at = time.monotonic()
-        elif self._refused:
+        if self._refused and not self._seats:
             on_file = self.run.counts()["calls"] or self.run.counts()["finished"]
             self.stop(Stop(next(iter(self._refused.values())), refused=not on_file))
-        elif time.monotonic() - self._manned_at > WITHOUT_WORKERS_S:
-            what = f"{self._cluster.where} has had no worker for {WITHOUT_WORKERS_S:g} s"
-            self.stop(Stop(f"{what}: start some, then give the same command to go on"))
 
     async def attend(self, seat: Seat) -> None:
         """Take what the player of one worker sends, until the worker is gone."""

@@ -1,9 +1,7 @@
 """A function for many things on the workers of a cluster: pages of many models, panels of a recovery, tables of a large board."""
 
 import asyncio
-import contextlib
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError
 from typing import Any
@@ -11,7 +9,7 @@ from typing import Any
 from ...errors import BadInput
 from ...project import code_version
 from ..options import Options
-from .cluster import UNPROTECTED, WITHOUT_WORKERS_S, Cluster, check_executor, is_private, opened
+from .cluster import UNPROTECTED, Cluster, Gone, check_executor, is_private, opened
 
 CHECKED_EVERY_S = 5.0
 """Seconds after which the wait for a result makes sure that a worker is there."""
@@ -71,10 +69,9 @@ async def _begun(cluster: Cluster, function: Callable[[Any], Any], items: list[A
 
 
 async def _result(cluster: Cluster, item: Any, future: Any) -> Any:
-    """Return the result of one thing; a cluster without workers gets no longer than a worker may take to start anew."""
+    """Return the result of one thing, as long as the cluster has workers."""
     from distributed.scheduler import KilledWorker
 
-    manned_at = time.monotonic()
     while True:
         try:
             return await future.result(timeout=CHECKED_EVERY_S)
@@ -83,14 +80,11 @@ async def _result(cluster: Cluster, item: Any, future: Any) -> Any:
                 f"every worker that began {str(item)[:80]!r} died: look at its memory and its log, or leave --executor out"
             ) from None
         except CancelledError:
-            raise BadInput(f"{cluster.where} is gone: start it again, or leave --executor out") from None
+            raise BadInput(f"{cluster.gone}, or leave --executor out") from None
         except TimeoutError:
             if future.done():  # it came just now, or the function itself raised this
                 return await future.result()
-        with contextlib.suppress(TimeoutError):
-            manned_at = time.monotonic() if await cluster.workers() else manned_at
-        if time.monotonic() - manned_at > WITHOUT_WORKERS_S:
-            raise BadInput(
-                f"{cluster.where} has had no worker for {WITHOUT_WORKERS_S:g} s: look at the memory and the log of the last ones, "
-                "or leave --executor out"
-            )
+        try:
+            await cluster.workers()
+        except Gone as gone:
+            raise BadInput(f"{gone}, or leave --executor out") from None
