@@ -236,8 +236,12 @@ class MachinesEngine(Engine):
         if table == "calls":
             self._progress.call(row[COST])
         on_disk = self._writer.put(table, row, urgent)
-        on_disk.add_done_callback(lambda _: self._writer.failure and self._fail(self._writer.failure))
+        on_disk.add_done_callback(self._check_writer)
         return on_disk
+
+    def _check_writer(self, _: object) -> None:
+        if self._writer.failure is not None:
+            self._fail(self._writer.failure)
 
     async def _hire(self, seat: Seat) -> str | None:
         """Prepare a player on a worker, or return why it cannot play."""
