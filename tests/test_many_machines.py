@@ -15,21 +15,16 @@ import subprocess
 import sys
 import threading
 import time
-from types import SimpleNamespace
 
 import pytest
 from run_server import RunServer, copy_store, some_cases
 
 from benchmark_lib import BadInput, Experiment, load_cases, load_store, spread
 from benchmark_lib.cli import main
-from benchmark_lib.experiment.machines.dealing import Deck
-from benchmark_lib.experiment.options import Options
-from benchmark_lib.experiment.plan import prepare
 from benchmark_lib.runfile import RunFile
 
 distributed = pytest.importorskip("distributed")
 psutil = pytest.importorskip("psutil")
-far = pytest.importorskip("benchmark_lib.experiment.machines.engine")
 
 from distributed.protocol import ToPickle, dumps  # noqa: E402
 
@@ -281,23 +276,12 @@ def test_all_workers_together_have_no_more_calls_in_flight_than_asked_for(tmp_pa
     assert server.most_in_flight == IN_FLIGHT, "the worker that is seated first may begin with all of them"
 
 
-def test_a_worker_may_have_all_calls_of_a_run_in_flight(shop):
-    options = Options("some-model", base_url="http://127.0.0.1:9/v1", concurrency=400, **shop)
-    told = far.MachinesEngine._plan_for_worker(SimpleNamespace(_options=options))
-    assert prepare(Options(**told)).models["agent"].endpoint.concurrency == 400
-
-
-def test_suspects_of_a_dead_worker_are_dealt_one_at_a_time_and_only_the_one_that_kills_twice_is_given_up():
-    keys = [(f"case_{n}", 1) for n in range(6)]
-    deck = Deck(keys)
-    assert deck.deal("a", 3) == keys[:3] and deck.deal("b", 1) == keys[3:4]
-    assert deck.left("a") == [] and deck.waiting == 5
-    assert deck.deal("b", 3) == [keys[0], *keys[4:6]], "one suspect beside what is fresh"
-    assert deck.deal("b", 3) == [], "no second suspect while one is played"
-    assert deck.left("b") == [keys[0]], "the others that it took along have lost one worker only"
-    assert deck.deal("c", 9) == [keys[1]]
-    deck.ended("c", keys[1])
-    assert deck.deal("c", 9) == [keys[2]] and not deck.was_lost(keys[1])
+def test_a_worker_may_have_more_calls_in_flight_than_an_endpoint_has_by_default(tmp_path, cluster, shop):
+    more = {"messages": 1, "concurrency": 110, "trials": 14}
+    with RunServer(latency_s=0.5) as server:
+        asked = experiment(cluster, tmp_path / "run.deskbench", base_url=server.base_url, **(shop | more))
+        assert asyncio.run(asked.run()).counts()["finished"] == COUNT * 14
+    assert 100 < server.most_in_flight <= 110, "two workers with 50 each, the default, would be 100"
 
 
 @pytest.mark.parametrize(
@@ -445,3 +429,22 @@ def test_a_stranger_at_every_port_of_a_run_runs_no_code_and_stops_nothing(tmp_pa
     assert not [*temporary.glob("deskbench-*")], "the workers' folder is taken away"
     assert not mark.exists() and "Traceback" not in complained
     assert RunFile(out).counts()["finished"] == COUNT
+
+
+def test_a_killed_command_leaves_no_worker_that_buys_and_the_same_command_goes_on(tmp_path, shop):
+    out = tmp_path / "run.deskbench"
+    with RunServer(latency_s=0.3) as server:
+        line = [sys.executable, "-m", "benchmark_lib", "run", "some-model", "--base-url", server.base_url, "--yes"]
+        line += ["--store", str(shop["store"]), "--cases", shop["cases"], "--trials", "2", "--messages", "3"]
+        line += ["--executor", "dask", "--workers", "2", "--concurrency", str(IN_FLIGHT), "--out", str(out)]
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        run = subprocess.Popen(line, **quiet)
+        asyncio.run(until(lambda: server.count > 20 or run.poll() is not None))
+        run.kill()
+        run.wait()
+        time.sleep(1.5)
+        lost = server.count - RunFile(out).counts()["calls"]
+        assert 0 <= lost <= IN_FLIGHT
+        assert subprocess.run(line, **quiet).returncode == 0
+        assert RunFile(out).counts()["finished"] == 2 * COUNT
+        assert server.count == RunFile(out).counts()["calls"] + lost, "nothing on file is bought twice"

@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from math import inf
 from typing import Any
 
@@ -21,7 +21,7 @@ from .manifest import now, played_as
 from .plan import MEND, Model, Plan
 from .players import PlayersLine
 from .progress import Progress
-from .recorder import CallLine, KeptCalls, Line, Recorder
+from .recorder import CallLine, KeptCall, KeptCalls, Line, Recorder
 from .scoring import advice, score_faults, scores_as_json, size
 from .writer import CannotSave, Writer
 
@@ -29,6 +29,8 @@ GRACE_S = 60.0
 """How long calls in flight may take to end after a stop, in seconds: they are paid for, so they are waited for."""
 AS_BEGUN = ("run_id", "model", "source", "inputs", "cases", "planned")
 """Parts of the manifest that stay as they are while a run is played."""
+Played = tuple[tuple[Any, ...], bool, tuple[Any, ...], bool]
+"""A conversation that ended: its row, whether it is finished, the row of its scores, and whether there are any."""
 LARGEST_BACKLOG = 400
 """Rows that may wait for the disk before conversations wait for it too: what keeps memory flat."""
 
@@ -178,9 +180,9 @@ class Engine:
             others = await in_thread(lambda: [*score_faults(self.run)])
             self.unscored |= {(f.case_id, f.trial) for f in others if f.case_id not in cases}
 
-    async def _score(self, conversation: Conversation, case: Case, record: bytes | None = None) -> None:
+    async def _score(self, conversation: Conversation, case: Case) -> None:
         """Score one record and hand the scores to the writer."""
-        row, known = await scores_row(self.plan, conversation, case, record or conversation.to_json())
+        row, known = await scores_row(self.plan, conversation, case, conversation.to_json())
         self._put_scores((conversation.case_id, conversation.trial), row, known)
 
     def _put_scores(self, key: tuple[str, int], row: tuple[Any, ...], known: bool) -> None:
@@ -224,8 +226,12 @@ class Engine:
                 if (case.id, trial) not in self._finished:
                     yield case, trial
 
+    async def _next(self) -> tuple[Case, int] | None:
+        return next(self._again, None)
+
     async def _work(self) -> None:
-        for case, trial in self._again:
+        while (due := await self._next()) is not None:
+            case, trial = due
             try:
                 await self._one(case, trial)
             except (asyncio.CancelledError, CannotSave):
@@ -242,21 +248,22 @@ class Engine:
         """One conversation: played, scored, handed to the writer."""
         if self._writer.failure is not None:
             raise self._writer.failure
-        kept = self._kept.of(case.id, trial)
-        complete = {side: Recorder(side, case.id, trial, line, kept) for side, line in self._lines.items()}
-        conversation = await play_one(self.plan, case, trial, complete, played_as(self.manifest, case.id, trial))
-        if self.plan.players is not None:
-            self.plan.players.chairs.ended((case.id, trial), conversation)
-        finished = conversation.ended_by not in NOT_SCORED
+        played = await self._played(case, trial)
+        if played is None:
+            return
+        row, finished, scores, known = played
         if self.stopped is not None and not finished:
             return
-        record = conversation.to_json()
-        await self._score(conversation, case, record)
-        on_disk = self._put_conversation(conversation_row(conversation, record), finished)
+        self._put_scores((case.id, trial), scores, known)
+        on_disk = self._put_conversation(row, finished)
         if self._writer.backlog > LARGEST_BACKLOG:
             await on_disk
         else:
             await asyncio.sleep(0)
+
+    async def _played(self, case: Case, trial: int) -> Played | None:
+        kept = self._kept.of(case.id, trial)
+        return await play_whole(self.plan, case, trial, self._lines, kept, played_as(self.manifest, case.id, trial))
 
     def _put_conversation(self, row: tuple[Any, ...], finished: bool) -> asyncio.Future[None]:
         """Hand an ended conversation to the writer; it is counted once it is on disk."""
@@ -306,6 +313,24 @@ async def scores_row(plan: Plan, conversation: Conversation, case: Case, record:
     length = inf if isinstance(plan.store, TauStore) else size(conversation, record)
     scores, known = await read_aside(length, scores_as_json, plan.score, conversation, case)
     return (content_hash(record), plan.scoring_version, scores), known
+
+
+async def play_whole(
+    plan: Plan,
+    case: Case,
+    trial: int,
+    lines: Mapping[str, CallLine],
+    kept: dict[tuple[str, int], KeptCall],
+    as_trial: int,
+) -> Played:
+    """Play one conversation of a plan and score it; for `as_trial` see `played_as`."""
+    complete = {side: Recorder(side, case.id, trial, line, kept) for side, line in lines.items()}
+    conversation = await play_one(plan, case, trial, complete, as_trial)
+    if plan.players is not None:
+        plan.players.chairs.ended((case.id, trial), conversation)
+    record = conversation.to_json()
+    scores, known = await scores_row(plan, conversation, case, record)
+    return conversation_row(conversation, record), conversation.ended_by not in NOT_SCORED, scores, known
 
 
 async def play_one(

@@ -87,19 +87,15 @@ class KeptCalls:
         rows = self._db.execute("SELECT DISTINCT case_id, trial FROM calls")
         self._known = {(case_id, trial) for case_id, trial in rows}
 
-    def of(self, case_id: str, trial: int) -> dict[tuple[str, int], KeptCall]:
-        """The calls of one conversation by (side, number)."""
-        return {(side, n): KeptCall(*rest) for side, n, *rest in self.rows(case_id, trial)}
-
-    def rows(self, case_id: str, trial: int, began: bool = False) -> list[tuple[Any, ...]]:
-        """The calls of one conversation: side, number and what makes a `KeptCall`.
+    def of(self, case_id: str, trial: int, began: bool = False) -> dict[tuple[str, int], KeptCall]:
+        """The calls of one conversation by (side, number).
 
         With `began` the file is asked also for a conversation that had no calls on it when this session began.
         """
         if not began and (case_id, trial) not in self._known:
-            return []
+            return {}
         sql = "SELECT side, n, request_hash, response, latency_s, attempts FROM calls WHERE case_id=? AND trial=?"
-        return self._db.execute(sql, (case_id, trial)).fetchall()
+        return {(side, n): KeptCall(*rest) for side, n, *rest in self._db.execute(sql, (case_id, trial))}
 
     def close(self) -> None:
         """Let go of the file."""
@@ -191,6 +187,7 @@ class Line:
         reserved = self._estimate.cost(len(request))
         if not await self._budget.reserve(reserved):
             self._stop(self._budget.passed(reserved))
+            raise asyncio.CancelledError("the budget is used up")
         cost: float | None = 0.0
         try:
             self._go_on()

@@ -9,9 +9,10 @@ import logging
 import os
 import shlex
 import tempfile
+import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -47,22 +48,44 @@ def dask_setup(worker):
 """Runs in each worker on this machine: it ends when the run ends, not at Ctrl-C, and opens no port for pages."""
 
 
+class Gone(Exception):
+    """A cluster that can do nothing more; the text says what is wrong and what to do about it first."""
+
+
 @dataclass
 class Cluster:
-    """An open cluster: Dask's client, and the words by which messages name the cluster."""
+    """An open cluster: Dask's client, the words by which messages name it, and when it was last seen with a worker."""
 
     client: Client
     where: str
+    manned_at: float = field(default_factory=time.monotonic)
+
+    @property
+    def gone(self) -> str:
+        """Return the words for a cluster whose scheduler has ended."""
+        return f"{self.where} is gone: start it again"
 
     async def workers(self) -> set[str] | None:
-        """Return the addresses of the workers; None where the scheduler is gone."""
+        """Return the addresses of the workers; None where the scheduler is too busy to say.
+
+        Raise `Gone` where it has ended, or has had no worker for longer than one may take to start anew.
+        """
         try:
             async with asyncio.timeout(CONNECT_S):
-                return {*await self.client.nthreads()} if self.client.status == "running" else None
-        except OSError as error:
-            if isinstance(error, TimeoutError):  # it is busy: what is played goes on without it
-                raise
+                found = {*await self.client.nthreads()} if self.client.status == "running" else None
+        except TimeoutError:
             return None
+        except OSError:
+            found = None
+        if found is None:
+            raise Gone(self.gone)
+        if found:
+            self.manned_at = time.monotonic()
+        elif time.monotonic() - self.manned_at > WITHOUT_WORKERS_S:
+            raise Gone(
+                f"{self.where} has had no worker for {WITHOUT_WORKERS_S:g} s: look at the memory and the log of the last ones"
+            )
+        return found
 
 
 def check_executor(options: Options) -> None:

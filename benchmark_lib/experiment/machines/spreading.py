@@ -1,17 +1,15 @@
 """A function for many things on the workers of a cluster: pages of many models, panels of a recovery, tables of a large board."""
 
 import asyncio
-import contextlib
 import threading
-import time
-from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError
 from typing import Any
 
 from ...errors import BadInput
 from ...project import code_version
 from ..options import Options
-from .cluster import UNPROTECTED, WITHOUT_WORKERS_S, Cluster, check_executor, is_private, opened
+from .cluster import UNPROTECTED, Cluster, Gone, check_executor, is_private, opened
 
 CHECKED_EVERY_S = 5.0
 """Seconds after which the wait for a result makes sure that a worker is there."""
@@ -39,70 +37,54 @@ def spread(
         return
     loop = asyncio.new_event_loop()  # a notebook has one of its own, and this one serves the cluster between results
     threading.Thread(target=loop.run_forever, daemon=True).start()
-    results = _results(options, function, list(items))
 
-    async def following() -> list[Any]:
-        async for result in results:
-            return [result]
-        return []
+    def wait(step: Any) -> Any:
+        return asyncio.run_coroutine_threadsafe(step, loop).result()
 
+    given, opening = list(items), opened(options)
     try:
-        while result := asyncio.run_coroutine_threadsafe(following(), loop).result():
-            yield from result
+        cluster = wait(opening.__aenter__())
+        try:
+            for item, future in zip(given, wait(_begun(cluster, function, given))):
+                yield wait(_result(cluster, item, future))
+        finally:
+            wait(opening.__aexit__(None, None, None))
     finally:
-        asyncio.run_coroutine_threadsafe(results.aclose(), loop).result()
         loop.call_soon_threadsafe(loop.stop)
 
 
-async def _results(options: Options, function: Callable[[Any], Any], items: list[Any]) -> AsyncGenerator[Any, None]:
-    from distributed.scheduler import KilledWorker
-
-    async with opened(options) as cluster:
-        await _check_workers(cluster)
-        futures = cluster.client.map(function, items, pure=False)
-        try:
-            for item, future in zip(items, futures):
-                try:
-                    yield await _result(cluster, future)
-                except KilledWorker:
-                    raise BadInput(
-                        f"every worker that began {str(item)[:80]!r} died: look at its memory and its log, or leave --executor out"
-                    ) from None
-        finally:
-            with contextlib.suppress(Exception):
-                await cluster.client.cancel(futures)
-
-
-async def _result(cluster: Cluster, future: Any) -> Any:
-    """Return the result of one thing; a cluster without workers gets no longer than a worker may take to start anew."""
-    manned_at = time.monotonic()
-    while True:
-        try:
-            return await future.result(timeout=CHECKED_EVERY_S)
-        except CancelledError:
-            raise BadInput(f"{cluster.where} is gone: start it again, or leave --executor out") from None
-        except TimeoutError:
-            if future.done():  # it came just now, or the function itself raised this
-                return await future.result()
-        with contextlib.suppress(TimeoutError):
-            manned_at = time.monotonic() if await cluster.workers() else manned_at
-        if time.monotonic() - manned_at > WITHOUT_WORKERS_S:
-            raise BadInput(
-                f"{cluster.where} has had no worker for {WITHOUT_WORKERS_S:g} s: look at the memory and the log of the last ones, "
-                "or leave --executor out"
-            )
-
-
-async def _check_workers(cluster: Cluster) -> None:
+async def _begun(cluster: Cluster, function: Callable[[Any], Any], items: list[Any]) -> list[Any]:
+    """Return the futures of all things, once every worker is found to be private and of this version."""
     here = code_version()
     for address, there in (await cluster.client.run(code_version)).items():
         if not is_private(address):
             raise BadInput(f"worker {address} {UNPROTECTED}")
         if there != here:
+            other, this = (f"{code['version']}, source {code['hash'][:8]}" for code in (there, here))
             raise BadInput(
-                f"worker {address} has another version of Deskbench ({_named(there)}, here {_named(here)}): install the same one there"
+                f"worker {address} has another version of Deskbench ({other}, here {this}): install the same one there"
             )
+    futures: list[Any] = cluster.client.map(function, items, pure=False)
+    return futures
 
 
-def _named(code: dict[str, str]) -> str:
-    return f"{code['version']}, source {code['hash'][:8]}"
+async def _result(cluster: Cluster, item: Any, future: Any) -> Any:
+    """Return the result of one thing, as long as the cluster has workers."""
+    from distributed.scheduler import KilledWorker
+
+    while True:
+        try:
+            return await future.result(timeout=CHECKED_EVERY_S)
+        except KilledWorker:
+            raise BadInput(
+                f"every worker that began {str(item)[:80]!r} died: look at its memory and its log, or leave --executor out"
+            ) from None
+        except CancelledError:
+            raise BadInput(f"{cluster.gone}, or leave --executor out") from None
+        except TimeoutError:
+            if future.done():  # it came just now, or the function itself raised this
+                return await future.result()
+        try:
+            await cluster.workers()
+        except Gone as gone:
+            raise BadInput(f"{gone}, or leave --executor out") from None
