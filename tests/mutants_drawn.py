@@ -120,7 +120,7 @@ def probe(module):
             for body in (getattr(node, field, None) for field in BODIES[:3]):
                 if isinstance(body, list):
                     keys = [ast.Constant(f"{module}:{name}:{number[id(statement)]}") for statement in body]
-                    calls = [ast.Expr(ast.Call(ast.Name("reached", ast.Load()), [key], [])) for key in keys]
+                    calls = [ast.Expr(ast.Call(ast.Name("__reached__", ast.Load()), [key], [])) for key in keys]
                     body[:] = [one for pair in zip(calls, body) for one in pair]
     mutants.install(module, parsed)
 
@@ -168,7 +168,7 @@ class Watch(mutants.Bench):
         names = [module for room in ROOMS for module in mutants.modules(room)]
         for step in (importlib.import_module, probe):
             list(map(step, names))
-        builtins.reached = lambda key: self.now[0].add(key)
+        builtins.__reached__ = lambda key: self.now[0].add(key)
         jobs = {path: lambda tests=tests: self.each(tests) for path, tests in files.items()}
         yield {name: rest for _, found, _ in mutants.in_forks(jobs, FILE_SECONDS) for name, *rest in found}
 
@@ -194,23 +194,27 @@ def candidates(seen):
 
 def hunted(bench, some, chosen):
     """Return mutants, each with the tests that kill it."""
-    key = "{0.module}:{0.function}:{1}".format
-    tests = {m: [bench.tests[name] for name in chosen.get(key(m, mutants.index_of(m)), ())] for m in some}
-    found = {mutant: tuple(names) for mutant, names, _ in mutants.killers(tests, KILLERS, MUTANT_SECONDS)}
-    return [replace(mutant, tests=found[mutant]) for mutant in some]
+    chosen = {key: [bench.tests[name] for name in names if name in bench.tests] for key, names in chosen.items()}
+    tests = {m: chosen.get(f"{m.module}:{m.function}:{mutants.index_of(m)}", []) for m in some}
+    for _ in range(2):  # the second time without the tests that did not notice, which may have left something behind
+        found = {mutant: names for mutant, names, _ in mutants.killers(tests, KILLERS, MUTANT_SECONDS)}
+        tests = {mutant: [bench.tests[name] for name in names] for mutant, names in found.items()}
+    return [replace(mutant, tests=tuple(found[mutant])) for mutant in some]
 
 
-def draw(bench, chosen, kept=()):
+def draw(bench, chosen, kept=(), earlier=()):
     """Draw mutants until there are as many as wanted with those to keep, and write them down."""
-    every = [mutant for mutant in all_mutants() if mutant not in {replace(one, tests=()) for one in kept}]
+    told = {one: f"{one.module} {one.function} [{one.operator}] {one.before}  ->  {one.after}" for one in all_mutants()}
+    known = {replace(one, tests=()) for one in kept}
+    every = [mutant for mutant, text in told.items() if mutant not in known and text not in earlier]
     order, drawn, killed = np.random.default_rng(SEED).permutation(len(every)), [], list(kept)
     while len(killed) < WANTED and len(drawn) < len(every):
         drawn += hunted(bench, [every[n] for n in order[len(drawn) : len(drawn) + BATCH]], chosen)
         killed = [*kept, *(mutant for mutant in drawn if mutant.tests)]
-        alive = [f"{m.module} {m.function} [{m.operator}] {m.before}  ->  {m.after}" for m in drawn if not m.tests]
-        about = {"seed": SEED, "possible": len(every), "drawn": len(drawn), "survived": len(alive), "survivors": alive}
-        mutants.write(about, killed)
-        print(f"{len(drawn)} drawn, {len(alive)} survived", flush=True)
+        alive = [*earlier, *(told[mutant] for mutant in drawn if not mutant.tests)]
+        counts = {"drawn": len(killed) + len(alive), "killed": len(killed), "survived": len(alive)}
+        mutants.write({"seed": SEED, "possible": len(told), **counts, "survivors": alive}, killed)
+        print(", ".join(f"{number} {name}" for name, number in counts.items()), flush=True)
 
 
 def refill(bench, chosen):
@@ -219,10 +223,12 @@ def refill(bench, chosen):
     kept = [now for mutant in kept if (now := mutants.placed(mutant))]
     lost = [mutant for mutant, fate in mutants.run(bench, kept).items() if fate != "killed"]
     found = dict(zip(lost, hunted(bench, lost, chosen)))
-    print(f"{sum(bool(m.tests) for m in found.values())} of {len(found)} that no test killed have tests now")
+    print(
+        f"{sum(bool(m.tests) for m in found.values())} of {len(found)} that no test killed have tests now", flush=True
+    )
     kept = [found.get(mutant, mutant) for mutant in kept]
     mutants.write(about, kept)
-    draw(bench, chosen, kept)
+    draw(bench, chosen, kept, about["survivors"])
 
 
 def main():
