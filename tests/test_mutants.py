@@ -21,9 +21,14 @@ def test_the_kept_mutants_have_a_place_in_the_code():
 def test_each_kept_mutant_has_a_test_that_is_still_there():
     """A test that goes leaves its mutants to another one, which `mutants_drawn.py --refill` finds."""
     trees = [ast.parse(path.read_bytes()) for path in (mutants.ROOT / "tests").glob("test_*.py")]
-    there = {node.name for tree in trees for node in tree.body if isinstance(node, ast.FunctionDef)}
+    there = {
+        node.name
+        for tree in trees
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    }
     _, kept = mutants.read()
-    named = {m: {name.partition("::")[2].partition("[")[0] for name in m.tests} for m in kept}
+    named = {m: {name.partition("[")[0].rpartition("::")[2] for name in m.tests} for m in kept}
     assert [f"{m.module} {m.function}: {m.after}" for m, names in named.items() if not names & there] == []
 
 
