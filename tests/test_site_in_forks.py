@@ -11,11 +11,11 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from benchmark_lib.reports.site.forks import divided
 
 from benchmark_lib import BadInput, Experiment
 from benchmark_lib.cli.codes import INTERRUPTED
 from benchmark_lib.reports.site import forks
-from benchmark_lib.reports.site.forks import divided
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks are used on Linux alone")
 BOTH_WAYS = """

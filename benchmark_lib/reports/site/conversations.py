@@ -117,7 +117,13 @@ def transcript(
     cost = content.costs[(talk.run_id, talk.view.case_id, talk.trial)]
     store = content.stores.get(talk.run_id) if case else None
     score = with_judged_customer(talk.score, turns)
-    about: dict[str, Any] = {"case": case, "store": store, "verdicts": verdicts, "cost": cost, "model_calls": model_calls}
+    about: dict[str, Any] = {
+        "case": case,
+        "store": store,
+        "verdicts": verdicts,
+        "cost": cost,
+        "model_calls": model_calls,
+    }
     found = conversation_view(record, score, **about)
     for turn in found["turns"]:
         for call in turn["calls"]:

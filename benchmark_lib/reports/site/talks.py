@@ -66,7 +66,9 @@ def written_beside(pages: "Sequence[Pages]") -> Iterator[Iterator[tuple[int, int
     Further processes are forks, which share what is read. There are none outside Linux, nor beside other threads of
     Python, where a fork could find a lock that nobody opens.
     """
-    items = [(at, entry, n) for at, part in enumerate(pages) for entry in part.chunks for n in range(len(part.chunks[entry]))]
+    items = [
+        (at, entry, n) for at, part in enumerate(pages) for entry in part.chunks for n in range(len(part.chunks[entry]))
+    ]
     if sys.platform != "linux" or threading.active_count() > 1 or len(os.sched_getaffinity(0)) == 1:
         yield (write_chunk(pages[at], entry, n) for at, entry, n in items)
         return
