@@ -84,7 +84,7 @@ class Pages:
         for talk in sorted(self.talks, key=lambda t: t.trial):
             self.trials[talk.entry.page, talk.view.case_id].append(talk)
             self.beside[talk.view.case_id, talk.trial].append(talk)
-        self.chunks = {entry: chunks(talks) for entry, talks in self.by_entry.items()}
+        self.chunks = {entry or "": chunks(talks) for entry, talks in self.by_entry.items()}
         self.failures = self._failures()
         results = content.results
         self.verdicts, self.turns = _by_conversation(results.verdicts), _by_conversation(customer_turns(results))
