@@ -54,6 +54,10 @@ def building(folder):
     return [p for p in folder.iterdir() if p.suffix == ".new"] if folder.exists() else []
 
 
+def children_of(process):
+    return Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+
+
 def heeds_interrupts():
     """A shell has what it starts in the background ignore them."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -68,7 +72,7 @@ def begun(runs, out):
         )
         while site.poll() is None:
             if any((folder / "cases").exists() for folder in building(out.parent)):
-                return site, Path(f"/proc/{site.pid}/task/{site.pid}/children").read_text().split()
+                return site, children_of(site)
             time.sleep(0.005)
         assert site.returncode == 0, site.stderr.read()
         shutil.rmtree(out)
@@ -105,13 +109,16 @@ def test_a_killed_site_leaves_neither_a_fork_nor_a_site(runs, tmp_path):
 
 
 def test_a_fork_that_is_killed_is_told_and_leaves_no_site(runs, tmp_path):
-    for attempt in range(20):  # a site that is finished before the signal comes shows nothing
+    for attempt in range(20):  # a fork that has done its work before it is seen may be killed
         out = tmp_path / f"made {attempt}" / "site"
-        site, children = begun(runs, out)
+        line = [sys.executable, "-c", ALWAYS_FORKED, str(runs), "--out", str(out)]
+        site = subprocess.Popen(line, stderr=subprocess.PIPE, text=True, start_new_session=True)
+        while site.poll() is None and not (children := children_of(site)):
+            time.sleep(0.002)
         for pid in children:
             with suppress(ProcessLookupError):
                 os.kill(int(pid), signal.SIGKILL)
-        _, said = site.communicate(timeout=60)
+        _, said = site.communicate(timeout=120)
         if site.returncode:
             break
     assert site.returncode == REFUSED and "a process that wrote pages was ended" in said
