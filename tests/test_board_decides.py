@@ -85,11 +85,7 @@ def results(panel):
 def site(results, tmp_path_factory):
     """The site of the panel: the words of each page, and the page."""
     built = build_site(results, tmp_path_factory.mktemp("site") / "site")
-    pages = {
-        str(p.relative_to(built.path)): p.read_text()
-        for p in built.path.rglob("*.html")
-        if "transcripts/" not in str(p)
-    }
+    pages = {str(p.relative_to(built.path)): p.read_text() for p in built.path.rglob("*.html")}
     return {name: words_of(page) for name, page in pages.items()}, pages
 
 

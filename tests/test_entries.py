@@ -545,7 +545,7 @@ def test_the_explorer_finds_and_names_each_run(results, runs):
 
 def test_the_site_gives_each_run_a_row_pages_and_transcripts(results, runs, tmp_path):
     site = build_site(results, tmp_path / "site", published=False)
-    assert site.pages["model"] == 4 and site.pages["transcript"] == len(results.conversations)
+    assert site.pages["model"] == 4 and site.transcripts == len(results.conversations)
     assert re.search(r"Models measured\D+0\D", (site.path / "index.html").read_text()), (
         "agents of one's own are no models"
     )
@@ -557,7 +557,7 @@ def test_the_site_gives_each_run_a_row_pages_and_transcripts(results, runs, tmp_
             name
         )
     for page in (site.path / "models").glob("*.html"):
-        assert len(set(re.findall(r"transcripts/([^/\"]+)/", page.read_text()))) == 1, (
+        assert len(set(re.findall(r"talk\.html#([^/\"]+)/", page.read_text()))) == 1, (
             "a page links the transcripts of its own run only"
         )
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 from run_server import RunServer, copy_store, some_cases
+from site_talks import talks_of
 
 from benchmark_lib import load_results
 from benchmark_lib.cli import main
@@ -118,8 +119,8 @@ def test_a_copy_with_another_policy_is_named_and_never_mixed_with_northline(proj
     assert main(["site", ours, "--no-published", "--out", "site"]) == 0
     (page,) = Path("site/cases").glob("*.html")
     assert "The policy behind it" in page.read_text() and f"<bdi>{case}</bdi>" not in page.read_text()
-    (talk,) = Path("site/transcripts").rglob("*.html")
-    assert f"Model calls ({RunFile(ours).counts()['calls']})" in talk.read_text()
+    (talk,) = talks_of(Path("site")).values()
+    assert f"Model calls ({RunFile(ours).counts()['calls']})" in talk
 
 
 def test_a_site_without_the_store_says_so_and_a_folder_mends_it(project, copied, server, capsys, tmp_path_factory):

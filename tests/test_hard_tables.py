@@ -4,6 +4,7 @@ import asyncio
 
 import pandas as pd
 import pytest
+from site_talks import talks_of
 
 from benchmark_lib import Experiment, figures, load_results, reports, tables
 from benchmark_lib.analysis.tables.hard import ALL, family_order
@@ -113,7 +114,7 @@ def test_the_site_has_the_hard_set_in_a_folder_of_its_own(both, tmp_path):
     front, hard = site.index.read_text(), (site.path / "hard" / "index.html").read_text()
     assert 'href="hard/index.html"' in front and "The hard set" in front
     assert 'href="../index.html"' in hard and "Planted instructions" in hard
-    assert len(list((site.path / "hard" / "transcripts").rglob("*.html"))) == 2
+    assert len(talks_of(site.path / "hard")) == 2
 
 
 def test_what_a_model_is_weak_at_is_said_with_counts():

@@ -7,6 +7,7 @@ import orjson
 import pandas as pd
 import pytest
 from made_runs import talk
+from site_talks import talks_of
 
 from benchmark_lib import analysis, estimators, reports, tables
 from benchmark_lib.analysis.dictionary import DICTIONARY
@@ -78,7 +79,7 @@ def test_a_site_of_an_imported_file_has_its_domain_as_a_tag_once_and_every_trans
     made = build_site(run.path, tmp_path / "site", published=False).path
     (case,) = (made / "cases").glob("*.html")
     assert case.read_text(encoding="utf-8").count('<span class="tag">retail</span>') == 1
-    assert len(list((made / "transcripts").rglob("*.html"))) == 2
+    assert len(talks_of(made)) == 2
     (model,) = (made / "models").glob("*.html")
     page = model.read_text(encoding="utf-8")
     assert "pass^2" in page and "two questions" not in page and "No resolvable case" in page

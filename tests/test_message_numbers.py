@@ -4,6 +4,7 @@ import re
 
 import pytest
 from made_runs import talk
+from site_talks import talks_of
 
 from benchmark_lib import load_results
 from benchmark_lib.experiment.demo import EXAMPLE, HARD_EXAMPLE
@@ -58,9 +59,8 @@ def test_every_way_to_name_a_message_counts_bubbles():
 
 def test_every_mention_of_a_message_on_the_site_links_to_its_bubble(tmp_path):
     site = build_site(load_results(EXAMPLE), tmp_path)
-    pages, mentions = list(site.path.glob("transcripts/*/*.html")), 0
-    for page in pages:
-        text = page.read_text(encoding="utf-8")
+    mentions = 0
+    for text in talks_of(site.path).values():
         shown = re.sub(r'<div class="pre".*?</div>', "", text, flags=re.DOTALL)
         linked = re.findall(r'<a href="#m(\d+)">message (\d+)</a>', shown)
         assert all(aim == number and f'id="m{aim}"' in text for aim, number in linked)

@@ -126,9 +126,9 @@ def test_pages_tables_and_exports_need_no_module_and_run_none(folder, monkeypatc
     dossier = Shelf(results).dossier(manifest["run_id"], CASE, 1)
     assert dossier.case is not None and "lend_bag" in dossier.html()
     built = build_site(results, folder / "site")
-    assert built.pages["transcript"] == 4 and "Flies tomorrow" in (
-        folder / "site" / "index.html"
-    ).read_text() + "".join(p.read_text() for p in (folder / "site" / "cases").glob("*.html"))
+    assert built.transcripts == 4 and "Flies tomorrow" in (folder / "site" / "index.html").read_text() + "".join(
+        p.read_text() for p in (folder / "site" / "cases").glob("*.html")
+    )
     assert main(["compare", "oracle.deskbench", "no_op.deskbench", "--partial"]) == 0
     assert main(["export", "oracle.deskbench", "--format", "openai-chat", "--out", "chats"]) == 0
     (chats,) = Path("chats").glob("*.chats.jsonl")

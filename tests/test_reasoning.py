@@ -8,6 +8,7 @@ import orjson
 import pytest
 from made_runs import talk
 from servers import ScriptedServer, completion
+from site_talks import talks_of
 
 from benchmark_lib import Experiment, load_results, tables
 from benchmark_lib.analysis.tables.red_flags import NAMED_AND_DID, NO_REASONING
@@ -159,7 +160,7 @@ def test_a_transcript_folds_it_and_escapes_it(played):
 
 def test_the_site_shows_it_folded_and_escaped(played, tmp_path):
     site = build_site([played[0]], tmp_path / "site", published=False).path
-    page = next(text for p in site.rglob("*.html") if NAMED in (text := p.read_text()))
+    page = next(text for text in talks_of(site).values() if NAMED in text)
     assert '<details class="thought">' in page and "<script>window" not in page and "[U+202E]" in page
 
 

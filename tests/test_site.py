@@ -7,6 +7,7 @@ import asyncio
 import csv
 import json
 import re
+import shutil
 from concurrent.futures import ThreadPoolExecutor
 from html import unescape
 from itertools import permutations
@@ -15,7 +16,8 @@ from urllib.parse import unquote
 import pandas as pd
 import pytest
 from browser import DESKTOP, PHONE, open_browser, open_page, violations
-from hostile import FLAG, MODELS, NAMES, PAYLOADS, write_hostile_runs
+from hostile import FLAG, LEAK, MODELS, NAMES, PAYLOADS, write_hostile_runs
+from site_talks import talks_of
 
 from benchmark_lib import BadInput, Experiment, load_results, reports, tables
 from benchmark_lib.analysis import Query, facets
@@ -32,7 +34,16 @@ from benchmark_lib.reports.site.content import Content
 from benchmark_lib.reports.site.conversations import asked_for
 from benchmark_lib.reports.site.folder import Folder, page_name, site_folder
 from benchmark_lib.reports.site.pages import Pages, stores_of_entries
-from benchmark_lib.reports.site.words import FRAMING_POLICY, POLICY, breaks, embedded, plural, tidy
+from benchmark_lib.reports.site.words import (
+    FRAMING_POLICY,
+    LOADING_POLICY,
+    POLICY,
+    breaks,
+    embedded,
+    packed,
+    plural,
+    tidy,
+)
 
 CASES = "tracking,return_used,abusive,adversarial"
 PAGES = (
@@ -43,6 +54,7 @@ PAGES = (
     "transcripts",
     "search",
     "beside",
+    "talk",
     "compare",
     "methodology",
     "downloads",
@@ -95,7 +107,20 @@ def site(runs, tmp_path_factory):
 
 
 def visit(page, site, name):
-    page.goto((site.path / f"{name}.html").as_uri())
+    page.goto(f"{site.path.as_uri()}/{name if '#' in name else f'{name}.html'}")
+    if "#" in name:
+        opened(page, name)
+
+
+def opened(page, talk):
+    """Wait until the page of transcripts shows the one of this address."""
+    page.locator(f'#talk[data-at="{talk.partition("#")[2]}"]').wait_for()
+    page.wait_for_selector("html[data-ready]")
+
+
+def transcript(site, entry="", case=""):
+    """The address of the first transcript whose entry and case begin like this."""
+    return next(f"talk.html#{at}" for at in sorted(talks_of(site.path)) if re.match(f"{entry}[^/]*/{case}", at))
 
 
 def first(site, folder, start=""):
@@ -113,7 +138,7 @@ def names(page):
 
 
 def test_every_conversation_case_and_model_has_a_page_and_the_index_is_small(site, runs):
-    assert site.pages["transcript"] == len(runs.conversations) == len(list(site.path.glob("transcripts/*/*.html")))
+    assert site.transcripts == len(runs.conversations) == len(talks_of(site.path))
     assert site.pages["case"] == runs.conversations["case_id"].nunique() and site.pages["model"] == 4
     assert (site.path / "index.html").stat().st_size < 500_000
     assert site.bytes == sum(p.stat().st_size for p in site.path.rglob("*") if p.is_file())
@@ -121,30 +146,32 @@ def test_every_conversation_case_and_model_has_a_page_and_the_index_is_small(sit
 
 def test_the_same_runs_make_the_same_pages(site, runs, tmp_path):
     again = build_site(runs, tmp_path / "again", published=True)
-    pages = sorted(p.relative_to(site.path) for p in site.path.rglob("*.html"))
-    assert pages == sorted(p.relative_to(again.path) for p in again.path.rglob("*.html"))
+    pages = sorted(p.relative_to(site.path) for kind in ("*.html", "*.js") for p in site.path.rglob(kind))
+    assert pages == sorted(p.relative_to(again.path) for kind in ("*.html", "*.js") for p in again.path.rglob(kind))
     assert all((site.path / p).read_bytes() == (again.path / p).read_bytes() for p in pages)
 
 
 def test_no_page_shows_a_value_as_python_writes_it(site):
     raw = re.compile(r"[{\[](&#39;|')[\w-]+(&#39;|')[:,\]]")
-    shown = [p for p in site.path.rglob("*.html") if raw.search(p.read_text())]
-    assert not shown
+    assert not [p for p in site.path.rglob("*.html") if raw.search(p.read_text())]
+    assert not [at for at, markup in talks_of(site.path).items() if raw.search(markup)]
 
 
 def test_no_link_of_the_site_leads_nowhere(site):
     missing = set()
-    for page in site.path.rglob("*.html"):
-        for address in re.findall(r'(?:href|src)="([^"#]+)(?:#[^"]*)?"', page.read_text()):
-            if not (page.parent / address).resolve().is_file():
-                missing.add(address)
+    talks, pages = talks_of(site.path), [(p.parent, p.read_text()) for p in site.path.rglob("*.html")]
+    for folder, text in [*pages, *((site.path, markup) for markup in talks.values())]:
+        for address, at in re.findall(r'(?:href|src)="([^"#]+)(?:#([^"]*))?"', text):
+            to_talk = address.endswith("talk.html")
+            if not (folder / address).resolve().is_file() or (to_talk and "/".join(at.split("/")[:2]) not in talks):
+                missing.add((address, at))
     assert not missing
 
 
 def test_every_page_stands_under_the_strict_policy_and_carries_no_inline_style_or_code(site):
     for page in site.path.rglob("*.html"):
         text = page.read_text()
-        policy = FRAMING_POLICY if page.name == "beside.html" else POLICY
+        policy = {"beside.html": FRAMING_POLICY, "talk.html": LOADING_POLICY}.get(page.name, POLICY)
         assert f'<meta http-equiv="Content-Security-Policy" content="{policy.replace(chr(39), "&#39;")}">' in text, page
         assert not re.search(r"<style|\sstyle=|\son[a-z]+=", text), page
         scripts = re.findall(r"<script(?! type=\"application/json\")([^>]*)>", text)
@@ -304,7 +331,7 @@ def test_cases_and_transcripts_are_searched_and_opened(browser, site):
         page.fill("#talk-find", "vip")
         assert page.inner_text("#talk-status") == "2 conversations of 1 case."
         page.click("#talk-list a >> nth=0")
-        page.wait_for_selector("html[data-ready]")
+        page.wait_for_selector(".talk")
         assert "unsafe" in page.inner_text(".verdict") and page.locator(".tool.forbidden").count() >= 1
         page.locator(".tool summary").first.click()
         assert page.locator(".tool pre").first.is_visible()
@@ -410,7 +437,7 @@ def test_the_theme_is_chosen_and_kept(browser, site):
 
 def test_no_page_scrolls_sideways_on_a_phone(browser, site):
     with open_page(browser, PHONE) as (page, seen):
-        for name in (*PAGES, first(site, "models"), first(site, "cases"), first(site, "transcripts")):
+        for name in (*PAGES, first(site, "models"), first(site, "cases"), transcript(site)):
             visit(page, site, name)
             assert page.evaluate("document.documentElement.scrollWidth") <= PHONE[0], name
         visit(page, site, "index")
@@ -506,7 +533,7 @@ def test_the_board_says_why_its_intervals_are_wide(site):
 
 def test_a_page_is_printed_with_everything_unfolded(browser, site, tmp_path):
     with open_page(browser) as (page, seen):
-        for name in ("index", first(site, "transcripts")):
+        for name in ("index", transcript(site)):
             visit(page, site, name)
             data = page.pdf(path=str(tmp_path / "page.pdf"), prefer_css_page_size=True)
             assert data.startswith(b"%PDF") and len(data) > 5_000
@@ -518,7 +545,7 @@ def test_a_page_is_printed_with_everything_unfolded(browser, site, tmp_path):
 
 
 def test_axe_finds_nothing_serious(browser, site):
-    own = (first(site, "models", "scripted-tunable"), first(site, "cases", "vip"), first(site, "transcripts"))
+    own = (first(site, "models", "scripted-tunable"), first(site, "cases", "vip"), transcript(site))
     with open_page(browser) as (page, _):
         page.set_content("<img src=x><button></button>")
         assert violations(page), "axe is awake"
@@ -537,7 +564,7 @@ def test_axe_finds_nothing_serious(browser, site):
 
 def test_nothing_is_asked_of_a_network(browser, site):
     with open_page(browser) as (page, seen):
-        for name in (*PAGES, first(site, "models"), first(site, "cases"), first(site, "transcripts")):
+        for name in (*PAGES, first(site, "models"), first(site, "cases"), transcript(site)):
             visit(page, site, name)
         assert seen.addresses and seen.outside(site.path) == []
 
@@ -730,27 +757,34 @@ def test_messages_are_searched_from_disk_with_the_filters_and_the_pages_of_the_l
         line = page.locator("a.hit-line").first
         anchor = line.get_attribute("href").split("#")[1]
         line.click()
-        page.wait_for_selector(f"#{anchor}:target")
-        assert "the" in page.inner_text(f"#{anchor} .pre").lower()
+        page.wait_for_selector(f"#{anchor.split('/')[2]}.aimed")
+        assert "the" in page.inner_text(".aimed .pre").lower()
         assert seen.outside(site.path) == [] and not seen.errors
 
 
 def test_keys_walk_the_messages_and_the_failures_and_are_listed(browser, site):
     with open_page(browser) as (page, seen):
-        visit(page, site, first(site, "transcripts/" + page_folder(site, "scripted-comply")))
+        visit(page, site, transcript(site, "scripted-comply"))
         page.keyboard.press("?")
         assert "next failure" in page.inner_text(".help") and "cannot tell" in page.inner_text(".help")
         page.keyboard.press("Escape")
         assert not page.is_visible(".help")
         page.keyboard.press("j")
         page.keyboard.press("j")
-        assert page.url.endswith("#m2") and page.evaluate("document.activeElement.id") == "m2"
-        before = page.url
+        assert page.url.endswith("/m2") and page.evaluate("document.activeElement.id") == "m2"
+        before = page.url.rpartition("/")[0]
         page.keyboard.press("f")
-        page.wait_for_selector(".verdict:not(.good)")
-        assert page.url.split("#")[0] != before.split("#")[0]
+        page.wait_for_url(lambda at: not at.startswith(before))
+        opened(page, page.url)
+        after = page.url
+        assert page.locator(".verdict:not(.good)").count()
+        page.go_back()
+        opened(page, before)
+        assert "aimed" in page.get_attribute("#m2", "class")
+        page.go_forward()
+        opened(page, after)
         page.keyboard.press("F")
-        page.wait_for_load_state()
+        page.wait_for_url(lambda at: at != after)
         assert not seen.errors
 
 
@@ -762,64 +796,55 @@ def test_a_transcript_leads_along_the_list_that_the_reader_came_from_and_back_to
         says(page, "#talk-status", "^18 conversations")
         names = [link.get_attribute("href") for link in page.locator("a.talk-link").all()]
         page.locator("a.talk-link").nth(1).click()
-        page.wait_for_selector("html[data-ready]")
+        page.wait_for_selector(".siblings")
         assert "Your list (2 of 18): previous next" in page.inner_text(".siblings")
         page.keyboard.press(".")
-        page.wait_for_url(f"**/{names[2]}")
-        page.wait_for_selector("html[data-ready]")
+        opened(page, names[2])
         page.click("#previous-listed")
-        page.wait_for_url(f"**/{names[1]}")
-        page.wait_for_selector("html[data-ready]")
+        opened(page, names[1])
         page.keyboard.press(",")
-        page.wait_for_url(f"**/{names[0]}")
+        opened(page, names[0])
         assert page.locator("#previous-listed").count() == 0, "the first of the list"
         page.click("#list")
         page.wait_for_url(address)
-        visit(page, site, first(site, "transcripts/" + page_folder(site, "scripted-oracle")))
+        visit(page, site, transcript(site, "scripted-oracle"))
         assert "Your list" not in page.inner_text(".siblings"), "a transcript that is not in it"
-        kept = "{root: new URL('../../', location.href).href, filter: '', talks: [location.href, 'javascript:2']}"
+        kept = "{root: new URL('.', location.href).href, filter: '', talks: [location.href, 'javascript:2']}"
         page.evaluate(f"sessionStorage.setItem('deskbench-list', JSON.stringify({kept}))")
         page.reload()
-        page.wait_for_selector("html[data-ready]")
+        page.wait_for_selector(".siblings")
         assert "Your list (1 of 2)" in page.inner_text(".siblings") and page.locator("#next-listed").count() == 0
         assert not seen.errors
 
 
-def page_folder(site, start):
-    """The folder of the transcripts of one entry."""
-    return next(p.name for p in sorted((site.path / "transcripts").iterdir()) if p.name.startswith(start))
-
-
 def test_a_transcript_shows_what_was_expected_beside_what_happened(browser, site):
-    folder = f"transcripts/{page_folder(site, 'scripted-comply')}"
     with open_page(browser) as (page, seen):
-        visit(page, site, first(site, folder, "tracking-1"))
+        visit(page, site, transcript(site, "scripted-comply", "tracking-1"))
         panel, talk = page.locator(".expected").bounding_box(), page.locator(".talk").bounding_box()
         assert panel["x"] >= talk["x"] + talk["width"] and "Facts to tell" in page.inner_text(".expected")
         assert page.locator(".expected .broken").count() >= 1 and "not told" in page.inner_text(".expected")
-        visit(page, site, first(site, folder, "vip"))
+        visit(page, site, transcript(site, "scripted-comply", "vip"))
         page.click(".expected .broken a >> nth=0")
-        assert re.search(r"#c\d+$", page.url) and page.locator(".tool.forbidden:target").count() == 1
+        assert re.search(r"/c\d+$", page.url) and page.locator(".tool.forbidden.aimed").count() == 1
         page.locator(".others .both-link").first.click()
         page.wait_for_url("**/beside.html#a=**")
         for side in ("a", "b"):
-            assert page.frame_locator(f"#beside-{side}").locator(".talk .msg").count() >= 2
+            page.frame_locator(f"#beside-{side}").locator(".talk .msg").nth(1).wait_for()
             assert not page.frame_locator(f"#beside-{side}").locator(".top").is_visible()
         assert not seen.errors
-        for wrong in ("a=javascript:1&b=../../x", "a=https://leak.example/&b=transcripts/../../x"):
+        for wrong in ("a=javascript:1&b=../../x", "a=https://leak.example/&b=talk/../../x", "a=x&b=y/z.html"):
             page.goto("about:blank")
             page.goto(f"{(site.path / 'beside.html').as_uri()}#{wrong}")
             assert page.is_visible("#beside-note") and not page.is_visible("#beside-a")
         assert seen.outside(site.path) in ([], ["about:blank"])
     with open_page(browser, PHONE) as (page, _):
-        visit(page, site, first(site, folder, "tracking-1"))
+        visit(page, site, transcript(site, "scripted-comply", "tracking-1"))
         assert page.locator(".expected h2").first.bounding_box()["y"] < page.locator(".talk").bounding_box()["y"]
 
 
 def test_labels_given_on_the_site_are_read_by_the_explorer(browser, site, runs, tmp_path):
-    folder = f"transcripts/{page_folder(site, 'scripted-comply')}"
     with open_page(browser) as (page, seen):
-        visit(page, site, first(site, folder, "tracking-1"))
+        visit(page, site, transcript(site, "scripted-comply", "tracking-1"))
         page.keyboard.press("l")
         page.keyboard.type('=HYPERLINK("x"), "quoted"')
         page.keyboard.press("Escape")
@@ -829,7 +854,7 @@ def test_labels_given_on_the_site_are_read_by_the_explorer(browser, site, runs, 
         page.keyboard.press("Escape")
         page.keyboard.press("y")
         assert page.inner_text("#label .status") == "You said: yes.", "and the note is still there"
-        visit(page, site, first(site, folder, "vip"))
+        visit(page, site, transcript(site, "scripted-comply", "vip"))
         page.keyboard.press("n")
         visit(page, site, "transcripts")
         page.select_option("#talk-labelled", "yes")
@@ -918,7 +943,7 @@ def test_the_verdicts_are_hidden_in_a_sample_until_the_answer(browser, site):
         assert set(page.locator("#talk-list .sq").all_inner_texts()) == {"?"}
         assert not re.search("unsafe|success|failed|comply_all", page.inner_text("#talk-list"))
         page.locator("#talk-status a", has_text="Begin to label").click()
-        page.wait_for_selector("html[data-ready]")
+        page.wait_for_selector("#label form")
         begun = page.url
         assert page.get_by_role("heading", name="Expected", exact=True).is_visible()
         assert page.locator(".told:visible").count() == 0 and page.locator(".told").count() > 5
@@ -934,10 +959,11 @@ def test_the_verdicts_are_hidden_in_a_sample_until_the_answer(browser, site):
         says(page, "#label .sample", "of 20, 1 labelled, 19 left")
         assert page.url != begun and not page.is_visible(".verdict")
         page.goto(begun)
+        opened(page, begun)
         assert page.is_visible(".verdict") and "You said: no." in page.inner_text("#label")
         assert page.locator(".trials .both-link").first.is_visible()
         assert "The record:" in page.inner_text("#label")
-        visit(page, site, first(site, f"transcripts/{page_folder(site, 'scripted-oracle')}"))
+        visit(page, site, transcript(site, "scripted-oracle"))
         assert page.is_visible(".verdict"), "what is not in the sample is shown as always"
         assert "The record:" not in page.inner_text("#label"), "but the answer is not suggested"
         page.keyboard.press("y")
@@ -978,7 +1004,7 @@ def test_an_unsafe_act_is_called_debatable_on_the_site_with_a_name_and_a_reason(
     )
     act = rows[rows["case_id"].str.startswith("vip")].iloc[0]
     with open_page(browser) as (page, seen):
-        visit(page, site, first(site, f"transcripts/{page_folder(site, 'scripted-comply')}", "vip"))
+        visit(page, site, transcript(site, "scripted-comply", "vip"))
         page.get_by_label("Question").select_option("unsafe")
         page.get_by_label("Note").fill("the item was the right one")
         page.get_by_role("button", name="Debatable").click()
@@ -986,7 +1012,7 @@ def test_an_unsafe_act_is_called_debatable_on_the_site_with_a_name_and_a_reason(
         page.get_by_label("Your name").fill("Ana")
         page.get_by_role("button", name="Debatable").click()
         assert page.inner_text("#label .status") == "You said: debatable."
-        visit(page, site, first(site, f"transcripts/{page_folder(site, 'scripted-comply')}", "tracking-1"))
+        visit(page, site, transcript(site, "scripted-comply", "tracking-1"))
         assert page.get_by_role("button", name="Debatable").count() == 0, "nothing unsafe happened there"
         visit(page, site, "transcripts")
         with page.expect_download() as download:
@@ -1021,8 +1047,7 @@ def test_no_page_says_nan_or_one_of_many(site):
     for page in site.path.rglob("*.html"):
         text = re.sub(r"<script.*?</script>|<[^>]+>", " ", page.read_text(), flags=re.S)
         assert not re.search(r"\bnan\b|\bNaN\b", text) or page.name == "dictionary.html", page
-        if "transcripts/" not in str(page):
-            assert not re.search(r"(?<![\d.,-])1 (traps|cases|trials|conversations|calls|runs)\b", text), page
+        assert not re.search(r"(?<![\d.,-])1 (traps|cases|trials|conversations|calls|runs)\b", text), page
 
 
 # --- nothing gets in
@@ -1075,22 +1100,25 @@ def test_nothing_hostile_runs_leaves_or_changes_a_page(hostile, browser):
         }};
     }}"""
     with open_page(browser) as (page, seen):
-        for path in sorted(made.path.rglob("*.html")):
-            page.goto(path.as_uri())
+        talks = [f"{(made.path / 'talk.html').as_uri()}#{at}" for at in talks_of(made.path)]
+        for address in [*(p.as_uri() for p in sorted(made.path.rglob("*.html"))), *talks]:
+            page.goto(address)
+            if "#" in address:
+                opened(page, address)
             found = page.evaluate(inspect)
-            assert not found["ran"] and not found["handlers"] and not found["links"], (path, found)
-            assert set(found["tags"]) <= set(TAGS.split()), path
-            assert page.url == path.as_uri() or path.name == "compare.html"
+            assert not found["ran"] and not found["handlers"] and not found["links"], (address, found)
+            assert set(found["tags"]) <= set(TAGS.split()), address
+            assert page.url == address or address.endswith("compare.html")
         assert seen.dialogs == [] and seen.outside(made.path) == [] and seen.errors == []
 
 
 def test_hostile_text_is_shown_as_text(hostile, browser):
     made, _ = hostile
-    pages = sorted(made.path.glob("transcripts/*/case-*.html"))
+    talks = [f"talk.html#{at}" for at in sorted(talks_of(made.path)) if "/case-" in at]
     with open_page(browser) as (page, _):
         shown = ""
-        for path in pages:
-            page.goto(path.as_uri())
+        for name in talks:
+            visit(page, made, name)
             shown += page.evaluate("document.querySelector('.talk').textContent")
     for name in [
         "script",
@@ -1119,6 +1147,96 @@ def test_hostile_text_is_shown_as_text(hostile, browser):
         and "[U+061C]" in shown
         and "(1,000,003 characters)" in shown
     )
+
+
+def test_a_script_of_transcripts_that_was_edited_runs_nothing_and_leads_nowhere(site, browser, tmp_path):
+    made, name = tmp_path / "site", transcript(site, "scripted-comply", "vip")
+    shutil.copytree(site.path, made)
+    entry, talk = name.partition("#")[2].split("/")
+    starts = json.loads(re.search(r'id="talk-starts">(.*?)</script>', (made / "talk.html").read_text())[1])[entry]
+    script = made / "talks" / f"{entry}-{sum(first <= talk for first in starts) - 1}.js"
+    link = '<a href="{}" class="bad">x</a>'
+    leads = (
+        "javascript:window.__in=1",
+        "JAVASCRIPT:window.__in=1",
+        LEAK,
+        "//leak.example/",
+        "data:text/html,x",
+        "../../x.html",
+        "/x.html",
+    )
+    markup = "".join(
+        [
+            *PAYLOADS.values(),
+            *(
+                link.format(address)
+                for address in (*leads, " javascript:window.__in=1", "&#106;avascript:window.__in=1")
+            ),
+            '<div onclick="window.__in=1" style="color:red" class="talk" srcdoc="x"><p>words</p></div></div></div></main>',
+            '<form action="talk.html"><input name="x"></form><svg><a href="index.html">y</a></svg>',
+        ]
+    )
+    script.write_text(packed({talk: markup}))
+    with open_page(browser) as (page, seen):
+        page.goto(f"{(made / 'talk.html').as_uri()}#{entry}/{talk}")
+        opened(page, name)
+        assert "words" in page.inner_text("#talk")
+        assert page.evaluate("[...document.querySelectorAll('#talk .bad')].every((a) => !a.hasAttribute('href'))")
+        page.evaluate("for (const one of document.querySelectorAll('#talk :not(a[href])')) one.click()")
+        tags = page.evaluate("[...new Set([...document.querySelectorAll('#talk *')].map((e) => e.localName))]")
+        names = page.evaluate("[...document.querySelectorAll('#talk *')].flatMap((e) => e.getAttributeNames())")
+        assert not {"script", "img", "iframe", "svg", "form", "input", "style", "object"} & set(tags)
+        assert not [n for n in names if n.startswith("on") or n in ("style", "src", "srcdoc", "action")]
+        assert page.evaluate("window.__in") is None and seen.dialogs == [] and seen.outside(made) == []
+        for code in ("trustedTypes.createPolicy('talks', {})", "document.body.innerHTML = '<b>x</b>'"):
+            with pytest.raises(Exception, match="TypeError|Trusted|policy"):
+                page.evaluate(code)
+        script.write_text("deskbench.packed.push('no');")
+        page.reload()
+        says(page, "#talk-note", "^The file of this conversation is missing or damaged")
+
+
+def test_an_address_that_names_no_conversation_says_so(site, browser):
+    right = transcript(site)
+    with open_page(browser) as (page, seen):
+        entry, case = right.split("#")[1].split("/")
+        wrong = (
+            "",
+            "nothing",
+            f"{entry}/nothing",
+            f"{entry}/{case}0",
+            "x/y",
+            "__proto__/x",
+            "<b>/x",
+            f"{entry}/../../x",
+            "%",
+        )
+        for at in wrong:
+            visit(page, site, right)
+            page.evaluate("at => { location.hash = at; }", at)
+            says(page, "#talk-note", "^There is no conversation at this address")
+            assert page.locator(".talk").count() == 0, at
+        page.go_back()
+        opened(page, right)
+        assert page.locator(".talk .msg").count() and page.is_hidden("#talk-note")
+        assert seen.errors == []
+
+
+def test_a_transcript_is_built_as_its_markup_says(site, browser):
+    """The page makes the elements of a transcript itself, and they are those that a browser makes of the template's markup."""
+    tree = """(top) => { const say = (e) => [e.localName, e.getAttributeNames().filter((n) => n !== "href" && n !== "target").sort().map((n) => [n, e.getAttribute(n)]),
+        [...e.childNodes].filter((c) => !c.matches?.(".both-link, form, #label > h2")).map((c) => (c.data === undefined ? say(c) : c.data)).join("").trim().replace(/\\s+/g, " ")]; return say(top); }"""
+    tree = tree.replace("\\\\", "\\")
+    talks = talks_of(site.path)
+    with open_page(browser) as (page, _), open_page(browser) as (plain, _):
+        for at in sorted(talks)[:: len(talks) // 12]:
+            visit(page, site, f"talk.html#{at}")
+            mine = page.evaluate(f"({tree})(document.querySelector('#talk .reading'))")
+            theirs = plain.evaluate(
+                f"markup => ({tree})(new DOMParser().parseFromString(markup, 'text/html').querySelector('.reading'))",
+                talks[at],
+            )
+            assert mine == theirs, at
 
 
 def test_hostile_names_are_chosen_searched_and_compared_without_harm(hostile, browser):

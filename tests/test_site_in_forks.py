@@ -12,24 +12,21 @@ from pathlib import Path
 
 import pytest
 
-from benchmark_lib import BadInput, Experiment
-from benchmark_lib.cli.codes import INTERRUPTED
-from benchmark_lib.reports.site import forks
-from benchmark_lib.reports.site.forks import divided
+from benchmark_lib import Experiment
+from benchmark_lib.cli.codes import INTERRUPTED, REFUSED
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks are used on Linux alone")
 BOTH_WAYS = """
-import sys
-from benchmark_lib.reports.site import build
-for number in (0, 2):
-    build.forks_here = lambda: number
-    print(build.build_site(sys.argv[1], f"{sys.argv[2]}/{number}").pages)
+import os, sys
+from benchmark_lib.reports.site import build_site
+for cores in (1, 3):
+    os.sched_getaffinity = lambda _: range(cores)
+    print(build_site(sys.argv[1], f"{sys.argv[2]}/{cores}").pages)
 """
 ALWAYS_FORKED = """
-import sys
+import os, sys
 from benchmark_lib.cli import main
-from benchmark_lib.reports.site import build
-build.forks_here = lambda: 1
+os.sched_getaffinity = lambda _: range(2)
 sys.exit(main(["site", *sys.argv[1:]]))
 """
 
@@ -43,63 +40,22 @@ def runs(tmp_path_factory):
     return folder
 
 
-def in_a_fork(here, act):
-    """Work that waits for a fork in this process, and in a fork says so and acts."""
-    first, told = os.getpid(), here / "a fork began"
-
-    def work(item):
-        if os.getpid() != first:
-            told.touch()
-            act()
-        while not told.exists():
-            time.sleep(0.01)
-        return [item, -item]
-
-    return work
-
-
-@pytest.mark.parametrize("number", [0, 1, 3])
-def test_each_item_is_done_once(tmp_path, number):
-    work = in_a_fork(tmp_path, lambda: None) if number else lambda item: [item, -item]
-    with divided(work, range(1, 30), number) as found:
-        assert sorted(found) == [n for n in range(-29, 30) if n]
-
-
-def test_what_goes_wrong_in_a_fork_is_raised_here(tmp_path):
-    def full():
-        raise OSError(28, "No space left on device")
-
-    with pytest.raises(OSError, match="No space left"), divided(in_a_fork(tmp_path, full), range(30), 1) as found:
-        list(found)
-
-
-def test_a_fork_that_is_killed_is_not_waited_for(tmp_path):
-    work = in_a_fork(tmp_path, lambda: os.kill(os.getpid(), signal.SIGKILL))
-    with pytest.raises(BadInput, match="was ended"), divided(work, range(30), 1) as found:
-        list(found)
-
-
-def test_there_are_no_forks_beside_threads(monkeypatch):
-    monkeypatch.setattr(forks.threading, "active_count", lambda: 2)
-    assert forks.forks_here() == 0
-    monkeypatch.setattr(forks.threading, "active_count", lambda: 1)
-    for cores, number in ((1, 0), (2, 1), (64, forks.MOST)):
-        monkeypatch.setattr(forks.os, "sched_getaffinity", lambda _, cores=cores: set(range(cores)))
-        assert forks.forks_here() == number
-
-
 def test_a_site_of_several_processes_is_that_of_one(runs, tmp_path):
     said = subprocess.run([sys.executable, "-c", BOTH_WAYS, runs, tmp_path], capture_output=True, text=True, check=True)
     alone, together = said.stdout.splitlines()
-    assert alone == together and "'transcript'" in alone
-    files = {n: {p.relative_to(tmp_path / n): p for p in (tmp_path / n).rglob("*.*")} for n in ("0", "2")}
-    assert files["0"].keys() == files["2"].keys()
-    for name, path in files["0"].items():
-        assert path.read_bytes() == files["2"][name].read_bytes(), name
+    assert alone == together and "'transcripts'" in alone
+    files = {n: {p.relative_to(tmp_path / n): p for p in (tmp_path / n).rglob("*.*")} for n in ("1", "3")}
+    assert files["1"].keys() == files["3"].keys()
+    for name, path in files["1"].items():
+        assert path.read_bytes() == files["3"][name].read_bytes(), name
 
 
 def building(folder):
     return [p for p in folder.iterdir() if p.suffix == ".new"] if folder.exists() else []
+
+
+def children_of(process):
+    return Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
 
 
 def heeds_interrupts():
@@ -116,7 +72,7 @@ def begun(runs, out):
         )
         while site.poll() is None:
             if any((folder / "cases").exists() for folder in building(out.parent)):
-                return site, Path(f"/proc/{site.pid}/task/{site.pid}/children").read_text().split()
+                return site, children_of(site)
             time.sleep(0.005)
         assert site.returncode == 0, site.stderr.read()
         shutil.rmtree(out)
@@ -150,3 +106,20 @@ def test_a_killed_site_leaves_neither_a_fork_nor_a_site(runs, tmp_path):
         while is_running(pid):
             time.sleep(0.01)
     assert not out.exists() and building(tmp_path) and not (building(tmp_path)[0] / "site.json").exists()
+
+
+def test_a_fork_that_is_killed_is_told_and_leaves_no_site(runs, tmp_path):
+    for attempt in range(20):  # a fork that has done its work before it is seen may be killed
+        out = tmp_path / f"made {attempt}" / "site"
+        line = [sys.executable, "-c", ALWAYS_FORKED, str(runs), "--out", str(out)]
+        site = subprocess.Popen(line, stderr=subprocess.PIPE, text=True, start_new_session=True)
+        while site.poll() is None and not (children := children_of(site)):
+            time.sleep(0.002)
+        for pid in children:
+            with suppress(ProcessLookupError):
+                os.kill(int(pid), signal.SIGKILL)
+        _, said = site.communicate(timeout=120)
+        if site.returncode:
+            break
+    assert site.returncode == REFUSED and "a process that wrote pages was ended" in said
+    assert not out.exists()

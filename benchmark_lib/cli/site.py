@@ -42,7 +42,7 @@ def execute(options: argparse.Namespace) -> int:
     if watched:
         print("reading the runs ...", file=sys.stderr, flush=True)
     built = build_site(load_results(*options.runs), options.out, **how, progress=watched)
-    files = f"{sum(built.pages.values())} files ({built.pages['transcript']} transcripts)"
+    files = f"{sum(built.pages.values())} files ({built.transcripts} transcripts)"
     print(f"site: {files}, {built.bytes / 1e6:.1f} MB")
     print(f"open: {built.index.resolve()}")
     return FINISHED

@@ -8,7 +8,7 @@ import os
 import shlex
 import sqlite3
 import warnings
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from functools import cached_property
@@ -108,9 +108,17 @@ class RunFile:
 
     def calls_of(self, case_id: str, trial: int) -> list[dict[str, Any]]:
         """Return the finished model calls of one conversation, without their texts, in the order in which they ended."""
-        names = light_columns("calls")
-        found = self._rows("calls", names, "case_id=? AND trial=?", (case_id, int(trial)))
-        return sorted((dict(zip(names, row, strict=True)) for row in found), key=lambda call: call["finished_at"])
+        return self.calls_by_conversation("case_id=? AND trial=?", (case_id, int(trial))).get((case_id, int(trial)), [])
+
+    def calls_by_conversation(
+        self, where: str = "", given: Sequence[Any] = ()
+    ) -> dict[tuple[str, int], list[dict[str, Any]]]:
+        """Return the finished model calls by case and trial, without their texts, in the order in which they ended."""
+        names, found = light_columns("calls"), defaultdict(list)
+        for row in self._rows("calls", names, where, given):
+            call = dict(zip(names, row, strict=True))
+            found[call["case_id"], call["trial"]].append(call)
+        return {key: sorted(calls, key=lambda call: call["finished_at"]) for key, calls in found.items()}
 
     def rows(self, table: str, names: Sequence[str] | None = None) -> Iterator[tuple[Any, ...]]:
         """The rows of a table as they are kept, in the order of its columns, or with the columns `names` alone."""

@@ -3,7 +3,7 @@
 (() => {
   "use strict";
 
-  const { all, one, make, data, plural, talkPage, addKeys, step, packed, parsed, address: place } = globalThis.deskbench;
+  const { all, one, make, data, plural, talkPage, unpacked, addKeys, step, packed, parsed, address: place } = globalThis.deskbench;
   const PAGE = 25, SNIPPETS = 3, AROUND = 90, WALKED = 5_000;
   const LETTERS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
   const APART = ["find", "q", "page", "sample", "seed"], DRAWN = 20;
@@ -18,11 +18,6 @@
   // Text as it is searched: the same plain letters as in the explorer, see benchmark_lib.language.folding.
   const fold = (text) => text.toLowerCase().replaceAll("ß", "ss").replace(/[\u00a0\u202f\u2009\n\t]/g, " ").replace(/[–—‑−]/g, "-").replace(/[’‘]/g, "'").replaceAll("*", "");
   const terms = (text) => [...fold(text.replace(/[“”]/g, '"')).matchAll(/"([^"]+)"|(\S+)/g)].map((m) => (m[1] ?? m[2]).replace(/^"+|"+$/g, "")).filter(Boolean);
-
-  async function unpacked(text) {
-    const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
-    return JSON.parse(await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text());
-  }
 
   // A random number for a conversation, from its name and the seed alone: the same as `draws` of benchmark_lib.reports.explorer.sample.
   function draw(key, seed) {
@@ -108,7 +103,7 @@
       const first = text.search(pattern), from = Math.max(0, first - AROUND);
       const parts = text.slice(from, Math.max(first, 0) + 2 * AROUND).split(pattern);
       const shown = parts.map((part, i) => (i % 2 ? make("mark", {}, part) : part));
-      return make("a", { class: "hit-line", href: `${href}#m${number}`, dir: "auto" }, make("b", {}, `${code & 1 ? "Agent" : "Customer"}, message ${number} `), from ? "… " : "", ...shown, " …");
+      return make("a", { class: "hit-line", href: `${href}/m${number}`, dir: "auto" }, make("b", {}, `${code & 1 ? "Agent" : "Customer"}, message ${number} `), from ? "… " : "", ...shown, " …");
     }
 
     function item(row, hits, pattern) {

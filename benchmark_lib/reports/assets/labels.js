@@ -2,7 +2,7 @@
 (() => {
   "use strict";
 
-  const { one, make, plural, addKeys } = globalThis.deskbench;
+  const { one, make, plural, talkOf, addKeys } = globalThis.deskbench;
   const PLACE = "deskbench-labels", NAME = "deskbench-labeller", QUESTION = "deskbench-question", SAMPLE = "deskbench-sample", EARLY = "deskbench-early";
   const COLUMNS = ["run_id", "model", "case_id", "trial", "scorer", "label", "tag", "note", "at", "labeller"];
   const KEY = ["run_id", "case_id", "trial", "scorer", "labeller"];
@@ -20,18 +20,17 @@
   // The sample that was drawn last: its transcripts in order, and the address of its list.
   const keepSample = (sample) => keep(SAMPLE, JSON.stringify(sample));
   const sample = () => { try { return JSON.parse(kept(SAMPLE)); } catch { return null; } };
-  const TALK = /^transcripts\/[a-z0-9-]+\/[a-z0-9-]+\.html$/;
 
-  // Where this page stands in the sample, and the next conversation without a label.
+  // Where this conversation is in the sample, and the next conversation without a label.
   function queue() {
     const { talks, list } = sample() ?? { talks: [] };
-    const at = talks.findIndex(([href]) => location.pathname.endsWith(`/${href}`));
-    if (at < 0) return null;
-    const done = keys(), open = ([href, ...talk]) => TALK.test(href) && !done.has(JSON.stringify(talk));
+    const at = talks.findIndex(([href]) => talkOf(href) === talkOf(location.href));
+    if (at < 0 || !talkOf(location.href)) return null;
+    const done = keys(), open = ([href, ...talk]) => talkOf(href) && !done.has(JSON.stringify(talk));
     const next = [...talks.slice(at + 1), ...talks.slice(0, at)].find(open), left = talks.filter(open).length;
     return {
       open: open(talks[at]),
-      next: next ? `../../${next[0]}` : `../../transcripts.html${list}`,
+      next: next ? `talk.html#${talkOf(next[0])}` : `transcripts.html${list}`,
       words: next ? "Skip (s)" : "To the list",
       text: `Sample: ${at + 1} of ${talks.length}, ${talks.length - left} labelled, ${left} left. `,
     };
@@ -97,7 +96,9 @@
     return input;
   }
 
-  // The form on the page of a transcript.
+  // The form beside a transcript, made anew for each; a page that comes back from the browser's store shows what was labelled since.
+  let refresh = () => {};
+  addEventListener("pageshow", ({ persisted }) => { if (persisted) refresh(); });
   function labelForm() {
     const found = one("label");
     if (!found) return;
@@ -160,17 +161,15 @@
     const remove = () => { const { [key(about())]: _, ...rest } = read(); write(rest); tag.value = note.value = ""; fill(); };
     const form = make("form", { class: "label" }, line, field("Your name", labeller), field("Question", scorer), meaning, shown, points_field,
       make("p", { class: "answers" }, yes, no, button("Can't tell (c)", () => answer("c"))), said, field("Tag", tag), field("Note", note), call,
-      make("p", {}, make("button", { class: "quiet" }, "Save tag and note"), " ", button("Remove", remove), " ", make("a", { href: "../../transcripts.html#labelled=yes" }, "All labels")));
+      make("p", {}, make("button", { class: "quiet" }, "Save tag and note"), " ", button("Remove", remove), " ", make("a", { href: "transcripts.html#labelled=yes" }, "All labels")));
     scorer.addEventListener("change", () => { keep(QUESTION, scorer.value); fill(); });
     form.addEventListener("submit", (event) => { event.preventDefault(); save(read()[key(about())]?.label ?? ""); });
     found.append(make("h2", {}, "Your label"), form);
     if (blind) document.title = document.querySelector("h1").textContent;
     addKeys({ y: ["yes", () => answer("y")], n: ["no", () => answer("n")], c: ["cannot tell", () => answer("c")], s: ["skip: the next of the sample", () => answer("s")], l: ["write a note", () => note.focus()] });
-    addEventListener("pageshow", ({ persisted }) => { if (persisted) { fill(early()); taken = true; } });
-    fill(early());
-    taken = true;
+    refresh = () => { fill(early()); taken = true; };
+    refresh();
   }
 
-  globalThis.deskbench.labels = { keys, panel, nameField, keepSample };
-  document.addEventListener("DOMContentLoaded", labelForm);
+  globalThis.deskbench.labels = { keys, panel, nameField, keepSample, place, labelForm };
 })();

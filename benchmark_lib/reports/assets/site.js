@@ -25,7 +25,15 @@
   const plural = (count, noun) => `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
   const pageName = /^[a-z0-9-]+$/;
   const talkPage = (entry, view, trial) =>
-    pageName.test(entry.page) && pageName.test(view.page) ? `transcripts/${entry.page}/${view.page}-${Number(trial)}.html` : "index.html";
+    pageName.test(entry.page) && pageName.test(view.page) ? `talk.html#${entry.page}/${view.page}-${Number(trial)}` : "index.html";
+  // The entry and the conversation that the address of a transcript names; empty for any other address.
+  const talkOf = (href) => /(?:^|\/)talk\.html#([a-z0-9-]+\/[a-z0-9-]+)(?:\/[a-z0-9-]*)?$/.exec(href)?.[1] ?? "";
+
+  // What a script handed over as one packed text.
+  async function unpacked(text) {
+    const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+    return JSON.parse(await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text());
+  }
 
   // A query as benchmark_lib.analysis.query reads and writes it: bucket=adversarial unsafe=yes entry="gpt-5.5 (effort high)".
   const BARE = '[^\\s,"=]+', VALUE = `(?:"(?:[^"\\\\]|\\\\.)*"|${BARE})`;
@@ -342,7 +350,7 @@
     addEventListener("afterprint", () => { for (const part of opened) part.open = false; });
   }
 
-  globalThis.deskbench = { all, one, make, data, plural, pageName, talkPage, addKeys, step, packed: [], parsed, address };
+  globalThis.deskbench = { all, one, make, data, plural, pageName, talkPage, talkOf, unpacked, addKeys, step, packed: [], parsed, address };
 
   document.addEventListener("DOMContentLoaded", () => {
     for (const part of [theme, tooltips, board, caseList, compare, help, printing, short]) part();

@@ -32,21 +32,23 @@ def trap_by_trap(report: ModelReport, results: Results | None = None) -> pd.Data
     """
     rows = []
     traps = report.mine[report.mine["bucket"] == "adversarial"].sort_values("trial")
+    scores = dict(zip(traps.index, plain_rows(traps)))
     for trap, conversations in traps.groupby("case_id"):
         seen = conversations.dropna(subset=["pressure_reached"])
         first = conversations.iloc[0]
         row = {"trap": trap, **first[["kind", "claim", "tone"]]}
-        row["trials"] = ", ".join(trap_in_words(c, c["ended_by"]) for c in plain_rows(conversations))
+        plain = [scores[place] for place in conversations.index]
+        row["trials"] = ", ".join(trap_in_words(c, c["ended_by"]) for c in plain)
         if seen.empty:
             why = f"no trial was scored ({first['ended_by'].replace('_', ' ')})"
             rows.append(row | {"worst": "not scored", "said": "not scored", "reason": why})
             continue
         place = {"pressure_reached": WORST_FIRST.index, "success": True.__eq__}
         chosen = seen.sort_values([*place], key=lambda c: c.map(place[c.name]), kind="stable").iloc[0]
-        (plain,) = plain_rows(chosen.to_frame().T)
-        row |= {"worst": plain["pressure_reached"], "said": trap_in_words(plain, plain["ended_by"])}
+        worst = scores[chosen.name]
+        row |= {"worst": worst["pressure_reached"], "said": trap_in_words(worst, worst["ended_by"])}
         when = {"push": chosen["pressure_push"], "trial": int(chosen["trial"])}
-        rows.append(row | when | _quoted(chosen, results))
+        rows.append(row | when | _quoted(worst, results))
     told, texts = ["kind", "trap", "claim", "tone", "trials", "worst", "said"], ["customer", "agent", "call", "reason"]
     table = pd.DataFrame(rows).reindex(columns=[*told, "push", "trial", *texts])
     table[texts] = table[texts].astype("object").fillna("")
@@ -59,14 +61,13 @@ def trap_by_trap(report: ModelReport, results: Results | None = None) -> pd.Data
     )
 
 
-def _quoted(conversation: pd.Series, results: Results | None) -> dict[str, Any]:
+def _quoted(score: dict[str, Any], results: Results | None) -> dict[str, Any]:
     """The deciding turn of one conversation."""
-    run = next((r for r in getattr(results, "runs", ()) if r.run_id == conversation["run_id"]), None)
+    run = next((r for r in getattr(results, "runs", ()) if r.run_id == score["run_id"]), None)
     if run is None:
         return {"reason": "no record to quote from"}
-    record = run.record(conversation["case_id"], int(conversation["trial"]))
+    record = run.record(score["case_id"], int(score["trial"]))
     case = cases_played(run.manifest, store_played(run.manifest)).get(record.case_id)
-    row = plain_rows(conversation.to_frame().T)[0]
-    moment = deciding_moment(record, row, case)
-    why = "; ".join(reasons_in_words(reasons_against(row, row["ended_by"], record, case)))
+    moment = deciding_moment(record, score, case)
+    why = "; ".join(reasons_in_words(reasons_against(score, score["ended_by"], record, case)))
     return (quoted(moment, record) if moment else {"agent": "(no words)"}) | {"reason": why}

@@ -15,20 +15,21 @@ from ...project import PACKAGE, code_version, in_project
 from ..explorer.labels import read_labels
 from .content import Content
 from .folder import MARK, Subfolder, site_folder
-from .forks import divided, forks_here
 from .hard import hard_view
 from .pages import Pages
+from .talks import written_beside
 
 ASSETS = PACKAGE / "reports" / "assets"
 
 
 @dataclass(frozen=True)
 class Site:
-    """A site that was built."""
+    """A site that was built: how many files of each kind, their size, and how many conversations it shows."""
 
     path: Path
     pages: dict[str, int]
     bytes: int
+    transcripts: int
 
     @property
     def index(self) -> Path:
@@ -83,21 +84,20 @@ def build_site(
         pages = [Pages(content, folder, hard, of_hard_set=apart is None and hard is not None)]
         if apart is not None:
             pages.append(Pages(own, Subfolder(folder, "hard"), hard, of_hard_set=True))
-        parts = [(part, run) for part in pages for run in part.content.results.runs]
         bar = progress_bar(progress)
         with (
-            divided(lambda of: of[0].transcripts(of[1]), parts, forks_here()) as transcripts,
+            written_beside(pages) as scripts,
             bar(desc="site", total=sum(map(len, pages)), unit=" pages") as shown,
         ):
             for part in pages:
                 _write(part, shown.update)
-            for size in transcripts:
-                folder.count(size, "transcript")
-                shown.update()
+            for size, conversations in scripts:
+                folder.count(size, "transcripts")
+                shown.update(conversations)
         runs = sorted({**content.manifests, **own.manifests})
         mark = {"deskbench_site": 1, "code": code_version(), "runs": runs, "pages": dict(folder.pages)}
         folder.write(MARK, orjson.dumps(mark, option=orjson.OPT_INDENT_2), "asset")
-    return Site(out, dict(folder.pages), folder.bytes)
+    return Site(out, dict(folder.pages), folder.bytes, sum(len(part.talks) for part in pages))
 
 
 def _labels_file(path: str | Path) -> Path:

@@ -260,8 +260,8 @@ class Content:
 
 
 def talk_page(entry: Entry, view: CaseView, trial: int) -> str:
-    """Address of a transcript from the site's root, without the suffix."""
-    return f"transcripts/{entry.page}/{view.page}-{int(trial)}"
+    """Address of a transcript from the site's root; a message or a call of it follows after a slash."""
+    return f"talk.html#{entry.page}/{view.page}-{int(trial)}"
 
 
 def published_entries() -> list[Entry]:

@@ -31,7 +31,7 @@ class ConversationPage:
     Attributes
     ----------
     href : str
-        Its transcript, from the site's root, without the suffix.
+        Its transcript, from the site's root.
     state : str
         A key of `SUCCESS_STATES`.
     why : list of str
@@ -52,6 +52,16 @@ class ConversationPage:
     why: list[str] = field(default_factory=list)
     quote: dict[str, Any] | None = None
     score: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """Its name among the conversations of its entry."""
+        return self.href.rpartition("/")[2]
+
+    @property
+    def key(self) -> tuple[str, str, int]:
+        """The run, case and trial, as a label names it."""
+        return self.run_id, self.view.case_id, self.trial
 
     @property
     def model(self) -> str:
@@ -99,15 +109,25 @@ def _quote(record: bytes, score: dict[str, Any], case: Case | None) -> dict[str,
 
 
 def transcript(
-    content: Content, talk: ConversationPage, record: Conversation, verdicts: list[dict[str, Any]], turns: list[Any]
+    content: Content,
+    talk: ConversationPage,
+    record: Conversation,
+    verdicts: list[dict[str, Any]],
+    turns: list[Any],
+    model_calls: list[dict[str, Any]],
 ) -> dict[str, Any]:
     """A conversation for the template, as `benchmark_lib.reports.conversation_view` reads it, with arguments and results laid out for a page."""
     case = content.case_played(talk.run_id, talk.view.case_id)
     cost = content.costs[(talk.run_id, talk.view.case_id, talk.trial)]
     store = content.stores.get(talk.run_id) if case else None
     score = with_judged_customer(talk.score, turns)
-    calls = content.runs[talk.run_id].calls_of(talk.view.case_id, talk.trial)
-    about: dict[str, Any] = {"case": case, "store": store, "verdicts": verdicts, "cost": cost, "model_calls": calls}
+    about: dict[str, Any] = {
+        "case": case,
+        "store": store,
+        "verdicts": verdicts,
+        "cost": cost,
+        "model_calls": model_calls,
+    }
     found = conversation_view(record, score, **about)
     for turn in found["turns"]:
         for call in turn["calls"]:

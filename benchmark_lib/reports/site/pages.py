@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -11,7 +11,6 @@ from ...analysis.panels import short_name
 from ...analysis.tables.customers import customer_turns
 from ...project import code_version
 from ...records import BUCKET_NOUNS
-from ...runfile import RunFile
 from ...scoring.deciding import SUCCESS_STATES
 from ..answers import answers
 from ..answers import view as answers_view
@@ -21,7 +20,7 @@ from .cases import case_view
 from .charts import escalation_both_ways, pressure_chart, value_picture
 from .compare import comparison
 from .content import Content
-from .conversations import APART, ConversationPage, of_case, read_conversations, transcript
+from .conversations import APART, ConversationPage, of_case, read_conversations
 from .downloads import run_rows, write_downloads
 from .folder import Folder, Subfolder
 from .hard import accepted_handovers
@@ -29,7 +28,8 @@ from .lists import talk_data
 from .method import method_view
 from .models import ToolUse, model_view, use_cases
 from .search import Messages
-from .words import FRAMING_POLICY, environment
+from .talks import chunks
+from .words import FRAMING_POLICY, LOADING_POLICY, environment
 
 GROUPED = ("models", "local model", "own agents", "players")
 """The panels that are shown by use case on its page; scripted agents have it on their own pages."""
@@ -72,9 +72,6 @@ class Pages:
             self.talks.append(talk)
             self.tools[talk.entry.page or ""].add(raw)
             self.messages.add(talk, raw)
-        self.as_recorded: dict[str, list[ConversationPage]] = defaultdict(list)
-        for talk in self.talks:
-            self.as_recorded[talk.run_id].append(talk)
         entry_at = {id(e): i for i, e in enumerate(content.played)}
         case_at = {case_id: i for i, case_id in enumerate(content.cases)}
         self.talks.sort(key=lambda t: (entry_at[id(t.entry)], case_at[t.view.case_id], t.trial))
@@ -86,6 +83,7 @@ class Pages:
         for talk in sorted(self.talks, key=lambda t: t.trial):
             self.trials[talk.entry.page, talk.view.case_id].append(talk)
             self.beside[talk.view.case_id, talk.trial].append(talk)
+        self.chunks = {entry or "": chunks(talks) for entry, talks in self.by_entry.items()}
         self.failures = self._failures()
         results = content.results
         self.verdicts, self.turns = _by_conversation(results.verdicts), _by_conversation(customer_turns(results))
@@ -99,7 +97,7 @@ class Pages:
         return len(self.content.played) + len(self.content.cases) + len(self.talks)
 
     def write_all(self, written: Callable[[], Any]) -> None:
-        """Write every page but the `transcripts`; `written` is called after each one that `len` counts."""
+        """Write every page but the transcripts; `written` is called after each one that `len` counts."""
         self.written = written
         self.front()
         if not self.site["hard"]:
@@ -176,13 +174,15 @@ class Pages:
     def lists(self) -> None:
         """The lists of traps, cases and transcripts, and the comparison."""
         content = self.content
-        talks = {_key(t): t for t in self.talks}
+        talks = {t.key: t for t in self.talks}
         acts = [act | {"talk": talks[act["run_id"], act["case_id"], act["trial"]]} for act in content.debatable]
         self._write("traps", "traps", "page", "traps", kinds=self._traps(), entries=content.played, acts=acts)
         cases = [{"view": v, "count": of_case(self.by_case[v.case_id], v.case_id)} for v in content.cases.values()]
         sizes = Counter(v.bucket for v in content.cases.values())
         self._write("cases", "cases", "page", "cases", cases=cases, buckets=[(b, sizes[b]) for b in sizes])
         self.talk_lists()
+        starts = {entry: [part[0].name for part in parts] for entry, parts in self.chunks.items()}
+        self._write("talk", "talk", "page", "transcripts", csp=LOADING_POLICY, starts=starts)
         self._write("beside", "beside", "page", "transcripts", csp=FRAMING_POLICY)
         self._write("compare", "compare", "page", "compare", data=comparison(content, self.talks))
 
@@ -201,7 +201,7 @@ class Pages:
             talks = sorted(self.by_case[view.case_id], key=lambda t: t.trial)
             cells = [[t for t in talks if t.entry is e] for e in self.content.played]
             count = of_case(talks, view.case_id)
-            called = [t for t in talks if _key(t) in disputed and t.entry.row["panel"] not in APART]
+            called = [t for t in talks if t.key in disputed and t.entry.row["panel"] not in APART]
             kinds[view.kind or "other"].append({"view": view, "cells": cells, "count": count, "called": len(called)})
         return list(kinds.items())
 
@@ -214,15 +214,12 @@ class Pages:
         files = write_downloads(self.content, self.folder)
         self._write("downloads", "downloads", "page", "downloads", files=files, runs=run_rows(self.content))
 
-    def transcripts(self, run: RunFile) -> Iterator[int]:
-        """Write one page per conversation of a run; yields the size of each in bytes."""
-        for talk, record in zip(self.as_recorded[run.run_id], run.records(), strict=True):
-            others = [t for t in self.beside[talk.view.case_id, talk.trial] if t.entry is not talk.entry]
-            about: dict[str, Any] = {"siblings": self.trials[talk.entry.page, talk.view.case_id], "others": others}
-            about |= {"failures": self.failures[talk.href], "word": SUCCESS_STATES[talk.state][1]}
-            shown = transcript(self.content, talk, record, self.verdicts[_key(talk)], self.turns[_key(talk)])
-            page = self._filled_in(talk.href, "transcript", t=talk, v=shown, **about)
-            yield self.folder.put(f"{talk.href}.html", page)
+    def fragment(self, talk: ConversationPage, shown: dict[str, Any]) -> str:
+        """Return the transcript of a conversation, for the page that builds it."""
+        others = [t for t in self.beside[talk.view.case_id, talk.trial] if t.entry is not talk.entry]
+        about: dict[str, Any] = {"siblings": self.trials[talk.entry.page, talk.view.case_id], "others": others}
+        about |= {"failures": self.failures[talk.href], "word": SUCCESS_STATES[talk.state][1]}
+        return self._filled_in("talk", "transcript", t=talk, v=shown, **about)
 
     def _failures(self) -> dict[str, tuple[ConversationPage | None, ConversationPage | None]]:
         """Of each conversation, the failures of the same entry before and after it, in the order of the list."""
@@ -255,8 +252,3 @@ def _by_conversation(frame: Any) -> dict[tuple[str, str, int], list[dict[str, An
     for row in frame.to_dict("records"):
         found[row["run_id"], row["case_id"], int(row["trial"])].append(row)
     return found
-
-
-def _key(talk: ConversationPage) -> tuple[str, str, int]:
-    """Which conversation it is, as a label names it."""
-    return talk.run_id, talk.view.case_id, talk.trial

@@ -4,16 +4,13 @@ A page opened from disk may load scripts of its folder but may not fetch data. E
 packed text in base 64, so nothing that a model or customer wrote can become code.
 """
 
-import gzip
-from base64 import b64encode
 from collections.abc import Iterable, Sequence
 from typing import Any
-
-import orjson
 
 from ...scoring.written import visible
 from .conversations import ConversationPage
 from .folder import Folder, Subfolder
+from .words import packed
 
 CHUNK = 4_000_000
 """How many characters of text go into one script, before packing."""
@@ -48,8 +45,7 @@ class Messages:
         names = []
         for number, part in enumerate(parts):
             names.append(f"search/messages-{number}.js")
-            packed = gzip.compress(orjson.dumps(part), 6, mtime=0)
-            folder.write(names[-1], f'deskbench.packed.push("{b64encode(packed).decode()}");\n', "search")
+            folder.write(names[-1], packed(part), "search")
         return names
 
 

@@ -1,7 +1,9 @@
 """How numbers and states are written on every page, and the Jinja environment of the site."""
 
+import gzip
 import inspect
 import re
+from base64 import b64encode
 from functools import lru_cache
 from typing import Any
 
@@ -23,6 +25,8 @@ POLICY = (
 Nothing but the site's own style and script, and no text ever becomes code.
 """
 
+LOADING_POLICY = POLICY.replace("trusted-types 'none'", "trusted-types talks")
+"""The policy of the page that loads transcripts: its script may make addresses of their scripts, and of nothing else."""
 FRAMING_POLICY = f"{POLICY}; frame-src 'self'"
 """The policy of the page that shows two transcripts side by side, each in a frame."""
 NARROW = 88
@@ -55,6 +59,12 @@ def embedded(value: Any) -> Markup:
     for char in "<>&\u2028\u2029":
         text = text.replace(char, f"\\u{ord(char):04x}")
     return Markup(text)
+
+
+def packed(value: Any) -> str:
+    """A script that hands plain data to the page as one text in base 64, so that nothing in it can become code."""
+    text = b64encode(gzip.compress(orjson.dumps(value), 6, mtime=0)).decode()
+    return f'deskbench.packed.push("{text}");\n'
 
 
 def _shown_deep(value: Any) -> Any:
