@@ -27,10 +27,11 @@ from ..project import DATA, PACKAGE, project_folder
 from ..records import Usage
 from ..runfile import SUFFIX
 from . import agent_process
-from . import walls as walls_file
 from .agent_view import AgentView, counted
 from .own_code import REPLY_S
 from .speaker import AgentFault, BuiltIn, HarnessFault
+from .walls import UP
+from .walls import __file__ as WALLS
 
 START_S = 60.0
 """How long the walls may take, and loading the agent when it is checked, in seconds."""
@@ -195,12 +196,14 @@ def check_isolated(spec: str, environment: dict[str, str], walls: dict[str, Any]
     loaded or made.
     """
     why = "only Linux has what keeps an agent apart" if sys.platform != "linux" else ""
-    if walls is not None and not why:
-        first, line = _answers(environment, walls, *NOTHING)
+    if walls is not None and not why:  # without the folders of the agent, which are its author's to fill
+        first, line = _answers(environment, walls | {"places": []}, *NOTHING)
         why = _why_open(first) or ("" if line else "Python does not start behind the walls")
     first, line = _answers(environment, None if why else walls, *_speaking(spec), agent_process.CHECK)
     if failed := _why_open(first):
-        raise BadInput(f"the agent's process could not be started ({failed}): give the same command again")
+        raise BadInput(
+            f"the agent {spec} cannot be kept apart here ({failed}): give it a folder of its own with few files"
+        )
     try:
         message = orjson.loads(line)
         if isinstance(message["ready"], str):
@@ -246,7 +249,7 @@ def _why_open(line: bytes) -> str:
         return ""
     try:
         message = orjson.loads(line)
-        return "" if message.get(walls_file.APART) else str(message["open"])
+        return "" if message.get(UP) else str(message["open"])
     except (orjson.JSONDecodeError, KeyError):
         return f"it ended, or gave no answer within {START_S:g} s"
 
@@ -294,7 +297,7 @@ def _places() -> list[str]:
 
 def _command(walls: dict[str, Any] | None, *command: str) -> list[str]:
     """A command as it is started: by a Python that sees no folder of the agent, no variable and no package."""
-    starter = [sys.executable, "-I", "-S", walls_file.__file__, orjson.dumps(walls).decode()]
+    starter = [sys.executable, "-I", "-S", WALLS, orjson.dumps(walls).decode()]
     return [*(starter if LAUNCHED else ()), sys.executable, *command]
 
 

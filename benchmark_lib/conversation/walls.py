@@ -4,7 +4,7 @@ Behind them neither the command nor its run file can be named. The system, Pytho
 there to read, without the paths that are hidden; one small folder in memory is there to write.
 
 ``python -I -S walls.py WALLS COMMAND ...`` starts a command behind them. It imports the standard library alone: no file
-of the agent can run before the walls are up. Its first line of output, `APART` or ``open`` with the reason, is its own.
+of the agent can run before the walls are up. Its first line of output, `UP` or ``open`` with the reason, is its own.
 """
 
 import contextlib
@@ -17,7 +17,7 @@ import sys
 from collections.abc import Iterable
 from typing import Any
 
-APART = "apart"
+UP = "up"
 
 SYSTEM = ("/bin", "/etc", "/gnu/store", "/lib", "/lib32", "/lib64", "/nix/store", "/opt", "/sbin", "/usr")
 DEVICES = ("full", "null", "random", "urandom", "zero")
@@ -57,7 +57,7 @@ def start(walls: dict[str, Any] | None, command: list[str]) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
         if walls is not None:
             enter(os.getcwd(), **walls, stranger=number)
-        _say(APART, True)
+        _say(UP, True)
         os.execv(command[0], command)
     except OSError as error:
         _say("open", error.strerror or str(error))
@@ -256,7 +256,7 @@ def _drop(stranger: int) -> None:
 
 
 def _mount(source: str, target: str, kind: str | None, flags: int, options: str = "") -> None:
-    _ask("mount", source.encode(), target.encode(), kind and kind.encode(), flags, options.encode() or None)
+    _ask("mount", os.fsencode(source), os.fsencode(target), kind and kind.encode(), flags, options.encode() or None)
 
 
 def _read_only(target: str) -> None:
