@@ -236,9 +236,9 @@ def _drop(stranger: int) -> None:
     import resource
 
     if os.geteuid() == 0:
-        os.setgroups([])
         for number in (STRANGER + stranger, FEW + stranger % FEW):
             with contextlib.suppress(OSError):
+                os.setgroups([])
                 os.setresgid(number, number, number)
                 os.setresuid(number, number, number)
                 break
