@@ -93,7 +93,7 @@ def keys_in_a_hidden_file_beside_it():
 
 @way
 def what_links_beside_it_lead_to():
-    links = [path for path in HERE.rglob("*") if path.is_symlink() and path.exists()]
+    links = [path for path in HERE.rglob("to-*") if path.exists()]
     return [path.name for path in links if {*os.listdir(path)} - {*os.listdir("/proc")}]
 
 
