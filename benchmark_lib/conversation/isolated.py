@@ -43,6 +43,7 @@ END_S = 10.0
 """How long ending an agent's process may take, in seconds."""
 LAUNCHED = os.name == "posix"
 """Whether `benchmark_lib.conversation.walls` starts the process."""
+AGENT = ("-m", agent_process.__name__)
 NOTHING = ("-I", "-S", "-c", "print()")
 """What is tried behind the walls before anything of the agent is."""
 APART: dict[str, Any] = {"start_new_session": True, "stdout": subprocess.PIPE}
@@ -116,7 +117,7 @@ class IsolatedAgent(BuiltIn):
             watched, self._held = _lifeline()
             try:
                 self._process = await asyncio.create_subprocess_exec(
-                    *_command(self.walls, *_speaking(self.spec)),
+                    *_command(self.walls, *AGENT, self.spec),
                     cwd=self._folder,
                     env=self.environment,
                     limit=LONGEST_LINE,
@@ -199,7 +200,7 @@ def check_isolated(spec: str, environment: dict[str, str], walls: dict[str, Any]
     if walls is not None and not why:  # without the folders of the agent, which are its author's to fill
         first, line = _answers(environment, walls | {"places": []}, *NOTHING)
         why = _why_open(first) or ("" if line else "Python does not start behind the walls")
-    first, line = _answers(environment, None if why else walls, *_speaking(spec), agent_process.CHECK)
+    first, line = _answers(environment, None if why else walls, *AGENT, spec, agent_process.CHECK)
     if failed := _why_open(first):
         raise BadInput(
             f"the agent {spec} cannot be kept apart here ({failed}): give it a folder of its own with few files"
@@ -245,11 +246,9 @@ def _answers(environment: dict[str, str], walls: dict[str, Any] | None, *command
 
 def _why_open(line: bytes) -> str:
     """Why the first line of an agent's process does not say that it is apart; empty where it does."""
-    if not LAUNCHED:
-        return ""
     try:
-        message = orjson.loads(line)
-        return "" if message.get(UP) else str(message["open"])
+        message = orjson.loads(line) if LAUNCHED else {UP: True}
+        return "" if UP in message else str(message["open"])
     except (orjson.JSONDecodeError, KeyError):
         return f"it ended, or gave no answer within {START_S:g} s"
 
@@ -276,18 +275,19 @@ def walls_around(environment: dict[str, str], run: Path, hidden: Iterable[Path])
     python = {sys.prefix, sys.base_prefix, os.path.dirname(os.path.realpath(sys.executable)), str(PACKAGE), *packages}
     files = [path for name, path in environment.items() if (found := KEPT.fullmatch(name)) and found[1]]
     secret = {os.path.realpath(path) for path in (*hidden, DATA, project_folder() / "data")}
+    fenced = [*python, *secret]
     run = Path(os.path.abspath(run))
     beside = [run.parent, *(run.with_name(f"{run.name}{end}") for end in ("", "-wal", "-shm", "-journal"))]
     return {
         "shown": [*python, *map(os.path.abspath, files)],
-        "places": [place for place in places if not _below(place, python) and not _below(place, secret)],
+        "places": [
+            place
+            for place in places
+            if not any(Path(one).is_relative_to(f) for one in (place, os.path.realpath(place)) for f in fenced)
+        ],
         "hidden": [*map(str, beside), *secret],
         "suffix": SUFFIX,
     }
-
-
-def _below(place: str, folders: Iterable[str]) -> bool:
-    return any(Path(one).is_relative_to(folder) for one in (place, os.path.realpath(place)) for folder in folders)
 
 
 def _places() -> list[str]:
@@ -299,10 +299,6 @@ def _command(walls: dict[str, Any] | None, *command: str) -> list[str]:
     """A command as it is started: by a Python that sees no folder of the agent, no variable and no package."""
     starter = [sys.executable, "-I", "-S", WALLS, orjson.dumps(walls).decode()]
     return [*(starter if LAUNCHED else ()), sys.executable, *command]
-
-
-def _speaking(spec: str) -> tuple[str, ...]:
-    return "-m", agent_process.__name__, spec
 
 
 def _lifeline() -> tuple[int, IO[bytes]]:

@@ -57,15 +57,11 @@ def start(walls: dict[str, Any] | None, command: list[str]) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
         if walls is not None:
             enter(os.getcwd(), **walls, stranger=number)
-        _say(UP, True)
+        print(json.dumps({UP: True}), flush=True)
         os.execv(command[0], command)
     except OSError as error:
-        _say("open", error.strerror or str(error))
+        print(json.dumps({"open": error.strerror or str(error)}), flush=True)
         os._exit(1)
-
-
-def _say(name: str, value: object) -> None:
-    os.write(1, json.dumps({name: value}).encode() + b"\n")
 
 
 def _watch(child: int) -> None:
@@ -211,16 +207,12 @@ def _hidden_below(places: set[str], known: set[str], suffix: str) -> set[str]:
         folder = folders.pop()
         try:
             entries = [*os.scandir(folder)]
-        except PermissionError:
-            found.add(folder)
-            continue
         except OSError:
+            found.add(folder)
             continue
         names += len(entries)
         if names > MOST_NAMES:
-            raise OSError(
-                f"the folders that Python imports from, such as {folder}, hold more than {MOST_NAMES:,} names"
-            )
+            raise OSError(f"the folders that Python imports from hold more than {MOST_NAMES:,} names")
         for entry in entries:
             is_folder = entry.is_dir(follow_symlinks=False)
             odd = not (is_folder or entry.is_symlink() or entry.is_file(follow_symlinks=False))
