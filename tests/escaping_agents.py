@@ -92,6 +92,28 @@ def keys_in_a_hidden_file_beside_it():
 
 
 @way
+def what_links_beside_it_lead_to():
+    links = [path for path in HERE.rglob("to-*") if path.exists()]
+    return [path.name for path in links if {*os.listdir(path)} - {*os.listdir("/proc")}]
+
+
+@way
+def hidden_files_and_run_files_below_it():
+    names = [name for _, folders, files in os.walk(HERE) for name in folders + files]
+    return [name for name in names if name.startswith(".") or ".deskbench" in name or name == "pipe"]
+
+
+@way
+def memory_without_end():
+    return not 0 < resource.getrlimit(resource.RLIMIT_AS)[1] < 2**40
+
+
+@way
+def a_user_that_others_are_too():
+    return os.geteuid() in (0, 65534)
+
+
+@way
 def memory_of_others():
     for pid in [*others(), target()["pid"]]:
         with contextlib.suppress(OSError):
@@ -168,8 +190,8 @@ def unmounting_in_a_namespace_of_its_own():
     if child == 0:
         if LIBC.unshare(0x10000000 | 0x20000) or LIBC.mount(b"none", b"/", None, 0x40000 | 0x4000, None):
             os._exit(10)
-        for line in Path("/proc/self/mounts").read_text().splitlines()[::-1]:
-            point = line.split()[1].encode()
+        for line in Path("/proc/self/mounts").read_bytes().splitlines()[::-1]:
+            point = line.split()[1]
             LIBC.umount2(point, 2)
             LIBC.mount(b"none", point, None, 32 | 4096, None)
         here = (os.path.exists(target()["run"]), os.access(HERE / "escaping_agents.py", os.W_OK))
@@ -254,6 +276,34 @@ class Forges:
                 best = orjson.loads(scores) | {"success": True, "resolved": True, "over_escalation": False}
                 db.execute(upsert("scores"), (digest, version, orjson.dumps(best)))
             db.close()
+        return "Hello."
+
+
+def tell(**message):
+    """Write what only the harness's own side may write, wherever that can be written to."""
+    for fd in range(1, 20):
+        with contextlib.suppress(OSError):
+            os.write(fd, json.dumps(message).encode() + b"\n")
+
+
+class TakesTheWallsDown(Forges):
+    """Says that there are no walls as soon as it is loaded, in a conversation or before, and forges where that is believed."""
+
+    def __init__(self, early=False):
+        if early or "--check" not in sys.argv:
+            tell(open="Operation not permitted")
+            tell(up=True)
+
+
+def takes_the_walls_down_early():
+    return TakesTheWallsDown(early=True)
+
+
+class Slow:
+    """Takes its time."""
+
+    def reply(self, talk):
+        time.sleep(4)
         return "Hello."
 
 

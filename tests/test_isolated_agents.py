@@ -261,16 +261,45 @@ def folder():
         folder.chmod(0o777)
         shutil.copy(ESCAPING, folder)
         (folder / ".env").write_text("KEY=secret-of-somebody")
+        fill(folder)
         (folder / "target.json").write_text(orjson.dumps({"run": f"{name}/run.deskbench", "pid": os.getpid()}).decode())
-        for path in folder.iterdir():
-            path.chmod(0o644)
+        for name in ("escaping_agents.py", "target.json", ".env"):
+            (folder / name).chmod(0o644)
         yield folder
+
+
+def fill(folder):
+    """Put beside the agents what leads out of their folder, and what stays hidden however deep it is."""
+    deep = folder / "notes" / "deep"
+    deep.mkdir(parents=True)
+    data = REPOSITORY / "data/stores"
+    for place in (data / "northline", data / "northline/cases", data / "northline-hard", Path("/run"), Path("/proc")):
+        for at in (folder, deep):
+            (at / f"to-{place.name}").symlink_to(place)
+    for name in (".env", ".ssh", "other.deskbench", "caf\udce9"):
+        (deep / name).write_text("KEY=secret-of-somebody")
+    os.mkfifo(deep / "pipe")
+
+
+EARLY = """
+import contextlib, os, sys
+from pathlib import Path
+
+if "escaping_agents:Polite" in sys.orig_argv:
+    with contextlib.suppress(OSError):
+        found = Path(f"/proc/{os.getppid()}/environ").read_text() if os.getppid() else ""
+        Path("LOOT").write_text(f"{__name__} as {os.geteuid()}: {'secret-of-somebody' in found}")
+        sys.path.insert(0, "FOLDER")
+        from escaping_agents import Forges
+        Forges().reply(None)
+"""
+"""Code that a folder of an agent may have under the name of a module that Python imports before any agent."""
 
 
 def deskbench(folder, agent, *more, how="as it is", cases="tracking_1"):
     """Play an escaping agent at the command line; returns the process, with its output."""
     line = f"run label --agent escaping_agents:{agent} --cases {cases} --trials 1 --messages 1 --out run.deskbench"
-    line = [sys.executable, "-m", "benchmark_lib", *line.split(), *more]
+    line = [sys.executable, "-P", "-m", "benchmark_lib", *line.split(), *more]
     keys = {"SOMEBODY_API_KEY": "secret-of-somebody", "PLAIN": "secret-of-somebody", "HOME": str(folder)}
     here = {**os.environ, **keys, "PYTHONPATH": str(REPOSITORY), "PYTHONDONTWRITEBYTECODE": "1"}
     return subprocess.Popen(
@@ -282,7 +311,11 @@ def started(how, folder):
     """What a command begins with that runs in another way than this process; skips where the system has none."""
     if how == "as it is":
         return []
-    if how == "without namespaces":
+    if how == "without other users":
+        begin = ["unshare", "--user", "--map-root-user"]
+    elif how == "with few users":
+        begin = [sys.executable, "-c", FEW_USERS]
+    elif how == "without namespaces":
         begin = ["setpriv", "--bounding-set", "-sys_admin", "--inh-caps", "-sys_admin"]
     else:
         begin = ["unshare", "-m", "sh", "-c", made_reachable(folder / "spare"), "sh"]
@@ -291,6 +324,26 @@ def started(how, folder):
     if not tried or not all(map(shutil.which, tried)) or subprocess.run([*begin, sys.executable, "-V"]).returncode:
         pytest.skip(f"a command can be run {how} by root alone, with setpriv and unshare")
     return begin
+
+
+FEW_USERS = """
+import ctypes, os, sys
+(told, tell), (heard, hear) = os.pipe(), os.pipe()
+pid = os.fork()
+if pid == 0:
+    ctypes.CDLL(None).unshare(0x10000000)
+    os.write(tell, b".")
+    os.read(heard, 1)
+    os.setgid(0)
+    os.setuid(0)
+    os.execvp(sys.argv[1], sys.argv[1:])
+os.read(told, 1)
+for name in ("uid_map", "gid_map"):
+    open(f"/proc/{pid}/{name}", "w").write("0 0 65536")
+os.write(hear, b".")
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+"""
+"""Runs a command as root among 65,536 users, as a container without root does."""
 
 
 def made_reachable(spare):
@@ -320,13 +373,78 @@ def has_namespaces():
     return tool and subprocess.run([tool, *own, "-mpf", "true"], capture_output=True).returncode == 0
 
 
-@pytest.mark.parametrize("how", ["as it is", "as nobody"])
+@pytest.mark.parametrize("how", ["as it is", "as nobody", "with few users"])
 def test_no_way_out_of_isolation_is_open(folder, how):
+    before = {*os.listdir(folder)}
     code, said, path = played(folder, "Escapes", "--isolate", how=how)
     if not has_namespaces():
         pytest.skip("this system has no namespaces for an isolated agent")
     assert code == 0 and "unprotected" not in said and next(RunFile(path).records()).replies()[0].text == "{}"
-    assert {*os.listdir(folder)} - {"spare", "run.deskbench"} == {"escaping_agents.py", "target.json", ".env"}
+    assert {*os.listdir(folder)} - {"spare", "run.deskbench"} == before
+
+
+@pytest.mark.parametrize("how", ["as it is", "as nobody"])
+@pytest.mark.parametrize("modules", ["sitecustomize", "inspect orjson json ctypes"])
+def test_no_file_of_the_agent_runs_before_it_is_kept_apart(folder, modules, how):
+    for module in modules.split():
+        early = EARLY.replace("LOOT", f"{folder}/loot").replace("FOLDER", str(folder))
+        (folder / f"{module}.py").write_text(early)
+    if not has_namespaces():
+        pytest.skip("this system has no namespaces for an isolated agent")
+    gains_nothing(folder, "Polite", how=how)
+    assert not (folder / "loot").exists()
+
+
+@pytest.mark.parametrize("agent", ["TakesTheWallsDown", "takes_the_walls_down_early"])
+def test_what_an_agent_says_of_its_walls_does_not_take_them_down(folder, agent):
+    code, said = gains_nothing(folder, agent)
+    assert code == (2 if "early" in agent else 0) and "unprotected" not in said or not has_namespaces()
+
+
+def gains_nothing(folder, agent, **how):
+    """Play an agent that would be best: its run is refused before it begins, or its row is what it did."""
+    code, said, path = played(
+        folder, agent, "--isolate", "--concurrency", "1", cases="tracking_1,tracking_2,damaged_no_proof", **how
+    )
+    assert path.exists() == (code == 0) and code in (0, 2), said
+    if path.exists():
+        assert not load_results(path).conversations["resolved"].any()
+    return code, said
+
+
+def overlong(folder):
+    """Make a hidden file so deep that no wall can be built around it; returns what to remove."""
+    deep = folder / "notes" / "x"
+    while len(str(deep)) < 3900:
+        deep /= "x" * 100
+    deep /= "x" * (4088 - len(str(deep)))
+    deep.mkdir(parents=True)
+    (deep / ".env").touch()
+    return folder / "notes" / "x"
+
+
+def test_a_folder_that_breaks_the_walls_is_refused_and_not_played_without_them(folder):
+    overlong(folder)
+    code, said, path = played(folder, "Polite", "--isolate")
+    assert (code, path.exists()) == (2, False) and "cannot be kept apart here" in said or not has_namespaces()
+
+
+def test_walls_that_fail_later_cost_one_conversation_and_not_the_run(folder):
+    if not has_namespaces():
+        pytest.skip("this system has no namespaces for an isolated agent")
+    line = {"cases": "tracking_1,damaged_no_proof"}
+    command = deskbench(folder, "Slow", "--isolate", "--concurrency", "1", **line)
+    agents = ("benchmark_lib.conversation.agent_process\0escaping_agents:Slow",)
+    waited(
+        lambda: (folder / "run.deskbench").exists() and [*processes_with(*agents)] > processes_with(*agents, "walls.py")
+    )
+    broken = overlong(folder)
+    out, err = command.communicate(timeout=300)
+    kinds = [[f.kind for f in r.faults] for r in RunFile(folder / "run.deskbench").records()]
+    assert command.returncode == 3 and sorted(kinds) == [[], ["not_started"]], out + err
+    shutil.rmtree(broken)
+    assert played(folder, "Slow", "--isolate", **line)[0] == 0
+    assert [r.faults for r in RunFile(folder / "run.deskbench").records()] == [[], []]
 
 
 @pytest.mark.parametrize("how", ["as it is", "as nobody", "without namespaces"])
@@ -349,15 +467,18 @@ def test_kill_9_of_the_harness_leaves_no_process(folder):
     waited(lambda: not left_by(folder) and not processes_with("escaping_agents:Stays", str(folder)))
 
 
-def test_where_the_system_keeps_nothing_apart_the_row_is_marked_and_the_run_goes_on(folder):
-    code, said, path = played(folder, "Leaves", "--isolate", how="without namespaces")
+@pytest.mark.parametrize("how", ["without namespaces", "without other users"])
+def test_where_the_system_keeps_nothing_apart_the_row_is_marked_and_the_run_goes_on(folder, how):
+    code, said, path = played(folder, "Leaves", "--isolate", how=how)
     assert code == 0 and "label [unprotected]" in said
     assert "the agent is unprotected, and so its row is marked: this system cannot keep it from" in said
     assert [*load_results(path).entries.values()] == ["label [unprotected]"]
     shown = subprocess.run(
         [sys.executable, "-m", "benchmark_lib", "runs", "show", path], capture_output=True, text=True
     )
-    assert "isolate unprotected" in shown.stdout and "unshare" in shown.stdout
+    assert "isolate unprotected" in shown.stdout and ("Operation not permitted" in shown.stdout) == (
+        how == "without namespaces"
+    )
     code, said, _ = played(folder, "Leaves", "--isolate")
     assert code == 2 and "isolate is unprotected there and true here" in said or not has_namespaces()
 

@@ -24,7 +24,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 WHO_PLAYS_WHAT = {
     **ENDPOINT,
     "--agent MODULE:OBJECT": "your own agent; MODEL is then only its label",
-    "--isolate": "run your own agent in a separate process that cannot reach the run file, the cases or your keys",
+    "--isolate": "run your own agent in a separate process that cannot reach the run file, the cases or your keys; "
+    "the network, local ports and abstract Unix sockets stay open to it",
     "--customer MODEL": ("who plays the customer: scripted (default) or a model's name", "scripted"),
     "--customer-base-url URL": "base URL for the customer's model",
     **STORE,

@@ -1,15 +1,13 @@
 """The other end of ``--isolate``: an agent of the user's own in a process of its own, which talks to the harness in JSON lines.
 
-``python -m benchmark_lib.conversation.agent_process MODULE:OBJECT WALLS`` reads from its standard input, one object a line:
+``python -m benchmark_lib.conversation.agent_process MODULE:OBJECT`` reads from its standard input, one object a line:
 ``begin`` (what the agent sees of a conversation), ``reply`` (the messages said since), ``result`` (of a tool call). It
-writes ``ready``, ``call``, ``said``, ``failed`` or ``open`` (why there are no walls). Nothing else of the harness is loaded here.
+writes ``ready``, ``call``, ``said`` or ``failed``. Nothing else of the harness is loaded here. Where it is to be kept
+apart, `benchmark_lib.conversation.walls` has started it.
 """
 
-import contextlib
 import inspect
 import os
-import select
-import signal
 import sys
 import traceback
 from collections.abc import Callable
@@ -22,10 +20,8 @@ import orjson
 
 from ..records import ToolCall, Usage, content_hash
 from .agent_view import AgentView, SeenMessage, counted, plain, plain_text
-from .walls import enter, leave
 
 CHECK = "--check"
-MOST_FILES = 256
 
 
 class Pipe:
@@ -43,66 +39,6 @@ class Pipe:
         """Send a message to the harness."""
         self._outgoing.write(orjson.dumps(message) + b"\n")
         self._outgoing.flush()
-
-
-def apart(walls: dict[str, Any] | None) -> None:
-    """Go on as a child, behind `walls` if they are given.
-
-    This process stays behind: it ends the child, and all that the child has started, when the harness lets go of the
-    pipe at its standard error. The agent never has that pipe.
-    """
-    if os.name != "posix":
-        return
-    number = os.getpid()
-    try:
-        if walls is not None:
-            leave()
-        elif sys.platform == "linux":
-            _adopt()
-        child = os.fork()
-        if child:
-            _watch(child)
-        os.setpgid(0, 0)
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-        if walls is not None:
-            enter(os.getcwd(), **walls, stranger=number)
-    except OSError as error:
-        Pipe(os.fdopen(0, "rb"), os.fdopen(1, "wb")).write(open=error.strerror or plain_text(error))
-        os._exit(1)
-
-
-def _adopt() -> None:
-    """Become the parent of everything below that loses its own, so that no process gets away."""
-    import ctypes
-
-    ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
-
-
-def _watch(child: int) -> None:
-    os.closerange(0, 2)
-    os.closerange(3, MOST_FILES)
-    harness = select.poll()
-    harness.register(2, 0)  # asks for no event, so that only the closing of the other end is one
-    harness.poll()
-    with contextlib.suppress(OSError):
-        os.killpg(child, signal.SIGKILL)
-    left = [child]
-    while left:
-        for pid in left:
-            with contextlib.suppress(OSError):
-                os.kill(pid, signal.SIGKILL)
-                os.waitpid(pid, 0)
-        left = _children()
-    os._exit(0)
-
-
-def _children() -> list[int]:
-    me = os.getpid()
-    try:
-        with open(f"/proc/{me}/task/{me}/children") as file:
-            return [int(pid) for pid in file.read().split()]
-    except OSError:
-        return []
 
 
 def talks(begin: dict[str, Any], pipe: Pipe, used: list[Usage]) -> Callable[..., AgentView]:
@@ -182,9 +118,8 @@ def made(spec: str) -> tuple[Any, str]:
     return agent, source
 
 
-def main(spec: str, walls: dict[str, Any] | None = None, check: bool = False) -> None:
+def main(spec: str, check: bool = False) -> None:
     """Load the agent and speak for it; with `check` only say whether it can be loaded."""
-    apart(walls)
     os.environ.update(dict.fromkeys(("HOME", "TMPDIR"), os.getcwd()), USER="agent", LOGNAME="agent")
     pipe = Pipe(os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb"))
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
@@ -201,4 +136,4 @@ def main(spec: str, walls: dict[str, Any] | None = None, check: bool = False) ->
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], orjson.loads(sys.argv[2]), CHECK in sys.argv[3:])
+    main(sys.argv[1], CHECK in sys.argv[2:])

@@ -6,7 +6,6 @@ One process for each conversation: none can remember another, and its end is the
 """
 
 import asyncio
-import contextlib
 import os
 import re
 import shutil
@@ -30,17 +29,23 @@ from ..runfile import SUFFIX
 from . import agent_process
 from .agent_view import AgentView, counted
 from .own_code import REPLY_S
-from .speaker import AgentFault, BuiltIn
+from .speaker import AgentFault, BuiltIn, HarnessFault
+from .walls import UP
+from .walls import __file__ as WALLS
 
-AGAIN = "mend that, then give the same command again"
 START_S = 60.0
-"""How long loading the agent may take when it is checked, in seconds."""
+"""How long the walls may take, and loading the agent when it is checked, in seconds."""
 LONGEST_LINE = 4 * 2**20
 """Bytes of the longest message that is taken from an agent's process."""
 MOST_THOUGHTS = 1000
 """Thoughts that are taken from an agent's process for one reply."""
 END_S = 10.0
 """How long ending an agent's process may take, in seconds."""
+LAUNCHED = os.name == "posix"
+"""Whether `benchmark_lib.conversation.walls` starts the process."""
+AGENT = ("-m", agent_process.__name__)
+NOTHING = ("-I", "-S", "-c", "print()")
+"""What is tried behind the walls before anything of the agent is."""
 APART: dict[str, Any] = {"start_new_session": True, "stdout": subprocess.PIPE}
 """How an agent's process is started."""
 KEPT = re.compile(
@@ -74,11 +79,15 @@ class IsolatedAgent(BuiltIn):
     async def reply(self, talk: AgentView) -> str:
         """The agent's next message; its calls are carried out on the way.
 
-        `AgentFault` when the process ends, says nothing in time, or writes what is no message.
+        `AgentFault` when the process ends, says nothing in time, or writes what is no message; `HarnessFault` when it
+        could not be started, or not apart.
         """
+        begins = self._process is None
+        if begins:
+            await self._start()
         try:
             async with asyncio.timeout(self.limit_s):
-                if self._process is None:
+                if begins:
                     await self._begin(talk)
                 return await self._reply(talk)
         except TimeoutError:
@@ -101,24 +110,32 @@ class IsolatedAgent(BuiltIn):
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
 
-    async def _begin(self, talk: AgentView) -> None:
-        self._folder = tempfile.mkdtemp(prefix="deskbench-agent-")
-        watched, self._held = _lifeline()
+    async def _start(self) -> None:
+        """Start the process; its first line is written before anything of the agent is loaded."""
         try:
-            self._process = await asyncio.create_subprocess_exec(
-                *_command(self.spec, self.walls),
-                cwd=self._folder,
-                env=self.environment,
-                limit=LONGEST_LINE,
-                stdin=subprocess.PIPE,
-                stderr=watched,
-                **APART,
-            )
-        finally:
-            os.close(watched)
+            self._folder = tempfile.mkdtemp(prefix="deskbench-agent-")
+            watched, self._held = _lifeline()
+            try:
+                self._process = await asyncio.create_subprocess_exec(
+                    *_command(self.walls, *AGENT, self.spec),
+                    cwd=self._folder,
+                    env=self.environment,
+                    limit=LONGEST_LINE,
+                    stdin=subprocess.PIPE,
+                    stderr=watched,
+                    **APART,
+                )
+            finally:
+                os.close(watched)
+            async with asyncio.timeout(START_S):
+                why = _why_open(await self._pipes()[1].readline() if LAUNCHED else b"")
+        except (OSError, ValueError) as error:
+            why = f"{type(error).__name__}: {error}"
+        if why:
+            raise HarnessFault(f"the agent's process could not be started as this run starts it: {why}")
+
+    async def _begin(self, talk: AgentView) -> None:
         message = await self._read()
-        if "open" in message and self.walls is not None:
-            raise BadInput(f"the agent's process cannot be kept apart any more ({message['open']}): {AGAIN}")
         if "ready" not in message:
             raise _of(message)
         seen = {name: getattr(talk, name) for name in ("id", "trial", "sender", "prompt", "tools")}
@@ -179,12 +196,15 @@ def check_isolated(spec: str, environment: dict[str, str], walls: dict[str, Any]
     Returns the hash of its source, and why it cannot be kept apart; empty where it can. `BadInput` when it cannot be
     loaded or made.
     """
-    line = _checked(spec, environment, walls)
-    why = ""
-    if walls is not None:
-        with contextlib.suppress(orjson.JSONDecodeError, KeyError, TypeError):
-            why = str(orjson.loads(line)["open"])
-            line = _checked(spec, environment, None)
+    why = "only Linux has what keeps an agent apart" if sys.platform != "linux" else ""
+    if walls is not None and not why:  # without the folders of the agent, which are its author's to fill
+        first, line = _answers(environment, walls | {"places": []}, *NOTHING)
+        why = _why_open(first) or ("" if line else "Python does not start behind the walls")
+    first, line = _answers(environment, None if why else walls, *AGENT, spec, agent_process.CHECK)
+    if failed := _why_open(first):
+        raise BadInput(
+            f"the agent {spec} cannot be kept apart here ({failed}): give it a folder of its own with few files"
+        )
     try:
         message = orjson.loads(line)
         if isinstance(message["ready"], str):
@@ -197,14 +217,18 @@ def check_isolated(spec: str, environment: dict[str, str], walls: dict[str, Any]
     )
 
 
-def _checked(spec: str, environment: dict[str, str], walls: dict[str, Any] | None) -> bytes:
-    """What a process that only loads the agent writes."""
+def _answers(environment: dict[str, str], walls: dict[str, Any] | None, *command: str) -> tuple[bytes, bytes]:
+    """What a process writes that reads nothing: the line that comes before the command, and the command's own."""
     with tempfile.TemporaryDirectory(prefix="deskbench-agent-") as folder:
         watched, held = _lifeline()
-        command = [*_command(spec, walls), agent_process.CHECK]
         try:
             process = subprocess.Popen(
-                command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stderr=watched, **APART
+                _command(walls, *command),
+                cwd=folder,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stderr=watched,
+                **APART,
             )
         finally:
             os.close(watched)
@@ -212,12 +236,21 @@ def _checked(spec: str, environment: dict[str, str], walls: dict[str, Any] | Non
         timer = threading.Timer(START_S, held.close)
         timer.start()
         try:
-            return answers.readline(LONGEST_LINE)
+            return answers.readline(LONGEST_LINE) if LAUNCHED else b"", answers.readline(LONGEST_LINE)
         finally:
             timer.cancel()
             held.close()
             answers.close()
             process.wait()
+
+
+def _why_open(line: bytes) -> str:
+    """Why the first line of an agent's process does not say that it is apart; empty where it does."""
+    try:
+        message = orjson.loads(line) if LAUNCHED else {UP: True}
+        return "" if UP in message else str(message["open"])
+    except (orjson.JSONDecodeError, KeyError):
+        return f"it ended, or gave no answer within {START_S:g} s"
 
 
 def environment_of(roles: dict[str, RoleSettings]) -> dict[str, str]:
@@ -232,14 +265,27 @@ def environment_of(roles: dict[str, RoleSettings]) -> dict[str, str]:
     return {**kept, "PYTHONPATH": os.pathsep.join(_places())}
 
 
-def walls_around(environment: dict[str, str], hidden: Iterable[Path]) -> dict[str, Any]:
-    """What an agent's process may read, and what stays hidden: the paths given, what is kept here, and every run file."""
-    python = {sys.prefix, sys.base_prefix, os.path.dirname(os.path.realpath(sys.executable)), str(PACKAGE)}
+def walls_around(environment: dict[str, str], run: Path, hidden: Iterable[Path]) -> dict[str, Any]:
+    """What an agent's process may read, and what stays hidden: the run file with its folder, the paths given, what is kept here, and every run file.
+
+    A folder of imports that is hidden is no folder of imports; the one of the run file may be.
+    """
+    places = _places()
+    packages = [place for place in places if place.endswith("-packages")]
+    python = {sys.prefix, sys.base_prefix, os.path.dirname(os.path.realpath(sys.executable)), str(PACKAGE), *packages}
     files = [path for name, path in environment.items() if (found := KEPT.fullmatch(name)) and found[1]]
+    secret = {os.path.realpath(path) for path in (*hidden, DATA, project_folder() / "data")}
+    fenced = [*python, *secret]
+    run = Path(os.path.abspath(run))
+    beside = [run.parent, *(run.with_name(f"{run.name}{end}") for end in ("", "-wal", "-shm", "-journal"))]
     return {
         "shown": [*python, *map(os.path.abspath, files)],
-        "places": [place for place in _places() if not any(Path(place).is_relative_to(path) for path in python)],
-        "hidden": [str(path) for path in (*hidden, DATA, project_folder() / "data")],
+        "places": [
+            place
+            for place in places
+            if not any(Path(one).is_relative_to(f) for one in (place, os.path.realpath(place)) for f in fenced)
+        ],
+        "hidden": [*map(str, beside), *secret],
         "suffix": SUFFIX,
     }
 
@@ -249,8 +295,10 @@ def _places() -> list[str]:
     return [*dict.fromkeys(os.path.abspath(place) for place in ["", *sys.path])]
 
 
-def _command(spec: str, walls: dict[str, Any] | None) -> list[str]:
-    return [sys.executable, "-m", agent_process.__name__, spec, orjson.dumps(walls).decode()]
+def _command(walls: dict[str, Any] | None, *command: str) -> list[str]:
+    """A command as it is started: by a Python that sees no folder of the agent, no variable and no package."""
+    starter = [sys.executable, "-I", "-S", WALLS, orjson.dumps(walls).decode()]
+    return [*(starter if LAUNCHED else ()), sys.executable, *command]
 
 
 def _lifeline() -> tuple[int, IO[bytes]]:

@@ -10,8 +10,9 @@ from ..errors import BadInput
 from ..records import CALL_IN_TEXT, TAMPERED, Act, Conversation, Fault, Message
 from ..store import Store, Tool
 from .agent_view import AgentView, plain, plain_text
+from .isolated import IsolatedAgent
 from .own_code import REPLY_S, OwnCodeLeft, is_own, reply_of
-from .speaker import AgentFault, BuiltIn, ContentFiltered, CustomerFault, Insider, Reply, Speaker
+from .speaker import AgentFault, BuiltIn, ContentFiltered, CustomerFault, HarnessFault, Insider, Reply, Speaker
 from .state import ConversationState
 
 EMPTY_REPLIES = 2
@@ -173,7 +174,8 @@ async def _answer(agent: Speaker, talk: ConversationState, own: bool, reply_s: f
             talk.faults.append(Fault("agent", CALL_IN_TEXT, f"message {talk.turn}: {form}"))
         return text
     except Exception as error:
-        if not own or issubclass(type(error), AgentFault) or not _belongs_to_the_harness(error):
+        believed = not own or type(agent) is IsolatedAgent or issubclass(type(error), AgentFault)
+        if believed or not _belongs_to_the_harness(error):
             raise
         raise AgentFault("raised", f"the agent raised {type(error).__name__}: {plain_text(error)}") from error
 
@@ -210,6 +212,9 @@ def _ending_of(error: Exception, talk: ConversationState) -> str:
     if isinstance(error, ContentFiltered):
         talk.faults.append(Fault("agent", "content_filter", str(error)))
         return "content_filter"
+    if isinstance(error, HarnessFault):
+        talk.faults.append(Fault("infrastructure", "not_started", plain_text(error)[:LONGEST_DETAIL]))
+        return "infrastructure_fault"
     if isinstance(error, CustomerFault):
         talk.faults.append(Fault("customer", "failed", str(error)))
         return "customer_fault"

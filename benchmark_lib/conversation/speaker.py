@@ -60,6 +60,10 @@ class AgentFault(Exception):
         self.kind = kind
 
 
+class HarnessFault(Exception):
+    """An isolated agent's process did not start; never scored as the agent's failure."""
+
+
 class ContentFiltered(Exception):
     """The provider's filter stopped a reply."""
 

@@ -2,27 +2,93 @@
 
 Behind them neither the command nor its run file can be named. The system, Python and the folders it imports from are
 there to read, without the paths that are hidden; one small folder in memory is there to write.
+
+``python -I -S walls.py WALLS COMMAND ...`` starts a command behind them. It imports the standard library alone: no file
+of the agent can run before the walls are up. Its first line of output, `UP` or ``open`` with the reason, is its own.
 """
 
 import contextlib
 import ctypes
+import json
 import os
+import select
+import signal
 import sys
 from collections.abc import Iterable
+from typing import Any
+
+UP = "up"
 
 SYSTEM = ("/bin", "/etc", "/gnu/store", "/lib", "/lib32", "/lib64", "/nix/store", "/opt", "/sbin", "/usr")
 DEVICES = ("full", "null", "random", "urandom", "zero")
 HOME = "/agent"
 ROOM = "size=256m,nr_inodes=100k,mode=755"
 """How much an agent may write, all in all."""
-MOST_PROCESSES = 512
-STRANGER, NOBODY = 2_000_000_000, 65_534
-"""Where the numbers of users begin that nobody has, and the user taken where those are not to be had."""
+MOST_PROCESSES, MOST_FILES = 512, 256
+MOST_MEMORY = 16 * 2**30
+"""Bytes of address space that each process of an agent may have."""
+MOST_NAMES = 200_000
+"""Names in the import folders that are looked through for what stays hidden."""
+STRANGER, FEW = 2_000_000_000, 30_000
+"""Where the numbers of users begin that nobody has; in a container with 65,536 of them, as many again from the second."""
 NAMESPACES, USER_NAMESPACE = 0x20000 | 0x4000000 | 0x8000000 | 0x20000000, 0x10000000
 NOSUID, NODEV, NOEXEC, BIND, RECURSIVE, PRIVATE, DETACH = 2, 4, 8, 4096, 16384, 1 << 18, 2
 MOUNT_SETATTR, OF_ALL_BELOW, HERE = 442, 0x8000, -100
-PARENT_DIED, DUMPABLE, NO_NEW_PRIVILEGES = 1, 4, 38
+PARENT_DIED, DUMPABLE, ADOPT, NO_NEW_PRIVILEGES = 1, 4, 36, 38
 CAPABILITIES = 0x20080522
+
+
+def start(walls: dict[str, Any] | None, command: list[str]) -> None:
+    """Become two: a child that becomes the command, behind `walls` if they are given, and one that ends it.
+
+    This process ends the child, and all that the child has started, when the harness lets go of the pipe at its
+    standard error. The child never has that pipe.
+    """
+    number = os.getpid()
+    try:
+        if walls is not None:
+            leave()
+        elif sys.platform == "linux":
+            ctypes.CDLL(None).prctl(ADOPT, 1, 0, 0, 0)
+        child = os.fork()
+        if child:
+            _watch(child)
+        os.setpgid(0, 0)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+        if walls is not None:
+            enter(os.getcwd(), **walls, stranger=number)
+        print(json.dumps({UP: True}), flush=True)
+        os.execv(command[0], command)
+    except OSError as error:
+        print(json.dumps({"open": error.strerror or str(error)}), flush=True)
+        os._exit(1)
+
+
+def _watch(child: int) -> None:
+    os.closerange(0, 2)
+    os.closerange(3, MOST_FILES)
+    harness = select.poll()
+    harness.register(2, 0)  # asks for no event, so that only the closing of the other end is one
+    harness.poll()
+    with contextlib.suppress(OSError):
+        os.killpg(child, signal.SIGKILL)
+    left = [child]
+    while left:
+        for pid in left:
+            with contextlib.suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, 0)
+        left = _children()
+    os._exit(0)
+
+
+def _children() -> list[int]:
+    me = os.getpid()
+    try:
+        with open(f"/proc/{me}/task/{me}/children") as file:
+            return [int(pid) for pid in file.read().split()]
+    except OSError:
+        return []
 
 
 def leave() -> None:
@@ -30,8 +96,6 @@ def leave() -> None:
 
     `OSError` where the system does not allow it.
     """
-    if sys.platform != "linux":
-        raise OSError("only Linux has what keeps an agent apart")
     user, group = os.geteuid(), os.getegid()
     _ask("unshare", NAMESPACES | (USER_NAMESPACE if user else 0))
     for name, line in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
@@ -86,16 +150,20 @@ def enter(
 
 
 def _show(root: str, shown: set[str], places: set[str], hidden: set[str], suffix: str) -> None:
-    """Bind what is shown into the new root, read-only; a folder that holds something hidden is made anew, part by part."""
+    """Bind what is shown into the new root, read-only; a folder that holds something hidden is made anew, part by part.
+
+    A link in such a folder is copied as a link: it leads to what is shown or nowhere.
+    """
+    shown = shown | {*map(os.path.realpath, shown)}
+    real_places = {*map(os.path.realpath, places)}
+    hidden = hidden | _hidden_below(real_places, hidden | shown, suffix)
     whole: list[str] = []
+    links: dict[str, str] = {}
     seen: set[str] = set()
-
-    def left_out(path: str, real: str) -> bool:
-        name = os.path.basename(path)
-        return name.startswith(".") or suffix in name or real in hidden or (os.path.islink(path) and holds_hidden(real))
-
-    def holds_hidden(real: str) -> bool:
-        return any(one.startswith(real.rstrip("/") + "/") for one in hidden)
+    anew = {*real_places}
+    for one in (*hidden, *real_places):
+        while (one := os.path.dirname(one)) not in anew:
+            anew.add(one)
 
     def show(path: str, real: str) -> None:
         target = root + path
@@ -104,11 +172,13 @@ def _show(root: str, shown: set[str], places: set[str], hidden: set[str], suffix
         seen.add(path)
         if os.path.isdir(real):
             os.makedirs(target, exist_ok=True)
-            if path in places or holds_hidden(real):
+            if real in anew:
                 with contextlib.suppress(PermissionError):
-                    for inner in (os.path.join(path, name) for name in os.listdir(real)):
-                        of_inner = os.path.realpath(inner)
-                        if not left_out(inner, of_inner) and not (path == "/" and os.path.isdir(inner)):
+                    for name in os.listdir(real):
+                        inner, of_inner = os.path.join(path, name), os.path.join(real, name)
+                        if os.path.islink(of_inner) and of_inner not in hidden:
+                            links[root + inner] = os.readlink(of_inner)
+                        elif of_inner not in hidden and not (path == "/" and os.path.isdir(of_inner)):
                             show(inner, of_inner)
                 return
         elif os.path.isfile(real):
@@ -121,9 +191,36 @@ def _show(root: str, shown: set[str], places: set[str], hidden: set[str], suffix
             _read_only(target)
             whole.append(path)
 
-    for path in sorted({*shown, *places, *map(os.path.realpath, shown | places)}):
+    for path in sorted({*shown, *places, *real_places}):
         if not any(path == one or path.startswith(f"{one}/") for one in whole):
             show(path, os.path.realpath(path))
+    for target, source in links.items():  # last, so that nothing is mounted through one
+        if not os.path.lexists(target):
+            os.symlink(source, target)
+
+
+def _hidden_below(places: set[str], known: set[str], suffix: str) -> set[str]:
+    """Find hidden files, run files, sockets and pipes in the import folders, however deep; what is `known` is passed by."""
+    found: set[str] = set()
+    folders, names, passed = [*places], 0, known | places
+    while folders:
+        folder = folders.pop()
+        try:
+            entries = [*os.scandir(folder)]
+        except OSError:
+            found.add(folder)
+            continue
+        names += len(entries)
+        if names > MOST_NAMES:
+            raise OSError(f"the folders that Python imports from hold more than {MOST_NAMES:,} names")
+        for entry in entries:
+            is_folder = entry.is_dir(follow_symlinks=False)
+            odd = not (is_folder or entry.is_symlink() or entry.is_file(follow_symlinks=False))
+            if odd or entry.name.startswith(".") or suffix in entry.name:
+                found.add(entry.path)
+            elif is_folder and folder != "/" and entry.path not in passed:
+                folders.append(entry.path)
+    return found
 
 
 def _drop(stranger: int) -> None:
@@ -131,9 +228,9 @@ def _drop(stranger: int) -> None:
     import resource
 
     if os.geteuid() == 0:
-        os.setgroups([])
-        for number in (STRANGER + stranger, NOBODY):
+        for number in (STRANGER + stranger, FEW + stranger % FEW):
             with contextlib.suppress(OSError):
+                os.setgroups([])
                 os.setresgid(number, number, number)
                 os.setresuid(number, number, number)
                 break
@@ -143,14 +240,15 @@ def _drop(stranger: int) -> None:
     _ask("capset", (ctypes.c_uint32 * 2)(CAPABILITIES, 0), (ctypes.c_uint32 * 6)())
     _ask("prctl", DUMPABLE, 1, 0, 0, 0)
     _ask("prctl", PARENT_DIED, 9, 0, 0, 0)
-    for name, most in ((resource.RLIMIT_CORE, 0), (resource.RLIMIT_NPROC, MOST_PROCESSES)):
+    limits = (resource.RLIMIT_CORE, 0), (resource.RLIMIT_NPROC, MOST_PROCESSES), (resource.RLIMIT_AS, MOST_MEMORY)
+    for name, most in limits:
         hard = resource.getrlimit(name)[1]
         most = most if hard == resource.RLIM_INFINITY else min(most, hard)
         resource.setrlimit(name, (most, most))
 
 
 def _mount(source: str, target: str, kind: str | None, flags: int, options: str = "") -> None:
-    _ask("mount", source.encode(), target.encode(), kind and kind.encode(), flags, options.encode() or None)
+    _ask("mount", os.fsencode(source), os.fsencode(target), kind and kind.encode(), flags, options.encode() or None)
 
 
 def _read_only(target: str) -> None:
@@ -164,3 +262,7 @@ def _ask(name: str, *arguments: object) -> None:
     if getattr(ctypes.CDLL(None, use_errno=True), name)(*given) == -1:
         number = ctypes.get_errno()
         raise OSError(number, f"{name}: {os.strerror(number)}")
+
+
+if __name__ == "__main__":
+    start(json.loads(sys.argv[1]), sys.argv[2:])

@@ -181,7 +181,7 @@ def prepare(options: Options, keyless: bool = False) -> Plan:
     store = load_store(options.store)
     apart, path = options.isolate, run_path(options, model)
     own_agent, agent_part, open_why = (
-        _isolated(options, settings, [path, *store.folders]) if apart else (*_own_agent(options.agent), "")
+        _isolated(options, settings, path, store.folders) if apart else (*_own_agent(options.agent), "")
     )
     _check_scripted(model, store)
     own_tools = load_tools(options.tools) if isinstance(options.tools, str) else options.tools
@@ -345,12 +345,10 @@ def _own_agent(agent: Any) -> tuple[Any, dict[str, Any]]:
     return found, part(_named(agent), [_named(agent), source_hashes(found)])
 
 
-def _isolated(
-    options: Options, settings: dict[str, RoleSettings], hidden: list[Path]
-) -> tuple[Any, dict[str, Any], str]:
+def _isolated(options: Options, settings: dict[str, RoleSettings], *hidden: Any) -> tuple[Any, dict[str, Any], str]:
     """What makes the agent's processes, its part of the manifest, and why it is not kept from what is `hidden`.
 
-    Its module is never loaded in this process. The first of what is hidden is the run file.
+    Its module is never loaded in this process. What is hidden is the run file and, after it, a list of paths.
     """
     if not isinstance(options.agent, str):
         raise BadInput("--isolate runs an agent of your own in a process of its own: name it as --agent module:object")
@@ -358,9 +356,7 @@ def _isolated(
     if not module or not name:
         raise BadInput(f"--agent {options.agent!r} is not of the form module:name")
     environment = environment_of(settings)
-    run = Path(os.path.abspath(hidden[0]))
-    beside = [run.with_name(f"{run.name}{end}") for end in ("", "-wal", "-shm", "-journal")]
-    walls = walls_around(environment, [run.parent, *beside, *hidden[1:]])
+    walls = walls_around(environment, *hidden)
     source, open_why = check_isolated(options.agent, environment, walls)
     open_why = open_why and f"this system cannot keep it from the run file and the cases ({open_why})"
     limit_s = options.timeout or REPLY_S
