@@ -16,6 +16,8 @@ from benchmark_lib.endpoint import Completion, Endpoint, EndpointError, parse_re
 from benchmark_lib.endpoint.history import cleaned
 from benchmark_lib.endpoint.reply import MOST_CALLS, call_ids, decode_body, encode_body, read_usage
 from benchmark_lib.endpoint.structured import Unreadable, read_object
+from benchmark_lib.endpoint.waits import wait_in
+from benchmark_lib.endpoint.wording import apart, kinds_in
 
 
 def reply(**message):
@@ -520,3 +522,49 @@ def test_damaged_replies_over_http_neither_crash_nor_hang():
         results = asyncio.run(ask_all(server.base_url))
     assert all(isinstance(result, (Completion, EndpointError)) for result in results)
     assert any(isinstance(result, Completion) for result in results)
+
+
+class TestWordsOfOtherProviders:
+    """Forms that were seen once and that no other test holds: thoughts, ends, calls, refusals, waits."""
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "<planning>secret</planning>Hi",
+            "<cot>secret</cot>Hi",
+            "<unused94>thought\nsecret<unused95>Hi",
+            "<|inner_prefix|>secret<|inner_suffix|>Hi",
+            "< think >secret</ think >Hi",
+            "<|START_RESPONSE|>Hi<|END_RESPONSE|>",
+        ],
+    )
+    def test_only_the_reply_is_left(self, text):
+        assert apart(text)[0] == "Hi"
+
+    @pytest.mark.parametrize(("word", "finish"), [("FinishReason.STOP", "STOP"), ({"type": "length"}, "length")])
+    def test_the_word_for_the_end_in_another_shape(self, word, finish):
+        assert parse_reply({"choices": [{"message": {"content": "Hi"}, "finish_reason": word}]}).finish_reason == finish
+
+    def test_a_number_is_no_end(self):
+        with pytest.raises(EndpointError, match="not known to mean that it is whole"):
+            parse_reply({"choices": [{"message": {"content": "Hi"}, "finish_reason": 1}]})
+
+    def test_a_call_that_is_no_list_and_a_byte_order_mark(self):
+        call = {"id": "a", "function": {"name": "find_orders", "arguments": "{}"}}
+        body = b"\xef\xbb\xbf" + orjson.dumps({"choices": [{"message": {"tool_calls": call}}]})
+        assert [c.name for c in parse_reply(decode_body(body)).tool_calls] == ["find_orders"]
+
+    @pytest.mark.parametrize(
+        ("text", "status", "kind"),
+        [
+            ("violates our Acceptable Use Policy", 400, "content_filter"),
+            ("potential violation of our community guidelines", 400, "content_filter"),
+            ("tokens per minute exceeded", 413, "rate_limit"),
+            ("Prompt contains 90000 tokens, model supports 32768", 400, "context_overflow"),
+        ],
+    )
+    def test_refusals(self, text, status, kind):
+        assert next(iter(kinds_in(text, status))) == kind
+
+    def test_waits(self):
+        assert (wait_in("slow down for 10s"), wait_in("cooldown 60s")) == (10.0, 60.0)

@@ -24,6 +24,18 @@ MOST_ROWS = 16
 
 
 def say_what_next(run: RunFile, page_follows: bool = False, made: bool = True) -> None:
+    """Print the board of the runs beside a finished one and what to do next, whatever happens to the files beside it."""
+    from ..errors import BadInput
+
+    try:
+        _say_what_next(run, page_follows, made)
+    except BadInput as error:
+        if str(run.path) in str(error):
+            raise
+        print(f"the runs beside this one are not shown: {error}")
+
+
+def _say_what_next(run: RunFile, page_follows: bool, made: bool) -> None:
     """Print the board of the runs beside this one on its store, and a few lines on what to do with it; see `next_steps`.
 
     The run is marked on the board where it was `made` now.

@@ -6,6 +6,7 @@ completion or raises `EndpointError`; it never fails in another way. What it men
 
 import json
 import re
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -127,6 +128,7 @@ def decode_body(body: bytes, where: str = "the endpoint") -> dict[str, Any]:
 
     `EndpointError` of kind ``bad_body`` for an empty, cut, nested beyond reason, HTML or otherwise wrong body.
     """
+    body = body.removeprefix(BOM_UTF8)
     brackets = body.count(b"{") + body.count(b"[")
     if brackets > MOST_BRACKETS:
         raise fault("bad_body", where, f"more than {MOST_BRACKETS:,} lists and objects in one answer")
@@ -211,7 +213,8 @@ def end_word(choice: dict[str, Any]) -> Any:
 
 def end_of(word: Any, where: str) -> str | None:
     """Return how an answer ended; a word that nobody knows, and one for a fault of the provider, are `EndpointError`."""
-    word = word.strip() if isinstance(word, str) else ""
+    word = next(iter(word.values()), "") if isinstance(word, dict) else word
+    word = "" if word is None else str(word).strip().removeprefix("FinishReason.")
     if not word or is_whole(word):
         return word or None
     kind = end_meant(word)
@@ -261,12 +264,13 @@ def joined(content: Any) -> tuple[str, str]:
 def requested_calls(message: dict[str, Any], position: int, taken: set[str]) -> list[RequestedCall]:
     """Return the tool calls of a message, without parts that are no calls and what follows the first `MOST_CALLS`."""
     found = message.get("tool_calls")
-    entries = [entry for entry in found if isinstance(entry, dict)] if isinstance(found, list) else []
+    listed = found if isinstance(found, list) else [found]
+    entries = [entry for entry in listed if isinstance(entry, dict)]
     if not entries and isinstance(message.get("function_call"), dict):
         entries = [{"function": message["function_call"]}]
     calls = []
     for index, entry in enumerate(entries[:MOST_CALLS]):
-        inner = entry.get("function")
+        inner = entry.get("function") or entry.get("custom")
         function = inner if isinstance(inner, dict) else entry
         name, given = function.get("name"), entry.get("id")
         usable = isinstance(given, str) and 0 < len(given) <= LONGEST_ID and given not in taken

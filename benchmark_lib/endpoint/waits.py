@@ -14,7 +14,7 @@ UNITS = {"milli": 0.001, "ms": 0.001, "m": 60.0, "h": 3600.0, "s": 1.0, "d": 86_
 PIECE = r"\d+(?:\.\d+)? ?(?:milliseconds?|ms|minutes?|mins?|m|hours?|hrs?|h|seconds?|secs?|s|days?|d)"
 WHOLE = re.compile(rf"{PIECE}(?:(?:,? and |,? ?){PIECE})*", re.IGNORECASE)
 IN_WORDS = re.compile(
-    r"(?:try(?:ing)?(?: again)?|retr(?:y|ied|ying)|wait(?:ing)?|available|allowed|resets?|retry_?delay)"
+    r"(?:try(?:ing)?(?: again)?|retr(?:y|ied|ying)|wait(?:ing)?|available|allowed|resets?|retry_?delay|slow down|cool ?down)"
     r"(?:[ _-](?:your request|again|in|after|for|at least|about|approximately|around))*"
     rf"[\W_]{{1,6}}({WHOLE.pattern})(?![a-z])",
     re.IGNORECASE,

@@ -56,10 +56,11 @@ def apart(text: str) -> tuple[str, list[str]]:
         if tag["close"] and not thinking:
             thoughts, said = thoughts + said, []
         thinking, at = not tag["close"], tag.end()
-    if not at:
+    frame = pattern(*tags["frame"])
+    if not at and not frame.search(text):
         return text, []
     (thoughts if thinking else said).append(text[at:])
-    return pattern(*tags["frame"]).sub("", "".join(said)).strip(), [one.strip() for one in thoughts if one.strip()]
+    return frame.sub("", "".join(said)).strip(), [one.strip() for one in thoughts if one.strip()]
 
 
 def call_in_text(text: str, tools: Iterable[str]) -> str:

@@ -133,7 +133,7 @@ def _lines(path: Path, how: LogFormat) -> Iterator[Logged]:
         number = 0
         while line := file.readline(LONGEST_LINE):
             number += 1
-            line = line.removeprefix(BOM_UTF8) if number == 1 else line
+            line = line.removeprefix(BOM_UTF8)  # at each line: files may have been joined
             if not line.strip():
                 continue
             try:
