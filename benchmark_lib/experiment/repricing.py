@@ -92,7 +92,9 @@ def price_again(path: str | Path, every: bool = False) -> Repriced:
 
 def _days(manifest: dict[str, Any]) -> tuple[str, ...]:
     """The days on which the costs on a run file were recorded."""
-    played = [one["started"] for one in manifest["sessions"] if any(at["price"] for at in one.get("endpoints", {}).values())]
+    played = [
+        one["started"] for one in manifest["sessions"] if any(at["price"] for at in one.get("endpoints", {}).values())
+    ]
     later = [one["at"] for one in manifest.get(PRICED, ())]
     return tuple(sorted({at[:10] for at in (*played, *later)})) or (manifest["created"][:10],)
 

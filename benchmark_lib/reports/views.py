@@ -12,7 +12,7 @@ import pandas as pd
 
 from ..analysis.panels import short_name
 from ..analysis.tables.headlines import metric_of
-from ..analysis.tables.verdicts import signed_with_interval
+from ..analysis.tables.verdicts import USUAL, signed_with_interval
 from ..errors import BadInput
 from ..language import words
 from ..scoring.scales import SHARE
@@ -116,7 +116,7 @@ def _on_scale(row: dict[str, Any], name: str, low: str = "", high: str = "") -> 
     """A number of the row's metric, with its interval if one is asked for and known."""
     scale = metric_of(row["metric"]).scale
     if name in DIFFERENCES:
-        return signed_with_interval(metric_of(row["metric"]), row[name], row.get(low, nan), row.get(high, nan))
+        return signed_with_interval(metric_of(row["metric"]), row[name], row.get(low, nan), row.get(high, nan), row.get("level", USUAL))
     return scale.with_interval(row[name], row.get(low), row.get(high))
 
 
