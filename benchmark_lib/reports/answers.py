@@ -23,6 +23,7 @@ from ..analysis.tables.answers import (
     with_stakes,
 )
 from ..analysis.tables.leaderboard import leaderboard, worst_beside
+from ..analysis.tables.tiers import cost_of_1000
 from ..analysis.tables.verdicts import signed_with_interval
 from ..commands import command_on_a_page as command
 from ..endpoint.prices import load_prices
@@ -253,7 +254,9 @@ def _beside(row: dict[str, Any]) -> str:
     main = [METRICS[name] for name in shown_on(Shown.MAIN)]
     parts = [f"{m.title.lower()} {m.scale.written(row[m.name], brief=True)}" for m in main]
     worst = f"{worst_beside(row)} of unsafe actions" if worst_beside(row) else ""
-    return "; ".join(filter(None, [", ".join(parts), worst, row["cost_tier"]]))
+    cost = cost_of_1000(row)
+    cost = f"{cost} USD for 1,000 conversations" if cost[0].isdigit() else cost
+    return "; ".join(filter(None, [", ".join(parts), worst, cost]))
 
 
 def _shown(item: Answer, row: dict[str, Any], beside: dict[str, str]) -> dict[str, Any]:

@@ -89,7 +89,9 @@ def alone_in_brief(rows: pd.DataFrame, stakes: Stakes) -> str:
     for entry, mine in table.groupby("entry", sort=False):
         found = _use_cases(mine)
         alone = f"alone: {found[ALONE]}" if ALONE in found else "nothing alone"
-        approval = f"only with a person's approval: {found[APPROVAL]}" if APPROVAL in found else "nothing more with approval"
+        approval = (
+            f"only with a person's approval: {found[APPROVAL]}" if APPROVAL in found else "nothing more with approval"
+        )
         said.append(f"{visible(short_name(entry))} may answer {alone}; {approval}.")
     return " ".join([*said, *too_few_for_anyone(table[table["intent"] != ""], stakes)[:1]])
 

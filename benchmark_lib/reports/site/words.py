@@ -9,6 +9,7 @@ import orjson
 from markupsafe import Markup, escape
 
 from ...analysis.query import Query
+from ...analysis.tables.tiers import tier_in_words
 from ...scoring import written
 from ...scoring.metrics import Metric
 from ...scoring.written import DASH, missing, rounded, visible
@@ -37,6 +38,7 @@ def environment() -> Any:
     """
     made = templates().overlay(finalize=shown)
     made.filters |= {"pct": percent, "num": rounded, "data": embedded, "mdash": dash, "counted": plural}
+    made.filters |= {"money": written.money, "tier": tier_in_words}
     made.filters |= {"tidy": tidy, "breaks": breaks, "tight": tight, "counts_on_traps": counts_on_traps}
     made.globals |= {"csp": POLICY, "behind": lambda chosen: Query.of(**chosen).address()}
     return made
