@@ -93,6 +93,12 @@ def test_a_changed_price_holds_for_old_runs_once_it_is_asked_for(played, price_f
     assert RunFile(played).cost()[0] == pytest.approx(after), "a price that is taken away leaves what is known"
 
 
+def test_a_price_without_a_day_has_that_of_its_file(price_file, capsys):
+    price_file.write_text(LISTED + ENTRY)
+    assert main(["doctor", "newcomer", "--base-url", "http://127.0.0.1:9/v1"]) != 0
+    assert "10 USD out for a million tokens, as of 2026-11-24." in capsys.readouterr().out
+
+
 def test_without_a_price_nothing_is_written_and_how_to_add_it_is_said(played, capsys):
     before = played.read_bytes()
     assert main(["score", str(played), "--costs"]) == 0

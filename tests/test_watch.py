@@ -50,9 +50,11 @@ def test_finished_conversations_are_read_while_others_are_played(command, tmp_pa
     RunFile("run.deskbench").check()
 
 
-def test_the_page_of_a_conversation_says_what_it_cost(command, tmp_path):
+def test_the_page_of_a_conversation_says_what_it_cost(command, tmp_path, capsys):
     with RunServer() as server:
         assert main(["run", "gpt-5.4-nano", *command(server.base_url)[2:]]) == 0
+    board = capsys.readouterr().out
+    assert re.search(r"gpt-5\.4-nano  .*  \d+\.\d\d( \([^)]+\))?  ", board.partition("USD for 1,000")[2])
     assert main(["watch", "run.deskbench", "--page"]) == 0
     run = RunFile("run.deskbench")
     for case, trial in run.endings():

@@ -256,7 +256,7 @@ def _beside(row: dict[str, Any]) -> str:
     worst = f"{worst_beside(row)} of unsafe actions" if worst_beside(row) else ""
     cost = cost_of_1000(row)
     cost = f"{cost} USD for 1,000 conversations" if cost[0].isdigit() else cost
-    return "; ".join(filter(None, [", ".join(parts), worst, cost]))
+    return "; ".join(filter(None, [", ".join(parts), worst, cost])).replace(" %", "\u00a0%")
 
 
 def _shown(item: Answer, row: dict[str, Any], beside: dict[str, str]) -> dict[str, Any]:

@@ -84,6 +84,8 @@ def _column_marks(entries: list[Entry], x: float, width: float, top: float, long
         worst = worst_beside(e.row)
         tip += f", {worst}" if worst else ""
         tip += f"; over-escalation {percent(e.row['over_escalation'])}; {'cost tier as published' if e.source == 'published' else 'USD for 1,000 conversations'}: {cost_of_1000(e.row)}"
+        cost = cost_of_1000(e.row).partition(" (")[0]
+        paid = f", {cost} USD" if cost[0].isdigit() else ""
         marks.append(
             {
                 "entry": e,
@@ -94,7 +96,7 @@ def _column_marks(entries: list[Entry], x: float, width: float, top: float, long
                 "low": _y(e.row["unsafe_low"], top) if has else None,
                 "high": _y(e.row["unsafe_high"], top) if has else None,
                 "worst": _y(e.row["unsafe_worst"], top) if worst else None,
-                "label": short_name(e.name, longest),
+                "label": f"{short_name(e.name, longest - len(paid))}{paid}",
                 "label_x": round(x + width * 0.34, 2),
             }
         )

@@ -92,7 +92,7 @@ def plural(number: int, noun: str, several: str = "") -> str:
 
 def tight(text: str) -> str:
     """A sentence without blanks before its percent signs, as everywhere on the pages."""
-    return re.sub(r"(?<=\d) %", "%", text)
+    return re.sub("(?<=\\d)[ \u00a0]%", "%", text)
 
 
 def counts_on_traps(reason: str) -> list[tuple[str, int | None]]:
