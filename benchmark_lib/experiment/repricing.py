@@ -54,7 +54,8 @@ class Repriced:
 def price_again(path: str | Path, every: bool = False) -> Repriced:
     """Compute the costs that are unknown on a run file, or `every` cost, from the recorded tokens and the project's price file.
 
-    A cost that was estimated for a budget stays as it is, and so does what the sessions record of budgets and prices. The manifest keeps when this was done and by which price file. `BadInput` if the file is
+    A cost that was estimated for a budget stays as it is, and so does what the sessions record of budgets and prices.
+    The manifest keeps when this was done and by which price file. `BadInput` if the file is
     damaged or a run writes it.
     """
     from .writer import CannotSave, RunLock
@@ -66,7 +67,12 @@ def price_again(path: str | Path, every: bool = False) -> Repriced:
                 f"{path} is damaged, some of its calls are not what was written: give the command of its run again first"
             )
         manifest, costs, prices, untold, kept = run.manifest, [], dict[tuple[str, str], Price | None](), 0, 0
-        before, days = run.cost()[0], _days(manifest)
+        before, later = run.cost()[0], [one["at"] for one in manifest.get(PRICED, ())]
+        played = [
+            one["started"]
+            for one in manifest["sessions"]
+            if any(at["price"] for at in one.get("endpoints", {}).values())
+        ]
         for call in run.calls():
             known, told = call["cost_usd"] is not None, call["prompt_tokens"] is not None
             if not told or (known and not every):
@@ -86,17 +92,9 @@ def price_again(path: str | Path, every: bool = False) -> Repriced:
                 _write(run.path, costs, [*earlier, _entry(listed, prices, len(costs))])
         except sqlite3.Error as error:
             raise CannotSave(f"{path} cannot be written ({error})") from None
+    days = tuple(sorted({at[:10] for at in (*played, *later)}))
     unpriced = tuple(dict.fromkeys(model for (_, model), price in prices.items() if price is None))
     return Repriced(len(costs), untold, kept, before, RunFile(path).cost()[0], days, unpriced, listed)
-
-
-def _days(manifest: dict[str, Any]) -> tuple[str, ...]:
-    """The days on which the costs on a run file were recorded."""
-    played = [
-        one["started"] for one in manifest["sessions"] if any(at["price"] for at in one.get("endpoints", {}).values())
-    ]
-    later = [one["at"] for one in manifest.get(PRICED, ())]
-    return tuple(sorted({at[:10] for at in (*played, *later)})) or (manifest["created"][:10],)
 
 
 def _price(listed: PriceFile, manifest: dict[str, Any], side: str, model: str) -> Price | None:

@@ -89,7 +89,7 @@ def _cell(row: dict[str, Any], spec: list[Any]) -> str:
     if spec[1] in ("of", "x"):
         return DASH if missing(value) else f"{value:.0f} {spec[1]} {row[spec[2]]:.0f}"
     if spec[-1] == "tier":
-        return tier_in_words(value)
+        return tier_in_words(str(value))
     if spec[-1] == "unit":
         return _on_scale(row, *spec[:-1])
     unit = row.get("unit", "USD") if spec[0] == "value" else "USD"

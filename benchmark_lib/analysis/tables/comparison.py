@@ -112,9 +112,8 @@ def comparison_table(
     -------
     DataFrame
         One row per metric: title, direction (higher or lower, whichever is better), unit, a and b (means over the cases
-        both have; a count is per 18 traps or as many as were run), difference (b - a), low and high (of cases like
-        these), level (confidence of that interval: 0.95, or what Holm leaves of it; these_level: of the next), p, p_adjusted (planned metrics), these_low, these_high, p_these and p_these_adjusted
-        (the same on these cases), truth (the true difference of two tunable scripted agents, NaN of any other models),
+        both have; a count is per 18 traps or as many as were run), difference (b - a), low and high (of cases like these), level (confidence
+        of that interval: 0.95, or what Holm leaves of it), p, p_adjusted (planned metrics), these_low, these_high, these_level, p_these and p_these_adjusted (the same on these cases), truth (the true difference of two tunable scripted agents, NaN of any other models),
         all_low and all_high (of cases like these, simultaneous over `among` contrasts), cases, units (cases or intents that carry the test), trials in words, word (the verdict in a word), better,
         verdict (with the name of the better one) and reason in words; in every row shared, only_a and only_b, the
         numbers of cases that both played, and that one alone did.
