@@ -218,8 +218,8 @@ def _value(metric: Metric, row: dict[str, Any]) -> str:
 def _gap(metric: Metric, row: dict[str, Any]) -> str:
     """How far the best mean is from that of one, as a positive number."""
     sign = -1 if metric.higher_is_better is False else 1
-    ends = sorted((sign * row["difference_low"], sign * row["difference_high"]))
-    return signed_with_interval(metric, sign * row["difference"], *ends, level=row["level"]).replace("+", "")
+    low, high = sorted((sign * row["difference_low"], sign * row["difference_high"]))
+    return signed_with_interval(metric, sign * row["difference"], low, high, row["level"]).replace("+", "")
 
 
 def view(found: Answers) -> dict[str, Any]:
