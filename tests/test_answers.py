@@ -120,7 +120,8 @@ def test_the_first_answer_says_what_may_be_answered_alone(two_models):
     for text in (safest, lines[1]):
         assert re.search(r"(first|second) may answer (nothing )?alone.*approval", text)
         assert "These cases cannot show of any model, however good, that it may answer an intent alone" in text
-    assert "a person behind" not in page and "10.00 (10.00 to 10.00) USD for 1,000 conversations" in page
+    assert "a person behind" not in page
+    assert re.search(r"10\.00( \(10\.00 to 10\.00\))? USD for 1,000 conversations", page)
     assert not any(re.search(r"\d %", cell) for cell in re.findall('<td class="beside">(.*?)</td>', page)), "no break"
 
 
