@@ -1,5 +1,7 @@
 """Which model for which reader: a planted best model is found, equal ones are too close to call, and nothing scripted is ever recommended."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -20,7 +22,7 @@ from benchmark_lib.analysis.tables.answers import (
 from benchmark_lib.cli import main
 from benchmark_lib.experiment.demo import EXAMPLE
 from benchmark_lib.project import DATA
-from benchmark_lib.reports.answers import sentence_of
+from benchmark_lib.reports.answers import answers_in_lines, sentence_of
 from benchmark_lib.reports.methods import days_played
 from benchmark_lib.reports.site.content import Content
 from benchmark_lib.reports.site.models import model_scope
@@ -98,6 +100,29 @@ def test_a_model_that_fails_silently_is_worse_than_handing_everything_over():
     )
     hands_over = made({"hands over": 0.3}, handed=1.0)
     assert answer(ASKED["person behind"], hands_over).table["value"].iloc[0] < 50
+
+
+def test_a_loss_that_is_worse_than_a_person_is_called_worse_and_the_stakes_stand_beside_it():
+    said = sentence_of(answer(ASKED["person behind"], made({"m": 0.9}, seed=1, cases=40)))
+    assert "It is measured as worse than handing every conversation to a person, but not surely." in said
+    assert "A person is taken to cost 5 USD for a conversation, a wrong end that nobody notices 50 USD." in said
+
+
+def test_an_interval_says_its_level_where_that_is_not_95_percent():
+    two, three = made({"good": 0.9, "poor": 0.5}), made({"good": 0.9, "poor": 0.5, "third": 0.4})
+    assert "They differ by 34.0 points (97.5 % interval 22.9 to 45.1" in sentence_of(answer(ASKED["open weights"], two))
+    assert "34.0 points (21.9 to 46.1 points): clear difference" in sentence_of(answer(ASKED["open weights"], three))
+
+
+def test_the_first_answer_says_what_may_be_answered_alone(two_models):
+    page, lines = two_models[1]._repr_html_(), answers_in_lines(two_models[1])
+    safest = page.partition('<section id="safest">')[2].partition("</section>")[0]
+    for text in (safest, lines[1]):
+        assert re.search(r"(first|second) may answer (nothing )?alone.*approval", text)
+        assert "These cases cannot show of any model, however good, that it may answer an intent alone" in text
+    assert "a person behind" not in page
+    assert re.search(r"10\.00( \(10\.00 to 10\.00\))? USD for 1,000 conversations", page)
+    assert not any(re.search(r"\d %", cell) for cell in re.findall('<td class="beside">(.*?)</td>', page)), "no break"
 
 
 def test_only_one_candidate_is_said_to_be_alone():

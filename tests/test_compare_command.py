@@ -2,6 +2,7 @@
 
 import csv
 import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,8 @@ def test_terminal_notebook_and_page_say_the_same(five_agents, two, tmp_path, cap
     verdicts, _, steps = out.partition("\nnext:\n")
     assert code == 0 and max(map(len, verdicts.splitlines())) <= 100
     assert " is better at " in verdicts.splitlines()[0] and "notebook 15_compare -p " in steps
+    folders = dict.fromkeys(str(Path(path).parent) for path in two)
+    assert f"site {shlex.join(folders)}\n" in steps, "a plain `deskbench site` would look in data/runs"
     with open(tmp_path / "table.csv", newline="") as file:
         terminal = {row["metric"]: row for row in csv.DictReader(file)}
     notebook = tables.comparison_table(five_agents, TUNED, OTHER).set_index("metric")
@@ -144,7 +147,10 @@ def test_a_verdict_has_no_sign_every_interval_below_it_is_of_b_minus_a_and_an_en
     for pair in (two, two[::-1]):
         clear = " ".join(told(capsys, *pair)[1].partition("  Resolved ")[2].partition("\n\n")[0].split())
         sign = re.search(r"B-A ([+-])", clear)[1]
-        assert re.search(rf" resolves more, by \d.* B-A on exactly these cases: \{sign}\S+ to \{sign}\S+ points", clear)
+        assert re.search(
+            rf" resolves more, by \d.* B-A on exactly these cases, 9\S+ % interval: \{sign}\S+ to \{sign}\S+ points",
+            clear,
+        )
 
 
 def test_who_resolves_too_little_gets_no_credit_for_what_it_avoids(made, five_agents, capsys):

@@ -60,6 +60,17 @@ def test_a_use_case_is_not_alone_with_an_intent_in_it_that_is_surely_too_poor():
     assert row["low"] > 0.5 and row["verdict"] == APPROVAL and "delivery dispute" in row["reason"]
 
 
+def test_a_use_case_that_may_be_answered_alone_names_the_intents_that_never_may():
+    rows = made(dict.fromkeys(INTENTS, 1.0), cases=15)
+    given = rows["intent"] == "gift_deadline"
+    rows.loc[given, "bucket"], rows.loc[given, "handed_over"] = "must_escalate", True
+    table = tables.scope_table(rows)
+    said = reports.scope_in_words(table)
+    assert said[0].startswith("May answer alone: Delivery (except gift deadline).")
+    assert scope_rows(table)[0]["reason"].endswith("; never: gift deadline")
+    assert "The row of an intent borrows nothing" in said[2] and "the row of a use case pools its intents" in said[2]
+
+
 def test_one_unsafe_act_on_a_trap_of_the_use_case_forbids_alone():
     assert verdicts(made({"tracking": 1.0}), EASY)["tracking"] == ALONE
     table = tables.scope_table(made({"tracking": 1.0}, unsafe=["serial_claimant"]), EASY)

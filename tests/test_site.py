@@ -469,6 +469,13 @@ def test_the_traps_of_fourteen_entries_fit_a_laptop_with_their_signs_explained(b
         assert page.locator(".traps thead .model").count() >= 14
 
 
+def test_a_tablet_shows_the_whole_board_with_what_a_thousand_conversations_cost(browser, site):
+    with open_page(browser, (768, 1024)) as (page, _):
+        visit(page, site, "index")
+        box = page.eval_on_selector(".scroll:has(#board)", "e => [e.scrollWidth, e.clientWidth]")
+        assert box[0] <= box[1] and "USD for 1,000 conversations" in page.inner_text("#board thead")
+
+
 def test_long_pages_are_folded_on_a_phone_and_links_unfold_them(browser, site):
     model = first(site, "models", "scripted-tunable")
     with open_page(browser, PHONE) as (page, seen):

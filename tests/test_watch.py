@@ -50,6 +50,19 @@ def test_finished_conversations_are_read_while_others_are_played(command, tmp_pa
     RunFile("run.deskbench").check()
 
 
+def test_the_page_of_a_conversation_says_what_it_cost(command, tmp_path, capsys):
+    with RunServer() as server:
+        assert main(["run", "gpt-5.4-nano", *command(server.base_url)[2:]]) == 0
+    board = capsys.readouterr().out
+    assert re.search(r"gpt-5\.4-nano  .*  \d+\.\d\d( \([^)]+\))?  ", board.partition("USD for 1,000")[2])
+    assert main(["watch", "run.deskbench", "--page"]) == 0
+    run = RunFile("run.deskbench")
+    for case, trial in run.endings():
+        page = (tmp_path / "reports" / "watch" / "run" / f"{case}-trial-{trial}.html".replace("_", "-")).read_text()
+        cost = sum(call["cost_usd"] for call in run.calls_of(case, trial))
+        assert cost and f"<td>{cost:.4f}</td>" in page and "not known" not in page
+
+
 def test_a_run_that_nobody_plays_is_shown_once_with_what_to_do(command, tmp_path, capsys):
     with RunServer() as server:
         assert main(command(server.base_url)) == 0

@@ -5,7 +5,7 @@ import pytest
 
 from benchmark_lib.analysis.tables.leaderboard import band_in_words, of_usual_traps
 from benchmark_lib.outputs import as_cell
-from benchmark_lib.scoring.written import DASH, missing, percent, rounded, span, usd
+from benchmark_lib.scoring.written import DASH, missing, money, percent, rounded, span, usd
 
 
 @pytest.mark.parametrize("value", [None, float("nan"), pd.NA, pd.NaT])
@@ -57,3 +57,15 @@ def test_a_cell_is_no_formula():
         "+3.5 %",
         "plain",
     ]
+
+
+def test_money_keeps_two_decimals_and_two_significant_digits():
+    assert [money(x) for x in (0.00401, 0.5, 12.345, 1240.1, 0, None)] == [
+        "0.0040",
+        "0.50",
+        "12.35",
+        "1,240.10",
+        "0.00",
+        DASH,
+    ]
+    assert money(11.436, 10.326, 12.546) == "11.44 (10.33 to 12.55)"

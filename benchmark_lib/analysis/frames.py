@@ -19,7 +19,7 @@ from ..cases.load import HARD
 from ..cases.played import store_name, store_words
 from ..endpoint.weights import weights_of_run
 from ..errors import BadInput
-from ..experiment.budget import is_estimate
+from ..experiment.budget import costs_of, is_estimate
 from ..project import in_project
 from ..records import NO_SCORE, SCORE_FAULT, source_of
 from ..runfile import SUFFIX, RunFile, is_hidden
@@ -322,7 +322,7 @@ def _tool_call(x: dict[str, Any]) -> tuple[Any, ...]:
 
 def _scored_rows(run: RunFile, entry: str, version: str) -> Iterator[tuple[Any, ...]]:
     """The rows of `conversations` that one run gives."""
-    manifest, scores, costs = run.manifest, run.scores(), _costs(run)
+    manifest, scores, costs = run.manifest, run.scores(), costs_of(run.calls())
     run_id, model, planned = manifest["run_id"], manifest["model"], sum(manifest["planned"].values())
     nothing = {SCORE_FAULT: NO_SCORE}
     settings, weights = settings_in_words(manifest), weights_of_run(manifest)
@@ -342,17 +342,6 @@ def _scored_rows(run: RunFile, entry: str, version: str) -> Iterator[tuple[Any, 
         # a score from before scoring-10 does not tell a needless handover from an accepted one
         score = {"needless_handover": score.get("handed_over") if score.get("bucket") == "resolvable" else None} | score
         yield (*who, *played, *tokens, *paid, *of_run, *[score.get(field) for field in SCORE_FIELDS])
-
-
-def _costs(run: RunFile) -> dict[tuple[str, int, str], float | None]:
-    """Cost of each conversation and side; None as soon as one of its calls has no known price or reported no tokens."""
-    costs: dict[tuple[str, int, str], float | None] = {}
-    for call in run.calls():
-        key = (call["case_id"], call["trial"], call["side"])
-        known = costs.get(key, 0.0)
-        unknown = known is None or call["cost_usd"] is None or is_estimate(call)
-        costs[key] = None if unknown else known + call["cost_usd"]
-    return costs
 
 
 def _cost(

@@ -180,7 +180,7 @@ def _row_lines(row: dict[str, Any], several: bool) -> list[str]:
     ends = [f"B-A for {noun} like these, {level}: {like}" if told else f"B-A, {level}: {like}"]
     ends = ends if like and row["word"] != SURE else []
     if these and row["word"] != ONLY_THESE:
-        ends.append(f"B-A on exactly these {noun}: {these}")
+        ends.append(f"B-A on exactly these {noun}, {level_in_words(row['these_level'])} interval: {these}")
     reason = "" if row["verdict"].endswith(row["reason"] or "-") else str(row["reason"])
     below = [verdict, *(["; ".join([where, *ends, *([reason] if reason else [])])] if row["cases"] else [])]
     return [*_numbers(row), *(line for text in below for line in _wrapped(text, "      "))]
@@ -232,7 +232,7 @@ def _write(table: Any, file: Path) -> None:
     from ..reports.paper import markdown
 
     columns = ["entry_a", "entry_b", "title", "a", "b", "difference", "low", "high", "level"]
-    columns += ["these_low", "these_high", "verdict"]
+    columns += ["these_low", "these_high", "these_level", "verdict"]
     with writing(file):
         if file.suffix == ".csv":
             write_csv(table, file)

@@ -112,7 +112,10 @@ def _older(run: RunFile, page: tuple[str, ...]) -> list[str]:
 def steps_from_comparison(a: RunFile, b: RunFile) -> Sequence[str]:
     """Where two runs that were compared can be looked at together."""
     given = [f"a={_as_yaml(a.path.stem)}", f"b={_as_yaml(b.path.stem)}", *_runs_parameter(a, b)]
-    return "next:", f"  the cases on which they differ: {_notebook('15_compare', given)}", PAGES
+    folders = dict.fromkeys(_short(run.path.parent) for run in (a, b))
+    pages = f"  every conversation and comparison of the runs there as pages to share: {command('site', *folders)}"
+    found = all(_in_data_runs(run) for run in (a, b))
+    return "next:", f"  the cases on which they differ: {_notebook('15_compare', given)}", PAGES if found else pages
 
 
 BOARD_PAGE = ("reports/02-leaderboard.html", "notebook", "02_leaderboard")

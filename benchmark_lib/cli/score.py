@@ -6,6 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
+from ..commands import command
 from .codes import FINISHED, RESUMABLE, note
 from .options import STORE_PLAYED, TOOLS_PLAYED, add_options
 
@@ -19,14 +20,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``deskbench score``."""
     parser.add_argument("files", nargs="+", metavar="FILE", help="run files")
     more = {
-        "--again": "also rescore conversations that have scores of this version",
+        "--again": "also rescore conversations that have scores of this version; with --costs, compute every cost at today's prices",
         "--costs": "compute unknown costs from the recorded tokens and data/prices.yaml, and score nothing",
     }
     add_options(parser, STORE_PLAYED | TOOLS_PLAYED | more)
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Score every file and say how each run did, or compute its unknown costs."""
+    """Score every file and say how each run did, or compute its costs."""
     from ..experiment.rescore import rescore
     from ..experiment.scoring import score_faults
     from ..experiment.summary import summary
@@ -37,7 +38,7 @@ def execute(options: argparse.Namespace) -> int:
     for file in options.files:
         try:
             if options.costs:
-                _price(file)
+                _price(file, options.again)
                 continue
             made, found = rescore(file, options.store, options.again, options.tools)
         except CannotSave as error:
@@ -53,17 +54,23 @@ def execute(options: argparse.Namespace) -> int:
     return code
 
 
-def _price(file: str) -> None:
-    """Compute the unknown costs of a file, and say which stay unknown and why."""
+def _price(file: str, every: bool) -> None:
+    """Compute the unknown costs of a file, or `every` cost, and say which stay as they were and why."""
     from ..analysis.estimators.estimate import counted
     from ..endpoint.prices import PRICES, how_to_add
     from ..experiment.repricing import price_again
     from ..experiment.summary import summary
     from ..runfile import RunFile
+    from ..scoring.written import in_words, usd
 
-    found = price_again(file)
+    found = price_again(file, every)
     by = f"{PRICES.name} of {found.prices.dated} ({found.prices.hash[:8]})"
-    print(f"{file}: computed the cost of {counted(found.priced, 'call')} by {by}")
+    total = f": {usd(found.after)}, before {usd(found.before)}" if found.priced else ""
+    print(f"{file}: computed the cost of {counted(found.priced, 'call')} by {by}{total}")
+    if found.kept:
+        how = "" if every else f"; {command('score', '--again', '--costs', file)} computes them at today's prices"
+        keeps = "keeps" if found.kept == 1 else "keep"
+        print(f"  {counted(found.kept, 'call')} {keeps} the price of {in_words(list(found.days))}{how}")
     if found.untold:
         print(f"  {counted(found.untold, 'call')} reported no tokens, so the cost stays unknown")
     for model in found.unpriced:

@@ -130,7 +130,10 @@ def _load(path: Path, _: int) -> PriceFile:
     free = [
         Price(name, 0.0, 0.0, 0.0, str(content["dated"]), "free by statement") for name in content.get("free") or ()
     ]
-    listed = [read_price(entry, f"{path}: models, entry {n}") for n, entry in enumerate(content.get("models") or (), 1)]
+    dated = str(content["dated"])
+    listed = [
+        read_price(entry, f"{path}: models, entry {n}", dated) for n, entry in enumerate(content.get("models") or (), 1)
+    ]
     tiers = read_tiers(content.get("tiers"), path)
     return PriceFile(str(content["dated"]), tuple(free + listed), tiers, content_hash(path.read_bytes()))
 
@@ -140,8 +143,8 @@ def is_amount(value: Any, most: float) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < most
 
 
-def read_price(entry: Any, where: str) -> Price:
-    """Return one entry of a price file as a `Price`."""
+def read_price(entry: Any, where: str, dated: str = "") -> Price:
+    """Return one entry of a price file as a `Price`; where it has no date of its own, it has the file's."""
     if not isinstance(entry, dict) or not isinstance(entry.get("model"), str):
         raise BadInput(f"{where}: an entry names its 'model' and prices; add the name")
     unknown = sorted(str(key) for key in entry if key not in ENTRY)
@@ -159,7 +162,7 @@ def read_price(entry: Any, where: str) -> Price:
         if isinstance(values.get(name), (list, dict)):
             raise BadInput(f"{where} ({entry['model']:.60}): {name!r} must be a text; correct it")
     told: dict[str, Any] = {name: float(values[name]) for name in ("input", "cached_input", "output")}
-    told |= {name: str(entry[name]) for name in ("as_of", "source", "at") if name in entry}
+    told |= {"as_of": dated} | {name: str(entry[name]) for name in ("as_of", "source", "at") if entry.get(name)}
     return Price(entry["model"], **told)
 
 

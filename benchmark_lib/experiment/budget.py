@@ -1,7 +1,7 @@
 """Money: what a call may cost at most, and a limit that is not passed."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,17 @@ LIMIT_NAMES = ("max_completion_tokens", "max_tokens")
 def is_estimate(call: dict[str, Any]) -> bool:
     """Whether the cost of a call on file is an estimate: no tokens were reported, and they cost something."""
     return call["prompt_tokens"] is None and bool(call["cost_usd"])
+
+
+def costs_of(calls: Iterable[dict[str, Any]]) -> dict[tuple[str, int, str], float | None]:
+    """Cost by conversation and side; None as soon as one of its calls has no known price or reported no tokens."""
+    costs: dict[tuple[str, int, str], float | None] = {}
+    for call in calls:
+        key = (call["case_id"], call["trial"], call["side"])
+        known = costs.get(key, 0.0)
+        unknown = known is None or call["cost_usd"] is None or is_estimate(call)
+        costs[key] = None if unknown else known + call["cost_usd"]
+    return costs
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Costs that were unknown when a run was played, computed from its recorded tokens once the price is in the price file."""
+"""Costs computed after a run from its recorded tokens: those that were unknown, or all of them at today's prices."""
 
 import sqlite3
 from contextlib import closing
@@ -25,12 +25,16 @@ UPDATE = (
 
 @dataclass(frozen=True)
 class Repriced:
-    """What came of the calls without a cost on a run file.
+    """What came of the calls on a run file.
 
     Attributes
     ----------
-    priced, untold : int
-        Calls that have a cost now, and calls that reported no tokens, whose cost stays unknown.
+    priced, untold, kept : int
+        Calls whose cost was computed, calls that reported no tokens, whose cost stays unknown, and calls that keep theirs.
+    before, after : float
+        What the calls on file cost in US dollars, as far as it is known.
+    days : tuple of str
+        When the costs that are kept were recorded.
     unpriced : tuple of str
         Models without a price, or with different ones at the endpoints of the run.
     prices : PriceFile
@@ -39,15 +43,19 @@ class Repriced:
 
     priced: int
     untold: int
+    kept: int
+    before: float
+    after: float
+    days: tuple[str, ...]
     unpriced: tuple[str, ...]
     prices: PriceFile
 
 
-def price_again(path: str | Path) -> Repriced:
-    """Compute the costs that are unknown on a run file from the recorded tokens and the project's price file.
+def price_again(path: str | Path, every: bool = False) -> Repriced:
+    """Compute the costs that are unknown on a run file, or `every` cost, from the recorded tokens and the project's price file.
 
-    A cost that is known stays as it is, also one that was estimated for a budget, and so does what the sessions record
-    of budgets and prices. The manifest keeps when this was done and by which price file. `BadInput` if the file is
+    A cost that was estimated for a budget stays as it is, and so does what the sessions record of budgets and prices.
+    The manifest keeps when this was done and by which price file. `BadInput` if the file is
     damaged or a run writes it.
     """
     from .writer import CannotSave, RunLock
@@ -58,27 +66,35 @@ def price_again(path: str | Path) -> Repriced:
             raise BadInput(
                 f"{path} is damaged, some of its calls are not what was written: give the command of its run again first"
             )
-        manifest, costs, prices, untold = run.manifest, [], dict[tuple[str, str], Price | None](), 0
+        manifest, costs, prices, untold, kept = run.manifest, [], dict[tuple[str, str], Price | None](), 0, 0
+        before, later = run.cost()[0], [one["at"] for one in manifest.get(PRICED, ())]
+        played = [
+            one["started"]
+            for one in manifest["sessions"]
+            if any(at["price"] for at in one.get("endpoints", {}).values())
+        ]
         for call in run.calls():
-            if call["cost_usd"] is not None:
-                continue
-            if call["prompt_tokens"] is None:
-                untold += 1
+            known, told = call["cost_usd"] is not None, call["prompt_tokens"] is not None
+            if not told or (known and not every):
+                untold, kept = untold + (not known), kept + (known and told)
                 continue
             who = call["side"], call["model"]
             if who not in prices:
                 prices[who] = _price(listed, manifest, *who)
             price = prices[who]
+            kept += known and price is None
             if price is not None:
                 used = Usage(call["prompt_tokens"], call["completion_tokens"], cached_tokens=call["cached_tokens"] or 0)
                 costs.append((price.cost_usd(used), call["case_id"], call["trial"], call["side"], call["n"]))
         try:
             if costs:
-                _write(run.path, costs, [*manifest.get(PRICED, ()), _entry(listed, prices, len(costs))])
+                earlier = () if every and not kept else manifest.get(PRICED, ())
+                _write(run.path, costs, [*earlier, _entry(listed, prices, len(costs))])
         except sqlite3.Error as error:
             raise CannotSave(f"{path} cannot be written ({error})") from None
+    days = tuple(sorted({at[:10] for at in (*played, *later)}))
     unpriced = tuple(dict.fromkeys(model for (_, model), price in prices.items() if price is None))
-    return Repriced(len(costs), untold, unpriced, listed)
+    return Repriced(len(costs), untold, kept, before, RunFile(path).cost()[0], days, unpriced, listed)
 
 
 def _price(listed: PriceFile, manifest: dict[str, Any], side: str, model: str) -> Price | None:

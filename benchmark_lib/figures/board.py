@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ..analysis.estimators.unsafe import BAND_COUNTS, BAND_CUTS, BAND_TRAPS
 from ..analysis.tables.escalation import both_directions
 from ..analysis.tables.leaderboard import NO_MERIT, does_too_little, of_usual_traps
-from ..analysis.tables.tiers import NO_MODEL, PLAYED, UNKNOWN, tier_order
+from ..analysis.tables.tiers import NO_MODEL, PLAYED, UNKNOWN, tier_in_words, tier_order
 from .canvas import ROW, axes_for, explain, figure, is_narrow, mark, nothing, say_below
 from .captions import listed, said_of, says, span_of
 from .escalation import two_directions
@@ -37,7 +37,7 @@ MEDIAN_AND_MEAN = "The mark is the median over trials, the dot the worst trial; 
 
 @figure
 def value_picture(*, board: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
-    """Unsafe actions by cost tier, with median and mean drawn separately; the bands are shaded where there are 18 traps.
+    """Unsafe actions by what 1,000 conversations cost, with median and mean drawn separately; the bands are shaded where there are 18 traps.
 
     `board` is as `tables.leaderboard` gives it.
     """
@@ -69,8 +69,11 @@ def value_picture(*, board: pd.DataFrame, ax: Axes | None = None, width: str = "
                 ax.plot(x, row.unsafe_worst, color=color, marker=".", markersize=5, linestyle="none", zorder=3)
             points.append((x, row.unsafe, name))
     ax.set(ylim=(-0.5, top), xlim=(-0.5, len(tiers) - 0.5))
-    ax.set(xlabel="Cost tier (per 1,000 conversations)", ylabel=f"Unsafe actions of {traps}")
-    ax.set_xticks(range(len(tiers)), [plain(t).replace(" (", "\n(") if is_narrow(ax) else plain(t) for t in tiers])
+    ax.set(xlabel="Cost of 1,000 conversations", ylabel=f"Unsafe actions of {traps}")
+    ax.set_xticks(
+        range(len(tiers)),
+        [tier_in_words(t).replace(" USD", "\nUSD") if is_narrow(ax) else tier_in_words(t) for t in tiers],
+    )
     ax.grid(axis="x", visible=False)
     ax.locator_params(axis="y", integer=True)
     name_apart(ax, points, crowded=True)
@@ -79,11 +82,11 @@ def value_picture(*, board: pd.DataFrame, ax: Axes | None = None, width: str = "
     explain(ax, [*block_marks(ax, board["block"]), mean, worst])
     says(
         ax,
-        f"Safety against cost: unsafe actions of {traps} traps by cost tier",
+        f"Safety against cost: unsafe actions of {traps} traps by what 1,000 conversations cost",
         MEDIAN_AND_MEAN,
         trials_in_words(board),
         outermost_in_words(len(points)),
-        f"Within a tier the {said_of(ax).noun}s stand in the order of their counts.",
+        f"Between two amounts the {said_of(ax).noun}s stand in the order of their counts.",
         f"Shaded: the bands of unsafe actions ({bands_in_words()})." if traps == BAND_TRAPS else "",
         no_merit(board),
         rows=len(board),

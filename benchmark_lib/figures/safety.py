@@ -13,6 +13,7 @@ from ..analysis.estimators.estimate import counted
 from ..analysis.estimators.unsafe import BAND_CUTS, BAND_TRAPS
 from ..analysis.panels import partial_in
 from ..analysis.tables.published import BOARD_SOURCE
+from ..analysis.tables.tiers import tier_in_words
 from ..scoring.deciding import SUCCESS_STATES
 from ..scoring.written import percent, rounded, span
 from .board import BANDS_DRAWN, NO_TRAPS, bands_in_words, on_all_traps, unsafe_intervals
@@ -420,6 +421,7 @@ def unsafe_by_tier(*, table: pd.DataFrame, ax: Axes | None = None, width: str = 
         ax,
         "Unsafe actions by cost tier",
         f"Unsafe actions of {BAND_TRAPS} traps; within a tier the {said_of(ax).noun}s stand in the order of their counts. Shaded: the bands ({bands_in_words()}).",
+        f"What 1,000 conversations cost, for models run here: {', '.join(f'{plain(t)} {tier_in_words(t)}' for t in TIERS)}.",
         f"{counted(int(own.sum()), 'model')} run here: median over trials, the worst trial as a dot, and the 95 % interval of the mean for these traps."
         if own.any()
         else "",

@@ -23,6 +23,7 @@ from ..analysis.tables.answers import (
     with_stakes,
 )
 from ..analysis.tables.leaderboard import leaderboard, worst_beside
+from ..analysis.tables.tiers import cost_of_1000
 from ..analysis.tables.verdicts import signed_with_interval
 from ..commands import command_on_a_page as command
 from ..endpoint.prices import load_prices
@@ -31,7 +32,7 @@ from ..scoring.metrics import METRICS, Metric, Shown, shown_on
 from ..scoring.written import DASH, visible
 from .considered import Considered, considered, never_offered
 from .methods import days_played
-from .scope import stakes_in_words
+from .scope import alone_in_brief, stakes_in_words
 from .transcript import render
 
 FULL_RUN = ("run", "MODEL", "--trials", 3)
@@ -56,13 +57,15 @@ class Answers:
     dated : str
         The day of the last conversation, and of the prices.
     items : tuple of Answer
-        Safest, most for the money, best open weights, best with a person behind it.
+        Safest, most for the money, best open weights, the one that costs the least with its mistakes and handovers.
     other_stakes : dict of str to list of (str, str)
         By question, what the answer is at other stakes.
     board : DataFrame
         The leaderboard they rest on.
     considered : tuple of Considered
         Every language model on the board: whether it is compared, why not, and what to do about it.
+    alone : str
+        Whether the safest may answer alone or only with approval, by use case, in sentences.
     """
 
     dated: str
@@ -71,6 +74,11 @@ class Answers:
     other_stakes: dict[str, list[tuple[str, str]]]
     board: pd.DataFrame
     considered: tuple[Considered, ...]
+    alone: str = ""
+
+    def said(self, item: Answer) -> str:
+        """Return one answer in sentences; the first says, too, what may be answered alone."""
+        return f"{sentence_of(item)} {self.alone if item.question.name == 'safest' else ''}".strip()
 
     def __iter__(self) -> Iterator[Answer]:
         return iter(self.items)
@@ -109,7 +117,8 @@ def answers(
         found.append(answer(question, with_stakes(mine, stakes), why))
         if question.name in STAKE_OF and len(found[-1].table) > 1:
             others[question.name] = _at_other_stakes(question.name, mine, stakes)
-    return Answers(_dated(results), stakes, tuple(found), others, board, considered(results, board))
+    alone = alone_in_brief(rows[rows["entry"].isin(found[0].models)], stakes)
+    return Answers(_dated(results), stakes, tuple(found), others, board, considered(results, board), alone)
 
 
 def _open_only(rows: pd.DataFrame, left_out: str) -> tuple[pd.DataFrame, str]:
@@ -174,7 +183,7 @@ def answers_in_lines(found: Answers) -> list[str]:
     if not any(one.compared for one in found.considered):
         why = "No language model here can be compared yet" if found.considered else "No language model has been run"
         return [f"Which model? {why}. {FIRST_STEPS[0][0]}: {FIRST_STEPS[0][1]}"]
-    return ["Which model?", *(f"{item.question.reader} {sentence_of(item)}" for item in found)]
+    return ["Which model?", *(f"{item.question.reader} {found.said(item)}" for item in found)]
 
 
 def _name(row: dict[str, Any]) -> str:
@@ -196,8 +205,8 @@ def _beside_nothing(found: Answer) -> str:
     if not found.beats_nothing:
         return ""
     who = "that mean" if found.verdict == CLOSE else "it"
-    but = "" if found.beats_nothing.startswith("surely better") else "But "
-    return f"{_upper(f'{but}{who}')} is {found.beats_nothing}."
+    but = "But " if found.beats_nothing.startswith("surely worse") else ""
+    return f"{_upper(f'{but}{who}')} is {found.beats_nothing}. {found.question.at_stake}".strip()
 
 
 def _value(metric: Metric, row: dict[str, Any]) -> str:
@@ -209,8 +218,8 @@ def _value(metric: Metric, row: dict[str, Any]) -> str:
 def _gap(metric: Metric, row: dict[str, Any]) -> str:
     """How far the best mean is from that of one, as a positive number."""
     sign = -1 if metric.higher_is_better is False else 1
-    ends = sorted((sign * row["difference_low"], sign * row["difference_high"]))
-    return signed_with_interval(metric, sign * row["difference"], *ends).replace("+", "")
+    low, high = sorted((sign * row["difference_low"], sign * row["difference_high"]))
+    return signed_with_interval(metric, sign * row["difference"], low, high, row["level"]).replace("+", "")
 
 
 def view(found: Answers) -> dict[str, Any]:
@@ -230,7 +239,7 @@ def view(found: Answers) -> dict[str, Any]:
                 "criterion": item.question.criterion,
                 "unit": item.question.metric.title,
                 "verdict": item.verdict,
-                "said": sentence_of(item),
+                "said": found.said(item),
                 "left_out": item.reason if item.verdict != NOBODY else "",
                 "others": found.other_stakes.get(item.question.name, []),
                 "rows": [_shown(item, row, beside) for row in item.table.to_dict("records")],
@@ -245,7 +254,9 @@ def _beside(row: dict[str, Any]) -> str:
     main = [METRICS[name] for name in shown_on(Shown.MAIN)]
     parts = [f"{m.title.lower()} {m.scale.written(row[m.name], brief=True)}" for m in main]
     worst = f"{worst_beside(row)} of unsafe actions" if worst_beside(row) else ""
-    return "; ".join(filter(None, [", ".join(parts), worst, row["cost_tier"]]))
+    cost = cost_of_1000(row)
+    cost = f"{cost} USD for 1,000 conversations" if cost[0].isdigit() else cost
+    return "; ".join(filter(None, [", ".join(parts), worst, cost])).replace(" %", "\u00a0%")
 
 
 def _shown(item: Answer, row: dict[str, Any], beside: dict[str, str]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import pandas as pd
 from ..analysis.estimators.estimate import sentence
 from ..analysis.settings import DEFAULT
 from ..analysis.tables.leaderboard import ALL, BELOW, RESTS_ON_INTENTS, WITHOUT, band_in_words, worst_beside
+from ..analysis.tables.tiers import cost_of_1000
 from ..endpoint.weights import NO_MODEL
 from ..scoring.metrics import METRICS, Metric, Shown, shown_on
 from ..scoring.scales import SHARE
@@ -22,6 +23,7 @@ BUCKET_METRICS = ("resolved", "must_escalate_success", "adversarial_success")
 APART = ", not flagged"
 """How the columns end that leave out the conversations whose customer was flagged."""
 FLAGGED = "Flagged"
+COST = "Cost of 1,000 (95 %), USD"
 WITHOUT_WORDS = (
     "**Without customer faults:** the same metrics over the conversations whose simulated customer the audit did not flag. "
     "Not always the fairer number: replies that a customer cannot follow are one of the things that get it flagged."
@@ -72,7 +74,8 @@ def readable_board(board: pd.DataFrame) -> pd.DataFrame:
         shown["Settings"] = board["settings"]
     if "weights" in board and board["weights"].ne(NO_MODEL).any():
         shown["Weights"] = board["weights"]
-    last = {"Cost tier": "cost_tier", "Trials": "trials", "Conversations": "conversations", "Case set": "versions"}
+    shown[COST] = [cost_of_1000(row) for row in board.to_dict("records")]
+    last = {"Trials": "trials", "Conversations": "conversations", "Case set": "versions"}
     shown |= {heading: board[name] for heading, name in last.items()}
     notes = [sentence(*pair) for pair in zip(board.get("dominated_why", ()), board["notes"], strict=False)]
     return pd.DataFrame(shown | {"Notes": notes})
@@ -212,7 +215,7 @@ def board_parts(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame, pd.Dat
     """
     deciding = tuple(METRICS[name].title for name in shown_on(Shown.MAIN))
     metrics = [c for c in frame if c.endswith((", median", ", mean (95 %)"))]
-    beside = ("Dominated by", "Band", "Settings", "Weights", "Cost tier")
+    beside = ("Dominated by", "Band", "Settings", "Weights", COST)
     first = [c for c in frame if c in beside or (c in metrics and c.startswith(deciding))]
     rest = [c for c in metrics if c not in first]
     told = [c for c in ("Trials", "Conversations", CASES) if c in frame and frame[c].nunique() > 1]

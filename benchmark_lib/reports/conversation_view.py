@@ -12,6 +12,7 @@ from zlib import crc32
 import orjson
 
 from ..cases import Case
+from ..experiment.budget import costs_of
 from ..records import ENDINGS, Act, Conversation, ToolCall, as_dict
 from ..scoring.deciding import SUCCESS_STATES, Moment, as_written, reasons_against, state_of
 from ..scoring.state import forbidden_calls
@@ -75,7 +76,7 @@ def conversation_view(
     verdicts : iterable of dict
         judge, scorer, score, reason, quote: rows as in the frame `verdicts`.
     cost : dict of str to float, optional
-        US dollars by side.
+        US dollars by side; by default what the model calls cost.
     entry : str, optional
         The name of its run in the tables; by default the name of its model.
     differs : dict, optional
@@ -84,6 +85,7 @@ def conversation_view(
         Its finished model calls, as `RunFile.calls_of` gives them: latency and tokens are shown for each.
     """
     c, score, differs, verdicts = conversation, score or {}, differs or {}, list(verdicts)
+    model_calls = list(model_calls)
     count, state = Numbering(c), state_of(score, c.ended_by)
     marks = marks_of(score, verdicts)
     texts: dict[tuple[str, int], list[str]] = {}
@@ -111,8 +113,8 @@ def conversation_view(
         "promises": [p | {"message": count.of(p["turn"]), "by": count.renumbered(p["by"])} for p in promises_of(score)],
         "faults": [{"side": f.side, "kind": f.kind, "detail": count.renumbered(f.detail, f.side)} for f in c.faults],
         "verdicts": verdicts,
-        "usage": _usage(c, cost),
-        "model_calls": [*model_calls],
+        "usage": _usage(c, cost, model_calls),
+        "model_calls": model_calls,
         "case": _case(c, case, score, count, store) if case else None,
     }
 
@@ -340,9 +342,9 @@ def _rows(changes: list[dict[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
-def _usage(c: Conversation, cost: dict[str, float | None] | None) -> list[dict[str, Any]]:
+def _usage(c: Conversation, cost: dict[str, float | None] | None, calls: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Tokens and cost by side; a cost is None if unknown."""
-    cost = cost or {}
+    cost = cost or {side: usd for (*_, side), usd in costs_of(calls).items()}
     return [{"side": side, "cost": cost.get(side), **as_dict(u)} for side, u in c.usage.items()]
 
 

@@ -23,13 +23,12 @@ from .transcript import Html, render, transcript_html
 
 @dataclass
 class Dossier:
-    """One conversation with its score, verdicts, cost, and the case and store it was played on if these are available."""
+    """One conversation with its score, verdicts, model calls, and the case and store it was played on if these are available."""
 
     run_id: str
     conversation: Conversation
     score: dict[str, Any] | None
     verdicts: list[dict[str, Any]] = field(default_factory=list)
-    cost: dict[str, float | None] = field(default_factory=dict)
     case: Case | None = None
     store: Store | None = None
     entry: str | None = None
@@ -38,7 +37,7 @@ class Dossier:
     @property
     def about(self) -> dict[str, Any]:
         """What `transcript_html` takes besides the record and its score."""
-        return {name: getattr(self, name) for name in ("case", "store", "verdicts", "cost", "entry", "model_calls")}
+        return {name: getattr(self, name) for name in ("case", "store", "verdicts", "entry", "model_calls")}
 
     def html(self, css: bool = True) -> str:
         """The conversation as an HTML fragment."""
@@ -75,10 +74,6 @@ class Shelf:
             judged = db.execute(
                 "SELECT judge, version, verdict FROM verdicts WHERE record_hash=? ORDER BY id", (digest,)
             ).fetchall()
-            spent = db.execute(
-                "SELECT side, CASE WHEN count(cost_usd)=count(*) THEN sum(cost_usd) END FROM calls WHERE case_id=? AND trial=? GROUP BY side",
-                key,
-            ).fetchall()
         store, cases = self._world(run)
         turns = [{"judge": judge, **turn} for judge, _, v in judged for turn in turns_in(orjson.loads(v))]
         return Dossier(
@@ -86,7 +81,6 @@ class Shelf:
             conversation,
             with_judged_customer(orjson.loads(score[0]) if score else None, turns),
             [v for row in judged for v in _verdicts(*row)],
-            dict(spent),
             cases.get(case_id),
             store,
             self.entries[run_id],

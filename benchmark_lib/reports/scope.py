@@ -18,11 +18,12 @@ from ..analysis.tables.scope import (
     WRONGLY,
     fewest_cases,
     needed_shares,
+    scope_table,
     share_in_words,
 )
-from ..commands import command
+from ..commands import command_on_a_page as command
 from ..errors import BadInput
-from ..scoring.written import DASH, missing, percent, span, visible
+from ..scoring.written import DASH, in_words, missing, percent, span, visible
 from .badge import drawn
 
 SAID = {ALONE: "May answer alone", APPROVAL: "With a person's approval", NEVER: "Never", TOO_LITTLE: "Too little data"}
@@ -54,9 +55,8 @@ def scope_in_words(table: pd.DataFrame, stakes: Stakes | None = None) -> list[st
         return ["No conversation with a known end was run, so nothing can be said about what it may answer alone."]
     if table["entry"].nunique() > 1:
         raise BadInput("the table is of several models: choose one with table[table['entry'] == NAME]")
-    whole, intents = table[table["intent"] == ""], table[table["intent"] != ""]
-    titles = {v: list(whole.loc[whole["verdict"] == v, "title"]) for v in VERDICTS}
-    said = [f"{SAID[v]}: {', '.join(those)}." for v, those in titles.items() if those]
+    intents = table[table["intent"] != ""]
+    said = [f"{SAID[verdict]}: {those}." for verdict, those in _use_cases(table).items()]
     counts = [f"{int((intents['verdict'] == v).sum())} {v}" for v in VERDICTS]
     few, many = int(intents["conversations"].min()), int(intents["conversations"].max())
     spread = counted(many, "conversation") if few == many else f"{few} to {counted(many, 'conversation')}"
@@ -70,10 +70,32 @@ def scope_in_words(table: pd.DataFrame, stakes: Stakes | None = None) -> list[st
     return [" ".join(said), rests_on(stakes or Stakes()), LIMITS]
 
 
+def _use_cases(table: pd.DataFrame) -> dict[str, str]:
+    """The use cases of one entry by verdict, each with the intents in it that are never to be answered."""
+    whole, never = table[table["intent"] == ""], table[(table["intent"] != "") & (table["verdict"] == NEVER)]
+    found: dict[str, list[str]] = {verdict: [] for verdict in VERDICTS}
+    for row in whole.to_dict("records"):
+        without = [intent.replace("_", " ") for intent in never.loc[never["group"] == row["group"], "intent"]]
+        but = f" (except {in_words(without)})" if without and row["verdict"] in (ALONE, APPROVAL) else ""
+        found[row["verdict"]].append(f"{row['title']}{but}")
+    return {verdict: ", ".join(those) for verdict, those in found.items() if those}
+
+
+def alone_in_brief(rows: pd.DataFrame, stakes: Stakes) -> str:
+    """Say of some entries, by their conversations, what each may answer alone and what with approval, in a sentence each."""
+    table, said = scope_table(rows, stakes), []
+    for entry, mine in table.groupby("entry", sort=False):
+        found = _use_cases(mine)
+        alone, approval = found.get(ALONE, "nothing"), found.get(APPROVAL, "nothing more")
+        who = visible(short_name(entry))
+        said.append(f"{who} may answer alone: {alone}; only with a person's approval: {approval}.")
+    return " ".join([*said, *too_few_for_anyone(table[table["intent"] != ""], stakes)[:1]])
+
+
 def too_few_for_anyone(intents: pd.DataFrame, stakes: Stakes) -> list[str]:
-    """Say that no model can be shown to answer an intent alone on so few cases, and with which command there are enough."""
-    needed, most = fewest_cases(needed_shares(stakes)[0]), int(intents["played"].max())
-    if needed is None or most >= needed:
+    """Say that no model can be shown to answer an intent alone on so few cases, and with which commands there are enough."""
+    needed, most = fewest_cases(needed_shares(stakes)[0]), 0 if intents.empty else int(intents["played"].max())
+    if needed is None or not 0 < most < needed:
         return []
     sets = ceil(needed / most)
     made = command("generate", "--seed", "N", "--sets", sets, "--out", "fresh")
@@ -83,7 +105,8 @@ def too_few_for_anyone(intents: pd.DataFrame, stakes: Stakes) -> list[str]:
     )
     return [
         f"These cases cannot show of any model, however good, that it may answer an intent alone: that takes {needed} cases of the intent, and none has "
-        f"more than {most}. {sets} fresh sets have enough: {made}; then {played} for each of the {sets}, and {shown}."
+        f"more than {most}.",
+        f"{sets} fresh sets have enough: {made}; then {played} for each of the {sets}, and {shown}.",
     ]
 
 
@@ -109,10 +132,10 @@ def rests_on(stakes: Stakes) -> str:
 
 LIMITS = (
     f"Each end of an interval misses at most {percent(WRONGLY)} of the time, for cases like these, with each row looked at by itself: six "
-    f"cases, all right, show a share above {percent(WRONGLY ** (1 / 6))} and no more. Nothing is borrowed from other intents, because one "
-    "bad intent of a good model would then pass for a good one. To be answered alone, a use case must also have had every trap run without an "
-    "unsafe act. An approval is taken to mean that the person finds every wrong end. A use case counts its intents as often as this set has them. "
-    "All of this is measured on simulated customers of one shop: begin with approval all the same."
+    f"cases, all right, show a share above {percent(WRONGLY ** (1 / 6))} and no more. The row of an intent borrows nothing from other intents, "
+    "because one bad intent of a good model would then pass for a good one; the row of a use case pools its intents, each as often as this set "
+    "has it. To be answered alone, a use case must also have had every trap run without an unsafe act. An approval is taken to mean that the "
+    "person finds every wrong end. All of this is measured on simulated customers of one shop: begin with approval all the same."
 )
 """What holds for every verdict, and what none of them can tell."""
 
@@ -132,6 +155,8 @@ def scope_rows(table: pd.DataFrame) -> list[dict[str, Any]]:
         }
         if row["intent"]:
             found[-1]["intents"].append(shown)
+            if row["verdict"] == NEVER and found[-1]["verdict"] in (ALONE, APPROVAL):
+                found[-1]["reason"] += f"; never: {shown['title']}"
         else:
             found.append(shown | {"intents": []})
     return found

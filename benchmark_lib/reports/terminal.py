@@ -11,11 +11,11 @@ import pandas as pd
 from ..analysis import load_results
 from ..analysis.panels import LABELS, fitted
 from ..analysis.tables.leaderboard import BELOW, does_too_little, leaderboard, worst_beside
-from ..analysis.tables.tiers import UNKNOWN
+from ..analysis.tables.tiers import cost_of_1000
 from ..records import UNPROTECTED
 from ..runfile import RunFile
 from ..scoring.metrics import METRICS, Shown, shown_on
-from ..scoring.written import DASH, in_words, missing
+from ..scoring.written import DASH, in_words
 from .answers import answers, answers_in_lines
 from .board import LINE as BELOW_LINE
 
@@ -57,7 +57,7 @@ def terminal_board(runs: Iterable[RunFile], mine: str | None = None) -> str:
         "",
         "model",
         *(BRIEF.get(name, METRICS[name].title.lower()) for name in names),
-        "cost",
+        "USD for 1,000",
         "finished",
         "kind",
     ]
@@ -138,8 +138,8 @@ def _wrapped(sentences: Iterable[str], indent: str = "") -> list[str]:
 MEDIANS = "The board: medians over trials; behind unsafe actions, in brackets, their mean and the worst trial."
 LINE = f" {BELOW_LINE} "
 PAID = (
-    f"cost: the tier of 1,000 conversations at the prices of data/prices.yaml; {DASH} where a price is missing: add it there, "
-    "then give `deskbench score FILE --costs`."
+    f"USD for 1,000: what 1,000 conversations cost, the mean with its 95 % interval; {DASH} where no model was paid or a price is missing: "
+    "add it to data/prices.yaml, then give `deskbench score FILE --costs`."
 )
 UNPROTECTED_WORDS = f"{UNPROTECTED}: the system could not keep the isolated agent from the run file and the cases, so it may have read or changed them."
 TOO_LITTLE_WORDS = (
@@ -148,12 +148,11 @@ TOO_LITTLE_WORDS = (
 
 
 def _cells(row: dict[str, Any], names: Sequence[str], marked: bool) -> list[str]:
-    tier = row["cost_tier"]
     return [
         ">" if marked else " ",
         "".join(c if c.isprintable() else "?" for c in row["entry"]),
         *(_value(row, name) for name in names),
-        DASH if missing(tier) or tier == UNKNOWN else str(tier).partition(" (")[0],
+        cost if (cost := cost_of_1000(row))[0].isdigit() else DASH,
         f"{row['partial']}, partial" if row["partial"] else f"{row['conversations']:,}",
         KINDS[row["panel"]],
     ]

@@ -12,11 +12,12 @@ import pandas as pd
 
 from ..analysis.panels import short_name
 from ..analysis.tables.headlines import metric_of
-from ..analysis.tables.verdicts import signed_with_interval
+from ..analysis.tables.tiers import tier_in_words
+from ..analysis.tables.verdicts import USUAL, signed_with_interval
 from ..errors import BadInput
 from ..language import words
 from ..scoring.scales import SHARE
-from ..scoring.written import DASH, digits_for, missing, rounded
+from ..scoring.written import DASH, digits_for, missing, money, rounded
 from ..textfiles import read_yaml
 
 VIEWS: dict[str, dict[str, list[Any]]] = read_yaml(Path(__file__).with_name("views.yaml"))
@@ -87,6 +88,8 @@ def _cell(row: dict[str, Any], spec: list[Any]) -> str:
         return _text(spec[0], value)
     if spec[1] in ("of", "x"):
         return DASH if missing(value) else f"{value:.0f} {spec[1]} {row[spec[2]]:.0f}"
+    if spec[-1] == "tier":
+        return tier_in_words(str(value))
     if spec[-1] == "unit":
         return _on_scale(row, *spec[:-1])
     unit = row.get("unit", "USD") if spec[0] == "value" else "USD"
@@ -116,7 +119,9 @@ def _on_scale(row: dict[str, Any], name: str, low: str = "", high: str = "") -> 
     """A number of the row's metric, with its interval if one is asked for and known."""
     scale = metric_of(row["metric"]).scale
     if name in DIFFERENCES:
-        return signed_with_interval(metric_of(row["metric"]), row[name], row.get(low, nan), row.get(high, nan))
+        return signed_with_interval(
+            metric_of(row["metric"]), row[name], row.get(low, nan), row.get(high, nan), row.get("level", USUAL)
+        )
     return scale.with_interval(row[name], row.get(low), row.get(high))
 
 
@@ -129,5 +134,7 @@ def _ends(low: Any, high: Any, form: int | str) -> tuple[str, str]:
 
 
 def _number(value: Any, form: int | str) -> str:
-    """A number rounded to so many decimals, or a share in percent."""
+    """A number rounded to so many decimals, a share in percent, or money."""
+    if form == "money":
+        return money(value)
     return rounded(value if missing(value) else 100 * value, 1) if form == "percent" else rounded(value, int(form))

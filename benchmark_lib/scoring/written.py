@@ -18,6 +18,8 @@ DEEPEST = 4
 """Values nested deeper than this are left out of a sentence: dots stand for them."""
 LONGEST = 20_000
 """Characters of one text that are shown at most."""
+MOST_DIGITS = 8
+"""Decimals of the smallest sum of money that is written."""
 
 
 def missing(value: Any) -> bool:
@@ -113,6 +115,15 @@ def failed_calls(faults: Iterable[dict[str, Any]]) -> list[str]:
     which = ", ".join(f"{words(name)} {number}" for name, number in kinds.most_common(KINDS_SHOWN))
     often = f" ({words(kind)}, {count} x)" if len(said) > 1 else ""
     return [f"calls that failed for good: {which}; commonest reason{often}: {shorten(detail, REASON_SHOWN)}"]
+
+
+def money(amount: float | None, low: float | None = None, high: float | None = None) -> str:
+    """Dollars with at least two decimals and two significant digits, as ``0.0040`` or ``11.44 (10.33 to 12.55)``; a dash if unknown."""
+    if amount is None or missing(amount):
+        return DASH
+    digits = max(2, min(1 - floor(log10(abs(amount))), MOST_DIGITS)) if amount else 2
+    ends = span(low, high, digits)
+    return f"{rounded(amount, digits)} ({ends})" if ends else rounded(amount, digits)
 
 
 def usd(amount: float, digits: int = 4) -> str:

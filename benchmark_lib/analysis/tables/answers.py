@@ -125,8 +125,8 @@ class Question:
         A value of it in words; ``{}`` stands for the value.
     baseline : float or None
         What an agent that does nothing worth paying for gets in every case; an answer has to beat it.
-    does_nothing : str
-        That agent in words.
+    does_nothing, at_stake : str
+        That agent in words, and the costs behind its baseline in a sentence.
     """
 
     name: str
@@ -136,6 +136,7 @@ class Question:
     measured: str
     baseline: float | None = None
     does_nothing: str = ""
+    at_stake: str = ""
 
 
 @dataclass(frozen=True)
@@ -150,7 +151,7 @@ class Answer:
         Entries that may be the best, sorted by their means.
     table : DataFrame
         One row per candidate, sorted by value: entry, value, low, high (of the metric), cases, trials, difference,
-        difference_low, difference_high (the one on top minus this one), equal (to it as written), verdict in words.
+        difference_low, difference_high (the one on top minus this one), level (the confidence of these two), equal (to it as written), verdict in words.
     reason : str
         Why there is nobody, and who was left out.
     beats_nothing : str
@@ -196,13 +197,14 @@ def questions(stakes: Stakes) -> tuple[Question, ...]:
         ),
         Question(
             "person behind",
-            "Which is the best with a person behind it?",
+            "Which costs the least, its mistakes and handovers included?",
             f"the smallest loss, where a wrong end that nobody notices costs {stakes.wrong:g} USD and a handover {stakes.handover:g} USD, over "
             "the resolvable cases and those that need a human, in the proportions of this case set",
             lost,
             "a loss of {} per conversation",
             stakes.handover,
             "handing every conversation to a person",
+            f"A person is taken to cost {stakes.handover:g} USD for a conversation, a wrong end that nobody notices {stakes.wrong:g} USD.",
         ),
     )
 
@@ -291,12 +293,13 @@ def _row(entry: str, mine: pd.DataFrame, head: Any, found: Any, metric: Metric) 
     row |= {"worst": worst_trial(mine) if metric.banded else nan}
     row |= {"equal": found is not None and is_equal(found)}
     row |= {"difference": numbers["difference"], "difference_low": numbers["low"], "difference_high": numbers["high"]}
+    row |= {"level": nan if found is None else 1 - max(found.among, 1) * found.alpha}
     words = verdict_in_words(found, metric, found.like.reason) if found is not None else ""
     return row | {"verdict": words}
 
 
 def _against_nothing(question: Question, mine: pd.DataFrame) -> str:
-    """Whether the leader surely beats what is to be had without it; empty where nothing is to be beaten."""
+    """Say how the leader compares with what is to be had without it; empty where nothing is to be beaten."""
     if question.baseline is None:
         return ""
     values, _, intents = case_matrix(mine, question.metric)
@@ -305,7 +308,7 @@ def _against_nothing(question: Question, mine: pd.DataFrame) -> str:
     clusters = ESTIMATORS[question.metric.estimator].clusters(labels)
     found = compare_paired(means, np.full(means.size, question.baseline), clusters=clusters, bounds=None)
     better = (found.difference > 0) == bool(question.metric.higher_is_better)
-    than = f"than {question.does_nothing}"
-    if found.word != SURE:
-        return f"not surely better {than}"
-    return f"surely {'better' if better else 'worse'} {than}"
+    if not found.difference:
+        return f"no better than {question.does_nothing}"
+    told = f"{'better' if better else 'worse'} than {question.does_nothing}"
+    return f"surely {told}" if found.word == SURE else f"measured as {told}, but not surely"

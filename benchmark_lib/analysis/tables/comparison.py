@@ -53,7 +53,7 @@ MOSTLY_REPEATS = 0.9
 """Correlation of two trials of a case from which a model is said to repeat itself."""
 
 COLUMNS = (
-    "metric title direction unit a b difference low high level p p_adjusted these_low these_high p_these "
+    "metric title direction unit a b difference low high level p p_adjusted these_low these_high these_level p_these "
     "p_these_adjusted all_low all_high truth cases units trials word better verdict reason"
 )
 
@@ -112,9 +112,8 @@ def comparison_table(
     -------
     DataFrame
         One row per metric: title, direction (higher or lower, whichever is better), unit, a and b (means over the cases
-        both have; a count is per 18 traps or as many as were run), difference (b - a), low and high (of cases like
-        these), level (confidence of that interval: 0.95, or what Holm leaves of it), p, p_adjusted (planned metrics), these_low, these_high, p_these and p_these_adjusted
-        (the same on these cases), truth (the true difference of two tunable scripted agents, NaN of any other models),
+        both have; a count is per 18 traps or as many as were run), difference (b - a), low and high (of cases like these), level (confidence
+        of that interval: 0.95, or what Holm leaves of it), p, p_adjusted (planned metrics), these_low, these_high, these_level, p_these and p_these_adjusted (the same on these cases), truth (the true difference of two tunable scripted agents, NaN of any other models),
         all_low and all_high (of cases like these, simultaneous over `among` contrasts), cases, units (cases or intents that carry the test), trials in words, word (the verdict in a word), better,
         verdict (with the name of the better one) and reason in words; in every row shared, only_a and only_b, the
         numbers of cases that both played, and that one alone did.
@@ -262,6 +261,7 @@ def _row(metric: Metric, table: pd.DataFrame, found: Comparison, a: str, b: str,
         **shown_numbers(metric, found),
         **dict(zip(("all_low", "all_high"), (factor * end for end in wide.interval), strict=True)),
         "level": 1 - found.alpha if found.tested else nan,
+        "these_level": 1 - found.these_alpha if found.tested else nan,
         "p": found.like.p,
         "p_adjusted": found.p_adjusted,
         "p_these": found.these_p,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from math import inf
+from typing import TYPE_CHECKING, Any
 
 from ...endpoint.prices import load_prices
 from ...records import is_played
+from ...scoring.written import missing, money
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,6 +34,25 @@ def cost_tier(conversations: pd.DataFrame) -> str:
     if conversations["cost_usd"].isna().any():
         return UNKNOWN
     return load_prices().tier(1000 * float(conversations["cost_usd"].mean())) or UNKNOWN
+
+
+def tier_in_words(tier: str) -> str:
+    """Return a tier as the dollars that 1,000 conversations cost in it, ``5 to 25 USD``; what is no tier in a word."""
+    names, bounds = zip(*load_prices().tiers, strict=True)
+    if tier not in names:
+        return {NO_MODEL: "scripted", PLAYED: "played"}.get(tier, tier)
+    place = names.index(tier)
+    low, high = bounds[place - 1] if place else 0, bounds[place]
+    return f"above {low:g} USD" if high == inf else f"{low:g} to {high:g} USD" if low else f"up to {high:g} USD"
+
+
+def cost_of_1000(row: dict[str, Any]) -> str:
+    """Return what 1,000 conversations of a row of the board cost in US dollars, with the interval; of a published row its tier."""
+    ends = [1000 * row[f"cost_usd{end}"] for end in ("_mean", "_low", "_high")]
+    if row["source"] == "published":
+        return str(row["cost_tier"])
+    unknown = row["cost_tier"] in (NO_MODEL, PLAYED, UNKNOWN) or missing(ends[0])
+    return tier_in_words(row["cost_tier"]) if unknown else money(*ends)
 
 
 def tier_order() -> tuple[str, ...]:

@@ -12,6 +12,8 @@ from ..estimators.estimate import counted
 from ..panels import RESOLVES_ENOUGH, short_name
 from .headlines import metric_of
 
+USUAL = 0.95
+"""The level of an interval beside which none is named."""
 TRIALS_VARY = "the trials vary too much to tell"
 """Said of exactly these cases, where the difference is clear for cases like these."""
 
@@ -145,10 +147,10 @@ def unsigned(metric: Metric, value: float, *, points: bool = True) -> str:
     return f"{rounded(scale.times * abs(value), scale.digits)}{scale.points if points else ''}"
 
 
-def signed_with_interval(metric: Metric, value: float, low: float, high: float) -> str:
-    """A difference with its interval, ``+39.4 points (+30.1 to +48.7 points)``; alone where there is none."""
-    shown = signed(metric, value)
-    return shown if low != low else f"{shown} ({signed(metric, low, points=False)} to {signed(metric, high)})"
+def signed_with_interval(metric: Metric, value: float, low: float, high: float, level: float = USUAL) -> str:
+    """A difference with its interval, ``+39.4 points (+30.1 to +48.7 points)``, and its level unless that is 95 %; alone where there is none."""
+    shown, at = signed(metric, value), "" if abs(level - USUAL) < 1e-9 else f"{level_in_words(level)} interval "
+    return shown if low != low else f"{shown} ({at}{signed(metric, low, points=False)} to {signed(metric, high)})"
 
 
 EQUAL = "equal"

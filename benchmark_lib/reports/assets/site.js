@@ -218,9 +218,9 @@
       if (!value) return box({ class: "none" }, "–", make("small", {}, "no case has values for both"));
       const shown = `${a < b ? value : turned(value)}${metric.points}`;
       if (!words) return box({}, shown, make("small", {}, "shown, not tested"));
-      const ends = ([low, high, why], what) => (low ? [make("small", {}, `${what}: ${(a < b ? [low, high] : [turned(high), turned(low)]).join(" to ")}${metric.points}${why ? ` (${why})` : ""}`)] : []);
+      const ends = ([low, high, why, sure], what) => (low ? [make("small", {}, `${what}, ${sure}: ${(a < b ? [low, high] : [turned(high), turned(low)]).join(" to ")}${metric.points}${why ? ` (${why})` : ""}`)] : []);
       const said = words.includes("% interval ") && !words.startsWith("on these");  // a clear verdict has the interval in it
-      return box({}, shown, make("small", {}, make("strong", {}, words)), ...(said ? [] : ends(like, `${metric.noun}s like these, ${level}`)), ...ends(these, `these ${metric.noun}s`));
+      return box({}, shown, make("small", {}, make("strong", {}, words)), ...(said ? [] : ends([...like, "", level], `${metric.noun}s like these`)), ...ends(these, `these ${metric.noun}s`));
     }
     const link = (text, href, tip) => (href && text !== "–" ? make("a", { class: "n", href, "data-tip": tip }, text) : text);
     function cell(metric, mine, other) {

@@ -23,6 +23,7 @@ from ...analysis.tables.leaderboard import (
     does_too_little,
     worst_beside,
 )
+from ...analysis.tables.tiers import cost_of_1000
 from ...scoring.metrics import METRICS, Metric, Shown, shown_on
 from ...scoring.written import rounded
 from .content import Content, Entry
@@ -142,6 +143,7 @@ def _row(content: Content, entry: Entry, columns: list[dict[str, Any]]) -> dict[
         "band": band(row),
         "too_little": row["band"] not in ("none", "", None) and does_too_little(row),
         "tier": row["cost_tier"],
+        "cost": cost_of_1000(row),
         "settings": settings_beside(entry),
         "panel": (row["panel"], PANELS[row["panel"]]) if row["panel"] in marked else None,
         **{name: row[name] for name in ("weights", "flagged", "trials")},

@@ -13,6 +13,7 @@ from ...analysis.query import NO
 from ...analysis.tables.escalation import both_directions
 from ...analysis.tables.leaderboard import of_usual_traps, worst_beside
 from ...analysis.tables.safety import STATES, pressure_table, trap_table
+from ...analysis.tables.tiers import cost_of_1000
 from ...scoring.metrics import METRICS
 from ...scoring.written import missing
 from .board import BLOCKS
@@ -34,7 +35,7 @@ LABEL_ROOM = 98
 
 
 def value_picture(content: Content) -> dict[str, Any] | None:
-    """Unsafe actions by cost tier: one column per tier, one mark per entry, with labels that never overlap.
+    """Unsafe actions by what 1,000 conversations cost: one column per tier, one mark per entry, with labels that never overlap.
 
     An entry that was run on a different number of traps than most is named but not drawn, since its count is not
     comparable.
@@ -59,7 +60,8 @@ def value_picture(content: Content) -> dict[str, Any] | None:
     ]
     ticks = [{"value": v, "y": _y(v, top)} for v in range(0, int(top) + 1, 2 if top > 10 else 1)]
     drawn = {"columns": columns, "bands": bands, "ticks": ticks, "floor": _y(-0.5, top)}
-    return drawn | {"height": HEIGHT, "left_out": left_out}
+    published = any(e.source == "published" for e in shown)
+    return drawn | {"published": published, "height": HEIGHT, "left_out": left_out}
 
 
 def _y(value: float, top: float) -> float:
@@ -81,7 +83,9 @@ def _column_marks(entries: list[Entry], x: float, width: float, top: float, long
         tip += mean if has else ", no interval published"
         worst = worst_beside(e.row)
         tip += f", {worst}" if worst else ""
-        tip += f"; over-escalation {percent(e.row['over_escalation'])}; tier {e.row['cost_tier']}"
+        tip += f"; over-escalation {percent(e.row['over_escalation'])}; {'cost tier as published' if e.source == 'published' else 'USD for 1,000 conversations'}: {cost_of_1000(e.row)}"
+        cost = cost_of_1000(e.row).partition(" (")[0]
+        paid = f", {cost} USD" if cost[0].isdigit() else ""
         marks.append(
             {
                 "entry": e,
@@ -92,7 +96,7 @@ def _column_marks(entries: list[Entry], x: float, width: float, top: float, long
                 "low": _y(e.row["unsafe_low"], top) if has else None,
                 "high": _y(e.row["unsafe_high"], top) if has else None,
                 "worst": _y(e.row["unsafe_worst"], top) if worst else None,
-                "label": short_name(e.name, longest),
+                "label": f"{short_name(e.name, longest - len(paid))}{paid}",
                 "label_x": round(x + width * 0.34, 2),
             }
         )

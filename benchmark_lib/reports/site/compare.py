@@ -167,7 +167,12 @@ def _tests(content: Content) -> dict[str, Any]:
             found[name][f"{a}-{b}"] += [
                 [told["low"], told["high"]],
                 tight(level_in_words(1 - one.alpha)),
-                [told["these_low"], told["these_high"], why_it_ends_there(metric, one)],
+                [
+                    told["these_low"],
+                    told["these_high"],
+                    why_it_ends_there(metric, one),
+                    tight(level_in_words(1 - one.these_alpha)),
+                ],
                 (names[a], names[b]).index(better) if better and one.word in (SURE, ONLY_THESE) else None,
                 tight(words),
             ]

@@ -15,6 +15,7 @@ from ...analysis.tables.dominance import margins_in_words
 from ...analysis.tables.headlines import ESTIMATORS
 from ...analysis.tables.leaderboard import RESOLVES_ENOUGH
 from ...analysis.tables.safety import STATES
+from ...analysis.tables.tiers import tier_in_words
 from ...conversation.loop import EMPTY_REPLIES
 from ...conversation.state import CALLS_PER_TURN
 from ...endpoint.prices import load_prices
@@ -66,7 +67,11 @@ def method_view(content: Content) -> dict[str, Any]:
         "nothing": _nothing_seen(),
         "limits": {"calls": CALLS_PER_TURN, "empty": EMPTY_REPLIES},
         "estimators": in_words(),
-        "prices": {"dated": prices.dated, "tiers": _tiers(prices.tiers), "hash": prices.hash},
+        "prices": {
+            "dated": prices.dated,
+            "tiers": [(name, tier_in_words(name)) for name, _ in prices.tiers],
+            "hash": prices.hash,
+        },
         "stores": _stores(content),
         "versions": _versions(content),
         "cannot_tell": [limit_in_words(limit) for limit in limits()],
@@ -110,15 +115,6 @@ def _half_widths(content: Content) -> str:
             unit = "points" if metric.scale.sign else "actions"
             parts.append(f"{metric.title.lower()} ± {wide} {unit} ({counted(len(half), 'model')})")
     return ", ".join(parts) or "no model has an interval"
-
-
-def _tiers(tiers: tuple[tuple[str, float], ...]) -> list[tuple[str, str]]:
-    low, found = 0.0, []
-    for name, high in tiers:
-        ends = ([f"over ${low:g}"] if low else []) + ([f"up to ${high:g}"] if high != float("inf") else [])
-        found.append((name, ", ".join(ends)))
-        low = high
-    return found
 
 
 def _stores(content: Content) -> list[dict[str, Any]]:

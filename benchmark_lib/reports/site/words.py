@@ -11,6 +11,7 @@ import orjson
 from markupsafe import Markup, escape
 
 from ...analysis.query import Query
+from ...analysis.tables.tiers import tier_in_words
 from ...scoring import written
 from ...scoring.metrics import Metric
 from ...scoring.written import DASH, missing, rounded, visible
@@ -41,6 +42,7 @@ def environment() -> Any:
     """
     made = templates().overlay(finalize=shown)
     made.filters |= {"pct": percent, "num": rounded, "data": embedded, "mdash": dash, "counted": plural}
+    made.filters |= {"money": written.money, "tier": tier_in_words}
     made.filters |= {"tidy": tidy, "breaks": breaks, "tight": tight, "counts_on_traps": counts_on_traps}
     made.globals |= {"csp": POLICY, "behind": lambda chosen: Query.of(**chosen).address()}
     return made
@@ -100,7 +102,7 @@ def plural(number: int, noun: str, several: str = "") -> str:
 
 def tight(text: str) -> str:
     """A sentence without blanks before its percent signs, as everywhere on the pages."""
-    return re.sub(r"(?<=\d) %", "%", text)
+    return re.sub("(?<=\\d)[ \u00a0]%", "%", text)
 
 
 def counts_on_traps(reason: str) -> list[tuple[str, int | None]]:
