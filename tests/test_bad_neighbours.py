@@ -1,15 +1,20 @@
 """Bad files beside good ones, text that would steer a terminal, stores that nobody finished: each named, none obeyed."""
 
+import base64
+import json
 import os
 import shutil
 import subprocess
 import sys
 from dataclasses import replace
 
+from urllib.parse import quote
+
 import pytest
 import yaml
 from made_runs import change_rows, made_run, play_agents
 from run_server import RunServer, copy_store, some_cases
+from servers import Answer, ScriptedServer
 
 from benchmark_lib import load_results
 from benchmark_lib.cli import main
@@ -136,3 +141,52 @@ def test_a_byte_order_mark_goes_to_no_model_and_a_pipe_is_not_waited_for(tmp_pat
     assert "mine-1" in str(load_results(out).runs[0].manifest["inputs"]["prompt"])
     os.mkfifo(tmp_path / "pipe.yaml")
     assert main([*line, "--settings", str(tmp_path / "pipe.yaml"), "--dry-run"]) == REFUSED
+
+
+KEY = "qz-proj/AbCd+Ef12345678zz"
+WRITTEN = {
+    "plain": KEY,
+    "JSON": "".join(f"\\u{ord(one):04X}" for one in KEY),
+    "slashes": KEY.replace("/", "\\/").replace("+", "\\u002b"),
+    "JSON in JSON": json.dumps(json.dumps("".join(f"\\u{ord(one):04x}" for one in KEY)))[1:-1],
+    "address": quote(KEY, safe=""),
+    "address in an address": quote(quote(KEY, safe="")),
+    "every letter of an address": "".join(f"%{ord(one):02x}" for one in KEY),
+    "base64": base64.b64encode(KEY.encode()).decode(),
+    "base64 of a header": base64.b64encode(f"Bearer {KEY}".encode()).decode(),
+    "HTML": "".join(f"&#x{ord(one):X};" for one in KEY),
+    "hidden marks": "\u200b".join(KEY),
+}
+
+
+@pytest.mark.parametrize("status, ways", [(200, [*WRITTEN][:-1]), (400, ["JSON", "address", "hidden marks"])])
+def test_a_key_that_an_answer_spells_in_another_way_reaches_no_file_and_no_terminal(
+    tmp_path, monkeypatch, capsys, status, ways
+):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    text = ", ".join(WRITTEN[way] for way in ways)
+    body = '{"error": {"message": "%s"}}' if status == 400 else '{"choices": [{"message": {"content": "%s"}}]}'
+    out = tmp_path / "run.deskbench"
+    with ScriptedServer(lambda request, number: Answer((body % text).encode(), status)) as server:
+        line = ["run", "some-model", "--base-url", server.base_url, "--cases", "tracking_1", "--trials", "1"]
+        main([*line, "--messages", "1", "--out", str(out)])
+    kept = "".join(capsys.readouterr())
+    if out.exists():
+        kept += str([[*rows] for rows in (RunFile(out).records(), RunFile(out).faults())])
+        kept += str([*RunFile(out).calls(responses=True)])
+    assert "[key]" in kept and not [way for way in WRITTEN if WRITTEN[way] in kept]
+
+
+@pytest.mark.parametrize("act", ["raise RuntimeError(key)", "raise SystemExit(key)", "return key"])
+def test_an_agent_of_ones_own_that_names_a_key_puts_it_nowhere(tmp_path, monkeypatch, capsys, act):
+    act = f"talk.think(key); talk.call('find_orders', email=key); {act}"
+    (tmp_path / "naming.py").write_text(
+        f"import os\nclass Agent:\n    def reply(self, talk):\n        key = 'It is ' + os.environ['OPENAI_API_KEY']\n        {act}\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "naming", raising=False)
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    out = tmp_path / "run.deskbench"
+    main(["run", "mine", "--agent", "naming:Agent", "--cases", "tracking_1", "--trials", "1", "--out", str(out)])
+    kept = "".join(capsys.readouterr()) + (str([*RunFile(out).records()]) if out.exists() else "")
+    assert "[key]" in kept and KEY not in kept
