@@ -21,6 +21,8 @@ LARGEST_FILE = 50_000_000
 UTF16 = (b"\xff\xfe", b"\xfe\xff")
 DEEPEST, MOST_VALUES = 100, 2_000_000
 """Levels of the deepest YAML that is read, and values of the largest, aliases counted as what they stand for."""
+BROKEN_YAML = (yaml.YAMLError, ValueError, RecursionError, TypeError, KeyError, AttributeError, OverflowError)
+"""What loading a broken YAML text raises: its dates, numbers and tags are made by functions of their own."""
 LARGEST_OPERAND = 1000
 """The largest number on either side of ``**`` in a template."""
 
@@ -48,12 +50,15 @@ def read_text(path: Path, largest: int = LARGEST_FILE) -> str:
         raise BadInput(f"{path} cannot be read ({why}): check its name and its permissions") from None
 
 
-def read_yaml(path: Path) -> Any:
+def read_yaml(path: Path, largest: int = LARGEST_FILE) -> Any:
     """Read one YAML file safely; a broken file is refused with its place."""
+    text = read_text(path, largest)
     try:
-        return _loaded(read_text(path), trusted=path.resolve().is_relative_to(DATA))
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise BadInput(f"{path} is not valid YAML: {' '.join(str(error).split())}") from None
+        return load_yaml(text, trusted=path.resolve().is_relative_to(DATA))
+    except BROKEN_YAML as error:
+        raise BadInput(
+            f"{path} is not valid YAML: {' '.join(str(error).split())}: correct it there; a text that looks like a date, number or tag goes in quotes"
+        ) from None
 
 
 def front_matter(path: Path) -> tuple[dict[str, Any], str]:
@@ -63,8 +68,8 @@ def front_matter(path: Path) -> tuple[dict[str, Any], str]:
         return {}, text
     head, _, body = text[4:].partition("\n---\n")
     try:
-        read = _loaded(head) or {}
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        read = load_yaml(head) or {}
+    except BROKEN_YAML as error:
         raise BadInput(f"{path}: the head is not valid YAML: {' '.join(str(error).split())}") from None
     if not isinstance(read, dict):
         raise BadInput(
@@ -73,8 +78,8 @@ def front_matter(path: Path) -> tuple[dict[str, Any], str]:
     return read, body
 
 
-def _loaded(text: str, trusted: bool = False) -> Any:
-    """Return what a YAML text says, read safely and by the fast loader where there is one."""
+def load_yaml(text: str, trusted: bool = False) -> Any:
+    """Return what a YAML text says, read safely and by the fast loader; `BROKEN_YAML` where it says nothing or too much."""
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     if not trusted:
         _check_size(yaml.parse(text, Loader=loader))

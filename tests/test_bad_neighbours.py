@@ -4,10 +4,11 @@ import base64
 import json
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from dataclasses import replace
-
 from urllib.parse import quote
 
 import pytest
@@ -16,9 +17,11 @@ from made_runs import change_rows, made_run, play_agents
 from run_server import RunServer, copy_store, some_cases
 from servers import Answer, ScriptedServer
 
-from benchmark_lib import load_results
+from benchmark_lib import BadInput, load_results
 from benchmark_lib.cli import main
 from benchmark_lib.cli.codes import CRASHED, FINISHED, REFUSED
+from benchmark_lib.reports.explorer import import_labels, read_labels
+from benchmark_lib.reports.explorer.labels import COLUMNS
 from benchmark_lib.runfile import RunFile
 from benchmark_lib.textfiles import read_yaml
 
@@ -117,6 +120,17 @@ def test_yaml_that_would_fill_memory_or_stack_is_refused(tmp_path, text, said):
         read_yaml(tmp_path / "x.yaml")
 
 
+@pytest.mark.parametrize("option", ["--settings", "--prices", "--stakes", "--rules"])
+def test_merge_keys_that_would_take_for_ever_are_refused(tmp_path, oracle_run, capsys, option):
+    bomb = "a: &a {k: 1}\n" + "".join(
+        f"b{n}: &b{n} {{<<: [{', '.join([f'*b{n - 1}' if n else '*a'] * 5)}], z{n}: 1}}\n" for n in range(14)
+    )
+    (tmp_path / "bomb.yaml").write_text(bomb)
+    line = ["site", str(oracle_run)] if option == "--stakes" else ["run", "gpt-5.5", "--cases", "tracking_1", "--dry-run"]
+    assert main([*line, option, str(tmp_path / "bomb.yaml")]) == REFUSED
+    assert "aliases stand for more" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("name", ["store.yaml", "policy.yaml"])
 @pytest.mark.parametrize("value", ["gone", [], "x"])
 def test_a_store_that_nobody_finished_is_refused_in_one_sentence(tmp_path, name, value, capsys):
@@ -190,3 +204,90 @@ def test_an_agent_of_ones_own_that_names_a_key_puts_it_nowhere(tmp_path, monkeyp
     main(["run", "mine", "--agent", "naming:Agent", "--cases", "tracking_1", "--trials", "1", "--out", str(out)])
     kept = "".join(capsys.readouterr()) + (str([*RunFile(out).records()]) if out.exists() else "")
     assert "[key]" in kept and KEY not in kept
+
+
+ROW = "r,m,c,{trial},tone,{label},,{note},2026-01-01T00:00:00,{labeller}\n"
+LABELS = {
+    "Latin-1": (ROW.format(trial=1, label=50, note="", labeller="Jérôme").encode("latin-1"), "not UTF-8"),
+    "NUL": (b"a\0b" + b"," * 9, "not a whole number"),
+    "quote": (b'"r', "not a file of labels"),
+    "return": (b"a,b\rc", "not CSV"),
+} | {
+    f"{name} {given[:9]}": (
+        ROW.format(**{**dict(trial=1, label=50, note="", labeller="a"), name: given}).encode(),
+        said,
+    )
+    for said, name, values in [
+        (
+            "is not a whole number from 1 up",
+            "trial",
+            ["5_0", "٥", "²", "abc", "", "-1", "1.5", "9" * 5000, " 1", "1e3"],
+        ),
+        ("is neither True, False nor a number", "label", ["5_0", "٥", "nan", "inf", "abc", "0x10", "9" * 5000, "-1"]),
+        ("characters: use at most", "note", ["x" * 100_000]),
+        ("field larger than field limit", "note", ["x" * 200_000]),
+    ]
+    for given in values
+}
+
+
+@pytest.mark.parametrize("kind", LABELS)
+def test_a_row_of_labels_that_cannot_be_read_is_named_by_the_command_and_by_an_import(
+    tmp_path, oracle_run, capsys, kind
+):
+    raw, said = LABELS[kind]
+    path, own = tmp_path / "labels.csv", tmp_path / "own.csv"
+    path.write_bytes(",".join(COLUMNS).encode() + b"\n" + raw)
+    line = ["export", str(oracle_run), "--format", "jsonl", "--labels", str(path), "--out", str(tmp_path / "e")]
+    assert main(line) == REFUSED
+    shown = capsys.readouterr().err
+    assert said in shown and len(shown) < 400 and str(path) in shown
+    with pytest.raises(BadInput, match=said):
+        import_labels(own, path)
+    assert not own.exists()
+
+
+@pytest.mark.parametrize("encoding, separator", [("utf-16", ","), ("utf-8-sig", ";"), ("utf-8", ",")])
+def test_labels_are_read_as_a_spreadsheet_writes_them(tmp_path, encoding, separator):
+    row = ROW.format(trial=2, label=75.5, note="so", labeller="Jérôme")
+    text = (",".join(COLUMNS) + "\n" + row).replace(",", separator)
+    (tmp_path / "labels.csv").write_bytes(text.encode(encoding))
+    (read,) = read_labels(tmp_path / "labels.csv").to_dict("records")
+    assert (read["trial"], read["label"], read["note"], read["labeller"]) == (2, 75.5, "so", "Jérôme")
+
+
+ENDLESS = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT {} FROM c"
+FOREIGN = {
+    "scores": "x AS id, 'a' AS record_hash, 'b' AS version, x'00' AS seal, x'00' AS scores",
+    "conversations": "x AS id, 'a' AS case_id, x AS trial, 'b' AS ended_by, 'c' AS record_hash, 'd' AS finished_at, x'00' AS seal, x'00' AS record",
+    "manifest": "'a' AS key, '1' AS value, x'00' AS seal",
+    "calls": "x AS id",
+}
+
+
+@pytest.mark.parametrize("table", [*FOREIGN, "trigger", "forged"])
+def test_a_run_file_with_something_endless_in_place_of_a_table_is_refused(tmp_path, oracle_run, capsys, table):
+    path, other = shutil.copy(oracle_run, tmp_path / "run.deskbench"), str(oracle_run)
+    view = f"CREATE VIEW {table} AS {ENDLESS.format(FOREIGN.get(table, FOREIGN['scores']))}"
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        db.execute("PRAGMA writable_schema=ON")
+        if table == "trigger":
+            add = f"INSERT INTO faults (case_id) {ENDLESS.format('x')}"
+            db.execute(f"CREATE TRIGGER manifest_added_too AFTER INSERT ON scores BEGIN {add}; END")
+        elif table == "forged":
+            db.execute("DELETE FROM sqlite_schema WHERE tbl_name = 'scores'")
+            view = view.replace("forged", "scores")
+            db.execute("INSERT INTO sqlite_schema VALUES ('table', 'scores', 'scores', 2, ?)", (view,))
+        else:
+            db.execute(f"ALTER TABLE {table} RENAME TO old")
+            db.execute(view)
+    out = ["--out", str(tmp_path / "e")]
+    for line in (
+        ["runs", "show", path],
+        ["watch", path],
+        ["compare", path, other],
+        ["score", path],
+        ["export", path, "--format", "jsonl", *out],
+    ):
+        assert main([str(word) for word in line]) == REFUSED
+        assert "which no run file has" in capsys.readouterr().err, line

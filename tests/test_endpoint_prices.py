@@ -119,7 +119,7 @@ class TestPriceFile:
             ("up_to_usd: 10", "up_to_usd: .nan", "'tiers' must be"),
             ("up_to_usd: 10", "up_to_usd: -10", "'tiers' must be"),
             ("up_to_usd: 10", "up_to_usd: '10'", "'tiers' must be"),
-            ("dated: 2026-11-21", "dated: 2026-13-45", "cannot be read; put it in quotes"),
+            ("dated: 2026-11-21", "dated: 2026-13-45", "goes in quotes"),
         ],
     )
     def test_a_wrong_file_is_refused_in_one_sentence(self, tmp_path, old, new, said):
@@ -172,7 +172,7 @@ class TestSettings:
                 " *b, *b, *b, *b], w: &d [*c, *c, *c, *c, *c, *c, *c, *c, *c, *c], v: [*d, *d, *d]}}",
                 "holds more than 20,000 values",
             ),
-            ("agent: {body: {x: " + "[" * 2000 + "]" * 2000 + "}}", "is nested too deeply"),
+            ("agent: {body: {x: " + "[" * 2000 + "]" * 2000 + "}}", "levels deep"),
             ("agent: " + "{a: " * 60 + "1" + "}" * 60, "levels deep"),
             ('agent: {headers: {X-A: "b\\r\\nHost: x"}}', "headers.X-A holds a line break"),
             ('agent: {headers: {"X\\r\\nY": b}}', "is no name of a header"),

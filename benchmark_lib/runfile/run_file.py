@@ -21,8 +21,8 @@ import orjson
 from ..errors import BadInput
 from ..records import LASTING, NOT_SCORED, OWN, TRIED_AGAIN, Conversation, source_of
 from .manifests import wrong_part
-from .schema import APPLICATION_ID, FORMAT, SUFFIX, take_in
-from .seals import COLUMNS, FORGIVING, checked_rows, light_columns
+from .schema import APPLICATION_ID, FORMAT, SUFFIX, refuse_foreign, take_in
+from .seals import COLUMNS, checked_rows, light_columns
 
 DAMAGE = (sqlite3.DatabaseError, UnicodeDecodeError)
 """What reading a damaged file raises: the second where SQLite's own message quotes what is damaged."""
@@ -236,7 +236,11 @@ def connect_to_read(path: Path) -> sqlite3.Connection:
         if path.with_name(path.name + "-wal").exists():
             raise
         db = sqlite3.connect(address + "&immutable=1", uri=True, check_same_thread=False)
-    db.text_factory = FORGIVING
+    try:
+        refuse_foreign(db, path)
+    except BaseException:
+        db.close()
+        raise
     return db
 
 
