@@ -153,10 +153,12 @@ def _rows(path: Path) -> list[dict[str, Any]]:
     except csv.Error as error:
         raise BadInput(f"{path}, row {reader.line_num}: it is not CSV ({error}): save the file as CSV again") from None
     known = tuple(reader.fieldnames or COLUMNS) in (COLUMNS, COLUMNS_WITHOUT_NAMES)
-    if not known or any(None in row or None in row.values() for row in rows):
+    if not known:
         raise BadInput(f"{path} is not a file of labels with the columns {', '.join(COLUMNS)}: name another file")
-    rows = [{"labeller": "", **row, "label": _as_told(row["scorer"], row["label"])} for row in rows]
     for number, row in enumerate(rows, 2):
+        if None in row or None in row.values():
+            raise BadInput(f"{path}, row {number} does not have {len(reader.fieldnames or ())} fields: correct it")
+        row |= {"labeller": row.get("labeller", ""), "label": _as_told(row["scorer"], row["label"])}
         _check_row(row, f"{path}, row {number}")
     return rows
 
