@@ -308,3 +308,22 @@ def test_a_run_file_with_something_endless_in_place_of_a_table_is_refused(tmp_pa
     ):
         assert main([str(word) for word in line]) == REFUSED
         assert "which no run file has" in capsys.readouterr().err, line
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\u2028", "\x85", "\v"])
+def test_a_name_that_ends_a_line_makes_no_line_of_its_own(tmp_path, capsys, end):
+    forged = f"good{end}other: success 9/9"
+    record = {"case_id": forged, "trial": 1, "messages": [], "model": forged, "bucket": forged, "success": True}
+    (tmp_path / "r.jsonl").write_text(json.dumps(record))
+    out = str(tmp_path / "r.deskbench")
+    assert main(["import", str(tmp_path / "r.jsonl"), "--format", "jsonl", "--out", out]) == FINISHED
+    run = RunFile(out)
+    made_run(
+        tmp_path / "m.deskbench",
+        [(run.record(*key), None, []) for key in run.endings()],
+        manifest={**run.manifest, "model": forged},
+    )
+    for line in (["runs", "show", out], ["runs", "show", str(tmp_path / "m.deskbench")]):
+        assert main(line) == FINISHED
+    said = capsys.readouterr().out
+    assert "good" in said and not [line for line in said.splitlines() if line.strip().startswith("other: success")]

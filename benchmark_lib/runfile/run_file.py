@@ -20,7 +20,7 @@ import orjson
 
 from ..errors import BadInput
 from ..records import LASTING, NOT_SCORED, OWN, TRIED_AGAIN, Conversation, source_of
-from .manifests import wrong_part
+from .manifests import one_line, wrong_part
 from .schema import APPLICATION_ID, FORMAT, SUFFIX, refuse_foreign, take_in
 from .seals import COLUMNS, checked_rows, light_columns
 
@@ -59,7 +59,7 @@ class RunFile:
         wrong = wrong_part(found)
         if wrong:
             raise BadInput(f"the manifest of {self.path} has {wrong}: restore the file from a copy, or leave it out")
-        return found
+        return found | {name: one_line(found[name]) for name in ("run_id", "model")}
 
     @cached_property
     def run_id(self) -> str:
