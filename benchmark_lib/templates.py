@@ -9,61 +9,19 @@ from typing import Any
 from jinja2 import StrictUndefined, Undefined, nodes
 from jinja2.filters import FILTERS
 from jinja2.sandbox import ImmutableSandboxedEnvironment
-from jinja2.visitor import NodeTransformer
 
-LARGEST, MOST_WRITTEN = 200_000, 5_000_000
-"""Characters, or entries, of the largest value that an expression may make, and characters of the longest text."""
+LARGEST, MOST_WRITTEN, MOST_JOINED = 200_000, 5_000_000, 50
+"""Characters or entries of the largest value that is made, characters of the longest text, and parts of one joined by ``~``."""
 LARGEST_OPERAND, MOST_BITS = 1000, 4096
 """The largest number on either side of ``**``, and the bits of the largest product."""
-FILTERS_KNOWN = (
-    "abs capitalize default first float format int last length list lower map max min reject rejectattr replace round "
-    "select selectattr sort sum title trim unique upper"
-)
+KNOWN = "capitalize default first float format int last length list lower map max min reject rejectattr replace round select selectattr sort sum title trim unique upper"
 METHODS = frozenset(
-    ("capitalize", "endswith", "get", "items", "lower", "replace", "split", "startswith", "upper", "values")
+    ["capitalize", "endswith", "get", "items", "lower", "replace", "split", "startswith", "upper", "values"]
 )
-LISTS = (nodes.List, nodes.Tuple, nodes.Dict)
-KNOWN = (
-    *(nodes.Template, nodes.Output, nodes.If, nodes.For, nodes.Assign, nodes.Name, nodes.Literal, nodes.Pair),
-    *(nodes.Getattr, nodes.Getitem, nodes.Slice, nodes.Call, nodes.Keyword, nodes.Filter, nodes.Test, nodes.CondExpr),
-    *(nodes.Compare, nodes.Operand, nodes.UnaryExpr, nodes.BinExpr),
-)
+PARTS = (nodes.Output, nodes.If, nodes.For, nodes.Assign, nodes.Expr, nodes.Pair, nodes.Keyword, nodes.Operand)
+GROWING: Any = (nodes.List, nodes.Tuple, nodes.Dict, nodes.Concat)
 WIDE = re.compile(r"%[^%a-zA-Z]*([0-9]{3}|\*)")
 """A place in a format that is filled up to a hundred characters or more."""
-
-
-@lru_cache(maxsize=8192)
-def template(text: str) -> Any:
-    """Return a text made ready to be filled in, which takes far longer than to fill it; ValueError for what may not end."""
-    environment = _environment()
-    tree = Joined().visit(environment.parse(text))
-    for node in tree.find_all(nodes.Node):
-        if not isinstance(node, KNOWN):
-            raise ValueError(f"line {node.lineno} has a {type(node).__name__.lower()}, which is not known here")
-        made = node.node if isinstance(node, nodes.Assign) else node.iter if isinstance(node, nodes.For) else None
-        if isinstance(node, nodes.For) and (node.recursive or node.find(nodes.For)):
-            raise ValueError(f"line {node.lineno} has a loop within a loop")
-        if made and isinstance(made, nodes.Tuple) and isinstance(node.target, nodes.Tuple):
-            parts = made.items
-        else:
-            parts = [made] if made else []
-        if any(isinstance(part, LISTS) or part.find(LISTS) for part in parts):
-            raise ValueError(f"line {node.lineno} makes a list or joins texts with ~ within a set or for")
-    return environment.from_string(tree)
-
-
-def written(text: str, names: dict[str, Any]) -> str:
-    """Return a text filled in; OverflowError where it or a part of it grows too long."""
-    return "".join(_counted(template(text).generate(**names), MOST_WRITTEN))
-
-
-class Joined(NodeTransformer):
-    """Joins texts that ``~`` joins by the filter, which counts them."""
-
-    def visit_Concat(self, node: nodes.Concat) -> nodes.Filter:
-        """Return the filter in place of the operator."""
-        self.generic_visit(node)
-        return nodes.Filter(nodes.List(node.nodes, lineno=node.lineno), "join", [], [], None, None, lineno=node.lineno)
 
 
 class Environment(ImmutableSandboxedEnvironment):
@@ -76,9 +34,9 @@ class Environment(ImmutableSandboxedEnvironment):
         numbers = [x for x in (left, right) if isinstance(x, int | float)]
         bits = sum(x.bit_length() for x in numbers if isinstance(x, int))
         powered = operator == "**" and max(map(abs, numbers), default=0) > LARGEST_OPERAND
-        _check_given("format" if operator == "%" else "", (left,))
         if powered or (operator == "*" and bits > MOST_BITS) or (operator in ("*", "**") and len(numbers) < 2):
             raise OverflowError(f"what {operator} makes here may be too large")
+        _check_given("format" if operator == "%" else "", (left,))
         return _small(super().call_binop(context, operator, left, right))
 
     def call(self, context: Any, called: Any, /, *given: Any, **named: Any) -> Any:
@@ -94,13 +52,35 @@ class Environment(ImmutableSandboxedEnvironment):
 @lru_cache(maxsize=1)
 def _environment() -> Environment:
     made = Environment(undefined=StrictUndefined, autoescape=False, keep_trailing_newline=True, optimized=False)
-    made.filters = {name: _guarded(name) for name in FILTERS_KNOWN.split()} | {"join": join}
-    made.globals = {}
+    made.filters, made.globals = {name: _guarded(name) for name in KNOWN.split()} | {"join": _join}, {}
     return made
 
 
-def join(items: Iterable[Any], between: str = "") -> str:
-    """Join texts as the filter of Jinja does, while there are not too many."""
+@lru_cache(maxsize=8192)
+def _template(text: str) -> Any:
+    """Return a text made ready to be filled in, which takes far longer than to fill it."""
+    tree = _environment().parse(text)
+    for node in tree.find_all(nodes.Node):
+        made: Any = node.node if isinstance(node, nodes.Assign) else node.iter if isinstance(node, nodes.For) else None
+        unpacked = isinstance(made, nodes.Tuple) and isinstance(getattr(node, "target", None), nodes.Tuple)
+        for part in made.items if unpacked else [made] if made else []:
+            if isinstance(part, GROWING) or part.find(GROWING):
+                raise ValueError(f"line {node.lineno} makes a list or joins texts with ~ within a set or for")
+        looped = isinstance(node, nodes.For) and (node.recursive or node.find(nodes.For))
+        if looped or not isinstance(node, PARTS):
+            what = "loop within a loop" if looped else type(node).__name__.lower()
+            raise ValueError(f"line {node.lineno} has a {what}, which cannot be used here")
+        if isinstance(node, nodes.Concat) and (len(node.nodes) > MOST_JOINED or node.find(nodes.Concat)):
+            raise ValueError(f"line {node.lineno} joins more than {MOST_JOINED} texts with ~")
+    return _environment().from_string(tree)
+
+
+def written(text: str, names: dict[str, Any]) -> str:
+    """Return a text filled in; an error of Jinja, ValueError or OverflowError for one that may not end or grows too long."""
+    return "".join(_counted(_template(text).generate(**names), MOST_WRITTEN))
+
+
+def _join(items: Iterable[Any], between: str = "") -> str:
     return between.join(_counted(map(str, items), LARGEST, len(between)))
 
 
@@ -114,20 +94,16 @@ def _counted(items: Iterable[Any], most: int, more: int = 1) -> Iterator[Any]:
 
 def _small(value: Any) -> Any:
     """Return what an expression made, unless it is too large."""
-    if isinstance(value, GeneratorType):
-        return _counted(value, LARGEST)
     if isinstance(value, str | list | tuple) and len(value) > LARGEST:
         raise OverflowError("what it makes is too long")
-    return value
+    return _counted(value, LARGEST) if isinstance(value, GeneratorType) else value
 
 
 def _guarded(name: str) -> Any:
-    made = FILTERS[name]
-
-    @wraps(made)
+    @wraps(FILTERS[name])
     def guarded(*given: Any, **named: Any) -> Any:
         _check_given(name, (*given, *named.values()))
-        return _small(made(*given, **named))
+        return _small(FILTERS[name](*given, **named))
 
     return guarded
 

@@ -59,6 +59,8 @@ def _main(arguments: list[str] | None) -> int:
         try:
             return _execute(sys.argv[1:] if arguments is None else arguments)
         except BadInput as error:
+            from ..endpoint.keys import scrub
+
             note(scrub(" ".join(str(error).split())))
             return REFUSED
         except KeyboardInterrupt:
@@ -66,6 +68,8 @@ def _main(arguments: list[str] | None) -> int:
         except (BrokenPipeError, SystemExit):
             raise
         except Exception:
+            from ..endpoint.keys import scrub
+
             print(scrub(traceback.format_exc()), file=sys.stderr)
             note("this is a fault of Deskbench: please report the lines above")
             return CRASHED
@@ -75,13 +79,6 @@ def _main(arguments: list[str] | None) -> int:
         if not any(map(_reader_gone, (sys.stdout, sys.stderr))):
             raise
         return READER_GONE
-
-
-def scrub(text: str) -> str:
-    """Return a message without keys; loads the endpoint only once there is one to show."""
-    from ..endpoint.keys import scrub
-
-    return scrub(text)
 
 
 def _execute(given: list[str]) -> int:

@@ -85,7 +85,8 @@ def log_parts(data: bytes, path: Path) -> tuple[dict[str, Any], list[dict[str, A
     if not zipfile.is_zipfile(BytesIO(data)):
         if data[:2] == b"PK":
             raise BadInput(f"{path} is cut short: copy it again from where Inspect wrote it")
-        _check_size(path, brackets=data.count(b"[") + data.count(b"{"))
+        if _brackets(data) > MOST_BRACKETS:
+            raise _too_large(path)
         try:
             log = json.loads(data)
         except (ValueError, RecursionError) as error:
@@ -114,22 +115,21 @@ def _unpacked(log: zipfile.ZipFile, names: list[str], path: Path) -> Iterator[An
         with log.open(name) as file:
             while piece := file.read(STEP):
                 part += piece
-                _check_size(path, len(part), total + len(part))
-        total, brackets = total + len(part), brackets + part.count(b"[") + part.count(b"{")
-        _check_size(path, brackets=brackets)
+                if len(part) > LARGEST_PART or total + len(part) > MOST_UNPACKED:
+                    raise _too_large(path, f"{LARGEST_PART:,} bytes in one part or {MOST_UNPACKED:,} in all")
+        total, brackets = total + len(part), brackets + _brackets(part)
+        if brackets > MOST_BRACKETS:
+            raise _too_large(path)
         read = json.loads(part)
         yield {key: value for key, value in read.items() if key != "events"} if isinstance(read, dict) else read
 
 
-def _check_size(path: Path, part: int = 0, total: int = 0, brackets: int = 0) -> None:
-    """Refuse a log that would fill the memory."""
-    for count, most, what in (
-        (part, LARGEST_PART, "bytes in one part"),
-        (total, MOST_UNPACKED, "bytes"),
-        (brackets, MOST_BRACKETS, "lists and objects"),
-    ):
-        if count > most:
-            raise BadInput(f"{path} unpacks to more than {most:,} {what}: split the evaluation into smaller logs")
+def _brackets(data: bytes | bytearray) -> int:
+    return data.count(b"[") + data.count(b"{")
+
+
+def _too_large(path: Path, most: str = f"{MOST_BRACKETS:,} lists and objects") -> BadInput:
+    return BadInput(f"{path} unpacks to more than {most}: split the evaluation into smaller logs")
 
 
 def _zip_reader(data: bytes, path: Path) -> ModuleType:

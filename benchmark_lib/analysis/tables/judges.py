@@ -222,16 +222,10 @@ def read_labels(labels: str | Path | pd.DataFrame) -> pd.DataFrame:
     import pandas as pd
 
     where = "the labels" if isinstance(labels, pd.DataFrame) else str(labels)
+    text = "" if isinstance(labels, pd.DataFrame) else read_text(in_project(labels))
+    kinds = {"run_id": "str", "case_id": "str", "scorer": "str"}
     try:
-        frame = (
-            labels
-            if isinstance(labels, pd.DataFrame)
-            else pd.read_csv(
-                StringIO(read_text(in_project(labels))), dtype={"run_id": "str", "case_id": "str", "scorer": "str"}
-            )
-        )
-    except BadInput:
-        raise
+        frame = labels if isinstance(labels, pd.DataFrame) else pd.read_csv(StringIO(text), dtype=kinds)
     except ValueError as error:
         raise BadInput(
             f"{where} cannot be read as CSV ({' '.join(str(error).split())}): give a file with the columns {', '.join(LABEL_COLUMNS)}"
