@@ -118,9 +118,7 @@ def _within(limit_s: float, function: Callable[[], Any]) -> Any:
 
 
 def _written(what: str, value: Any) -> Any:
-    """A value as the run file gives it back, without keys."""
-    from ..endpoint.keys import hide
-
+    """A value as the run file gives it back."""
     try:
         data = orjson.dumps(value)
     except Exception as error:
@@ -129,7 +127,7 @@ def _written(what: str, value: Any) -> Any:
         raise _Spoiled(f"what {what} is {len(data):,} bytes of JSON, more than the {LARGEST_RESULT:,} allowed")
     if b"null" in data and any(isinstance(v, float) and not math.isfinite(v) for _, v in leaves(value)):
         raise _Spoiled(f"what {what} cannot be written as JSON: it holds NaN or infinity")
-    return orjson.loads(hide(data.decode()))
+    return orjson.loads(data)
 
 
 def _fault(tool: Tool, error: BaseException) -> ArgumentError:
@@ -150,11 +148,9 @@ def _fault(tool: Tool, error: BaseException) -> ArgumentError:
 
 
 def _message(error: BaseException) -> str:
-    from ..endpoint.keys import hide
-
     try:
         text = " ".join(str(error).split())
     except BaseException:  # its own text fails as well
         return ""
-    text = ADDRESS.sub("0x...", PATH.sub("(path)", hide(text))).encode("utf-8", "replace").decode()
+    text = ADDRESS.sub("0x...", PATH.sub("(path)", text)).encode("utf-8", "replace").decode()
     return text if len(text) <= SHOWN else f"{text[: SHOWN - 3]}..."
