@@ -233,12 +233,11 @@ def read_labels(labels: str | Path | pd.DataFrame) -> pd.DataFrame:
     missing = [c for c in LABEL_COLUMNS if c not in frame.columns]
     if missing:
         raise BadInput(f"{where} lacks the column {missing[0]}: it needs {', '.join(LABEL_COLUMNS)}")
-    odd = frame[~pd.to_numeric(frame["trial"], errors="coerce").isin(range(1, 10**9))]
+    trials = pd.to_numeric(frame["trial"], errors="coerce")
+    odd = frame[~(trials.between(0, 10**9) & (trials % 1 == 0))]
     if len(odd):
         trial = str(odd["trial"].iloc[0])[:40]
-        raise BadInput(
-            f"{where}, row {odd.index[0] + 2}: the trial {trial!r} is not a whole number from 1 up: correct it"
-        )
+        raise BadInput(f"{where}, row {odd.index[0] + 2}: the trial {trial!r} is not a whole number: correct it")
     answers = frame["label"].astype("str").str.casefold().map({"true": 100.0, "false": 0.0})  # on the judges' scale
     numbers = answers.fillna(pd.to_numeric(frame["label"], errors="coerce"))
     wrong = frame[frame["label"].notna() & ~numbers.between(0, 100)]

@@ -47,7 +47,7 @@ KEY = ("run_id", "case_id", "trial", "scorer", "labeller")
 CANNOT_TELL = "cannot tell"
 """The tag of an answer that is neither yes nor no."""
 LOW, HIGH = 0, 100
-TRIAL, NUMBER = re.compile("[1-9][0-9]{0,8}"), re.compile(r"[0-9]{1,3}(\.[0-9]{1,20})?(e-[0-9]{1,3})?")
+TRIAL, NUMBER = re.compile("[0-9]{1,9}"), re.compile(r"[0-9]{1,3}(\.[0-9]{1,20})?(e-[0-9]{1,3})?")
 _ANSWERS = {"true": "True", "1": "True", "1.0": "True", "false": "False"}
 """What a yes or a no is in the file, by how a spreadsheet may have written it."""
 LONGEST = 10_000
@@ -181,7 +181,7 @@ def _check_row(row: dict[str, Any], where: str) -> None:
     if too_long := _too_long(row):
         raise BadInput(f"{where}: the {too_long} has {len(row[too_long]):,} characters: use at most {LONGEST:,}")
     if not TRIAL.fullmatch(row["trial"]):
-        raise BadInput(f"{where}: the trial {row['trial'][:40]!r} is not a whole number from 1 up: correct it")
+        raise BadInput(f"{where}: the trial {row['trial'][:40]!r} is not a whole number: correct it")
     label = row["label"]
     answered = not label or (is_yes_or_no(row["scorer"]) and label in ("True", "False"))
     if not answered and not (NUMBER.fullmatch(label) and float(label) <= HIGH):
