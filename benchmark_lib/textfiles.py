@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +20,8 @@ LARGEST_FILE = 50_000_000
 UTF16 = (b"\xff\xfe", b"\xfe\xff")
 DEEPEST, MOST_VALUES = 100, 2_000_000
 """Levels of the deepest YAML that is read, and values of the largest, aliases counted as what they stand for."""
-LARGEST_OPERAND = 1000
-"""The largest number on either side of ``**`` in a template."""
+BROKEN_YAML = (yaml.YAMLError, ValueError, RecursionError, TypeError, KeyError, AttributeError, OverflowError)
+"""What loading a broken YAML text raises: its dates, numbers and tags are made by functions of their own."""
 
 
 def read_text(path: Path, largest: int = LARGEST_FILE) -> str:
@@ -48,12 +47,15 @@ def read_text(path: Path, largest: int = LARGEST_FILE) -> str:
         raise BadInput(f"{path} cannot be read ({why}): check its name and its permissions") from None
 
 
-def read_yaml(path: Path) -> Any:
+def read_yaml(path: Path, largest: int = LARGEST_FILE) -> Any:
     """Read one YAML file safely; a broken file is refused with its place."""
+    text = read_text(path, largest)
     try:
-        return _loaded(read_text(path), trusted=path.resolve().is_relative_to(DATA))
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise BadInput(f"{path} is not valid YAML: {' '.join(str(error).split())}") from None
+        return load_yaml(text, trusted=path.resolve().is_relative_to(DATA))
+    except BROKEN_YAML as error:
+        raise BadInput(
+            f"{path} is not valid YAML: {' '.join(str(error).split())}: correct it there; a text that looks like a date, number or tag goes in quotes"
+        ) from None
 
 
 def front_matter(path: Path) -> tuple[dict[str, Any], str]:
@@ -63,8 +65,8 @@ def front_matter(path: Path) -> tuple[dict[str, Any], str]:
         return {}, text
     head, _, body = text[4:].partition("\n---\n")
     try:
-        read = _loaded(head) or {}
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        read = load_yaml(head) or {}
+    except BROKEN_YAML as error:
         raise BadInput(f"{path}: the head is not valid YAML: {' '.join(str(error).split())}") from None
     if not isinstance(read, dict):
         raise BadInput(
@@ -73,8 +75,8 @@ def front_matter(path: Path) -> tuple[dict[str, Any], str]:
     return read, body
 
 
-def _loaded(text: str, trusted: bool = False) -> Any:
-    """Return what a YAML text says, read safely and by the fast loader where there is one."""
+def load_yaml(text: str, trusted: bool = False) -> Any:
+    """Return what a YAML text says, read safely and by the fast loader; `BROKEN_YAML` where it says nothing or too much."""
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     if not trusted:
         _check_size(yaml.parse(text, Loader=loader))
@@ -107,37 +109,14 @@ def _check_size(events: Iterable[Any]) -> None:
             raise ValueError(f"its aliases stand for more than {MOST_VALUES:,} values")
 
 
-@lru_cache(maxsize=1)
-def _environment() -> Any:
-    from jinja2 import StrictUndefined
-    from jinja2.sandbox import ImmutableSandboxedEnvironment
-
-    class Environment(ImmutableSandboxedEnvironment):
-        """Refuses arithmetic that takes for ever or fills the memory."""
-
-        intercepted_binops = frozenset(("*", "**"))
-
-        def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
-            numbers = all(isinstance(x, (int, float)) for x in (left, right))
-            if not numbers or (operator == "**" and max(abs(left), abs(right)) > LARGEST_OPERAND):
-                raise OverflowError(f"what {operator} makes here may be too large")
-            return super().call_binop(context, operator, left, right)
-
-    return Environment(undefined=StrictUndefined, autoescape=False, keep_trailing_newline=True, optimized=False)
-
-
-@lru_cache(maxsize=8192)
-def _template(text: str) -> Any:
-    """A text made ready to be filled in, which takes far longer than to fill it."""
-    return _environment().from_string(text)
-
-
 def render(text: str, where: str, /, **names: Any) -> str:
     """Fill the ``{{ placeholders }}`` of a text; an unknown name is refused with its place."""
     if "{{" not in text and "{%" not in text:
         return text
     try:
-        return _template(text).render(**names)
+        from .templates import written
+
+        return written(text, names)
     except Exception as error:  # an expression in the text may raise anything
         raise BadInput(
             f"{where}: the text cannot be filled in ({type(error).__name__}: {' '.join(str(error).split())}): "

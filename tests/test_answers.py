@@ -232,7 +232,7 @@ def test_own_stakes_are_read_from_a_small_file_and_named_with_the_answers(tmp_pa
         ("wrong: .inf", "wrong is inf"),
         ("", "names no stakes"),
         ("- 5", "must hold a mapping"),
-        ("wrong: [", "is no YAML in line"),
+        ("wrong: [", "is not valid YAML"),
     ],
 )
 def test_stakes_that_are_none_are_refused_in_one_sentence(tmp_path, project, text, why, capsys):

@@ -1,19 +1,27 @@
 """Bad files beside good ones, text that would steer a terminal, stores that nobody finished: each named, none obeyed."""
 
+import base64
+import json
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from dataclasses import replace
+from urllib.parse import quote
 
 import pytest
 import yaml
 from made_runs import change_rows, made_run, play_agents
 from run_server import RunServer, copy_store, some_cases
+from servers import Answer, ScriptedServer
 
-from benchmark_lib import load_results
+from benchmark_lib import BadInput, load_results
 from benchmark_lib.cli import main
 from benchmark_lib.cli.codes import CRASHED, FINISHED, REFUSED
+from benchmark_lib.reports.explorer import import_labels, read_labels
+from benchmark_lib.reports.explorer.labels import COLUMNS
 from benchmark_lib.runfile import RunFile
 from benchmark_lib.textfiles import read_yaml
 
@@ -112,6 +120,19 @@ def test_yaml_that_would_fill_memory_or_stack_is_refused(tmp_path, text, said):
         read_yaml(tmp_path / "x.yaml")
 
 
+@pytest.mark.parametrize("option", ["--settings", "--stakes", "--rules"])
+def test_merge_keys_that_would_take_for_ever_are_refused(tmp_path, oracle_run, capsys, option):
+    bomb = "a: &a {k: 1}\n" + "".join(
+        f"b{n}: &b{n} {{<<: [{', '.join([f'*b{n - 1}' if n else '*a'] * 5)}], z{n}: 1}}\n" for n in range(14)
+    )
+    (tmp_path / "bomb.yaml").write_text(bomb)
+    line = (
+        ["site", str(oracle_run)] if option == "--stakes" else ["run", "gpt-5.5", "--cases", "tracking_1", "--dry-run"]
+    )
+    assert main([*line, option, str(tmp_path / "bomb.yaml")]) == REFUSED
+    assert "aliases stand for more" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("name", ["store.yaml", "policy.yaml"])
 @pytest.mark.parametrize("value", ["gone", [], "x"])
 def test_a_store_that_nobody_finished_is_refused_in_one_sentence(tmp_path, name, value, capsys):
@@ -127,6 +148,27 @@ def test_a_store_that_nobody_finished_is_refused_in_one_sentence(tmp_path, name,
         assert code in (FINISHED, REFUSED) and "Traceback" not in said, (field, said)
 
 
+@pytest.mark.parametrize(
+    "file, text",
+    [
+        *(("store.yaml", f"{{}}\n{line}\n") for line in ("extends: 5", "extends: [a]", "extends: {a: 1}")),
+        *(("store.yaml", f"{{}}\n{line}\n") for line in ("more_tools: 5", "more_tools: [[1]]", "more_tools: {a: {}}")),
+        *(("phrases/en.yaml", text) for text in ("a: 5", "language: [1]", "slots: 5", "{}\nslots: {own: 5}")),
+        *(("phrases/xx.yaml", text) for text in ("a: 5", "language: xx\nslots: {}", "language: en\nslots: []")),
+        ("store.yaml", "{}\nintents: {tracking: 5}\n"),
+    ],
+)
+def test_a_part_of_a_store_that_has_another_form_is_refused_in_one_sentence(tmp_path, capsys, file, text):
+    store = copy_store(tmp_path, files=1)
+    path = store / file
+    whole = yaml.safe_load(path.read_text()) if path.is_file() else {}
+    added = yaml.safe_load(text.removeprefix("{}\n"))
+    path.write_text(yaml.safe_dump({**whole, **added} if text.startswith("{}") else added, allow_unicode=True))
+    assert main(["cases", "--store", str(store)]) == REFUSED
+    said = capsys.readouterr().err
+    assert "Traceback" not in said and said.count("\n") == 1 and path.parent.name in said, said
+
+
 def test_a_byte_order_mark_goes_to_no_model_and_a_pipe_is_not_waited_for(tmp_path, capsys):
     prompt = tmp_path / "prompt.md"
     prompt.write_bytes(b"\xef\xbb\xbf---\nversion: mine-1\n---\nBe kind.\n")
@@ -136,3 +178,152 @@ def test_a_byte_order_mark_goes_to_no_model_and_a_pipe_is_not_waited_for(tmp_pat
     assert "mine-1" in str(load_results(out).runs[0].manifest["inputs"]["prompt"])
     os.mkfifo(tmp_path / "pipe.yaml")
     assert main([*line, "--settings", str(tmp_path / "pipe.yaml"), "--dry-run"]) == REFUSED
+
+
+KEY = "qz-proj/AbCd+Ef12345678zz"
+WRITTEN = {
+    "plain": KEY,
+    "JSON": "".join(f"\\u{ord(one):04X}" for one in KEY),
+    "slashes": KEY.replace("/", "\\/").replace("+", "\\u002b"),
+    "JSON in JSON": json.dumps(json.dumps("".join(f"\\u{ord(one):04x}" for one in KEY)))[1:-1],
+    "address": quote(KEY, safe=""),
+    "address in an address": quote(quote(KEY, safe="")),
+    "every letter of an address": "".join(f"%{ord(one):02x}" for one in KEY),
+    "base64": base64.b64encode(KEY.encode()).decode(),
+    "base64 of a header": base64.b64encode(f"Bearer {KEY}".encode()).decode(),
+    "HTML": "".join(f"&#x{ord(one):X};" for one in KEY),
+    "hidden marks": "\u200b".join(KEY),
+}
+
+
+@pytest.mark.parametrize("status, ways", [(200, [*WRITTEN][:-1]), (400, ["JSON", "address", "hidden marks"])])
+def test_a_key_that_an_answer_spells_in_another_way_reaches_no_file_and_no_terminal(
+    tmp_path, monkeypatch, capsys, status, ways
+):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    text = ", ".join(WRITTEN[way] for way in ways)
+    body = '{"error": {"message": "%s"}}' if status == 400 else '{"choices": [{"message": {"content": "%s"}}]}'
+    out = tmp_path / "run.deskbench"
+    with ScriptedServer(lambda request, number: Answer((body % text).encode(), status)) as server:
+        line = ["run", "some-model", "--base-url", server.base_url, "--cases", "tracking_1", "--trials", "1"]
+        main([*line, "--messages", "1", "--out", str(out)])
+    kept = "".join(capsys.readouterr())
+    if out.exists():
+        kept += str([[*rows] for rows in (RunFile(out).records(), RunFile(out).faults())])
+        kept += str([*RunFile(out).calls(responses=True)])
+    assert "[key]" in kept and not [way for way in WRITTEN if WRITTEN[way] in kept]
+
+
+@pytest.mark.parametrize("act", ["raise RuntimeError(key)", "raise SystemExit(key)", "return key"])
+def test_an_agent_of_ones_own_that_names_a_key_puts_it_nowhere(tmp_path, monkeypatch, capsys, act):
+    act = f"talk.think(key); talk.call('find_orders', email=key); {act}"
+    (tmp_path / "naming.py").write_text(
+        f"import os\nclass Agent:\n    def reply(self, talk):\n        key = 'It is ' + os.environ['OPENAI_API_KEY']\n        {act}\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "naming", raising=False)
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    out = tmp_path / "run.deskbench"
+    main(["run", "mine", "--agent", "naming:Agent", "--cases", "tracking_1", "--trials", "1", "--out", str(out)])
+    kept = "".join(capsys.readouterr()) + (str([*RunFile(out).records()]) if out.exists() else "")
+    assert "[key]" in kept and KEY not in kept
+
+
+ROW = "r,m,c,{trial},tone,{label},,{note},2026-01-01T00:00:00,{labeller}\n"
+LABELS = {
+    "Latin-1": (ROW.format(trial=1, label=50, note="", labeller="Jérôme").encode("latin-1"), "not UTF-8"),
+    "NUL": (b"a\0b" + b"," * 9, "not a whole number"),
+    "quote": (b'"r', "row 2 does not have"),
+    "return": (b"a\rb,c", "row 2 does not have 10 fields"),
+} | {
+    f"{name} {given[:9]}": (
+        ROW.format(**{**dict(trial=1, label=50, note="", labeller="a"), name: given}).encode(),
+        said,
+    )
+    for said, name, values in [
+        (
+            "is not a whole number",
+            "trial",
+            ["5_0", "٥", "²", "abc", "", "-1", "1.5", "9" * 5000, " 1", "1e3"],
+        ),
+        ("is neither True, False nor a number", "label", ["5_0", "٥", "nan", "inf", "abc", "0x10", "9" * 5000, "-1"]),
+        ("characters: use at most", "note", ["x" * 100_000]),
+        ("field larger than field limit", "note", ["x" * 200_000]),
+    ]
+    for given in values
+}
+
+
+@pytest.mark.parametrize("kind", LABELS)
+def test_a_row_of_labels_that_cannot_be_read_is_named_by_the_command_and_by_an_import(
+    tmp_path, oracle_run, capsys, kind
+):
+    raw, said = LABELS[kind]
+    path, own = tmp_path / "labels.csv", tmp_path / "own.csv"
+    path.write_bytes(",".join(COLUMNS).encode() + b"\n" + raw)
+    line = ["export", str(oracle_run), "--format", "jsonl", "--labels", str(path), "--out", str(tmp_path / "e")]
+    assert main(line) == REFUSED
+    shown = capsys.readouterr().err
+    assert said in shown and len(shown) < 400 and str(path) in shown
+    with pytest.raises(BadInput, match=said):
+        import_labels(own, path)
+    assert not own.exists()
+
+
+@pytest.mark.parametrize("encoding, separator", [("utf-16", ","), ("utf-8-sig", ";"), ("utf-8", ",")])
+def test_labels_are_read_as_a_spreadsheet_writes_them(tmp_path, encoding, separator):
+    row = ROW.format(trial=2, label=75.5, note="so", labeller="Jérôme")
+    text = (",".join(COLUMNS) + "\n" + row).replace(",", separator)
+    (tmp_path / "labels.csv").write_bytes(text.encode(encoding))
+    (read,) = read_labels(tmp_path / "labels.csv").to_dict("records")
+    assert (read["trial"], read["label"], read["note"], read["labeller"]) == (2, 75.5, "so", "Jérôme")
+
+
+ENDLESS = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT {} FROM c"
+FOREIGN = {
+    "scores": "x AS id, 'a' AS record_hash, 'b' AS version, x'00' AS seal, x'00' AS scores",
+    "conversations": "x AS id, 'a' AS case_id, x AS trial, 'b' AS ended_by, 'c' AS record_hash, 'd' AS finished_at, x'00' AS seal, x'00' AS record",
+    "manifest": "'a' AS key, '1' AS value, x'00' AS seal",
+    "calls": "x AS id",
+}
+
+
+@pytest.mark.parametrize("table", [*FOREIGN, "trigger"])
+def test_a_run_file_with_something_endless_in_place_of_a_table_is_refused(tmp_path, oracle_run, capsys, table):
+    path, other = shutil.copy(oracle_run, tmp_path / "run.deskbench"), str(oracle_run)
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        if table == "trigger":
+            add = f"INSERT INTO faults (case_id) {ENDLESS.format('x')}"
+            db.execute(f"CREATE TRIGGER manifest_added_too AFTER INSERT ON scores BEGIN {add}; END")
+        else:
+            db.execute(f"ALTER TABLE {table} RENAME TO old")
+            db.execute(f"CREATE VIEW {table} AS {ENDLESS.format(FOREIGN[table])}")
+    out = ["--out", str(tmp_path / "e")]
+    for line in (
+        ["runs", "show", path],
+        ["watch", path],
+        ["compare", path, other],
+        ["score", path],
+        ["export", path, "--format", "jsonl", *out],
+    ):
+        assert main([str(word) for word in line]) == REFUSED
+        assert "which no run file has" in capsys.readouterr().err, line
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\u2028", "\x85", "\v"])
+def test_a_name_that_ends_a_line_makes_no_line_of_its_own(tmp_path, capsys, end):
+    forged = f"good{end}other: success 9/9"
+    record = {"case_id": forged, "trial": 1, "messages": [], "model": forged, "bucket": forged, "success": True}
+    (tmp_path / "r.jsonl").write_text(json.dumps(record))
+    out = str(tmp_path / "r.deskbench")
+    assert main(["import", str(tmp_path / "r.jsonl"), "--format", "jsonl", "--out", out]) == FINISHED
+    run = RunFile(out)
+    made_run(
+        tmp_path / "m.deskbench",
+        [(run.record(*key), None, []) for key in run.endings()],
+        manifest={**run.manifest, "model": forged},
+    )
+    for line in (["runs", "show", out], ["runs", "show", str(tmp_path / "m.deskbench")]):
+        assert main(line) == FINISHED
+    said = capsys.readouterr().out
+    assert "good" in said and not [line for line in said.splitlines() if line.strip().startswith("other: success")]

@@ -105,7 +105,7 @@ class TestPriceFile:
             ("model: small, input", "name: small, input", "entry 2: an entry names its 'model'"),
             ("up_to_usd: null", "up_to_usd: 5", "'tiers' must be"),
             ("source: list", "sauce: list", "'sauce' is not part of a price"),
-            ("tiers: [", "tiers: [[", "no YAML"),
+            ("tiers: [", "tiers: [[", "not valid YAML"),
             ("dated: 2026-11-21", "dated: 2026-11-21\ncurrency: EUR", "in USD for 1000000 tokens"),
             ("input: 3,", "input: .nan,", "'input' must be"),
             ("input: 3,", f"input: 1{'0' * 400},", "'input' must be"),
@@ -119,7 +119,7 @@ class TestPriceFile:
             ("up_to_usd: 10", "up_to_usd: .nan", "'tiers' must be"),
             ("up_to_usd: 10", "up_to_usd: -10", "'tiers' must be"),
             ("up_to_usd: 10", "up_to_usd: '10'", "'tiers' must be"),
-            ("dated: 2026-11-21", "dated: 2026-13-45", "cannot be read; put it in quotes"),
+            ("dated: 2026-11-21", "dated: 2026-13-45", "goes in quotes"),
         ],
     )
     def test_a_wrong_file_is_refused_in_one_sentence(self, tmp_path, old, new, said):
@@ -150,7 +150,7 @@ class TestSettings:
             ("agent: {body: {stream: true}}", "body.stream"),
             ("agent: {headers: {X-Api-Key: sk-123}}", "looks like a key"),
             ("- agent", "must hold a mapping"),
-            ("agent: {", "no YAML in line"),
+            ("agent: {", "not valid YAML"),
         ],
     )
     def test_a_wrong_file_is_refused_in_one_sentence(self, tmp_path, text, said):
@@ -165,14 +165,14 @@ class TestSettings:
                 "a: &a [x, x, x, x, x, x]\n"
                 + "\n".join(f"{n}: &{n} [*{m}, *{m}, *{m}, *{m}, *{m}, *{m}]" for m, n in zip("abcdefg", "bcdefgh"))
                 + "\nagent: {body: {x: *h}}",
-                "'a' is no role",
+                "aliases stand for more",
             ),
             (
                 "agent: {body: {x: &a [x, x, x, x, x, x, x, x, x, x], y: &b [*a, *a, *a, *a, *a, *a, *a, *a, *a, *a], z: &c [*b, *b, *b, *b, *b, *b,"
                 " *b, *b, *b, *b], w: &d [*c, *c, *c, *c, *c, *c, *c, *c, *c, *c], v: [*d, *d, *d]}}",
                 "holds more than 20,000 values",
             ),
-            ("agent: {body: {x: " + "[" * 2000 + "]" * 2000 + "}}", "is nested too deeply"),
+            ("agent: {body: {x: " + "[" * 2000 + "]" * 2000 + "}}", "levels deep"),
             ("agent: " + "{a: " * 60 + "1" + "}" * 60, "levels deep"),
             ('agent: {headers: {X-A: "b\\r\\nHost: x"}}', "headers.X-A holds a line break"),
             ('agent: {headers: {"X\\r\\nY": b}}', "is no name of a header"),
@@ -192,7 +192,7 @@ class TestSettings:
             ("agent: {body: {seed: 99999999999999999999}}", "body.seed is a number of too many"),
             ("agent: {body: {stop: 2026-11-21}}", "body.stop is a date"),
             ("agent: {body: {x: !!binary aGk=}}", "body.x is a bytes"),
-            ('agent: {body: {x: "\\ud800"}}', "body.x is not valid Unicode"),
+            ('agent: {body: {x: "\\ud800"}}', "not valid YAML"),
             ("agent: {body: {x: {1: 2}}}", "body.x has the key 1"),
             ("agent: {body: [1]}", "agent: body"),
             ("agent: {timeout: .inf}", "agent.timeout is inf"),
@@ -202,10 +202,10 @@ class TestSettings:
             ("agent: 0", "agent must be a mapping"),
             ("agent: ''", "agent must be a mapping"),
             ("agent: {max_answer_mb: -1}", "agent: max_answer_mb"),
-            ("agent: !!bool maybe", "put it in quotes"),
-            ("agent: !!python/object:os.system {}", "no YAML in line 1"),
-            ("agent: {attempts: " + "9" * 5000 + "}", "put it in quotes"),
-            ("\x00\x01", "no YAML"),
+            ("agent: !!bool maybe", "goes in quotes"),
+            ("agent: !!python/object:os.system {}", "not valid YAML"),
+            ("agent: {attempts: " + "9" * 5000 + "}", "goes in quotes"),
+            ("\x00\x01", "not valid YAML"),
             ("x" * 1_000_001, "more than the 1,000,000"),
             ("agent: {" + "k" * 500 + ": 1}", "is not a setting"),
         ],

@@ -415,9 +415,9 @@ def test_judges_are_calibrated_by_the_mean_of_several_labellers(judged, tmp_path
 @pytest.mark.parametrize(
     ("row", "why"),
     [
-        ("a,1,tone,True", "line 2: the label 'True'"),
-        ("a,one,tone,10", "line 2: the trial 'one'"),
-        ("a,1,tone,110", "line 2: the label '110'"),
+        ("a,1,tone,True", "row 2: the label 'True'"),
+        ("a,one,tone,10", "row 2: the trial 'one'"),
+        ("a,1,tone,110", "row 2: the label '110'"),
         ("a,1,tone,x", "'x'"),
     ],
 )

@@ -145,14 +145,25 @@ def test_invalidated_samples_are_left_out_and_counted(tmp_path, capsys):
         imported(tmp_path, sample(**bad))
 
 
-def test_a_zip_that_unpacks_to_more_than_is_read_is_refused_before_it_is_unpacked(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("benchmark_lib.exchange.inspect_in.MOST_UNPACKED", 1_000_000)
-    with zipfile.ZipFile(tmp_path / "l.eval", "w", zipfile.ZIP_DEFLATED) as log:
+@pytest.mark.parametrize(
+    "text, said",
+    [
+        (b'"' + b"a" * 60_000_000 + b'"', "50,000,000 bytes in one part"),
+        (b"[" + b"[]," * 8_000_001 + b"[]]", "8,000,000 lists"),
+    ],
+)
+@pytest.mark.parametrize("honest", [True, False])
+def test_a_small_zip_that_would_fill_the_memory_is_refused_while_it_is_unpacked(tmp_path, capsys, text, said, honest):
+    path = tmp_path / "l.eval"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as log:
         log.writestr("header.json", "{}")
-        log.writestr("samples/a.json", bytes(1_000_000))
-    assert (tmp_path / "l.eval").stat().st_size < 2_000
-    assert main(["import", str(tmp_path / "l.eval"), "--out", str(tmp_path / "x.deskbench")]) == 2
-    assert "unpacks to 1,000,002 bytes" in capsys.readouterr().err
+        log.writestr("samples/a.json", text)
+    if not honest:  # the directory says that there are few bytes, or none that can be counted
+        data, size = path.read_bytes(), len(text).to_bytes(4, "little")
+        path.write_bytes(data.replace(size, (100).to_bytes(4, "little")))
+    assert path.stat().st_size < 100_000
+    assert main(["import", str(path), "--out", str(tmp_path / "x.deskbench")]) == 2
+    assert (f"more than {said}" if honest else "is damaged") in capsys.readouterr().err
 
 
 def test_an_edited_sample_is_read_as_it_was_last_written(tmp_path):

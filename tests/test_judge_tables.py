@@ -121,7 +121,7 @@ def test_labels_come_from_a_file_and_are_checked(two, tmp_path):
 
     with pytest.raises(BadInput, match="a second label"):
         tables.judge_calibrated(two, pd.concat([labels, labels], ignore_index=True))
-    with pytest.raises(BadInput, match="cannot be read as CSV"):
+    with pytest.raises(BadInput, match="cannot be read"):
         tables.judge_calibrated(two, tmp_path / "none.csv")
 
 

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import urllib.request
+from urllib.parse import urlsplit
 
 import pytest
 from players import over_the_port, sitting
@@ -63,6 +64,8 @@ def test_several_calls_at_once_and_json(tmp_path):
         ("/1/say", "", {}, 400, "empty"),
         ("/1/say", " \n ", {}, 400, "empty"),
         ("/1/say", b"\xff\xfe", {}, 400, "UTF-8"),
+        ("/1/say", b"not packed", {"Content-Encoding": "gzip"}, 400, "its encoding is broken"),
+        ("/1/call/get_order", b"not packed", {"Content-Encoding": "deflate"}, 400, "its encoding is broken"),
         ("/1/say", '{"words": "hi"}', {"Content-Type": "application/json"}, 400, '{"text": "..."}'),
         ("/1/say", '{"text": "hi", "end": true}', {"Content-Type": "application/json"}, 400, "nothing but its words"),
         ("/1/say", "hi", {"Content-Type": "application/json"}, 400, "not JSON"),
@@ -158,6 +161,29 @@ def test_nobody_waits_for_the_goodbye_of_a_chair_that_may_stop(tmp_path):
     chairs, experiment = sitting(tmp_path, cases="tracking_1", chairs=2)
     asyncio.run(over_the_port(chairs, experiment, player))
     assert chairs.everyone_knows
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "Content-Length: -5",
+        "Content-Length: 99999999999999999999",
+        "Transfer-Encoding: chunked",
+        "Content-Encoding: gzip",
+    ],
+)
+def test_a_broken_request_is_answered_and_nothing_is_shown_to_the_player(tmp_path, head, caplog, capfd):
+    async def player(curl):
+        place = urlsplit(curl.address)
+        reader, writer = await asyncio.open_connection(place.hostname, place.port)
+        length = "" if "Length" in head or "chunked" in head else "Content-Length: 2\r\n"
+        writer.write(
+            f"POST {place.path}/1/say HTTP/1.1\r\nHost: {place.netloc}\r\n{head}\r\n{length}\r\nzz\r\n".encode()
+        )
+        return await reader.readline()
+
+    answer, _ = play_over(tmp_path, player)
+    assert b" 400 " in answer and not caplog.text and "Traceback" not in "".join(capfd.readouterr())
 
 
 def test_a_port_that_is_taken_is_refused(tmp_path):

@@ -100,7 +100,8 @@ def case_set(store: str | Path, pattern: str) -> tuple[str | Path, str]:
 def _is_hard_set(store: str | Path) -> bool:
     """Whether a folder is that of a hard set, as `deskbench generate` writes one."""
     path = Path(store) / "store.yaml"
-    return path.is_file() and f":{HARD}" in str(read_yaml(path).get("name"))
+    found = read_yaml(path) if path.is_file() else None
+    return isinstance(found, dict) and f":{HARD}" in str(found.get("name"))
 
 
 def names_of(case: Case, store: Store) -> set[str]:
@@ -131,7 +132,15 @@ def every_case(store: Store) -> tuple[Case, ...]:
         if not isinstance(content, dict) or not isinstance(content.get("cases"), list):
             raise BadInput(f"{path}: no list of cases: the file needs 'canary:' and 'cases:' at its top")
         with_canary(content, path, store)
-        found += [read_case(arm, store, path) for raw in content["cases"] for arm in arms(raw, store, path)]
+        for raw in content["cases"]:
+            try:
+                found += [read_case(arm, store, path) for arm in arms(raw, store, path)]
+            except (LookupError, TypeError, AttributeError) as error:  # a part that is of another form than it must be
+                name = raw.get("id") if isinstance(raw, dict) else raw
+                raise BadInput(
+                    f"{path}: case {str(name)[:80]} or what it names in the store has another form than it must have "
+                    f"({type(error).__name__}: {error}): compare it with a shipped case and the shipped store"
+                ) from error
     twice = [name for name, count in Counter(c.id for c in found).items() if count > 1]
     if twice:
         raise BadInput(f"{store.path / 'cases'}: the case id {twice[0]!r} stands twice; give one of them another id")

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import orjson
-import yaml
 
 from ..cases.operator_rules import rules_played
 from ..commands import command
 from ..records import source_of
 from ..runfile import SUFFIX, is_hidden
+from ..textfiles import BROKEN_YAML, load_yaml
 
 if TYPE_CHECKING:
     from ..runfile import RunFile
@@ -158,8 +158,8 @@ def _comparable(run: RunFile, other: RunFile) -> bool:
 
 def _as_yaml(text: str) -> str:
     """A text as YAML reads it: as it is, or in quotes where YAML would read something else."""
-    with contextlib.suppress(yaml.YAMLError):
-        if yaml.safe_load(text) == text:
+    with contextlib.suppress(*BROKEN_YAML):
+        if load_yaml(text) == text:
             return text
     return orjson.dumps(text).decode()
 

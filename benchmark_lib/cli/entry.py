@@ -59,14 +59,18 @@ def _main(arguments: list[str] | None) -> int:
         try:
             return _execute(sys.argv[1:] if arguments is None else arguments)
         except BadInput as error:
-            note(" ".join(str(error).split()))
+            from ..endpoint.keys import scrub
+
+            note(scrub(" ".join(str(error).split())))
             return REFUSED
         except KeyboardInterrupt:
             return INTERRUPTED
         except (BrokenPipeError, SystemExit):
             raise
         except Exception:
-            traceback.print_exc()
+            from ..endpoint.keys import scrub
+
+            print(scrub(traceback.format_exc()), file=sys.stderr)
             note("this is a fault of Deskbench: please report the lines above")
             return CRASHED
         finally:

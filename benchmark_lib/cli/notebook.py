@@ -44,16 +44,15 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def _parameter(text: str) -> tuple[str, Any]:
-    import yaml
-
     from ..reports.notebooks import SUBJECTS
+    from ..textfiles import BROKEN_YAML, load_yaml
 
     name, equals, value = text.partition("=")
     if not equals:
         raise BadInput(f"-p {text!r} is not of the form NAME=VALUE")
     try:
-        read = yaml.safe_load(value)
-    except (yaml.YAMLError, TypeError, ValueError, RecursionError) as error:
+        read = load_yaml(value)
+    except BROKEN_YAML as error:
         why = getattr(error, "problem", None) or type(error).__name__
         mend = f"put it in quotes, such as -p '{name}=\"text\"'"
         raise BadInput(f"-p {name}: its value cannot be read as YAML ({why}): {mend}") from None

@@ -143,6 +143,13 @@ def plain(value: Any) -> Any:
         return f"<{type(value).__name__} that is not JSON>"
 
 
+def without_keys(value: Any) -> Any:
+    """A copy of JSON data, or of a text, in which no key is written."""
+    from ..endpoint.keys import hide
+
+    return orjson.loads(hide(orjson.dumps(plain(value)).decode()))
+
+
 def plain_text(value: Any) -> str:
     """A text that can be written as UTF-8, whatever was given for one."""
     try:

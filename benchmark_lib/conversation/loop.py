@@ -9,7 +9,7 @@ from ..endpoint.wording import call_in_text
 from ..errors import BadInput
 from ..records import CALL_IN_TEXT, TAMPERED, Act, Conversation, Fault, Message
 from ..store import Store, Tool
-from .agent_view import AgentView, plain, plain_text
+from .agent_view import AgentView, plain, plain_text, without_keys
 from .isolated import IsolatedAgent
 from .own_code import REPLY_S, OwnCodeLeft, is_own, reply_of
 from .speaker import AgentFault, BuiltIn, ContentFiltered, CustomerFault, HarnessFault, Insider, Reply, Speaker
@@ -153,6 +153,8 @@ async def _said(customer: Speaker, talk: ConversationState) -> Reply:
     A defect of the simulated customer is a fault of its own, kept with its place: it ends this conversation, not the
     run.
     """
+    from ..endpoint.keys import scrub
+
     try:
         return await _reply(customer, talk)
     except Exception as error:
@@ -160,7 +162,7 @@ async def _said(customer: Speaker, talk: ConversationState) -> Reply:
             raise
         at = traceback.extract_tb(error.__traceback__)[-1]
         place = f"({Path(at.filename).name}:{at.lineno})"
-        raise CustomerFault(f"{type(error).__name__}: {plain_text(error)[:LONGEST_DETAIL]} {place}") from error
+        raise CustomerFault(f"{type(error).__name__}: {scrub(plain_text(error))[:LONGEST_DETAIL]} {place}") from error
 
 
 async def _answer(agent: Speaker, talk: ConversationState, own: bool, reply_s: float) -> str:
@@ -169,7 +171,8 @@ async def _answer(agent: Speaker, talk: ConversationState, own: bool, reply_s: f
     An exception by which the harness says that a trial does not count is a fault when a user's own agent raises it.
     """
     try:
-        text = plain_text((await _reply(agent, talk.for_agent(), reply_s)).text)
+        text = plain_text((await _reply(agent, talk.for_agent(own), reply_s)).text)
+        text = without_keys(text) if own else text
         if form := call_in_text(text, talk.desk.tools):
             talk.faults.append(Fault("agent", CALL_IN_TEXT, f"message {talk.turn}: {form}"))
         return text

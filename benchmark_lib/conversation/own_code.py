@@ -73,7 +73,9 @@ async def _in_time(limit_s: float, thread: Any, *call: Any) -> Any:
 
 
 def _left(error: BaseException) -> OwnCodeLeft:
-    return OwnCodeLeft(f"{type(error).__name__}{f'({error.args[0]!r})' if error.args else ''}")
+    from ..endpoint.keys import scrub
+
+    return OwnCodeLeft(scrub(f"{type(error).__name__}{f'({error.args[0]!r})' if error.args else ''}"))
 
 
 def is_own(thing: Any) -> bool:

@@ -11,7 +11,7 @@ from ..cases import Case
 from ..records import Fault, Message, Reasoning, ToolCall, Usage, add_reasoning, content_hash
 from ..store import Desk
 from ..store.trouble import shown_error
-from .agent_view import AgentView, HasMessages, SeenMessage, counted, plain, plain_text
+from .agent_view import AgentView, HasMessages, SeenMessage, counted, plain, plain_text, without_keys
 from .speaker import AgentFault
 
 CALLS_PER_TURN, CALLS_OF_HARD_CASES = 20, 100
@@ -55,8 +55,8 @@ class ConversationState(HasMessages[Message]):
         self._slow = frozenset(name for name, tool in desk.tools.items() if tool.limit_s is not None)
         self._seen: list[SeenMessage] = []
 
-    def for_agent(self) -> AgentView:
-        """What the agent is given in place of this.
+    def for_agent(self, own: bool = False) -> AgentView:
+        """What the agent is given in place of this; of what one of the user's `own` writes, no key reaches the record.
 
         Each reply gets its own: what an agent made of the last one is never touched again. Nothing here refers to it,
         so that a conversation is let go of when it ends, without the garbage collector.
@@ -70,9 +70,9 @@ class ConversationState(HasMessages[Message]):
             messages=list(self._seen),
             tools=lambda: self._tools,
             rng=lambda: self._rng,
-            call=lambda tool, arguments: self._call(tool, arguments),
+            call=lambda *given: self._call(*(map(without_keys, given) if own else given)),
             charge=lambda usage: self.charge("agent", counted(usage)),
-            think=lambda text: self.think(text),
+            think=lambda text: self.think(without_keys(text) if own else text),
             slow=self._slow,
         )
 

@@ -20,7 +20,7 @@ from pydantic import SecretStr
 from .address import check_base_url, check_certificates, is_loopback, proxy_of, reach
 from .faults import STOPS_THE_RUN, EndpointError, from_exception
 from .history import Manner, cleaned
-from .keys import HIDDEN, LOOPBACK_KEY, SHORTEST_SECRET, check_key, find_key, remember
+from .keys import LOOPBACK_KEY, SHORTEST_SECRET, check_key, find_key, hide, remember
 from .reply import Completion, as_answer, decode_body, encode_body, parse_reply
 from .retries import LONGEST_RETRY_AFTER_S, Limiter, wait_before
 from .settings import RoleSettings, role_settings
@@ -56,11 +56,8 @@ def names_of(tools: list[dict[str, Any]] | None) -> set[str]:
 
 def without_secrets(body: bytes, secrets: Sequence[SecretStr]) -> bytes:
     """Return an answer's body, which the run file keeps, without the secrets that were sent, should it repeat one."""
-    for secret in secrets:
-        value = secret.get_secret_value().encode()
-        if value in body:
-            body = body.replace(value, HIDDEN.encode())
-    return body
+    text = body.decode("utf-8", "surrogateescape")
+    return hide(text, (secret.get_secret_value() for secret in secrets)).encode("utf-8", "surrogateescape")
 
 
 class Endpoint:

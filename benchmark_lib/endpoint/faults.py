@@ -85,7 +85,7 @@ def one_line(text: object, most: int = DETAIL_LENGTH) -> str:
     whole = str(text)
     # No key is cut in two and then not known.
     start = whole if len(whole) <= LONGEST_READ else whole[:LONGEST_READ].rpartition(" ")[0]
-    line = "".join(character for character in " ".join(scrub(start).split()) if character.isprintable())
+    line = scrub("".join(character for character in " ".join(start.split()) if character.isprintable()))
     return line if len(line) <= most else line[: most - 3] + "..."
 
 

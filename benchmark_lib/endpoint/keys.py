@@ -2,6 +2,9 @@
 
 import os
 import re
+from base64 import b64encode
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 from ..errors import BadInput
 
@@ -29,9 +32,41 @@ def known_secrets() -> list[str]:
 
 def scrub(text: str) -> str:
     """Return `text` with every known key, and everything shaped like one, replaced by ``[key]``."""
-    for secret in known_secrets():
-        text = text.replace(secret, HIDDEN)
-    return KEY_SHAPES.sub(HIDDEN, text)
+    return KEY_SHAPES.sub(HIDDEN, hide(text))
+
+
+def hide(text: str, secrets: Iterable[str] | None = None) -> str:
+    """Return `text` with `secrets`, by default every known key, replaced by ``[key]``.
+
+    They are found plain, in base64 and hex, and with any of their characters escaped for JSON, an address or HTML.
+    """
+    known = known_secrets() if secrets is None else secrets
+    for pattern in map(_written, known):
+        text = pattern.sub(HIDDEN, text)
+    return text
+
+
+@lru_cache(maxsize=256)
+def _written(secret: str) -> re.Pattern[str]:
+    return re.compile("|".join("".join(map(_escaped, form)) for form in _forms(secret)))
+
+
+def _forms(secret: str) -> Iterator[str]:
+    raw = secret.encode("utf-8", "surrogateescape")
+    yield from (secret, raw.hex(), raw.hex().upper())
+    for before in range(3):  # base64 writes three bytes at a time, and other bytes may come before the secret
+        coded = b64encode(bytes(before) + raw).decode()[(0, 2, 3)[before] : (before + len(raw)) * 8 // 6]
+        yield from {coded, coded.replace("+", "-").replace("/", "_")}
+
+
+def _escaped(character: str) -> str:
+    """Return a pattern for a character that may be escaped; its first alternatives are literals, for speed."""
+    plain = r"\\++" if character == "\\" else re.escape(character)
+    units = character.encode("utf-16-be", "surrogatepass").hex()
+    json = r"\\*+".join(f"u(?i:{units[at : at + 4]})" for at in range(0, len(units), 4))
+    address = "".join(f"%(?:25)*+(?i:{byte:02x})" for byte in character.encode("utf-8", "surrogateescape"))
+    html = f"&#(?:0*+{ord(character)}|[xX]0*+(?i:{ord(character):x}));"
+    return rf"(?:{plain}|\\(?<!\\\\)\\*+(?:{plain}|{json})|{address}|{html})"
 
 
 def find_key(variable: str, host: str, needed: bool) -> str:

@@ -4,10 +4,8 @@ import math
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from ..errors import BadInput
-from ..textfiles import read_text
+from ..textfiles import read_yaml
 
 LARGEST_FILE = 1_000_000
 DEEPEST, DEEPEST_NAMED, MOST_VALUES = 50, 4, 20_000
@@ -16,17 +14,7 @@ LARGEST_INTEGER = 2**63 - 1
 
 def read_mapping(path: Path) -> dict[Any, Any]:
     """Return the mapping in a YAML file; `BadInput` when it cannot be read, or holds anything but one mapping."""
-    text = read_text(path, LARGEST_FILE)
-    try:
-        content = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        line = getattr(getattr(error, "problem_mark", None), "line", None)
-        at = "" if line is None else f" in line {line + 1}"
-        raise BadInput(f"{path} is no YAML{at}; correct it there") from None
-    except RecursionError:
-        raise BadInput(f"{path} is nested too deeply; use no more than {DEEPEST} levels") from None
-    except (ValueError, TypeError, KeyError, AttributeError, OverflowError):
-        raise BadInput(f"{path} holds a date, number or tag that cannot be read; put it in quotes") from None
+    content = read_yaml(path, LARGEST_FILE)
     if content is None:
         return {}
     if not isinstance(content, dict):

@@ -2,6 +2,7 @@
 
 import json
 import zipfile
+from collections.abc import Iterator
 from contextlib import suppress
 from io import BytesIO
 from math import isfinite
@@ -17,8 +18,13 @@ from .flat_chats import FlatChat, Imported, named_few, score_read
 
 ZSTD = 93
 """How a zip names the compression that present versions of Inspect write."""
-MOST_UNPACKED = 1_000_000_000
-"""Bytes of the largest log that is read, unpacked; a zip of two megabytes may hold four thousand."""
+LARGEST_PART, MOST_UNPACKED, MOST_BRACKETS = 50_000_000, 400_000_000, 8_000_000
+"""Bytes of the largest part of a log and of all its parts, unpacked, and lists and objects in them.
+
+A zip of two megabytes may hold four thousand, and a list takes thirty times the memory of its two bytes.
+"""
+STEP = 4096
+"""Bytes that are unpacked at a time: what a zip says about its sizes may be wrong."""
 LETTERS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
 """What Inspect's letter scores are worth: correct, partly correct, incorrect, no answer."""
 WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
@@ -79,27 +85,51 @@ def log_parts(data: bytes, path: Path) -> tuple[dict[str, Any], list[dict[str, A
     if not zipfile.is_zipfile(BytesIO(data)):
         if data[:2] == b"PK":
             raise BadInput(f"{path} is cut short: copy it again from where Inspect wrote it")
+        if _brackets(data) > MOST_BRACKETS:
+            raise _too_large(path)
         try:
             log = json.loads(data)
         except (ValueError, RecursionError) as error:
             raise BadInput(f"{path} is not a log of Inspect ({error}): give an .eval or .json file") from None
         return (log, log.get("samples") or []) if isinstance(log, dict) else ({}, [])
-    reader = _zip_reader(data, path)
     try:
-        with reader.ZipFile(BytesIO(data)) as log:
-            names, unpacked = log.namelist(), sum(one.file_size for one in log.infolist())
-            if unpacked > MOST_UNPACKED:
-                raise BadInput(
-                    f"{path} unpacks to {unpacked:,} bytes, more than the {MOST_UNPACKED:,} that are read: split the evaluation into smaller logs"
-                )
+        with _zip_reader(data, path).ZipFile(BytesIO(data)) as log:
+            names = log.namelist()
             if "header.json" not in names:
                 raise BadInput(f"{path} has no header: the evaluation still runs, or the file is not a log of Inspect")
             # Inspect adds an edited sample under the same name, and the last one is valid
             own = dict.fromkeys(name for name in names if name.startswith("samples/"))
-            samples = [json.loads(log.read(name)) for name in own]
-            return json.loads(log.read("header.json")), samples
-    except (ValueError, RecursionError, OSError, EOFError, zipfile.BadZipFile) as error:
+            header, *samples = _unpacked(log, ["header.json", *own], path)
+            return header, samples
+    except BadInput:
+        raise
+    except Exception as error:  # each kind of compression has errors of its own
         raise BadInput(f"{path} is damaged ({error}): copy it again from where Inspect wrote it") from None
+
+
+def _unpacked(log: zipfile.ZipFile, names: list[str], path: Path) -> Iterator[Any]:
+    """Yield the JSON of parts of a zip, each without its events, and refuse what is too large while it is unpacked."""
+    total = brackets = 0
+    for name in names:
+        part = bytearray()
+        with log.open(name) as file:
+            while piece := file.read(STEP):
+                part += piece
+                if len(part) > LARGEST_PART or total + len(part) > MOST_UNPACKED:
+                    raise _too_large(path, f"{LARGEST_PART:,} bytes in one part or {MOST_UNPACKED:,} in all")
+        total, brackets = total + len(part), brackets + _brackets(part)
+        if brackets > MOST_BRACKETS:
+            raise _too_large(path)
+        read = json.loads(part)
+        yield {key: value for key, value in read.items() if key != "events"} if isinstance(read, dict) else read
+
+
+def _brackets(data: bytes | bytearray) -> int:
+    return data.count(b"[") + data.count(b"{")
+
+
+def _too_large(path: Path, most: str = f"{MOST_BRACKETS:,} lists and objects") -> BadInput:
+    return BadInput(f"{path} unpacks to more than {most}: split the evaluation into smaller logs")
 
 
 def _zip_reader(data: bytes, path: Path) -> ModuleType:

@@ -4,8 +4,6 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-import yaml
-
 from ..analysis.frames import Results
 from ..analysis.panels import partial_words
 from ..analysis.tables.leaderboard import RESTS_ON_INTENTS
@@ -16,6 +14,7 @@ from ..latex import breakable
 from ..project import code_version, project_folder
 from ..records import OWN, TRIED_AGAIN, is_played, source_of
 from ..runfile import RunFile
+from ..textfiles import read_yaml
 
 TITLE = "Deskbench: an open benchmark of language models as customer-support agents"
 AUTHORS = "The Deskbench authors"
@@ -57,7 +56,7 @@ def bibtex(url: str | None = None) -> str:
 def _address() -> str:
     """The address in the CITATION.cff of this project, if it has one; a paper's own folder may hold a file of that name too."""
     path = project_folder() / "CITATION.cff"
-    told = yaml.safe_load(path.read_text(encoding="utf-8")) if path.exists() else None
+    told = read_yaml(path) if path.exists() else None
     if not isinstance(told, dict) or told.get("title") != TITLE:
         return ""
     return str(told.get("repository-code") or told.get("url") or "")

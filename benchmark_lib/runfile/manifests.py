@@ -1,11 +1,20 @@
 """What a manifest must hold before anything is read from it."""
 
+import re
 from typing import Any
 
 KINDS: dict[str, type] = {"run_id": str, "model": str, "source": str, "inputs": dict, "cases": dict}
 KINDS |= {"trials": int, "planned": dict, "sessions": list}
 """The parts that every manifest has, each of its kind."""
 WORDS = {str: "a text", dict: "an object", list: "a list", int: "a whole number"}
+
+
+LINE_ENDS = re.compile("[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029]+")
+
+
+def one_line(text: str) -> str:
+    """Return a name or a line of a file without what would end the line where it is shown."""
+    return LINE_ENDS.sub(" ", text)
 
 
 def wrong_part(manifest: dict[str, Any]) -> str | None:

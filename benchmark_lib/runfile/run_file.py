@@ -20,9 +20,9 @@ import orjson
 
 from ..errors import BadInput
 from ..records import LASTING, NOT_SCORED, OWN, TRIED_AGAIN, Conversation, source_of
-from .manifests import wrong_part
-from .schema import APPLICATION_ID, FORMAT, SUFFIX, take_in
-from .seals import COLUMNS, FORGIVING, checked_rows, light_columns
+from .manifests import one_line, wrong_part
+from .schema import APPLICATION_ID, FORMAT, SUFFIX, refuse_foreign, take_in
+from .seals import COLUMNS, checked_rows, light_columns
 
 DAMAGE = (sqlite3.DatabaseError, UnicodeDecodeError)
 """What reading a damaged file raises: the second where SQLite's own message quotes what is damaged."""
@@ -59,7 +59,7 @@ class RunFile:
         wrong = wrong_part(found)
         if wrong:
             raise BadInput(f"the manifest of {self.path} has {wrong}: restore the file from a copy, or leave it out")
-        return found
+        return found | {name: one_line(found[name]) for name in ("run_id", "model")}
 
     @cached_property
     def run_id(self) -> str:
@@ -244,7 +244,11 @@ def connect_to_read(path: Path) -> sqlite3.Connection:
         if path.with_name(path.name + "-wal").exists():
             raise
         db = sqlite3.connect(address + "&immutable=1", uri=True, check_same_thread=False)
-    db.text_factory = FORGIVING
+    try:
+        refuse_foreign(db, path)
+    except BaseException:
+        db.close()
+        raise
     return db
 
 

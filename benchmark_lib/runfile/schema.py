@@ -10,6 +10,7 @@ from typing import Any
 
 import orjson
 
+from ..errors import BadInput
 from ..outputs import remove
 from .seals import COLUMNS, FORGIVING, salt_in, salt_of, seal
 
@@ -51,6 +52,13 @@ CREATE TRIGGER IF NOT EXISTS manifest_changed AFTER UPDATE ON manifest
 
 The copy of the manifest is for a file that lost the page with the first one.
 """
+
+FOREIGN = """
+SELECT type, name FROM pragma_table_list WHERE schema = 'main' AND type != 'table'
+UNION ALL SELECT 'trigger', name FROM sqlite_schema WHERE sql LIKE '%TRIGGER%' AND (sql LIKE '%SELECT%' OR NOT
+    (sql LIKE 'CREATE TRIGGER manifest_added AFTER INSERT ON manifest%' OR sql LIKE 'CREATE TRIGGER manifest_changed AFTER UPDATE ON manifest%'))
+"""
+"""What a run file never has: a view, a virtual table or a trigger of others, which may have no end."""
 
 KEYS = {
     "manifest": ("key",),
@@ -101,6 +109,15 @@ def create(path: Path, manifest: dict[str, Any]) -> None:
         remove(building)
 
 
+def refuse_foreign(db: sqlite3.Connection, path: Path) -> None:
+    """Refuse a file in which something else takes the place of a table."""
+    db.text_factory = FORGIVING
+    if found := db.execute(FOREIGN).fetchone():
+        raise BadInput(
+            f"{path} holds a {found[0]} named {found[1]!r}, which no run file has: get the file anew from its source"
+        )
+
+
 def take_in(path: Path) -> None:
     """Put what the ``.recover`` of the sqlite3 shell could not place back into the tables of a run file.
 
@@ -108,7 +125,7 @@ def take_in(path: Path) -> None:
     `sqlite3.DatabaseError` if the file is none of a run, which is then left as it is.
     """
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
-        db.text_factory = FORGIVING
+        refuse_foreign(db, path)
         db.execute("PRAGMA secure_delete=ON")  # so that nothing in the first page recalls the table that is dropped
         db.execute("BEGIN IMMEDIATE")
         for statement in _statements(SCHEMA):
@@ -134,8 +151,8 @@ def take_in(path: Path) -> None:
 def connect_to_write(path: Path) -> sqlite3.Connection:
     """A connection for the one writer of a run file; the rows of a file from before seals are given theirs first."""
     db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-    db.text_factory = FORGIVING
     try:
+        refuse_foreign(db, path)
         for name, value in PRAGMAS.items():
             db.execute(f"PRAGMA {name}={value}")
         salt = salt_in(db)  # opens the log here, so that it is also removed from here

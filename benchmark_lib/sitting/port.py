@@ -3,12 +3,12 @@
 Nothing but this machine reaches it, and no web page does: a request that a browser sends for another page is refused.
 """
 
+import logging
 import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-import aiohttp
 import orjson
 from aiohttp import web
 
@@ -71,7 +71,9 @@ async def serving(chairs: Chairs, port: int) -> AsyncIterator[str]:
     Raises `BadInput` if the port cannot be had.
     """
     token = secrets.token_urlsafe(12)
-    runner = web.AppRunner(_application(chairs, token), access_log=None)
+    quiet = logging.Logger(__name__)  # what a broken request is answered is none of the player's business
+    quiet.addHandler(logging.NullHandler())
+    runner = web.AppRunner(_application(chairs, token), access_log=None, logger=quiet)
     await runner.setup()
     try:
         site = web.TCPSite(runner, HOST, port)
@@ -234,7 +236,9 @@ def _is_call(call: Any) -> bool:
 async def _body(request: web.Request) -> str:
     try:
         return (await request.read()).decode()
-    except (UnicodeDecodeError, aiohttp.ClientPayloadError, aiohttp.http_exceptions.BadHttpMessage):
+    except web.HTTPException:
+        raise
+    except Exception:  # each way to send a body has errors of its own
         raise Refused("The body is not UTF-8 text, or its encoding is broken.") from None
 
 

@@ -28,6 +28,8 @@ from .tau import TauStore, domain_named
 from .tools import Tool, load_tools
 
 STORES = DATA / "stores"
+PHRASES = ("slots", "actions", "customer", "agent")
+"""The parts that the phrases of every language have."""
 UNPLAYED = ("groups.yaml",)
 """Files of a store that say how results are read, and change nothing that is played."""
 
@@ -54,9 +56,12 @@ class Store:
     def __init__(self, path: Path):
         self.path = path
         own = read_yaml(path / "store.yaml")
-        self.extends: Store | None = (
-            load_store(path.parent / own["extends"]) if isinstance(own, dict) and "extends" in own else None
-        )
+        named = own.get("extends") if isinstance(own, dict) else None
+        if named is not None and not isinstance(named, str):
+            raise BadInput(
+                f"{path / 'store.yaml'}: extends: {str(named)[:40]!r} is no text: name the folder of a store"
+            )
+        self.extends: Store | None = None if named is None else load_store(path.parent / named)
         self.info: dict[str, Any] = frozen(merged(thawed(self.extends.info), own) if self.extends else own)
         self.policy = frozen(self._own_policy())
         self.folders: tuple[Path, ...] = (*(self.extends.folders if self.extends else ()), path)
@@ -93,7 +98,9 @@ class Store:
             _check_shape(mine, read_yaml(sample / name), f"{self.path / name}: ", self.kind.optional)
         for path in sorted((self.path / "phrases").glob("*.yaml")):
             like = sample / "phrases" / path.name
-            _check_shape(read_yaml(path), read_yaml(like) if like.is_file() else {}, f"{path}: ", None)
+            _check_shape(
+                read_yaml(path), read_yaml(like if like.is_file() else like.with_name("en.yaml")), f"{path}: ", None
+            )
 
     def _own_policy(self) -> Any:
         path = self.path / "policy.yaml"
@@ -104,7 +111,8 @@ class Store:
     def _more_tools(self) -> dict[str, Tool]:
         """Those of its kind's further tools that the store names."""
         wanted = self.info.get("more_tools", ())
-        unknown = [name for name in wanted if name not in self.kind.more_tools]
+        listed = wanted if isinstance(wanted, list | tuple) else [wanted]
+        unknown = [name for name in listed if not isinstance(name, str) or name not in self.kind.more_tools]
         if unknown:
             known = ", ".join(self.kind.more_tools) or "none"
             raise BadInput(
@@ -218,6 +226,11 @@ class Store:
             book = books.setdefault(found.get("language", path.stem), {})
             for part, content in found.items():
                 book[part] = {**book.get(part, {}), **content} if isinstance(content, dict) else content
+        for language, part in ((one, part) for one in books for part in PHRASES):
+            if not isinstance(books[language].get(part), dict):
+                raise BadInput(
+                    f"{self.path / 'phrases'}: the language {language} has no {part!r} with phrases: copy it from the shipped store and change it"
+                )
         return frozen(books)
 
     def prompt(self, path: Path | None = None) -> tuple[str, str]:
@@ -294,6 +307,12 @@ def _check_shape(given: Any, sample: Any, where: str, optional: tuple[str, ...] 
         )
     if not isinstance(sample, dict):
         return
+    forms = {_form(value): value for value in sample.values()}
+    for name in given.keys() - sample.keys() if len(forms) == 1 else ():  # entries of the user's own beside those known
+        if _form(given[name]) not in forms:
+            raise BadInput(
+                f"{where}{name} must be {[*forms][0]}, not {str(given[name])[:40]!r}: write it as the others"
+            )
     for name, value in sample.items():
         if name in given:
             _check_shape(given[name], value, f"{where}{name}: ", None)

@@ -5,12 +5,14 @@ Means next to what the record says, the agreement of two judges, and corrections
 
 from __future__ import annotations
 
+from io import StringIO
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from ...errors import BadInput
 from ...experiment.judging import same_model
 from ...project import in_project
+from ...textfiles import read_text
 from ..estimators.agreement import agreement, agreement_table, judge_correction
 from ..estimators.comparisons import paired_difference
 from ..estimators.estimate import counted, sentence
@@ -220,19 +222,22 @@ def read_labels(labels: str | Path | pd.DataFrame) -> pd.DataFrame:
     import pandas as pd
 
     where = "the labels" if isinstance(labels, pd.DataFrame) else str(labels)
+    text = "" if isinstance(labels, pd.DataFrame) else read_text(in_project(labels))
+    kinds = {"run_id": "str", "case_id": "str", "scorer": "str"}
     try:
-        frame = (
-            labels
-            if isinstance(labels, pd.DataFrame)
-            else pd.read_csv(in_project(labels), dtype={"run_id": "str", "case_id": "str", "scorer": "str"})
-        )
-    except (OSError, ValueError) as error:
+        frame = labels if isinstance(labels, pd.DataFrame) else pd.read_csv(StringIO(text), dtype=kinds)
+    except ValueError as error:
         raise BadInput(
             f"{where} cannot be read as CSV ({' '.join(str(error).split())}): give a file with the columns {', '.join(LABEL_COLUMNS)}"
         ) from None
     missing = [c for c in LABEL_COLUMNS if c not in frame.columns]
     if missing:
         raise BadInput(f"{where} lacks the column {missing[0]}: it needs {', '.join(LABEL_COLUMNS)}")
+    trials = pd.to_numeric(frame["trial"], errors="coerce")
+    odd = frame[~(trials.between(0, 10**9) & (trials % 1 == 0))]
+    if len(odd):
+        trial = str(odd["trial"].iloc[0])[:40]
+        raise BadInput(f"{where}, row {odd.index[0] + 2}: the trial {trial!r} is not a whole number: correct it")
     answers = frame["label"].astype("str").str.casefold().map({"true": 100.0, "false": 0.0})  # on the judges' scale
     numbers = answers.fillna(pd.to_numeric(frame["label"], errors="coerce"))
     wrong = frame[frame["label"].notna() & ~numbers.between(0, 100)]

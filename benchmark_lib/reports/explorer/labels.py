@@ -35,6 +35,7 @@ import pandas as pd
 from ...analysis.questions import is_yes_or_no
 from ...errors import BadInput
 from ...outputs import FORMULA, built_beside
+from ...textfiles import read_text
 
 LABELS_FILE = "data/labels.csv"
 """Where labels go where no other file is named."""
@@ -46,6 +47,7 @@ KEY = ("run_id", "case_id", "trial", "scorer", "labeller")
 CANNOT_TELL = "cannot tell"
 """The tag of an answer that is neither yes nor no."""
 LOW, HIGH = 0, 100
+TRIAL, NUMBER = re.compile("[0-9]{1,9}"), re.compile(r"[0-9]{1,3}(\.[0-9]{1,20})?(e-[0-9]{1,3})?")
 _ANSWERS = {"true": "True", "1": "True", "1.0": "True", "false": "False"}
 """What a yes or a no is in the file, by how a spreadsheet may have written it."""
 LONGEST = 10_000
@@ -84,12 +86,16 @@ def save_label(
         raise BadInput(f"{label!r} is not a label: give a number from {LOW} to {HIGH}")
     if label is None and not (tag.strip() or note.strip()):
         raise BadInput("there is nothing to save: answer, or write a tag or a note")
-    told, at = "" if label is None else _as_told(scorer, f"{label:g}"), datetime.now(UTC).isoformat(timespec="seconds")
+    told, at = (
+        "" if label is None else _as_told(scorer, f"{label + 0:g}"),
+        datetime.now(UTC).isoformat(timespec="seconds"),
+    )
     said = (tag.strip(), note.strip(), at, labeller.strip())
     row = (run_id, model[:200], case_id, int(trial), scorer, told, *said)
     new = {name: _guarded(value) for name, value in zip(COLUMNS, row, strict=True)}
     if too_long := _too_long(new):
         raise BadInput(f"the {too_long} of this label has {len(new[too_long]):,} characters: use at most {LONGEST:,}")
+    _check_row(new, "this label")
     path = Path(path).resolve()
     path.parent.mkdir(parents=True, exist_ok=True)
     with _alone(path):
@@ -107,14 +113,12 @@ def import_labels(path: str | Path, source: str | Path) -> int:
 
     Returns how many of them are new or newer.
 
-    Raises `BadInput` if either is not a file of labels, or a row of `source` holds no sound label.
+    Raises `BadInput` if either is not a file of labels, or one of its rows holds no sound label.
     """
     source = Path(source)
     if not source.is_file():
         raise BadInput(f"there is no file {source}: name the CSV file of labels to import")
     found = _rows(source)
-    for line, row in enumerate(found, 2):
-        _check_row(row, f"{source.name}, line {line}")
     path = Path(path).resolve()
     path.parent.mkdir(parents=True, exist_ok=True)
     with _alone(path):
@@ -131,7 +135,7 @@ def import_labels(path: str | Path, source: str | Path) -> int:
 def read_labels(path: str | Path) -> pd.DataFrame:
     """The labels of a file, in order, a yes as 1 and a no as 0; an empty frame if there is no file.
 
-    Raises `BadInput` if it is not a file of labels.
+    Raises `BadInput` if it is not a file of labels, or a row of it holds no sound label.
     """
     rows = [{name: _unguarded(row[name]) for name in COLUMNS} for row in _rows(Path(path))]
     frame = pd.DataFrame(rows, columns=list(COLUMNS), dtype="str")
@@ -140,16 +144,23 @@ def read_labels(path: str | Path) -> pd.DataFrame:
 
 
 def _rows(path: Path) -> list[dict[str, Any]]:
-    """The rows as they are in the file."""
-    if not path.is_file() or not path.stat().st_size:
-        return []
-    with open(path, encoding="utf-8-sig", newline="") as file:
-        reader = csv.DictReader(file)
+    """The rows as they are in the file, each checked; a spreadsheet may have put semicolons between the columns."""
+    text = read_text(path) if os.path.exists(path) else ""
+    separator = ";" if text.startswith(";".join(COLUMNS_WITHOUT_NAMES)) else ","
+    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=separator)
+    try:
         rows = list(reader)
-    known = tuple(reader.fieldnames or ()) in (COLUMNS, COLUMNS_WITHOUT_NAMES)
-    if not known or any(None in row or None in row.values() for row in rows):
+    except csv.Error as error:
+        raise BadInput(f"{path}, row {reader.line_num}: it is not CSV ({error}): save the file as CSV again") from None
+    known = tuple(reader.fieldnames or COLUMNS) in (COLUMNS, COLUMNS_WITHOUT_NAMES)
+    if not known:
         raise BadInput(f"{path} is not a file of labels with the columns {', '.join(COLUMNS)}: name another file")
-    return [{"labeller": "", **row, "label": _as_told(row["scorer"], row["label"])} for row in rows]
+    for number, row in enumerate(rows, 2):
+        if None in row or None in row.values():
+            raise BadInput(f"{path}, row {number} does not have {len(reader.fieldnames or ())} fields: correct it")
+        row |= {"labeller": row.get("labeller", ""), "label": _as_told(row["scorer"], row["label"])}
+        _check_row(row, f"{path}, row {number}")
+    return rows
 
 
 def _as_told(scorer: str, label: str) -> str:
@@ -157,10 +168,8 @@ def _as_told(scorer: str, label: str) -> str:
     told = _ANSWERS.get(label.strip().casefold(), label)
     if not is_yes_or_no(scorer):
         return label
-    try:
-        return str(float(told) >= (LOW + HIGH) / 2) if LOW <= float(told) <= HIGH else told
-    except ValueError:
-        return told
+    number = float(told) if NUMBER.fullmatch(told) else HIGH + 1
+    return str(number >= (LOW + HIGH) / 2) if number <= HIGH else told
 
 
 def _key(row: dict[str, Any]) -> tuple[str, ...]:
@@ -169,19 +178,16 @@ def _key(row: dict[str, Any]) -> tuple[str, ...]:
 
 def _check_row(row: dict[str, Any], where: str) -> None:
     """Refuse a row that `read_labels` and the tables made from it could not take."""
-    if not re.fullmatch(r"\d{1,9}", row["trial"]):
-        raise BadInput(f"{where}: the trial {row['trial']!r} is not a whole number: correct it")
-    try:
-        answered = is_yes_or_no(row["scorer"]) and row["label"] in ("True", "False")
-        sound = answered or not row["label"] or LOW <= float(row["label"]) <= HIGH
-    except ValueError:
-        sound = False
-    if not sound:
-        raise BadInput(
-            f"{where}: the label {row['label']!r} is neither True, False nor a number from {LOW} to {HIGH}: correct it"
-        )
     if too_long := _too_long(row):
         raise BadInput(f"{where}: the {too_long} has {len(row[too_long]):,} characters: use at most {LONGEST:,}")
+    if not TRIAL.fullmatch(row["trial"]):
+        raise BadInput(f"{where}: the trial {row['trial'][:40]!r} is not a whole number: correct it")
+    label = row["label"]
+    answered = not label or (is_yes_or_no(row["scorer"]) and label in ("True", "False"))
+    if not answered and not (NUMBER.fullmatch(label) and float(label) <= HIGH):
+        raise BadInput(
+            f"{where}: the label {label[:40]!r} is neither True, False nor a number from {LOW} to {HIGH}: correct it"
+        )
 
 
 def _too_long(row: dict[str, Any]) -> str | None:
