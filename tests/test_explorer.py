@@ -802,7 +802,7 @@ def test_a_number_of_the_board_opens_its_conversations_below(results, tmp_path):
 
 
 def test_the_explorer_opens_with_filters_set(results, tmp_path):
-    explorer = reports.explore(results, where={"counted": "Unsafe actions: yes"}, labels=tmp_path / "labels.csv")
+    explorer = reports.explore(results, where="unsafe=yes", labels=tmp_path / "labels.csv")
     assert len(explorer.rows) == results.conversations["unsafe"].sum()
 
 
