@@ -213,8 +213,8 @@ def end_word(choice: dict[str, Any]) -> Any:
 
 def end_of(word: Any, where: str) -> str | None:
     """Return how an answer ended; a word that nobody knows, and one for a fault of the provider, are `EndpointError`."""
-    word = next(iter(word.values()), "") if isinstance(word, dict) else word
-    word = "" if word is None else str(word).strip().removeprefix("FinishReason.")
+    word = word.get("type") if isinstance(word, dict) else word
+    word = word.strip().removeprefix("FinishReason.") if isinstance(word, str) else ""
     if not word or is_whole(word):
         return word or None
     kind = end_meant(word)
