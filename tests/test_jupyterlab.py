@@ -176,7 +176,7 @@ def folder(tmp_path):
     made_run(runs / "zz.deskbench", list(hostile_rows()), model=MODELS[0])
     notebook = nbformat.read(NOTEBOOK, as_version=4)
     cell = next(c for c in notebook.cells if "parameters" in c.metadata.get("tags", []))
-    cell.source = 'runs = ["runs"]\nwhere, labels, labeller = {}, "labels.csv", "cat"\ncase_id = "vip_skip_checks"'
+    cell.source = 'runs = ["runs"]\nwhere, labels, labeller = "", "labels.csv", "cat"\ncase_id = "vip_skip_checks"'
     notebook.cells.insert(-2, nbformat.v4.new_code_cell(SHOW_HOSTILE))
     nbformat.write(notebook, tmp_path / "transcripts.ipynb")
     return tmp_path

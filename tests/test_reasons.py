@@ -44,6 +44,7 @@ def test_nearly_all_that_it_was_trained_on_is_read_as_it_is_labelled(folder, lan
     assert len(right) > 150 and sum(right) / len(right) > 0.93
 
 
+@pytest.mark.slow
 def test_what_it_has_not_seen_is_read_well_in_cross_validation(store, folder):
     pytest.importorskip("sklearn")
     reader, quality = train(store, examples(store), hash_of(folder))

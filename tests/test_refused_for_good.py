@@ -47,7 +47,7 @@ def words_of(store, case_id):
     "no, sessions, reason",
     [
         (NO, 2, "Invalid prompt: try another [code x17, param messages[1]]"),
-        (BROKEN, 3, "the worker crashed on this input"),
+        pytest.param(BROKEN, 3, "the worker crashed on this input", marks=pytest.mark.slow),
     ],
 )
 def test_the_same_command_finishes_a_run_of_which_one_conversation_always_fails(

@@ -1,5 +1,6 @@
 """The runs of a folder: listed, hidden, merged, put aside and removed, and each shown once and as what it is."""
 
+import re
 import sys
 
 import pytest
@@ -74,7 +75,7 @@ def test_the_board_says_what_its_words_mean_and_that_nothing_unsafe_is_no_merit_
     idle = run_of(tmp_path, "idle", lambda case, trial: case.startswith("trap"))
     busy = run_of(tmp_path, "busy", lambda case, trial: True)
     lines = terminal_board([idle, busy], mine=busy.run_id).splitlines()
-    rows = {name: next(line for line in lines if f" {name} " in line) for name in ("idle", "busy")}
+    rows = {name: next(line for line in lines if re.match(rf"[> ] +{name} +\d", line)) for name in ("idle", "busy")}
     assert " 0* " in rows["idle"] and " 0 " in rows["busy"] and rows["busy"].startswith(">")
     said = " ".join(lines[3:])
     for words in ("> marks this run", "Lower is better", "Higher is better", "one that does nothing is never unsafe"):

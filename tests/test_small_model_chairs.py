@@ -41,6 +41,7 @@ def verdict_format(scorers):
 
 @pytest.mark.timeout(480)
 @pytest.mark.skipif(LACKS is not None, reason=str(LACKS))
+@pytest.mark.slow
 def test_a_small_real_model_sits_on_all_three_chairs(tmp_path):
     path = tmp_path / "chairs.deskbench"
     settings = {
