@@ -166,6 +166,7 @@ def test_parameters_of_any_shape_reach_a_notebook_without_kernelspec_as_they_wer
         "at = None": ("12:30", "12:30"),
         "entry = None": ("acme [played: me] #2", "acme [played: me] #2"),
         "model = None": ("4.5", "4.5"),
+        "panel: str | None = 'x'": ("None", None),
         "word = None": ("""it's "so" \\ <b>""", """it's "so" \\ <b>"""),
         "many = None": ("{1: .nan, b: [null, true]}", {"1": float("nan"), "b": [None, True]}),
     }

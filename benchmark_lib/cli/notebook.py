@@ -43,6 +43,10 @@ def execute(options: argparse.Namespace) -> int:
     return FINISHED
 
 
+PYTHON_WORDS = {"None": None, "True": True, "False": False}
+"""Words of a parameters cell that YAML reads as text."""
+
+
 def _parameter(text: str) -> tuple[str, Any]:
     from ..reports.notebooks import SUBJECTS
     from ..textfiles import BROKEN_YAML, load_yaml
@@ -50,6 +54,8 @@ def _parameter(text: str) -> tuple[str, Any]:
     name, equals, value = text.partition("=")
     if not equals:
         raise BadInput(f"-p {text!r} is not of the form NAME=VALUE")
+    if value.strip() in PYTHON_WORDS:
+        return name, PYTHON_WORDS[value.strip()]
     try:
         read = load_yaml(value)
     except BROKEN_YAML as error:

@@ -5,6 +5,7 @@ it.
 """
 
 import re
+from codecs import BOM_UTF8
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -194,7 +195,7 @@ def _simulations(content: dict[str, Any], path: Path) -> tuple[list[dict[str, An
 
 def _one_file(file: Path) -> dict[str, Any]:
     try:
-        found = orjson.loads(file.read_bytes())
+        found = orjson.loads(file.read_bytes().removeprefix(BOM_UTF8))
     except orjson.JSONDecodeError as error:
         raise BadInput(f"{file} is no JSON ({error}): restore it, or take it away") from None
     except OSError as error:

@@ -146,7 +146,7 @@ def read_labels(path: str | Path) -> pd.DataFrame:
 def _rows(path: Path) -> list[dict[str, Any]]:
     """The rows as they are in the file, each checked; a spreadsheet may have put semicolons between the columns."""
     text = read_text(path) if os.path.exists(path) else ""
-    separator = ";" if text.startswith(";".join(COLUMNS_WITHOUT_NAMES)) else ","
+    separator = ";" if ";" in text.partition("\n")[0] else ","
     reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=separator)
     try:
         rows = list(reader)
@@ -158,7 +158,8 @@ def _rows(path: Path) -> list[dict[str, Any]]:
     for number, row in enumerate(rows, 2):
         if None in row or None in row.values():
             raise BadInput(f"{path}, row {number} does not have {len(reader.fieldnames or ())} fields: correct it")
-        row |= {"labeller": row.get("labeller", ""), "label": _as_told(row["scorer"], row["label"])}
+        label = row["label"].replace(",", ".") if separator == ";" else row["label"]  # a decimal comma
+        row |= {"labeller": row.get("labeller", ""), "label": _as_told(row["scorer"], label)}
         _check_row(row, f"{path}, row {number}")
     return rows
 
