@@ -18,7 +18,7 @@ from run_server import RunServer, copy_store, some_cases
 from servers import Answer, ScriptedServer
 
 from benchmark_lib import BadInput, load_results
-from benchmark_lib.cli import main
+from benchmark_lib.cli import ending, main
 from benchmark_lib.cli.codes import CRASHED, FINISHED, REFUSED
 from benchmark_lib.reports.explorer import import_labels, read_labels
 from benchmark_lib.reports.explorer.labels import COLUMNS
@@ -268,6 +268,26 @@ def test_a_row_of_labels_that_cannot_be_read_is_named_by_the_command_and_by_an_i
     with pytest.raises(BadInput, match=said):
         import_labels(own, path)
     assert not own.exists()
+
+
+def test_a_file_that_goes_while_the_board_is_made_ends_no_run(project, oracle_run, capsys, monkeypatch):
+    other = shutil.copy(oracle_run, project / "other.deskbench")
+    readable = ending._readable
+
+    def and_then_gone(paths):
+        found = readable(paths)
+        other.unlink(missing_ok=True)
+        return found
+
+    monkeypatch.setattr(ending, "_readable", and_then_gone)
+    line = ["run", "scripted:echo", "--cases", "tracking_1", "--trials", "1", "--out", str(project / "mine.deskbench")]
+    assert main(line) == FINISHED and not other.exists()
+    shown = capsys.readouterr().out
+    assert shown.count(">  scripted:echo") == 1 and "next:" in shown and "scripted:oracle" not in shown
+    run = RunFile(project / "mine.deskbench")
+    run.path.unlink()
+    with pytest.raises(BadInput, match="no run file at"):
+        _ = run.manifest
 
 
 @pytest.mark.parametrize("encoding, separator", [("utf-16", ","), ("utf-8-sig", ";"), ("utf-8", ",")])

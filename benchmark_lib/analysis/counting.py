@@ -1,4 +1,4 @@
-"""Which conversations a number counts: how many, of how many, and the filter that lists them."""
+"""The conversations that a number counts: how many, of how many, and the query that lists them."""
 
 from typing import Any
 
@@ -15,27 +15,27 @@ from .tables.headlines import median_trials, trials_in_words, values_of
 
 
 def behind_metric(rows: pd.DataFrame, metric: Metric, **who: Any) -> dict[str, Any]:
-    """The conversations behind a metric.
+    """Return the conversations behind a metric.
 
     Parameters
     ----------
     metric : Metric
         A share or a count links to the conversations in which the flag is true, a mean to all that have a value.
 
-    Returns ``k`` and ``n``, conversations; ``yes`` and ``known``, the filters that list them.
+    Returns ``k`` and ``n``, conversations; ``yes`` and ``known``, the fields of the queries that list them.
     """
     return _behind(values_of(rows, metric)[0], metric, who)
 
 
 def behind_trials(rows: pd.DataFrame, metric: Metric, **who: Any) -> list[dict[str, Any]]:
-    """The conversations behind a metric in each trial that has a value, as `behind_metric` gives them."""
+    """Return the conversations behind a metric in each trial that has a value, as `behind_metric` gives them."""
     values, trials = values_of(rows, metric, "trial")
     known = np.unique(trials[~np.isnan(values)])
     return [_behind(values[trials == trial], metric, who | {"trial": trial}) for trial in known]
 
 
 def behind_median(rows: pd.DataFrame, metric: Metric, **who: Any) -> dict[str, Any]:
-    """The conversations behind the median over trials: those of the trial whose value it is, or of the two it lies between.
+    """Return the conversations behind the median over trials: those of the trial with that value, or of the two around it.
 
     Parameters as in `behind_metric`, and what it returns; ``of`` says which trials in words.
     """
@@ -57,7 +57,7 @@ def _behind(values: np.ndarray, metric: Metric, who: dict[str, Any]) -> dict[str
 
 
 def behind_repeats(rows: pd.DataFrame, **who: Any) -> dict[str, Any]:
-    """The conversations behind pass^k, which asks whether every trial of a case succeeds.
+    """Return the conversations behind pass^k, for which every trial of a case must succeed.
 
     Returns ``failing``, the conversations of the cases that failed at least once, with their filter as ``fell``
     and the number of ``cases``; ``k`` of ``n`` conversations that succeeded, with their filters as ``yes`` and
@@ -78,13 +78,13 @@ def behind_repeats(rows: pd.DataFrame, **who: Any) -> dict[str, Any]:
 
 
 def behind_finding(detector: str, **who: Any) -> dict[str, dict[str, Any]]:
-    """The filters that list the conversations of a detector's finding, and all on which it did not abstain."""
+    """Return the fields that list the conversations of a detector's finding, and all on which it did not abstain."""
     column = names_of(Score)[DETECTORS[detector].column]
     return {"yes": {**who, column: NO if detector in WHERE_TRUE_IS_RIGHT else YES}, "known": {**who, column: KNOWN}}
 
 
 def tally(values: pd.Series, /, **filters: Any) -> dict[str, Any] | None:
-    """How many flags are true of how many known, with the filters that list both; None where none is known.
+    """Return how many flags are true of how many known, with the fields that list both; None if all are missing.
 
     Parameters
     ----------

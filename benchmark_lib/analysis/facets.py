@@ -132,7 +132,7 @@ def _over_trials(f: pd.DataFrame) -> list[str | None]:
 
 
 def _shared(f: pd.DataFrame) -> list[str | None]:
-    """Whether every entry played the case, one value per conversation."""
+    """Flags of cases that every entry played, one value per conversation."""
     entries = f["entry"] + "\n" + f["source"]
     played = entries.groupby([f["store_version"], f["case_id"]]).transform("nunique")
     return _flags(played == entries.nunique())

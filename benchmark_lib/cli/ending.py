@@ -24,22 +24,23 @@ MOST_ROWS = 16
 
 
 def say_what_next(run: RunFile, page_follows: bool = False, made: bool = True) -> None:
-    """Print the board of the runs beside a finished one and what to do next, whatever happens to the files beside it."""
-    from ..errors import BadInput
-
-    try:
-        _say_what_next(run, page_follows, made)
-    except BadInput as error:
-        if str(run.path) in str(error):
-            raise
-        print(f"the runs beside this one are not shown: {error}")
-
-
-def _say_what_next(run: RunFile, page_follows: bool, made: bool) -> None:
     """Print the board of the runs beside this one on its store, and a few lines on what to do with it; see `next_steps`.
 
-    The run is marked on the board where it was `made` now.
+    The run is marked on the board where it was `made` now. A file beside it may end or change while it is read: then
+    the run is shown alone.
     """
+    from ..errors import BadInput
+
+    there = [path for path in run.path.parent.glob(f"*{SUFFIX}") if not is_hidden(path)]
+    try:
+        lines = _what_next(run, there, page_follows, made)
+    except (BadInput, OSError):
+        lines = _what_next(run, [], page_follows, made)
+    print(*lines, sep="\n")
+
+
+def _what_next(run: RunFile, there: Sequence[Path], page_follows: bool, made: bool) -> list[str]:
+    """The lines of `say_what_next`, with the files `there` on the board."""
     from ..analysis.copies import without_copies
     from ..analysis.estimators.estimate import counted
     from ..analysis.frames import is_hard
@@ -47,25 +48,25 @@ def _say_what_next(run: RunFile, page_follows: bool, made: bool) -> None:
     from ..reports.notebooks import LEADERBOARD
     from ..reports.terminal import terminal_board
 
-    there = [path for path in run.path.parent.glob(f"*{SUFFIX}") if path.is_file()]
-    beside = sorted(there, key=lambda path: -path.stat().st_mtime)
-    every = without_copies(_readable([run.path, *(path for path in beside if not is_hidden(path))]), keep=run.run_id)
+    beside = sorted((path for path in there if path.is_file()), key=lambda path: -path.stat().st_mtime)
+    every = without_copies(_readable([run.path, *beside]), keep=run.run_id)
     stores = {
         run_id: re.sub(r" [^,]*", "", words, count=1)
         for run_id, words in store_words(r.manifest for r in every).items()
     }
     alike = [one for one in every if stores[one.run_id] == stores[run.run_id]]
     alike.sort(key=lambda one: (one.run_id != run.run_id, source_of(one.manifest) == "scripted"))
-    print(terminal_board(alike[:MOST_ROWS], mine=run.run_id if made else None))
+    lines = [terminal_board(alike[:MOST_ROWS], mine=run.run_id if made else None)]
     if elsewhere := len([one for one in every if is_hard(one.manifest) == is_hard(run.manifest)]) - len(alike):
-        print(f"{counted(elsewhere, 'run')} on other stores not shown: a board is of one store")
+        lines.append(f"{counted(elsewhere, 'run')} on other stores not shown: a board is of one store")
     if len(alike) > MOST_ROWS:
         folder = [] if _in_data_runs(run) else [f"runs={orjson.dumps([_short(run.path.parent)]).decode()}"]
-        print(f"{len(alike) - MOST_ROWS} more runs are not shown here: {_notebook(LEADERBOARD, folder)}")
-    for line in next_steps(run, alike[1:], page_follows):
-        print(line)
+        lines.append(f"{len(alike) - MOST_ROWS} more runs are not shown here: {_notebook(LEADERBOARD, folder)}")
+    lines += next_steps(run, alike[1:], page_follows)
     if is_hidden(run.path):
-        print(f"this run is hidden: no other board or page shows it until {command('runs', 'unhide', _named(run))}")
+        unhide = command("runs", "unhide", _named(run))
+        lines.append(f"this run is hidden: no other board or page shows it until {unhide}")
+    return lines
 
 
 def next_steps(run: RunFile, beside: Sequence[RunFile] = (), page_follows: bool = False) -> Sequence[str]:

@@ -164,19 +164,19 @@ def _show(one: Shelved) -> int:
     from ..experiment.manifest import addresses
     from ..experiment.summary import summary
     from ..records import source_of
-    from ..runfile import one_line
+    from ..runfile import without_line_ends
 
     if one.run is None:
         raise BadInput(one.problem)
     manifest = one.run.manifest
     print(f"{one.path}")
     for line in (*summary(one.run), *forecast_against_real(one.run)):
-        print(f"  {one_line(line)}")
+        print(f"  {without_line_ends(line)}")
     inputs = {name: part["value"] for name, part in manifest["inputs"].items() if part["value"] not in (None, [], {})}
     print(f"  run_id {manifest['run_id']}, {source_of(manifest)}; {counted(len(manifest['sessions']), 'session')}")
-    print("  " + one_line("; ".join(f"{name} {value}" for name, value in inputs.items())))
+    print("  " + without_line_ends("; ".join(f"{name} {value}" for name, value in inputs.items())))
     for side, urls in addresses(manifest).items():
-        print(one_line(f"  the {side}'s model at {', '.join(urls)}"))
+        print(without_line_ends(f"  the {side}'s model at {', '.join(urls)}"))
     if one.writing:
         print(f"  being played now: {command('watch', one.path)}")
     elif one.partial:

@@ -27,7 +27,7 @@ from ..records import (
     content_hash,
     wrong_field,
 )
-from ..runfile import RunFile, connect_to_write, create, one_line, upsert
+from ..runfile import RunFile, connect_to_write, create, upsert, without_line_ends
 from ..scoring.columns import columns_of, names_of
 from ..scoring.score import Score
 from .flat_chats import Imported
@@ -86,14 +86,16 @@ def import_results(
     except OSError as error:
         raise BadInput(f"{path} cannot be read ({error.strerror}): name the file to import") from None
     found = _read(data.removeprefix(BOM_UTF8), path, format, model, domain)
-    found.model, found.customer, found.version = map(one_line, (found.model, found.customer, found.version))
+    found.model, found.customer, found.version = map(without_line_ends, (found.model, found.customer, found.version))
     found.cases, found.notes = (
-        {one_line(name): text for name, text in found.cases.items()},
-        [*map(one_line, found.notes)],
+        {without_line_ends(name): text for name, text in found.cases.items()},
+        [*map(without_line_ends, found.notes)],
     )
     for record, score in found.rows:
-        record.case_id, record.model, record.customer = map(one_line, (record.case_id, record.model, record.customer))
-        score |= {name: one_line(value) for name, value in score.items() if isinstance(value, str)}
+        record.case_id, record.model, record.customer = map(
+            without_line_ends, (record.case_id, record.model, record.customer)
+        )
+        score |= {name: without_line_ends(value) for name, value in score.items() if isinstance(value, str)}
     twice = [key for key, times in Counter((c.case_id, c.trial) for c, _ in found.rows).items() if times > 1]
     if twice:
         raise BadInput(

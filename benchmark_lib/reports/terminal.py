@@ -13,7 +13,7 @@ from ..analysis.panels import LABELS, fitted
 from ..analysis.tables.leaderboard import BELOW, does_too_little, leaderboard, worst_beside
 from ..analysis.tables.tiers import cost_of_1000
 from ..records import UNPROTECTED
-from ..runfile import RunFile, one_line
+from ..runfile import RunFile, without_line_ends
 from ..scoring.metrics import METRICS, Shown, shown_on
 from ..scoring.written import DASH, in_words
 from .answers import answers, answers_in_lines
@@ -91,7 +91,7 @@ def columns(
     Where there is a `width`, the column that `gives` way is shortened to keep within it, and a line is cut there, so
     that no terminal breaks it.
     """
-    right, rows = set(right), [[*map(one_line, row)] for row in rows]
+    right, rows = set(right), [[*map(without_line_ends, row)] for row in rows]
     wide = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
     if width is not None and gives is not None:
         over = sum(wide) + 2 * (len(wide) - 1) - width

@@ -12,7 +12,7 @@ WORDS = {str: "a text", dict: "an object", list: "a list", int: "a whole number"
 LINE_ENDS = re.compile("[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029]+")
 
 
-def one_line(text: str) -> str:
+def without_line_ends(text: str) -> str:
     """Return a name or a line of a file without what would end the line where it is shown."""
     return LINE_ENDS.sub(" ", text)
 

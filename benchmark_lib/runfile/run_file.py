@@ -20,7 +20,7 @@ import orjson
 
 from ..errors import BadInput
 from ..records import LASTING, NOT_SCORED, OWN, TRIED_AGAIN, Conversation, source_of
-from .manifests import one_line, wrong_part
+from .manifests import without_line_ends, wrong_part
 from .schema import APPLICATION_ID, FORMAT, SUFFIX, refuse_foreign, take_in
 from .seals import COLUMNS, checked_rows, light_columns
 
@@ -59,7 +59,7 @@ class RunFile:
         wrong = wrong_part(found)
         if wrong:
             raise BadInput(f"the manifest of {self.path} has {wrong}: restore the file from a copy, or leave it out")
-        return found | {name: one_line(found[name]) for name in ("run_id", "model")}
+        return found | {name: without_line_ends(found[name]) for name in ("run_id", "model")}
 
     @cached_property
     def run_id(self) -> str:
@@ -260,7 +260,7 @@ def _check_header(path: Path) -> None:
         with open(path, "rb") as file:
             head = file.read(FIRST_PAGE)
     except FileNotFoundError:
-        raise BadInput(f"no run file at {path}: give the path of a file that `deskbench run` wrote") from None
+        raise _absent(path) from None
     except OSError as error:
         raise BadInput(f"{path} cannot be read as a run file ({error.strerror}): name the file itself") from None
     number = int.from_bytes(head[68:72], "big")
@@ -283,7 +283,13 @@ def _check_header(path: Path) -> None:
 
 
 def _damaged(path: Path, error: Exception) -> BadInput:
+    if not path.exists():
+        return _absent(path)
     return BadInput(f"{path} is damaged ({error}): {_mending(path)}")
+
+
+def _absent(path: Path) -> BadInput:
+    return BadInput(f"no run file at {path}: give the path of a file that `deskbench run` wrote")
 
 
 def _mending(path: Path) -> str:

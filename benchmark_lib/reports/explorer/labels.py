@@ -86,10 +86,8 @@ def save_label(
         raise BadInput(f"{label!r} is not a label: give a number from {LOW} to {HIGH}")
     if label is None and not (tag.strip() or note.strip()):
         raise BadInput("there is nothing to save: answer, or write a tag or a note")
-    told, at = (
-        "" if label is None else _as_told(scorer, f"{label + 0:g}"),
-        datetime.now(UTC).isoformat(timespec="seconds"),
-    )
+    told = "" if label is None else _as_told(scorer, f"{label + 0:g}")  # never -0
+    at = datetime.now(UTC).isoformat(timespec="seconds")
     said = (tag.strip(), note.strip(), at, labeller.strip())
     row = (run_id, model[:200], case_id, int(trial), scorer, told, *said)
     new = {name: _guarded(value) for name, value in zip(COLUMNS, row, strict=True)}
