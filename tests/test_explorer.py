@@ -802,8 +802,11 @@ def test_a_number_of_the_board_opens_its_conversations_below(results, tmp_path):
 
 
 def test_the_explorer_opens_with_filters_set(results, tmp_path):
-    explorer = reports.explore(results, where="unsafe=yes", labels=tmp_path / "labels.csv")
-    assert len(explorer.rows) == results.conversations["unsafe"].sum()
+    explorer = reports.explore(results, where="unsafe=yes trial=2", labels=tmp_path / "labels.csv")
+    rows = results.conversations
+    assert len(explorer.selection) == (rows["unsafe"] & (rows["trial"] == 2)).sum() > 0
+    assert explorer.filters["trial"].value == "2" and "(unsafe=yes)" in explorer.count.value
+    assert set(explorer.selection["case_id"]) == set(results.where(explorer.query)["case_id"])
 
 
 # --- nothing gets in

@@ -157,7 +157,7 @@ def one_notebook(path, *cells, **metadata):
     return str(path)
 
 
-def test_parameters_of_any_shape_reach_a_notebook_without_kernelspec_as_they_were_written(tmp_path, monkeypatch):
+def test_parameters_of_any_shape_reach_a_notebook_without_kernelspec_as_they_were_written(tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
     given = {
         "count: int = 3": ("7", 7),
@@ -174,6 +174,7 @@ def test_parameters_of_any_shape_reach_a_notebook_without_kernelspec_as_they_wer
     book = one_notebook(tmp_path / "own.ipynb", "\n".join(given), f"print(ascii([{', '.join(names)}]))")
     parts = [part for name, (text, _) in zip(names, given.values()) for part in ("-p", f"{name}={text}")]
     assert main(["notebook", book, *parts, "--out", "done"]) == 0
+    assert "unknown parameter" not in capfd.readouterr().err
     ran = nbformat.read(tmp_path / "reports" / "done.ipynb", as_version=4)
     assert ran.cells[-1].outputs[0]["text"].strip() == ascii([value for _, value in given.values()])
 

@@ -228,7 +228,9 @@ def _execute(path: Path, done: Path, parameters: dict[str, Any], progress: bool)
     from jupyter_client.kernelspec import NoSuchKernel
     from nbclient.exceptions import DeadKernelError
     from papermill.exceptions import PapermillExecutionError
+    from papermill.log import logger
 
+    logger.setLevel("ERROR")  # it calls parameters unknown whose line it cannot read; those given are checked already
     try:
         papermill.execute_notebook(
             str(path),
