@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from .query import Query
+
+MARKS = "abcdefghijklmnopqrstuvwxyz"
+"""The signs of footnotes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -163,7 +166,20 @@ class Table:
 
     def texts(self) -> list[list[str]]:
         """Return the rows as text, one for each column."""
-        return [[", ".join(map(str, self.cells(row, column))) for column in self.columns] for row in self.rows]
+        return [[", ".join(map(_text, self.cells(row, column))) for column in self.columns] for row in self.rows]
+
+    def numbers(self) -> pd.DataFrame:
+        """Return the unrounded value, low, high and n of each column of estimates, row by row."""
+        import pandas as pd
+
+        found: dict[str, list[float]] = {}
+        for row in self.rows:
+            for key, cell in row.items():
+                if isinstance(cell, Cell) and cell.estimate is not None:
+                    e = cell.estimate
+                    for end, value in (("", e.estimate), ("_low", e.low), ("_high", e.high), ("_n", e.n)):
+                        found.setdefault(f"{key}{end}", []).append(value)
+        return pd.DataFrame(found)
 
     def frame(self) -> pd.DataFrame:
         """Return a column for each cell: numbers where it holds medians, text elsewhere."""
@@ -173,6 +189,19 @@ class Table:
         rows = [[cell for column in self.columns for cell in self.cells(row, column)] for row in self.rows]
         columns = {head: _values(values) for head, values in zip(heads, zip(*rows, strict=True), strict=False)}
         return pd.DataFrame(columns, columns=heads)
+
+
+def footnoted(
+    columns: Iterable[Heading], notes: Mapping[str, str], whole: Iterable[str] = ()
+) -> tuple[tuple[Heading, ...], tuple[tuple[str, str], ...]]:
+    """Return columns with the marks of their footnotes, and the footnotes, those to the `whole` table last."""
+    marks = {key: MARKS[at % len(MARKS)] * (1 + at // len(MARKS)) for at, key in enumerate(k for k in notes if k)}
+    marked = tuple(replace(column, mark=marks.get(column.key, "")) for column in columns)
+    return marked, (*((mark, notes[key]) for key, mark in marks.items()), *(("", text) for text in whole))
+
+
+def _text(cell: Any) -> str:
+    return cell.text() if isinstance(cell, Cell) else str(cell)
 
 
 def _values(cells: Iterable[Any]) -> list[Any]:

@@ -7,6 +7,7 @@ import numbers
 import re
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from html import escape as html_escape
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,8 @@ import numpy as np
 import orjson
 import pandas as pd
 
-from ..analysis.cell import Cell, Heading, Table
+from ..analysis.cell import Cell, Heading, Table, footnoted
 from ..analysis.estimators.estimate import counted
-from ..analysis.tables.paper import PaperTable
 from ..errors import BadInput
 from ..figures.style import paths_for, provenance
 from ..outputs import as_cell
@@ -27,7 +27,6 @@ from .tex import one_line, table_tex
 
 MISSING = DASH
 MISSING_NOTE = f"{MISSING}: not defined or not known (never 0)."
-MARKS = "abcdefghijklmnopqrstuvwxyz"
 FORMATS = ("csv", "md", "tex", "html")
 
 PAGE = """<!doctype html>
@@ -42,7 +41,7 @@ _NUMBER = re.compile(r"[+<-]?[\d,.]+[*°]?( ?%)?( (of|to) [+-]?[\d,.]+)?( \(.*\)
 
 
 def save(
-    frame: pd.DataFrame | PaperTable,
+    frame: pd.DataFrame | Table,
     name: str,
     *,
     caption: str = "",
@@ -58,7 +57,7 @@ def save(
 
     Parameters
     ----------
-    frame : DataFrame or PaperTable
+    frame : DataFrame or Table
         The table; an index with a name is its first column, headings of several levels are joined. A table of
         `tables.paper` brings its caption and footnotes along.
     name : str
@@ -81,7 +80,7 @@ def save(
     list of Path
         ``.csv``, ``.md``, ``.tex``, ``.html`` and ``.json``. The LaTeX needs the package booktabs alone, is a
         ``table*`` where the table is wider than a column, in a smaller size where it would be larger than a page, and
-        left out where even that is. The CSV of a `PaperTable` also holds the unrounded estimates with their intervals
+        left out where even that is. The CSV of a `Table` also holds the unrounded estimates with their intervals
         and n.
 
     Raises
@@ -94,7 +93,7 @@ def save(
     UserWarning
         Where the LaTeX is left out; a ``.tex`` of that name from an earlier table stays as it is.
     """
-    numbers = frame.numbers if isinstance(frame, PaperTable) else None
+    numbers = frame.numbers() if isinstance(frame, Table) else None
     frame, table = _built(frame, caption, units, denominators, footnotes, digits)
     paths = paths_for(name, folder, (*FORMATS, "json"))
     _write_csv(frame, table, numbers, paths[0])
@@ -137,18 +136,18 @@ def save_all(tables: Mapping[str, Mapping[str, Any]], folder: str | Path = "repo
     return f"{counted(len(tables), 'table')} saved in {folder}{without}" if tables else "no tables saved"
 
 
-def show(frame: pd.DataFrame | PaperTable, **words: Any) -> Html:
+def show(frame: pd.DataFrame | Table, **words: Any) -> Html:
     """The same table in a notebook; arguments as for `save`."""
     return Html(table_html(_built(frame, **words)[1]))
 
 
-def markdown(frame: pd.DataFrame | PaperTable, **words: Any) -> str:
+def markdown(frame: pd.DataFrame | Table, **words: Any) -> str:
     """The same table as GitHub's Markdown; arguments as for `save`."""
     return _as_markdown(_built(frame, **words)[1])
 
 
 def _built(
-    frame: pd.DataFrame | PaperTable,
+    frame: pd.DataFrame | Table,
     caption: str = "",
     units: Any = None,
     denominators: Any = None,
@@ -156,8 +155,9 @@ def _built(
     digits: Any = 2,
 ) -> tuple[pd.DataFrame, Table]:
     """The frame with plain headings, and the table made from it."""
-    if isinstance(frame, PaperTable):
-        frame, caption, footnotes = frame.frame, caption or frame.caption, footnotes or frame.footnotes
+    if isinstance(frame, Table):
+        table = replace(frame, caption=caption or frame.caption, notes=_known(frame.notes, frame.texts()))
+        return table.frame(), table
     frame = _flat(frame)
     units, denominators = dict(units or {}), dict(denominators or {})
     footnotes = {"": footnotes} if isinstance(footnotes, str) else footnotes
@@ -183,22 +183,22 @@ def _table(
 ) -> Table:
     """The table of a frame: headings with units, denominators and marks, and cells as text."""
     columns: list[Heading] = []
-    notes: list[tuple[str, str]] = []
     cells: dict[str, list[Any]] = {}
     for name in map(str, frame.columns):
-        mark = ""
-        if name in marked:
-            mark = MARKS[len(notes) % len(MARKS)] * (1 + len(notes) // len(MARKS))
-            notes.append((mark, str(marked[name])))
-        columns.append(Heading(key=name, title=_heading(name, units, denominators), mark=mark))
+        columns.append(Heading(key=name, title=_heading(name, units, denominators)))
         texts = _texts(frame[name], digits.get(name, 2) if isinstance(digits, Mapping) else digits)
         numeric = _is_number(frame[name]) or reads_as_numbers(texts)
         cells[name] = [Cell(number=text) for text in texts] if numeric else texts
-    notes += [("", str(text)) for text in general]
-    if any(str(cell) == MISSING for column in cells.values() for cell in column):
-        notes.append(("", MISSING_NOTE))
     rows = tuple({name: column[place] for name, column in cells.items()} for place in range(len(frame)))
-    return Table(columns=tuple(columns), rows=rows, caption=caption, notes=tuple(notes))
+    in_order = {name: str(marked[name]) for name in map(str, frame.columns) if name in marked}
+    heads, notes = footnoted(columns, in_order, map(str, general))
+    table = Table(columns=heads, rows=rows, caption=caption)
+    return replace(table, notes=_known(notes, table.texts()))
+
+
+def _known(notes: Sequence[tuple[str, str]], texts: list[list[str]]) -> tuple[tuple[str, str], ...]:
+    """The notes, with what a dash means where there is one."""
+    return (*notes, ("", MISSING_NOTE)) if any(text == MISSING for row in texts for text in row) else tuple(notes)
 
 
 def _heading(column: str, units: dict[str, str], denominators: dict[str, Any]) -> str:
