@@ -1,4 +1,4 @@
-"""From a number of a table to its conversations, which open in the explorer below the table.
+"""From a number of a table to its conversations, which open in the list below the table.
 
 A cell is linked where a query names the conversations behind it: a count leads to what it counts, and a share to what it
 is a share of in the numerator. `where_of` says with which fields, for the board and for every table of `WHERE`.
@@ -14,6 +14,7 @@ import pandas as pd
 from ...analysis.counting import behind_finding, behind_median
 from ...analysis.facets import promise_label
 from ...analysis.frames import Results
+from ...analysis.panels import fitted
 from ...analysis.query import KNOWN, YES
 from ...scoring.claims.commitments import STATES
 from ...scoring.metrics import METRICS, Shown, shown_on
@@ -22,7 +23,6 @@ from .. import paper
 from ..board import as_text, board_parts, notes_of, readable_board, with_flagged, with_line
 from ..views import VIEWS, readable
 from .table import PressTable
-from .words import part, short
 
 Row = dict[str, Any]
 Where = dict[str, Any]
@@ -64,6 +64,8 @@ WHERE: dict[str, dict[str, Callable[[Row], Where]]] = {
 }
 """By view and column of its table: a row -> the fields; the row's own model is added."""
 
+LONGEST = 400
+"""How many characters of a cell are shown."""
 MEDIAN = ", median"
 """How the board's headings of medians end."""
 
@@ -92,7 +94,7 @@ def where_of(view: str, column: str, row: Row, entry: str | None = None) -> Wher
 
 
 class LinkedTable(w.VBox):
-    """A readable table whose counts and shares open their conversations in the explorer below it.
+    """A readable table whose counts and shares open their conversations in the list below it.
 
     Parameters
     ----------
@@ -105,7 +107,7 @@ class LinkedTable(w.VBox):
 
     Attributes
     ----------
-    explorer : Explorer or None
+    explorer : ConversationList or None
         Made when the first number is pressed.
     """
 
@@ -125,7 +127,7 @@ class LinkedTable(w.VBox):
         self.explorer: Any = None
         self.tables = [self._press_table(shown, columns) for columns in parts or [list(range(len(shown.columns)))]]
         self.table = self.tables[0]
-        self.children = [w.HTML(part("style")), *self.tables, *(w.HTML(escape(visible(note))) for note in notes)]
+        self.children = [*self.tables, *(w.HTML(escape(visible(note))) for note in notes)]
 
     def _press_table(self, shown: pd.DataFrame, columns: list[int]) -> PressTable:
         """A table of some of the columns."""
@@ -133,7 +135,7 @@ class LinkedTable(w.VBox):
         return PressTable(
             lambda row, column: self._open(row, columns[column]),
             heads=[unbroken(str(shown.columns[n])) for n in columns],
-            rows=[[unbroken(short(v, 400)) for v in row] for row in cells],
+            rows=[[unbroken(visible(fitted(str(v), LONGEST))) for v in row] for row in cells],
             links=[[row[n] is not None for n in columns] for row in self._where],
             numeric=[any(row[n] is not None for row in self._where) for n in columns],
         )
@@ -144,9 +146,9 @@ class LinkedTable(w.VBox):
         if where is None:
             return
         if self.explorer is None:
-            from .widgets import Explorer
+            from .widget import ConversationList
 
-            self.explorer = Explorer(self._results, **self._options)
+            self.explorer = ConversationList(self._results, **self._options)
             self.children = [*self.children, self.explorer]
         self.explorer.choose(**where)
 

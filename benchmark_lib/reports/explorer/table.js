@@ -1,79 +1,29 @@
-// A table whose rows, headings and cells can be pressed. Every text is set as text, never as HTML.
+// A table whose cells can be pressed. Every text is set as text, never as HTML.
+
+const STYLE = `table{border-collapse:collapse;width:100%;font-size:12px;line-height:1.35;margin:.3rem 0;color:var(--jp-content-font-color1,inherit)}
+th,td{text-align:left;vertical-align:top;padding:.2rem .35rem;border-bottom:1px solid var(--jp-border-color2,#d5dbe1);overflow-wrap:break-word}
+th{border-bottom-color:var(--jp-ui-font-color2,#5b6773);vertical-align:bottom}
+.number{text-align:right;font-variant-numeric:tabular-nums}
+button{all:unset;cursor:pointer;font:inherit;color:var(--jp-content-link-color,#0b57d0);text-decoration:underline}
+button:focus-visible{outline:2px solid var(--jp-brand-color1,#1976d2);outline-offset:1px}`;
 
 function render({ model, el }) {
-  const make = (name, className, text) => {
-    const node = document.createElement(name);
-    if (className) node.className = className;
-    if (text !== undefined) node.textContent = text;
-    return node;
-  };
-  const press = (what) => model.send({ ...what, nonce: Date.now() });
-  const draw = () => {
-    const heads = model.get("heads"), rows = model.get("rows"), links = model.get("links");
-    const whole = model.get("whole_rows"), sorted = model.get("sorted_by"), numeric = model.get("numeric");
-    const table = make("table", "db-table"), top = table.createTHead().insertRow(), body = table.createTBody();
-    heads.forEach((head, column) => {
-      const cell = top.appendChild(make("th", numeric[column] ? "number" : ""));
-      cell.scope = "col";
-      if (!whole) { cell.textContent = head; return; }
-      const up = sorted[0] === column ? (sorted[1] ? " ▼" : " ▲") : "";
-      const button = cell.appendChild(make("button", "", head + up));
-      if (sorted[0] === column) cell.ariaSort = sorted[1] ? "descending" : "ascending";
-      button.addEventListener("click", () => press({ head: column }));
+  const root = el.attachShadow({ mode: "open" });
+  const make = (name, text, className = "") => Object.assign(document.createElement(name), { textContent: text, className });
+  const kind = (column) => (model.get("numeric")[column] ? "number" : "");
+  const table = make("table", ""), top = table.createTHead().insertRow(), body = table.createTBody();
+  model.get("heads").forEach((head, column) => { top.appendChild(make("th", head, kind(column))).scope = "col"; });
+  model.get("rows").forEach((texts, row) => {
+    const line = body.insertRow();
+    texts.forEach((text, column) => {
+      const linked = model.get("links")[row][column], cell = line.appendChild(make("td", linked ? "" : text, kind(column)));
+      if (!linked) return;
+      const button = cell.appendChild(make("button", text));
+      button.title = "Show these conversations";
+      button.addEventListener("click", () => model.send({ row, column, nonce: Date.now() }));
     });
-    rows.forEach((texts, row) => {
-      const line = body.insertRow();
-      if (whole) {
-        line.className = row === model.get("selected") ? "selected" : "";
-        line.addEventListener("click", () => press({ row, column: 0 }));
-      }
-      texts.forEach((text, column) => {
-        const cell = line.appendChild(make("td", numeric[column] ? "number" : ""));
-        const linked = whole ? column === 0 : (links[row] || [])[column];
-        if (!linked) { cell.textContent = text; return; }
-        const button = cell.appendChild(make("button", "link", text));
-        button.title = whole ? "Read this conversation" : "Show these conversations";
-        button.addEventListener("click", (event) => { event.stopPropagation(); press({ row, column }); });
-      });
-    });
-    el.replaceChildren(table);
-  };
-  const changed = "change:heads change:rows change:links change:selected change:sorted_by";
-  model.on(changed, draw);
-  draw();
-
-  const root = () => el.closest(".db-explorer");
-  const keyed = (event) => {
-    const typed = event.target.closest("input, textarea, select");
-    if (typed || event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
-    if (!model.get("hears").includes(event.key)) return;
-    event.preventDefault();
-    event.stopPropagation();
-    if (root().classList.contains("db-busy")) return; // what it would answer is not on screen yet
-    root().classList.add("db-busy");
-    press({ key: event.key });
-  };
-  let listening = null;
-  const listen = () => {
-    listening = root();
-    if (!listening || !model.get("hears").length) return;
-    listening.tabIndex = -1;
-    listening.setAttribute("data-lm-suppress-shortcuts", "true"); // JupyterLab's own keys: y would turn the cell into code
-    listening.addEventListener("keydown", keyed);
-  };
-  const waiting = setTimeout(listen); // the widget is put into the page after this
-  const told = (message) => {
-    if (message.show) root()?.querySelector(`.${message.show}`)?.scrollIntoView({ block: "start" });
-    if (message.heard) root()?.classList.remove("db-busy");
-    if (message.focus) root()?.focus({ preventScroll: true });
-  };
-  model.on("msg:custom", told);
-  return () => {
-    clearTimeout(waiting);
-    listening?.removeEventListener("keydown", keyed);
-    model.off(changed, draw);
-    model.off("msg:custom", told);
-  };
+  });
+  root.append(make("style", STYLE), table);
 }
 
 export default { render };
