@@ -19,8 +19,6 @@ from benchmark_lib.analysis.dictionary import DICTIONARY
 from benchmark_lib.analysis.entries import entry_names
 from benchmark_lib.experiment.known_panel import TRUTHS
 from benchmark_lib.experiment.manifest import part
-from benchmark_lib.reports.explorer import Index
-from benchmark_lib.reports.explorer.rows import table_of
 from benchmark_lib.reports.one_model import conduct, numbers, words
 from benchmark_lib.reports.one_model.traps import trap_by_trap
 from benchmark_lib.reports.site import build_site
@@ -530,16 +528,16 @@ def test_a_report_is_of_one_run(results, each_alone):
         assert named(entry, texts_of(figures.in_the_field(table=numbers.field_table(report), entry=entry)))
 
 
-def test_the_explorer_finds_and_names_each_run(results, runs):
-    index = Index(results)
-    assert index.values("entry") == {entry: len(run.endings()) for entry, run in sorted(runs.items())}
+def test_the_list_finds_and_names_each_run(results, runs, tmp_path):
+    found = reports.explore(results, labels=tmp_path / "labels.csv")
     for entry, run in runs.items():
-        assert set(index.frame.iloc[index.matching(entry=entry)]["run_id"]) == {run.run_id}
+        found.choose(entry=entry)
+        assert set(found.selection["run_id"]) == {run.run_id} and len(found.selection) == len(run.endings())
     one, other = list(runs.values())[:2]
     shown = reports.compare_trials(results, (one.run_id, "abusive_1", 1), (other.run_id, "abusive_1", 1)).html
     assert "[seed 1], trial 1" in shown and "[seed 2], trial 1" in shown
-    table = table_of(index, index.matching(case_id="abusive_1", trial=1))
-    assert len(set(table["model"])) == 4
+    found.choose("case_id=abusive_1 trial=1")
+    assert set(found.selection["entry"]) == set(runs)
 
 
 def test_the_site_gives_each_run_a_row_pages_and_transcripts(results, runs, tmp_path):

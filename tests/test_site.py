@@ -12,14 +12,16 @@ from concurrent.futures import ThreadPoolExecutor
 from html import unescape
 from itertools import permutations
 from urllib.parse import unquote
+from zlib import crc32
 
+import numpy as np
 import pandas as pd
 import pytest
 from browser import DESKTOP, PHONE, open_browser, open_page, violations
 from hostile import FLAG, LEAK, MODELS, NAMES, PAYLOADS, write_hostile_runs
 from site_talks import talks_of
 
-from benchmark_lib import BadInput, Experiment, load_results, reports, tables
+from benchmark_lib import BadInput, Experiment, load_results, tables
 from benchmark_lib.analysis import Query, facets
 from benchmark_lib.analysis.tables.debatable import debatable_acts
 from benchmark_lib.analysis.tables.leaderboard import leaderboard
@@ -35,7 +37,6 @@ from benchmark_lib.reports.site.conversations import asked_for
 from benchmark_lib.reports.site.folder import Folder, page_name, site_folder
 from benchmark_lib.reports.site.pages import Pages, stores_of_entries
 from benchmark_lib.reports.site.words import (
-    FRAMING_POLICY,
     LOADING_POLICY,
     POLICY,
     breaks,
@@ -171,12 +172,12 @@ def test_no_link_of_the_site_leads_nowhere(site):
 def test_every_page_stands_under_the_strict_policy_and_carries_no_inline_style_or_code(site):
     for page in site.path.rglob("*.html"):
         text = page.read_text()
-        policy = {"beside.html": FRAMING_POLICY, "talk.html": LOADING_POLICY}.get(page.name, POLICY)
+        policy = {"beside.html": LOADING_POLICY, "talk.html": LOADING_POLICY}.get(page.name, POLICY)
         assert f'<meta http-equiv="Content-Security-Policy" content="{policy.replace(chr(39), "&#39;")}">' in text, page
         assert not re.search(r"<style|\sstyle=|\son[a-z]+=", text), page
         scripts = re.findall(r"<script(?! type=\"application/json\")([^>]*)>", text)
         assert all(re.fullmatch(r' src="[a-z0-9/.-]+\.js"( defer)?', attributes) for attributes in scripts)
-        assert scripts[0].endswith('assets/site.js"') and len(scripts) <= (3 if page.name != "search.html" else 9)
+        assert scripts[0].endswith('assets/common.js"') and len(scripts) <= (6 if page.name != "search.html" else 12)
 
 
 def test_the_files_to_take_away_agree_with_the_frames(site, runs):
@@ -326,8 +327,8 @@ def test_cases_and_transcripts_are_searched_and_opened(browser, site):
             ".cases li:visible >> nth=0"
         )
         visit(page, site, "transcripts")
-        page.select_option("#talk-entry", label="scripted:comply_all")
-        page.select_option("#talk-outcome", label="unsafe")
+        page.select_option("#talk-entry", "scripted:comply_all")
+        page.select_option("#talk-outcome", "unsafe")
         page.fill("#talk-find", "vip")
         assert page.inner_text("#talk-status") == "2 conversations of 1 case."
         page.click("#talk-list a >> nth=0")
@@ -689,8 +690,8 @@ def test_a_bar_of_both_ways_opens_the_share_of_conversations_that_it_shows(runs)
 def test_the_filter_stays_in_the_address_through_back_and_when_shared(browser, site):
     with open_page(browser) as (page, seen):
         visit(page, site, "transcripts")
-        page.select_option("#talk-outcome", label="unsafe")
-        page.select_option("#talk-entry", label="scripted:comply_all")
+        page.select_option("#talk-outcome", "unsafe")
+        page.select_option("#talk-entry", "scripted:comply_all")
         found, address = behind(page), page.url
         assert "outcome=unsafe" in address and found == 36
         page.click("a.talk-link >> nth=0")
@@ -835,14 +836,20 @@ def test_a_transcript_shows_what_was_expected_beside_what_happened(browser, site
         assert re.search(r"/c\d+$", page.url) and page.locator(".tool.forbidden.aimed").count() == 1
         page.locator(".others .both-link").first.click()
         page.wait_for_url("**/beside.html#a=**")
-        for side in ("a", "b"):
-            page.frame_locator(f"#beside-{side}").locator(".talk .msg").nth(1).wait_for()
-            assert not page.frame_locator(f"#beside-{side}").locator(".top").is_visible()
+        page.locator(".two-sides .msg").nth(1).wait_for()
+        tops = (
+            page.locator(".two-sides")
+            .nth(1)
+            .locator(".msg.customer")
+            .evaluate_all("all => all.map((e) => e.getBoundingClientRect().top)")
+        )
+        assert len(set(tops)) < len(tops), "the first turns begin on one line"
+        assert page.locator(".differs .differs-note").all_inner_texts()[:2] == ["first difference"] * 2
         assert not seen.errors
         for wrong in ("a=javascript:1&b=../../x", "a=https://leak.example/&b=talk/../../x", "a=x&b=y/z.html"):
             page.goto("about:blank")
             page.goto(f"{(site.path / 'beside.html').as_uri()}#{wrong}")
-            assert page.is_visible("#beside-note") and not page.is_visible("#beside-a")
+            assert page.is_visible("#beside-none") and not page.is_visible("#beside")
         assert seen.outside(site.path) in ([], ["about:blank"])
     with open_page(browser, PHONE) as (page, _):
         visit(page, site, transcript(site, "scripted-comply", "tracking-1"))
@@ -887,12 +894,19 @@ def test_labels_given_on_the_site_are_read_by_the_explorer(browser, site, runs, 
     assert len(read_labels(path)) == 2, "the explorer replaces the label that the site gave"
 
 
-def test_the_site_and_the_explorer_draw_the_same_sample_in_the_same_order(browser, site, runs):
-    explorer = reports.explore(runs)
+def drawn(conversations, size, seed):
+    """Draw as the list says it does: the smallest numbers, each the CRC-32 of seed and name, mixed as in MurmurHash3."""
+    names = [tuple(map(str, key)) for key in conversations[["run_id", "case_id", "trial"]].to_numpy()]
+    found = np.array([crc32(" ".join((str(seed), *name)).encode()) for name in names], np.uint32)
+    for shift, factor in ((16, 0x85EBCA6B), (13, 0xC2B2AE35), (16, 1)):
+        found = (found ^ (found >> np.uint32(shift))) * np.uint32(factor)
+    return sorted(range(len(names)), key=lambda n: (found[n], names[n]))[:size]
+
+
+def test_the_same_address_draws_the_same_sample_in_the_same_order(browser, site, runs):
     with open_page(browser) as (page, seen):
         for seed in (0, 1, 2**31 - 1):
-            explorer.draw(20, seed=seed)
-            rows = runs.conversations.iloc[explorer.sample]
+            rows = runs.conversations.iloc[drawn(runs.conversations, 20, seed)]
             page.goto(f"{(site.path / 'transcripts.html').as_uri()}#sample=20 seed={seed}")
             says(page, "#talk-status", f"^20 conversations.*drawn by chance with seed {seed}[.]")
             kept = page.evaluate(

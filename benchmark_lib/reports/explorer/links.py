@@ -1,4 +1,4 @@
-"""From a number of a table to its conversations, which open in the explorer below the table.
+"""From a number of a table to its conversations, which open in the list below the table.
 
 A cell is linked where a query names the conversations behind it: a count leads to what it counts, and a share to what it
 is a share of in the numerator. `where_of` says with which fields, for the board and for every table of `WHERE`.
@@ -125,13 +125,13 @@ class TableView(anywidget.AnyWidget):
 
 
 class LinkedTable(w.VBox):
-    """Tables whose numbers open their conversations in the explorer below them.
+    """Tables whose numbers open their conversations in the list below them.
 
     Attributes
     ----------
     view : TableView
         The tables.
-    explorer : Explorer or None
+    explorer : ConversationList or None
         Made when the first number is pressed.
     """
 
@@ -145,9 +145,9 @@ class LinkedTable(w.VBox):
     def lead_to(self, query: str) -> None:
         """Show the conversations of a query."""
         if self.explorer is None:
-            from .widgets import Explorer
+            from .widget import ConversationList
 
-            self.explorer = Explorer(self._results, **self._options)
+            self.explorer = ConversationList(self._results, **self._options)
             self.children = [self.view, self.explorer]
         self.explorer.choose(query=query)
 
