@@ -174,6 +174,26 @@ class TestThoughts:
         assert all(m["reasoning"] == "Hm." for r in server.requests for m in own(r) if "tool_calls" in m)
 
 
+@pytest.mark.parametrize(
+    "refused",
+    [
+        Answer(error_body("Cannot subscript null at row 23: message.content[:tool_start_length]"), 500),
+        Answer(error_body("'content' Traceback (most recent call last): ... KeyError: 'content'"), 500),
+        Answer({"detail": [{"loc": ["messages", 2, "content"], "msg": "Input should be a valid string"}]}, 422),
+        refusal("messages[2].content: null is not allowed"),
+    ],
+    ids=["template", "gateway", "schema", "words"],
+)
+def test_a_server_that_takes_no_null_gets_an_empty_text_beside_tool_calls(refused, tmp_path):
+    def strict(request, number):
+        return refused if any(m["content"] is None for m in own(request)) else calls_first(request, number)
+
+    with ScriptedServer(strict) as server:
+        record = played(server, tmp_path)
+    assert record.ended_by != "infrastructure_fault" and record.replies()
+    assert sum(m["content"] is None for r in server.requests for m in own(r)) == 1, "it is found out once"
+
+
 class TestWhatTheModelBroke:
     PATTERN = re.compile(r"[a-zA-Z_][a-zA-Z0-9_-]{0,63}")
 

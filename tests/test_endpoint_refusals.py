@@ -91,6 +91,30 @@ def test_other_refusals_are_known_by_their_words(message, kind):
     assert ask(said(message))[0].kind == kind
 
 
+@pytest.mark.parametrize(
+    "message, status, kind",
+    [
+        ("litellm.InternalServerError: OpenAIException - Error code: 401 - {'message': 'no such key'}", 500, "auth"),
+        (
+            '{"error":{"code":429,"message":"Quota exceeded, retry in 12s","status":"RESOURCE_EXHAUSTED"}}',
+            500,
+            "rate_limit",
+        ),
+        ("litellm.APIError: upstream said status code 404", 502, "not_found"),
+        ("Budget has been exceeded! Current cost: 10.2, Max budget: 10.0", 400, "quota"),
+        ("the upstream of order 404 broke", 500, "server"),
+    ],
+)
+def test_an_error_wrapped_by_a_gateway_is_the_providers(message, status, kind):
+    assert ask(said(message, status))[0].kind == kind
+
+
+def test_a_broken_call_that_a_gateway_reports_as_its_own_outage_is_handed_back():
+    text = 'ServiceUnavailableError: GroqException - {"error":{"message":"tool call validation failed: parameters for tool get_order"}}'
+    answer, count = ask(said(text, 503))
+    assert (answer.finish_reason, answer.tool_calls[0].name, count) == ("malformed_call", "get_order", 1)
+
+
 class TestEnds:
     @pytest.mark.parametrize(
         "word",

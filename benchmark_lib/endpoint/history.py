@@ -21,6 +21,7 @@ NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 """A name that every provider takes for a tool."""
 NO_NAME, NO_WORDS = "unnamed", "(nothing)"
 """What is sent in place of the name of a call without one, and of the words of an empty message."""
+NO_NULL = re.compile(r"\bnull\b|\bNone\b|valid string|KeyError")
 WANTED = re.compile(
     r"pass\w* (?:it )?back|missing|required|must (?:also )?(?:be )?(?:includ|present|provid|sent|retain)", re.IGNORECASE
 )
@@ -38,12 +39,15 @@ class Manner:
         Fields that it does not take, and fields that it wants in each of its messages, be they empty.
     in_words : bool
         True where calls of tools that do not exist are told in words.
+    no_null : bool
+        True where a message without words has an empty text and not null.
     """
 
     thoughts: Literal["calls", "all"] = "calls"
     refused: frozenset[str] = frozenset()
     wanted: frozenset[str] = frozenset()
     in_words: bool = False
+    no_null: bool = False
 
     def after(self, error: EndpointError, messages: Sequence[dict[str, Any]], tools: set[str]) -> "Manner | None":
         """Return another manner that a refused request is worth sending in, None where there is none."""
@@ -58,6 +62,8 @@ class Manner:
                 return replace(self, refused=self.refused | {name}, wanted=self.wanted - {name})
             if WANTED.search(error.told) and sent and name not in self.wanted:
                 return replace(self, thoughts="all", wanted=self.wanted | {name})
+        if not self.no_null and any(m["content"] is None for m in sent) and NO_NULL.search(error.told):
+            return replace(self, no_null=True)
         called = {c["function"].get("name") for message in messages for c in message.get("tool_calls") or ()}
         return replace(self, in_words=True) if tools and called - tools and not self.in_words else None
 
@@ -84,7 +90,7 @@ def clean_message(message: dict[str, Any], manner: Manner) -> dict[str, Any]:
     if calls:
         made = made | {"tool_calls": [clean_call(call, manner.refused) for call in calls]}
     if message.get("role") != "tool" and is_blank(made.get("content")):
-        made = made | {"content": None if calls else NO_WORDS}
+        made = made | {"content": NO_WORDS if not calls else "" if manner.no_null else None}
     return message if made == message else made
 
 
