@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import BadInput
 from .codes import FINISHED, RESUMABLE, SIGNAL, note
-from .options import PATTERN, RUN_FILE, SETTINGS, STORE, TOOLS, add_options
+from .options import PATTERN, RUN_FILE, SETTINGS, STORE, TOOLS
 from .signals import heard_signals
 
 if TYPE_CHECKING:
@@ -19,33 +19,30 @@ if TYPE_CHECKING:
 GO_ON = "give the same command again to go on"
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of ``deskbench sit``."""
-    options = {
-        "--chair SIDE": ("which chair you take: agent (default) or customer", "agent"),
-        "--port N": ("let programs play over HTTP on this port of 127.0.0.1 (0: any free one)", int),
-        "--chairs N": ("how many players play at once over the port (default: 1)", 1),
-        "--name NAME": ("the player's name in tables (default: human)", "human"),
-        "--source WORDS": (
-            "who played, as the run file says it, such as human:anna or 'blind play' (default: human)",
-            "human",
-        ),
-        "--other MODEL": "who has the other side: a model, or a scripted agent (default: scripted)",
-        "--base-url URL": "base URL of the other side's OpenAI-compatible endpoint (default: OpenAI)",
-        **SETTINGS,
-        **STORE,
-        "--prompt FILE": "a system prompt for the agent to use instead of the store's",
-        "--rules RULES": "operator rules added to the agent's prompt, as for `deskbench run`",
-        **TOOLS,
-        "--cases PATTERN": (f"{PATTERN}`deskbench cases` lists the names", "all"),
-        "--shuffle SEED": ("another order of the cases (default: 0)", 0),
-        "--trials N": ("trials per case (default: 1)", 1),
-        "--messages N": ("maximum number of customer messages per conversation (default: 8)", 8),
-        "--seed N": ("random seed (default: 0)", 0),
-        **RUN_FILE,
-        "--replay": "play what is on file again, without players, and compare every record",
-    }
-    add_options(parser, options)
+ARGUMENTS = {
+    "--chair SIDE": ("which chair you take: agent (default) or customer", "agent"),
+    "--port N": ("let programs play over HTTP on this port of 127.0.0.1 (0: any free one)", int),
+    "--chairs N": ("how many players play at once over the port (default: 1)", 1),
+    "--name NAME": ("the player's name in tables (default: human)", "human"),
+    "--source WORDS": (
+        "who played, as the run file says it, such as human:anna or 'blind play' (default: human)",
+        "human",
+    ),
+    "--other MODEL": "who has the other side: a model, or a scripted agent (default: scripted)",
+    "--base-url URL": "base URL of the other side's OpenAI-compatible endpoint (default: OpenAI)",
+    **SETTINGS,
+    **STORE,
+    "--prompt FILE": "a system prompt for the agent to use instead of the store's",
+    "--rules RULES": "operator rules added to the agent's prompt, as for `deskbench run`",
+    **TOOLS,
+    "--cases PATTERN": (f"{PATTERN}`deskbench cases` lists the names", "all"),
+    "--shuffle SEED": ("another order of the cases (default: 0)", 0),
+    "--trials N": ("trials per case (default: 1)", 1),
+    "--messages N": ("maximum number of customer messages per conversation (default: 8)", 8),
+    "--seed N": ("random seed (default: 0)", 0),
+    **RUN_FILE,
+    "--replay": "play what is on file again, without players, and compare every record",
+}
 
 
 def execute(options: argparse.Namespace) -> int:
