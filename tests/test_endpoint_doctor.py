@@ -10,7 +10,6 @@ from benchmark_lib.cli import main
 from benchmark_lib.endpoint import Endpoint, EndpointError
 from benchmark_lib.endpoint.doctor import diagnose
 from benchmark_lib.endpoint.launch import CALL_TIMEOUT_S, LocalModelError, local_model, missing_parts
-from benchmark_lib.errors import BadInput
 
 PROMPT = "You work on the customer desk of a shop and follow its rules. " * 20
 TOOLS = [

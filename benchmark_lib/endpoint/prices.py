@@ -61,7 +61,7 @@ class Tier(NamedTuple):
     up_to_usd: float
 
 
-class Listed(BaseModel):
+class PriceText(BaseModel):
     """A price file as it is written."""
 
     model_config = ConfigDict(extra="forbid")
@@ -134,7 +134,7 @@ def _load(path: Path, _: int) -> PriceFile:
     if isinstance(models, list):
         defaults = ({"cached_input": m.get("input"), "as_of": dated} if isinstance(m, dict) else None for m in models)
         content["models"] = [m if default is None else default | m for m, default in zip(models, defaults, strict=True)]
-    listed = read_as(Listed, content, str(path))
+    listed = read_as(PriceText, content, str(path))
     free = [Price(name, 0.0, 0.0, 0.0, dated, "free by statement") for name in listed.free or ()]
     return PriceFile(
         dated, free + (listed.models or []), read_tiers(listed.tiers, path), content_hash(path.read_bytes())
