@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 from typing import TYPE_CHECKING
 
 from ..errors import BadInput
-from .codes import FINISHED, RESUMABLE, SIGNAL, note
+from .codes import FINISHED, RESUMABLE, note
 from .options import PATTERN, RUN_FILE, SETTINGS, STORE, TOOLS
-from .signals import heard_signals
+from .signals import run_to_signal, stopped_by_signals
 
 if TYPE_CHECKING:
     from ..experiment import Experiment
     from ..runfile import RunFile
     from ..sitting.chairs import Chairs
-
-GO_ON = "give the same command again to go on"
 
 
 ARGUMENTS = {
@@ -47,48 +44,27 @@ ARGUMENTS = {
 
 def execute(options: argparse.Namespace) -> int:
     """Seat the players, and play until everything is played or the sitting is stopped."""
-    from ..experiment.writer import CannotSave
-
     if options.port is None and options.chairs != 1:
         raise BadInput("there is one chair in a terminal: leave --chairs out, or give --port a number")
-    seen: list[int] = []
-    try:
-        return asyncio.run(_sit(options, seen))
-    except CannotSave as error:
-        note(f"{error}: make room, then {GO_ON}")
-        return RESUMABLE
-    except asyncio.CancelledError:
-        if not seen:
-            raise
-        return SIGNAL + seen[0]
+    return run_to_signal(lambda seen: _sit(options, seen))
 
 
 async def _sit(options: argparse.Namespace, seen: list[int]) -> int:
     from ..sitting.session import seated
 
     chairs, experiment = seated(**{k: v for k, v in vars(options).items() if k not in ("command", "execute", "port")})
-    loop, task = asyncio.get_running_loop(), asyncio.current_task()
-
-    def on_signal(number: int, name: str) -> None:
-        seen.append(number)
-        if experiment.running:
-            loop.call_soon_threadsafe(experiment.stop, f"interrupted by {name}: {GO_ON}", 0.0)
-        elif task is not None:
-            loop.call_soon_threadsafe(task.cancel)
-
-    with heard_signals(on_signal):
+    with stopped_by_signals(experiment, seen, {}):
         if options.replay:
             run = await experiment.run()
-            print(
-                f"{experiment.replayed} conversation{'s' * (experiment.replayed != 1)} of {run.path} played again, each came out byte for byte"
-            )
+            many = f"{experiment.replayed} conversation{'s' * (experiment.replayed != 1)}"
+            print(f"{many} of {run.path} played again, each came out byte for byte")
         elif options.port is None:
             from ..sitting.terminal import in_terminal
 
             _tell(await in_terminal(chairs, experiment), experiment)
         else:
             await _over_port(chairs, experiment, options.port)
-    return SIGNAL + seen[0] if seen else FINISHED if experiment.stopped is None else RESUMABLE
+    return FINISHED if experiment.stopped is None else RESUMABLE
 
 
 async def _over_port(chairs: Chairs, experiment: Experiment, port: int) -> None:
