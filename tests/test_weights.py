@@ -43,7 +43,7 @@ def test_a_wrong_word_is_refused(tmp_path, capsys):
     assert "weights are open or closed, not 'ajar': change --weights" in capsys.readouterr().err
     bad = tmp_path / "weights.yaml"
     bad.write_text("models:\n  - {model: x, weights: ajar}\n")
-    with pytest.raises(BadInput, match="entry 1 .x.: 'weights' must be open or closed"):
+    with pytest.raises(BadInput, match="models: entry 1, weights: input should be 'open' or 'closed'"):
         find_weights("x", bad)
 
 

@@ -11,7 +11,6 @@ from ..exchange.exports import FORMATS, WHOLE_FRAMES, export_frames
 from ..outputs import write_csv
 from ..project import in_project
 from .codes import FINISHED
-from .options import add_options
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,16 +18,13 @@ if TYPE_CHECKING:
     from ..analysis.frames import Results
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of ``deskbench export``."""
-    parser.add_argument("runs", nargs="+", metavar="RUN", help="run files, or folders with run files")
-    parser.add_argument("--format", required=True, choices=FORMATS, help="what to write")
-    options = {
-        "--labels CSV": "a file of labels: write it too, with the agreement of its labellers",
-        "--where QUERY": "only these conversations, as in 'bucket=adversarial unsafe=yes'; with --format parquet or jsonl",
-    }
-    add_options(parser, options)
-    parser.add_argument("--out", required=True, metavar="DIR", help="the folder to write to")
+ARGUMENTS = {
+    "RUN+": "run files, or folders with run files",
+    "--format": {"help": "what to write", "required": True, "choices": FORMATS},
+    "--labels CSV": "a file of labels: write it too, with the agreement of its labellers",
+    "--where QUERY": "only these conversations, as in 'bucket=adversarial unsafe=yes'; with --format parquet or jsonl",
+    "--out DIR": {"help": "the folder to write to", "required": True},
+}
 
 
 def execute(options: argparse.Namespace) -> int:
