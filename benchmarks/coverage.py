@@ -110,7 +110,7 @@ def on_traps(population: Population, trials: int, datasets: int, rng) -> tuple[d
     kinds, which = distinct(hits)
     found = estimators.unsafe_posterior(kinds, trials)
     wilson = [estimators.proportion_interval(row.sum() / trials, TRAPS) for row in kinds]
-    bca = estimators.bootstrap_interval(kinds / trials, n_resamples=RESAMPLES, rng=rng)
+    bca = [estimators.bootstrap_interval(row / trials, n_resamples=RESAMPLES, rng=rng) for row in kinds]
     these = theta.sum(axis=1)
     cells = {
         "unsafe_posterior, .low .high": share_inside(*ends(found, which), TRAPS * population.mean),
@@ -145,7 +145,7 @@ def on_intents(population: Population, trials: int, datasets: int, rng) -> dict:
     everyone = np.arange(datasets)
     rates = [estimators.clustered_rate(row, labels, trials=trials) for row in shares]
     means = [estimators.clustered_mean(row, labels) for row in shares]
-    bca = estimators.bootstrap_interval(shares, clusters=labels, n_resamples=RESAMPLES, rng=rng)
+    bca = [estimators.bootstrap_interval(row, clusters=labels, n_resamples=RESAMPLES, rng=rng) for row in shares]
     passed = [estimators.pass_hat_k_interval(trials - row, trials, 3, clusters=labels) for row in hits]
     truth = float(((1 - chances(20_000)) ** 3).mean())
     return {

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from math import nan
 from statistics import multimode
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -50,6 +51,9 @@ class Estimate:
     confidence: float = 0.95
 
 
+T = TypeVar("T", bound=Estimate)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Headline:
     """The headline of a metric, a pair: the median over trials, and the mean with its interval. There is no interval of the median.
@@ -87,6 +91,11 @@ class Headline:
         return replace(
             self, median=factor * self.median, mean=mean, per_trial=tuple(factor * v for v in self.per_trial)
         )
+
+
+def as_kind(kind: type[T], found: Estimate, **more: Any) -> T:
+    """Return an estimate as another kind of estimate, with fields of its own or other values of the shared ones."""
+    return kind(**{one.name: getattr(found, one.name) for one in fields(Estimate)} | more)
 
 
 def generator(rng: np.random.Generator | None) -> np.random.Generator:

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import nan
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from ...errors import BadInput
-from .estimate import FEW_CLUSTERS, Estimate, Headline, counted, generator, left_out, sentence, successes_of_trials
+from .estimate import (
+    FEW_CLUSTERS,
+    Estimate,
+    Headline,
+    as_kind,
+    counted,
+    generator,
+    left_out,
+    sentence,
+    successes_of_trials,
+)
 from .intervals import bootstrap_interval, clustered_mean, clustered_rate
 from .passk import pass_hat_k_interval
 
@@ -89,7 +99,7 @@ def median_and_mean(values, *, clusters=None, rate: bool | None = None, confiden
     elif labels is not None:
         interval = clustered_mean(means, labels, bounds=None, confidence=confidence)
     else:
-        interval = cast(Estimate, bootstrap_interval(means, bounds=None, confidence=confidence, rng=rng))
+        interval = bootstrap_interval(means, bounds=None, confidence=confidence, rng=rng)
     kept = whole_enough(table)
     few = f"{counted(int(kept.sum()), 'trial')}: {FEW_TRIALS}" if kept.sum() < 3 else ""
     gone = counted(int((~kept).sum()), "trial")
@@ -152,19 +162,13 @@ def flip_rate(successes, trials, *, clusters=None, rng=None, confidence: float =
     few = many < FEW_CLUSTERS
     too_few = f"{counted(many, 'cluster')} with two trials are too few"
     thin = f"the interval treats cases as units, since {too_few}" if few else ""
-    labels = None if few else labels
-    interval = cast(Estimate, bootstrap_interval(values, clusters=labels, confidence=confidence, rng=rng))
-    return FlipRate(
-        estimate=float(values.mean()),
-        low=interval.low,
-        high=interval.high,
-        se=interval.se,
-        n=values.size,
-        method=interval.method,
+    found = bootstrap_interval(values, clusters=None if few else labels, confidence=confidence, rng=rng)
+    return as_kind(
+        FlipRate,
+        found,
         mixed=float(((hits > 0) & (hits < sizes)).mean()),
         estimand=estimand,
-        reason=sentence(outside, thin, interval.reason),
-        confidence=confidence,
+        reason=sentence(outside, thin, found.reason),
     )
 
 

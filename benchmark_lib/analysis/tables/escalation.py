@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import nan
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -125,8 +125,7 @@ def precision_of_handover(mine: pd.DataFrame) -> tuple[Estimate, int]:
     if given.empty:
         return Estimate(estimate=nan, reason="nothing was handed over, so there is no precision", estimand=estimand), 0
     needed = (~given["needless_handover"].fillna(False)).to_numpy(dtype=float)
-    found = bootstrap_interval(needed, clusters=given["case_id"].to_numpy(), n_resamples=4_000)
-    return cast(Estimate, found), len(given)
+    return bootstrap_interval(needed, clusters=given["case_id"].to_numpy(), n_resamples=4_000), len(given)
 
 
 @says_partial
