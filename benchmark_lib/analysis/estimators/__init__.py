@@ -18,7 +18,7 @@ from .comparisons import (
     simultaneous,
     within_case_permutation,
 )
-from .correlations import Correlation, WithinCorrelation, correlation, within_model_correlation
+from .correlations import Correlation, correlation, within_model_correlation
 from .estimate import DEFAULT_SEED, Estimate, Headline, exact_bound
 from .intervals import bootstrap_interval, cautious_share, clustered_mean, clustered_rate, proportion_interval
 from .passk import PassCurve, case_pass_hat_k, pass_hat_k, pass_hat_k_curve, pass_hat_k_interval
