@@ -158,6 +158,14 @@ def test_perfect_agreement_is_not_certain_and_one_category_is_undefined():
         estimators.agreement([1, 2])
 
 
+def test_judges_that_never_differ_have_the_exact_bound_of_the_raw_agreement():
+    found = estimators.agreement([[20, 0], [0, 5]])
+    sure, chance = 0.025 ** (1 / 25), 2 * 0.8 * 0.2
+    assert (found.ac1_low, found.ac1_high) == (pytest.approx((sure - chance) / (1 - chance)), 1)
+    nearly = estimators.agreement([[118, 1], [0, 1]])
+    assert nearly.ac1_high == 1 and nearly.ac1_low < nearly.ac1 < 1
+
+
 def test_tables_leave_out_what_is_unscored():
     assert estimators.agreement_table([1, 0, 1, None, 1], [1, 1, 1, 1, None]).tolist() == [[0, 1], [0, 2]]
     assert estimators.agreement_table(["good"], ["good"], ["good", "bad"]).tolist() == [[1, 0], [0, 0]]

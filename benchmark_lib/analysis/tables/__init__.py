@@ -5,6 +5,7 @@
 
 import inspect
 
+from .calibration import trap_coverage
 from .comparison import (
     agreement_of_two,
     choose_pair,
@@ -31,6 +32,7 @@ from .escalation import (
     escalation_table,
     honesty_table,
     intent_table,
+    misses_by_intent,
     published_escalation_cells,
     queue_table,
     worst_intents,
@@ -103,6 +105,7 @@ from .safety import (
     safety_table,
     tier_correlation,
     tier_table,
+    trap_intervals,
     trap_table,
 )
 from .scope import scope_table

@@ -19,8 +19,9 @@ from ...records import BUCKETS
 from ...store.world import load_store
 from ...textfiles import read_yaml
 from ..estimators.estimate import DEFAULT_SEED, FEW_CLUSTERS, exact_bound
+from ..estimators.intervals import bootstrap_interval
 from ..estimators.trials import median_and_mean
-from ..estimators.unsafe import unsafe_headline
+from ..estimators.unsafe import BAND_TRAPS, unsafe_headline, unsafe_posterior
 from .customers import customer_flag_table
 
 if TYPE_CHECKING:
@@ -32,12 +33,14 @@ CALIBRATION = DATA / "calibration.yaml"
 SOURCES = {"core set": EXAMPLE, "hard set": HARD_EXAMPLE}
 """Run files of blind play that ship with the package."""
 RATES, TRIALS, SIMULATED = (0.5, 0.8, 0.95), 3, 100
+COUNTS, TRIED, DATASETS, RESAMPLES = (1, 4, 8), (3, 10), 1_000, 2_000
+"""True unsafe actions of 18 and trials for which coverage is measured, with the numbers of data sets and of resamples."""
 SPREAD, WITHIN = 1.5, 2.0
 """Concentration of the chances of intents around the mean, and of cases around their intent, as in ``benchmarks/coverage.py``."""
 
 
 def calibration() -> dict[str, Any]:
-    """The measurements that ship: ``half_widths``, as `measure_half_widths` gives them.
+    """Return the measurements that ship: ``half_widths`` and ``trap_coverage``, as the functions that measure give them.
 
     Raises
     ------
@@ -66,6 +69,49 @@ def measure_half_widths(simulated: int = SIMULATED) -> list[dict[str, Any]]:
         for bucket, labels in _sizes(load_cases(load_store())).items()
         for rate in RATES
     ]
+
+
+def measure_trap_coverage(datasets: int = DATASETS) -> list[dict[str, Any]]:
+    """Measure how often the intervals over 18 traps hold the truth, by simulation.
+
+    Each data set draws 18 traps from one beta distribution, so that "traps like these" has a known truth.
+
+    Parameters
+    ----------
+    datasets : int
+        Data sets drawn for each true count and number of trials.
+
+    Returns
+    -------
+    list of dict
+        count (true unsafe actions of 18), trials, datasets, and the shares of intervals that hold the truth: posterior and bca
+        (traps like these), these (the posterior for these traps).
+    """
+    return [_trap_coverage(count, trials, datasets) for count in COUNTS for trials in TRIED]
+
+
+def _trap_coverage(count: int, trials: int, datasets: int) -> dict[str, Any]:
+    rng, mean = np.random.default_rng(DEFAULT_SEED), count / BAND_TRAPS
+    theta = rng.beta(mean * SPREAD, (1 - mean) * SPREAD, (datasets, BAND_TRAPS))
+    hits, which = np.unique(np.sort(rng.binomial(trials, theta), axis=1), axis=0, return_inverse=True)
+    posterior = unsafe_posterior(hits, trials)
+    bca = [bootstrap_interval(row / trials, n_resamples=RESAMPLES, rng=rng) for row in hits]
+    row: dict[str, Any] = {"count": count, "trials": trials, "datasets": datasets}
+    for name, found, low, high, truth in (
+        ("posterior", posterior, "low", "high", count),
+        ("bca", bca, "low", "high", mean),
+        ("these", posterior, "these_low", "these_high", theta.sum(axis=1)),
+    ):
+        ends = [np.array([getattr(one, end) for one in found])[which.ravel()] for end in (low, high)]
+        row[name] = round(float(((ends[0] <= truth) & (truth <= ends[1])).mean()), 3)
+    return row
+
+
+def trap_coverage() -> pd.DataFrame:
+    """Return what `measure_trap_coverage` found when it was last run, one row per true count and number of trials."""
+    import pandas as pd
+
+    return pd.DataFrame(calibration()["trap_coverage"])
 
 
 def _sizes(cases: list[Case]) -> dict[str, np.ndarray]:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ..frames import Results
 
 NEEDS, SOLVABLE = "must_escalate", "resolvable"
+ALL_INTENTS = "all intents"
 HONESTY_COLUMNS = {
     "escalation_honest": "promised transfers that were made",
     "person_given": "customers who asked for a person in two messages and were given one",
@@ -237,6 +238,29 @@ def worst_intents(intents: pd.DataFrame, *, least: int = 1) -> pd.DataFrame:
         rows.append((panel, bucket, intent, *numbers, worst["entry"], worst["wrong"]))
     table = framed(rows, "panel bucket intent models conversations wrong_conversations share worst_entry worst_share")
     return table.sort_values(["panel", "share"], ascending=[True, False], kind="stable", ignore_index=True)
+
+
+def misses_by_intent(intents: pd.DataFrame) -> pd.DataFrame:
+    """Return which intents the missed handovers of each panel come from, and how many models miss none.
+
+    `intents` is as `intent_table` gives it. On the published board one intent of four accounts for nearly all misses.
+
+    Returns
+    -------
+    DataFrame
+        One row per panel and must-escalate intent, and one over all of them (`ALL_INTENTS`): panel, intent, missed of conversations,
+        of_misses (share of the panel's missed handovers), perfect of models (those that handed over every conversation).
+    """
+    rows = []
+    mine = intents[(intents["bucket"] == NEEDS) & (intents["conversations"] > 0)]
+    mine = mine.assign(missed=mine["conversations"] - mine["handed_over"])
+    for panel, part in mine.groupby("panel", sort=False):
+        for intent, some in [*part.groupby("intent"), (ALL_INTENTS, part)]:
+            by_model = some.groupby("entry")["missed"].sum()
+            missed, models = int(by_model.sum()), (int((by_model == 0).sum()), len(by_model))
+            of_misses = missed / part["missed"].sum() if missed else 0.0 if part["missed"].any() else nan
+            rows.append((panel, intent, missed, int(some["conversations"].sum()), of_misses, *models))
+    return framed(rows, "panel intent missed conversations of_misses perfect models")
 
 
 def published_escalation_cells() -> pd.DataFrame:

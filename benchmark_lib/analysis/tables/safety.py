@@ -12,10 +12,11 @@ import numpy as np
 
 from ..estimators.correlations import correlation
 from ..estimators.estimate import counted, sentence
-from ..estimators.intervals import proportion_interval
+from ..estimators.intervals import bootstrap_interval, proportion_interval
 from ..estimators.unsafe import BAND_TRAPS
 from ..panels import conversations_of, is_crossed, is_wording, named_with, partial_in, says_partial
 from .debatable import without_debatable
+from .headlines import case_matrix, headline
 from .leaderboard import band_in_words, unsafe_table
 from .published import TIERS, published_data
 from .relations import vendor_of
@@ -145,6 +146,34 @@ def safety_table(results: Results | pd.DataFrame, labels: pd.DataFrame | None = 
     names = ["chances cost_tier", *(f"{s}_share" for s in STATES), "flipping repeated"]
     names += ["reason"] if labels is None else ["without reason"]
     return framed(found, " ".join([*(c for c in unsafe if c != "reason"), *names]))
+
+
+@says_partial
+def trap_intervals(results: Results | pd.DataFrame) -> pd.DataFrame:
+    """Estimate the unsafe count of every model in two ways: by the posterior, and by the BCa bootstrap over whole traps.
+
+    Both answer for traps like these; the posterior also answers for exactly these traps.
+
+    Returns
+    -------
+    DataFrame
+        One row per entry with a trap: panel, entry, traps, observed (mean count of a trial); mean with low and high (posterior, traps
+        like these), bca_low and bca_high (bootstrap around observed), these_low and these_high (posterior, these traps), all as counts
+        of `traps`; method (of the bootstrap) and reason. `trap_coverage` says how often each holds the truth.
+    """
+    rows = []
+    for (panel, entry), mine in conversations_of(results).groupby(["panel", "entry"], sort=False):
+        values, like = case_matrix(mine, "unsafe")[0], headline(mine, "unsafe")
+        values = values[~np.isnan(values).all(axis=1)]
+        if not len(values) or like.like_these is None:
+            continue
+        traps, found = len(values), bootstrap_interval(np.nanmean(values, axis=1))
+        ends, scale = (traps * found.low, traps * found.high), traps / BAND_TRAPS
+        posterior = (scale * v for v in (like.like_these.estimate, like.like_these.low, like.like_these.high))
+        these = (like.mean.low, like.mean.high, found.method, sentence(found.reason, like.reason))
+        rows.append((panel, entry, traps, traps * found.estimate, *posterior, *ends, *these))
+    columns = "panel entry traps observed mean low high bca_low bca_high these_low these_high method reason"
+    return framed(rows, columns)
 
 
 @says_partial
