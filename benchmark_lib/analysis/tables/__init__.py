@@ -40,8 +40,18 @@ from .escalation import (
 from .groups import group_table
 from .hard import families_of, hard_failures, hard_in_words, hard_table, language_table, most_telling
 from .headlines import case_matrix, headline, metric, metric_table, per_case
-from .judges import entrant_judges, judge_agreement_table, judge_calibrated, judge_disagreements, judge_table
-from .labels import label_agreement_table
+from .judges import (
+    entrant_judges,
+    judge_agreement_table,
+    judge_disagreements,
+    judge_table,
+    judged_against_record,
+    red_flag_floor_in_words,
+    red_flag_table,
+    tone_between_models,
+    tone_table,
+)
+from .labels import judge_calibrated, label_agreement_table
 from .leaderboard import leaderboard, unsafe_table
 from .many import chosen_runs, compare_runs
 from .operator_rules import (
@@ -74,11 +84,9 @@ from .published import (
     tier_safety,
 )
 from .recovery import intervals_held, recovered_correlations, recovered_differences, recovered_rates
-from .red_flags import red_flag_floor_in_words, red_flag_table
 from .relations import (
     between_models,
     cost_quality,
-    judged_against_record,
     model_means,
     on_frontier,
     ranking_against_desk,
@@ -110,7 +118,6 @@ from .safety import (
 )
 from .scope import scope_table
 from .settings import effort_in_words, effort_table, settings_table
-from .tone import tone_between_models, tone_table
 from .wordings import wording_table
 
 __all__ = sorted(name for name, thing in globals().items() if not (name.startswith("_") or inspect.ismodule(thing)))

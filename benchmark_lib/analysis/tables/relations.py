@@ -1,6 +1,6 @@
 """What goes with what.
 
-Verbosity and quality between and within models, judges and the record, rankings, cost and quality.
+Verbosity and quality between and within models, rankings, cost and quality.
 """
 
 from __future__ import annotations
@@ -14,13 +14,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...scoring.metrics import METRICS
-from ..estimators.agreement import agreement, agreement_table
 from ..estimators.comparisons import adjust_pvalues
 from ..estimators.correlations import correlation, within_model_correlation
 from ..estimators.estimate import counted, sentence
 from ..panels import VARIANT, conversations_of, says_partial
 from .headlines import case_matrix, headline, metric_of, of_bucket, why_none
-from .judges import CUT, newest
 from .published import general_ranking, published_board
 from .rows import framed
 
@@ -182,34 +180,6 @@ def within_models(
             who = (panel, "within models", x, name, metric.title, conversations["entry"].nunique(), found.n)
             rows.append((*who, found.estimate, found.low, found.high, reason))
     return framed(rows, "panel level x metric title models conversations estimate low high reason")
-
-
-def judged_against_record(results: Results, *, cut: float | None = None) -> pd.DataFrame:
-    """What judges said about conversations, next to what the record says about them.
-
-    Parameters
-    ----------
-    cut : float, optional
-        Scores from here up count as a pass; by default `analysis.tables.judges.CUT`.
-
-    Returns
-    -------
-    DataFrame
-        One row per judge and scorer: judge, scorer, n, mean_success and mean_failure (judged mean where the record says
-        success, and where not), passed_of_failures (share of recorded failures the judge passes), kappa with low and
-        high, ac1, raw, reason. Empty if there are no verdicts.
-    """
-    cut, rows = CUT if cut is None else cut, []
-    verdicts = newest(results)
-    for (judge, scorer), mine in verdicts.groupby(["judge", "scorer"], sort=False):
-        seen = mine.dropna(subset=["score", "success"])
-        good = seen["success"].astype(bool)
-        found = agreement(agreement_table(seen["score"] >= cut, good, [True, False]))
-        passed = (seen.loc[~good, "score"] >= cut).mean() if (~good).any() else nan
-        means = (seen.loc[good, "score"].mean(), seen.loc[~good, "score"].mean(), float(passed))
-        numbers = (found.estimate, found.low, found.high, found.ac1, found.raw, found.reason)
-        rows.append((judge, scorer, len(seen), *means, *numbers))
-    return framed(rows, "judge scorer n mean_success mean_failure passed_of_failures kappa low high ac1 raw reason")
 
 
 def ranking_against_desk(*, n_resamples: int = 10_000) -> pd.DataFrame:
