@@ -32,9 +32,9 @@ from .trials import (
     missing_bounds,
     repeat_correlation,
     trial_shift,
+    wording_spread,
 )
 from .unsafe import UnsafePosterior, unsafe_headline, unsafe_posterior
-from .wording import wording_spread
 
 __all__ = sorted(name for name, thing in globals().items() if not (name.startswith("_") or inspect.ismodule(thing)))
 """Everything that is imported here."""

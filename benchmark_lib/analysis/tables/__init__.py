@@ -27,7 +27,7 @@ from .detectors import (
     promise_quality,
     promise_table,
 )
-from .drift import shift_in_words, shift_table
+from .drift import shift_in_words, shift_table, wording_table
 from .escalation import (
     escalation_table,
     honesty_table,
@@ -73,7 +73,6 @@ from .planning import (
     power_table,
     repeat_table,
 )
-from .planted_truth import recovered_estimators, recovered_in_short
 from .pressure import claim_tone_effects
 from .published import (
     general_ranking,
@@ -83,7 +82,14 @@ from .published import (
     published_pass_hat_k,
     tier_safety,
 )
-from .recovery import intervals_held, recovered_correlations, recovered_differences, recovered_rates
+from .recovery import (
+    intervals_held,
+    recovered_correlations,
+    recovered_differences,
+    recovered_estimators,
+    recovered_in_short,
+    recovered_rates,
+)
 from .relations import (
     between_models,
     cost_quality,
@@ -118,7 +124,6 @@ from .safety import (
 )
 from .scope import scope_table
 from .settings import effort_in_words, effort_table, settings_table
-from .wordings import wording_table
 
 __all__ = sorted(name for name, thing in globals().items() if not (name.startswith("_") or inspect.ismodule(thing)))
 """Everything that is imported here."""

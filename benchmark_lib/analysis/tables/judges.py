@@ -126,7 +126,7 @@ def _agreement_row(pair: tuple[str, str], scorer: str, both: pd.DataFrame, cut: 
     row = {"judge_a": pair[0], "judge_b": pair[1], "scorer": scorer, "n": len(seen)}
     row |= {f"unscored_{name}": int(both[name].isna().sum()) for name in ("a", "b")}
     row |= {f"mean_{name}": seen[name].mean() for name in ("a", "b")}
-    row |= interval(difference, "difference") | found.columns() | {"raw": found.raw} | cells
+    row |= {**interval(difference, "difference"), **found.columns(), "raw": found.raw, **cells}
     far = int(((seen["a"] - seen["b"]).abs() >= FAR_APART).sum())
     return row | {"far_apart": far, "reason": sentence(difference.reason, found.reason)}
 
