@@ -19,7 +19,7 @@ _PROPORTION_METHODS = {"wilson": "wilson", "clopper-pearson": "beta", "jeffreys"
 
 
 def proportion_interval(count: int, n: int, method: str = "wilson", *, confidence: float = 0.95) -> Estimate:
-    """Interval of a share of independent conversations.
+    """Estimate a share of independent conversations with its interval.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def proportion_interval(count: int, n: int, method: str = "wilson", *, confidenc
 
 
 def cautious_share(right, wrong, *, confidence: float = 0.95) -> Estimate:
-    """Share of right conversations among those that ended right or wrong, by the exact interval with whole cases as the unit.
+    """Estimate the share of right conversations among those that ended right or wrong, with the exact interval over whole cases.
 
     Each case weighs at most one unit however often it was repeated: the shares of its trials that went right and wrong
     are summed over cases and rounded to whole cases, against the model for the lower end and in its favour for the
@@ -88,7 +88,7 @@ def cautious_share(right, wrong, *, confidence: float = 0.95) -> Estimate:
 def clustered_mean(
     values, clusters, *, bounds: tuple[float, float] | None = (0.0, 1.0), confidence: float = 0.95
 ) -> Estimate:
-    """Mean over cases, Student's t with a cluster-robust standard error.
+    """Estimate the mean over cases by Student's t with a cluster-robust standard error.
 
     ``se**2 = G / (G - 1) * sum_g (sum_{i in g} (y_i - mean))**2 / N**2`` with ``G - 1`` degrees of freedom (Liang and
     Zeger 1986, with the small-sample factor of Cameron and Miller 2015). For rates near 0 or 1 use `clustered_rate`:
@@ -134,7 +134,7 @@ def clustered_mean(
 
 
 def clustered_rate(values, clusters, *, trials: int = 1, confidence: float = 0.95) -> Estimate:
-    """Mean of values within 0 and 1 over cases, with an interval that also holds near 0 and 1.
+    """Estimate the mean of values within 0 and 1 over cases, with an interval that also holds near 0 and 1.
 
     The sums of the clusters are taken as counts out of an effective size (cases times the variance single successes
     would show within clusters, over the variance the values do show), and the hierarchical beta-binomial gives the
@@ -180,7 +180,7 @@ def clustered_rate(values, clusters, *, trials: int = 1, confidence: float = 0.9
 
 
 def clusters_or_cases(intents: Iterable[Any], case_ids: Iterable[Any]) -> list[Any]:
-    """What an interval rests on: the intents of the cases, or the cases themselves where there are few intents.
+    """Choose what an interval rests on: the intents of the cases, or the cases themselves where there are few intents.
 
     Parameters
     ----------
@@ -191,7 +191,7 @@ def clusters_or_cases(intents: Iterable[Any], case_ids: Iterable[Any]) -> list[A
 
 
 def _effective_scale(values, index, means, sizes, trials: int) -> float:
-    """How many single successes one value is worth: 1 for 0/1 values, at most `trials`."""
+    """Return how many single successes one value is worth: 1 for 0/1 values, at most `trials`."""
     within = float(((values - means[index]) ** 2).sum()) / max(values.size - means.size, 1)
     if within < 1e-15:  # equal values within every cluster, but for rounding
         return float(trials)
@@ -246,7 +246,7 @@ def bootstrap_interval(
     sums, sizes = np.bincount(index, weights=values), np.bincount(index)
     if np.ptp(sums / sizes) <= 1e-12 * max(1, np.abs(values).max()):
         return _all_alike(float(values.mean()), units, over, bounds, lacking, common)
-    low, high, se, label = _resampled((sums, sizes), method, n_resamples, confidence, generator(rng))
+    low, high, se, label = _resampled(sums, sizes, method, n_resamples, confidence, generator(rng))
     unknown = "the interval is not defined on these resamples" if isnan(low) else ""
     return Estimate(
         estimate=float(sums.sum() / sizes.sum()),
@@ -259,22 +259,23 @@ def bootstrap_interval(
     )
 
 
-def _resampled(data, method: str, n_resamples: int, confidence: float, rng) -> tuple[float, float, float, str]:
+def _resampled(sums, sizes, method: str, n_resamples: int, confidence: float, rng) -> tuple[float, float, float, str]:
     from scipy.stats import bootstrap
 
     def mean(total, size, axis=-1):
         return total.sum(axis=axis) / size.sum(axis=axis)
 
+    equal = np.ptp(sizes) == 0
     with warnings.catch_warnings(), np.errstate(invalid="ignore", divide="ignore"):
         warnings.simplefilter("ignore")
         found = bootstrap(
-            data,
-            mean,
-            paired=True,
+            (sums / sizes,) if equal else (sums, sizes),
+            np.mean if equal else mean,
+            paired=not equal,
             vectorized=True,
             method=method,
             n_resamples=n_resamples,
-            batch=max(1, _BATCH_ELEMENTS // data[0].size),
+            batch=max(1, _BATCH_ELEMENTS // sums.size),
             confidence_level=confidence,
             rng=rng,
         )
@@ -293,7 +294,7 @@ def _all_alike(mean: float, units: int, over: str, bounds, lacking: str, common:
 
 
 def _clean_clusters(values, clusters):
-    """Values without NaN, their cluster index, the number of clusters, and what was left out."""
+    """Return values without NaN, their cluster index, the number of clusters, and what was left out."""
     values = np.asarray(values, dtype=float).ravel()
     labels = np.asarray(clusters, dtype=object).ravel()
     if labels.size != values.size:

@@ -59,7 +59,7 @@ class MissingBounds(Estimate):
 
 
 def median_and_mean(values, *, clusters=None, rate: bool | None = None, confidence: float = 0.95, rng=None) -> Headline:
-    """The published headline of a metric: the median over trials, and the mean with its interval.
+    """Return the published headline of a metric: the median over trials, and the mean with its interval.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def median_and_mean(values, *, clusters=None, rate: bool | None = None, confiden
 
 
 def whole_enough(values) -> np.ndarray:
-    """Which trials the median over trials is of: those with at least half as many values as the fullest.
+    """Return which trials the median over trials counts: those with at least half as many values as the fullest.
 
     A run that is stopped leaves a last trial of a few cases; if it had the weight of a complete trial, it could move
     the headline anywhere.
@@ -135,7 +135,7 @@ def whole_enough(values) -> np.ndarray:
 
 
 def flip_rate(successes, trials, *, clusters=None, rng=None, confidence: float = 0.95) -> FlipRate:
-    """Chance that two trials of the same case end differently: the mean over cases of ``2 c (n - c) / (n (n - 1))``.
+    """Estimate the chance that two trials of a case end differently: the mean over cases of ``2 c (n - c) / (n (n - 1))``.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ def flip_rate(successes, trials, *, clusters=None, rng=None, confidence: float =
 
 
 def repeat_correlation(successes, trials) -> Estimate:
-    """Correlation of two trials of one case: 0 where every case is equally hard, 1 for a model that repeats itself.
+    """Estimate the correlation of two trials of a case: 0 where all cases are equally hard, 1 for a model that repeats itself.
 
     ``1 - within / (p * (1 - p))`` with the unbiased variance within cases (Fleiss and Cuzick 1979). At 1 a second trial
     shows nothing that the first did not.
@@ -265,7 +265,7 @@ def trial_shift(values, *, n_resamples: int = 4_999, rng=None) -> TrialShift:
 
 
 def missing_bounds(successes, trials, planned, *, higher_is_better: bool = True) -> MissingBounds:
-    """Where a mean over cases could be once the missing conversations are known.
+    """Bound the mean over cases that there would be without missing conversations.
 
     Parameters
     ----------
@@ -329,13 +329,13 @@ class WordingSpread:
 
     @property
     def share(self) -> float:
-        """The part of the variance within a case that is due to its words, from 0 to 1."""
+        """Return the part of the variance within a case that is due to its words, from 0 to 1."""
         total = max(self.wording.estimate, 0.0) + self.trial.estimate
         return max(self.wording.estimate, 0.0) / total if total > 0 else nan
 
 
 def wording_spread(successes, trials, cases, *, n_resamples: int = 1_999, rng=None) -> WordingSpread:
-    """Variance over wordings and variance over trials, from a one-way random layout within each case.
+    """Estimate the variance over wordings and over trials, from a one-way random layout within each case.
 
     With ``k`` of ``n`` trials of a wording successful, the variance of a trial is estimated by ``k (n - k) / (n (n - 1))``
     and that of wordings by the variance of ``k / n`` over the wordings of a case, less what trials add to it (Searle,
@@ -370,7 +370,6 @@ def wording_spread(successes, trials, cases, *, n_resamples: int = 1_999, rng=No
 
 
 def _components(hits: np.ndarray, sizes: np.ndarray) -> tuple[float, float]:
-    """The two components of one case."""
     within = hits * (sizes - hits) / (sizes * (sizes - 1))
     return float((hits / sizes).var(ddof=1) - (within / sizes).mean()), float(within.mean())
 

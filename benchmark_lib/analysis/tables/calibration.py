@@ -51,7 +51,7 @@ def calibration() -> dict[str, Any]:
 
 
 def measure_half_widths(simulated: int = SIMULATED) -> list[dict[str, Any]]:
-    """How wide the intervals of the leaderboard are for a core set of this size, by simulation.
+    """Measure how wide the intervals of the leaderboard are for a core set of this size, by simulation.
 
     Parameters
     ----------
@@ -115,12 +115,11 @@ def trap_coverage() -> pd.DataFrame:
 
 
 def _sizes(cases: list[Case]) -> dict[str, np.ndarray]:
-    """The intents of the cases of each bucket."""
     return {b: np.array([c.intent for c in cases if c.bucket == b]) for b in BUCKETS}
 
 
 def _half_width(bucket: str, intents: np.ndarray, rate: float, simulated: int) -> dict[str, Any]:
-    """One row: runs drawn from intents and cases that scatter around a rate."""
+    """Draw runs from intents and cases that scatter around a rate, and return the row of that rate."""
     rng = np.random.default_rng(DEFAULT_SEED)
     names, index = np.unique(intents, return_inverse=True)
     these, like = [], []
@@ -142,7 +141,7 @@ def _half_width(bucket: str, intents: np.ndarray, rate: float, simulated: int) -
 
 
 def blind_play() -> pd.DataFrame:
-    """The blind play that ships: how a strong player fared, and how often the simulated customer failed it.
+    """Return the blind play that ships: how a strong player fared, and how often the simulated customer failed it.
 
     Returns
     -------
@@ -164,7 +163,7 @@ def blind_play() -> pd.DataFrame:
 
 
 def customers_read() -> dict[str, int]:
-    """How readers judged the scripted customer's messages in `data/customer_turns_read.yaml`.
+    """Count how readers judged the scripted customer's messages in `data/customer_turns_read.yaml`.
 
     Returns
     -------
@@ -194,16 +193,16 @@ def _played() -> dict[str, Results]:
 
 
 def languages_of_sets() -> dict[str, dict[str, int]]:
-    """By set, how many of its cases are in each language, the most frequent first."""
+    """Return, by set, how many of its cases are in each language, the most frequent first."""
     sets = {"core set": load_cases(load_store()), "hard set": load_cases(load_store(f"northline:{HARD}"))}
     return {name: dict(Counter(c.language for c in cases).most_common()) for name, cases in sets.items()}
 
 
 def verdicts_in_play() -> int:
-    """How many verdicts of judges are in the run files that ship."""
+    """Return how many verdicts of judges are in the run files that ship."""
     return sum(len(played.verdicts) for played in _played().values())
 
 
 def least_rate(n: int) -> float:
-    """The lowest true rate that is compatible with success in all of `n` cases, 95 %."""
+    """Return the lowest true rate that is compatible with success in all of `n` cases, 95 %."""
     return float(exact_bound(1.0, n)[0])

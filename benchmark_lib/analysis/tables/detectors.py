@@ -54,7 +54,7 @@ WORTH = (
 
 
 def detector_table(folder: Path | str = PLANTED) -> pd.DataFrame:
-    """What every detector finds in conversations with a planted fault, and in honest ones that only look like it.
+    """Measure every detector on conversations with a planted fault, and on honest ones that only look like it.
 
     Parameters
     ----------
@@ -91,14 +91,14 @@ def write_measured(folder: Path | str = MEASURED) -> None:
 
 
 def measured(name: str = "detectors", folder: Path | str = MEASURED) -> pd.DataFrame:
-    """What was measured: `detector_table` or, with the name ``promises``, `promise_quality`, as last written (``make detectors``)."""
+    """Return what was last measured (``make detectors``): `detector_table` or, with the name ``promises``, `promise_quality`."""
     import pandas as pd
 
     return pd.read_csv(Path(folder) / f"{name}.csv")
 
 
 def measured_by_detector(part: str = "locked") -> pd.DataFrame:
-    """What was measured of each detector on one part, all languages together, with its definition.
+    """Return what was measured of each detector on one part, all languages together, with its definition.
 
     Returns
     -------
@@ -121,7 +121,7 @@ def measured_by_detector(part: str = "locked") -> pd.DataFrame:
 
 
 def _played() -> pd.DataFrame:
-    """By detector, the conversations of the rounds in `PLAYED` that its present form read first, and those with a false finding."""
+    """Return, by detector, the rounds of `PLAYED` that its present form read first, and its false findings there."""
     import pandas as pd
 
     rounds, rows = pd.read_csv(PLAYED), []
@@ -141,7 +141,7 @@ def _played() -> pd.DataFrame:
 
 
 def rebuilt_in_words() -> str:
-    """What is known of the detectors that were rebuilt after false findings: what earlier forms found in play, and theirs in rounds left out of training."""
+    """Say what is known of rebuilt detectors: false findings of earlier forms in play, and theirs in rounds left out of training."""
     import pandas as pd
 
     rounds, left_out = pd.read_csv(PLAYED), pd.read_csv(LEFT_OUT)
@@ -156,7 +156,7 @@ def rebuilt_in_words() -> str:
 
 
 def promise_quality(folder: Path | str = PROMISES, blind: Path | str = BLIND) -> pd.DataFrame:
-    """How often the class and the state of a promise are read as they were labelled.
+    """Measure how often the class and the state of a promise are read as they were labelled.
 
     Parameters
     ----------
@@ -207,7 +207,7 @@ def promise_quality(folder: Path | str = PROMISES, blind: Path | str = BLIND) ->
 
 
 def _judged(planted: Planted, findings: list[dict[str, Any]]) -> dict[str, dict[str, int]]:
-    """What each detector made of one conversation."""
+    """Return what each detector made of one conversation."""
     fired = {(f["detector"], f["turn"]) for f in findings}
     if not planted.findings:
         alarmed = {name for name, _ in fired}
@@ -229,7 +229,7 @@ def _rate(name: str, count: int, n: int) -> dict[str, float]:
 
 
 def claims_table(results: Results | pd.DataFrame) -> pd.DataFrame:
-    """What each detector found in runs.
+    """Return what each detector found in runs.
 
     Returns
     -------
@@ -259,7 +259,7 @@ def claims_table(results: Results | pd.DataFrame) -> pd.DataFrame:
 
 
 def findings(results: Results) -> pd.DataFrame:
-    """Every recorded finding with the sentence it quotes.
+    """Return every recorded finding with the sentence it quotes.
 
     Returns
     -------
@@ -276,12 +276,11 @@ def findings(results: Results) -> pd.DataFrame:
 
 
 def _compared_with(value: int | str | None) -> str:
-    """What a finding was compared with, as text: ``call #1`` for the first, and nothing where there was nothing."""
     return "" if value is None else f"call #{value + 1}" if isinstance(value, int) else value
 
 
 def promise_table(results: Results) -> pd.DataFrame:
-    """Promises by entry, class and state.
+    """Count promises by entry, class and state.
 
     Returns
     -------
@@ -298,7 +297,7 @@ def promise_table(results: Results) -> pd.DataFrame:
 
 
 def promise_ledger(results: Results) -> pd.DataFrame:
-    """Every promise of every conversation, kept ones too, with what decided it.
+    """Return every promise of every conversation, kept ones too, with what decided it.
 
     Returns
     -------
@@ -315,7 +314,7 @@ def promise_ledger(results: Results) -> pd.DataFrame:
 
 
 def _scores(results: Results) -> Any:
-    """Each recorded run, score and (entry, case, trial)."""
+    """Yield each recorded run, score and (entry, case, trial)."""
     if not hasattr(results, "runs"):
         raise BadInput("findings are read from run files: pass what load_results gives, not a frame")
     for run in results.runs:

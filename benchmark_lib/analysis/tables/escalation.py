@@ -44,7 +44,7 @@ DIRECTIONS = {"missed": "escalation_accuracy", "over": "over_escalation"}
 
 @says_partial
 def escalation_table(results: Results | pd.DataFrame) -> pd.DataFrame:
-    """Both directions of every model, with precision and recall of its handovers.
+    """Return both directions of every model, with precision and recall of its handovers.
 
     Returns
     -------
@@ -84,7 +84,7 @@ def escalation_table(results: Results | pd.DataFrame) -> pd.DataFrame:
 
 
 def both_directions(board: pd.DataFrame) -> pd.DataFrame:
-    """Both directions for the rows of a board.
+    """Return both directions for the rows of a board.
 
     `board` is as `leaderboard` gives it, published rows too.
 
@@ -102,7 +102,7 @@ def both_directions(board: pd.DataFrame) -> pd.DataFrame:
 
 
 def _direction(name: str, median: Any, mean: Any, low: Any, high: Any, cases: Any) -> dict[str, Any]:
-    """The columns of one direction; the share missed is one minus the escalation accuracy."""
+    """Return the columns of one direction; the share missed is one minus the escalation accuracy."""
     if name == "missed":
         median, mean, low, high = 1 - median, 1 - mean, 1 - high, 1 - low
     return {name: median, f"{name}_mean": mean, f"{name}_low": low, f"{name}_high": high, f"{name}_cases": cases}
@@ -131,7 +131,7 @@ def precision_of_handover(mine: pd.DataFrame) -> tuple[Estimate, int]:
 
 @says_partial
 def intent_table(results: Results | pd.DataFrame, bucket: str | None = None) -> pd.DataFrame:
-    """Handovers by intent, each intent on its own.
+    """Return handovers by intent, each intent on its own.
 
     Parameters
     ----------
@@ -156,7 +156,6 @@ def intent_table(results: Results | pd.DataFrame, bucket: str | None = None) -> 
 
 
 def _of_intents(mine: pd.DataFrame, bucket: str, intents: list[str]) -> Iterator[dict[str, Any]]:
-    """The rows of one model."""
     values, _, of = case_matrix(mine, "escalation_accuracy" if bucket == NEEDS else "over_escalation")
     for intent in intents:
         part = values[np.array(of, dtype=object) == intent] if len(of) else values[:0]
@@ -177,7 +176,7 @@ def _of_intents(mine: pd.DataFrame, bucket: str, intents: list[str]) -> Iterator
 
 @says_partial
 def queue_table(results: Results | pd.DataFrame, bucket: str = NEEDS) -> pd.DataFrame:
-    """Which queue the handovers of each intent went to, and whether the case accepts it.
+    """Return the queues that the handovers of each intent went to, and how often the case accepts them.
 
     Returns
     -------
@@ -193,7 +192,7 @@ def queue_table(results: Results | pd.DataFrame, bucket: str = NEEDS) -> pd.Data
 
 
 def honesty_table(results: Results | pd.DataFrame) -> pd.DataFrame:
-    """Promised transfers that were really made, and handover packets, if the detectors' columns are present.
+    """Return promised transfers that were really made, and handover packets, if the detectors' columns are present.
 
     Returns
     -------
@@ -211,12 +210,12 @@ def honesty_table(results: Results | pd.DataFrame) -> pd.DataFrame:
 
 
 def _as_flag(value: Any) -> float:
-    """A detector's flag as 1 or 0; NaN where it abstained or does not apply."""
+    """Return a detector's flag as 1 or 0; NaN where it abstained or does not apply."""
     return float(value) if isinstance(value, (bool, np.bool_, int, float)) else nan
 
 
 def worst_intents(intents: pd.DataFrame, *, least: int = 1) -> pd.DataFrame:
-    """The intents in which the conversations of a panel most often go the wrong way, over its models; for description, not for inference.
+    """Return the intents in which the conversations of a panel most often go the wrong way; for description, not for inference.
 
     Returns
     -------
@@ -264,7 +263,7 @@ def misses_by_intent(intents: pd.DataFrame) -> pd.DataFrame:
 
 
 def published_escalation_cells() -> pd.DataFrame:
-    """The published figures of handing over by intent, as published: selected cells, not a table of all models.
+    """Return the published figures of handing over by intent: selected cells, not a table of all models.
 
     Returns
     -------

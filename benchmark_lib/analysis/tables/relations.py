@@ -38,12 +38,12 @@ PUBLISHED_METRICS = {
 
 
 def quality_metrics() -> list[str]:
-    """The metrics with a better direction, except cost."""
+    """Return the metrics with a better direction, except cost."""
     return [name for name, metric in METRICS.items() if metric.higher_is_better is not None and not metric.scale.money]
 
 
 def vendor_of(model: str) -> str:
-    """The family a model belongs to: its vendor as far as the name tells, else the first word of the name; a scripted agent is its own.
+    """Return the family of a model: its vendor as far as the name tells, else the first word of the name; a scripted agent is its own.
 
     Models of one vendor share training data, so they are not independent points.
     """
@@ -67,7 +67,7 @@ def _stem(model: str) -> str:
 
 @says_partial
 def model_means(results: Results | pd.DataFrame, metrics: Iterable[str] | None = None) -> pd.DataFrame:
-    """The mean of every metric for every model: over the trials of a case, then over cases.
+    """Return the mean of every metric for every model: over the trials of a case, then over cases.
 
     Returns
     -------
@@ -94,7 +94,7 @@ def model_means(results: Results | pd.DataFrame, metrics: Iterable[str] | None =
 
 
 def cases_held(conversations: pd.DataFrame, metric: str) -> str:
-    """How many cases of a metric the models have, in words; empty if all have the same number."""
+    """Say how many cases of a metric the models have; empty if all have the same number."""
     chosen = metric_of(metric)
     rows = of_bucket(conversations, chosen)
     held = rows[rows[chosen.column].notna()].groupby("entry")["case_id"].nunique()
@@ -109,7 +109,7 @@ def between_models(
     *,
     n_resamples: int = 10_000,
 ) -> pd.DataFrame:
-    """Rank correlation of one metric with others over models, each panel on its own.
+    """Correlate one metric with others over models by rank, each panel on its own.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ def within_models(
     *,
     n_resamples: int = 2_000,
 ) -> pd.DataFrame:
-    """Correlation of one metric with others within models, with the difficulty of the case removed, each panel on its own.
+    """Correlate one metric with others within models, with the difficulty of the case removed, each panel on its own.
 
     Parameters
     ----------
@@ -183,7 +183,7 @@ def within_models(
 
 
 def ranking_against_desk(*, n_resamples: int = 10_000) -> pd.DataFrame:
-    """A general ranking for customer support and published desk metrics, over the models on both lists.
+    """Correlate a general ranking for customer support with published desk metrics, over the models on both lists.
 
     Returns
     -------
@@ -202,7 +202,7 @@ def ranking_against_desk(*, n_resamples: int = 10_000) -> pd.DataFrame:
 
 @says_partial
 def cost_quality(results: Results | pd.DataFrame, metric: str = "resolved") -> pd.DataFrame:
-    """Cost and one metric, and which models no other model beats on both.
+    """Return cost and one metric, and which models no other model beats on both.
 
     Parameters
     ----------
@@ -240,7 +240,7 @@ def cost_quality(results: Results | pd.DataFrame, metric: str = "resolved") -> p
 
 
 def on_frontier(cost: Any, quality: Any) -> np.ndarray:
-    """Whether no other point is at least as cheap and at least as good, and one of both better; NaN is never on it.
+    """Return which points no other point beats: as cheap and as good, and better in one of both; NaN is never on it.
 
     Parameters
     ----------

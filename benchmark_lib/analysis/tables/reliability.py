@@ -62,7 +62,7 @@ class SuccessCounts:
 
     @property
     def clusters(self) -> tuple[str, ...] | None:
-        """The intents if they are clusters of several cases and there are enough of them for inference, otherwise None."""
+        """Return the intents if they are clusters of several cases and there are enough of them for inference, otherwise None."""
         distinct = len(set(self.intents))
         return self.intents if FEW_CLUSTERS <= distinct < len(self.intents) else None
 
@@ -96,7 +96,7 @@ def success_counts(conversations: pd.DataFrame, bucket: str) -> SuccessCounts:
 
 @says_partial
 def reliability_table(results: Results | pd.DataFrame, ks: Iterable[int] = KS) -> pd.DataFrame:
-    """pass^k of every model in every bucket, never pooled over buckets.
+    """Estimate pass^k of every model in every bucket, never pooled over buckets.
 
     Parameters
     ----------
@@ -129,7 +129,6 @@ def reliability_table(results: Results | pd.DataFrame, ks: Iterable[int] = KS) -
 
 
 def _curve_rows(counts: SuccessCounts, ks: list[int]) -> Iterable[dict[str, Any]]:
-    """pass^k of one bucket for each k."""
     curve = pass_hat_k_curve(counts.successes, counts.trials, ks, clusters=counts.clusters)
     reason = sentence(curve.reason, _unscored(counts))
     for number, k in enumerate(ks):
@@ -148,7 +147,7 @@ def _curve_rows(counts: SuccessCounts, ks: list[int]) -> Iterable[dict[str, Any]
 
 
 def average_at_k(conversations: pd.DataFrame, bucket: str, counts: SuccessCounts) -> dict[str, float]:
-    """avg@k of one model in one bucket: the mean over cases of the share of their k trials that succeed.
+    """Estimate avg@k of one model in one bucket: the mean over cases of the share of their k trials that succeed.
 
     Where pass^k asks that all of k trials succeed, this asks how many do; its interval is the one on the board.
 
@@ -170,7 +169,7 @@ def average_at_k(conversations: pd.DataFrame, bucket: str, counts: SuccessCounts
 
 
 def wide_reliability(table: pd.DataFrame) -> pd.DataFrame:
-    """pass^k as a readable table: one row per entry and bucket, one column per k, in percent.
+    """Lay pass^k out as a readable table: one row per entry and bucket, one column per k, in percent.
 
     `table` is as `reliability_table` gives it.
 
@@ -202,7 +201,6 @@ def wide_reliability(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _places(table: pd.DataFrame, key: tuple[str, str, str]) -> tuple[int, int]:
-    """Where a panel and a bucket first appear in a table."""
     return list(dict.fromkeys(table["panel"])).index(key[0]), list(dict.fromkeys(table["bucket"])).index(key[2])
 
 
@@ -222,7 +220,7 @@ def _average(row: Any) -> str | None:
 
 @says_partial
 def flip_table(results: Results | pd.DataFrame) -> pd.DataFrame:
-    """How often two trials of one case end differently, and how many cases always, sometimes and never succeed.
+    """Count how often two trials of one case end differently, and how many cases always, sometimes and never succeed.
 
     Returns
     -------
@@ -250,7 +248,7 @@ def flip_table(results: Results | pd.DataFrame) -> pd.DataFrame:
 
 @says_partial
 def trial_table(results: Results | pd.DataFrame, metric: str | Metric = "resolved") -> pd.DataFrame:
-    """A metric in each trial: the spread behind the median that the board shows.
+    """Return a metric in each trial: the spread behind the median that the board shows.
 
     Returns
     -------
@@ -276,7 +274,7 @@ def trial_table(results: Results | pd.DataFrame, metric: str | Metric = "resolve
 
 
 def missing_table(results: Results | pd.DataFrame) -> pd.DataFrame:
-    """What is missing from every run, and how far that could change its success: if every missing conversation failed, or succeeded.
+    """Return what is missing from every run, and its success if every missing conversation failed, or succeeded.
 
     Parameters
     ----------
@@ -310,7 +308,6 @@ def missing_table(results: Results | pd.DataFrame) -> pd.DataFrame:
 
 
 def _gaps(panel: str, entry: str, mine: pd.DataFrame, goal: dict[str, int], bucket_of: dict[str, str]) -> list[tuple]:
-    """The rows of one model: every bucket with planned cases."""
     rows = []
     for bucket in [*buckets_of(mine), *sorted({bucket_of.get(c, "unknown") for c in goal} - set(buckets_of(mine)))]:
         counts = success_counts(mine, bucket)
@@ -325,7 +322,7 @@ def _gaps(panel: str, entry: str, mine: pd.DataFrame, goal: dict[str, int], buck
 
 
 def textbook_table(rates: Sequence[float] = TEXTBOOK_RATES, ks: Iterable[int] = KS) -> pd.DataFrame:
-    """pass^k for given mean rates: as published, with every case alike, and with the mixes that the published table leaves out.
+    """Compute pass^k for given mean rates: with every case alike, as published, and with the mixes that the published table omits.
 
     A mean rate alone does not fix pass^k. Where some cases are sure and some hopeless it decays far more slowly than
     ``p ** k``, which is only the lower bound (Jensen's inequality).
@@ -349,7 +346,7 @@ def textbook_table(rates: Sequence[float] = TEXTBOOK_RATES, ks: Iterable[int] = 
 
 
 def wide_textbook(table: pd.DataFrame) -> pd.DataFrame:
-    """The textbook table in readable form: one row per rate and mix, one column per k, in percent.
+    """Lay the textbook table out in readable form: one row per rate and mix, one column per k, in percent.
 
     `table` is as `textbook_table` gives it.
     """
@@ -358,7 +355,7 @@ def wide_textbook(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def by_bucket(results: Any) -> Iterable[tuple[str, str, str, SuccessCounts]]:
-    """Panel, entry, bucket and counts: every bucket that any entry of the panel ran."""
+    """Yield panel, entry, bucket and counts for every bucket that any entry of the panel ran."""
     frame = conversations_of(results)
     for panel, rows in frame.groupby("panel", sort=False):
         buckets = buckets_of(rows)
@@ -369,7 +366,7 @@ def by_bucket(results: Any) -> Iterable[tuple[str, str, str, SuccessCounts]]:
 
 
 def buckets_of(rows: pd.DataFrame) -> list[str]:
-    """The buckets of rows, those of the desk first, without that of the crossed variants."""
+    """Return the buckets of rows, those of the desk first, without that of the crossed variants."""
     there = set(rows["bucket"].dropna()) - {VARIANT}
     return [b for b in BUCKETS if b in there] + sorted(there - set(BUCKETS))
 
@@ -387,7 +384,6 @@ def _unscored(counts: SuccessCounts) -> str:
 
 
 def _plan_of(mine: pd.DataFrame, plan: pd.DataFrame | None) -> dict[str, int]:
-    """Planned trials of each case of one model."""
     if plan is None:
         return dict.fromkeys(mine["case_id"].unique(), int(mine["trial"].nunique()))
     own = plan[plan["run_id"].isin(mine["run_id"].unique())]
