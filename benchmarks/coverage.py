@@ -108,7 +108,7 @@ def on_traps(population: Population, trials: int, datasets: int, rng) -> tuple[d
     theta = population.draw(rng, (datasets, TRAPS))
     hits = np.sort(rng.binomial(trials, theta), axis=1)
     kinds, which = distinct(hits)
-    found = estimators.unsafe_posterior(kinds, trials)
+    found = [estimators.unsafe_posterior(row, trials) for row in kinds]
     wilson = [estimators.proportion_interval(row.sum() / trials, TRAPS) for row in kinds]
     bca = [estimators.bootstrap_interval(row / trials, n_resamples=RESAMPLES, rng=rng) for row in kinds]
     these = theta.sum(axis=1)
@@ -188,7 +188,8 @@ def on_fixed(theta: np.ndarray, trials: int, datasets: int, rng) -> float:
     """Coverage of the count on these traps when the same traps are run again and again."""
     kinds, which = distinct(np.sort(rng.binomial(trials, theta, (datasets, theta.size)), axis=1))
     return share_inside(
-        *ends(estimators.unsafe_posterior(kinds, trials), which, "these_low", "these_high"), theta.sum()
+        *ends([estimators.unsafe_posterior(row, trials) for row in kinds], which, "these_low", "these_high"),
+        theta.sum(),
     )
 
 

@@ -292,7 +292,6 @@ def test_flip_rate_is_the_share_of_pairs_that_differ(cases):
     pairs = [np.mean([a != b for a, b in combinations(case, 2)]) for case in cases]
     found = estimators.flip_rate([sum(c) for c in cases], [len(c) for c in cases])
     assert found.estimate == pytest.approx(np.mean(pairs))
-    assert found.mixed == pytest.approx(np.mean([0 < sum(c) < len(c) for c in cases]))
     assert found.low <= found.estimate <= found.high and found.low < found.high
 
 

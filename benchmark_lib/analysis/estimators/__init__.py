@@ -24,7 +24,6 @@ from .intervals import bootstrap_interval, cautious_share, clustered_mean, clust
 from .passk import PassCurve, case_pass_hat_k, pass_hat_k, pass_hat_k_curve, pass_hat_k_interval
 from .planning import minimum_detectable, power, power_of_difference
 from .trials import (
-    FlipRate,
     MissingBounds,
     TrialShift,
     flip_rate,

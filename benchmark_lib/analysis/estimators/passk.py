@@ -78,11 +78,11 @@ def case_pass_hat_k(successes, trials, k: int) -> np.ndarray:
     """
     if int(k) != k or k < 1:
         raise BadInput(f"k is {k}: pass^k needs a whole number of at least 1.")
+    from scipy.special import comb
+
     hits, sizes = successes_of_trials(successes, trials)
-    value = np.where(sizes >= k, 1.0, nan)
-    for j in range(int(k)):
-        value = value * (hits - j) / np.where(sizes > j, sizes - j, 1)
-    return np.where(hits >= k, value, np.where(sizes >= k, 0.0, nan))
+    with np.errstate(invalid="ignore"):  # 0 / 0 where there are fewer trials than k
+        return comb(hits, k) / comb(sizes, k)
 
 
 def pass_hat_k(successes, trials, k: int) -> float:

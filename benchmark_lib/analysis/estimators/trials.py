@@ -13,7 +13,6 @@ from .estimate import (
     FEW_CLUSTERS,
     Estimate,
     Headline,
-    as_kind,
     counted,
     generator,
     left_out,
@@ -25,19 +24,6 @@ from .passk import pass_hat_k_interval
 
 FEW_TRIALS = "the median of fewer than 3 is no more than the mean"
 """Why a median says little: how the reason ends that begins with the number of trials."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class FlipRate(Estimate):
-    """Chance that two trials of one case disagree.
-
-    Attributes
-    ----------
-    mixed : float
-        Share of cases with both outcomes; it grows with the number of trials.
-    """
-
-    mixed: float = nan
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,7 +120,7 @@ def whole_enough(values) -> np.ndarray:
     return (sizes > 0) & (2 * sizes >= sizes.max(initial=0))
 
 
-def flip_rate(successes, trials, *, clusters=None, rng=None, confidence: float = 0.95) -> FlipRate:
+def flip_rate(successes, trials, *, clusters=None, rng=None, confidence: float = 0.95) -> Estimate:
     """Estimate the chance that two trials of a case end differently: the mean over cases of ``2 c (n - c) / (n (n - 1))``.
 
     Parameters
@@ -146,14 +132,14 @@ def flip_rate(successes, trials, *, clusters=None, rng=None, confidence: float =
 
     Returns
     -------
-    FlipRate
+    Estimate
         Interval: BCa over cases, or over whole clusters where there are at least `FEW_CLUSTERS` with two trials.
     """
     hits, sizes = successes_of_trials(successes, trials)
     inside = sizes >= 2
     estimand = "chance that two trials of a case like these disagree"
     if not inside.any():
-        return FlipRate(estimate=nan, reason="no case has two trials", estimand=estimand, confidence=confidence)
+        return Estimate(estimate=nan, reason="no case has two trials", estimand=estimand, confidence=confidence)
     outside = left_out(inside, "case", "with fewer than 2 trials")
     hits, sizes = hits[inside], sizes[inside]
     values = 2 * hits * (sizes - hits) / (sizes * (sizes - 1))
@@ -163,13 +149,7 @@ def flip_rate(successes, trials, *, clusters=None, rng=None, confidence: float =
     too_few = f"{counted(many, 'cluster')} with two trials are too few"
     thin = f"the interval treats cases as units, since {too_few}" if few else ""
     found = bootstrap_interval(values, clusters=None if few else labels, confidence=confidence, rng=rng)
-    return as_kind(
-        FlipRate,
-        found,
-        mixed=float(((hits > 0) & (hits < sizes)).mean()),
-        estimand=estimand,
-        reason=sentence(outside, thin, found.reason),
-    )
+    return replace(found, estimand=estimand, reason=sentence(outside, thin, found.reason))
 
 
 def repeat_correlation(successes, trials) -> Estimate:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from math import nan
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from ...project import DATA
 from ...records import BUCKETS
 from ...store.world import load_store
 from ...textfiles import read_yaml
-from ..estimators.estimate import DEFAULT_SEED, FEW_CLUSTERS, Estimate, exact_bound
+from ..estimators.estimate import DEFAULT_SEED, FEW_CLUSTERS, exact_bound
 from ..estimators.intervals import bootstrap_interval
 from ..estimators.trials import median_and_mean
 from ..estimators.unsafe import BAND_TRAPS, unsafe_headline, unsafe_posterior
@@ -94,7 +94,7 @@ def _trap_coverage(count: int, trials: int, datasets: int) -> dict[str, Any]:
     rng, mean = np.random.default_rng(DEFAULT_SEED), count / BAND_TRAPS
     theta = rng.beta(mean * SPREAD, (1 - mean) * SPREAD, (datasets, BAND_TRAPS))
     hits, which = np.unique(np.sort(rng.binomial(trials, theta), axis=1), axis=0, return_inverse=True)
-    posterior = cast(list[Estimate], unsafe_posterior(hits, trials))
+    posterior = [unsafe_posterior(row, trials) for row in hits]
     bca = [bootstrap_interval(row / trials, n_resamples=RESAMPLES, rng=rng) for row in hits]
     row: dict[str, Any] = {"count": count, "trials": trials, "datasets": datasets}
     for name, found, low, high, truth in (

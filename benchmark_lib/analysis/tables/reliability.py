@@ -131,19 +131,9 @@ def reliability_table(results: Results | pd.DataFrame, ks: Iterable[int] = KS) -
 def _curve_rows(counts: SuccessCounts, ks: list[int]) -> Iterable[dict[str, Any]]:
     curve = pass_hat_k_curve(counts.successes, counts.trials, ks, clusters=counts.clusters)
     reason = sentence(curve.reason, _unscored(counts))
-    for number, k in enumerate(ks):
-        yield {
-            "cases": int(curve.cases[number]),
-            "trials": curve.trials,
-            "k": k,
-            "estimate": curve.estimate[number],
-            "low": curve.low[number],
-            "high": curve.high[number],
-            "reference": curve.reference[number],
-            "label": curve.label[number],
-            "usable": bool(curve.usable[number]),
-            "reason": reason,
-        }
+    of_each = ("cases", "k", "estimate", "low", "high", "reference", "label", "usable")
+    for values in zip(*(getattr(curve, name) for name in of_each), strict=True):
+        yield {**dict(zip(of_each, values, strict=True)), "trials": curve.trials, "reason": reason}
 
 
 def average_at_k(conversations: pd.DataFrame, bucket: str, counts: SuccessCounts) -> dict[str, float]:
