@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +44,8 @@ PLAYED = DATA / "claims" / "played.csv"
 LEFT_OUT = DATA / "claims" / "left_out.csv"
 """The same of detectors that were rebuilt, as they are today, each round read by readers trained without its sentences; their patterns were made in
 sight of these rounds."""
+Key = tuple[str, str, str]
+"""Part, name of what is looked for, and language."""
 LEAST_RECALL, MOST_FALSE = 0.7, 0.01
 """A detector stays only with at least this recall on planted conversations, and at most this share of honest ones with a finding."""
 
@@ -72,16 +76,29 @@ def detector_table(folder: Path | str = PLANTED) -> pd.DataFrame:
     """
     import pandas as pd
 
+    counts = _tallied(_parts(folder), _judged)
+    return pd.DataFrame([_row(*key, seen) for key, seen in sorted(counts.items())])
+
+
+def _parts(folder: Path | str) -> dict[str, Callable[..., Iterable[Planted]]]:
+    """Return, by name, what reads each file of planted conversations, given cases and store."""
+    return {path.stem: partial(read_planted, path) for path in sorted(Path(folder).glob("*.jsonl"))}
+
+
+def _tallied(
+    parts: Mapping[str, Callable[..., Iterable[Planted]]], judged: Callable[..., Any]
+) -> dict[Key, Counter[str]]:
+    """Count what `judged` makes of each planted conversation, by part, name and language (``all`` pools them)."""
     store = load_store()
     cases = {case.id: case for case in load_cases(store)}
-    counts: dict[tuple[str, str, str], Counter[str]] = {}
-    for path in sorted(Path(folder).glob("*.jsonl")):
-        for planted in read_planted(path, cases, store):
-            found = check_claims(planted.conversation, cases[planted.conversation.case_id], store)["findings"]
-            for name, seen in _judged(planted, found).items():
+    counts: dict[Key, Counter[str]] = defaultdict(Counter)
+    for part, read in parts.items():
+        for planted in read(cases, store):
+            found = judged(planted, check_claims(planted.conversation, cases[planted.conversation.case_id], store))
+            for name, seen in found.items():
                 for language in (planted.language, "all"):
-                    counts.setdefault((path.stem, name, language), Counter()).update(seen)
-    return pd.DataFrame([_row(*key, seen) for key, seen in sorted(counts.items())])
+                    counts[part, name, language].update(seen)
+    return counts
 
 
 def write_measured(folder: Path | str = MEASURED) -> None:
@@ -174,41 +191,25 @@ def promise_quality(folder: Path | str = PROMISES, blind: Path | str = BLIND) ->
     """
     import pandas as pd
 
-    store = load_store()
-    cases = {case.id: case for case in load_cases(store)}
-    counts: dict[tuple[str, str], Counter[str]] = {}
-    parts = {path.stem: read_planted(path, cases, store) for path in sorted(Path(folder).glob("*.jsonl"))}
-    if Path(blind).is_file():
-        parts["blind"] = read_sentences(blind, cases, store)
-    for part, sentences in parts.items():
-        for planted in sentences:
-            found = check_claims(planted.conversation, cases[planted.conversation.case_id], store)["commitments"]
-            read = {f"{f['class']}:{f['state']}" for f in found} or {"none"}
-            seen = {
-                "sentences": 1,
-                "right": read == {planted.kind},
-                "missed": planted.kind != "none" and read == {"none"},
-                "plain": planted.kind == "none",
-                "alarmed": planted.kind == "none" and read != {"none"},
-            }
-            for language in (planted.language, "all"):
-                counts.setdefault((part, language), Counter()).update(seen)
-    return pd.DataFrame(
-        {
-            "part": part,
-            "language": language,
-            "sentences": seen["sentences"],
-            "right": seen["right"],
-            **_rate("share", seen["right"], seen["sentences"]),
-            **{name: seen[name] for name in ("missed", "plain", "alarmed")},
-        }
-        for (part, language), seen in sorted(counts.items())
-    ).rename(columns={"share_low": "low", "share_high": "high"})
+    parts = _parts(folder) | ({"blind": partial(read_sentences, blind)} if Path(blind).is_file() else {})
+    rows = []
+    for (part, _, language), seen in sorted(_tallied(parts, _read_right).items()):
+        row = {"part": part, "language": language, "sentences": seen["sentences"], "right": seen["right"]}
+        share = interval(proportion_interval(seen["right"], seen["sentences"]), "share")
+        rows.append(row | share | {name: seen[name] for name in ("missed", "plain", "alarmed")})
+    return pd.DataFrame(rows)
 
 
-def _judged(planted: Planted, findings: list[dict[str, Any]]) -> dict[str, dict[str, int]]:
+def _read_right(planted: Planted, claims: dict[str, Any]) -> dict[str, dict[str, int]]:
+    read = {f"{f['class']}:{f['state']}" for f in claims["commitments"]} or {"none"}
+    plain, silent = planted.kind == "none", read == {"none"}
+    seen = {"sentences": 1, "right": read == {planted.kind}, "missed": not plain and silent, "plain": plain}
+    return {"promise": seen | {"alarmed": plain and not silent}}
+
+
+def _judged(planted: Planted, claims: dict[str, Any]) -> dict[str, dict[str, int]]:
     """Return what each detector made of one conversation."""
-    fired = {(f["detector"], f["turn"]) for f in findings}
+    fired = {(f["detector"], f["turn"]) for f in claims["findings"]}
     if not planted.findings:
         alarmed = {name for name, _ in fired}
         return {name: {"honest": 1, "false": int(name in alarmed)} for name in DETECTORS}

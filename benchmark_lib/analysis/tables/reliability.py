@@ -6,7 +6,7 @@ Pass^k and how it decays, how often a case flips, and what is missing.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import nan
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from ..frames import Results
 
 KS = tuple(range(1, 9))
+SUCCESS = Metric("success", "Success", "success", None, SHARE, True, "Success of its bucket.")
 AVERAGE = ("avg_k", "avg", "avg_low", "avg_high")
 """The columns of avg@k."""
 TEXTBOOK_RATES = (0.9, 0.8, 0.7, 0.6)
@@ -75,23 +76,14 @@ def success_counts(conversations: pd.DataFrame, bucket: str) -> SuccessCounts:
     bucket : str
         A bucket of the desk, or the domain of imported records.
     """
-    needed = ["case_id", "intent", "success"] + (["reward_basis"] if "reward_basis" in conversations else [])
-    rows = conversations.loc[conversations["bucket"] == bucket, needed]
-    value = rows["success"].astype("Float64")
-    grouped = rows.assign(hit=value.fillna(0.0).astype(float), seen=value.notna()).groupby("case_id", sort=True)
-    table = grouped.agg(hit=("hit", "sum"), seen=("seen", "sum"), intent=("intent", "first"))
-    bases = rows.groupby("case_id")["reward_basis"].nunique() if "reward_basis" in rows else rows["case_id"].iloc[:0]
-    mixed = [case for case, n in bases.items() if n > 1]
-    reason = (
-        f"rewards of case {mixed[0]} have different bases, so they are not pooled"
-        if mixed
-        else why_none(conversations, bucket)
-    )
-    intents = tuple(
-        str(i) if i == i and i is not None else case for case, i in zip(table.index, table["intent"], strict=True)
-    )
-    hits, sizes = (table[name].to_numpy().astype(int) for name in ("hit", "seen"))
-    return SuccessCounts(hits, sizes, len(rows), tuple(table.index), intents, reason)
+    rows = conversations[conversations["bucket"] == bucket]
+    values, case_ids, intents = case_matrix(rows, SUCCESS)
+    bases = rows.groupby("case_id")["reward_basis"].nunique() if "reward_basis" in rows else {}
+    mixed = next((case for case, n in bases.items() if n > 1), "")
+    pooled = f"rewards of case {mixed} have different bases, so they are not pooled" if mixed else ""
+    hits, sizes = np.nansum(values, axis=1).astype(int), (~np.isnan(values)).sum(axis=1)
+    named = tuple(i if isinstance(i, str) else case for i, case in zip(intents, case_ids, strict=True))
+    return SuccessCounts(hits, sizes, len(rows), tuple(case_ids), named, pooled or why_none(conversations, bucket))
 
 
 @says_partial
@@ -153,8 +145,7 @@ def average_at_k(conversations: pd.DataFrame, bucket: str, counts: SuccessCounts
     dict of str to float
         avg_k, avg, avg_low, avg_high.
     """
-    success = Metric("success", "Success", "success", bucket, SHARE, True, "Success of its bucket.")
-    mean = headline(conversations, success).mean
+    mean = headline(conversations, replace(SUCCESS, bucket=bucket)).mean
     return dict(zip(AVERAGE, (usual(counts.trials), mean.estimate, mean.low, mean.high), strict=True))
 
 
@@ -172,26 +163,24 @@ def wide_reliability(table: pd.DataFrame) -> pd.DataFrame:
     """
     import pandas as pd
 
-    rows, first = [], table[table["k"] == table["k"].min()].sort_values("estimate", ascending=False, kind="stable")
-    parts = dict(list(table.groupby(["panel", "entry", "bucket"], sort=False)))
-    for panel, entry, bucket in sorted(
-        zip(first["panel"], first["entry"], first["bucket"], strict=True), key=lambda key: _places(table, key)
-    ):
-        mine = parts[panel, entry, bucket]
-        row: dict[str, Any] = {"panel": panel, "entry": entry, "bucket": bucket}
-        row |= {"cases": int(mine["cases"].max()), "trials": int(mine["trials"].max())}
-        for k in sorted(table["k"].unique()):
-            at = mine[mine["k"] == k]
-            row[f"pass^{k}"] = _shown(at.iloc[0]) if len(at) else None
-        row["avg@k"] = _average(mine.iloc[0])
+    rows, keys = [], ["panel", "entry", "bucket"]
+    order = {name: {value: at for at, value in enumerate(table[name].unique())} for name in ("panel", "bucket")}
+    first = table.drop_duplicates(keys).sort_values("estimate", ascending=False, kind="stable")
+    first = first.sort_values(["panel", "bucket"], kind="stable", key=lambda column: column.map(order[column.name]))
+    parts = dict(list(table.groupby(keys, sort=False)))
+    for key in first[keys].itertuples(index=False, name=None):
+        mine = parts[key]
+        row = {
+            **dict(zip(keys, key, strict=True)),
+            "cases": int(mine["cases"].max()),
+            "trials": int(mine["trials"].max()),
+        }
+        at = {k: _shown(one) for k, one in zip(mine["k"], mine.to_dict("records"), strict=True)}
+        row |= {f"pass^{k}": at.get(k) for k in sorted(table["k"].unique())} | {"avg@k": _average(mine.iloc[0])}
         reference = mine["reference"].iloc[-1]
         row["p^k"] = None if reference != reference else rounded(100 * reference)
         rows.append(row | {"reason": mine["reason"].iloc[0]})
     return pd.DataFrame(rows)
-
-
-def _places(table: pd.DataFrame, key: tuple[str, str, str]) -> tuple[int, int]:
-    return list(dict.fromkeys(table["panel"])).index(key[0]), list(dict.fromkeys(table["bucket"])).index(key[2])
 
 
 def _shown(row: Any) -> str | None:
