@@ -301,7 +301,6 @@ ELSEWHERE = {
     "repeat_table",
     "shift_in_words",
     "shift_table",  # in test_trial_shift.py
-    "PaperTable",
     "paper",  # of a board, in test_paper_tables.py
     "customer_sensitivity",
     "customer_turn_table",  # of judged runs, in test_customer_turns.py

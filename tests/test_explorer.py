@@ -785,20 +785,21 @@ def test_every_metric_leads_to_the_conversations_it_counts(results, index):
 
 def test_a_number_of_the_board_opens_its_conversations_below(results, tmp_path):
     board = tables.leaderboard(results)
-    table = reports.linked_board(results, board, labels=tmp_path / "labels.csv")
-    row = list(board["entry"]).index("scripted:comply_all")
-    column = next(n for n, head in enumerate(table.table.heads) if head.startswith("Unsafe actions, mean"))
-    assert table.explorer is None and table.table.links[row][column]
-    table.table.pressed({"row": row, "column": column})
-    assert len(table.explorer.rows) == results.conversations["unsafe"].sum()
-    median = next(
-        n for n, head in enumerate(table.table.heads) if head.startswith("Unsafe actions") and "median" in head
-    )
-    table.table.pressed({"row": row, "column": median})
-    shown = results.conversations.iloc[table.explorer.rows]
-    assert len(shown) == board["unsafe"].iloc[row] and shown["trial"].nunique() == 1, "the trial that is the median"
-    assert not table.table.links[list(board["entry"]).index("scripted:oracle")][column], "nothing to show for a zero"
-    assert "scripted:comply_all" in table._repr_mimebundle_()["text/html"]
+    linked = reports.linked_board(results, board, labels=tmp_path / "labels.csv")
+    rows = {entry: row["unsafe"] for entry, row in zip(board["entry"], linked.view.tables[0].rows, strict=True)}
+    median, mean = rows["scripted:comply_all"]
+    assert linked.explorer is None and str(mean.yes) in linked.view.html.replace("&#34;", '"')
+    linked.view.pressed({"query": str(mean.yes)})
+    assert len(linked.explorer.rows) == results.conversations["unsafe"].sum() == mean.k
+    linked.view.pressed({"query": str(median.yes)})
+    shown = results.conversations.iloc[linked.explorer.rows]
+    assert len(shown) == board.set_index("entry")["unsafe"]["scripted:comply_all"] == median.k
+    assert shown["trial"].nunique() == 1, "the trial that is the median"
+    assert rows["scripted:oracle"][1].yes is None, "nothing to show for a zero"
+    before = linked.explorer.query
+    linked.view.pressed({"query": "entry=somebody"})
+    assert linked.explorer.query == before, "a query that is not of the table is not followed"
+    assert "scripted:comply_all" in linked._repr_mimebundle_()["text/html"]
 
 
 def test_the_explorer_opens_with_filters_set(results, tmp_path):

@@ -14,7 +14,7 @@ from ..figures import caption
 from ..figures.style import figure_of
 from ..scoring.metrics import METRICS, Shown, shown_on
 from . import paper
-from .board import board_table
+from .board import board_html
 from .views import readable
 
 if TYPE_CHECKING:
@@ -190,13 +190,13 @@ def _reasons(rows: pd.DataFrame) -> str:
 
 
 def boards_by_panel(board: pd.DataFrame) -> None:
-    """Show the board once per panel, each under its heading, sortable."""
+    """Show the board once per panel, each under its heading."""
     from IPython.display import Markdown, display
 
     parts = _parts(board)
     for heading, rows in parts.items():
         display(Markdown(f"### {heading}"))
-        board_table(rows)
+        display(board_html(rows))
     if not parts:
         display(Markdown(NOTHING))
 

@@ -64,7 +64,7 @@ from .operator_rules import (
     runs_with_rules,
     with_and_without_rules,
 )
-from .paper import PaperTable, paper
+from .paper import paper
 from .planning import (
     detectable_table,
     observed_repeats,

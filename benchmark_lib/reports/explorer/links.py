@@ -5,24 +5,26 @@ is a share of in the numerator. `where_of` says with which fields, for the board
 """
 
 from collections.abc import Callable, Sequence
-from html import escape
+from pathlib import Path
 from typing import Any
 
+import anywidget
 import ipywidgets as w
 import pandas as pd
+import traitlets as t
 
+from ...analysis.cell import Cell, Heading, Table
 from ...analysis.counting import behind_finding, behind_median
 from ...analysis.facets import promise_label
 from ...analysis.frames import Results
-from ...analysis.query import KNOWN, YES
+from ...analysis.query import KNOWN, YES, Query
+from ...analysis.tables.board import board_table
 from ...scoring.claims.commitments import STATES
-from ...scoring.metrics import METRICS, Shown, shown_on
-from ...scoring.written import unbroken, visible
-from .. import paper
-from ..board import as_text, board_parts, notes_of, readable_board, with_flagged, with_line
+from ...scoring.metrics import METRICS
+from ..board import board_parts
+from ..html import table_html
+from ..paper import reads_as_numbers
 from ..views import VIEWS, readable
-from .table import PressTable
-from .words import part, short
 
 Row = dict[str, Any]
 Where = dict[str, Any]
@@ -64,9 +66,6 @@ WHERE: dict[str, dict[str, Callable[[Row], Where]]] = {
 }
 """By view and column of its table: a row -> the fields; the row's own model is added."""
 
-MEDIAN = ", median"
-"""How the board's headings of medians end."""
-
 GLANCE = {"Median over trials": "value", "Mean (95 %)": "mean"}
 """The columns behind two headings of the at-a-glance table, which is read by rules of its own."""
 
@@ -91,68 +90,70 @@ def where_of(view: str, column: str, row: Row, entry: str | None = None) -> Wher
     return ({"entry": whose} if whose else {}) | where(row)
 
 
-class LinkedTable(w.VBox):
-    """A readable table whose counts and shares open their conversations in the explorer below it.
+class TableView(anywidget.AnyWidget):
+    """Tables as HTML, whose numbers tell Python what was pressed.
 
     Parameters
     ----------
-    where : list of list
-        The fields of the query of each cell; None for a cell that leads nowhere.
-    static : str
-        The same table for viewers without widgets.
-    parts : list of list of int, optional
-        The columns of each of the tables, one below the other, that it is shown as; one table by default.
+    tables : sequence of Table
+        Shown one below the other.
+    on_press : callable
+        Called with the query of a pressed number.
+    """
+
+    _esm = Path(__file__).with_name("links.js")
+    html = t.Unicode().tag(sync=True)
+
+    def __init__(self, tables: Sequence[Table], on_press: Callable[[str], None]):
+        super().__init__(html="\n".join(table_html(table, links="lab") for table in tables))
+        self.tables, self._press = tables, on_press
+        self.on_msg(lambda _, message, buffers: self.pressed(message))
+
+    @property
+    def queries(self) -> set[str]:
+        """What its numbers lead to."""
+        cells = (
+            cell for table in self.tables for row in table.rows for c in table.columns for cell in table.cells(row, c)
+        )
+        return {str(cell.yes) for cell in cells if isinstance(cell, Cell) and cell.yes is not None}
+
+    def pressed(self, message: Any) -> None:
+        """Pass on what the page tells; anything that is not of this table is ignored."""
+        query = message.get("query") if isinstance(message, dict) else None
+        if query in self.queries:
+            self._press(query)
+
+
+class LinkedTable(w.VBox):
+    """Tables whose numbers open their conversations in the explorer below them.
 
     Attributes
     ----------
+    view : TableView
+        The tables.
     explorer : Explorer or None
         Made when the first number is pressed.
     """
 
-    def __init__(
-        self,
-        results: Results,
-        shown: pd.DataFrame,
-        where: list[list[Where | None]],
-        static: str,
-        *,
-        parts: list[list[int]] | None = None,
-        notes: Sequence[str] = (),
-        **options: Any,
-    ):
+    def __init__(self, results: Results, *tables: Table, **options: Any):
         super().__init__(layout=w.Layout(width="100%"))
-        self._results, self._where, self._static, self._options = results, where, static, options
+        self._results, self._options = results, options
         self.explorer: Any = None
-        self.tables = [self._press_table(shown, columns) for columns in parts or [list(range(len(shown.columns)))]]
-        self.table = self.tables[0]
-        self.children = [w.HTML(part("style")), *self.tables, *(w.HTML(escape(visible(note))) for note in notes)]
+        self.view = TableView(tables, self.lead_to)
+        self.children = [self.view]
 
-    def _press_table(self, shown: pd.DataFrame, columns: list[int]) -> PressTable:
-        """A table of some of the columns."""
-        cells = shown.iloc[:, columns].astype(object).to_numpy().tolist()
-        return PressTable(
-            lambda row, column: self._open(row, columns[column]),
-            heads=[unbroken(str(shown.columns[n])) for n in columns],
-            rows=[[unbroken(short(v, 400)) for v in row] for row in cells],
-            links=[[row[n] is not None for n in columns] for row in self._where],
-            numeric=[any(row[n] is not None for row in self._where) for n in columns],
-        )
-
-    def _open(self, row: int, column: int) -> None:
-        """Show the conversations behind a cell."""
-        where = self._where[row][column]
-        if where is None:
-            return
+    def lead_to(self, query: str) -> None:
+        """Show the conversations of a query."""
         if self.explorer is None:
             from .widgets import Explorer
 
             self.explorer = Explorer(self._results, **self._options)
-            self.children = [*self.children, self.explorer]
-        self.explorer.choose(**where)
+            self.children = [self.view, self.explorer]
+        self.explorer.choose(query=query)
 
     def _repr_mimebundle_(self, **how: Any) -> dict[str, Any]:
-        """With the plain table as well as the widget, for viewers without widgets."""
-        return {**super()._repr_mimebundle_(**how), "text/html": self._static}
+        """With the plain tables as well as the widget, for viewers without widgets."""
+        return {**super()._repr_mimebundle_(**how), "text/html": "\n".join(map(table_html, self.view.tables))}
 
 
 def linked(
@@ -178,13 +179,19 @@ def linked(
         As for `explore`: labels, labeller, store.
     """
     shown, rows = readable(table, view) if shown is None else shown, table.to_dict("records")
-    columns = [GLANCE.get(heading, "") if view == "glance" else VIEWS[view][heading][0] for heading in shown.columns]
-    where = [[_where_in(results, view, column, row, entry) for column in columns] for row in rows]
-    static = paper.show(shown.reset_index() if shown.index.name else shown).html
-    if shown.index.name:
-        shown = shown.reset_index()
-        where = [[None, *row] for row in where]
-    return LinkedTable(results, shown, where, static, **options)
+    read = [GLANCE.get(heading, "") if view == "glance" else VIEWS[view][heading][0] for heading in shown.columns]
+    names = [str(shown.index.name)] if shown.index.name else []
+    columns = [Heading(key=str(heading), title=str(heading)) for heading in (*names, *shown.columns)]
+    numeric = [heading for heading in shown if reads_as_numbers(shown[heading].tolist())]
+    made = []
+    for row, (name, texts) in zip(rows, shown.iterrows(), strict=True):
+        where = [_where_in(results, view, column, row, entry) for column in read]
+        cells = [
+            Cell(number=str(text), yes=Query.of(**found) if found else None) if heading in numeric or found else text
+            for text, found, heading in zip(texts, where, shown.columns, strict=True)
+        ]
+        made.append(dict(zip((c.key for c in columns), [str(name), *cells] if names else cells, strict=True)))
+    return LinkedTable(results, Table(columns=tuple(columns), rows=tuple(made)), **options)
 
 
 def _where_in(results: Results, view: str, column: str, row: Row, entry: str | None) -> Where | None:
@@ -201,35 +208,11 @@ def _median(conversations: pd.DataFrame, metric: str, entry: str) -> Where | Non
 
 
 def linked_board(results: Results, board: pd.DataFrame, **options: Any) -> LinkedTable:
-    """The board, whose numbers lead to the conversations they count.
+    """Return the board, whose numbers lead to the conversations they count.
 
     Parameters
     ----------
     **options
         As for `explore`: labels, labeller, store.
     """
-    shown = with_flagged(readable_board(board))
-    (text, line), notes = with_line(as_text(shown), board), notes_of(shown)
-    titles = {METRICS[name].title: name for name in shown_on(Shown.BOARD)}
-    rows = results.conversations
-    where = [
-        [_where_on_board(str(heading), row, titles, rows) for heading in shown.columns]
-        for row in board.to_dict("records")
-    ]
-    if line is not None:
-        where.insert(line, [None] * len(shown.columns))
-    names = [list(table) for table in board_parts(shown)[:2]]
-    static = [paper.show(text[columns], footnotes=() if columns is names[0] else notes).html for columns in names]
-    parts = [[shown.columns.get_loc(name) for name in columns] for columns in names]
-    return LinkedTable(results, text, where, "\n".join(static), parts=parts, notes=notes, **options)
-
-
-def _where_on_board(heading: str, row: Row, titles: dict[str, str], rows: pd.DataFrame) -> Where | None:
-    name = next((name for title, name in titles.items() if heading.startswith(title)), None)
-    if name is None:
-        return {"entry": row["entry"]} if heading == "Conversations" else None
-    if not row[f"{name}_mean"] > 0:
-        return None
-    if heading.endswith(MEDIAN):
-        return _median(rows, name, row["entry"])
-    return {"entry": row["entry"]} | _metric({"metric": name})
+    return LinkedTable(results, *board_parts(board_table(board, results.conversations))[:2], **options)

@@ -7,12 +7,12 @@ from typing import Any
 import orjson
 
 from ...analysis.panels import PANELS
+from ...analysis.tables.board import BUCKET_METRICS
 from ...cases import Case
 from ...records import Conversation, source_of
 from ...scoring.deciding import SUCCESS_STATES, deciding_moment, reasons_against, reasons_in_words, state_of
 from ...scoring.metrics import METRICS
 from ...scoring.written import missing
-from ..board import BUCKET_METRICS
 from ..conversation_view import conversation_view, quoted
 from ..marks import with_judged_customer
 from .content import CaseView, Content, Entry, talk_page

@@ -43,7 +43,13 @@ def environment() -> Any:
     made = templates().overlay(finalize=shown)
     made.filters |= {"pct": percent, "num": rounded, "data": embedded, "mdash": dash, "counted": plural}
     made.filters |= {"money": written.money, "tier": tier_in_words}
-    made.filters |= {"tidy": tidy, "breaks": breaks, "tight": tight, "counts_on_traps": counts_on_traps}
+    made.filters |= {
+        "tidy": tidy,
+        "breaks": breaks,
+        "tight": tight,
+        "counts_on_traps": counts_on_traps,
+        "measure": tight,
+    }
     made.globals |= {"csp": POLICY, "behind": lambda chosen: Query.of(**chosen).address()}
     return made
 
@@ -117,13 +123,6 @@ def counts_on_traps(reason: str) -> list[tuple[str, int | None]]:
 def breaks(name: str) -> Markup:
     """A name that may be broken after punctuation, for a narrow column; an underscore holds a word together."""
     return Markup("<wbr>").join(escape(part) for part in re.split(r"(?<=[:/?&=-])", shown(name)))
-
-
-def as_published(value: float, metric: Metric) -> str:
-    """A published figure with the rounding of its source."""
-    if missing(value):
-        return DASH
-    return f"{metric.scale.times * value:.4g}{metric.scale.sign.strip()}"
 
 
 def measured(value: float | None, metric: Metric) -> str:
