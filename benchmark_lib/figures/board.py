@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from ..analysis.estimators.unsafe import BAND_COUNTS, BAND_CUTS, BAND_TRAPS
 from ..analysis.tables.escalation import both_directions
-from ..analysis.tables.leaderboard import NO_MERIT, does_too_little, of_usual_traps
-from ..analysis.tables.tiers import NO_MODEL, PLAYED, UNKNOWN, tier_in_words, tier_order
-from .canvas import ROW, axes_for, explain, figure, is_narrow, mark, nothing, say_below
+from ..analysis.tables.leaderboard import NO_MERIT, does_too_little, of_usual_traps, worst_beside
+from ..analysis.tables.tiers import NO_MODEL, PLAYED, UNKNOWN, cost_of_1000, tier_in_words, tier_order
+from ..scoring.metrics import METRICS
+from .canvas import ROW, axes_for, explain, figure, is_narrow, leads, mark, nothing, say_below
 from .captions import listed, said_of, says, span_of
 from .escalation import two_directions
 from .labels import at_right, left_out, name_apart, name_rows, names_of, outermost_in_words, partial_below, with_counts
@@ -55,7 +57,7 @@ def value_picture(*, board: pd.DataFrame, ax: Axes | None = None, width: str = "
     top = traps + 0.5
     edges = (-0.5, *BAND_CUTS, top)
     for low, high, (name, shade) in zip(edges, edges[1:], BANDS_DRAWN, strict=False) if traps == BAND_TRAPS else ():
-        ax.axhspan(low, high, color=shade, zorder=0)
+        ax.axhspan(low, high, color=shade, zorder=0, linewidth=0)
         at_right(ax, (low + high) / 2, name, color="#555555")
     points = []
     for tier, rows in board.sort_values(["unsafe", "entry"]).groupby("cost_tier"):
@@ -64,7 +66,8 @@ def value_picture(*, board: pd.DataFrame, ax: Axes | None = None, width: str = "
             if row.unsafe_low == row.unsafe_low:
                 ax.vlines(x, row.unsafe_low, row.unsafe_high, color=color, linewidth=1, zorder=3)
                 ax.plot(x, row.unsafe_mean, color=color, marker="_", markersize=8, linestyle="none", zorder=3)
-            ax.plot(x, row.unsafe, color=color, marker=MARKS[row.block], markersize=5, linestyle="none", zorder=3)
+            look: dict[str, Any] = dict(color=color, marker=MARKS[row.block], markersize=5, linestyle="none", zorder=3)
+            leads(ax, ax.plot(x, row.unsafe, **look)[0], row, _unsafe_in_words(row._asdict(), traps))
             if row.unsafe_worst > row.unsafe:
                 ax.plot(x, row.unsafe_worst, color=color, marker=".", markersize=5, linestyle="none", zorder=3)
             points.append((x, row.unsafe, name))
@@ -72,7 +75,7 @@ def value_picture(*, board: pd.DataFrame, ax: Axes | None = None, width: str = "
     ax.set(xlabel="Cost of 1,000 conversations", ylabel=f"Unsafe actions of {traps}")
     ax.set_xticks(
         range(len(tiers)),
-        [tier_in_words(t).replace(" USD", "\nUSD") if is_narrow(ax) else tier_in_words(t) for t in tiers],
+        [fill(tier_in_words(t), 8 if is_narrow(ax) else 20) for t in tiers],
     )
     ax.grid(axis="x", visible=False)
     ax.locator_params(axis="y", integer=True)
@@ -94,10 +97,25 @@ def value_picture(*, board: pd.DataFrame, ax: Axes | None = None, width: str = "
     return ax
 
 
+def _unsafe_in_words(row: dict[str, Any], traps: int) -> str:
+    """Return what a mark of safety against cost says: count, mean, worst trial and cost."""
+    scale = METRICS["unsafe"].scale
+    ends = [row[f"unsafe_{end}"] for end in ("mean", "low", "high")]
+    mean = f"mean {scale.with_interval(*ends)}, 95 % for these traps" if ends[1] == ends[1] else "no interval"
+    parts = [f"{row['entry']}: {row['unsafe']:g} of {traps} unsafe (median over trials)", mean]
+    return "; ".join(filter(None, [*parts, worst_beside(row), f"USD for 1,000 conversations: {cost_of_1000(row)}"]))
+
+
 def block_marks(ax: Axes, blocks: pd.Series, shown: str = "median over trials") -> list[Any]:
     """The legend of the blocks of a board."""
     return [
-        mark(ax, f"{block}: {shown}", color=COLORS[block], marker=MARKS[block], markersize=5)
+        mark(
+            ax,
+            f"{block}: {'one number' if block == 'published' else shown}",
+            color=COLORS[block],
+            marker=MARKS[block],
+            markersize=5,
+        )
         for block in COLORS
         if block in set(blocks)
     ]

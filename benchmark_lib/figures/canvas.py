@@ -7,8 +7,8 @@ from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import BadInput
-from .captions import said_of
-from .style import COLUMN_WIDTH, WIDTHS, figure_of, filled, new_axes
+from .captions import Mark, said_of
+from .style import COLUMN_WIDTH, WIDTHS, figure_of, filled, new_axes, read_plainly
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -101,8 +101,8 @@ def stacked_bars(
     parts: Mapping[str, Sequence[float]],
     colors: Mapping[str, str],
     words: Mapping[str, Sequence[str]] | None = None,
-) -> None:
-    """One bar per row, made of parts side by side, each labelled for a legend.
+) -> dict[str, Any]:
+    """Draw one bar per row, made of parts side by side, each labelled for a legend; return the parts by label.
 
     Parameters
     ----------
@@ -112,18 +112,19 @@ def stacked_bars(
     words : dict of str to sequence of str, optional
         The text in a part, shown where it fits.
     """
-    left, inside = [0.0] * len(next(iter(parts.values()), ())), []
+    left, inside, drawn = [0.0] * len(next(iter(parts.values()), ())), [], {}
     for label, widths in parts.items():
-        ax.barh(range(len(left)), widths, left=left, color=colors[label], height=0.72, label=label)
+        drawn[label] = ax.barh(range(len(left)), widths, left=left, color=colors[label], height=0.72, label=label)
         for y, width in enumerate(widths):
             if words and width > 0:
-                ink = "white" if label == "unsafe" else "#222222"
+                ink = "white" if label == "unsafe" else "#111111"
                 text = ax.text(
                     left[y] + width / 2, y, words[label][y], ha="center", va="center", fontsize=SMALL, color=ink
                 )
                 inside.append((text, left[y], width))
         left = [start + width for start, width in zip(left, widths, strict=True)]
     said_of(ax).later.append(lambda: _keep_what_fits(ax, inside))
+    return drawn
 
 
 def _keep_what_fits(ax: Axes, inside: list[tuple[Any, float, float]]) -> None:
@@ -184,6 +185,14 @@ def _columns(labels: Sequence[str], width: float) -> int:
 def mark(ax: Axes, label: str, **look: Any) -> Any:
     """An entry of a legend: a mark or a line with what it means."""
     return ax.plot([], [], label=label, **{"linestyle": "none", **look})[0]
+
+
+def leads(ax: Axes, artist: Any, row: Any, tip: str, **fields: Any) -> None:
+    """Let a mark of a row say `tip` on a page and list the conversations of `fields`; without fields it leads to the row's page."""
+    marks = said_of(ax).marks
+    gid = f"mark-{len(marks)}"
+    artist.set_gid(gid)
+    marks[gid] = Mark(row.entry, getattr(row, "source", ""), read_plainly(tip), fields)
 
 
 def fit(ax: Axes) -> None:

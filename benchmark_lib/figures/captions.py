@@ -11,6 +11,26 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+@dataclass(frozen=True)
+class Mark:
+    """A mark that leads somewhere.
+
+    Attributes
+    ----------
+    entry, source : str
+        Whose it is.
+    tip : str
+        Its numbers in words.
+    fields : dict
+        Fields of the query that lists the conversations it counts; without any it leads to the page of the entry.
+    """
+
+    entry: str
+    source: str
+    tip: str
+    fields: dict[str, Any]
+
+
 @dataclass
 class FigureWords:
     """The words that belong to one figure.
@@ -31,6 +51,8 @@ class FigureWords:
         Draws it anew: ``again(width="column") -> Axes``.
     later : list of callable
         What is placed only when everything else has its place.
+    marks : dict of str to Mark
+        The marks that lead somewhere, by the id of their group in an SVG.
     """
 
     title: str = ""
@@ -41,6 +63,7 @@ class FigureWords:
     nothing: str = ""
     again: Callable[..., Any] | None = None
     later: list[Callable[[], None]] = field(default_factory=list)
+    marks: dict[str, Mark] = field(default_factory=dict)
 
 
 def said_of(ax: Axes) -> FigureWords:

@@ -6,10 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..analysis.estimators.estimate import usual
+from ..analysis.estimators.estimate import counted, usual
 from ..analysis.estimators.intervals import proportion_interval
-from ..scoring.written import rounded
-from .canvas import QUIET, ROW, SMALL, axes_for, explain, figure, is_narrow, mark, nothing, rows_high
+from ..analysis.query import NO, YES
+from ..analysis.tables.escalation import DIRECTIONS
+from ..scoring.metrics import METRICS
+from ..scoring.written import percent, rounded, span
+from .canvas import QUIET, ROW, SMALL, axes_for, explain, figure, is_narrow, leads, mark, nothing, rows_high
 from .captions import listed, said_of, says, span_of
 from .labels import left_out, name_apart, name_of, name_rows, names_of, partial_below, with_counts
 from .style import plain
@@ -19,6 +22,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MISSED, OVER = "#C44E00", "#0072B2"
+TIPS = {"missed": "not handed over, of the cases that need a human", "over": "handed over, of the resolvable cases"}
+WHICH = {
+    name: {"bucket": METRICS[key].bucket, METRICS[key].column: flag}
+    for (name, key), flag in zip(DIRECTIONS.items(), (NO, YES), strict=True)
+}
+"""The conversations that each bar counts."""
 
 
 @figure
@@ -27,6 +36,9 @@ def two_directions(*, table: pd.DataFrame, ax: Axes | None = None, width: str = 
 
     `table` is as `tables.escalation_table` gives it.
     """
+    if "panel" in table:  # a published rate has no mean
+        public = table["panel"] == "published"
+        table = table.assign(**{f"{name}_mean": table[f"{name}_mean"].mask(public, table[name]) for name in TIPS})
     shown = table.dropna(subset=["missed_mean", "over_mean"], how="all")
     wrong = shown["missed_mean"].fillna(0) + shown["over_mean"].fillna(0)
     shown = partial_below(shown.assign(_wrong=wrong).sort_values("_wrong", ascending=False))
@@ -35,39 +47,49 @@ def two_directions(*, table: pd.DataFrame, ax: Axes | None = None, width: str = 
         return nothing(ax, "No case was run and scored that needs a human or can be resolved.")
     left_out(ax, table, shown, "only traps run")
     for y, row in enumerate(shown.itertuples()):
-        _direction(ax, y, -1, MISSED, row.missed_mean, row.missed_low, row.missed_high, row.missed)
-        _direction(ax, y, 1, OVER, row.over_mean, row.over_low, row.over_high, row.over)
+        for name in ("missed", "over"):
+            _direction(ax, y, name, row)
     counts = list(shown[["missed_cases", "over_cases"]].astype(int).itertuples(index=False, name=None))
     ends = shown[["missed_high", "over_high", "missed_mean", "over_mean", "missed", "over"]].astype(float)
-    _centre(ax, with_counts(ax, list(shown["entry"]), counts), 100 * float(np.nanmax(ends)))
+    _centre(ax, with_counts(ax, list(shown["entry"]), counts), 100 * float(np.nanmax(ends)), shown)
     missed, over = (usual(n) for n in zip(*counts, strict=True))
     sides = ((missed, f"left: % of {missed} must-escalate cases"), (over, f"right: % of {over} resolvable cases"))
-    ax.set(xlabel=("\n" if is_narrow(ax) else "  |  ").join(words for cases, words in sides if cases))
-    _explain_directions(
-        ax,
+    label = ("\n" if is_narrow(ax) else "  |  ").join(words for cases, words in sides if cases)
+    ax.set(xlabel=f"{label}\n(bar: mean over cases; dot: median over trials)" if label else "% of cases, as published")
+    known = shown["missed_low"].notna() | shown["over_low"].notna()
+    measured = [
         mark(ax, "95 % interval of the mean", linestyle="-", color="#333333", linewidth=0.9),
         mark(ax, "median over trials", marker="o", markersize=3, color="white", markeredgecolor="#333333"),
-    )
+    ]
+    _explain_directions(ax, *(measured if known.any() else ()))
     says(
         ax,
         "Escalation, both ways",
         f"Left: needed a human and was kept (n = {missed} cases). Right: resolvable and was handed over (n = {over} cases). Bar and number: mean "
-        "over cases of the mean over trials, %; line: its 95 % interval; dot: median over trials.",
+        "over cases of the mean over trials, %; line: its 95 % interval; dot: median over trials."
+        if known.any()
+        else "Left: needed a human and was kept. Right: resolvable and was handed over. Bar and number: % of cases as published, without an interval.",
         rows=len(shown),
     )
     return ax
 
 
-def _direction(ax: Axes, y: int, sign: int, color: str, mean: float, low: float, high: float, median: float) -> None:
-    """One direction of one model."""
-    side = "right" if sign < 0 else "left"
+def _direction(ax: Axes, y: int, name: str, row: Any) -> None:
+    """Draw one direction of one model: the mean with its interval, and the median."""
+    sign, side, color = (-1, "right", MISSED) if name == "missed" else (1, "left", OVER)
+    mean, low, high, median, cases = (getattr(row, f"{name}{end}") for end in ("_mean", "_low", "_high", "", "_cases"))
     if mean != mean:
         ax.text(sign * 3, y, "not run", ha=side, va="center", fontsize=SMALL, color="#888888")
         return
-    ax.barh(y, sign * 100 * mean, color=color, height=0.6, alpha=0.85)
+    (bar,) = ax.barh(y, sign * 100 * mean, color=color, height=0.6, alpha=0.85)
+    ends = f"{span(100 * low, 100 * high)}, {counted(cases, 'case')}" if low == low else "as published"
+    mid = f"; median over trials {percent(median)}" if low == low else ""
+    tip = f"{row.entry}: {TIPS[name]} {percent(mean)} ({ends}){mid}"
+    leads(ax, bar, row, tip, **WHICH[name])
     ax.plot([sign * 100 * low, sign * 100 * high], [y, y], color="#333333", linewidth=0.9)
     look: dict[str, Any] = dict(color="white", markeredgecolor="#333333", markeredgewidth=0.7)
-    ax.plot(sign * 100 * median, y, marker="o", markersize=3, **look)
+    if low == low:
+        ax.plot(sign * 100 * median, y, marker="o", markersize=3, **look)
     far = max(100 * v for v in (high, mean, median) if v == v)
     text: dict[str, Any] = dict(ha=side, va="center", fontsize=SMALL, annotation_clip=False)
     ax.annotate(rounded(100 * mean, 0), (sign * far, y), xytext=(sign * 4, 0), textcoords="offset points", **text)
@@ -143,11 +165,11 @@ def _intent(ax: Axes, y: int, sign: int, color: str, rows: pd.DataFrame, several
     ax.text(sign * (far + 3), y, text, ha="right" if sign < 0 else "left", va="center", fontsize=SMALL)
 
 
-def _centre(ax: Axes, names: list[str], reach: float) -> None:
-    """The centre line and what both figures share; `reach` is where the longest line ends."""
+def _centre(ax: Axes, names: list[str], reach: float, rows: pd.DataFrame | None = None) -> None:
+    """Draw the centre line and what both figures share; `reach` is where the longest line ends."""
     far = min(100, 10 * (reach // 10 + 1)) * (1.55 if is_narrow(ax) else 1.25)
     ax.axvline(0, color="#222222", linewidth=1)
-    name_rows(ax, names)
+    name_rows(ax, names, rows=rows)
     ax.set(xlim=(-far, far), ylim=(-0.7, len(names) - 0.3))
     ax.locator_params(axis="x", nbins=5 if is_narrow(ax) else 9)
     ax.xaxis.set_major_formatter(lambda x, _: f"{abs(x):.0f}" if abs(x) <= 100 else "")

@@ -8,7 +8,7 @@ from statistics import median, pstdev
 from typing import TYPE_CHECKING, Any
 
 from ..analysis.estimators.estimate import usual
-from .canvas import SMALL, explain, is_narrow, mark, say_below
+from .canvas import SMALL, explain, is_narrow, leads, mark, say_below
 from .captions import listed, said_of
 from .style import figure_of, plain, read_plainly
 
@@ -72,11 +72,15 @@ def partial_below(rows: pd.DataFrame) -> pd.DataFrame:
     return rows.sort_values("partial", key=lambda words: words.eq(""), kind="stable") if "partial" in rows else rows
 
 
-def name_rows(ax: Axes, names: Sequence[str], places: Sequence[float] | None = None) -> None:
-    """Name the rows of a figure from the bottom up, each on one line or two."""
+def name_rows(
+    ax: Axes, names: Sequence[str], places: Sequence[float] | None = None, rows: pd.DataFrame | None = None
+) -> None:
+    """Name the rows of a figure from the bottom up, each on one line or two; names of the entries of `rows` lead to their pages."""
     ax.set_yticks(range(len(names)) if places is None else places, [two_lines(ax, name) for name in names])
     for label in ax.get_yticklabels():
         label.set(fontsize=SMALL, linespacing=1.0)
+    for label, row in zip(ax.get_yticklabels(), () if rows is None else rows.itertuples(), strict=False):
+        leads(ax, label, row, row.entry)
 
 
 def at_right(ax: Axes, y: float, words: str, **look: Any) -> None:
@@ -103,11 +107,8 @@ def with_counts(ax: Axes, entries: Sequence[Any], counts: list[tuple[int, ...]])
     ]
 
 
-def halo() -> list:
-    """Path effects that keep a label legible where lines run behind it."""
-    from matplotlib.patheffects import withStroke
-
-    return [withStroke(linewidth=2.2, foreground="white")]
+EDGE = {"boxstyle": "square,pad=0.05", "facecolor": "white", "alpha": 0.75, "linewidth": 0}
+"""What keeps a name legible where lines run behind it."""
 
 
 def name_apart(
@@ -188,7 +189,7 @@ def _placed(
         look: dict[str, Any] = dict(textcoords="offset points", fontsize=SMALL, annotation_clip=False, linespacing=0.95)
         told = two_lines(ax, listed(names, 3))
         line = {"arrowstyle": "-", "color": "#999999", "linewidth": 0.4, "shrinkA": 0, "shrinkB": 2}
-        text: Any = ax.annotate(told, (x, y), xytext=(0, 0), path_effects=halo(), gid="name", arrowprops=line, **look)
+        text: Any = ax.annotate(told, (x, y), xytext=(0, 0), bbox=EDGE, gid="name", arrowprops=line, **look)
         for dx, dy, ha, va in PLACES:
             text.set(position=(dx, dy), ha=ha, va=va)
             text.arrow_patch.set_visible(abs(dy) > NEAR)

@@ -13,6 +13,7 @@ from ..analysis.estimators.estimate import counted
 from ..analysis.estimators.unsafe import BAND_CUTS, BAND_TRAPS
 from ..analysis.panels import partial_in
 from ..analysis.tables.published import BOARD_SOURCE
+from ..analysis.tables.safety import STATES
 from ..analysis.tables.tiers import tier_in_words
 from ..scoring.deciding import SUCCESS_STATES
 from ..scoring.written import percent, rounded, span
@@ -26,6 +27,7 @@ from .canvas import (
     explain,
     figure,
     is_narrow,
+    leads,
     mark,
     nothing,
     say_below,
@@ -203,8 +205,12 @@ def trap_states(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "pa
     names = names_of(ax, list(shown["entry"]))
     shares = {state: list(100 * shown[f"{state}_share"].astype(float)) for state in STATE_COLORS}
     words = {state: [rounded(w, 0) for w in widths] for state, widths in shares.items()}
-    stacked_bars(ax, shares, STATE_COLORS, words)
-    name_rows(ax, names)
+    bars = stacked_bars(ax, shares, STATE_COLORS, words)
+    for state, of_state in bars.items():
+        for bar, row in zip(of_state, shown.itertuples(), strict=True):
+            tip = f"{row.entry}: {percent(bar.get_width() / 100)} of the trap conversations {state}: {STATES[state]}"
+            leads(ax, bar, row, tip, bucket="adversarial", pressure_reached=state)
+    name_rows(ax, names, rows=shown)
     traps = counted(many, "trap")
     ax.set(xlim=(0, 100), ylim=(-0.6, len(shown) - 0.4), xlabel=f"% of trap conversations ({traps})")
     ax.grid(axis="y", visible=False)
@@ -244,7 +250,12 @@ def pressure_chart(*, table: pd.DataFrame, named: int = 6, ax: Axes | None = Non
         mine, is_loud = table[table["entry"] == row.entry], row.entry in loud
         color = LINES[loud.index(row.entry)] if is_loud else QUIET
         style: dict[str, Any] = dict(color=color, linewidth=1.6 if is_loud else 0.8, zorder=3 if is_loud else 2)
-        ax.plot(mine["push"], 100 * mine["unsafe_share"], marker="o", markersize=3.2 if is_loud else 0, **style)
+        ax.plot(mine["push"], 100 * mine["unsafe_share"], **style)
+        for at in mine.itertuples() if is_loud else ():
+            (dot,) = ax.plot(at.push, 100 * at.unsafe_share, marker="o", markersize=3.2, **style)
+            tip = f"{at.entry}: {at.unsafe} of {at.conversations} trap conversations unsafe by push {at.push}"
+            fields = {"pressure_reached": "unsafe", "pressure_push": list(range(at.push + 1))}
+            leads(ax, dot, at, tip, bucket="adversarial", **(fields if at.unsafe else {}))
         if (mine["given_way"] > mine["unsafe"]).any():
             gave_way = True
             ax.plot(mine["push"], 100 * mine["given_way_share"], linestyle=":", **style)
@@ -398,7 +409,7 @@ def unsafe_by_tier(*, table: pd.DataFrame, ax: Axes | None = None, width: str = 
     top = max(9.0, float(np.nanmax([shown["unsafe"].max(), shown["high"].astype(float).max()])) + 0.8)
     edges = (-0.4, *BAND_CUTS, top)
     for low, high, (band, shade) in zip(edges, edges[1:], BANDS_DRAWN, strict=False):
-        ax.axhspan(low, high, color=shade, zorder=0)
+        ax.axhspan(low, high, color=shade, zorder=0, linewidth=0)
         at_right(ax, (low + high) / 2, band)
     points, ours = _points_by_tier(ax, shown)
     ax.set(xlim=(0.5, 4.5), ylim=(-0.4, top), xlabel="Cost tier")
