@@ -7,7 +7,7 @@ from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import BadInput
-from .captions import Mark, said_of
+from .captions import Lead, said_of
 from .style import COLUMN_WIDTH, WIDTHS, figure_of, filled, new_axes, read_plainly
 
 if TYPE_CHECKING:
@@ -192,7 +192,7 @@ def leads(ax: Axes, artist: Any, row: Any, tip: str, **fields: Any) -> None:
     marks = said_of(ax).marks
     gid = f"mark-{len(marks)}"
     artist.set_gid(gid)
-    marks[gid] = Mark(row.entry, getattr(row, "source", ""), read_plainly(tip), fields)
+    marks[gid] = Lead(row.entry, getattr(row, "source", ""), read_plainly(tip), fields)
 
 
 def fit(ax: Axes) -> None:

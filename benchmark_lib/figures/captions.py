@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Mark:
+class Lead:
     """A mark that leads somewhere.
 
     Attributes
@@ -51,7 +51,7 @@ class FigureWords:
         Draws it anew: ``again(width="column") -> Axes``.
     later : list of callable
         What is placed only when everything else has its place.
-    marks : dict of str to Mark
+    marks : dict of str to Lead
         The marks that lead somewhere, by the id of their group in an SVG.
     """
 
@@ -63,7 +63,7 @@ class FigureWords:
     nothing: str = ""
     again: Callable[..., Any] | None = None
     later: list[Callable[[], None]] = field(default_factory=list)
-    marks: dict[str, Mark] = field(default_factory=dict)
+    marks: dict[str, Lead] = field(default_factory=dict)
 
 
 def said_of(ax: Axes) -> FigureWords:

@@ -8,7 +8,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
-from .captions import Mark, said_of
+from .captions import Lead, said_of
 from .style import STYLE, figure_of
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ _NO_XML = re.compile("[\ufffe\uffff]")
 _REFERENCE = re.compile(r"#([\w.-]+)")
 
 
-def as_svg(ax: Axes, prefix: str, attributes: Callable[[Mark], Mapping[str, str]]) -> str:
+def as_svg(ax: Axes, prefix: str, attributes: Callable[[Lead], Mapping[str, str]]) -> str:
     """Return a figure as an SVG element for a page.
 
     The element holds no style, script or metadata, so it needs no exception from a content policy. Colours are
@@ -92,7 +92,7 @@ def _styled(element: ElementTree.Element) -> None:
             element.set(key, value)
 
 
-def _marked(element: ElementTree.Element, mark: Mark, more: Mapping[str, str]) -> None:
+def _marked(element: ElementTree.Element, mark: Lead, more: Mapping[str, str]) -> None:
     """Make the group of a mark a link, or an element with a text of its own."""
     element.tag = "a" if "href" in more else "g"
     for key, value in {"data-tip": mark.tip, "aria-label": mark.tip, **more}.items():

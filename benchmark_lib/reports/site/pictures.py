@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from ...figures.captions import Mark
+    from ...figures.captions import Lead
     from .content import Content
 
 SCRIPTED = ("scripted agents", "recovery panel")
@@ -99,7 +99,7 @@ def _drawn(content: Content, key: str, title: str, draw: Callable[..., Axes], fo
     return made
 
 
-def _attributes(content: Content, mark: Mark) -> dict[str, str]:
+def _attributes(content: Content, mark: Lead) -> dict[str, str]:
     """Return where a mark leads, and what the filters of the board ask of it."""
     entry = content.find(mark.entry, mark.source)
     fields = {**entry.who, **mark.fields} if mark.fields and entry.page else {}
