@@ -1,4 +1,4 @@
-"""The board as figures: safety against cost, escalation both ways, verbosity against resolution."""
+"""Draw the board: safety against cost, escalation both ways, unsafe actions with their intervals."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 from ..analysis.estimators.unsafe import BAND_COUNTS, BAND_CUTS, BAND_TRAPS
 from ..analysis.tables.escalation import both_directions
 from ..analysis.tables.leaderboard import NO_MERIT, does_too_little, of_usual_traps, worst_beside
+from ..analysis.tables.published import BOARD_SOURCE
 from ..analysis.tables.tiers import NO_MODEL, PLAYED, UNKNOWN, cost_of_1000, tier_in_words, tier_order
 from ..scoring.metrics import METRICS
 from .canvas import ROW, axes_for, explain, figure, is_narrow, leads, mark, nothing, say_below
 from .captions import listed, said_of, says, span_of
 from .escalation import two_directions
-from .labels import at_right, left_out, name_apart, name_rows, names_of, outermost_in_words, partial_below, with_counts
+from .labels import at_right, left_out, name_apart, name_rows, names_of, outermost_in_words, partial_below
 from .style import plain
 
 if TYPE_CHECKING:
@@ -39,9 +40,9 @@ MEDIAN_AND_MEAN = "The mark is the median over trials, the dot the worst trial; 
 
 @figure
 def value_picture(*, board: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
-    """Unsafe actions by what 1,000 conversations cost, with median and mean drawn separately; the bands are shaded where there are 18 traps.
+    """Draw unsafe actions by what 1,000 conversations cost, median and mean apart; bands are shaded where there are 18 traps.
 
-    `board` is as `tables.leaderboard` gives it.
+    `board` is as `tables.leaderboard` or `tables.tier_table` gives it; published models have neither mean nor interval.
     """
     ax = axes_for(ax, of_usual_traps(board.dropna(subset=["unsafe"]), "unsafe_n")[0], width)
     if board["unsafe"].isna().all():
@@ -59,7 +60,7 @@ def value_picture(*, board: pd.DataFrame, ax: Axes | None = None, width: str = "
     for low, high, (name, shade) in zip(edges, edges[1:], BANDS_DRAWN, strict=False) if traps == BAND_TRAPS else ():
         ax.axhspan(low, high, color=shade, zorder=0, linewidth=0)
         at_right(ax, (low + high) / 2, name, color="#555555")
-    points = []
+    points, here = [], list[str]()
     for tier, rows in board.sort_values(["unsafe", "entry"]).groupby("cost_tier"):
         for place, (name, row) in enumerate(zip(marked_names(ax, rows), rows.itertuples(), strict=True)):
             x, color = tiers.index(tier) - 0.36 + 0.72 * (place + 0.5) / len(rows), COLORS[row.block]
@@ -71,15 +72,21 @@ def value_picture(*, board: pd.DataFrame, ax: Axes | None = None, width: str = "
             if row.unsafe_worst > row.unsafe:
                 ax.plot(x, row.unsafe_worst, color=color, marker=".", markersize=5, linestyle="none", zorder=3)
             points.append((x, row.unsafe, name))
+            here += [name] * (row.block != "published")
     ax.set(ylim=(-0.5, top), xlim=(-0.5, len(tiers) - 0.5))
-    ax.set(xlabel="Cost of 1,000 conversations", ylabel=f"Unsafe actions of {traps}")
+    ax.set(
+        xlabel="Cost of 1,000 conversations (published: tier of the source)"
+        if "published" in set(board["block"])
+        else "Cost of 1,000 conversations"
+    )
+    ax.set(ylabel=f"Unsafe actions of {traps} (median over trials)")
     ax.set_xticks(
         range(len(tiers)),
         [fill(tier_in_words(t), 8 if is_narrow(ax) else 20) for t in tiers],
     )
     ax.grid(axis="x", visible=False)
     ax.locator_params(axis="y", integer=True)
-    name_apart(ax, points, crowded=True)
+    name_apart(ax, points, crowded=True, always=here)
     mean = mark(ax, "mean, 95 %", color="#666666", marker="_", linestyle="-")
     worst = mark(ax, "worst trial", color="#666666", marker=".", markersize=5)
     explain(ax, [*block_marks(ax, board["block"]), mean, worst])
@@ -88,7 +95,8 @@ def value_picture(*, board: pd.DataFrame, ax: Axes | None = None, width: str = "
         f"Safety against cost: unsafe actions of {traps} traps by what 1,000 conversations cost",
         MEDIAN_AND_MEAN,
         trials_in_words(board),
-        outermost_in_words(len(points)),
+        outermost_in_words(len(points), "those run here and " if len(here) < len(points) else ""),
+        f"Published counts: {BOARD_SOURCE}, without trials and so without interval." if len(here) < len(points) else "",
         f"Between two amounts the {said_of(ax).noun}s stand in the order of their counts.",
         f"Shaded: the bands of unsafe actions ({bands_in_words()})." if traps == BAND_TRAPS else "",
         no_merit(board),
@@ -102,8 +110,9 @@ def _unsafe_in_words(row: dict[str, Any], traps: int) -> str:
     scale = METRICS["unsafe"].scale
     ends = [row[f"unsafe_{end}"] for end in ("mean", "low", "high")]
     mean = f"mean {scale.with_interval(*ends)}, 95 % for these traps" if ends[1] == ends[1] else "no interval"
+    cost = cost_of_1000(row) if "cost_usd_mean" in row else tier_in_words(row["cost_tier"])
     parts = [f"{row['entry']}: {row['unsafe']:g} of {traps} unsafe (median over trials)", mean]
-    return "; ".join(filter(None, [*parts, worst_beside(row), f"USD for 1,000 conversations: {cost_of_1000(row)}"]))
+    return "; ".join(filter(None, [*parts, worst_beside(row), f"USD for 1,000 conversations: {cost}"]))
 
 
 def block_marks(ax: Axes, blocks: pd.Series, shown: str = "median over trials") -> list[Any]:
@@ -134,47 +143,6 @@ def escalation_both_ways(*, board: pd.DataFrame, ax: Axes | None = None, width: 
 
 
 @figure
-def messages_against_resolution(*, board: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
-    """Agent messages per conversation against the share of resolvable cases resolved, each the mean with its interval where known."""
-    ax = axes_for(ax, board, width)
-    shown = board.dropna(subset=["resolved", "agent_messages"])
-    if shown.empty:
-        return nothing(ax, "No model was run on resolvable cases, so there is nothing to set against its messages.")
-    left_out(ax, board, shown, "no resolvable case run")
-    points = []
-    for name, row in zip(_with_cases(ax, shown, "resolved"), shown.to_dict("records"), strict=True):
-        x, y = row.get("agent_messages_mean", row["agent_messages"]), 100 * row["resolved_mean"]
-        color = COLORS[row["block"]]
-        line: dict[str, Any] = dict(color=color, linewidth=1, alpha=0.7)
-        ax.plot([x, x], [100 * row["resolved_low"], 100 * row["resolved_high"]], **line)
-        if "agent_messages_low" in row:
-            ax.plot([row["agent_messages_low"], row["agent_messages_high"]], [y, y], **line)
-        ax.plot(x, y, color=color, marker=MARKS[row["block"]], markersize=5, linestyle="none")
-        points.append((x, y, name))
-    ax.margins(x=0.15)
-    ax.set(ylim=(-4, 104), xlabel="Agent messages per conversation (mean)")
-    ax.set(ylabel="Resolved, % of resolvable cases (mean)")
-    name_apart(ax, points, crowded=True)
-    explain(
-        ax,
-        [
-            *block_marks(ax, shown["block"], "mean"),
-            mark(ax, "95 % interval of the mean", color="#666666", linestyle="-"),
-        ],
-    )
-    says(
-        ax,
-        "Messages against resolution",
-        f"Each mark is one {said_of(ax).noun}: mean over cases of the mean over trials, with 95 % intervals; n = {span_of(shown['resolved_n'])} resolvable "
-        "cases, messages over all cases.",
-        trials_in_words(shown),
-        outermost_in_words(len(points)),
-        rows=len(shown),
-    )
-    return ax
-
-
-@figure
 def unsafe_intervals(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
     """Unsafe actions by model with both intervals: on these traps (thick), on traps like these (thin).
 
@@ -193,7 +161,11 @@ def unsafe_intervals(*, table: pd.DataFrame, ax: Axes | None = None, width: str 
         ax.plot(row.observed, y, marker="o", color="#D55E00", markersize=5, zorder=4)
         ax.plot(row.worst, y, marker="|", color="#222222", markersize=9, markeredgewidth=1.4, zorder=5)
     name_rows(ax, marked_names(ax, shown))
-    ax.set(xlim=(-0.3, traps + 0.3), ylim=(-0.7, len(shown) - 0.3), xlabel=f"Unsafe actions of {traps}")
+    ax.set(
+        xlim=(-0.3, traps + 0.3),
+        ylim=(-0.7, len(shown) - 0.3),
+        xlabel=f"Unsafe actions of {traps} (mean over trials, 95 %)",
+    )
     bands = _shaded_bands(ax) if traps == BAND_TRAPS else []
     ax.grid(axis="y", visible=False)
     ax.locator_params(axis="x", integer=True)
@@ -255,9 +227,3 @@ def on_all_traps(ax: Axes, table: pd.DataFrame, count: str) -> tuple[pd.DataFram
     if others:
         say_below(ax, f"Not drawn: {plain(listed(others))}")
     return shown, traps
-
-
-def _with_cases(ax: Axes, board: pd.DataFrame, *metrics: str) -> list[str]:
-    """The models' names; where a model was run on a different number of cases than most, with its number of cases."""
-    counts = [tuple(int(row[f"{m}_n"]) for m in metrics) for row in board.to_dict("records")]
-    return with_counts(ax, list(board["entry"]), counts)

@@ -12,9 +12,9 @@ from ..analysis.query import NO, YES
 from ..analysis.tables.escalation import DIRECTIONS
 from ..scoring.metrics import METRICS
 from ..scoring.written import percent, rounded, span
-from .canvas import QUIET, ROW, SMALL, axes_for, explain, figure, is_narrow, leads, mark, nothing, rows_high
-from .captions import listed, said_of, says, span_of
-from .labels import left_out, name_apart, name_of, name_rows, names_of, partial_below, with_counts
+from .canvas import ROW, SMALL, axes_for, explain, figure, is_narrow, leads, mark, nothing, rows_high
+from .captions import said_of, says, span_of
+from .labels import left_out, name_of, name_rows, partial_below, with_counts
 from .style import plain
 
 if TYPE_CHECKING:
@@ -174,67 +174,6 @@ def _centre(ax: Axes, names: list[str], reach: float, rows: pd.DataFrame | None 
     ax.locator_params(axis="x", nbins=5 if is_narrow(ax) else 9)
     ax.xaxis.set_major_formatter(lambda x, _: f"{abs(x):.0f}" if abs(x) <= 100 else "")
     ax.grid(axis="y", visible=False)
-
-
-@figure
-def handover_precision(*, table: pd.DataFrame, named: int = 8, ax: Axes | None = None, width: str = "page") -> Axes:
-    """Recall of handovers against their precision, with intervals; upper right is good.
-
-    Parameters
-    ----------
-    table : DataFrame
-        As `tables.escalation_table` gives it.
-    named : int
-        How many models are named, those farthest from the others; the rest stay grey.
-    """
-    ax = axes_for(ax, table, width, 3.8)
-    shown = table.dropna(subset=["precision", "recall"])
-    if shown.empty:
-        return nothing(ax, "No model handed anything over, so there is no precision.")
-    left_out(ax, table, shown, "nothing handed over, or a bucket not run")
-    x, y = 100 * shown["recall"].to_numpy(dtype=float), 100 * shown["precision"].to_numpy(dtype=float)
-    far = np.argsort(-np.hypot(x - np.median(x), y - np.median(y)), kind="stable")[:named]
-    for place, row in enumerate(shown.itertuples()):
-        color = OVER if place in far else QUIET
-        line: dict[str, Any] = dict(color=color, linewidth=0.8, alpha=0.6)
-        if row.precision_low == row.precision_low:
-            ax.plot([x[place]] * 2, [100 * row.precision_low, 100 * row.precision_high], **line)
-        ax.plot([100 * row.recall_low, 100 * row.recall_high], [y[place]] * 2, **line)
-        ax.plot(x[place], y[place], marker="o", markersize=4.5, color=color)
-    names = names_of(ax, list(shown["entry"]))
-    low = min(float(np.nanmin(100 * shown[c].astype(float))) for c in ("recall_low", "precision_low", "recall"))
-    start = max(-3.0, 10 * (low // 10) - 25)
-    ax.set(
-        xlim=(start, 103),
-        ylim=(max(-3.0, min(start, 10 * (np.nanmin(y) // 10) - 15)), 106),
-        xlabel="Recall: % of must-escalate cases handed over",
-        ylabel="Precision: % of handovers needed",
-    )
-    name_apart(ax, [(x[place], y[place], names[place]) for place in far])
-    quiet = len(shown) - len(far)
-    explain(
-        ax,
-        [
-            mark(ax, f"{said_of(ax).noun}, named", marker="o", color=OVER, markersize=4.5),
-            *(
-                [mark(ax, f"{quiet} more {said_of(ax).noun}s", marker="o", color=QUIET, markersize=4.5)]
-                if quiet
-                else []
-            ),
-            mark(ax, "95 % interval", linestyle="-", color=OVER, linewidth=0.8, alpha=0.6),
-        ],
-    )
-    says(
-        ax,
-        "How precise are the handovers?",
-        "Recall: share of the must-escalate cases handed over. Precision: share of the handovers (traps aside) that were needed; it depends on "
-        "the mix of cases. Lines: 95 % intervals. Upper right is good; both axes begin where the data do.",
-        f"{quiet} more {said_of(ax).noun}s are drawn in grey: {listed([n for i, n in enumerate(names) if i not in far], 40)}."
-        if quiet
-        else "",
-        rows=len(shown),
-    )
-    return ax
 
 
 @figure

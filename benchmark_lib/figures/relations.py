@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from ..analysis.estimators.estimate import counted
 from ..analysis.tables.published import BOARD_SOURCE, RANKING_SOURCE
+from ..analysis.tables.relations import PUBLISHED_METRICS
+from ..scoring.metrics import METRICS
+from .board import COLORS, MARKS, block_marks, trials_in_words
 from .canvas import axes_for, explain, figure, mark, nothing, say_below, why_nothing
 from .captions import listed, said_of, says, span_of
-from .labels import FEW, at_right, left_out, name_apart, name_of, name_rows, names_of
+from .labels import FEW, at_right, left_out, name_apart, name_of, name_rows, names_of, outermost_in_words, with_counts
 from .style import plain
 
 if TYPE_CHECKING:
@@ -18,30 +21,31 @@ if TYPE_CHECKING:
 BETWEEN, WITHIN = "#0072B2", "#D55E00"
 LEVELS = {"between models": (BETWEEN, "o", 0.18), "within models": (WITHIN, "s", -0.18)}
 LEAST_MODELS = 5
-"""With fewer models a correlation between them is not drawn: three points are too few."""
+"""Fewer models show no relation: neither a correlation nor a scatter of them is drawn."""
+RATES = {
+    "recall": "Recall: % of must-escalate cases handed over",
+    "precision": "Precision: % of handovers that were needed",
+}
+"""Axes of the shares of `tables.escalation_table`."""
 
 
 @figure
 def correlation_forest(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
-    """Correlations of one metric with others: between models (circle) and within models with the case held fixed (square), each with its interval.
+    """Draw the correlations of one metric with others, between models (circle) and within models with the case held fixed (square).
 
     `table`: rows of `tables.between_models` and `tables.within_models`, of one panel. Correlations over fewer
-    than five models are not drawn, and a note says so.
+    than five models are not drawn.
     """
-    few = (table["level"] == "between models") & (table["models"] < LEAST_MODELS)
+    few = table["models"] < LEAST_MODELS
     known = table[table["estimate"].notna() & ~few]
     metrics = [m for m in dict.fromkeys(table["metric"]) if m in set(known["metric"])][::-1]
     ax = axes_for(ax, table, width, 1.4 + 0.36 * max(len(metrics), 3))
-    dropped = table[few & table["estimate"].notna()]
-    why = (
-        f"{span_of(dropped['models'])} {said_of(ax).noun}s are too few for a correlation between them"
-        if len(dropped)
-        else ""
-    )
+    noun, dropped = said_of(ax).noun, table[few & table["estimate"].notna()]
+    why = f"{span_of(dropped['models'])} {noun}s are too few for a correlation" if len(dropped) else ""
     if known.empty:
-        return nothing(ax, f"{why[:1].upper()}{why[1:]}, so none is drawn." if why else why_nothing(table))
+        return nothing(ax, f"{why}, so none is drawn: {LEAST_MODELS} are needed." if why else why_nothing(table))
     if why:
-        say_below(ax, f"Not drawn: {counted(len(dropped), 'correlation')} between {said_of(ax).noun}s; {why}")
+        say_below(ax, f"Not drawn: {counted(len(dropped), 'correlation')}; {why}")
     for row in known.itertuples():
         color, sign, shift = LEVELS[row.level]
         y = metrics.index(row.metric) + shift
@@ -56,7 +60,6 @@ def correlation_forest(*, table: pd.DataFrame, ax: Axes | None = None, width: st
     ax.grid(axis="y", visible=False)
     head, models = _title(known["x"].iloc[0]), span_of(known["models"])
     ax.set(xlim=(-1.05, 1.05), ylim=(-0.6, len(metrics) - 0.4), xlabel=f"Correlation with {head.lower()}")
-    noun = said_of(ax).noun
     words = {"between models": f"between {noun}s (Spearman)", "within models": f"within {noun}s, case held fixed"}
     explain(
         ax,
@@ -86,92 +89,83 @@ def correlation_forest(*, table: pd.DataFrame, ax: Axes | None = None, width: st
 
 @figure
 def models_as_points(
-    *,
-    table: pd.DataFrame,
-    x: str,
-    y: str,
-    name: str = "entry",
-    named: int = 10,
-    ax: Axes | None = None,
-    width: str = "page",
+    *, table: pd.DataFrame, x: str, y: str, name: str = "entry", ax: Axes | None = None, width: str = "page"
 ) -> Axes:
-    """Two metrics, one point per model, with intervals where the table has them; where there are many models, the outermost are named.
+    """Draw two metrics, one point per model, with intervals where the table has them; of many models the outermost are named.
+
+    Fewer than five models are not drawn: so few points show no relation.
 
     Parameters
     ----------
     table : DataFrame
-        One row per point with the columns `x`, `y` and `name`: as `tables.leaderboard`, `tables.model_means` or
-        `tables.general_ranking` give it. Of a board the means are drawn with their intervals.
+        One row per point with the columns `x`, `y` and `name`: as `tables.leaderboard`, `tables.escalation_table`,
+        `tables.model_means` or `tables.general_ranking` give it. Of a board the means are drawn with their intervals.
     x, y : str
         Columns; names of metrics are written out, shares in percent.
     name : str
         Column of the names: ``model`` of published figures.
-    named : int
-        How many models are named at most.
     """
     from matplotlib.ticker import MaxNLocator
-
-    from ..scoring.metrics import METRICS
 
     ax = axes_for(ax, table, width)
     columns = [f"{c}_mean" if f"{c}_mean" in table else c for c in (x, y)]
     shown = table.dropna(subset=columns)
-    if shown.empty:
-        return nothing(ax, f"No model has both {_title(x).lower()} and {_title(y).lower()}.")
+    noun, both = said_of(ax).noun, f"{_title(x)} and {_title(y)}".lower()
+    if len(shown) < LEAST_MODELS:
+        return nothing(
+            ax, f"{counted(len(shown), noun)} with {both}: fewer than {LEAST_MODELS} points show no relation."
+        )
+    left_out(ax, table.assign(entry=table[name]), shown.assign(entry=shown[name]), "without one of the two values")
     xs, ys = (_times(c) * shown[column].astype(float) for c, column in zip((x, y), columns, strict=True))
-    loud = _outermost(xs, ys, named)
-    colors = loud.map({True: BETWEEN, False: "#999999"})
-    intervals = _intervals(ax, shown, (x, y), xs, ys, colors)
-    ax.scatter(xs, ys, s=22, color=list(colors), zorder=3, linewidth=0)
+    blocks = list(shown.get("block", ["models"] * len(shown)))
+    intervals = _intervals(ax, shown, (x, y), xs, ys, [COLORS[block] for block in blocks])
+    for x_at, y_at, block in zip(xs, ys, blocks, strict=True):
+        ax.plot(x_at, y_at, color=COLORS[block], marker=MARKS[block], markersize=5, linestyle="none", zorder=3)
     ax.margins(x=0.18, y=0.14)
     ax.set(xlabel=_axis_label(x), ylabel=_axis_label(y))
     for axis, column in ((ax.xaxis, x), (ax.yaxis, y)):
         if column in METRICS and METRICS[column].scale.summed:
             axis.set_major_locator(MaxNLocator(integer=True))
-    names = names_of(ax, list(shown[name]))
-    points = zip(xs, ys, names, loud, strict=True)
-    name_apart(ax, [(a, b, told) for a, b, told, is_loud in points if is_loud])
-    quiet, noun = int((~loud).sum()), said_of(ax).noun
-    line: dict[str, Any] = dict(linestyle="-", color=BETWEEN, linewidth=0.9)
-    explain(
-        ax,
-        [
-            mark(ax, f"{noun}, named" if quiet else noun, marker="o", color=BETWEEN, markersize=5),
-            *([mark(ax, f"{quiet} more {noun}s", marker="o", color="#999999", markersize=5)] if quiet else []),
-            *([mark(ax, "95 % interval of the mean", **line)] if intervals else []),
-        ],
+    counts = [tuple(shown[f"{m}_n"].fillna(0).astype(int)) for m in (x, y) if f"{m}_n" in shown]
+    names = with_counts(ax, list(shown[name]), list(zip(*counts, strict=True)) or [()] * len(shown))
+    name_apart(ax, list(zip(xs, ys, names, strict=True)), crowded=True)
+    line: dict[str, Any] = dict(linestyle="-", color="#666666", linewidth=0.9)
+    kinds = (
+        block_marks(ax, shown["block"], "one mark each")
+        if "block" in shown
+        else [mark(ax, noun, marker="o", color=BETWEEN, markersize=5)]
     )
-    left_out(ax, table.assign(entry=table[name]), shown.assign(entry=shown[name]), "without one of the two values")
+    explain(ax, [*kinds, *([mark(ax, "95 % interval of the mean", **line)] if intervals else [])])
     says(
         ax,
         f"{_title(y)} against {_title(x).lower()}",
         f"One point per {noun}, {counted(len(shown), noun)}.",
-        "Means over cases of the mean over trials, with 95 % intervals."
-        if intervals
-        else f"Published figures, without trials and so without intervals: {BOARD_SOURCE}"
-        + (f"; the score is that of {RANKING_SOURCE}, on its publisher's scale." if "score" in (x, y) else ".")
-        if name == "model"
-        else "Means over cases of the mean over trials.",
-        f"In grey: {listed([n for n, is_loud in zip(names, loud, strict=True) if not is_loud], 40)}." if quiet else "",
+        "Means over cases of the mean over trials, with 95 % intervals." if intervals else _source(x, y, name),
+        trials_in_words(shown),
+        outermost_in_words(len(shown)),
         rows=len(shown),
     )
     return ax
 
 
+def _source(x: str, y: str, name: str) -> str:
+    """Return where points without intervals come from."""
+    if name != "model":
+        return "Means over cases of the mean over trials."
+    ranked = f"; the score is that of {RANKING_SOURCE}, on its publisher's scale" if "score" in (x, y) else ""
+    return f"Published figures, without trials and so without intervals: {BOARD_SOURCE}{ranked}."
+
+
 def _intervals(
-    ax: Axes, shown: pd.DataFrame, metrics: tuple[str, str], xs: pd.Series, ys: pd.Series, colors: pd.Series
+    ax: Axes, shown: pd.DataFrame, metrics: tuple[str, str], xs: pd.Series, ys: pd.Series, colors: list[str]
 ) -> bool:
-    """Draw the intervals that a board holds of both metrics; whether there were any."""
-    any_drawn = False
-    for metric, across in zip(metrics, (True, False), strict=True):
-        if f"{metric}_low" not in shown:
-            continue
-        lows, highs = (_times(metric) * shown[f"{metric}{end}"].astype(float) for end in ("_low", "_high"))
-        for i in shown.index[lows.notna()]:
-            ends, at = [lows[i], highs[i]], [ys[i] if across else xs[i]] * 2
-            ax.plot(*((ends, at) if across else (at, ends)), color=colors[i], linewidth=0.9, alpha=0.6, zorder=2)
-            any_drawn = True
-    return any_drawn
+    """Draw the intervals that a table has of both metrics; return whether there were any."""
+    found = [m for m in metrics if f"{m}_low" in shown]
+    for metric in found:
+        ends = [_times(metric) * shown[f"{metric}{end}"].astype(float) for end in ("_low", "_high")]
+        look: dict[str, Any] = dict(color=colors, linewidth=0.9, alpha=0.6, zorder=2)
+        ax.hlines(ys, *ends, **look) if metric == metrics[0] else ax.vlines(xs, *ends, **look)
+    return bool(found)
 
 
 @figure
@@ -180,8 +174,6 @@ def cost_frontier(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "
 
     `table` is as `tables.cost_quality` gives it.
     """
-    from ..scoring.metrics import METRICS
-
     ax = axes_for(ax, table, width)
     shown = table.dropna(subset=["usd_per_1000", "value"])
     if shown.empty:
@@ -247,36 +239,20 @@ def _costs(ax: Axes, shown: pd.DataFrame, front: pd.DataFrame, scale: float) -> 
         ax.xaxis.set_minor_formatter(NullFormatter())
 
 
-def _outermost(xs: pd.Series, ys: pd.Series, named: int) -> pd.Series:
-    """True for the points farthest from the middle, relative to the spread of each axis.
-
-    True for all if there are few.
-    """
-    if len(xs) <= FEW:
-        return xs.notna()
-    far = sum(((v - v.median()) / (v.std() or 1.0)) ** 2 for v in (xs, ys))
-    return far.rank(ascending=False, method="first") <= named
-
-
 def _title(name: str) -> str:
-    from ..analysis.tables.relations import PUBLISHED_METRICS
-    from ..scoring.metrics import METRICS
-
     if name in METRICS:
         return METRICS[name].title
     return {**PUBLISHED_METRICS, "score": "Score in a general ranking"}.get(name, name.replace("_", " ").capitalize())
 
 
 def _times(name: str) -> int:
-    """From a column's values to the numbers on its axis."""
-    from ..scoring.metrics import METRICS
-
-    return METRICS[name].scale.times if name in METRICS else 1
+    """Return what makes a column's values the numbers on its axis."""
+    return METRICS[name].scale.times if name in METRICS else 100 if name in RATES else 1
 
 
 def _axis_label(name: str) -> str:
-    from ..scoring.metrics import METRICS
-
-    if name not in METRICS:
-        return plain(_title(name) + (", %" if name.endswith("_pct") else ", of 18" if name.endswith("_of_18") else ""))
-    return METRICS[name].axis_label
+    if name in METRICS:
+        return f"{METRICS[name].axis_label} (mean over cases)"
+    if name in RATES:
+        return RATES[name]
+    return plain(_title(name) + (", %" if name.endswith("_pct") else ", of 18" if name.endswith("_of_18") else ""))

@@ -10,14 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..analysis.estimators.estimate import counted
-from ..analysis.estimators.unsafe import BAND_CUTS, BAND_TRAPS
 from ..analysis.panels import partial_in
-from ..analysis.tables.published import BOARD_SOURCE
 from ..analysis.tables.safety import STATES
-from ..analysis.tables.tiers import tier_in_words
 from ..scoring.deciding import SUCCESS_STATES
 from ..scoring.written import percent, rounded, span
-from .board import BANDS_DRAWN, NO_TRAPS, bands_in_words, on_all_traps, unsafe_intervals
+from .board import NO_TRAPS, on_all_traps
 from .canvas import (
     LINES,
     QUIET,
@@ -33,19 +30,16 @@ from .canvas import (
     say_below,
     stacked_bars,
 )
-from .captions import listed, said_of, says, span_of, trials_of
+from .captions import said_of, says, span_of, trials_of
 from .labels import (
     at_right,
     left_out,
-    name_apart,
     name_of,
     name_rows,
     names_at_the_end,
     names_of,
-    outermost_in_words,
     partial_below,
 )
-from .style import plain
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -67,15 +61,6 @@ MODELS_ACROSS = 10
 """With more models than this, a narrow matrix has them as rows."""
 LEAST_CASES = 3
 """A cell of fewer cases has no interval."""
-
-
-@figure
-def unsafe_counts(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
-    """Unsafe actions with both intervals, one line per model, as `unsafe_intervals` draws them.
-
-    `table` is as `tables.safety_table` gives it.
-    """
-    return unsafe_intervals(table=table, ax=ax, width=width)
 
 
 @figure
@@ -384,80 +369,3 @@ def failure_kinds(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "
         rows=len(counts),
     )
     return ax
-
-
-@figure
-def unsafe_by_tier(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
-    """Unsafe actions by cost tier; published models without an interval, because only counts were published.
-
-    `table` is as `tables.tier_table` gives it; models of unknown price are named below the figure.
-    """
-    from ..analysis.tables.safety import TIERS
-
-    ax = axes_for(ax, table, width)
-    unpriced = [name_of(ax, m) for m in table.loc[table["level"].isna(), "entry"]]
-    if unpriced:
-        say_below(ax, f"Not drawn, since their price is not known: {listed(unpriced)}")
-    whole = table["unsafe"].notna() & (table["traps"] == BAND_TRAPS)
-    fewer = table[table["level"].notna() & ~whole].to_dict("records")
-    if len(fewer):
-        words = [f"{name_of(ax, r['entry'])} with {rounded(r['traps'], 0)}" for r in fewer]
-        say_below(ax, f"Not drawn, since no trial has all {BAND_TRAPS} traps: {listed(words)}")
-    shown = table[whole].dropna(subset=["level"]).sort_values(["level", "unsafe", "entry"])
-    if shown.empty:
-        return nothing(ax, "No model here has both a price and unsafe actions, and no published board was given.")
-    top = max(9.0, float(np.nanmax([shown["unsafe"].max(), shown["high"].astype(float).max()])) + 0.8)
-    edges = (-0.4, *BAND_CUTS, top)
-    for low, high, (band, shade) in zip(edges, edges[1:], BANDS_DRAWN, strict=False):
-        ax.axhspan(low, high, color=shade, zorder=0, linewidth=0)
-        at_right(ax, (low + high) / 2, band)
-    points, ours = _points_by_tier(ax, shown)
-    ax.set(xlim=(0.5, 4.5), ylim=(-0.4, top), xlabel="Cost tier")
-    ax.set(ylabel=f"Unsafe actions of {BAND_TRAPS}")
-    ax.set_xticks(range(1, 5), [plain(t) for t in TIERS])
-    ax.grid(axis="x", visible=False)
-    name_apart(ax, points, crowded=bool(ours), always=ours)
-    own, published = shown["panel"] != "published", shown["panel"] == "published"
-    theirs: dict[str, Any] = dict(marker="^", color="#AA4B86", markersize=4.5)
-    explain(
-        ax,
-        [
-            *([mark(ax, "run here: median", marker="o", color="#0072B2", markersize=4.5)] if own.any() else []),
-            *([mark(ax, "worst trial", marker=".", color="#0072B2", markersize=4.5)] if own.any() else []),
-            *([mark(ax, "95 %, these traps", color="#0072B2", linestyle="-", linewidth=1.2)] if own.any() else []),
-            *([mark(ax, "published, no interval", **theirs)] if published.any() else []),
-        ],
-    )
-    says(
-        ax,
-        "Unsafe actions by cost tier",
-        f"Unsafe actions of {BAND_TRAPS} traps; within a tier the {said_of(ax).noun}s stand in the order of their counts. Shaded: the bands ({bands_in_words()}).",
-        f"What 1,000 conversations cost, for models run here: {', '.join(f'{plain(t)} {tier_in_words(t)}' for t in TIERS)}.",
-        f"{counted(int(own.sum()), 'model')} run here: median over trials, the worst trial as a dot, and the 95 % interval of the mean for these traps."
-        if own.any()
-        else "",
-        f"{counted(int(published.sum()), 'published model')}: counts as published ({BOARD_SOURCE}), without trials and so without interval."
-        if published.any()
-        else "",
-        outermost_in_words(len(points), "those run here and ") if ours else "",
-        rows=len(shown),
-    )
-    return ax
-
-
-def _points_by_tier(ax: Axes, shown: pd.DataFrame) -> tuple[list[tuple[float, float, str]], list[str]]:
-    """Draw a point for each model, side by side within its tier; the points with their names, and the names of those run here."""
-    points: list[tuple[float, float, str]] = []
-    ours: list[str] = []
-    for level, rows in shown.groupby("level"):
-        for place, (name, row) in enumerate(zip(names_of(ax, list(rows["entry"])), rows.itertuples(), strict=True)):
-            x, own = level - 0.4 + 0.8 * (place + 0.5) / len(rows), row.panel != "published"
-            color = "#0072B2" if own else "#AA4B86"
-            if own and row.low == row.low:
-                ax.plot([x, x], [row.low, row.high], color=color, linewidth=1.2)
-            if own:
-                ax.plot(x, row.worst, marker=".", color=color, markersize=4.5, linestyle="none")
-            ax.plot(x, row.unsafe, marker="o" if own else "^", color=color, markersize=4.5, linestyle="none")
-            points.append((x, row.unsafe, name))
-            ours += [name] * own
-    return points, ours

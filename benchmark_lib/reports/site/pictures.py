@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import matplotlib.pyplot as plt
 from markupsafe import Markup
 
 from ...analysis.query import Query
@@ -86,6 +85,8 @@ def _folded(
 
 def _drawn(content: Content, key: str, title: str, draw: Callable[..., Axes], fold: str = "") -> Picture:
     """Draw a figure at both widths; `fold` is its heading where it is folded below another."""
+    import matplotlib.pyplot as plt
+
     made = Picture(key, title)
     for width in WIDTHS:
         with warnings.catch_warnings():
