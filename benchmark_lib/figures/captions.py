@@ -71,21 +71,6 @@ def said_of(ax: Axes) -> FigureWords:
     return vars(ax.figure).setdefault("deskbench_said", FigureWords())
 
 
-def says(ax: Axes, title: str, *sentences: str, rows: int = 2) -> None:
-    """Give a figure its title and caption, which stand beside it and not in it.
-
-    Parameters
-    ----------
-    *sentences : str
-        Each a full sentence; empty ones are left out.
-    rows : int
-        How many rows, points or lines it has; a figure of one is drawn but not saved, since a sentence says as much.
-    """
-    said = said_of(ax)
-    said.title, said.sentences = title, [s for s in sentences if s]
-    said.nothing = "" if rows > 1 else "there is only one row, and the table says as much"
-
-
 def caption(ax: Axes, *, notes: bool = True) -> str:
     """The full caption of a figure: what it shows, its marks, denominators and method, and its notes.
 
@@ -111,3 +96,11 @@ def span_of(values: pd.Series) -> str:
     """``"3"``, or ``"2 to 3"``."""
     low, high = int(values.min()), int(values.max())
     return f"{low}" if low == high else f"{low} to {high}"
+
+
+def alike(table: pd.DataFrame, name: str, columns: Sequence[str]) -> list[list[str]]:
+    """Return the values of a column in their order, those whose rows hold the same numbers together."""
+    together: dict[str, list[str]] = {}
+    for value, mine in table.groupby(name, sort=False):
+        together.setdefault(str(mine[list(columns)].round(3).to_numpy().tolist()), []).append(str(value))
+    return list(together.values())

@@ -25,7 +25,7 @@ from ..scoring.scales import SHARE
 from ..scoring.written import DASH, rounded, span, visible
 from ..store import Store
 from .conversation_view import conversation_view
-from .shown import caption_below
+from .shown import show_figure
 from .terminal import columns
 from .transcript import render, transcript_css
 
@@ -160,16 +160,12 @@ def show_weeks(seen: Monitored, *, planted: Mapping[str, str] | None = None) -> 
 
     Returns the axes by name, for `figures.save_all`.
     """
-    import matplotlib.pyplot as plt
-    from IPython.display import display
-
     planted, drawn = planted or {}, {}
     rows = seen.drift.to_dict("records")
     for row in [r for r in rows if r["alarm"] or r["measure"] in planted] or rows[:3]:
         mine = seen.weeks[seen.weeks["measure"] == row["measure"]]
         ax = weekly_rate(table=mine, alarm=row["alarm"], planted=planted.get(row["measure"], ""))
-        plt.close(figure_of(ax))
-        display(ax.figure, caption_below(ax))
+        show_figure(ax)
         drawn[f"monitoring-{row['measure'].replace('_', '-')}"] = ax
     return drawn
 
