@@ -14,9 +14,8 @@ from ...records import BUCKET_NOUNS
 from ..answers import answers
 from ..answers import view as answers_view
 from ..dictionary import DOWNLOADS
-from .board import BLOCKS, board
+from .board import board
 from .cases import case_view
-from .charts import escalation_both_ways, pressure_chart, value_picture
 from .compare import comparison
 from .content import Content
 from .conversations import APART, ConversationPage, filled_in, of_case, read_conversations
@@ -26,6 +25,7 @@ from .hard import accepted_handovers
 from .lists import talk_data
 from .method import method_view
 from .models import ToolUse, model_view, use_cases
+from .pictures import STATES, pictures, pressure_numbers
 from .search import Messages
 from .talks import chunks
 from .words import LOADING_POLICY, environment
@@ -143,10 +143,9 @@ class Pages:
             facts=facts,
             models=models,
             others=[words for block, words in OTHER_ROWS.items() if any(e.block == block for e in content.entries)],
-            value=value_picture(content),
-            escalation=escalation_both_ways(content),
-            titles=BLOCKS,
-            pressure=pressure_chart(content),
+            pictures=pictures(content),
+            states=STATES,
+            pressure=pressure_numbers(content),
             hard=self.hard,
             accepted_handovers=accepted_handovers(content) if self.site["hard"] else [],
             groups=use_cases([e for e in content.played if e.row["panel"] in GROUPED], content),
