@@ -10,6 +10,8 @@ import html.parser
 import multiprocessing
 import os
 import re
+from html import unescape
+from urllib.parse import unquote
 
 import numpy as np
 import pandas as pd
@@ -18,6 +20,8 @@ from hostile import NAMES, PAYLOADS, write_hostile_runs
 from made_runs import made_run, talk
 
 from benchmark_lib import BadInput, Experiment, load_results, reports, tables
+from benchmark_lib.analysis.counting import behind_metric
+from benchmark_lib.analysis.query import Query
 from benchmark_lib.cli import main
 from benchmark_lib.records import Act, Message, ToolCall, Usage
 from benchmark_lib.reports.conversation_view import changes_by_call
@@ -25,7 +29,8 @@ from benchmark_lib.reports.explorer import labels, links, side_by_side, widgets
 from benchmark_lib.reports.explorer.filters import Index
 from benchmark_lib.reports.fetch import Shelf
 from benchmark_lib.reports.marks import Mark, place_in, segments
-from benchmark_lib.reports.one_model import conduct, numbers
+from benchmark_lib.reports.site import model_page
+from benchmark_lib.reports.site.models import PARTS
 from benchmark_lib.scoring.metrics import METRICS
 
 CASES = "adversarial,cancel_before_ship_1,cancel_before_ship_2,address_change_1,wrong_item_*"
@@ -758,19 +763,28 @@ def behind(index, view, table, column, entry=None):
 
 @pytest.mark.parametrize("agent", AGENTS)
 def test_every_count_of_a_report_leads_to_exactly_its_conversations(results, index, agent):
-    entry = f"scripted:{agent}"
-    report = reports.model_report(results, entry)
-    intents = tables.intent_table(report.mine).query("bucket == 'must_escalate'")
-    checked = [
-        *behind(index, "endings", conduct.how_it_ended(report), "conversations", entry),
-        *behind(index, "intents", numbers.by_intent(report), "conversations", entry),
-        *behind(index, "rules", conduct.process_rules(report), "kept", entry),
-        *behind(index, "rules", conduct.process_rules(report), "broken", entry),
-        *behind(index, "said", conduct.said_against_did(report), "found", entry),
-        *behind(index, "said", tables.claims_table(results), "found"),
-        *behind(index, "must escalate", intents, "handed_over", entry),
-    ]
-    assert len(checked) > 10 and all(count == there for count, there in checked)
+    page = model_page(results, f"scripted:{agent}")
+    part = page.part(*PARTS)
+    links_of = re.findall(r'<a class="n" href="([^"]+)" title="([\d,]+) conversations?(?: of [^"]*)?"', part.page.html)
+    for address, count in links_of:
+        query = Query.of(unquote(unescape(address)).removeprefix("transcripts.html#"))
+        assert len(index.matching(**dict(query.terms))) == int(count.replace(",", "")), address
+    assert len(links_of) > 60 and 'href="t' not in part.static and 'href="c' not in part.page.html
+
+
+def test_a_number_of_a_report_opens_its_conversations_below_and_nothing_else_does(results):
+    part = model_page(results, "scripted:comply_all").part("rules")
+    for message in ({"address": "transcripts.html#entry=nobody"}, {"address": "cases/x.html"}, {"address": 5}, "x"):
+        part.pressed(message)
+    assert part.explorer is None
+    address, count = re.search(r'href="([^"]+)" title="(\d+) conv', part.page.html).groups()
+    part.pressed({"address": unescape(address)})
+    assert len(part.explorer.rows) == int(count) and part.children[-1] is part.explorer
+
+
+def test_every_count_of_the_detectors_leads_to_exactly_its_conversations(results, index):
+    checked = list(behind(index, "said", tables.claims_table(results), "found"))
+    assert checked and all(count == there for count, there in checked)
 
 
 def test_every_metric_leads_to_the_conversations_it_counts(results, index):
@@ -779,7 +793,7 @@ def test_every_metric_leads_to_the_conversations_it_counts(results, index):
             flags = tables.case_matrix(mine, name)[0]
             if metric.scale.bounds is None or not np.nansum(flags):
                 continue
-            found = len(index.matching(entry=str(entry), **links.WHERE["glance"]["mean"]({"metric": name})))
+            found = len(index.matching(**behind_metric(mine, metric, entry=str(entry))["yes"]))
             assert found == np.nansum(flags), (name, entry)
 
 

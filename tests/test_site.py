@@ -26,7 +26,7 @@ from benchmark_lib.analysis.tables.leaderboard import leaderboard
 from benchmark_lib.cli import main
 from benchmark_lib.language.folding import fold
 from benchmark_lib.reports.explorer.labels import import_labels, read_labels, save_label
-from benchmark_lib.reports.one_model.traps import WORST_FIRST
+from benchmark_lib.reports.one_model.conduct import WORST_FIRST
 from benchmark_lib.reports.site import build_site
 from benchmark_lib.reports.site.charts import escalation_both_ways, spread
 from benchmark_lib.reports.site.compare import comparison
