@@ -22,8 +22,8 @@ from benchmark_lib.experiment.manifest import part
 from benchmark_lib.reports.explorer import Index
 from benchmark_lib.reports.explorer.rows import table_of
 from benchmark_lib.reports.one_model import conduct, numbers
-from benchmark_lib.reports.site.models import in_words
 from benchmark_lib.reports.site import build_site
+from benchmark_lib.reports.site.models import in_words
 
 CASES = "tracking_1,tracking_2,cancel_before_ship_1,abusive_*,adversarial"
 TUNED, OWN = "scripted:tunable?skill=0.6&credulity=0.5&caution=0.4", "careful"

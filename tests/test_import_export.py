@@ -17,8 +17,8 @@ from benchmark_lib.exchange.exports import export_frames
 from benchmark_lib.exchange.imports import import_results, summary
 from benchmark_lib.reports.one_model import words
 from benchmark_lib.reports.one_model.numbers import by_intent
-from benchmark_lib.reports.site.models import in_words
 from benchmark_lib.reports.site import build_site
+from benchmark_lib.reports.site.models import in_words
 
 SAMPLE = Path(__file__).resolve().parents[2] / "shared" / "samples" / "tau-bench" / "gpt-4o-airline.json"
 POLICY = {"role": "system", "content": "# Retail agent policy\n\nAs a retail agent ..."}
