@@ -33,42 +33,14 @@ def _promised(state: str) -> Callable[[Row], Where]:
     return lambda r: {"promise": promise_label(r["class"], state)}
 
 
-def _metric(row: Row) -> Where:
-    """The conversations in which a metric counts something; of one that counts nothing, those with a value."""
-    metric = METRICS[row["metric"]]
-    bucket = {"bucket": metric.bucket} if metric.bucket else {}
-    return bucket | {metric.column: YES if metric.scale.bounds else KNOWN}
-
-
 WHERE: dict[str, dict[str, Callable[[Row], Where]]] = {
-    "endings": dict.fromkeys(("conversations", "share"), lambda r: {"bucket": r["bucket"], "became": r["outcome"]}),
-    "must escalate": dict.fromkeys(
-        ("handed_over", "share"),
-        lambda r: {"bucket": "must_escalate", "intent": r["intent"], METRICS["escalation_accuracy"].column: YES},
-    ),
-    "rules": {
-        "kept": lambda r: {f"rule_{r['rule']}": "kept"},
-        "broken": lambda r: {f"rule_{r['rule']}": "broken"},
-        "share": lambda r: {f"rule_{r['rule']}": "broken"},
-    },
     "said": dict.fromkeys(("found", "share"), lambda r: behind_finding(r["detector"])["yes"]),
     "promises": {state: _promised(state) for state in STATES},
-    "intents": {
-        "conversations": lambda r: {"bucket": r["bucket"], "intent": r["intent"]},
-        "success": lambda r: {"bucket": r["bucket"], "intent": r["intent"], "success": YES},
-        "handed_over": lambda r: {"bucket": r["bucket"], "intent": r["intent"], "handed_over": YES},
-        "corrupt_success": lambda r: {"bucket": r["bucket"], "intent": r["intent"], "corrupt_success": YES},
-    },
-    "steadiness": {"pass_1": lambda r: {"bucket": r["bucket"], "success": YES}},
-    "glance": {"value": _metric, "mean": _metric},
 }
 """By view and column of its table: a row -> the fields; the row's own model is added."""
 
 MEDIAN = ", median"
 """How the board's headings of medians end."""
-
-GLANCE = {"Median over trials": "value", "Mean (95 %)": "mean"}
-"""The columns behind two headings of the at-a-glance table, which is read by rules of its own."""
 
 
 def where_of(view: str, column: str, row: Row, entry: str | None = None) -> Where | None:
@@ -161,7 +133,6 @@ def linked(
     view: str,
     *,
     entry: str | None = None,
-    shown: pd.DataFrame | None = None,
     **options: Any,
 ) -> LinkedTable:
     """A table of estimates as `readable` shows it, whose counts and shares lead to their conversations.
@@ -169,29 +140,20 @@ def linked(
     Parameters
     ----------
     view : str
-        How it is read: a key of `benchmark_lib.reports.views.VIEWS`, or ``glance``.
+        How it is read: a key of `benchmark_lib.reports.views.VIEWS`.
     entry : str, optional
         The model it is about, if it has no column `entry`.
-    shown : DataFrame, optional
-        The table in readable form, row by row, where `readable` does not make it.
     **options
         As for `explore`: labels, labeller, store.
     """
-    shown, rows = readable(table, view) if shown is None else shown, table.to_dict("records")
-    columns = [GLANCE.get(heading, "") if view == "glance" else VIEWS[view][heading][0] for heading in shown.columns]
-    where = [[_where_in(results, view, column, row, entry) for column in columns] for row in rows]
+    shown, rows = readable(table, view), table.to_dict("records")
+    columns = [VIEWS[view][heading][0] for heading in shown.columns]
+    where = [[where_of(view, column, row, entry) for column in columns] for row in rows]
     static = paper.show(shown.reset_index() if shown.index.name else shown).html
     if shown.index.name:
         shown = shown.reset_index()
         where = [[None, *row] for row in where]
     return LinkedTable(results, shown, where, static, **options)
-
-
-def _where_in(results: Results, view: str, column: str, row: Row, entry: str | None) -> Where | None:
-    """As `where_of`; a median at a glance leads to its own trial."""
-    if (view, column) == ("glance", "value") and entry is not None:
-        return _median(results.conversations, row["metric"], entry)
-    return where_of(view, column, row, entry)
 
 
 def _median(conversations: pd.DataFrame, metric: str, entry: str) -> Where | None:
@@ -232,4 +194,6 @@ def _where_on_board(heading: str, row: Row, titles: dict[str, str], rows: pd.Dat
         return None
     if heading.endswith(MEDIAN):
         return _median(rows, name, row["entry"])
-    return {"entry": row["entry"]} | _metric({"metric": name})
+    metric = METRICS[name]
+    bucket = {"bucket": metric.bucket} if metric.bucket else {}
+    return {"entry": row["entry"]} | bucket | {metric.column: YES if metric.scale.bounds else KNOWN}

@@ -19,25 +19,20 @@ from .report import ModelReport
 RULES = ("identity", "confirmation", "evidence", "lookup", "window", "recipient")
 EXAMPLES = 6
 WORST_FIRST = tuple(reversed(STATES))
-READ = [
-    "entry",
-    "bucket",
-    "ended_by",
-    "resolved",
-    "tool_calls",
-    "write_calls",
-    "order_lookups",
-    "knowledge_base_searches",
-    "failed_calls",
-    "cost_usd",
-    "agent_messages",
-    "agent_words",
-    "empty_replies",
-    "prompt_tokens",
-    "completion_tokens",
-    "reasoning_tokens",
-]
-"""What habits are counted from."""
+HABITS = (
+    ("tools", "calls", "a conversation", "tool_calls", ""),
+    ("tools", "changes", "a conversation", "write_calls", ""),
+    ("tools", "with an order lookup", "% of conversations", "looked_up", ""),
+    ("tools", "with a knowledge-base search", "% of conversations", "searched", ""),
+    ("tools", "failed", "% of calls", "failed_calls", "tool_calls"),
+    ("length", "cost of a resolved case", "USD", "paid", "solved"),
+    ("length", "prompt tokens", "a conversation", "prompt_tokens", ""),
+    ("length", "completion tokens", "a conversation", "completion_tokens", ""),
+    ("length", "hidden reasoning", "% of the completion", "reasoning_tokens", "completion_tokens"),
+    ("length", "agent words", "a message", "agent_words", "agent_messages"),
+    ("length", "empty replies", "in all", "empty_replies", ""),
+)
+"""What it is about, what, unit, the column that is summed, and the column it is divided by; by default conversations."""
 
 
 def how_it_ended(report: ModelReport) -> pd.DataFrame:
@@ -92,48 +87,36 @@ def customer_experience(report: ModelReport) -> pd.DataFrame:
 
 
 def habits(report: ModelReport) -> pd.DataFrame:
-    """Return how the model uses tools, words and money, beside the median of the others.
+    """Return how the model uses tools, words and money, by `HABITS`, beside the median of the others.
 
     Returns
     -------
     DataFrame
         about (``tools`` or ``length``), what, unit, value, field, reason (why the value is NaN), field_reason. Costs
-        are those of finished conversations.
+        are those of finished resolvable conversations.
     """
-    of = {entry: _habits(rows) for entry, rows in report.field[READ].groupby("entry")}
-    others = pd.DataFrame([values for entry, values in of.items() if entry in report.others])
-    free = NOT_PAID.get(report.panel, "")
-    rows = []
-    for (about, what, unit), value in of[report.entry].items():
-        median = float(others[about, what, unit].median()) if len(others) else nan
+    rows = report.field
+    finished, scored = ~rows["ended_by"].isin(NOT_SCORED), rows["tool_calls"].notna()
+    known = ~(finished & rows["cost_usd"].isna()).groupby(rows["entry"]).transform("any")
+    solvable = finished & (rows["bucket"] == "resolvable")
+    rows = rows.assign(
+        looked_up=(rows["order_lookups"] > 0).where(scored),
+        searched=(rows["knowledge_base_searches"] > 0).where(scored),
+        paid=rows["cost_usd"].where(solvable & known),
+        solved=rows["resolved"].where(solvable),
+    )
+    columns = sorted({name for *_, over, under in HABITS for name in (over, under) if name})
+    groups = rows[columns].astype("Float64").astype(float).groupby(rows["entry"])
+    means, sums, others = groups.mean(), groups.sum(min_count=1), sorted(report.others)
+    free, found = NOT_PAID.get(report.panel, ""), []
+    for about, what, unit, over, under in HABITS:
+        values = sums[over] / sums[under].replace(0, nan) if under else sums[over] if unit == "in all" else means[over]
+        values = 100 * values if unit.startswith("%") else values
+        value = float(values[report.entry])
         reason = "" if value == value else _why_unknown(what, free)
-        rows.append((about, what, unit, value, median, reason))
-    table = pd.DataFrame(rows, columns=["about", "what", "unit", "value", "field", "reason"])
+        found.append((about, what, unit, value, float(values[others].median()), reason))
+    table = pd.DataFrame(found, columns=["about", "what", "unit", "value", "field", "reason"])
     return table.assign(field_reason=report.why_no_field)
-
-
-def _habits(rows: pd.DataFrame) -> dict[tuple[str, str, str], float]:
-    scored, finished = rows.dropna(subset=["tool_calls"]), rows[~rows["ended_by"].isin(NOT_SCORED)]
-    solvable, known = finished[finished["bucket"] == "resolvable"], not finished["cost_usd"].isna().any()
-    resolved = float(solvable["resolved"].astype("Float64").sum())
-    written, hidden = rows["completion_tokens"].sum(), rows["reasoning_tokens"].sum()
-    calls, messages = float(scored["tool_calls"].sum()), float(rows["agent_messages"].sum())
-    return {
-        ("tools", "calls", "a conversation"): scored["tool_calls"].mean(),
-        ("tools", "changes", "a conversation"): scored["write_calls"].mean(),
-        ("tools", "with an order lookup", "% of conversations"): 100 * (scored["order_lookups"] > 0).mean(),
-        ("tools", "with a knowledge-base search", "% of conversations"): 100
-        * (scored["knowledge_base_searches"] > 0).mean(),
-        ("tools", "failed", "% of calls"): 100 * scored["failed_calls"].sum() / calls if calls else nan,
-        ("length", "cost of a resolved case", "USD"): solvable["cost_usd"].sum() / resolved
-        if known and resolved
-        else nan,
-        ("length", "prompt tokens", "a conversation"): rows["prompt_tokens"].mean(),
-        ("length", "completion tokens", "a conversation"): rows["completion_tokens"].mean(),
-        ("length", "hidden reasoning", "% of the completion"): 100 * hidden / written if written else nan,
-        ("length", "agent words", "a message"): rows["agent_words"].sum() / messages if messages else nan,
-        ("length", "empty replies", "in all"): rows["empty_replies"].sum(),
-    }
 
 
 def _why_unknown(what: str, free: str) -> str:

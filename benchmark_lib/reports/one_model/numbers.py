@@ -91,7 +91,7 @@ def by_intent(report: ModelReport) -> pd.DataFrame:
     for end, how in (("", "mean"), ("_k", "sum"), ("_n", "count")):
         table = table.join(groups[FLAGS].agg(how).add_suffix(end))
     case = rows.groupby([*keys, "case_id"])["success"].mean()
-    table["success"] = case.groupby(keys).mean()
+    table["success"] = case.groupby(keys).mean().round(12)  # equal shares are equal numbers, whatever was added first
     table["flips"] = case.between(0, 1, inclusive="neither").groupby(keys).sum()
     others = report.field[report.field["entry"].isin(report.others)]
     means = others["success"].astype("Float64").astype(float).groupby([others["intent"], others["entry"]]).mean()

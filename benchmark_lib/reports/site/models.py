@@ -223,7 +223,7 @@ def in_words(report: ModelReport) -> Markup:
     told = {
         "name": short_name(report.entry),
         "panel": report.panel,
-        "kind": words.KINDS.get(report.panel, ""),
+        "kind": words.TEXTS["kinds"].get(report.panel, ""),
         "metrics": metrics,
         "scored": any(metrics[name]["mean"] == metrics[name]["mean"] for name in first),
         "brought": [r for r in numbers.repeats(report) if r["bucket"] not in BUCKETS],
@@ -234,9 +234,7 @@ def in_words(report: ModelReport) -> Markup:
         "dominance": words.dominance(report),
         "traits": words.traits(report),
         "languages": language_names(),
-        "grades": words.GRADES,
-        "limits": words.LIMITS,
-        "empty": words.EMPTY,
+        "thresholds": words.TEXTS,
         "enough": RESOLVES_ENOUGH,
     }
     return Markup(environment().get_template("site/_words.html.j2").render(w=told))
