@@ -18,9 +18,9 @@ from benchmark_lib.analysis.dictionary import DICTIONARY
 from benchmark_lib.analysis.entries import entry_names
 from benchmark_lib.experiment.known_panel import TRUTHS
 from benchmark_lib.experiment.manifest import part
-from benchmark_lib.reports.one_model import conduct, numbers, words
-from benchmark_lib.reports.one_model.traps import trap_by_trap
+from benchmark_lib.reports.one_model import conduct, numbers
 from benchmark_lib.reports.site import build_site
+from benchmark_lib.reports.site.models import in_words
 
 CASES = "tracking_1,tracking_2,cancel_before_ship_1,abusive_*,adversarial"
 TUNED, OWN = "scripted:tunable?skill=0.6&credulity=0.5&caution=0.4", "careful"
@@ -506,18 +506,20 @@ def test_a_report_is_of_one_run(results, each_alone):
     for entry, its in each_alone.items():
         report, alone = reports.model_report(results, entry), reports.model_report(its)
         assert set(report.mine["run_id"]) == {its.runs[0].run_id} and report.field["run_id"].nunique() == 2
-        assert words.verdict(report).startswith(analysis.short_name(entry))
+        assert f"<bdi>{analysis.short_name(entry)}</bdi>" in in_words(report)
         for make in (
             conduct.how_it_ended,
             conduct.process_rules,
             conduct.said_against_did,
             conduct.customer_experience,
-            numbers.steadiness,
+            conduct.trap_by_trap,
         ):
             pd.testing.assert_frame_equal(make(report), make(alone))
-        pd.testing.assert_frame_equal(trap_by_trap(report, results), trap_by_trap(alone, its))
-        used = [conduct.tool_use(r, results).set_index("what")[["value", "conversations"]] for r in (report, alone)]
-        pd.testing.assert_frame_equal(*used)
+        assert numbers.repeats(report) == numbers.repeats(alone)
+        used = [conduct.habits(r).set_index("what")["value"] for r in (report, alone)]
+        pd.testing.assert_series_equal(*used)
+        called = [conduct.tools(r, of.tool_calls).drop(columns="field") for r, of in ((report, results), (alone, its))]
+        pd.testing.assert_frame_equal(*called)
         assert numbers.field_table(report)["entry"].nunique() == 2
         assert named(entry, texts_of(figures.in_the_field(table=numbers.field_table(report), entry=entry)))
 

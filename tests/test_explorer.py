@@ -6,6 +6,8 @@ import html.parser
 import multiprocessing
 import os
 import re
+from html import unescape
+from urllib.parse import unquote
 
 import numpy as np
 import pandas as pd
@@ -14,6 +16,9 @@ from hostile import NAMES, PAYLOADS, hostile_rows
 from made_runs import made_run, talk
 
 from benchmark_lib import BadInput, Experiment, load_results, reports, tables
+from benchmark_lib.analysis.counting import behind_metric
+from benchmark_lib.analysis.query import Query
+from benchmark_lib.analysis.tables.board import board_table
 from benchmark_lib.cli import main
 from benchmark_lib.records import Act, Message, ToolCall, Usage
 from benchmark_lib.reports import side_by_side
@@ -21,7 +26,8 @@ from benchmark_lib.reports.conversation_view import changes_by_call
 from benchmark_lib.reports.explorer import labels, links
 from benchmark_lib.reports.fetch import Shelf
 from benchmark_lib.reports.marks import Mark, place_in, segments
-from benchmark_lib.reports.one_model import conduct, numbers
+from benchmark_lib.reports.site import model_page
+from benchmark_lib.reports.site.models import PARTS
 from benchmark_lib.scoring.metrics import METRICS
 
 CASES = "adversarial,cancel_before_ship_1,cancel_before_ship_2,address_change_1,wrong_item_*"
@@ -399,19 +405,28 @@ def behind(results, view, table, column, entry=None):
 
 @pytest.mark.parametrize("agent", AGENTS)
 def test_every_count_of_a_report_leads_to_exactly_its_conversations(results, agent):
-    entry = f"scripted:{agent}"
-    report = reports.model_report(results, entry)
-    intents = tables.intent_table(report.mine).query("bucket == 'must_escalate'")
-    checked = [
-        *behind(results, "endings", conduct.how_it_ended(report), "conversations", entry),
-        *behind(results, "intents", numbers.by_intent(report), "conversations", entry),
-        *behind(results, "rules", conduct.process_rules(report), "kept", entry),
-        *behind(results, "rules", conduct.process_rules(report), "broken", entry),
-        *behind(results, "said", conduct.said_against_did(report), "found", entry),
-        *behind(results, "said", tables.claims_table(results), "found"),
-        *behind(results, "must escalate", intents, "handed_over", entry),
-    ]
-    assert len(checked) > 10 and all(count == there for count, there in checked)
+    page = model_page(results, f"scripted:{agent}")
+    part = page.part(*PARTS)
+    links_of = re.findall(r'<a class="n" href="([^"]+)" title="([\d,]+) conversations?(?: of [^"]*)?"', part.page.html)
+    for address, count in links_of:
+        query = Query.of(unquote(unescape(address)).removeprefix("transcripts.html#"))
+        assert len(results.where(query)) == int(count.replace(",", "")), address
+    assert len(links_of) > 60 and 'href="t' not in part.static and 'href="c' not in part.page.html
+
+
+def test_a_number_of_a_report_opens_its_conversations_below_and_nothing_else_does(results):
+    part = model_page(results, "scripted:comply_all").part("rules")
+    for message in ({"address": "transcripts.html#entry=nobody"}, {"address": "cases/x.html"}, {"address": 5}, "x"):
+        part.pressed(message)
+    assert part.explorer is None
+    address, count = re.search(r'href="([^"]+)" title="(\d+) conv', part.page.html).groups()
+    part.pressed({"address": unescape(address)})
+    assert len(part.explorer.rows) == int(count) and part.children[-1] is part.explorer
+
+
+def test_every_count_of_the_detectors_leads_to_exactly_its_conversations(results):
+    checked = list(behind(results, "said", tables.claims_table(results), "found"))
+    assert checked and all(count == there for count, there in checked)
 
 
 def test_every_metric_leads_to_the_conversations_it_counts(results):
@@ -420,26 +435,23 @@ def test_every_metric_leads_to_the_conversations_it_counts(results):
             flags = tables.case_matrix(mine, name)[0]
             if metric.scale.bounds is None or not np.nansum(flags):
                 continue
-            found = len(results.where(entry=str(entry), **links.WHERE["glance"]["mean"]({"metric": name})))
+            found = len(results.where(**behind_metric(mine, metric, entry=str(entry))["yes"]))
             assert found == np.nansum(flags), (name, entry)
 
 
 def test_a_number_of_the_board_opens_its_conversations_below(results, tmp_path):
     board = tables.leaderboard(results)
     linked = reports.linked_board(results, board, labels=tmp_path / "labels.csv")
-    rows = {entry: row["unsafe"] for entry, row in zip(board["entry"], linked.view.tables[0].rows, strict=True)}
-    median, mean = rows["scripted:comply_all"]
-    assert linked.explorer is None and str(mean.yes) in linked.view.html.replace("&#34;", '"')
-    linked.view.pressed({"query": str(mean.yes)})
+    rows = dict(zip(board["entry"], board_table(board, results.conversations).rows, strict=True))
+    median, mean = rows["scripted:comply_all"]["unsafe"]
+    assert linked.explorer is None
+    linked.pressed({"address": mean.yes.address()})
     assert len(linked.explorer.rows) == results.conversations["unsafe"].sum() == mean.k
-    linked.view.pressed({"query": str(median.yes)})
+    linked.pressed({"address": median.yes.address()})
     shown = results.conversations.iloc[linked.explorer.rows]
     assert len(shown) == board.set_index("entry")["unsafe"]["scripted:comply_all"] == median.k
     assert shown["trial"].nunique() == 1, "the trial that is the median"
-    assert rows["scripted:oracle"][1].yes is None, "nothing to show for a zero"
-    before = linked.explorer.query
-    linked.view.pressed({"query": "entry=somebody"})
-    assert linked.explorer.query == before, "a query that is not of the table is not followed"
+    assert rows["scripted:oracle"]["unsafe"][1].yes is None, "nothing to show for a zero"
     assert "scripted:comply_all" in linked._repr_mimebundle_()["text/html"]
 
 

@@ -21,14 +21,14 @@ from browser import DESKTOP, PHONE, open_browser, open_page, violations
 from hostile import FLAG, LEAK, MODELS, NAMES, PAYLOADS, write_hostile_runs
 from site_talks import talks_of
 
-from benchmark_lib import BadInput, Experiment, load_results, reports, tables
-from benchmark_lib.analysis import Query, facets
+from benchmark_lib import BadInput, Experiment, load_results, tables
+from benchmark_lib.analysis import Query
 from benchmark_lib.analysis.tables.debatable import debatable_acts
 from benchmark_lib.analysis.tables.leaderboard import leaderboard
 from benchmark_lib.cli import main
 from benchmark_lib.language.folding import fold
 from benchmark_lib.reports.explorer.labels import import_labels, read_labels, save_label
-from benchmark_lib.reports.one_model.traps import WORST_FIRST
+from benchmark_lib.reports.one_model.conduct import WORST_FIRST
 from benchmark_lib.reports.site import build_site
 from benchmark_lib.reports.site.compare import comparison
 from benchmark_lib.reports.site.content import Content

@@ -16,7 +16,7 @@ from ..transcript import Html
 from .labels import LABELS_FILE, import_labels, read_labels, save_label
 
 if TYPE_CHECKING:
-    from .links import LinkedTable
+    from .linked_page import LinkedPage
     from .widget import ConversationList
 
 __all__ = [
@@ -61,14 +61,14 @@ def explore(
     return found
 
 
-def linked(*given: Any, **options: Any) -> LinkedTable:
+def linked(*given: Any, **options: Any) -> LinkedPage:
     """`links.linked`: a readable table whose counts and shares lead to their conversations."""
     from .links import linked
 
     return linked(*given, **options)
 
 
-def linked_board(*given: Any, **options: Any) -> LinkedTable:
+def linked_board(*given: Any, **options: Any) -> LinkedPage:
     """`links.linked_board`: the board, whose numbers lead to the conversations they count."""
     from .links import linked_board
 

@@ -85,9 +85,11 @@ class ConversationPage:
         return f"{self.view.case_id}, trial {self.trial}: {SUCCESS_STATES[self.state][1]}{reasons}"
 
 
-def read_conversations(content: Content) -> Iterator[tuple[ConversationPage, dict[str, Any]]]:
-    """Every conversation with its raw record, run by run."""
-    for run in content.results.runs:
+def read_conversations(
+    content: Content, only: set[str] | None = None
+) -> Iterator[tuple[ConversationPage, dict[str, Any]]]:
+    """Yield every conversation with its raw record, run by run; of some runs, where their names are given."""
+    for run in (run for run in content.results.runs if only is None or run.run_id in only):
         scores, manifest = run.scores(), run.manifest
         for case_id, trial, record_hash, record in run.conversations():
             raw, score = orjson.loads(record), scores.get(record_hash, {})

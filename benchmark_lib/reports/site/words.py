@@ -13,7 +13,7 @@ from markupsafe import Markup, escape
 from ...analysis.query import Query
 from ...analysis.tables.tiers import tier_in_words
 from ...scoring import written
-from ...scoring.metrics import Metric
+from ...scoring.metrics import METRICS, Metric
 from ...scoring.written import DASH, missing, rounded, visible
 from ..transcript import templates
 
@@ -41,14 +41,10 @@ def environment() -> Any:
     made = templates().overlay(finalize=shown)
     made.filters |= {"pct": percent, "num": rounded, "data": embedded, "mdash": dash, "counted": plural}
     made.filters |= {"money": written.money, "tier": tier_in_words}
-    made.filters |= {
-        "tidy": tidy,
-        "breaks": breaks,
-        "tight": tight,
-        "counts_on_traps": counts_on_traps,
-        "measure": tight,
-    }
-    made.globals |= {"csp": POLICY, "behind": lambda chosen: Query.of(**chosen).address()}
+    made.filters |= {"tidy": tidy, "breaks": breaks, "tight": tight, "counts_on_traps": counts_on_traps}
+    made.filters |= {"measured": measured, "mean_of": mean_of, "measure": tight}
+    made.globals |= {"csp": POLICY, "behind": lambda chosen: Query.of(**chosen).address(), "interval": interval}
+    made.globals |= {"share": METRICS["resolved"], "part": made.get_template("site/_parts.html.j2").module}
     return made
 
 
