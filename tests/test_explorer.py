@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from hostile import NAMES, PAYLOADS, hostile_rows
-from made_runs import made_run, play_agents, talk
+from made_runs import made_run, talk
 
 from benchmark_lib import BadInput, Experiment, load_results, reports, tables
 from benchmark_lib.analysis.counting import behind_metric
@@ -74,6 +74,7 @@ def judged(tmp_path_factory):
         "success": False,
         "scored": True,
         "findings": [SAID],
+        "phantom_action": True,
         "customer_evidence": [{"name": "misheard", "turn": 2, "quote": "No. Bye", "detail": "a question"}],
         "customer_finding_names": "misheard",
     }
@@ -424,9 +425,8 @@ def test_a_number_of_a_report_opens_its_conversations_below_and_nothing_else_doe
     assert len(part.explorer.rows) == int(count) and part.children[-1] is part.explorer
 
 
-def test_every_count_of_the_detectors_leads_to_exactly_its_conversations(tmp_path):
-    played = load_results(*play_agents(tmp_path, ("scripted:tunable",), cases="must_escalate", trials=1))
-    checked = list(behind(played, "said", tables.claims_table(played), "found"))
+def test_every_count_of_the_detectors_leads_to_exactly_its_conversations(judged):
+    checked = list(behind(judged, "said", tables.claims_table(judged), "found"))
     assert checked and all(count == there for count, there in checked)
 
 
