@@ -37,10 +37,12 @@ def read_as(kind: type[T], content: Any, where: str, unknown: str = "is not know
         first = next((one for one in found if one["type"] in UNKNOWN), found[0])
         in_list = first["loc"][-1:] != ("[key]",)
         parts = (f"entry {part + 1}" if isinstance(part, int) and in_list else str(part) for part in first["loc"])
-        place, why = ", ".join(parts)[:100], first["msg"]
+        place, why = " ".join(", ".join(parts).split())[:100], first["msg"].removeprefix("Value error, ")
         if first["type"] in UNKNOWN:
             raise BadInput(f"{where}: {place!r} {unknown}") from None
-        raise BadInput(f"{where}: {place}: {why[0].lower()}{why[1:]}; change that value") from None
+        raise BadInput(
+            f"{where}: {place}: {why[0].lower()}{why[1:]}{'' if ';' in why else '; change that value'}"
+        ) from None
 
 
 def fitting(entries: Iterable[T], model: str) -> Iterator[T]:
