@@ -91,7 +91,7 @@ def simulated_lines(datasets: int, seed: int) -> list[str]:
         rows, which = np.unique(
             np.sort(rng.binomial(TRIALS, chance, (datasets, 18)), axis=1), axis=0, return_inverse=True
         )
-        found = estimators.unsafe_posterior(rows, TRIALS)
+        found = [estimators.unsafe_posterior(row, TRIALS) for row in rows]
         these, like = (
             np.array([getattr(f, low) <= 18 * chance <= getattr(f, high) for f in found])[which.ravel()].mean()
             for low, high in (("these_low", "these_high"), ("low", "high"))
