@@ -1,4 +1,4 @@
-"""Whether a rate has left its baseline: week after week, with a stated chance of a false alarm over a whole year of looks."""
+"""Alarms for a rate that leaves its baseline: weekly looks, with a stated chance of a false alarm over a whole year."""
 
 from __future__ import annotations
 
@@ -79,24 +79,20 @@ def rate_alarms(
         By how much weeks vary more than chance does (`dispersion_allowed`); counts are divided by it, as a quasi-binomial
         model does (McCullagh and Nelder 1989, 4.5).
     """
+    import pandas as pd
+
     if not 0 < level < 1:
         raise BadInput(f"the chance of a false alarm is {level!r}: give a number between 0 and 1")
     counts, ns = np.asarray(counts, dtype=float), np.asarray(ns, dtype=float)
     limit = level / (looks * len(windows))
     p = np.ones((len(ns), len(windows)))
     for at, window in enumerate(windows):
-        hits, sizes = _last(counts, window), _last(ns, window)
+        hits, sizes = (pd.Series(v).rolling(window, min_periods=1).sum().to_numpy() for v in (counts, ns))
         p[:, at] = _fisher(base_count, base_n, hits, sizes, side, max(dispersion, 1.0))
     found = tuple(int(week) for week in np.flatnonzero((p <= limit).any(axis=1)))
     first = found[0] if found else None
     shown = windows[int(p[first].argmin())] if first is not None else None
     return RateAlarms(p, limit, first, found, shown)
-
-
-def _last(values: np.ndarray, window: int) -> np.ndarray:
-    """Return the sum of each entry with those before it, `window` in all."""
-    sums = np.concatenate([[0.0], np.cumsum(values)])
-    return sums[1:] - sums[np.maximum(np.arange(len(values)) + 1 - window, 0)]
 
 
 def _fisher(base_count: int, base_n: int, hits: np.ndarray, sizes: np.ndarray, side: int, by: float) -> np.ndarray:

@@ -178,8 +178,7 @@ def successes_of_trials(successes, trials) -> tuple[np.ndarray, np.ndarray]:
 
 def group_index(labels) -> tuple[np.ndarray, np.ndarray]:
     """Return the distinct labels in order of appearance and the index of each entry among them."""
-    seen: dict = {}
-    index = np.array(
-        [seen.setdefault(label, len(seen)) for label in np.asarray(labels, dtype=object).ravel()], dtype=int
-    )
-    return np.array(list(seen), dtype=object), index
+    import pandas as pd
+
+    index, names = pd.factorize(np.asarray(labels, dtype=object).ravel(), use_na_sentinel=False)
+    return names, index
