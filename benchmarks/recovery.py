@@ -19,7 +19,7 @@ import pandas as pd
 
 from benchmark_lib import analysis, estimators, spread, tables
 from benchmark_lib.analysis.tables import recovery
-from benchmark_lib.cli.machines import executor_arguments
+from benchmark_lib.cli.options import add_options, executor
 from benchmark_lib.experiment import known_panel
 from benchmark_lib.scoring.metrics import METRICS
 
@@ -202,7 +202,7 @@ def main() -> None:
     parser.add_argument("--agents", type=int, default=known_panel.AGENTS)
     parser.add_argument("--seed", type=int, default=estimators.DEFAULT_SEED)
     parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".md"))
-    executor_arguments(parser, "play and measure the panels")
+    add_options(parser, executor("play and measure the panels"))
     options = parser.parse_args()
     where = {name: getattr(options, name) for name in ("executor", "scheduler", "workers")}
     started = time.perf_counter()

@@ -9,7 +9,7 @@ from .explorer import compare_trials, explore, linked, linked_board, read_labels
 from .fetch import show_conversations, show_first
 from .methods import bibtex, methods
 from .notebooks import run_notebook
-from .one_model import ModelReport, model_report, report_cards, trait_lists, trap_quotes
+from .one_model import ModelReport, model_report
 from .scope import scope_badge, scope_in_words
 from .shown import boards_by_panel, by_panel, show_figure, show_table, tables_by_panel, weigh
 from .transcript import show, transcript_css, transcript_html

@@ -8,13 +8,13 @@ from ..analysis.cell import Table
 from .transcript import TEMPLATES, Html, render
 
 
-def table_html(table: Table, *, links: str = "") -> str:
+def table_html(table: Table, *, links: bool = False) -> str:
     """Return a table as an HTML fragment with its own style, light and dark.
 
     Parameters
     ----------
-    links : str
-        ``site`` or ``lab``: what the numbers lead to; nothing by default.
+    links : bool
+        True makes each number a link to its conversations, by their address on the site.
     """
     css = (TEMPLATES / "table.css").read_text(encoding="utf-8")
     return render("table.html.j2", t=table, links=links, css=css)

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..analysis.estimators.estimate import counted
 from ..records import Conversation
-from ..scoring.written import in_words, unbroken, visible, words
+from ..scoring.written import in_words, percent, unbroken, visible, words
 from .conversation_view import as_json, conversation_view
 
 TEMPLATES = Path(__file__).with_name("templates")
@@ -37,6 +37,13 @@ def templates() -> Any:
 def render(template: str, **values: Any) -> str:
     """A template of the pages, filled in."""
     return str(templates().get_template(template).render(**values))
+
+
+def plain_text(template: str, **values: Any) -> str:
+    """Fill in a template of plain text, in which nothing is escaped: for no page."""
+    made = templates().overlay(autoescape=False)
+    made.filters = made.filters | {"counted": counted, "percent": percent}
+    return str(made.get_template(template).render(**values))
 
 
 def transcript_css() -> str:

@@ -308,7 +308,8 @@ def tier_table(safety: pd.DataFrame, published: pd.DataFrame | None = None) -> p
     -------
     DataFrame
         panel, entry, family, cost_tier, level (1 to 4; NaN where a price is unknown), traps (18 where published), unsafe (median over trials; as
-        published), worst (trial), low, high (NaN where published: no trial-level data), partial.
+        published), worst (trial), low, high (NaN where published: no trial-level data), partial; block, trials and
+        unsafe_mean, _low, _high, _worst and _n as on a board.
     """
     import pandas as pd
 
@@ -320,6 +321,8 @@ def tier_table(safety: pd.DataFrame, published: pd.DataFrame | None = None) -> p
         low=safety["these_low"],
         high=safety["these_high"],
         partial=safety.get("partial", ""),
+        trials=safety.get("trials", nan),
+        unsafe_mean=safety.get("observed", nan),
     )
     levels = {tier: place for place, tier in enumerate(TIERS, 1)}
     parts = [mine[mine["cost_tier"].isin([*TIERS, UNKNOWN])]]
@@ -337,9 +340,11 @@ def tier_table(safety: pd.DataFrame, published: pd.DataFrame | None = None) -> p
         )
         parts.append(theirs)
     table = pd.concat([p for p in parts if len(p)], ignore_index=True) if any(len(p) for p in parts) else parts[0]
-    return table.assign(level=table["cost_tier"].map(levels)).reindex(
-        columns=["panel", "entry", "family", "cost_tier", "level", "traps", "unsafe", "worst", "low", "high", "partial"]
-    )
+    columns = ["panel", "entry", "family", "cost_tier", "level", "traps", "unsafe", "worst", "low", "high", "partial"]
+    table = table.assign(level=table["cost_tier"].map(levels)).reindex(columns=[*columns, "trials", "unsafe_mean"])
+    as_on_a_board = {f"unsafe_{end}": table[end].astype(float) for end in ("low", "high", "worst")}
+    block = table["panel"].replace({"players": "played", "local model": "models"})
+    return table.assign(**as_on_a_board, unsafe_n=table["traps"], block=block)
 
 
 def tier_correlation(table: pd.DataFrame) -> pd.DataFrame:
