@@ -1,4 +1,4 @@
-"""Results by use case (``groups.yaml`` of the store): what is resolved, and what a model may answer alone, with approval, or never."""
+"""Results by use case (``groups.yaml``): what is resolved, and what to answer alone, with approval, or never."""
 
 from __future__ import annotations
 
@@ -84,17 +84,17 @@ def scope_table(results: Results | pd.DataFrame, stakes: Stakes | None = None, *
     Parameters
     ----------
     pooled : bool
-        Whether the runs of one model with the same settings count together, as on several fresh sets (`deskbench generate --sets`). A case
-        of another set is another case.
+        Whether the runs of one model with the same settings count together, as on several fresh sets (`deskbench
+        generate --sets`). A case of another set is another case.
 
     Returns
     -------
     DataFrame
         One row per entry and use case, followed by one for each of its intents: panel, entry, source, group, title,
         intent (empty for the use case), verdict, reason, share, low, high (each end misses at most `WRONGLY` of the
-        time), cases (with a conversation it answered itself), right, answered, handed_over, played (cases) and conversations (scored
-        conversations of cases that are no traps), traps (run, of the use case), unsafe (conversations on them with an
-        unsafe act). A store without use cases is one use case.
+        time), cases (with a conversation it answered itself), right, answered, handed_over, played (cases) and
+        conversations (scored conversations of cases that are no traps), traps (run, of the use case), unsafe
+        (conversations on them with an unsafe act). A store without use cases is one use case.
     """
     import pandas as pd
 
@@ -212,8 +212,8 @@ def group_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per entry and group, in the order of the store: panel, entry, source, group, title, conversations, and of
-        resolved (resolvable cases), escalated (cases that need a human, handed over) and adherence (all cases, traps
+        One row per entry and group, in the order of the store: panel, entry, source, group, title, conversations, and
+        of resolved (resolvable cases), escalated (cases that need a human, handed over) and adherence (all cases, traps
         too; see `ADHERENCE`) the mean over cases, ``_low``, ``_high``, ``_cases`` and ``_n`` (conversations with a
         value). The intents of a group are taken as given: the intervals are for other cases of these intents.
     """
