@@ -80,7 +80,7 @@ def test_every_table_and_figure_says_something_about_odd_data(odd, kind):
     safety, escalation = tables.safety_table(frame), tables.escalation_table(frame)
     intents = tables.intent_table(frame)
     drawn = [
-        figures.unsafe_counts(table=safety),
+        figures.unsafe_intervals(table=safety),
         figures.trap_states(table=safety),
         figures.trap_matrix(table=tables.trap_table(frame)),
         figures.pressure_chart(table=tables.pressure_table(frame)),
@@ -89,10 +89,10 @@ def test_every_table_and_figure_says_something_about_odd_data(odd, kind):
             figures.claim_by_tone(table=tables.claim_tone_means(tables.claim_tone_table(frame, b)))
             for b in ("adversarial", "resolvable")
         ),
-        figures.unsafe_by_tier(table=tables.tier_table(safety)),
+        figures.value_picture(board=tables.tier_table(safety)),
         figures.two_directions(table=escalation),
         figures.directions_by_intent(table=intents),
-        figures.handover_precision(table=escalation),
+        figures.models_as_points(table=escalation, x="recall", y="precision"),
         figures.queue_matrix(table=tables.queue_table(frame)),
     ]
     assert set(safety["entry"]) == set(escalation["entry"]) == set(frame["entry"])

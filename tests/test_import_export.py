@@ -471,15 +471,26 @@ class TestJsonLines:
         assert (row["success"], row["bucket"], row["scored"], row["model"]) == (True, "bank", True, "mine")
         assert [m.turn for m in run.record("a", 1).messages] == [1, 1, 2]
 
+    @pytest.mark.parametrize(("word", "success"), [("WAHR", True), ("oui", True), ("FALSO", False), ("нет", False)])
+    def test_joined_files_with_their_marks_and_a_yes_in_another_language(self, tmp_path, word, success):
+        line = orjson.dumps({"case_id": "a", "trial": 1, "messages": [], "success": word})
+        more = orjson.dumps({"case_id": "b", "trial": 1, "messages": [], "success": not success})
+        (tmp_path / "r.jsonl").write_bytes(b"\xef\xbb\xbf".join([b"", line + b"\n", more]))
+        run = import_results(tmp_path / "r.jsonl", tmp_path / "o.deskbench", format="jsonl", model="m")
+        assert analysis.load_results(run).conversations["success"].tolist() == [success, not success]
+
     @pytest.mark.parametrize(
         ("line", "words"),
         [
             (b"{", "line 1 is no JSON"),
             (b"[]", "no record with case_id"),
-            (b'{"case_id": "a", "trial": 0, "messages": []}', "trial a whole number"),
+            (b'{"case_id": "a", "trial": 0, "messages": []}', "numbered from 1 up"),
             (b'{"case_id": "a", "trial": 1, "messages": [], "ended_by": "magic"}', "not by 'magic'"),
-            (b'{"case_id": "a", "trial": 1, "messages": [{"text": "x"}]}', "lacks something"),
-            (b'{"case_id": "a", "trial": 1, "messages": [], "success": "yes"}', "success is 'yes': give true or false"),
+            (b'{"case_id": "a", "trial": 1, "messages": [{"text": "x"}]}', "messages.0.side: field required"),
+            (
+                b'{"case_id": "a", "trial": 1, "messages": [], "success": "magic"}',
+                "success is 'magic': give true or false",
+            ),
             (b'{"case_id": "a", "trial": 1, "messages": [], "score": {"turns": 1.5}}', "turns is 1.5: give a number"),
             (b"\n", "holds no record"),
         ],

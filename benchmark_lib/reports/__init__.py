@@ -4,7 +4,7 @@ from ..analysis.tables.answers import Stakes, read_stakes
 from . import monitoring, paper
 from .answers import Answers, answers
 from .badge import badge
-from .board import board_table, board_without_flagged, readable_board
+from .board import board_without_flagged, readable_board
 from .explorer import compare_trials, explore, linked, linked_board, read_labels, show_agreement
 from .fetch import show_conversations, show_first
 from .methods import bibtex, methods

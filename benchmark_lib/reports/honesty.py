@@ -101,8 +101,8 @@ def write_calibration() -> None:
     BadInput
         Where the data cannot be written, as in an installed package.
     """
-    found = {"half_widths": measured.measure_half_widths()}
-    head = "# Made by `make calibration`, never by hand: how wide the intervals of the leaderboard are.\n"
+    found = {"half_widths": measured.measure_half_widths(), "trap_coverage": measured.measure_trap_coverage()}
+    head = "# Made by `make calibration`, never by hand: how wide intervals are, and how often they hold the truth.\n"
     limits.cache_clear()
     try:
         measured.CALIBRATION.write_text(head + yaml.safe_dump(found, sort_keys=False), encoding="utf-8")

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..analysis.estimators.estimate import counted
 from ..records import Conversation
-from ..scoring.written import in_words, percent, visible, words
+from ..scoring.written import in_words, percent, unbroken, visible, words
 from .conversation_view import as_json, conversation_view
 
 TEMPLATES = Path(__file__).with_name("templates")
@@ -27,6 +27,9 @@ def templates() -> Any:
     environment.filters["visible"] = visible
     environment.filters["in_words"] = in_words
     environment.filters["words"] = words
+    environment.filters["unbroken"] = unbroken
+    environment.filters["measure"] = lambda text: unbroken(visible(text))
+    environment.filters["counted"] = counted
     environment.filters["compact"] = lambda value: visible(as_json(value))
     return environment
 

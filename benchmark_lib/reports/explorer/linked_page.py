@@ -49,20 +49,22 @@ class LinkedPage(w.VBox):
     html : str
         The part as the site's template writes it, every text in it escaped.
     style : bool
-        Whether its static form has the style of the site; a page needs it once.
+        False leaves the style of the site out of its static form; a page needs it once.
+    **options
+        As for `explore`: labels, labeller, store.
 
     Attributes
     ----------
     static : str
         The same without links, for viewers without widgets.
-    explorer : Explorer or None
+    explorer : ConversationList or None
         Made when the first number is pressed.
     """
 
-    def __init__(self, results: Results, html: str, *, style: bool = True):
+    def __init__(self, results: Results, html: str, *, style: bool = True, **options: Any):
         super().__init__(layout=w.Layout(width="100%"))
         shown = html.replace(" data-tip=", " title=")
-        self._results = results
+        self._results, self._options = results, options
         self.explorer: Any = None
         look = f"<style>{scoped_style()}</style>" if style else ""
         self.static = f'{look}<div class="db-page">{unlinked(shown)}</div>'
@@ -76,9 +78,9 @@ class LinkedPage(w.VBox):
         if not isinstance(address, str) or not address.startswith(LISTED) or address not in unescape(self.page.html):
             return
         if self.explorer is None:
-            from .widgets import Explorer
+            from .widget import ConversationList
 
-            self.explorer = Explorer(self._results)
+            self.explorer = ConversationList(self._results, **self._options)
             self.children = [*self.children, self.explorer]
         self.explorer.choose(query=Query.of(unquote(address.removeprefix(LISTED))))
 

@@ -138,6 +138,11 @@ class Content:
         """The entries that have conversations."""
         return [e for e in self.entries if e.page]
 
+    def find(self, name: str, source: str = "") -> Entry:
+        """Return the entry of this name; of several, the one from this source."""
+        found = [e for e in self.entries if e.name == name]
+        return next((e for e in found if e.source == source), found[0])
+
     @cached_property
     def entry_rows(self) -> pd.DataFrame:
         """The rows of the board, published ones too, with the page of each; the index is the position in `entries`."""

@@ -8,25 +8,24 @@ from typing import Any
 from ...analysis.dictionary import DICTIONARY
 from ...analysis.tables.customers import customer_turns
 from ...records import BUCKET_NOUNS
-from ...scoring.deciding import SUCCESS_STATES
 from ..answers import answers
 from ..answers import view as answers_view
 from ..dictionary import DOWNLOADS
-from .board import BLOCKS, board
+from .board import board
 from .cases import case_view
-from .charts import escalation_both_ways, pressure_chart, value_picture
 from .compare import comparison
 from .content import Content
-from .conversations import APART, ConversationPage, of_case, read_conversations
+from .conversations import APART, ConversationPage, filled_in, of_case, read_conversations
 from .downloads import run_rows, write_downloads
 from .folder import Folder, Subfolder
 from .hard import accepted_handovers
 from .lists import talk_data
 from .method import method_view
 from .models import model_view, use_cases
+from .pictures import STATES, pictures, pressure_numbers
 from .search import Messages
 from .talks import chunks
-from .words import FRAMING_POLICY, LOADING_POLICY, environment
+from .words import LOADING_POLICY, environment
 
 GROUPED = ("models", "local model", "own agents", "players")
 """The panels that are shown by use case on its page; scripted agents have it on their own pages."""
@@ -137,10 +136,9 @@ class Pages:
             facts=facts,
             models=models,
             others=[words for block, words in OTHER_ROWS.items() if any(e.block == block for e in content.entries)],
-            value=value_picture(content),
-            escalation=escalation_both_ways(content),
-            titles=BLOCKS,
-            pressure=pressure_chart(content),
+            pictures=pictures(content),
+            states=STATES,
+            pressure=pressure_numbers(content),
             hard=self.hard,
             accepted_handovers=accepted_handovers(content) if self.site["hard"] else [],
             groups=use_cases([e for e in content.played if e.row["panel"] in GROUPED], content),
@@ -176,7 +174,7 @@ class Pages:
         self.talk_lists()
         starts = {entry: [part[0].name for part in parts] for entry, parts in self.chunks.items()}
         self._write("talk", "talk", "page", "transcripts", csp=LOADING_POLICY, starts=starts)
-        self._write("beside", "beside", "page", "transcripts", csp=FRAMING_POLICY)
+        self._write("beside", "beside", "page", "transcripts", csp=LOADING_POLICY, starts=starts)
         self._write("compare", "compare", "page", "compare", data=comparison(content, self.talks))
 
     def talk_lists(self) -> None:
@@ -210,9 +208,8 @@ class Pages:
     def fragment(self, talk: ConversationPage, shown: dict[str, Any]) -> str:
         """Return the transcript of a conversation, for the page that builds it."""
         others = [t for t in self.beside[talk.view.case_id, talk.trial] if t.entry is not talk.entry]
-        about: dict[str, Any] = {"siblings": self.trials[talk.entry.page, talk.view.case_id], "others": others}
-        about |= {"failures": self.failures[talk.href], "word": SUCCESS_STATES[talk.state][1]}
-        return self._filled_in("talk", "transcript", t=talk, v=shown, **about)
+        siblings = self.trials[talk.entry.page, talk.view.case_id]
+        return filled_in(talk, shown, siblings=siblings, others=others, failures=self.failures[talk.href])
 
     def _failures(self) -> dict[str, tuple[ConversationPage | None, ConversationPage | None]]:
         """Of each conversation, the failures of the same entry before and after it, in the order of the list."""
