@@ -5,14 +5,8 @@
 
 import inspect
 
-from .comparison import (
-    agreement_of_two,
-    choose_pair,
-    comparison_in_words,
-    comparison_table,
-    differing_cases,
-    what_it_takes,
-)
+from .apart import agreement_of_two, differing_cases, what_it_takes
+from .comparison import Comparison, compare
 from .costs import cost_lines, cost_table
 from .customers import customer_flag_table, customer_sensitivity, customer_turn_table, with_and_without_flagged
 from .debatable import debatable_acts, debatable_table, noted, without_debatable
@@ -41,7 +35,7 @@ from .headlines import case_matrix, headline, metric, metric_table, per_case
 from .judges import entrant_judges, judge_agreement_table, judge_calibrated, judge_disagreements, judge_table
 from .labels import label_agreement_table
 from .leaderboard import leaderboard, unsafe_table
-from .many import chosen_runs, compare_runs
+from .many import choose_pair, chosen_runs, compare_runs, comparison_table
 from .operator_rules import (
     first_to_break,
     rules_by_turn,
@@ -108,6 +102,7 @@ from .safety import (
 from .scope import scope_table
 from .settings import effort_in_words, effort_table, settings_table
 from .tone import tone_between_models, tone_table
+from .verdicts import comparison_in_words
 from .wordings import wording_table
 
 __all__ = sorted(name for name, thing in globals().items() if not (name.startswith("_") or inspect.ismodule(thing)))
