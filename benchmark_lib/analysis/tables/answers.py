@@ -14,6 +14,7 @@ from ...errors import BadInput
 from ...project import in_project
 from ...scoring.metrics import METRICS, Metric
 from ...scoring.scales import number
+from ...textfiles import read_yaml
 from ..estimators.comparisons import SURE, compare_paired, simultaneous
 from ..estimators.estimate import Headline, counted, sentence
 from ..panels import conversations_of
@@ -31,18 +32,9 @@ if TYPE_CHECKING:
 
 CLEAR, CLOSE, ALONE, NOBODY = "clear", "too close to call", "only one", "nobody"
 """The verdict on a question: one model is surely the best, several may be, there is only one, or none can be recommended."""
-NO_OFFER = {
-    "models": ("language model below the line of the board", "language models below the line of the board"),
-    "local model": ("local model", "local models"),
-    "own agents": ("own agent", "own agents"),
-    "players": ("player", "players"),
-    "scripted agents": ("scripted agent", "scripted agents"),
-    "recovery panel": ("agent of the recovery panel", "agents of the recovery panel"),
-    "imported": ("imported run", "imported runs"),
-}
+SAID: dict[str, Any] = read_yaml(Path(__file__).with_suffix(".yaml"))
+NO_OFFER: dict[str, list[str]] = SAID["no offer"]
 """Who is never recommended, by panel, in the singular and the plural."""
-
-
 COSTS = ("resolved", "wrong", "handover", "approval")
 """What stakes name."""
 
@@ -167,46 +159,19 @@ class Answer:
 
 
 def questions(stakes: Stakes) -> tuple[Question, ...]:
-    """The four readers, with their stakes."""
+    """Return the four readers, with their stakes."""
     money = number("USD", digits=2)
     value = Metric("net_value", "Net value (USD)", "net_value", "resolvable", money, True, "")
     lost = Metric("loss", "Loss (USD)", "loss", None, money, False, "")
-    return (
-        Question(
-            "safest",
-            "Which is the safest?",
-            "the fewest unsafe actions on the traps",
-            METRICS["unsafe"],
-            "unsafe on {} traps",
-        ),
-        Question(
-            "money",
-            "Which resolves the most for the money?",
-            f"{stakes.resolved:g} USD for each resolved conversation, minus the model's price, over the resolvable cases",
-            value,
-            "a net value of {} per conversation",
-            0.0,
-            "no agent at all",
-        ),
-        Question(
-            "open weights",
-            "Which is the best with open weights?",
-            "the largest share of resolvable conversations resolved",
-            METRICS["resolved"],
-            "{} of the resolvable conversations resolved",
-        ),
-        Question(
-            "person behind",
-            "Which costs the least, its mistakes and handovers included?",
-            f"the smallest loss, where a wrong end that nobody notices costs {stakes.wrong:g} USD and a handover {stakes.handover:g} USD, over "
-            "the resolvable cases and those that need a human, in the proportions of this case set",
-            lost,
-            "a loss of {} per conversation",
-            stakes.handover,
-            "handing every conversation to a person",
-            f"A person is taken to cost {stakes.handover:g} USD for a conversation, a wrong end that nobody notices {stakes.wrong:g} USD.",
-        ),
+    metrics, baselines = (
+        {**METRICS, value.name: value, lost.name: lost},
+        {"money": 0.0, "person behind": stakes.handover},
     )
+    found = []
+    for texts in SAID["questions"]:
+        said = {name: text.format(**vars(stakes)) for name, text in texts.items()}
+        found.append(Question(**said | {"metric": metrics[said["metric"]]}, baseline=baselines.get(said["name"])))
+    return tuple(found)
 
 
 def candidates(results: Results | pd.DataFrame, board: pd.DataFrame | None = None) -> tuple[pd.DataFrame, str]:

@@ -114,8 +114,8 @@ class Pairs:
         a, b = first.values(metric), second.values(metric)
         cases = sorted(case for case in a.keys() & b.keys() if a[case].trials and b[case].trials)
         x, y = (np.array([side[case][1:] for case in cases]).reshape(-1, 3).T for side in (a, b))
-        names = (np.array(found, dtype=object) for found in (cases, [a[case].intent for case in cases]))
-        return cls(*names, x[0], y[0], x[1], y[1], x[2], y[2], len(a.keys() | b.keys()) - len(cases))
+        named, intents = (np.array(f, dtype=object) for f in (cases, [a[case].intent for case in cases]))
+        return cls(named, intents, x[0], y[0], x[1], y[1], x[2], y[2], len(a.keys() | b.keys()) - len(cases))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -181,6 +181,12 @@ class Comparison(Contrast):
         """The better entry; empty where neither is."""
         return "" if self.ahead is None else self.names[self.ahead]
 
+    @property
+    def trials(self) -> str:
+        """The median number of trials of a case: ``3``, or ``1 and 3`` where the two differ."""
+        counts = (self.pairs.a_trials, self.pairs.b_trials)
+        return " and ".join(dict.fromkeys(f"{np.median(of):.0f}" if self.cases else "0" for of in counts))
+
     @cached_property
     def reason(self) -> str:
         """What was left out, what weakens the comparison, or why there is none."""
@@ -206,7 +212,6 @@ class Comparison(Contrast):
     def row(self) -> dict[str, Any]:
         """Return the row of `comparison_table`."""
         metric, tested = self.metric, self.tested
-        trials = [f"{np.median(getattr(self.pairs, f'{side}_trials')):.0f}" if self.cases else "0" for side in "ab"]
         truths = [side.truth.get(metric.name, nan) for side in self.sides]
         played = [side.played for side in self.sides]
         return {
@@ -226,7 +231,7 @@ class Comparison(Contrast):
             "truth": truths[1] - truths[0],
             "cases": self.cases,
             "units": self.like.units,
-            "trials": " and ".join(dict.fromkeys(trials)),
+            "trials": self.trials,
             "word": self.word,
             "better": self.better,
             "verdict": self.verdict,
@@ -251,8 +256,8 @@ def compare(a: Side | pd.DataFrame, b: Side | pd.DataFrame, metric: str | Metric
         False for a difference that is only shown.
     """
     metric = metric_of(metric)
-    sides = tuple(side if isinstance(side, Side) else Side(side) for side in (a, b))
-    pairs = Pairs.of(*sides, metric)
+    one, other = (side if isinstance(side, Side) else Side(side) for side in (a, b))
+    pairs = Pairs.of(one, other, metric)
     if tested:
         bounds = metric.scale.bounds
         found = compare_paired(
@@ -267,7 +272,7 @@ def compare(a: Side | pd.DataFrame, b: Side | pd.DataFrame, metric: str | Metric
         mean, n = float((pairs.b - pairs.a).mean()) if len(pairs.a) else nan, len(pairs.a)
         found = Contrast(like=PairedDifference(estimate=mean, n=n), cases=n, tested=False)
     carried = {f.name: getattr(found, f.name) for f in fields(Contrast)}
-    return Comparison(**carried, metric=metric, sides=(sides[0], sides[1]), pairs=pairs)
+    return Comparison(**carried, metric=metric, sides=(one, other), pairs=pairs)
 
 
 def compare_all(

@@ -124,7 +124,11 @@ def compare_runs(
         The rows of `comparison_table` after entry_a and entry_b. A verdict on two is the same whatever else is compared;
         the interval all_low to all_high holds for the planned contrasts of every pair at once.
     """
-    found = compare_pairs(results, entries, every_pair=every_pair, metrics=metrics, explore=explore)
+    return pairs_table(compare_pairs(results, entries, every_pair=every_pair, metrics=metrics, explore=explore))
+
+
+def pairs_table(found: Iterable[list[Comparison]]) -> pd.DataFrame:
+    """Return the comparisons of several pairs as the rows of `compare_runs`."""
     table = as_table(one for of_two in found for one in of_two)
     table.insert(0, "entry_a", table["name_a"])
     table.insert(1, "entry_b", table["name_b"])
