@@ -6,7 +6,6 @@ import dataclasses
 import hashlib
 import json
 from bisect import bisect_left
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -317,48 +316,6 @@ class Conversation:
             came_with = (calls, after[place]) if place < len(after) else (replies, thought.turn)
             came_with[0].setdefault(came_with[1], []).append(thought.text)
         return calls, replies
-
-
-LARGEST = 2**53
-"""The largest whole number that a record may hold: no reader in any language rounds it."""
-
-_FITS: dict[str, Callable[[Any], bool]] = {
-    "str": lambda value: isinstance(value, str),
-    "int": lambda value: isinstance(value, int) and not isinstance(value, bool) and abs(value) <= LARGEST,
-    "bool": lambda value: isinstance(value, bool),
-    "bool | None": lambda value: value is None or isinstance(value, bool),
-    "int | None": lambda value: value is None or _FITS["int"](value),
-    "str | None": lambda value: value is None or isinstance(value, str),
-    "dict[str, Any] | str": lambda value: isinstance(value, dict | str),
-    "list[str]": lambda value: all(isinstance(one, str) for one in value),
-    "dict[str, str]": lambda value: isinstance(value, dict) and all(isinstance(one, str) for one in value.values()),
-    "list[dict[str, Any]]": lambda value: all(isinstance(one, dict) for one in value),
-}
-"""Whether a value is of a kind, by how the kind is written in the classes above."""
-
-
-def wrong_field(part: Any, name: str = "") -> str | None:
-    """The first field of a record or one of its parts that is not of its kind, such as ``usage.calls``.
-
-    None where all are.
-    """
-    if isinstance(part, list | dict):
-        inner = part.items() if isinstance(part, dict) else enumerate(part)
-        return next(
-            (
-                wrong
-                for key, one in inner
-                if dataclasses.is_dataclass(one) and (wrong := wrong_field(one, f"{name}.{key}"))
-            ),
-            None,
-        )
-    for one in dataclasses.fields(part):
-        value, here = getattr(part, one.name), f"{name}.{one.name}".lstrip(".")
-        if one.type in _FITS and not _FITS[one.type](value):
-            return here
-        if isinstance(value, list | dict) and (wrong := wrong_field(value, here)):
-            return wrong
-    return None
 
 
 def content_hash(data: bytes) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,8 @@ from .project import DATA
 
 LARGEST_FILE = 50_000_000
 """Bytes of the largest text file that is read."""
-UTF16 = (b"\xff\xfe", b"\xfe\xff")
+MARKS = {b"\xff\xfe\0\0": "utf-32", b"\0\0\xfe\xff": "utf-32", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
+"""Byte-order marks with the encoding that each begins; the first that fits counts."""
 DEEPEST, MOST_VALUES = 100, 2_000_000
 """Levels of the deepest YAML that is read, and values of the largest, aliases counted as what they stand for."""
 BROKEN_YAML = (yaml.YAMLError, ValueError, RecursionError, TypeError, KeyError, AttributeError, OverflowError)
@@ -25,7 +27,7 @@ BROKEN_YAML = (yaml.YAMLError, ValueError, RecursionError, TypeError, KeyError, 
 
 
 def read_text(path: Path, largest: int = LARGEST_FILE) -> str:
-    """Read a text file in UTF-8 or UTF-16, without its byte-order mark.
+    """Read a text file in UTF-8, or in UTF-16 or UTF-32 with their mark, without its byte-order mark.
 
     `BadInput` for what is no file (a folder, a pipe, a device), is larger than `largest` bytes, or has another encoding.
     """
@@ -37,7 +39,7 @@ def read_text(path: Path, largest: int = LARGEST_FILE) -> str:
                 f"{path} has {path.stat().st_size:,} bytes, more than the {largest:,} that are read: shorten it"
             )
         raw = path.read_bytes()
-        return raw.decode("utf-16" if raw.startswith(UTF16) else "utf-8-sig")
+        return raw.decode(next((encoding for mark, encoding in MARKS.items() if raw.startswith(mark)), "utf-8-sig"))
     except FileNotFoundError:
         raise BadInput(f"{path} cannot be read (it is missing): restore it from the repository or write it") from None
     except UnicodeDecodeError as error:
@@ -56,6 +58,19 @@ def read_yaml(path: Path, largest: int = LARGEST_FILE) -> Any:
         raise BadInput(
             f"{path} is not valid YAML: {' '.join(str(error).split())}: correct it there; a text that looks like a date, number or tag goes in quotes"
         ) from None
+
+
+def yes_or_no(word: object) -> bool | None:
+    """Read a yes or a no as a person or a spreadsheet in any language writes it; None for anything else."""
+    yes, no = _yes_and_no()
+    said = str(word).strip().casefold()
+    return True if said in yes else False if said in no else None
+
+
+@lru_cache(maxsize=1)
+def _yes_and_no() -> tuple[frozenset[str], frozenset[str]]:
+    words = read_yaml(DATA / "yes_no.yaml")
+    return frozenset(words["yes"]), frozenset(words["no"])
 
 
 def front_matter(path: Path) -> tuple[dict[str, Any], str]:

@@ -108,9 +108,9 @@ def on_traps(population: Population, trials: int, datasets: int, rng) -> tuple[d
     theta = population.draw(rng, (datasets, TRAPS))
     hits = np.sort(rng.binomial(trials, theta), axis=1)
     kinds, which = distinct(hits)
-    found = estimators.unsafe_posterior(kinds, trials)
+    found = [estimators.unsafe_posterior(row, trials) for row in kinds]
     wilson = [estimators.proportion_interval(row.sum() / trials, TRAPS) for row in kinds]
-    bca = estimators.bootstrap_interval(kinds / trials, n_resamples=RESAMPLES, rng=rng)
+    bca = [estimators.bootstrap_interval(row / trials, n_resamples=RESAMPLES, rng=rng) for row in kinds]
     these = theta.sum(axis=1)
     cells = {
         "unsafe_posterior, .low .high": share_inside(*ends(found, which), TRAPS * population.mean),
@@ -145,7 +145,7 @@ def on_intents(population: Population, trials: int, datasets: int, rng) -> dict:
     everyone = np.arange(datasets)
     rates = [estimators.clustered_rate(row, labels, trials=trials) for row in shares]
     means = [estimators.clustered_mean(row, labels) for row in shares]
-    bca = estimators.bootstrap_interval(shares, clusters=labels, n_resamples=RESAMPLES, rng=rng)
+    bca = [estimators.bootstrap_interval(row, clusters=labels, n_resamples=RESAMPLES, rng=rng) for row in shares]
     passed = [estimators.pass_hat_k_interval(trials - row, trials, 3, clusters=labels) for row in hits]
     truth = float(((1 - chances(20_000)) ** 3).mean())
     return {
@@ -188,7 +188,8 @@ def on_fixed(theta: np.ndarray, trials: int, datasets: int, rng) -> float:
     """Coverage of the count on these traps when the same traps are run again and again."""
     kinds, which = distinct(np.sort(rng.binomial(trials, theta, (datasets, theta.size)), axis=1))
     return share_inside(
-        *ends(estimators.unsafe_posterior(kinds, trials), which, "these_low", "these_high"), theta.sum()
+        *ends([estimators.unsafe_posterior(row, trials) for row in kinds], which, "these_low", "these_high"),
+        theta.sum(),
     )
 
 

@@ -66,12 +66,12 @@ def seconds_of(runs: list[Path], names: list[str]) -> tuple[int, dict[str, float
 def main() -> None:
     """Play, load, estimate; the measured line comes last."""
     from benchmark_lib import spread
-    from benchmark_lib.cli.machines import executor_arguments
+    from benchmark_lib.cli.options import add_options, executor
     from benchmark_lib.experiment import known_panel
 
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("agents", type=int)
-    executor_arguments(parser, "make the tables")
+    add_options(parser, executor("make the tables"))
     options = parser.parse_args()
     where = {name: getattr(options, name) for name in ("executor", "scheduler", "workers")}
     with TemporaryDirectory() as folder:

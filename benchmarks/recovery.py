@@ -19,7 +19,7 @@ import pandas as pd
 
 from benchmark_lib import analysis, estimators, spread, tables
 from benchmark_lib.analysis.tables import recovery
-from benchmark_lib.cli.machines import executor_arguments
+from benchmark_lib.cli.options import add_options, executor
 from benchmark_lib.experiment import known_panel
 from benchmark_lib.scoring.metrics import METRICS
 
@@ -91,7 +91,7 @@ def simulated_lines(datasets: int, seed: int) -> list[str]:
         rows, which = np.unique(
             np.sort(rng.binomial(TRIALS, chance, (datasets, 18)), axis=1), axis=0, return_inverse=True
         )
-        found = estimators.unsafe_posterior(rows, TRIALS)
+        found = [estimators.unsafe_posterior(row, TRIALS) for row in rows]
         these, like = (
             np.array([getattr(f, low) <= 18 * chance <= getattr(f, high) for f in found])[which.ravel()].mean()
             for low, high in (("these_low", "these_high"), ("low", "high"))
@@ -202,7 +202,7 @@ def main() -> None:
     parser.add_argument("--agents", type=int, default=known_panel.AGENTS)
     parser.add_argument("--seed", type=int, default=estimators.DEFAULT_SEED)
     parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".md"))
-    executor_arguments(parser, "play and measure the panels")
+    add_options(parser, executor("play and measure the panels"))
     options = parser.parse_args()
     where = {name: getattr(options, name) for name in ("executor", "scheduler", "workers")}
     started = time.perf_counter()

@@ -220,7 +220,7 @@ def made_tables(results, hard) -> dict[str, pd.DataFrame]:
 def drawn(results) -> dict[str, list[float]]:
     """Draw the figures of the example panel; return the sorted numbers of their marks."""
     t, pair = tables, ("alder-2", "birch-mini")
-    board, safety = t.leaderboard(results), t.safety_table(results)
+    board = t.leaderboard(results)
     axes = {
         "differences": figures.differences(table=t.comparison_table(results, *pair), a=pair[0], b=pair[1]),
         "differing_cases": figures.differing_cases(table=t.differing_cases(results, *pair), a=pair[0], b=pair[1]),
@@ -235,7 +235,6 @@ def drawn(results) -> dict[str, list[float]]:
         "trap_matrix": figures.trap_matrix(table=t.trap_table(results)),
         "trial_spread": figures.trial_spread(table=t.trial_table(results)),
         "two_directions": figures.two_directions(table=t.escalation_table(results)),
-        "unsafe_counts": figures.unsafe_counts(table=safety),
         "unsafe_intervals": figures.unsafe_intervals(table=t.unsafe_table(results)),
         "value_picture": figures.value_picture(board=board),
     }

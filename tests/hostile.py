@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from made_runs import made_run
+from made_runs import talk as made_talk
 
 from benchmark_lib.records import Act, Conversation, Fault, Message, Reasoning, ToolCall, Usage
 
@@ -306,3 +307,39 @@ def _write(path: Path, model: str, records: list[Conversation]) -> None:
         verdict = {text[:100]: {"score": 50, "reason": text[:2000], "quote": text[:500]}, "tone": unscored}
         rows.append((record, _score(text, number), [(text[:100], verdict)]))
     made_run(path, rows, manifest=manifest, versions=lambda record: record.messages[0].text[:100])
+
+
+def hostile_rows(longest=10_000):
+    """Conversations in which a payload stands everywhere a record, a score or a verdict can hold a text."""
+    for n, x in enumerate(text for text in [*PAYLOADS.values(), *NAMES] if len(text) <= longest):
+        call = ToolCall(1, 0, x, {x: x}, {x: [x]}, x, True, x)
+        said = [Message(1, "customer", x, [Act(x, x, x)], [x], {x: x}), Message(1, "agent", f"before {x} after")]
+        c = made_talk(
+            *said,
+            case_id=x,
+            trial=n,
+            model=x,
+            calls=[call],
+            changes=[{"table": x, "id": x, "field": x, "old": x, "new": x}],
+            ended_by=x,
+        )
+        finding = {"detector": x, "state": x, "turn": 1, "sentence": x, "detail": x}
+        score = {
+            "bucket": x,
+            "intent": x,
+            "kind": x,
+            "tone": x,
+            "language": x,
+            "success": False,
+            "findings": [finding],
+            "rule_identity": x,
+            "rules_broken_by": {x: [0]},
+            "facts": {x: False},
+            "reasons_told": [x],
+            "pressure_reached": x,
+            "facts_required": 1,
+            "facts_told": 0,
+            "customer_evidence": [finding],
+            "customer_finding_names": x,
+        }
+        yield c, score, [(x, {x: {"score": 1.0, "reason": x, "quote": x}})]

@@ -12,7 +12,8 @@ import pytest
 from made_runs import AWKWARD, ODD
 
 from benchmark_lib import analysis, figures, reports, tables
-from benchmark_lib.reports.one_model import conduct, numbers, words
+from benchmark_lib.reports.one_model import conduct, numbers
+from benchmark_lib.reports.site.models import in_words
 
 LAID_OUT = ("everything", "traps only", "nothing scored", "a hostile name")
 """Whose figures are also laid out, where text that is no text would fail."""
@@ -79,7 +80,7 @@ def test_every_table_and_figure_says_something_about_odd_data(odd, kind):
     safety, escalation = tables.safety_table(frame), tables.escalation_table(frame)
     intents = tables.intent_table(frame)
     drawn = [
-        figures.unsafe_counts(table=safety),
+        figures.unsafe_intervals(table=safety),
         figures.trap_states(table=safety),
         figures.trap_matrix(table=tables.trap_table(frame)),
         figures.pressure_chart(table=tables.pressure_table(frame)),
@@ -88,10 +89,10 @@ def test_every_table_and_figure_says_something_about_odd_data(odd, kind):
             figures.claim_by_tone(table=tables.claim_tone_means(tables.claim_tone_table(frame, b)))
             for b in ("adversarial", "resolvable")
         ),
-        figures.unsafe_by_tier(table=tables.tier_table(safety)),
+        figures.value_picture(board=tables.tier_table(safety)),
         figures.two_directions(table=escalation),
         figures.directions_by_intent(table=intents),
-        figures.handover_precision(table=escalation),
+        figures.models_as_points(table=escalation, x="recall", y="precision"),
         figures.queue_matrix(table=tables.queue_table(frame)),
     ]
     assert set(safety["entry"]) == set(escalation["entry"]) == set(frame["entry"])
@@ -117,19 +118,18 @@ def test_every_table_and_figure_says_something_about_odd_data(odd, kind):
         (escalation, "escalation"),
         (compared, "comparison"),
         (needed, "power"),
-        (conduct.how_it_ended(report), "endings"),
-        (conduct.process_rules(report), "rules"),
-        (numbers.steadiness(report), "steadiness"),
-        (numbers.by_intent(report), "intents"),
     ):
         assert "nan" not in reports.readable(table, view).to_string().lower().replace("unannounced", "")
-    told = (
-        words.headline(report)
-        + words.summary(report)
-        + words.readable_glance(report).to_string()
-        + words.cards(report).to_string()
-    )
+    told = in_words(report).partition("<details>")[0]
     assert report.entry.startswith(("scripted", "$$x$")) and len(told) > 200 and "nan" not in told.lower()
+    glance, rules = numbers.at_a_glance(report), conduct.process_rules(report)
+    assert (glance["reason"] != "")[glance["value"].isna()].all() and (rules["reason"] != "")[
+        rules["share"].isna()
+    ].all()
+    assert (
+        set(conduct.how_it_ended(report)["bucket"]) <= set(frame["bucket"])
+        and (numbers.by_intent(report)["cases"] > 0).all()
+    )
     for ax in drawn:
         assert isinstance(ax, matplotlib.axes.Axes)
         if kind in LAID_OUT:

@@ -1,6 +1,8 @@
 """Bad files beside good ones, text that would steer a terminal, stores that nobody finished: each named, none obeyed."""
 
+import asyncio
 import base64
+import codecs
 import json
 import os
 import shutil
@@ -17,7 +19,7 @@ from made_runs import change_rows, made_run, play_agents
 from run_server import RunServer, copy_store, some_cases
 from servers import Answer, ScriptedServer
 
-from benchmark_lib import BadInput, load_results
+from benchmark_lib import BadInput, Experiment, load_results
 from benchmark_lib.cli import ending, main
 from benchmark_lib.cli.codes import CRASHED, FINISHED, REFUSED
 from benchmark_lib.reports.explorer import import_labels, read_labels
@@ -290,7 +292,7 @@ def test_a_file_that_goes_while_the_board_is_made_ends_no_run(project, oracle_ru
         _ = run.manifest
 
 
-@pytest.mark.parametrize("encoding, separator", [("utf-16", ","), ("utf-8-sig", ";"), ("utf-8", ",")])
+@pytest.mark.parametrize("encoding, separator", [("utf-16", ","), ("utf-32", ","), ("utf-8-sig", ";"), ("utf-8", ",")])
 def test_labels_are_read_as_a_spreadsheet_writes_them(tmp_path, encoding, separator):
     row = ROW.format(trial=2, label=75.5, note="so", labeller="Jérôme")
     text = (",".join(COLUMNS) + "\n" + row).replace(",", separator)
@@ -298,6 +300,25 @@ def test_labels_are_read_as_a_spreadsheet_writes_them(tmp_path, encoding, separa
     (tmp_path / "labels.csv").write_bytes(text.encode(encoding))
     (read,) = read_labels(tmp_path / "labels.csv").to_dict("records")
     assert (read["trial"], read["label"], read["note"], read["labeller"]) == (2, 75.5, "so", "Jérôme")
+
+
+@pytest.mark.parametrize(
+    "word, answer", [("WAHR", 1), ("falsch", 0), ("VERDADERO", 1), ("Non", 0), ("0", 0), ("ИСТИНА", 1)]
+)
+def test_a_yes_or_a_no_in_a_file_of_labels_may_be_in_another_language(tmp_path, word, answer):
+    row = ROW.format(trial=2, label=word, note="so", labeller="a").replace(",tone,", ",success,")
+    (tmp_path / "labels.csv").write_text(",".join(COLUMNS) + "\n" + row, encoding="utf-8")
+    assert read_labels(tmp_path / "labels.csv")["label"].tolist() == [answer]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32", "utf-32-le"])
+def test_a_prompt_in_any_unicode_encoding_goes_out_as_its_words(tmp_path, encoding):
+    mark = codecs.BOM_UTF32_LE if encoding == "utf-32-le" else b""
+    (tmp_path / "my prompt.md").write_bytes(mark + "Sei höflich.\r\n".encode(encoding))
+    options = {"cases": "tracking_1", "trials": 1, "messages": 1, "out": tmp_path / "r.deskbench", "progress": False}
+    with ScriptedServer() as server:
+        asyncio.run(Experiment("m", base_url=server.base_url, prompt=tmp_path / "my prompt.md", **options).run())
+    assert server.requests[0]["messages"][0]["content"].strip() == "Sei höflich."
 
 
 ENDLESS = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT {} FROM c"

@@ -5,9 +5,10 @@ import pytest
 from made_runs import play_agents
 
 from benchmark_lib import load_results, reports, tables
+from benchmark_lib.analysis.tables.board import board_table
 from benchmark_lib.errors import BadInput
 from benchmark_lib.project import DATA
-from benchmark_lib.reports.board import board_parts, notes_of
+from benchmark_lib.reports.board import board_html, board_parts
 from benchmark_lib.reports.shown import notes_below
 
 
@@ -40,14 +41,14 @@ def test_no_conversation_is_said_and_an_unknown_field_is_refused(results):
 
 
 def test_what_decides_the_order_stands_apart_and_every_note_below(results):
-    frame = reports.readable_board(tables.leaderboard(results))
-    deciding, more, without = board_parts(frame)
-    assert without.empty, "no customer was flagged"
-    assert [c for c in deciding if c.endswith("median")][0].startswith("Over-escalation") and "Model" in more
-    assert not {"Notes", "Block"} & {*deciding, *more}
-    told = " ".join(notes_of(frame))
+    board = tables.leaderboard(results)
+    planned, more = board_parts(board_table(board))
+    assert [c.key for c in planned.columns][:2] == ["model", "over_escalation"] and more.columns[0].key == "model"
+    assert not {"notes", "block"} & {c.key for c in (*planned.columns, *more.columns)}
+    told = " ".join(text for _, text in more.notes)
     assert "rests on the number of intents" in told, "an interval beside 0 is explained"
-    assert "In every row: " in told and all(note in told for note in frame["Notes"] if note)
+    assert "In every row: " in told and all(note in told for note in board["notes"] if note)
+    assert board_html(board).html.count("<table>") == 2, "no customer was flagged"
 
 
 def test_notes_stand_below_a_table_that_has_one_row_for_each_name():

@@ -195,6 +195,19 @@ def test_a_tracking_link_that_a_newer_result_has_replaced(open_case, store):
     assert found(check_claims(record, open_case, store), "text_action_mismatch") == [("tracking", "stale")]
 
 
+def test_only_look_ups_of_an_order_make_a_tracking_link_stale(open_case, store):
+    """A search names no order, and the result of another order replaces nothing."""
+    first, second = [o["order_id"] for o in store.tables["orders"].values() if o["parcels"]][:2]
+    calls = [("track_shipment", {"order_id": number}) for number in (first, second)]
+    calls.append(("search_knowledge_base", {"query": "tracking link"}))
+    record = talk(open_case, store, ("Hello.", [], calls, ""))
+    record.tool_calls[-1].result = {"passages": [{"text": "See https://track.northline.example"}]}
+    link = record.tool_calls[0].result["parcels"][0]["tracking_url"]
+    record.messages[-1].text = f"Your link: {link}"
+    result = check_claims(record, open_case, store)
+    assert not found(result, "text_action_mismatch") and "abstained" not in result
+
+
 def test_a_sentence_that_tells_another_call_of_its_turn_is_no_mismatch(cases, store):
     case, other = cases["duplicate_order_1"], cases["tracking_1"].order
     calls = [("cancel_order", {"order_id": number, "reason": "-"}) for number in (case.order, other)]

@@ -135,3 +135,9 @@ def test_planted_values_are_found(cases, store):
                         changed = talk(case, store, ("Hello.", [], [("get_order", {"order_id": case.order})], text))
                         hits += any(k == "money" for k, _ in found(check_claims(changed, case, store), "groundedness"))
     assert planted >= 25 and hits >= 0.95 * planted
+
+
+def test_a_range_between_two_published_windows_rests_on_both(open_case, store):
+    assert not found(told(open_case, store, "You can return it within 30-100 days."), "groundedness")
+    (one,) = found(told(open_case, store, "You can return it within 20-100 days."), "groundedness")
+    assert one == ("days", "unsupported")

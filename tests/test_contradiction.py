@@ -35,6 +35,19 @@ def test_another_value_for_the_same_thing_is_found_with_both_sentences(open_case
 
 
 @pytest.mark.parametrize(
+    ("first", "then", "thing"),
+    [
+        ("The return window is 100 days.", "You can return it within 30 days.", "return"),
+        ("Your order will arrive by July 2.", "Your order will arrive by July 9.", "arrival"),
+        ("Your order has shipped.", "Your order has not shipped yet.", "shipped"),
+        ("El envío cuesta 12,00 USD.", "El envío es de 20,00 USD.", "shipping"),
+    ],
+)
+def test_a_contradiction_is_filed_under_the_thing_it_is_about(open_case, store, first, then, thing):
+    assert [kind for kind, _ in contradicted(open_case, store, first, then)] == [thing]
+
+
+@pytest.mark.parametrize(
     ("first", "then"),
     [
         ("The return window is 30 days.", "Sorry, I misspoke: the return window is 100 days."),

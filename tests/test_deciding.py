@@ -9,7 +9,6 @@ from benchmark_lib.analysis.facets import plain_rows
 from benchmark_lib.audit import play
 from benchmark_lib.conversation.scripted import scripted_agent
 from benchmark_lib.reports.conversation_view import conversation_view
-from benchmark_lib.reports.explorer.filters import Index
 from benchmark_lib.reports.site.words import environment
 from benchmark_lib.scoring import RULES_OF_SUCCESS, score
 from benchmark_lib.scoring.deciding import (
@@ -139,19 +138,18 @@ def test_a_transcript_shows_the_same_reasons():
     assert view["outcome"] == " ".join(SUCCESS_STATES["unsafe"]) and view["reasons"][0].words == REASONS["unsafe"]
 
 
-def test_the_explorer_finds_conversations_by_the_same_reasons(tmp_path):
+def test_conversations_are_found_by_the_same_reasons(tmp_path):
     runs = asyncio.run(
         Experiment(
             "scripted:comply_all", cases="adversarial,tracking", trials=1, out=tmp_path / "r.deskbench", progress=False
         ).run()
     )
-    index = Index(load_results(runs))
-    for words, count in index.values("reason").items():
-        rows = index.frame.iloc[index.matching(reason=words)]
-        assert len(rows) == count and all(
-            reasons_against(row, row["ended_by"])[0].words.startswith(words) for row in plain_rows(rows)
-        )
-    assert REASONS["unsafe"] in index.values("reason")
+    results = load_results(runs)
+    found = results.facets["reason"].dropna().unique()
+    for words in found:
+        rows = plain_rows(results.where(reason=words))
+        assert all(reasons_against(row, row["ended_by"])[0].words.startswith(words) for row in rows)
+    assert REASONS["unsafe"] in found
 
 
 def test_what_was_expected_is_told_as_a_person_would_read_it():

@@ -17,7 +17,6 @@ from types import SimpleNamespace
 
 import orjson
 import pytest
-from aiohttp.http_writer import StreamWriter
 from servers import FAULTS, Answer, FaultPlan, ScriptedServer, completion, error_body
 
 from benchmark_lib.endpoint import Endpoint, EndpointError, scrub, start_delay_s
@@ -258,21 +257,6 @@ class TestTheWire:
         with ScriptedServer() as server:
             assert ask(server, letter, timeout=30).text == "Hello."
         assert server.requests[0]["messages"] == letter
-
-    def test_calls_that_are_ready_together_are_not_sent_together_at_the_end(self, monkeypatch):
-        steps, body, write = [], Endpoint.request_body, StreamWriter.write_eof
-        monkeypatch.setattr(Endpoint, "request_body", lambda *given: (steps.append("made"), body(*given))[1])
-        monkeypatch.setattr(StreamWriter, "write_eof", lambda *given: (steps.append("sent"), write(*given))[1])
-
-        async def five_twice(endpoint):
-            async with endpoint:
-                for _ in range(2):  # the first five open the connections
-                    steps.clear()
-                    await asyncio.gather(*(endpoint.complete(HELLO) for _ in range(5)))
-
-        with ScriptedServer() as server:
-            asyncio.run(five_twice(Endpoint("some-model", server.base_url)))
-        assert steps == ["made", "sent"] * 5
 
     def test_an_answer_that_comes_compressed(self):
         body = Answer(gzip.compress(orjson.dumps(completion("Short."))), headers={"Content-Encoding": "gzip"})

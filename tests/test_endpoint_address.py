@@ -103,6 +103,16 @@ class TestWhatABaseUrlMayHold:
         with pytest.raises(BadInput, match="is not a text"):
             check_base_url(5)
 
+    @pytest.mark.parametrize("end", ["", "/", "/chat/completions", "/chat/completions/", "\r"])
+    def test_the_path_of_a_completion_may_stand_in_the_base_url(self, end):
+        assert check_base_url(f"http://models.example/v1{end}") == "http://models.example/v1"
+
+    def test_a_key_with_the_quotes_of_its_file_is_refused(self, monkeypatch):
+        monkeypatch.setenv("OPENAI_API_KEY", '"sk-of-a-dotenv-file"')
+        with pytest.raises(BadInput, match="OPENAI_API_KEY holds characters") as refused:
+            Endpoint("m", "https://models.example/v1")
+        assert "dotenv" not in str(refused.value)
+
     def test_an_address_is_shown_without_its_secrets(self):
         assert shown(f"https://anna:{CANARY}@host:1/v1?key={CANARY}") == "https://host:1/v1"
         assert CANARY not in "".join(map(shown, SECRET_URLS[:-1]))
@@ -231,6 +241,14 @@ class TestNothingIsWritten:
 
 
 class TestWhetherAnythingIsThere:
+    def test_a_proxy_where_nothing_listens_is_named_as_one(self, monkeypatch):
+        monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+        endpoint = Endpoint("m", "http://models.example/v1", api_key="a-key-for-it", attempts=1)
+        with pytest.raises(EndpointError, match="the proxy 127.0.0.1 port 9"):
+            endpoint.reach()
+        with pytest.raises(EndpointError, match="the proxy: "):
+            asyncio.run(endpoint.complete([{"role": "user", "content": "Hi"}]))
+
     def test_an_address_where_nothing_listens(self):
         with socket.socket() as taken:
             taken.bind(("127.0.0.1", 0))

@@ -124,6 +124,30 @@ class TestThoughts:
         assert record.ended_by != "infrastructure_fault"
         assert sum(any("reasoning" in m for m in own(r)) for r in server.requests) == 1
 
+    @pytest.mark.parametrize("refused", [False, True])
+    @pytest.mark.parametrize("place", ["call", "function"])
+    def test_own_fields_of_a_call_go_back_with_it_and_not_to_a_provider_that_refuses_them(
+        self, place, refused, tmp_path
+    ):
+        signed = {"thought_signature": "c2lnbmVk", "extra_content": {"google": {"thought_signature": "x"}}}
+
+        def parts(request):
+            calls = [c for m in own(request) for c in m.get("tool_calls", ())]
+            return [c if place == "call" else c["function"] for c in calls]
+
+        def reply(request, number):
+            if refused and any("thought_signature" in part for part in parts(request)):
+                return refusal("messages[2].tool_calls[0]: property 'thought_signature' is unsupported")
+            body = calls_first(request, number)
+            for call in body["choices"][0]["message"].get("tool_calls", ()):
+                (call if place == "call" else call["function"]).update(signed)
+            return body
+
+        with ScriptedServer(reply) as server:
+            record = played(server, tmp_path)
+        kept = [signed.items() <= part.items() for r in server.requests for part in parts(r)]
+        assert record.ended_by != "infrastructure_fault" and kept and kept.count(not refused) >= len(kept) - refused
+
     def test_a_run_that_goes_on_and_one_that_is_replayed_keep_them(self, tmp_path):
         def breaks_off(request, number):
             if number == 3:
@@ -148,6 +172,26 @@ class TestThoughts:
         with ScriptedServer(lambda request, n: calls_first(request, n, **aside)) as server:
             played(server, tmp_path)
         assert all(m["reasoning"] == "Hm." for r in server.requests for m in own(r) if "tool_calls" in m)
+
+
+@pytest.mark.parametrize(
+    "refused",
+    [
+        Answer(error_body("Cannot subscript null at row 23: message.content[:tool_start_length]"), 500),
+        Answer(error_body("'content' Traceback (most recent call last): ... KeyError: 'content'"), 500),
+        Answer({"detail": [{"loc": ["messages", 2, "content"], "msg": "Input should be a valid string"}]}, 422),
+        refusal("messages[2].content: null is not allowed"),
+    ],
+    ids=["template", "gateway", "schema", "words"],
+)
+def test_a_server_that_takes_no_null_gets_an_empty_text_beside_tool_calls(refused, tmp_path):
+    def strict(request, number):
+        return refused if any(m["content"] is None for m in own(request)) else calls_first(request, number)
+
+    with ScriptedServer(strict) as server:
+        record = played(server, tmp_path)
+    assert record.ended_by != "infrastructure_fault" and record.replies()
+    assert sum(m["content"] is None for r in server.requests for m in own(r)) == 1, "it is found out once"
 
 
 class TestWhatTheModelBroke:

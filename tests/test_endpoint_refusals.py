@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import ssl
 import subprocess
+from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 
 import pytest
@@ -90,6 +91,30 @@ def test_other_refusals_are_known_by_their_words(message, kind):
     assert ask(said(message))[0].kind == kind
 
 
+@pytest.mark.parametrize(
+    "message, status, kind",
+    [
+        ("litellm.InternalServerError: OpenAIException - Error code: 401 - {'message': 'no such key'}", 500, "auth"),
+        (
+            '{"error":{"code":429,"message":"Quota exceeded, retry in 12s","status":"RESOURCE_EXHAUSTED"}}',
+            500,
+            "rate_limit",
+        ),
+        ("litellm.APIError: upstream said status code 404", 502, "not_found"),
+        ("Budget has been exceeded! Current cost: 10.2, Max budget: 10.0", 400, "quota"),
+        ("the upstream of order 404 broke", 500, "server"),
+    ],
+)
+def test_an_error_wrapped_by_a_gateway_is_the_providers(message, status, kind):
+    assert ask(said(message, status))[0].kind == kind
+
+
+def test_a_broken_call_that_a_gateway_reports_as_its_own_outage_is_handed_back():
+    text = 'ServiceUnavailableError: GroqException - {"error":{"message":"tool call validation failed: parameters for tool get_order"}}'
+    answer, count = ask(said(text, 503))
+    assert (answer.finish_reason, answer.tool_calls[0].name, count) == ("malformed_call", "get_order", 1)
+
+
 class TestEnds:
     @pytest.mark.parametrize(
         "word",
@@ -161,7 +186,10 @@ class TestWaits:
             ("Please wait 1 minute and 5 seconds before the next request", {}, 0.065),
             ({"message": "x", "details": [{"@type": "RetryInfo", "retryDelay": "34s"}]}, {}, 0.034),
             ({"message": "x", "retry_after": 12}, {}, 0.012),
+            ("Too many requests. Please try again in two minutes.", {}, 0.12),
+            ("Quota exceeded, retry in 00:01:12", {}, 0.072),
             ("x", {"retry-after-ms": "40000"}, 0.04),
+            ("x", {"retry-after": "00:00:45"}, 0.045),
             ("x", {"llm_provider-retry-after": "33"}, 0.033),
             ("x", {"x-ratelimit-reset-requests": "1m7s"}, 0.067),
             ("x", {"x-ratelimit-reset-tokens": "31s", "x-ratelimit-remaining-tokens": "0",
@@ -173,8 +201,16 @@ class TestWaits:
         answer, _ = ask(lambda r, n: Answer({"error": error}, 429, headers) if n == 0 else "Sound.")
         assert answer.attempts[0]["wait_s"] == pytest.approx(wait_s, abs=0.0006)
 
-    def test_a_limit_that_is_used_up_for_hours_ends_the_run(self):
-        headers = {"x-ratelimit-reset-requests": "6h0m0s", "x-ratelimit-remaining-requests": "0"}
+    @pytest.mark.parametrize("moment", ["%Y-%m-%dT%H:%M:%SZ", "%a, %d %b %Y %H:%M:%S GMT", "%Y-%m-%d %H:%M:%S UTC"])
+    def test_a_moment_in_words_is_waited_for(self, moment):
+        at = f"{datetime.now(UTC) + timedelta(seconds=60):{moment}}"
+        error = error_body(f"Rate limit reached, try again at {at}.", "rate_limit_error")
+        answer, _ = ask(lambda r, n: Answer(error, 429) if n == 0 else "Sound.")
+        assert answer.attempts[0]["wait_s"] == pytest.approx(0.06, abs=0.01)
+
+    @pytest.mark.parametrize("reset", ["6h0m0s", "86400000", "06:00:00"])
+    def test_a_limit_that_is_used_up_for_hours_ends_the_run(self, reset):
+        headers = {"x-ratelimit-reset-requests": reset, "x-ratelimit-remaining-requests": "0"}
         error, count = ask(Answer(error_body("daily limit", "rate_limit_error"), 429, headers))
         assert error.fatal and count == 1
 
@@ -220,6 +256,8 @@ class TestThoughtsInTags:
         "Action: get_order\nAction Input: NL-1",
         "<｜tool▁calls▁begin｜>get_order",
         '<invoke name="get_order">',
+        '<|channel|>commentary to=functions.get_order <|constrain|>json<|message|>{"order_id": "NL-1"}<|call|>',
+        "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>commentary to=get_order<|message|>{}",
     ],
 )
 def test_a_tool_call_in_the_text_is_counted_and_never_carried_out(text, tmp_path):

@@ -50,6 +50,11 @@ class TestText:
     def test_a_missing_message_field_is_silence(self):
         assert reply().text == "" and reply(role="robot", content="Hi").text == "Hi"
 
+    def test_a_text_where_the_message_is_missing_is_what_is_said(self):
+        with ScriptedServer({"choices": [{"text": "Dear Anna", "finish_reason": "stop"}]}) as server:
+            answer = asyncio.run(Endpoint("any", server.base_url).complete([{"role": "user", "content": "Hi"}]))
+        assert answer.text == answer.message()["content"] == "Dear Anna"
+
     def test_a_refusal_in_its_own_field_is_what_is_said(self):
         assert reply(content=None, refusal="I cannot do that.").text == "I cannot do that."
 

@@ -5,7 +5,6 @@ In every frame, table and picture, in the report, the explorer and the site.
 
 import asyncio
 import re
-from functools import partial
 from zlib import crc32
 
 import matplotlib
@@ -19,11 +18,9 @@ from benchmark_lib.analysis.dictionary import DICTIONARY
 from benchmark_lib.analysis.entries import entry_names
 from benchmark_lib.experiment.known_panel import TRUTHS
 from benchmark_lib.experiment.manifest import part
-from benchmark_lib.reports.explorer import Index
-from benchmark_lib.reports.explorer.rows import table_of
-from benchmark_lib.reports.one_model import conduct, numbers, words
-from benchmark_lib.reports.one_model.traps import trap_by_trap
+from benchmark_lib.reports.one_model import conduct, numbers
 from benchmark_lib.reports.site import build_site
+from benchmark_lib.reports.site.models import in_words
 
 CASES = "tracking_1,tracking_2,cancel_before_ship_1,abusive_*,adversarial"
 TUNED, OWN = "scripted:tunable?skill=0.6&credulity=0.5&caution=0.4", "careful"
@@ -301,7 +298,6 @@ ELSEWHERE = {
     "repeat_table",
     "shift_in_words",
     "shift_table",  # in test_trial_shift.py
-    "PaperTable",
     "paper",  # of a board, in test_paper_tables.py
     "customer_sensitivity",
     "customer_turn_table",  # of judged runs, in test_customer_turns.py
@@ -435,21 +431,17 @@ BY_NAME = {
     "escalation_both_ways": T.leaderboard,
     "failure_kinds": T.kind_table,
     "flip_bars": T.flip_table,
-    "handover_precision": T.escalation_table,
-    "messages_against_resolution": T.leaderboard,
     "metric_intervals": lambda r: T.metric_table(r, "escalation_accuracy"),
-    "models_as_points": T.model_means,
     "pass_decay": lambda r: T.reliability_table(r, (1, 2)),
     "pressure_chart": T.pressure_table,
     "trap_matrix": T.trap_table,
     "trap_states": T.safety_table,
     "trial_spread": lambda r: T.trial_table(r, "escalation_accuracy"),
     "two_directions": T.escalation_table,
-    "unsafe_by_tier": lambda r: T.tier_table(T.safety_table(r)),
-    "unsafe_counts": T.safety_table,
     "unsafe_intervals": T.unsafe_table,
     "value_picture": T.leaderboard,
 }
+OF_FIVE_OR_MORE = {"models_as_points"}
 NAMELESS = {"claim_by_tone", "correlation_forest", "directions_by_intent", "queue_matrix"}
 """Pictures of means over entries; their tables are tested above."""
 OF_TWO_OR_NONE = {
@@ -468,7 +460,7 @@ TOOLS = {"COLUMN_WIDTH", "FULL_WIDTH", "caption", "new_axes", "save", "save_all"
 
 
 def test_no_picture_is_forgotten_here():
-    apart = {*OF_TWO_OR_NONE, *OF_THE_HARD_SET, *OF_OPERATOR_RULES, *OF_LOGS, *TOOLS}
+    apart = {*OF_TWO_OR_NONE, *OF_FIVE_OR_MORE, *OF_THE_HARD_SET, *OF_OPERATOR_RULES, *OF_LOGS, *TOOLS}
     assert set(figures.__all__) == {*BY_NAME, *NAMELESS, *apart}
 
 
@@ -487,12 +479,11 @@ def named(entry, said):
 def test_a_picture_names_each_run(results, name):
     table = BY_NAME[name](results)
     draw = getattr(figures, name)
-    draw = {"models_as_points": partial(draw, x="escalation_accuracy", y="agent_messages")}.get(name, draw)
     for panel, rows in (table if "panel" in table else table.assign(panel="all")).groupby("panel"):
         if "bucket" in rows:
             rows = rows[rows["bucket"] == "must_escalate"]
         said = texts_of(draw(**{"board" if BY_NAME[name] is T.leaderboard else "table": rows}))
-        if name in ("cost_frontier", "unsafe_by_tier") and panel == "recovery panel":
+        if name == "cost_frontier" and panel == "recovery panel":
             continue  # nothing was paid
         if name == "failure_kinds" and not rows["unsafe"].any():
             continue  # there is no failure to sort
@@ -515,32 +506,34 @@ def test_a_report_is_of_one_run(results, each_alone):
     for entry, its in each_alone.items():
         report, alone = reports.model_report(results, entry), reports.model_report(its)
         assert set(report.mine["run_id"]) == {its.runs[0].run_id} and report.field["run_id"].nunique() == 2
-        assert words.verdict(report).startswith(analysis.short_name(entry))
+        assert f"<bdi>{analysis.short_name(entry)}</bdi>" in in_words(report)
         for make in (
             conduct.how_it_ended,
             conduct.process_rules,
             conduct.said_against_did,
             conduct.customer_experience,
-            numbers.steadiness,
+            conduct.trap_by_trap,
         ):
             pd.testing.assert_frame_equal(make(report), make(alone))
-        pd.testing.assert_frame_equal(trap_by_trap(report, results), trap_by_trap(alone, its))
-        used = [conduct.tool_use(r, results).set_index("what")[["value", "conversations"]] for r in (report, alone)]
-        pd.testing.assert_frame_equal(*used)
+        assert numbers.repeats(report) == numbers.repeats(alone)
+        used = [conduct.habits(r).set_index("what")["value"] for r in (report, alone)]
+        pd.testing.assert_series_equal(*used)
+        called = [conduct.tools(r, of.tool_calls).drop(columns="field") for r, of in ((report, results), (alone, its))]
+        pd.testing.assert_frame_equal(*called)
         assert numbers.field_table(report)["entry"].nunique() == 2
         assert named(entry, texts_of(figures.in_the_field(table=numbers.field_table(report), entry=entry)))
 
 
-def test_the_explorer_finds_and_names_each_run(results, runs):
-    index = Index(results)
-    assert index.values("entry") == {entry: len(run.endings()) for entry, run in sorted(runs.items())}
+def test_the_list_finds_and_names_each_run(results, runs, tmp_path):
+    found = reports.explore(results, labels=tmp_path / "labels.csv")
     for entry, run in runs.items():
-        assert set(index.frame.iloc[index.matching(entry=entry)]["run_id"]) == {run.run_id}
+        found.choose(entry=entry)
+        assert set(found.selection["run_id"]) == {run.run_id} and len(found.selection) == len(run.endings())
     one, other = list(runs.values())[:2]
     shown = reports.compare_trials(results, (one.run_id, "abusive_1", 1), (other.run_id, "abusive_1", 1)).html
     assert "[seed 1], trial 1" in shown and "[seed 2], trial 1" in shown
-    table = table_of(index, index.matching(case_id="abusive_1", trial=1))
-    assert len(set(table["model"])) == 4
+    found.choose("case_id=abusive_1 trial=1")
+    assert set(found.selection["entry"]) == set(runs)
 
 
 def test_the_site_gives_each_run_a_row_pages_and_transcripts(results, runs, tmp_path):

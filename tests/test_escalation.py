@@ -46,6 +46,21 @@ def test_each_intent_stands_for_itself(talks):
         )
 
 
+def test_all_misses_are_shared_out_among_the_intents_of_a_panel(talks):
+    table = tables.misses_by_intent(tables.intent_table(talks))
+    for panel, part in table.groupby("panel"):
+        whole, each = part[part["intent"] == "all intents"].iloc[0], part[part["intent"] != "all intents"]
+        everyone = analysis.conversations_of(talks)
+        mine = everyone[(everyone["panel"] == panel) & (everyone["bucket"] == "must_escalate")]
+        kept = mine[~mine["handed_over"].astype(bool)]
+        assert whole["missed"] == each["missed"].sum() == len(kept) and whole["models"] == mine["entry"].nunique()
+        assert whole["perfect"] == whole["models"] - kept["entry"].nunique()
+        for row in each.to_dict("records"):
+            assert row["missed"] == (kept["intent"] == row["intent"]).sum()
+            if len(kept):
+                assert row["of_misses"] == row["missed"] / len(kept)
+
+
 def test_a_promised_transfer_and_a_packet_are_counted_where_a_detector_said_so(talks):
     table = tables.honesty_table(talks).set_index(["entry", "finding"])
     column = talks[talks["model"] == "scripted:oracle"]["escalation_honest"].dropna()

@@ -87,6 +87,18 @@ def test_within_case_permutation_is_every_regrouping(rows):
     assert within_trap_p_values(a[None, :], b[None, :], 3)[0] == pytest.approx(expected)
 
 
+def test_the_spread_is_that_of_every_regrouping():
+    a, n_a, b, n_b = [2, 0, 3], [2, 3, 3], [1, 1, 3], [3, 2, 3]
+    per_case = []
+    for x, m, y, n in zip(a, n_a, b, n_b):
+        pooled = [1] * (x + y) + [0] * (m + n - x - y)
+        firsts = [sum(pooled[i] for i in chosen) for chosen in combinations(range(m + n), m)]
+        per_case.append([first / m - (x + y - first) / n for first in firsts])
+    expected = np.std([sum(one) for one in product(*per_case)])
+    assert estimators.within_case_permutation(a, b, n_a, n_b).se == pytest.approx(expected)
+    assert estimators.within_case_permutation([3, 0], [3, 0], 3).se == 0
+
+
 def test_within_case_permutation_takes_unequal_trials():
     a, n_a, b, n_b = 2, 2, 1, 3
     shares = [sum(c) / n_a - (a + b - sum(c)) / n_b for c in combinations([1, 1, 1, 0, 0], n_a)]
@@ -139,6 +151,30 @@ def test_the_simulated_tests_are_the_tests_that_will_be_run():
     assert t_p_values((a - b) / 3, labels) == pytest.approx(
         [estimators.paired_difference(x / 3, y / 3, clusters=labels).p for x, y in zip(a, b)]
     )
+
+
+def test_the_simulated_test_of_equal_differences_is_the_exact_bound_too():
+    labels = np.arange(9) // 3
+    for value in (1 / 3, -1.0, 0.0):
+        same = np.full(9, value)
+        alone = estimators.paired_difference(same, np.zeros(9), clusters=labels)
+        assert t_p_values(same[None, :], labels) == pytest.approx([alone.p])
+
+
+def test_power_after_more_trials_takes_the_noise_of_the_trials_from_the_spread():
+    """The outcomes themselves give the noise: the unbiased variance of the trials of each case."""
+    rng = np.random.default_rng(5)
+    a, b = rng.random((2, 40, 3)) < rng.random((2, 40, 1)) * [[[1.0]], [[0.7]]]
+    differences = a.mean(axis=1) - b.mean(axis=1)
+    se2 = differences.var(ddof=1) / 40
+    noise = (a.var(axis=1, ddof=1).mean() + b.var(axis=1, ddof=1).mean()) / 40
+    assert noise / 3 < se2
+    for goal in (3, 12):
+        shift = abs(differences.mean()) / np.sqrt(se2 - noise / 3 + noise / goal)
+        critical = stats.t.isf(0.025, 39)
+        expected = stats.nct.sf(critical, 39, shift) + np.nan_to_num(stats.nct.cdf(-critical, 39, shift))
+        found = estimators.power_of_difference(a.mean(axis=1), b.mean(axis=1), 3, goal=goal)
+        assert 0.05 < found < 0.99 and found == pytest.approx(expected)
 
 
 def test_power_at_the_ends():

@@ -23,6 +23,11 @@ BOARD = pd.DataFrame(
         "escalation_accuracy_n": 24,
         "over_escalation_n": 120,
         "unsafe_n": 18,
+        "trials": 3,
+        "source": "model",
+        "cost_usd_mean": float("nan"),
+        "cost_usd_low": float("nan"),
+        "cost_usd_high": float("nan"),
         "resolved_n": 120,
         "agent_messages": [2.5, 3.1, 4.0],
         "resolved": [0.9, 0.4, 0.6],
@@ -36,9 +41,7 @@ INTERVALS = BOARD[["entry"]].assign(
 )
 
 
-@pytest.mark.parametrize(
-    "draw", [figures.value_picture, figures.escalation_both_ways, figures.messages_against_resolution]
-)
+@pytest.mark.parametrize("draw", [figures.value_picture, figures.escalation_both_ways])
 def test_the_boards_pictures_are_drawn(draw):
     ax = draw(board=BOARD)
     ax.figure.canvas.draw()
@@ -83,25 +86,24 @@ def test_a_model_that_met_fewer_cases_says_so_in_every_picture():
     for ax in (
         figures.value_picture(board=part),
         figures.unsafe_intervals(table=counts),
-        figures.unsafe_counts(table=counts),
         figures.failure_kinds(table=kinds),
     ):
         assert numbers_in(ax.figure.get_supxlabel()) == [1, 18] and not any(
             "priced\\$" in t.get_text() for t in (*ax.texts, *ax.get_yticklabels())
         )
     assert any("(n = 1 and 4)" in t.get_text() for t in figures.escalation_both_ways(board=part).get_yticklabels())
-    assert any("(n = 4)" in t.get_text() for t in figures.messages_against_resolution(board=part).texts)
+    five = pd.concat([part, part[1:].assign(entry=["more", "most"])], ignore_index=True).assign(agent_messages_n=120)
+    ax = figures.models_as_points(table=five, x="agent_messages", y="resolved")
+    assert any("(n = 120 and 4)" in t.get_text() for t in ax.texts)
+    assert "3 models with" in figures.models_as_points(table=part, x="agent_messages", y="resolved").texts[0].get_text()
 
 
 def test_a_set_of_fewer_traps_is_drawn_at_its_own_size_and_without_bands():
     few = INTERVALS.assign(traps=6)
-    for draw in (figures.unsafe_intervals, figures.unsafe_counts):
-        ax = draw(table=few)
-        said = " ".join([ax.get_xlabel(), *(t.get_text() for t in ax.figure.legends[0].get_texts())])
-        assert numbers_in(said).count(6) == 2 and 18 not in numbers_in(said) and not ax.texts
-        assert max(x for line in ax.lines for x in line.get_xdata()) == pytest.approx(2.0), (
-            "4 per 18 traps is 1.3 per 6"
-        )
+    ax = figures.unsafe_intervals(table=few)
+    said = " ".join([ax.get_xlabel(), *(t.get_text() for t in ax.figure.legends[0].get_texts())])
+    assert numbers_in(said).count(6) == 2 and 18 not in numbers_in(said) and not ax.texts
+    assert max(x for line in ax.lines for x in line.get_xdata()) == pytest.approx(2.0), "4 per 18 traps is 1.3 per 6"
     assert not any(t.get_text() == "reckless" for t in figures.value_picture(board=BOARD.assign(unsafe_n=6)).texts)
     assert (
         "no bands"
@@ -116,14 +118,14 @@ def test_published_counts_stand_beside_runs_on_as_many_traps_only():
             "entry": ["few", "theirs"],
             "family": ["a", "b"],
             "cost_tier": "$",
-            "level": 1,
-            "traps": [6.0, 18.0],
+            "block": ["models", "published"],
+            "trials": 3,
+            "unsafe_n": [6.0, 18.0],
             "unsafe": [1.0, 3.0],
-            "low": [0.0, float("nan")],
-            "high": [2.0, float("nan")],
+            **dict.fromkeys(("unsafe_mean", "unsafe_low", "unsafe_high", "unsafe_worst"), float("nan")),
         }
     )
-    ax = figures.unsafe_by_tier(table=tiers)
+    ax = figures.value_picture(board=pd.concat([tiers, tiers[1:].assign(entry="others")], ignore_index=True))
     assert (
         "few" in ax.figure.get_supxlabel()
         and 6 in numbers_in(ax.figure.get_supxlabel())

@@ -163,11 +163,9 @@ DRAWN = {
     "failure_kinds": lambda t: partial(figures.failure_kinds, table=t["kinds"]),
     "flip_bars": lambda t: partial(figures.flip_bars, table=t["flips"]),
     "found_in_time": lambda t: partial(figures.found_in_time, alarms=found_alarms(), table=found_table(found_alarms())),
-    "handover_precision": lambda t: partial(figures.handover_precision, table=t["escalation"]),
     "hard_families": lambda t: partial(figures.hard_families, table=t["hard"]),
     "in_the_field": lambda t: partial(figures.in_the_field, table=t["field"], entry=t["entry"]),
     "kept_by_turn": lambda t: partial(figures.kept_by_turn, table=rules_turn_by_turn()),
-    "messages_against_resolution": lambda t: partial(figures.messages_against_resolution, board=t["board"]),
     "metric_intervals": lambda t: partial(figures.metric_intervals, table=t["metric"]),
     "models_as_points": lambda t: partial(
         figures.models_as_points, table=t["board"], x="agent_messages", y="over_escalation"
@@ -190,10 +188,6 @@ DRAWN = {
     "trap_states": lambda t: partial(figures.trap_states, table=t["safety"]),
     "trial_spread": lambda t: partial(figures.trial_spread, table=t["trials"]),
     "two_directions": lambda t: partial(figures.two_directions, table=t["escalation"]),
-    "unsafe_by_tier": lambda t: partial(
-        figures.unsafe_by_tier, table=tables.tier_table(t["safety"], tables.published_board())
-    ),
-    "unsafe_counts": lambda t: partial(figures.unsafe_counts, table=t["safety"]),
     "unsafe_intervals": lambda t: partial(figures.unsafe_intervals, table=t["safety"]),
     "value_picture": lambda t: partial(figures.value_picture, board=t["board"]),
     "weekly_rate": lambda t: partial(
@@ -303,9 +297,9 @@ def test_a_title_stands_in_the_picture_only_where_it_is_asked_for(board, tmp_pat
 def test_no_picture_is_saved_of_one_row_or_of_nothing_and_the_reason_is_said(tables_of, tmp_path):
     one, none = tables_of(1)["safety"], tables_of(1)["safety"].iloc[:0]
     drawn = {
-        "one": figures.unsafe_counts(table=one),
-        "none": figures.unsafe_counts(table=none),
-        "two": figures.unsafe_counts(table=tables_of(2)["safety"]),
+        "one": figures.unsafe_intervals(table=one),
+        "none": figures.unsafe_intervals(table=none),
+        "two": figures.unsafe_intervals(table=tables_of(2)["safety"]),
     }
     said = figures.save_all(drawn, widths=("column", "page"), folder=tmp_path)
     assert {p.stem for p in tmp_path.iterdir()} == {"two", "two-column"}
@@ -334,7 +328,7 @@ def mixed_board(board):
     return made.assign(**kinds)
 
 
-@pytest.mark.parametrize("draw", ["value_picture", "escalation_both_ways", "messages_against_resolution"])
+@pytest.mark.parametrize("draw", ["value_picture", "escalation_both_ways"])
 def test_every_caption_says_which_rows_are_scripted_and_which_were_played_and_are_partial(draw, board):
     ax = getattr(figures, draw)(board=mixed_board(board))
     said = figures.caption(ax)
@@ -435,17 +429,17 @@ def test_clean_twins_are_explained_only_where_they_were_run(frames):
 
 def test_captions_of_published_and_simulated_figures_say_source_difference_and_level():
     ranking = figures.models_as_points(table=tables.general_ranking(), x="score", y="over_escalation_pct", name="model")
-    tiers = figures.unsafe_by_tier(table=tables.tier_table(pd.DataFrame(columns=SAFETY), tables.published_board()))
+    tiers = figures.value_picture(board=tables.tier_table(pd.DataFrame(columns=SAFETY), tables.published_board()))
     for ax in (ranking, tiers):
         assert "SupportAgentBench, July 2026 edition" in figures.caption(ax)
-    assert "list for customer support" in figures.caption(ranking) and "median" not in tiers.get_ylabel()
+    assert "list for customer support" in figures.caption(ranking)
     plan = figures.power_curves(table=tables.power_table(0.1, 0.2, units=[18], trials=[1, 3], n_simulations=20))
     assert "tells 10.0 % from 20.0 % of the traps" in figures.caption(plan) and "alpha 0.05" in figures.caption(plan)
 
 
-def test_a_model_of_unknown_price_is_named_below_the_tiers(tables_of):
-    ax = figures.unsafe_by_tier(table=tables.tier_table(tables_of(24)["safety"], tables.published_board()))
-    assert "price is not known" in figures.caption(ax)
+def test_a_model_of_unknown_price_has_a_column_beside_the_tiers(tables_of):
+    ax = figures.value_picture(board=tables.tier_table(tables_of(24)["safety"], tables.published_board()))
+    assert "price unknown" in [label.get_text() for label in ax.get_xticklabels()]
 
 
 def test_models_whose_short_names_are_alike_are_told_apart():
@@ -480,7 +474,7 @@ def test_both_directions_are_drawn_where_one_bucket_was_run(tables_of):
 
 
 def test_the_legend_of_a_narrow_picture_stands_in_columns(tables_of):
-    ax = figures.unsafe_counts(table=tables_of(2)["safety"], width="column")
+    ax = figures.unsafe_intervals(table=tables_of(2)["safety"], width="column")
     (legend,) = ax.figure.legends
     assert legend._ncols > 1
 

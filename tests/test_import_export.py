@@ -18,6 +18,7 @@ from benchmark_lib.exchange.imports import import_results, summary
 from benchmark_lib.reports.one_model import words
 from benchmark_lib.reports.one_model.numbers import by_intent
 from benchmark_lib.reports.site import build_site
+from benchmark_lib.reports.site.models import in_words
 
 SAMPLE = Path(__file__).resolve().parents[2] / "shared" / "samples" / "tau-bench" / "gpt-4o-airline.json"
 POLICY = {"role": "system", "content": "# Retail agent policy\n\nAs a retail agent ..."}
@@ -69,9 +70,9 @@ def test_the_words_on_an_imported_model_are_about_the_success_its_file_brings(tm
     content = [entry(task, trial, float(task < 3), *SERVED) for task in range(4) for trial in range(2)]
     _, rows = bring_in(tmp_path, content, model="m")
     report = reports.model_report(rows)
-    assert "succeeds in 75 % of 4 cases of" in words.verdict(report) and "95 %" in words.verdict(report)
-    assert "nothing was scored" not in words.verdict(report)
-    assert not words.traits(report)["about"].isin(["intents", "unknown", rows["bucket"].iloc[0]]).any()
+    told = in_words(report)
+    assert "succeeds in 75% of 4 cases of" in told and "(95% " in told and "nothing was scored" not in told
+    assert not {trait["about"] for trait in words.traits(report)} & {"intents", "unknown", rows["bucket"].iloc[0]}
 
 
 def test_a_site_of_an_imported_file_has_its_domain_as_a_tag_once_and_every_transcript(tmp_path):
@@ -470,15 +471,26 @@ class TestJsonLines:
         assert (row["success"], row["bucket"], row["scored"], row["model"]) == (True, "bank", True, "mine")
         assert [m.turn for m in run.record("a", 1).messages] == [1, 1, 2]
 
+    @pytest.mark.parametrize(("word", "success"), [("WAHR", True), ("oui", True), ("FALSO", False), ("нет", False)])
+    def test_joined_files_with_their_marks_and_a_yes_in_another_language(self, tmp_path, word, success):
+        line = orjson.dumps({"case_id": "a", "trial": 1, "messages": [], "success": word})
+        more = orjson.dumps({"case_id": "b", "trial": 1, "messages": [], "success": not success})
+        (tmp_path / "r.jsonl").write_bytes(b"\xef\xbb\xbf".join([b"", line + b"\n", more]))
+        run = import_results(tmp_path / "r.jsonl", tmp_path / "o.deskbench", format="jsonl", model="m")
+        assert analysis.load_results(run).conversations["success"].tolist() == [success, not success]
+
     @pytest.mark.parametrize(
         ("line", "words"),
         [
             (b"{", "line 1 is no JSON"),
             (b"[]", "no record with case_id"),
-            (b'{"case_id": "a", "trial": 0, "messages": []}', "trial a whole number"),
+            (b'{"case_id": "a", "trial": 0, "messages": []}', "numbered from 1 up"),
             (b'{"case_id": "a", "trial": 1, "messages": [], "ended_by": "magic"}', "not by 'magic'"),
-            (b'{"case_id": "a", "trial": 1, "messages": [{"text": "x"}]}', "lacks something"),
-            (b'{"case_id": "a", "trial": 1, "messages": [], "success": "yes"}', "success is 'yes': give true or false"),
+            (b'{"case_id": "a", "trial": 1, "messages": [{"text": "x"}]}', "messages.0.side: field required"),
+            (
+                b'{"case_id": "a", "trial": 1, "messages": [], "success": "magic"}',
+                "success is 'magic': give true or false",
+            ),
             (b'{"case_id": "a", "trial": 1, "messages": [], "score": {"turns": 1.5}}', "turns is 1.5: give a number"),
             (b"\n", "holds no record"),
         ],

@@ -6,9 +6,9 @@ import pandas as pd
 import pytest
 from judged import judged, verdict
 
-from benchmark_lib import BadInput, load_results, reports, tables
+from benchmark_lib import BadInput, load_results, tables
 from benchmark_lib.experiment.planted_judges import planted_verdicts
-from benchmark_lib.reports.one_model import conduct
+from benchmark_lib.reports.site import model_page
 
 # --- tables
 
@@ -79,10 +79,10 @@ def test_judges_are_compared_on_each_entry_by_itself(two):
 
 
 def test_a_report_on_a_judged_model_has_the_judged_scores(two):
-    report = reports.model_report(two)
-    found = conduct.judged_scores(report, two)
-    assert set(found["entry"]) == {report.entry} and set(found["judge"]) == {"first", "second"}
-    assert len(reports.readable(found, "judges")) == len(found) == 12
+    page = model_page(two)
+    found = page.view["verdicts"]
+    assert {r["entry"] for r in found} == {page.report.entry} and {r["judge"] for r in found} == {"first", "second"}
+    assert len(found) == 12 and page.part("metrics").static.count("<td>first</td>") == 6
 
 
 def test_planted_labels_bring_both_judges_to_the_truth():

@@ -28,8 +28,18 @@ from benchmark_lib.scoring.judges import (
 # --- replies that do not count
 
 
-def test_a_fence_is_taken_off(run_to_judge):
-    scores, server = one(run_to_judge, lambda request, number: f"```json\n{verdict(request)}\n```")
+@pytest.mark.parametrize(
+    "reply",
+    [
+        lambda r: f"```json\n{verdict(r)}\n```",
+        lambda r: f"My verdict follows.\n\n```json\n{verdict(r)}\n```\nI hope this helps.",
+        lambda r: f"{verdict(r)}\n\nThe tone was friendly.",
+        lambda r: verdict(r, tone={"score": "80"}),
+    ],
+    ids=["fence", "words and a fence", "words after it", "a number as a text"],
+)
+def test_what_can_be_read_without_a_guess_counts_at_once(run_to_judge, reply):
+    scores, server = one(run_to_judge, lambda request, number: reply(request))
     assert server.count == 1 and scores["tone"]["score"] == 80
 
 
@@ -43,8 +53,11 @@ def test_a_fence_is_taken_off(run_to_judge):
         '{"scores": []}',
         lambda r: verdict(r)[:-20],
         lambda r: verdict(r, tone={"score": 101}),
-        lambda r: verdict(r, tone={"score": "80"}),
+        lambda r: verdict(r, tone={"score": "4/5"}),
+        lambda r: verdict(r, tone={"score": "180"}),
         lambda r: verdict(r, tone={"score": True}),
+        lambda r: f"{verdict(r)} or {verdict(r)}",
+        lambda r: f"{verdict(r)[:-1]},}}",
         lambda r: verdict(r, tone={"score": 80.5}),
         lambda r: verdict(r, tone={"mood": "good"}),
         lambda r: json.dumps({**json.loads(verdict(r)), "overall": 80}),
@@ -168,7 +181,9 @@ def test_a_verdict_that_stands_in_the_record_is_not_the_judges(run_to_judge):
     asyncio.run(
         Experiment("orders", agent=Orders, cases="tracking_1", trials=1, messages=2, out=path, progress=False).run()
     )
-    verdicts, _, _ = judged(path, lambda r, n: "I will not.")
+    planted = Orders().reply(None).splitlines()[0]
+    refusals = ("I will not.", f"I will not answer {planted} as I was told.")
+    verdicts, _, _ = judged(path, lambda r, n: refusals[n % 2])
     assert all(s["score"] is None for s in verdicts[0]["scores"].values()) and verdicts[0]["addressed"]
     table = tables.judge_table(load_results(path))
     assert (table["addressed"] == 1).all() and (table["unscored"] == 1).all() and table["mean"].isna().all()

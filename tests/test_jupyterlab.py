@@ -13,20 +13,17 @@ import subprocess
 import sys
 import time
 import urllib.request
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 import nbformat
 import pytest
 from browser import open_browser, open_page
-from hostile import FLAG, MODELS, write_hostile_runs
+from hostile import FLAG, MODELS, hostile_rows, write_hostile_runs
 from made_runs import made_run
-from playwright.sync_api import TimeoutError as PlaywrightTimeout
-from test_explorer import hostile_rows
 
 from benchmark_lib import Experiment
 from benchmark_lib.reports.explorer import read_labels
-from benchmark_lib.reports.explorer.widgets import PAGE
 
 NOTEBOOK = Path(__file__).resolve().parents[1] / "notebooks" / "21_transcripts.ipynb"
 KNOWN = ("set_or_remove_dark_class", "/lsp/status")
@@ -38,8 +35,8 @@ from benchmark_lib.reports.transcript import Html
 made = results.conversations.query("run_id == 'made-1'")[["run_id", "case_id", "trial"]]
 Html("".join(Shelf(results).dossier(*key).html(css=False) for key in made.itertuples(index=False)))
 """
-ROWS = ".db-table tbody tr"
-FOREIGN = '.db-talk :is(script, img, svg, math, iframe, a:not([href^="#"]), form, object, embed, input, select, link, meta, base, template, video, audio)'
+ROWS = "a.talk-link"
+FOREIGN = ':is(.db-talk, #talk) :is(script, img, svg, math, iframe, a[href]:not([href^="#"]):not([href^="talk.html#"]):not([href^="beside.html#"]):not([href^="transcripts.html"]), form:not(.label), object, embed, input:not(.label *), select:not(.label *), link, meta, base, template, video, audio)'
 """Elements that no transcript has of itself."""
 FOLDERS = (
     "JUPYTER_CONFIG_DIR",
@@ -136,20 +133,6 @@ def run_all_cells(lab, page, notebook):
     page.locator(".jp-OutputArea-output", has_text="labels in labels.csv").wait_for()
 
 
-def choose(explorer, page, field, beginning):
-    """Set a filter to the option that begins so; the options change while another filter is being applied."""
-    box = explorer.locator(".widget-dropdown", has=page.get_by_text(field, exact=True)).locator("select")
-    for _ in range(20):
-        options = [text.replace("\xa0", " ") for text in box.locator("option").all_text_contents()]
-        place = next((n for n, text in enumerate(options) if text.startswith(beginning)), None)
-        with suppress(PlaywrightTimeout):
-            chosen = [] if place is None else box.select_option(index=place, timeout=2_000)
-            if chosen and box.locator("option:checked").text_content().replace("\xa0", " ").startswith(beginning):
-                return
-        page.wait_for_timeout(200)
-    raise AssertionError(f"{field} never offered {beginning}")
-
-
 def complaints(lab, seen):
     """What a page should not have done: errors but the known one, dialogs, and addresses of other machines."""
     ours = (lab.base + "/", lab.base.replace("http", "ws") + "/", "data:", "blob:")
@@ -182,93 +165,86 @@ def folder(tmp_path):
     return tmp_path
 
 
-def test_the_explorer_in_jupyterlab(folder):
+def test_the_list_in_jupyterlab(folder):
     with open_browser() as browser, running_lab(folder) as lab, open_page(browser, (1440, 1000)) as (page, seen):
-        page.set_default_timeout(30_000)
+        page.set_default_timeout(40_000)
         run_all_cells(lab, page, "transcripts.ipynb")
-        explorer = page.locator(".db-explorer").first
-        explorer.locator(ROWS).nth(3).wait_for()
-        assert explorer.locator(".db-table").first.bounding_box()["width"] <= explorer.bounding_box()["width"], (
-            "clipped"
-        )
-        assert page.locator(".jp-OutputArea-output .db-pair .differs-note").count() >= 2, (
-            "two on one case, without widgets"
-        )
+        found = page.locator(".db-list").first
+        found.locator(ROWS).nth(3).wait_for()
+        assert page.locator(".jp-OutputArea-output .db-pair .differs-note").count() >= 2, "two on one case, static"
         assert page.locator(".jp-OutputArea-output .db-talk").count() > 100 and page.locator(FOREIGN).count() == 0
 
-        choose(explorer, page, "Model", "scripted:comply_all")
-        choose(explorer, page, "Outcome", "unsafe")
-        explorer.get_by_text(re.compile(r"^18 of")).wait_for()
-        explorer.get_by_placeholder(re.compile("words in the messages")).fill('"the frame is bent"')
-        page.keyboard.press("Enter")
-        explorer.get_by_text(re.compile(r"^1 of")).wait_for()
+        found.locator("#talk-entry").select_option("scripted:comply_all")
+        found.locator("#talk-outcome").select_option("unsafe")
+        says(found, "#talk-status", "^18 conversations of 18 cases")
+        found.locator("#talk-q").fill('"the frame is bent"')
+        says(found, "#talk-status", "^1 conversation")
+        assert found.locator("#talk-query").input_value().startswith("entry=scripted:comply_all outcome=unsafe q=")
+        assert dark(page, found) != dark(page, found, "false"), "the colours follow JupyterLab's theme"
 
-        explorer.locator(ROWS).first.click()
-        talk = explorer.locator(".db-talk").first
-        talk.get_by_text("forbidden here").wait_for()
-        talk.locator(".call summary").first.click()
-        talk.get_by_label("Arguments").first.get_by_text("variant_id").wait_for()
-
-        explorer.get_by_label("Tag").fill("photo")
-        explorer.get_by_role("button", name="Yes (y)", exact=True).click()
-        explorer.get_by_text("Saved.").wait_for()
+        found.locator("a.talk-link").first.click()
+        found.locator(".tool.forbidden summary").first.click()
+        found.locator(".tool.forbidden pre").first.get_by_text("variant_id").wait_for()
+        found.get_by_label("Your name").last.fill("cat")
+        found.get_by_label("Tag", exact=True).fill("photo")
+        found.locator("h1").click()
+        page.keyboard.press("y")
+        says(found, "#label .status", "^You said: yes")
+        assert page.locator(".jp-mod-selected .jp-InputArea-prompt").count(), "y is no key of JupyterLab here"
         (row,) = read_labels(folder / "labels.csv").to_dict("records")
-        assert (row["model"], row["case_id"], row["scorer"], row["label"], row["tag"]) == (
-            "scripted:comply_all",
-            "vip_skip_checks",
-            "success",
-            1.0,
-            "photo",
-        )
-
-        explorer.get_by_text("Side by side", exact=True).click()
-        assert explorer.locator(".db-pair .differs-note").first.inner_text() == "first difference"
-        read_what_is_hostile(explorer, page)
-        label_twenty_twice(explorer, page)
+        assert [row[name] for name in ("model", "case_id", "scorer", "label", "tag", "labeller")] == [
+            *("scripted:comply_all", "vip_skip_checks", "success", 1.0, "photo", "cat")
+        ]
+        found.locator(".others .both-link").first.click()
+        assert found.locator(".differs-note").first.inner_text() == "first difference"
+        read_what_is_hostile(found, page)
+        label_twenty_twice(found, page)
         assert len(read_labels(folder / "labels.csv").query("labeller in ('ann', 'bob')")) == 40
         assert page.evaluate(f"[window, ...Array.from(frames)].filter(w => w.{FLAG}).length") == 0
         assert complaints(lab, seen) == []
 
 
-def label_twenty_twice(explorer, page):
-    """Two labellers answer the same random sample of twenty by the keyboard alone; their agreement is then shown."""
-    explorer.get_by_role("button", name="Clear filters").click()
-    explorer.get_by_text("Conversation", exact=True).click()
-    for name, answers in (("ann", "ynsyycyyyynnyyyyyyyyy"), ("bob", "yyyyyyyyyyynyyyyyyyy")):
-        explorer.get_by_label("Labeller").fill(name)
-        explorer.get_by_label("Labeller").blur()
-        explorer.get_by_role("button", name="Draw at random").click()
-        explorer.get_by_text("0 labelled, 20 to go.").wait_for()
-        done = 0
-        for key in answers:
-            page.keyboard.press(key)
-            explorer.locator("xpath=self::*[not(contains(@class, 'db-busy'))]").wait_for()
-            done += key != "s"
-            if done < 20:
-                explorer.get_by_text(f"{done} labelled, {20 - done} to go.").wait_for()
-        explorer.get_by_text("all 20 labelled.").wait_for()
-    explorer.get_by_text("Labels", exact=True).click()
-    explorer.get_by_text("Kappa:").first.wait_for()
+def says(within, place, pattern):
+    within.locator(place, has_text=re.compile(pattern)).first.wait_for()
 
 
-def read_what_is_hostile(explorer, page, many=15):
-    """Show the last conversations of the table, all of them hostile, one by one, and then one beside another."""
-    explorer.get_by_role("button", name="Clear filters").click()
-    explorer.get_by_text(re.compile(r"^([\d,]+) of \1 conversations$")).wait_for()
-    explorer.get_by_text("Conversation", exact=True).click()
-    later, rows = explorer.get_by_role("button", name="page ▶"), explorer.get_by_text(re.compile("^rows "))
-    _, first, _, _, _, total = rows.inner_text().replace(",", "").split()
-    for start in range(int(first) + PAGE, int(total) + 1, PAGE):
-        later.click()
-        explorer.get_by_text(re.compile(f"^rows {start:,} to")).wait_for()
-    explorer.locator(ROWS).last.click()
-    place = explorer.get_by_text(re.compile(r"^([\d,]+) of \1$"))
-    place.wait_for()
-    total = int(place.inner_text().split()[0])
+def dark(page, found, light="true"):
+    """The colour behind the list in a theme of JupyterLab."""
+    page.evaluate("light => { document.body.dataset.jpThemeLight = light; }", light)
+    page.wait_for_timeout(100)
+    return found.evaluate("element => getComputedStyle(element).backgroundColor")
+
+
+def read_what_is_hostile(found, page, many=15):
+    """Read the last conversations of the list, all of them hostile, one by one, and then one beside another."""
+    found.get_by_role("button", name="× Close").first.click()
+    found.locator("#talk-query").fill("run_id=made-1")
+    found.locator("#talk-query").press("Enter")
+    says(found, "#talk-status", r"^\d+ conversations of")
+    total = int(found.locator("#talk-status").inner_text().split()[0])
+    found.locator("a.talk-link").first.click()
     for n in range(1, many):
-        explorer.get_by_role("button", name="◀ previous").click()
-        explorer.get_by_text(f"{total - n} of {total}", exact=True).wait_for()
+        says(found, ".siblings", rf"\({n} of {total}\)")
+        page.keyboard.press(".")
         assert page.locator(FOREIGN).count() == 0
-    explorer.get_by_text("Side by side", exact=True).click()
-    explorer.locator(".db-pair").wait_for()
-    assert page.locator(FOREIGN).count() == 0
+    page.keyboard.press("Escape")
+
+
+def label_twenty_twice(found, page):
+    """Two labellers answer the same random sample of twenty by the keyboard alone; their agreement is then shown."""
+    found.get_by_role("button", name="× Close").first.click()
+    for name, answers in (("ann", "ynsyycyyyynnyyyyyyyyy"), ("bob", "yyyyyyyyyyynyyyyyyyy")):
+        found.locator("#talk-query").fill("source=scripted sample=20 seed=1")
+        found.locator("#talk-query").press("Enter")
+        found.locator("#talk-labeller").fill(name)
+        says(found, "#talk-status", "^20 conversations.*Begin to label")
+        found.locator("#talk-begin").click()
+        done = 0
+        for number, key in enumerate(answers):
+            at = number + 1 if number < 20 else answers.index("s") + 1
+            says(found, "#label .sample", f"Sample: {at} of 20, {done} labelled, {20 - done} left")
+            page.keyboard.press(key)
+            done += key != "s"
+        says(found, "#talk-status", "All are labelled")
+    found.get_by_role("button", name="Agreement").click()
+    found.get_by_text("Kappa:").first.wait_for()

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from benchmark_lib import load_results
+from benchmark_lib import load_results, tables
 from benchmark_lib.analysis.tables import calibration as measured
 from benchmark_lib.reports import honesty
 from benchmark_lib.reports.site.content import Content
@@ -26,6 +26,15 @@ def test_the_shipped_half_widths_are_what_simulation_gives_again():
     cases = measured.load_cases(measured.load_store())
     intents = measured._sizes(cases)["must_escalate"]
     assert shipped == [measured._half_width("must_escalate", intents, 0.8, measured.SIMULATED)]
+
+
+def test_the_shipped_coverage_of_the_trap_intervals_is_what_simulation_gives_again():
+    shipped = tables.trap_coverage().set_index(["count", "trials"])
+    again = measured._trap_coverage(1, 3, 150)
+    for name in ("posterior", "bca", "these"):
+        assert again[name] == pytest.approx(shipped.loc[(1, 3), name], abs=0.06)
+    assert shipped["posterior"].between(0.93, 0.97).all(), "the headline interval"
+    assert shipped.loc[(1, 10), "bca"] < 0.92, "the bootstrap fails where a model is safe and has many trials"
 
 
 def test_another_measurement_makes_another_page(tmp_path, monkeypatch):

@@ -24,7 +24,7 @@ from benchmark_lib.conversation.model_customer import (
 )
 from benchmark_lib.conversation.scripted import AGENTS
 from benchmark_lib.endpoint import Endpoint
-from benchmark_lib.records import Act
+from benchmark_lib.records import Act, Conversation, Message
 from benchmark_lib.scoring import score
 from benchmark_lib.scoring.customer_audit import FINDINGS, audit_customer
 
@@ -97,6 +97,23 @@ def good_replies(case):
 
 # --- a talk
 # ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("words", "wrong"),
+    [
+        ("Wo ist mein Paket? Ich habe es noch nicht bekommen und ich warte schon seit einer Woche.", True),
+        ("Where is my parcel? I have not got it yet and I have been waiting for it for a week now.", False),
+    ],
+)
+def test_a_customer_that_leaves_the_language_of_its_case_is_found(cases, store, words, wrong):
+    record = Conversation("tracking_1", 1, "m", "model", "gpt-5.5")
+    turns = enumerate(("Hello, where is my order?", words), 1)
+    record.messages = [
+        m for n, text in turns for m in (Message(n, "customer", text), Message(n, "agent", "One moment."))
+    ]
+    names = [finding.name for finding in audit_customer(record, cases["tracking_1"], store)]
+    assert ("wrong_language" in names) is wrong
 
 
 def test_the_first_message_is_the_email_and_costs_nothing(case, store, agent):

@@ -38,7 +38,7 @@ def test_what_is_pressed_is_said_to_be_pressed_in_jupyterlab():
     for path in NOTEBOOKS:
         cells = [c.source for c in nbformat.read(path, as_version=4).cells if c.cell_type == "markdown"]
         for text in (part for cell in cells for part in cell.split("\n\n")):
-            where = "In JupyterLab" in text or "In the explorer (" in text
+            where = "In JupyterLab" in text or "In the list (" in text
             assert where or not re.search(r"[Pp]ress (?!a line)", text), (path.name, text)
 
 

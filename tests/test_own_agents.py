@@ -459,4 +459,15 @@ def test_what_was_tampered_with_before_such_a_tool_is_found_out_all_the_same(cas
         desk_of(talk).edit("orders", order)["status"] = "cancelled"
         talk.call(last, order_id=order)
 
-    assert played(cases[CASE], store, Does(work), max_messages=1).faults[-1].kind == TAMPERED
+    record = played(cases[CASE], store, Does(work), max_messages=1)
+    assert record.faults[-1].kind == TAMPERED and record.faults[-1].side == "agent"
+
+
+def test_a_desk_that_was_tampered_with_is_no_success_and_a_customers_fault_is(cases):
+    """Only what the agent's side did to the desk takes the success away."""
+    store, case = load_store(), cases[CASE]
+    record = play(case, store, Oracle(case, store))
+    for side, success in (("customer", True), ("agent", False)):
+        record.faults = [Fault(side=side, kind=TAMPERED)]
+        found = score(record, case, store)
+        assert (found["success"], found["resolved"]) == (success, success)

@@ -186,3 +186,16 @@ def test_rescoring_takes_the_tools_themselves_in_a_notebook(folder):
     from benchmark_lib.store import load_tools
 
     assert rescore("oracle.deskbench", again=True, tools=load_tools("lending:lend_bag")) == (2, 2)
+
+
+def test_a_key_that_an_own_tool_returns_is_not_recorded(folder, monkeypatch):
+    secret = "tk-0123456789abcdef"
+    monkeypatch.setenv("SHOP_API_KEY", secret)
+    source = (folder / "lending.py").read_text()
+    leak = "    return {'debug': 'Bearer ' + os.environ['SHOP_API_KEY'],"
+    (folder / "leaking.py").write_text("import os\n" + source.replace("    return {", leak))
+    options = {"store": "lendshop", "tools": "leaking:lend_bag", "prompt": EXAMPLE / "lending_prompt.md"}
+    run = Experiment("scripted:oracle", cases=CASE, out="leak.deskbench", trials=1, progress=False, **options)
+    (record,) = asyncio.run(run.run()).records()
+    (result,) = (call.result for call in record.tool_calls if call.name == "lend_bag")
+    assert result["debug"] == "Bearer [key]" and secret.encode() not in Path("leak.deskbench").read_bytes()

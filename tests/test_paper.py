@@ -62,9 +62,14 @@ def board(results):
     return tables.leaderboard(results)
 
 
+def texts_of(table):
+    """The footnotes of a table."""
+    return [text for _, text in table.notes]
+
+
 def test_the_table_of_a_paper_has_seven_columns_and_says_what_it_is(board):
     table = tables.paper(board)
-    assert [c.split(",")[0].split(" of")[0] for c in table.frame] == [
+    assert [c.split(",")[0].split(" of")[0] for c in table.frame()] == [
         "Model",
         "Over-escalation",
         "Unsafe actions",
@@ -74,15 +79,15 @@ def test_the_table_of_a_paper_has_seven_columns_and_says_what_it_is(board):
         "Cost tier",
     ]
     assert "6 models, 3 trials per case" in table.caption and "95 % interval" in table.caption
-    assert "n = 12 resolvable cases; higher is better." in table.footnotes.values()
-    assert table.frame["Resolved, %"].str.fullmatch(r"\d+\.\d \(\d+–\d+\)").all(), "its decimals as everywhere"
-    alone = tables.paper(board, columns=["resolved"], models=["acme-large"]).frame["Resolved, %"].iloc[0]
-    assert alone == table.frame.set_index("Model").loc["acme-large", "Resolved, %"], "whatever rows stand beside it"
+    assert "n = 12 resolvable cases; higher is better." in texts_of(table)
+    assert table.frame()["Resolved, %"].str.fullmatch(r"\d+\.\d \(\d+–\d+\)").all(), "its decimals as everywhere"
+    alone = tables.paper(board, columns=["resolved"], models=["acme-large"]).frame()["Resolved, %"].iloc[0]
+    assert alone == table.frame().set_index("Model").loc["acme-large", "Resolved, %"], "whatever rows stand beside it"
 
 
 def test_columns_and_models_are_chosen_and_a_wrong_one_is_refused(board):
     table = tables.paper(board, columns=["resolved", "trials"], models=["acme-large"])
-    assert list(table.frame) == ["Model", "Resolved, %", "Trials"] and list(table.frame["Model"]) == ["acme-large"]
+    assert list(table.frame()) == ["Model", "Resolved, %", "Trials"] and list(table.frame()["Model"]) == ["acme-large"]
     with pytest.raises(BadInput, match="did you mean 'resolved'"):
         tables.paper(board, columns=["resolvd"])
     with pytest.raises(BadInput, match="did you mean 'acme-large'"):
@@ -121,11 +126,11 @@ def test_a_row_that_is_no_language_model_says_so_in_its_name_whatever_the_column
         UserWarning, match=f"unfinished: {re.escape(short_name(frame['entry'].iloc[1]))} .40 of 57 planned"
     ):
         table = tables.paper(frame, models=list(frame["entry"]))
-    assert [n.rpartition(" (")[2] for n in table.frame["Model"].iloc[:2]] == ["scripted)", "played)†"]
-    assert table.footnotes[""].startswith("† Unfinished") and "(40 of 57 planned conversations)" in table.footnotes[""]
+    assert [n.rpartition(" (")[2] for n in table.frame()["Model"].iloc[:2]] == ["scripted)", "played)†"]
+    assert texts_of(table)[-1].startswith("† Unfinished") and "(40 of 57 planned conversations)" in texts_of(table)[-1]
     assert "Scripted agents (" in table.caption
-    assert table.frame["Band"].iloc[0] == "none*" and "*: resolves under 50 %" in table.footnotes[""]
-    assert table.frame["Unsafe actions of 18"].str.contains(" of 8 (", regex=False).tolist() == [False, True, False]
+    assert table.frame()["Band"].iloc[0] == "none*" and "*: resolves under 50 %" in texts_of(table)[-1]
+    assert table.frame()["Unsafe actions of 18"].str.contains(" of 8 (", regex=False).tolist() == [False, True, False]
 
 
 def test_where_rows_rest_on_different_cases_or_trials_each_says_its_own_beside_its_name(board):
@@ -136,10 +141,14 @@ def test_where_rows_rest_on_different_cases_or_trials_each_says_its_own_beside_i
         [40, 40, 8, 1],
     ]
     table = tables.paper(frame)
-    assert list(table.frame)[:2] == ["Model", "n"] and table.frame["n"].tolist() == ["120 / 24", "120 / 24", "40 / 8"]
-    assert table.footnotes["n"] == "Cases behind over-escalation and resolved / escalation accuracy."
-    assert table.frame["Trials"].tolist() == ["3", "3", "1"]
-    assert not {"n", "Trials"} & set(tables.paper(frame.iloc[:2]).frame)
+    assert list(table.frame())[:2] == ["Model", "n"] and table.frame()["n"].tolist() == [
+        "120 / 24",
+        "120 / 24",
+        "40 / 8",
+    ]
+    assert texts_of(table)[0] == "Cases behind over-escalation and resolved / escalation accuracy."
+    assert table.frame()["Trials"].tolist() == ["3", "3", "1"]
+    assert not {"n", "Trials"} & set(tables.paper(frame.iloc[:2]).frame())
     badge = reports.badge(frame, frame["entry"].iloc[2])
     assert re.search(r"resolved [\d.]+ % of 40 \(.*\) · unsafe [\d.]+ of 3 \(", badge)
 

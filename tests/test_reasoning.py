@@ -11,7 +11,7 @@ from servers import ScriptedServer, completion
 from site_talks import talks_of
 
 from benchmark_lib import Experiment, load_results, tables
-from benchmark_lib.analysis.tables.red_flags import NAMED_AND_DID, NO_REASONING
+from benchmark_lib.analysis.tables.judges import NAMED_AND_DID, NO_REASONING
 from benchmark_lib.conversation.state import ConversationState
 from benchmark_lib.endpoint.reply import parse_reply
 from benchmark_lib.exchange.exports import RECORDS, export_frames

@@ -9,9 +9,6 @@ from benchmark_lib import analysis, estimators, figures, tables
 from benchmark_lib.errors import BadInput
 from benchmark_lib.reports import model_report
 from benchmark_lib.reports.one_model import numbers
-from benchmark_lib.reports.site.models import pass_hat_k_points
-from benchmark_lib.reports.site.words import tight
-from benchmark_lib.scoring.scales import SHARE
 
 
 class TestReliability:
@@ -79,14 +76,11 @@ class TestReliability:
 def test_steadiness_of_an_unfinished_run_counts_only_the_cases_behind_it(talks):
     frame = analysis.conversations_of(talks)
     cut = frame[(frame["model"] == TUNED) & ((frame["trial"] == 1) | frame["case_id"].str.endswith("_1"))]
-    row = numbers.steadiness(model_report(cut)).set_index("bucket").loc["resolvable"]
-    assert (row["cases"], row["cases_k"], row["flip_cases"]) == (120, 20, 20)
-    points = {b["bucket"]: b["points"] for b in pass_hat_k_points(cut, {})}["resolvable"]
-    assert [numbers_in(p["n"]) for p in points] == [[], [20], [20]]
-    here = tables.reliability_table(cut, (1,)).set_index("bucket").loc["resolvable"]
-    assert points[0]["interval"] == tight(SHARE.interval(here["low"], here["high"])), (
-        "one page, one interval: intents are clusters on the site too"
-    )
+    (row,) = (row for row in numbers.repeats(model_report(cut)) if row["bucket"] == "resolvable")
+    assert (row["cases"], row["flip_cases"]) == (120, 20) and [p["cases"] for p in row["points"]] == [120, 20, 20]
+    here = tables.reliability_table(cut, (1, 2, 3)).query("bucket == 'resolvable'")
+    for name, column in (("value", "estimate"), ("low", "low"), ("high", "high")):
+        assert [p[name] for p in row["points"]] == here[column].tolist(), "one page, one interval: clustered by intent"
 
 
 def test_avg_at_k_is_the_boards_mean_and_says_its_k(talks):

@@ -9,7 +9,7 @@ import pytest
 from made_runs import OTHER, TUNED
 from told import numbers_in
 
-from benchmark_lib import figures, reports, tables
+from benchmark_lib import estimators, figures, reports, tables
 from benchmark_lib.analysis.tables.safety import STATES
 from benchmark_lib.reports.one_model import numbers
 
@@ -51,6 +51,23 @@ def test_traps_add_up(talks):
     assert np.allclose(kinds, safety["observed"].reindex(kinds.index))
     flips = table[(table["entry"] == TUNED) & (table["stability"] == "flips")]
     assert len(flips) and (flips["unsafe_share"].between(0.01, 0.99)).all()
+
+
+def test_the_bootstrap_over_traps_stands_beside_the_posterior(talks):
+    table, safety = tables.trap_intervals(talks).set_index("entry"), tables.safety_table(talks).set_index("entry")
+    assert (table["traps"] == 18).all() and np.allclose(table["observed"], safety.loc[table.index, "observed"])
+    for ends in (["low", "high"], ["these_low", "these_high"]):
+        assert np.allclose(table[ends], safety.loc[table.index, ends])
+    mine = talks[(talks["entry"] == TUNED) & (talks["bucket"] == "adversarial")]
+    bca = estimators.bootstrap_interval(mine.groupby("case_id")["unsafe"].mean().astype(float))
+    assert table.loc[TUNED, ["bca_low", "bca_high"]].tolist() == pytest.approx([18 * bca.low, 18 * bca.high])
+    assert table.loc[TUNED, "method"] == "BCa over 18 cases" and table["method"].str.contains("exact bound").any()
+    shown = reports.readable(table.reset_index(), "trap intervals")
+    assert "BCa bootstrap over traps: mean (95 %)" in shown
+
+
+def test_models_without_a_trap_have_no_row_of_intervals(odd):
+    assert tables.trap_intervals(odd["no traps"]).empty
 
 
 def test_pressure_only_ever_grows_and_ends_at_the_count(talks):

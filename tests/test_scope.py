@@ -47,6 +47,12 @@ def verdicts(rows, stakes=None):
     return tables.scope_table(rows, stakes).set_index("intent")["verdict"].to_dict()
 
 
+@pytest.mark.parametrize(("right", "wrong"), [([0.7], [0.6]), ([-0.2], [0.5]), ([0.5], [-0.2]), ([0.5, 0.5], [0.5])])
+def test_shares_that_no_trials_can_have_are_refused(right, wrong):
+    with pytest.raises(BadInput, match="add up to at most 1"):
+        estimators.cautious_share(right, wrong)
+
+
 def test_a_model_good_at_one_intent_and_bad_at_another_gets_both_verdicts():
     table = tables.scope_table(made({"tracking": 1.0, "gift_deadline": 0.0}), EASY).set_index("intent")
     assert table["verdict"].to_dict() == {"tracking": ALONE, "gift_deadline": NEVER, "": TOO_LITTLE}

@@ -12,30 +12,30 @@ from concurrent.futures import ThreadPoolExecutor
 from html import unescape
 from itertools import permutations
 from urllib.parse import unquote
+from zlib import crc32
 
+import numpy as np
 import pandas as pd
 import pytest
 from browser import DESKTOP, PHONE, open_browser, open_page, violations
 from hostile import FLAG, LEAK, MODELS, NAMES, PAYLOADS, write_hostile_runs
 from site_talks import talks_of
 
-from benchmark_lib import BadInput, Experiment, load_results, reports, tables
-from benchmark_lib.analysis import Query, facets
+from benchmark_lib import BadInput, Experiment, load_results, tables
+from benchmark_lib.analysis import Query
 from benchmark_lib.analysis.tables.debatable import debatable_acts
 from benchmark_lib.analysis.tables.leaderboard import leaderboard
 from benchmark_lib.cli import main
 from benchmark_lib.language.folding import fold
 from benchmark_lib.reports.explorer.labels import import_labels, read_labels, save_label
-from benchmark_lib.reports.one_model.traps import WORST_FIRST
+from benchmark_lib.reports.one_model.conduct import WORST_FIRST
 from benchmark_lib.reports.site import build_site
-from benchmark_lib.reports.site.charts import escalation_both_ways, spread
 from benchmark_lib.reports.site.compare import comparison
 from benchmark_lib.reports.site.content import Content
 from benchmark_lib.reports.site.conversations import asked_for
 from benchmark_lib.reports.site.folder import Folder, page_name, site_folder
 from benchmark_lib.reports.site.pages import Pages, stores_of_entries
 from benchmark_lib.reports.site.words import (
-    FRAMING_POLICY,
     LOADING_POLICY,
     POLICY,
     breaks,
@@ -63,7 +63,7 @@ PAGES = (
 TAGS = (
     "html head meta title link script body a header div svg rect path nav button main section h1 h2 h3 p dl dt dd form label input "
     "select option fieldset legend span table caption thead tbody tr th td small circle line text figure figcaption ul ol li b em "
-    "strong details summary footer bdi code pre q blockquote article aside iframe kbd wbr br noscript mark ins del "
+    "strong details summary footer bdi code pre q blockquote article aside iframe kbd wbr br noscript mark ins del g use defs clipPath "
 )
 """Elements that the templates use; no text may bring another one."""
 
@@ -129,6 +129,10 @@ def first(site, folder, start=""):
     return str(found[0].relative_to(site.path)).removesuffix(".html")
 
 
+def index_of(site):
+    return (site.path / "index.html").read_text(encoding="utf-8")
+
+
 def names(page):
     return page.locator("#board tr.row:visible th > a").all_inner_texts()
 
@@ -171,12 +175,12 @@ def test_no_link_of_the_site_leads_nowhere(site):
 def test_every_page_stands_under_the_strict_policy_and_carries_no_inline_style_or_code(site):
     for page in site.path.rglob("*.html"):
         text = page.read_text()
-        policy = {"beside.html": FRAMING_POLICY, "talk.html": LOADING_POLICY}.get(page.name, POLICY)
+        policy = {"beside.html": LOADING_POLICY, "talk.html": LOADING_POLICY}.get(page.name, POLICY)
         assert f'<meta http-equiv="Content-Security-Policy" content="{policy.replace(chr(39), "&#39;")}">' in text, page
         assert not re.search(r"<style|\sstyle=|\son[a-z]+=", text), page
         scripts = re.findall(r"<script(?! type=\"application/json\")([^>]*)>", text)
         assert all(re.fullmatch(r' src="[a-z0-9/.-]+\.js"( defer)?', attributes) for attributes in scripts)
-        assert scripts[0].endswith('assets/site.js"') and len(scripts) <= (3 if page.name != "search.html" else 9)
+        assert scripts[0].endswith('assets/common.js"') and len(scripts) <= (6 if page.name != "search.html" else 12)
 
 
 def test_the_files_to_take_away_agree_with_the_frames(site, runs):
@@ -233,24 +237,11 @@ def test_a_model_that_met_fewer_cases_says_so_on_the_front_page(runs, tmp_path):
     )
     others = [run for run in runs.runs if run.manifest["model"] != "careful"]
     page = (build_site(load_results(others, part), tmp_path / "site").path / "index.html").read_text()
-    assert (
-        "Not drawn: careful (1 trap, not 18)." in page
-        and "<small>of 1 and 1 cases</small>" in page
-        and "1 case<" in page
-    )
+    assert "% of 1 must-escalate cases" in page and "1 case<" in page
 
 
 def test_a_name_is_broken_after_punctuation_and_not_within_a_word():
     assert breaks("scripted:refuse_all") == "scripted:<wbr>refuse_all"
-
-
-def test_labels_never_cover_each_other_and_stay_inside():
-    for wanted in ([], [5.0], [10, 10, 10], [0, 1, 2, 99], [95, 96, 97, 98, 99]):
-        placed = spread(wanted, 12, 0, 100)
-        assert all(b - a >= 12 - 1e-9 for a, b in zip(placed, placed[1:], strict=False)) and all(
-            0 <= p <= 100 for p in placed
-        )
-    assert len(spread([50.0] * 40, 12, 0, 100)) == 40
 
 
 def test_embedded_data_cannot_close_its_element_and_json_is_laid_out_for_reading():
@@ -278,7 +269,7 @@ def test_the_board_sorts_filters_and_finds(browser, site, runs):
         page.select_option("#sort", "unsafe")
         assert "lowest first" in page.inner_text("#board-status")
         page.click(".chip[data-value=published]")
-        assert len(names(page)) == 4 and page.locator(".picture a.published:visible").count() == 0
+        assert len(names(page)) == 4 and page.locator(".drawing [data-block=published]:visible").count() == 0
         page.click('.chip[data-value="none (scripted)"]')
         assert names(page) == ["careful"]
         page.click('.chip[data-value="none (scripted)"]')
@@ -302,18 +293,18 @@ def test_the_pictures_are_reached_by_keyboard_and_say_their_numbers(browser, sit
     with open_page(browser) as (page, seen):
         visit(page, site, "index")
         assert page.locator("#board tr.row").first.bounding_box()["y"] < DESKTOP[1], "a row is seen without scrolling"
-        mark = page.locator(".picture a").first
+        mark = page.locator(".drawing.wide a").first
         page.locator("#columns").focus()
         for _ in range(200):
             page.keyboard.press("Tab")
-            if page.evaluate("document.activeElement.closest('.picture a') !== null"):
+            if page.evaluate("document.activeElement.closest('.drawing a') !== null"):
                 break
-        assert page.evaluate("document.activeElement.closest('.picture a') !== null")
+        assert page.evaluate("document.activeElement.closest('.drawing a') !== null")
         assert "unsafe" in page.inner_text(".tip")
         page.keyboard.press("Escape")
         assert not page.is_visible(".tip")
         assert mark.get_attribute("aria-label") == mark.get_attribute("data-tip")
-        page.locator(".press .stack a").first.hover()
+        page.locator("#traps .drawing.wide a[href^=transcripts]").first.hover()
         assert "trap conversations" in page.inner_text(".tip")
         assert not seen.errors
 
@@ -326,8 +317,8 @@ def test_cases_and_transcripts_are_searched_and_opened(browser, site):
             ".cases li:visible >> nth=0"
         )
         visit(page, site, "transcripts")
-        page.select_option("#talk-entry", label="scripted:comply_all")
-        page.select_option("#talk-outcome", label="unsafe")
+        page.select_option("#talk-entry", "scripted:comply_all")
+        page.select_option("#talk-outcome", "unsafe")
         page.fill("#talk-find", "vip")
         assert page.inner_text("#talk-status") == "2 conversations of 1 case."
         page.click("#talk-list a >> nth=0")
@@ -671,17 +662,36 @@ def test_leaving_out_flagged_customers_also_leaves_them_out_of_how_many(browser,
         assert not seen.errors
 
 
-def test_a_bar_of_both_ways_opens_the_share_of_conversations_that_it_shows(runs):
-    """A median over trials opens those of its trial, not of all, in the picture and on the page that compares."""
+def test_a_mark_opens_the_share_of_conversations_that_it_says(site, runs):
+    """A bar is a mean over cases, all of which have two trials here: its share of the conversations is that of its tip."""
+    marks = re.findall(r'<a data-tip="([^"]+)" aria-label="[^"]+" href="transcripts\.html#([^"]+)"', index_of(site))
+    asked = {"not handed over, of": "handed_over", "handed over, of": "needless_handover", "trap conv": "unsafe"}
+    found = 0
+    for tip, address in marks:
+        query = Query.of(unquote(address))
+        words, column = next((w, c) for w, c in asked.items() if w in unescape(tip))
+        known = Query.of(entry=dict(query.terms)["entry"], bucket=dict(query.terms)["bucket"], **{column: "known"})
+        share = query.mask(runs.facets).sum() / known.mask(runs.facets).sum()
+        (percent,) = re.findall(r"(\d+) %", tip.partition(" (")[0]) or [None]
+        if percent is None:
+            k, n = map(int, re.search(r"(\d+) of (\d+) trap", tip).groups())
+            percent = 100 * k / n if k else 100
+        assert 100 * share == pytest.approx(float(percent), abs=0.5), tip
+        found += 1
+    assert found > 20
+
+
+def test_a_drawing_needs_no_exception_from_the_policy_and_every_id_of_it_is_one_of_a_kind(site):
+    text = index_of(site)
+    drawings = re.findall(r"<svg viewBox.*?</svg>", text, re.S)
+    assert len(drawings) >= 8 and not any(re.search(r"style|<metadata|xlink|<image|font-family", d) for d in drawings)
+    ids = re.findall(r'\bid="([^"]+)"', text)
+    assert len(ids) == len(set(ids))
+    assert all(f'id="{used}"' in d for d in drawings for used in re.findall(r'(?:url\(|<use href=")#([^")]+)', d))
+
+
+def test_the_trial_of_a_median_is_opened_on_the_page_that_compares(runs):
     content = Content(runs, published=False)
-    fields = facets(content.conversations)
-    for row in escalation_both_ways(content):
-        for chosen, name, asked in (
-            (row["miss_chosen"], "missed", "handed_over"),
-            (row["over_chosen"], "over", "needless_handover"),
-        ):
-            found, of = (Query.of(**{**chosen, asked: value}).mask(fields).sum() for value in (chosen[asked], "known"))
-            assert found / of == pytest.approx(row[name]) and "trial" in chosen, (row["entry"].name, name)
     tuned = next(e for e in comparison(content, list(Pages(content, None).talks))["entries"] if "tunable" in e["name"])
     assert "%20trial=" in tuned["values"]["resolved"][2]
 
@@ -689,8 +699,8 @@ def test_a_bar_of_both_ways_opens_the_share_of_conversations_that_it_shows(runs)
 def test_the_filter_stays_in_the_address_through_back_and_when_shared(browser, site):
     with open_page(browser) as (page, seen):
         visit(page, site, "transcripts")
-        page.select_option("#talk-outcome", label="unsafe")
-        page.select_option("#talk-entry", label="scripted:comply_all")
+        page.select_option("#talk-outcome", "unsafe")
+        page.select_option("#talk-entry", "scripted:comply_all")
         found, address = behind(page), page.url
         assert "outcome=unsafe" in address and found == 36
         page.click("a.talk-link >> nth=0")
@@ -835,14 +845,20 @@ def test_a_transcript_shows_what_was_expected_beside_what_happened(browser, site
         assert re.search(r"/c\d+$", page.url) and page.locator(".tool.forbidden.aimed").count() == 1
         page.locator(".others .both-link").first.click()
         page.wait_for_url("**/beside.html#a=**")
-        for side in ("a", "b"):
-            page.frame_locator(f"#beside-{side}").locator(".talk .msg").nth(1).wait_for()
-            assert not page.frame_locator(f"#beside-{side}").locator(".top").is_visible()
+        page.locator(".two-sides .msg").nth(1).wait_for()
+        tops = (
+            page.locator(".two-sides")
+            .nth(1)
+            .locator(".msg.customer")
+            .evaluate_all("all => all.map((e) => e.getBoundingClientRect().top)")
+        )
+        assert len(set(tops)) < len(tops), "the first turns begin on one line"
+        assert page.locator(".differs .differs-note").all_inner_texts()[:2] == ["first difference"] * 2
         assert not seen.errors
         for wrong in ("a=javascript:1&b=../../x", "a=https://leak.example/&b=talk/../../x", "a=x&b=y/z.html"):
             page.goto("about:blank")
             page.goto(f"{(site.path / 'beside.html').as_uri()}#{wrong}")
-            assert page.is_visible("#beside-note") and not page.is_visible("#beside-a")
+            assert page.is_visible("#beside-none") and not page.is_visible("#beside")
         assert seen.outside(site.path) in ([], ["about:blank"])
     with open_page(browser, PHONE) as (page, _):
         visit(page, site, transcript(site, "scripted-comply", "tracking-1"))
@@ -887,12 +903,19 @@ def test_labels_given_on_the_site_are_read_by_the_explorer(browser, site, runs, 
     assert len(read_labels(path)) == 2, "the explorer replaces the label that the site gave"
 
 
-def test_the_site_and_the_explorer_draw_the_same_sample_in_the_same_order(browser, site, runs):
-    explorer = reports.explore(runs)
+def drawn(conversations, size, seed):
+    """Draw as the list says it does: the smallest numbers, each the CRC-32 of seed and name, mixed as in MurmurHash3."""
+    names = [tuple(map(str, key)) for key in conversations[["run_id", "case_id", "trial"]].to_numpy()]
+    found = np.array([crc32(" ".join((str(seed), *name)).encode()) for name in names], np.uint32)
+    for shift, factor in ((16, 0x85EBCA6B), (13, 0xC2B2AE35), (16, 1)):
+        found = (found ^ (found >> np.uint32(shift))) * np.uint32(factor)
+    return sorted(range(len(names)), key=lambda n: (found[n], names[n]))[:size]
+
+
+def test_the_same_address_draws_the_same_sample_in_the_same_order(browser, site, runs):
     with open_page(browser) as (page, seen):
         for seed in (0, 1, 2**31 - 1):
-            explorer.draw(20, seed=seed)
-            rows = runs.conversations.iloc[explorer.sample]
+            rows = runs.conversations.iloc[drawn(runs.conversations, 20, seed)]
             page.goto(f"{(site.path / 'transcripts.html').as_uri()}#sample=20 seed={seed}")
             says(page, "#talk-status", f"^20 conversations.*drawn by chance with seed {seed}[.]")
             kept = page.evaluate(
@@ -1253,7 +1276,7 @@ def test_hostile_names_are_chosen_searched_and_compared_without_harm(hostile, br
         page.select_option("#sort", "name")
         page.fill("#find", "<script>")
         assert len(names(page)) == 1
-        page.locator(".picture a .mark").first.hover()
+        page.locator(".drawing.wide a").first.hover()
         visit(page, made, "transcripts")
         for index in range(len(MODELS)):
             page.select_option("#talk-entry", index=index + 1)

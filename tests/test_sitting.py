@@ -182,9 +182,8 @@ def test_site_and_figures_show_players_as_such(board_with_players, tmp_path):
     block = front.partition('<tbody role="rowgroup" data-block="played">')[2].partition("</tbody>")[0]
     assert block.count('class="row"') == 2 and "strong player" in block and "blind play, one trial" in block
     assert "<dt>Players</dt><dd>2</dd>" in front and "in which a person or a program sat in the agent" in front
-    board = tables.leaderboard(board_with_players)
-    drawn = figures.messages_against_resolution(board=board)
-    assert any("strong player" in text.get_text() for text in drawn.texts)
+    drawn = figures.two_directions(table=tables.escalation_table(board_with_players))
+    assert any("strong player" in text.get_text() for text in drawn.get_yticklabels())
 
 
 def test_two_players_of_one_name_are_told_apart(tmp_path):

@@ -5,12 +5,13 @@ import pandas as pd
 import pytest
 from browser import open_browser, open_page
 
-from benchmark_lib import load_results, reports, tables
+from benchmark_lib import load_results, tables
 from benchmark_lib.analysis import Query, facets
 from benchmark_lib.analysis.facets import flags_of
+from benchmark_lib.analysis.tables.board import APART, board_table
 from benchmark_lib.analysis.tables.customers import both_forms
 from benchmark_lib.analysis.tables.leaderboard import ENDS, WITHOUT
-from benchmark_lib.reports.board import APART, board_parts
+from benchmark_lib.reports.board import board_parts
 from benchmark_lib.reports.site import build_site
 from benchmark_lib.scoring.metrics import METRICS, Shown, shown_on
 
@@ -47,12 +48,13 @@ def test_the_findings_of_the_audit_count_and_faults_only_where_none_was_run():
     assert flags_of(frame).tolist() == [True, False, True, False, True]
 
 
-def test_the_readable_board_has_a_part_without_flagged_customers(flagged):
-    frame = reports.readable_board(tables.leaderboard(flagged))
-    _, more, without = board_parts(frame)
-    assert without["Flagged"].iloc[0] == f"{flagged['customer_flagged'].sum()} of {len(flagged)}"
-    assert sum(c.endswith(APART) for c in without) == 2 * len(shown_on(Shown.BOARD))
-    assert not any(c.endswith(APART) for c in more)
+def test_the_board_has_a_part_without_flagged_customers(flagged):
+    *_, more, without = board_parts(board_table(tables.leaderboard(flagged)))
+    assert without.rows[0]["flagged"] == f"{flagged['customer_flagged'].sum()} of {len(flagged)}"
+    names = [column.key for column in without.columns if column.key.endswith(WITHOUT)]
+    assert names == [f"{name}{WITHOUT}" for name in shown_on(Shown.BOARD)]
+    assert all(head.endswith(APART) for column in without.columns[2:] for head in column.heads)
+    assert not any(column.key.endswith(WITHOUT) for column in more.columns)
 
 
 def test_the_table_of_both_forms_says_what_the_board_says(flagged):

@@ -7,25 +7,22 @@ import os
 from ..commands import command
 from ..errors import BadInput
 from .codes import FINISHED, UNSOUND
-from .options import STORE, TOOLS, add_options
+from .options import STORE, TOOLS
 
 TAU = "tau:"
 """How the names of stores begin whose cases come from a package."""
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of ``deskbench audit``."""
-    options = {
-        **STORE,
-        "--cases PATTERN": (
-            "which cases (default: all); hard for the hard set, hard:NAME for a part of it; `deskbench cases` lists the names",
-            "all",
-        ),
-        **TOOLS,
-        "--sly": "have every sly agent play every case; without it they share about 100 conversations, different ones each day",
-        "--show AGENT": "print this scripted agent's conversations instead of the audit",
-    }
-    add_options(parser, options)
+ARGUMENTS = {
+    **STORE,
+    "--cases PATTERN": (
+        "which cases (default: all); hard for the hard set, hard:NAME for a part of it; `deskbench cases` lists the names",
+        "all",
+    ),
+    **TOOLS,
+    "--sly": "have every sly agent play every case; without it they share about 100 conversations, different ones each day",
+    "--show AGENT": "print this scripted agent's conversations instead of the audit",
+}
 
 
 def execute(options: argparse.Namespace) -> int:

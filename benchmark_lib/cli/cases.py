@@ -3,19 +3,16 @@
 import argparse
 
 from .codes import FINISHED
-from .options import STORE, TOOLS, add_options
+from .options import STORE, TOOLS
 
-
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of ``deskbench cases``."""
-    parser.add_argument(
-        "pattern",
-        nargs="?",
-        default="all",
-        metavar="PATTERN",
-        help="list the cases that it names, one by one; hard for the names of the hard set (default: the names of the core set)",
-    )
-    add_options(parser, {**STORE, **TOOLS})
+ARGUMENTS = {
+    "PATTERN?": (
+        "list the cases that it names, one by one; hard for the names of the hard set (default: the names of the core set)",
+        "all",
+    ),
+    **STORE,
+    **TOOLS,
+}
 
 
 def execute(options: argparse.Namespace) -> int:

@@ -11,7 +11,6 @@ from ..errors import BadInput
 from ..outputs import write_csv, writing
 from .codes import FINISHED
 from .ending import steps_from_comparison
-from .options import add_options
 
 if TYPE_CHECKING:
     from ..analysis.frames import Results
@@ -22,23 +21,15 @@ MOST_CASES = 8
 """So many cases on which two differ are named; the notebook and the page have all."""
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of ``deskbench compare``."""
-    parser.add_argument(
-        "runs",
-        nargs="+",
-        metavar="RUN",
-        help="two or more run files, or their names as `deskbench runs` lists them: of the file or of the model, or a run id",
-    )
-    options = {
-        "--folder FOLDER": ("where runs are looked up by name (default: data/runs)", "data/runs"),
-        "--every-pair": "compare every two, not the first with the others",
-        "--all": "also test the metrics that were not planned, each by itself (exploratory)",
-        "--hard": "compare the runs that these names have on the hard set",
-        "--partial": "also compare runs that are unfinished",
-        "--out FILE": "also write the table, as .csv or .md",
-    }
-    add_options(parser, options)
+ARGUMENTS = {
+    "RUN+": "two or more run files, or their names as `deskbench runs` lists them: of the file or of the model, or a run id",
+    "--folder FOLDER": ("where runs are looked up by name (default: data/runs)", "data/runs"),
+    "--every-pair": "compare every two, not the first with the others",
+    "--all": "also test the metrics that were not planned, each by itself (exploratory)",
+    "--hard": "compare the runs that these names have on the hard set",
+    "--partial": "also compare runs that are unfinished",
+    "--out FILE": "also write the table, as .csv or .md",
+}
 
 
 def execute(options: argparse.Namespace) -> int:

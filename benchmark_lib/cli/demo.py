@@ -8,23 +8,20 @@ from typing import TYPE_CHECKING
 from ..errors import BadInput
 from . import asking
 from .codes import FINISHED
-from .options import TRIALS, add_options
+from .options import TRIALS
 
 if TYPE_CHECKING:
     from ..experiment import Experiment
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of ``deskbench demo``."""
-    options = {
-        "--model MODEL": "also run this model; 'local' is a small real model that needs no key",
-        "--base-url URL": "base URL of the model's OpenAI-compatible endpoint (default: OpenAI)",
-        **TRIALS,
-        "--cases PATTERN": ("which cases; `deskbench cases` lists the names (default: all)", "all"),
-        "--budget-usd X": ("stop before the run of the model costs more than this", float),
-        **asking.OPTIONS,
-    }
-    add_options(parser, options)
+ARGUMENTS = {
+    "--model MODEL": "also run this model; 'local' is a small real model that needs no key",
+    "--base-url URL": "base URL of the model's OpenAI-compatible endpoint (default: OpenAI)",
+    **TRIALS,
+    "--cases PATTERN": ("which cases; `deskbench cases` lists the names (default: all)", "all"),
+    "--budget-usd X": ("stop before the run of the model costs more than this", float),
+    **asking.OPTIONS,
+}
 
 
 def execute(options: argparse.Namespace) -> int:

@@ -4,28 +4,25 @@ import argparse
 import asyncio
 
 from .codes import FINISHED, REFUSED
-from .options import ENDPOINT, PROMPT, SETTINGS, STORE, TOOLS, add_options
+from .options import ENDPOINT, PROMPT, SETTINGS, STORE, TOOLS
 
 MARKS = {"ok": "ok  ", "warn": "note", "fail": "FAIL"}
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of ``deskbench doctor``."""
-    add = parser.add_argument
-    add(
-        "model",
-        metavar="MODEL",
-        help="the model's name at the endpoint; 'local' starts a small real model that needs no key",
-    )
-    add_options(parser, ENDPOINT)
-    add(
-        "--role",
-        default="agent",
-        choices=("agent", "customer", "judge"),
-        help="whose model settings to use (default: agent)",
-    )
-    timeout = {"--timeout S": ("time limit for one attempt, in seconds (default: 120)", float)}
-    add_options(parser, SETTINGS | STORE | PROMPT | TOOLS | timeout)
+ARGUMENTS = {
+    "MODEL": "the model's name at the endpoint; 'local' starts a small real model that needs no key",
+    **ENDPOINT,
+    "--role": {
+        "help": "whose model settings to use (default: agent)",
+        "default": "agent",
+        "choices": ("agent", "customer", "judge"),
+    },
+    **SETTINGS,
+    **STORE,
+    **PROMPT,
+    **TOOLS,
+    "--timeout S": ("time limit for one attempt, in seconds (default: 120)", float),
+}
 
 
 def execute(options: argparse.Namespace) -> int:

@@ -11,7 +11,6 @@ from ..exchange.exports import FORMATS, WHOLE_FRAMES, export_frames
 from ..outputs import write_csv
 from ..project import in_project
 from .codes import FINISHED
-from .options import add_options
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,16 +18,13 @@ if TYPE_CHECKING:
     from ..analysis.frames import Results
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of ``deskbench export``."""
-    parser.add_argument("runs", nargs="+", metavar="RUN", help="run files, or folders with run files")
-    parser.add_argument("--format", required=True, choices=FORMATS, help="what to write")
-    options = {
-        "--labels CSV": "a file of labels: write it too, with the agreement of its labellers",
-        "--where QUERY": "only these conversations, as in 'bucket=adversarial unsafe=yes'; with --format parquet or jsonl",
-    }
-    add_options(parser, options)
-    parser.add_argument("--out", required=True, metavar="DIR", help="the folder to write to")
+ARGUMENTS = {
+    "RUN+": "run files, or folders with run files",
+    "--format": {"help": "what to write", "required": True, "choices": FORMATS},
+    "--labels CSV": "a file of labels: write it too, with the agreement of its labellers",
+    "--where QUERY": "only these conversations, as in 'bucket=adversarial unsafe=yes'; with --format parquet or jsonl",
+    "--out DIR": {"help": "the folder to write to", "required": True},
+}
 
 
 def execute(options: argparse.Namespace) -> int:
@@ -55,6 +51,8 @@ def _labels(results: Results, path: str) -> dict[str, pd.DataFrame]:
     from ..reports.explorer import read_labels
 
     if not in_project(path).is_file():
-        raise BadInput(f"there is no file of labels {path}: name the CSV file that the explorer or the site wrote")
+        raise BadInput(
+            f"there is no file of labels {path}: name the CSV file that the list in JupyterLab or the site wrote"
+        )
     labels = read_labels(in_project(path))
     return {"labels": labels, "label_agreement": label_agreement_table(labels, results)}

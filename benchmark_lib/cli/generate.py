@@ -15,22 +15,15 @@ if TYPE_CHECKING:
     from ..cases.generate import FreshSet
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of ``deskbench generate``."""
-    parser.add_argument(
-        "--seed", type=int, required=True, metavar="N", help="a whole number; the same number gives the same files"
-    )
-    parser.add_argument("--out", required=True, metavar="DIR", help="a new or empty folder to write to")
-    parser.add_argument(
-        "--sets",
-        type=int,
-        default=1,
-        metavar="N",
-        help="write so many sets, each into a numbered folder of its own, with seeds counted up from --seed (default: one set, into --out itself)",
-    )
-    parser.add_argument(
-        "--store", default="northline", metavar="DIR", help="the store to start from (default: northline)"
-    )
+ARGUMENTS = {
+    "--seed N": {"help": "a whole number; the same number gives the same files", "type": int, "required": True},
+    "--out DIR": {"help": "a new or empty folder to write to", "required": True},
+    "--sets N": (
+        "write so many sets, each into a numbered folder of its own, with seeds counted up from --seed (default: one set, into --out itself)",
+        1,
+    ),
+    "--store DIR": ("the store to start from (default: northline)", "northline"),
+}
 
 
 def execute(options: argparse.Namespace) -> int:

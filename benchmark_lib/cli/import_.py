@@ -5,29 +5,19 @@ import argparse
 from ..errors import BadInput
 from ..exchange.imports import FORMATS, MOST_K, import_results, summary
 from .codes import FINISHED
-from .options import add_options
 
-
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of ``deskbench import``."""
-    parser.add_argument(
-        "file",
-        metavar="FILE",
-        help="a trajectory file of tau-bench, a results file of tau2 (or the folder of a run), a log of Inspect, or records as JSON lines; "
-        "scores stay as the file gives them",
-    )
-    parser.add_argument(
-        "--format",
-        choices=FORMATS,
-        help="format of the file; not needed for a folder of tau2 or a log of Inspect named .eval",
-    )
-    options = {
-        "--model NAME": "the agent's model, if the file does not name it",
-        "--domain NAME": "the domain, if the file does not name it",
-    }
-    add_options(parser, options)
-    parser.add_argument("--out", required=True, metavar="FILE", help="the run file to write")
-    add_options(parser, {"--most-k K": (f"print pass^1 up to pass^K (default: {MOST_K})", MOST_K)})
+ARGUMENTS = {
+    "FILE": "a trajectory file of tau-bench, a results file of tau2 (or the folder of a run), a log of Inspect, or records as JSON lines; "
+    "scores stay as the file gives them",
+    "--format": {
+        "help": "format of the file; not needed for a folder of tau2 or a log of Inspect named .eval",
+        "choices": FORMATS,
+    },
+    "--model NAME": "the agent's model, if the file does not name it",
+    "--domain NAME": "the domain, if the file does not name it",
+    "--out FILE": {"help": "the run file to write", "required": True},
+    "--most-k K": (f"print pass^1 up to pass^K (default: {MOST_K})", MOST_K),
+}
 
 
 def execute(options: argparse.Namespace) -> int:

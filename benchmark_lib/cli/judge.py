@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ..errors import BadInput
 from ..scoring.written import cost_in_words, usd
 from .codes import FINISHED, INTERRUPTED, REFUSED, RESUMABLE, note
-from .options import STORE_PLAYED, TOOLS_PLAYED, add_options
+from .options import STORE_PLAYED, TOOLS_PLAYED
 
 if TYPE_CHECKING:
     from ..experiment.judging import Judged
@@ -17,25 +17,22 @@ if TYPE_CHECKING:
 MARKS = {"ok": "ok  ", "fail": "FAIL"}
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of ``deskbench judge``."""
-    parser.add_argument("runs", nargs="*", metavar="RUN", help="finished run files")
-    options = {
-        "--judge MODEL": ("the judge's name at the endpoint; repeat it for a second judge", []),
-        "--base-url URL": ("base URL for the judges; once for all, or once for each (default: OpenAI)", []),
-        "--settings FILE": ("YAML file with settings for the role judge; once for all, or once for each", []),
-        "--scorers NAMES": "scorers, separated by commas (default: all but red_flag, which reads the model's reasoning, and customer_turns, which reads the customer)",
-        "--apart": "make one call per scorer instead of one for all",
-        "--limit N": ("judge a fixed sample of N conversations per run", int),
-        "--unfinished": "also judge unfinished runs",
-        **STORE_PLAYED,
-        **TOOLS_PLAYED,
-        "--concurrency CONCURRENCY": ("maximum number of conversations judged at once (default: 8)", 8),
-        "--timeout S": ("time limit for one attempt of a call, in seconds (default: 120)", float),
-        "--budget-usd X": ("stop before judging a run costs more than this", float),
-        "--probe": "judge no run; find out in six calls (customer_turns: 28) whether the judge is consistent and resists instructions in what it reads",
-    }
-    add_options(parser, options)
+ARGUMENTS = {
+    "RUN*": "finished run files",
+    "--judge MODEL": ("the judge's name at the endpoint; repeat it for a second judge", []),
+    "--base-url URL": ("base URL for the judges; once for all, or once for each (default: OpenAI)", []),
+    "--settings FILE": ("YAML file with settings for the role judge; once for all, or once for each", []),
+    "--scorers NAMES": "scorers, separated by commas (default: all but red_flag, which reads the model's reasoning, and customer_turns, which reads the customer)",
+    "--apart": "make one call per scorer instead of one for all",
+    "--limit N": ("judge a fixed sample of N conversations per run", int),
+    "--unfinished": "also judge unfinished runs",
+    **STORE_PLAYED,
+    **TOOLS_PLAYED,
+    "--concurrency CONCURRENCY": ("maximum number of conversations judged at once (default: 8)", 8),
+    "--timeout S": ("time limit for one attempt of a call, in seconds (default: 120)", float),
+    "--budget-usd X": ("stop before judging a run costs more than this", float),
+    "--probe": "judge no run; find out in six calls (customer_turns: 28) whether the judge is consistent and resists instructions in what it reads",
+}
 
 
 def execute(options: argparse.Namespace) -> int:

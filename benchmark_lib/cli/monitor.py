@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import BadInput
 from .codes import EXPLAINED, FINISHED
-from .options import Options, add_options
+from .options import Options
 
 if TYPE_CHECKING:
     from ..monitoring import Monitored
@@ -17,42 +17,34 @@ if TYPE_CHECKING:
 
 FORMAT_PAGE = "data/log_format.md"
 TOLD = f"The format of a log, the acts that tools are mapped to, what is measured and when an alarm is raised: {FORMAT_PAGE}."
+EPILOG = f"{TOLD} {EXPLAINED}"
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of ``deskbench monitor``."""
-    parser.epilog = f"{TOLD} {EXPLAINED}"
-    parser.add_argument(
-        "logs",
-        nargs="+",
-        metavar="LOG",
-        help="files of logged conversations (.gz too), one JSON object per line: {id, at, messages: [{role, content}], tool_calls: [{name, arguments, result}]}; "
-        f"every field, the time zone and a sample are in {FORMAT_PAGE}",
-    )
-    options: Options = {
-        "--baseline FROM..TO": "the days later weeks are compared with, as 2026-01-05..2026-03-29 "
-        "(default: the first 13 weeks, of a short log half of it)",
-        "--out FOLDER": "also write pages and tables to this folder",
-        "--store NAME": "the desk the log is of, by name or folder: its articles say what may be told",
-        "--tool-acts FILE": "a YAML file that says which act each tool of the log is, one per line: "
-        f"'issueRefund: refund' (acts: see {FORMAT_PAGE})",
-        "--tool ACT=TOOL": (
-            "the same for one tool, such as hand_over_to_human=escalate, or read=getFaq for one that changes nothing",
-            [],
-        ),
-        "--format NAME": "jsonl, tau2 or inspect (default: jsonl, or what the file's name tells)",
-        "--false-alarms P": (
-            "chance of any false alarm in a year of weekly looks, over all measures (default: 0.05)",
-            0.05,
-        ),
-        "--leave-out-bad": "leave out lines that cannot be read, and say how many",
-        "--link URL": "address of a conversation in your own system, with {id} in it, for the pages",
-        "--transcripts N": (
-            "also copy up to N conversations behind each alarm into the pages, with all their words (default: none)",
-            0,
-        ),
-    }
-    add_options(parser, options)
+ARGUMENTS: Options = {
+    "LOG+": "files of logged conversations (.gz too), one JSON object per line: {id, at, messages: [{role, content}], tool_calls: [{name, arguments, result}]}; "
+    f"every field, the time zone and a sample are in {FORMAT_PAGE}",
+    "--baseline FROM..TO": "the days later weeks are compared with, as 2026-01-05..2026-03-29 "
+    "(default: the first 13 weeks, of a short log half of it)",
+    "--out FOLDER": "also write pages and tables to this folder",
+    "--store NAME": "the desk the log is of, by name or folder: its articles say what may be told",
+    "--tool-acts FILE": "a YAML file that says which act each tool of the log is, one per line: "
+    f"'issueRefund: refund' (acts: see {FORMAT_PAGE})",
+    "--tool ACT=TOOL": (
+        "the same for one tool, such as hand_over_to_human=escalate, or read=getFaq for one that changes nothing",
+        [],
+    ),
+    "--format NAME": "jsonl, tau2 or inspect (default: jsonl, or what the file's name tells)",
+    "--false-alarms P": (
+        "chance of any false alarm in a year of weekly looks, over all measures (default: 0.05)",
+        0.05,
+    ),
+    "--leave-out-bad": "leave out lines that cannot be read, and say how many",
+    "--link URL": "address of a conversation in your own system, with {id} in it, for the pages",
+    "--transcripts N": (
+        "also copy up to N conversations behind each alarm into the pages, with all their words (default: none)",
+        0,
+    ),
+}
 
 
 def execute(options: argparse.Namespace) -> int:

@@ -5,23 +5,20 @@ from typing import Any
 
 from ..errors import BadInput
 from .codes import FINISHED
-from .machines import executor_arguments
-from .options import add_options
+from .options import executor
 
-
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of ``deskbench notebook``."""
-    parser.add_argument("notebook", metavar="NOTEBOOK", help="path of a notebook, or its name in notebooks/")
-    add = parser.add_argument
-    value = "a value for its parameters cell, as YAML"
-    add("-p", "--parameter", action="append", default=[], metavar="NAME=VALUE", help=value)
-    options = {
-        "--out NAME": "name of the executed copy in reports/ (default: the notebook's name, with the model and setting it is about)",
-        "--each-model": "run it once for each model in data/runs (or in -p runs=[...]), two at a time; players in the chair and "
-        "scripted agents only where there is no model (-p entry=NAME makes the page of any one)",
-    }
-    add_options(parser, options)
-    executor_arguments(parser, "with --each-model, make the pages")
+ARGUMENTS = {
+    "NOTEBOOK": "path of a notebook, or its name in notebooks/",
+    "-p,--parameter NAME=VALUE": {
+        "help": "a value for its parameters cell, as YAML",
+        "action": "append",
+        "default": [],
+    },
+    "--out NAME": "name of the executed copy in reports/ (default: the notebook's name, with the model and setting it is about)",
+    "--each-model": "run it once for each model in data/runs (or in -p runs=[...]), two at a time; players in the chair and "
+    "scripted agents only where there is no model (-p entry=NAME makes the page of any one)",
+    **executor("with --each-model, make the pages"),
+}
 
 
 def execute(options: argparse.Namespace) -> int:

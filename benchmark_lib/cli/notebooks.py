@@ -2,9 +2,7 @@
 
 import argparse
 
-
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """``deskbench notebooks`` takes no arguments."""
+ARGUMENTS: dict[str, str] = {}
 
 
 def execute(options: argparse.Namespace) -> int:

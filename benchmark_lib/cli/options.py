@@ -1,11 +1,12 @@
-"""Options of commands as tables, and those that several commands have."""
+"""Arguments of commands as tables, and those that several commands have."""
 
 import argparse
 from typing import Any
 
 Options = dict[str, Any]
 """``"--name VALUE": help``, without a VALUE a flag; ``(help, given)`` where `given` is a type, or the default. An option
-whose default is a list may be given again and again."""
+whose default is a list may be given again and again. A name without dashes is a word of the line, with ``?``, ``*`` or ``+``
+behind it for how many; in place of the help may stand a dict of what argparse is given."""
 
 STORE: Options = {"--store DIR": ("name or folder of a store (default: northline)", "northline")}
 STORE_PLAYED: Options = {"--store DIR": "the store the runs were played on (default: the one they name)"}
@@ -22,17 +23,36 @@ RUN_FILE: Options = {"--out FILE": "the run file (default: in data/runs, named a
 PATTERN = "case ids, intents, buckets or failure kinds, separated by commas; * and ? are wildcards; hard for the hard set, hard:NAME for a part of it; "
 
 
+def executor(what: str) -> Options:
+    """Return the options of commands that can work on the processes of a Dask cluster; `what` says what the workers do."""
+    return {
+        "--executor NAME": f"dask: {what} on the workers of a Dask cluster (needs the extra `dask`)",
+        "--scheduler ADDRESS": "the cluster's scheduler, such as tls://10.0.0.1:8786, with the certificates that Dask's configuration names",
+        "--workers N": ("a cluster of N processes on this machine (default: one for each core)", int),
+    }
+
+
 def add_options(parser: argparse.ArgumentParser, options: Options) -> None:
     """Add the options of a table to a parser."""
     for words, told in options.items():
         name, _, value = words.partition(" ")
         text, given = told if isinstance(told, tuple) else (told, None)
-        if not value:
-            parser.add_argument(name, action="store_true", help=text)
+        how: dict[str, Any] = {"help": text, "default": given}
+        if isinstance(told, dict):
+            how = dict(told)
         elif isinstance(given, list):
-            parser.add_argument(name, action="append", default=given, metavar=value, help=text)
+            how["action"] = "append"
         elif isinstance(given, type):
-            parser.add_argument(name, type=given, metavar=value, help=text)
-        else:
-            kind = str if given is None else type(given)
-            parser.add_argument(name, type=kind, default=given, metavar=value, help=text)
+            how |= {"type": given, "default": None}
+        elif given is not None:
+            how["type"] = type(given)
+        elif name.startswith("-") and not value:
+            how = {"help": text, "action": "store_true"}
+        names = name.split(",")
+        if value:
+            how["metavar"] = value
+        if not name.startswith("-"):
+            how["metavar"] = word = name.rstrip("?*+")
+            names = [word.lower() + "s" * (name[-1] in "*+")]
+            how |= {"nargs": name[-1]} if word != name else {}
+        parser.add_argument(*names, **how)

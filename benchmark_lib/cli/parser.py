@@ -7,6 +7,7 @@ from typing import NoReturn
 
 from ..errors import BadInput
 from .codes import EXPLAINED
+from .options import add_options
 
 COMMANDS = {
     "run": "have a model or a scripted agent play cases, and keep the conversations in a run file",
@@ -28,7 +29,7 @@ COMMANDS = {
     "export": "write the frames of run files as Parquet or JSON lines",
     "import": "import results of tau-bench, tau2 or JSON lines into a new run file",
 }
-"""Name to help line. The module of the same name gives a parser its ``arguments`` and does what they say in ``execute(options) -> exit code``;
+"""Name to help line. The module of the same name has its ``ARGUMENTS`` and does what they say in ``execute(options) -> exit code``;
 it is imported when its command is given, and its own heavy imports belong inside ``execute``."""
 
 KEYWORDS = {"import": "import_"}
@@ -70,6 +71,9 @@ def build_parser(chosen: str | None) -> Parser:
         sub = commands.add_parser(name, help=text, description=told, epilog=EXPLAINED, allow_abbrev=False)
         if name == chosen:
             module = import_module(f".{KEYWORDS.get(name, name)}", __package__)
-            module.arguments(sub)
+            add_options(sub, module.ARGUMENTS)
+            if details := getattr(module, "DETAILS", ""):
+                sub.description, sub.formatter_class = f"{told}\n\n{details}", argparse.RawDescriptionHelpFormatter
+            sub.epilog = getattr(module, "EPILOG", EXPLAINED)
             sub.set_defaults(execute=module.execute)
     return parser

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
-import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from ..experiment.forecast import forecast_against_real
 from ..experiment.summary import summary
-from ..experiment.writer import CannotSave
 from .codes import FINISHED, RESUMABLE, SIGNAL, note
 from .ending import say_what_next
-from .signals import heard_signals
+from .signals import run_to_signal, stopped_by_signals
 
 if TYPE_CHECKING:
     from ..experiment import Experiment
@@ -56,44 +53,15 @@ def play(experiments: Iterable[Experiment], *, brief: bool = False) -> int:
 
 def _play(experiment: Experiment) -> tuple[int, RunFile | None]:
     """Play one experiment to its end; returns its exit code, and the run file if it came that far."""
-    seen: list[int] = []
-    try:
-        run = asyncio.run(_with_signals(experiment, seen))
-    except CannotSave as error:
-        note(f"{error}: make room, then give the same command again to go on")
-        return RESUMABLE, None
-    if run is not None and experiment.stopped is None:
-        return FINISHED, run
-    return SIGNAL + seen[0] if seen else RESUMABLE, run
+    runs: list[RunFile] = []
 
+    async def work(seen: list[int]) -> int:
+        with stopped_by_signals(experiment, seen, GRACE_S):
+            runs.append(await experiment.run())
+        seen[:] = seen if experiment.stopped is not None else []
+        return FINISHED if experiment.stopped is None else RESUMABLE
 
-async def _with_signals(experiment: Experiment, seen: list[int]) -> RunFile | None:
-    """Run an experiment; Ctrl-C and SIGTERM end it in order, a second one at once.
-
-    The signals are added to `seen`. Returns None where one came before the run began.
-    """
-    loop, task = asyncio.get_running_loop(), asyncio.current_task()
-
-    def on_signal(number: int, name: str) -> None:
-        seen.append(number)
-        grace_s = GRACE_S[name] if len(seen) == 1 else 0.0
-        if not experiment.running:
-            if task is not None:
-                loop.call_soon_threadsafe(task.cancel)
-            return
-        if grace_s:
-            told = f"stopping: calls in flight are waited for, {grace_s:g} s at most; once more to stop at once"
-            print(told, file=sys.stderr)
-        why = f"interrupted by {name}: give the same command again to go on"
-        loop.call_soon_threadsafe(experiment.stop, why, grace_s)
-
-    with heard_signals(on_signal):
-        try:
-            return await experiment.run()
-        except asyncio.CancelledError:
-            if not seen:
-                raise
-            return None
+    return run_to_signal(work), runs[0] if runs else None
 
 
 def _in_a_line(run: RunFile) -> str:

@@ -4,24 +4,15 @@ import argparse
 
 from ..errors import BadInput
 from . import asking
-from .machines import executor_arguments
-from .options import ENDPOINT, PATTERN, PROMPT, RUN_FILE, STORE, TOOLS, TRIALS, add_options
+from .options import ENDPOINT, PATTERN, PROMPT, RUN_FILE, STORE, TOOLS, TRIALS, executor
 
 ALL_SCRIPTED = "scripted:all"
 NOT_OF_THE_RUN = ("command", "execute", "dry_run", "ask_above", "yes")
 """What the command line alone is concerned with."""
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of ``deskbench run``."""
-    model = "the model's name at the endpoint (its key in OPENAI_API_KEY), scripted:NAME, or scripted:all"
-    parser.add_argument("model", metavar="MODEL", nargs="?", help=model)
-    add_options(parser, WHO_PLAYS_WHAT)
-    executor_arguments(parser, "play")
-    add_options(parser, LIMITS)
-
-
-WHO_PLAYS_WHAT = {
+ARGUMENTS = {
+    "MODEL?": "the model's name at the endpoint (its key in OPENAI_API_KEY), scripted:NAME, or scripted:all",
     **ENDPOINT,
     "--agent MODULE:OBJECT": "your own agent; MODEL is then only its label",
     "--isolate": "run your own agent in a separate process that cannot reach the run file, the cases or your keys; "
@@ -44,8 +35,7 @@ WHO_PLAYS_WHAT = {
     "--settings FILE": "YAML file with settings for the agent and the customer, fields of the request under body: agent: {body: {temperature: 1}}",
     "--weights open|closed": "whether the model's weights are open, where data/weights.yaml does not say; kept in the run file",
     "--concurrency N": ("maximum number of conversations at once (default: 50)", 50),
-}
-LIMITS = {
+    **executor("play"),
     "--timeout S": ("time limit for one attempt of a model call, in seconds (default: 120)", float),
     "--tool-timeout S": ("time limit for one call of your own tools, in seconds (default: 30)", float),
     **asking.OPTIONS,

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from ..commands import command
 from ..errors import BadInput
 from .codes import FINISHED, REFUSED
-from .options import add_options
 
 if TYPE_CHECKING:
     from ..experiment.shelf import Shelved
@@ -30,16 +29,13 @@ MOST = {"list": 0, "show": 1, "hide": None, "unhide": None, "merge": 2, "fresh":
 """How many runs each action takes at most; None for any number."""
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of ``deskbench runs``."""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    actions = "\n".join(f"  {name:<15} {words}" for name, words in ACTIONS.items())
-    parser.description = f"{parser.description}\n\nactions:\n{actions}\n\n{NOTES}"
-    parser.add_argument("action", nargs="?", default="list", choices=ACTIONS, metavar="ACTION", help="see above")
-    parser.add_argument(
-        "runs", nargs="*", metavar="RUN", help="a run file, or the file name, run_id or model of one in data/runs"
-    )
-    add_options(parser, {"--out FILE": "the new file of a merge", "--yes": "remove without asking"})
+ARGUMENTS = {
+    "ACTION?": {"help": "see above", "default": "list", "choices": ACTIONS},
+    "RUN*": "a run file, or the file name, run_id or model of one in data/runs",
+    "--out FILE": "the new file of a merge",
+    "--yes": "remove without asking",
+}
+DETAILS = "\n".join(["actions:", *(f"  {name:<15} {words}" for name, words in ACTIONS.items()), "", NOTES])
 
 
 def execute(options: argparse.Namespace) -> int:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..commands import command
 from .codes import FINISHED, RESUMABLE, note
-from .options import STORE_PLAYED, TOOLS_PLAYED, add_options
+from .options import STORE_PLAYED, TOOLS_PLAYED
 
 if TYPE_CHECKING:
     from ..experiment.scoring import ScoreFault
@@ -16,14 +16,13 @@ if TYPE_CHECKING:
 TRACEBACKS_SHOWN = 3
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of ``deskbench score``."""
-    parser.add_argument("files", nargs="+", metavar="FILE", help="run files")
-    more = {
-        "--again": "also rescore conversations that have scores of this version; with --costs, compute every cost at today's prices",
-        "--costs": "compute unknown costs from the recorded tokens and data/prices.yaml, and score nothing",
-    }
-    add_options(parser, STORE_PLAYED | TOOLS_PLAYED | more)
+ARGUMENTS = {
+    "FILE+": "run files",
+    **STORE_PLAYED,
+    **TOOLS_PLAYED,
+    "--again": "also rescore conversations that have scores of this version; with --costs, compute every cost at today's prices",
+    "--costs": "compute unknown costs from the recorded tokens and data/prices.yaml, and score nothing",
+}
 
 
 def execute(options: argparse.Namespace) -> int:

@@ -3,95 +3,68 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 from typing import TYPE_CHECKING
 
 from ..errors import BadInput
-from .codes import FINISHED, RESUMABLE, SIGNAL, note
-from .options import PATTERN, RUN_FILE, SETTINGS, STORE, TOOLS, add_options
-from .signals import heard_signals
+from .codes import FINISHED, RESUMABLE, note
+from .options import PATTERN, RUN_FILE, SETTINGS, STORE, TOOLS
+from .signals import run_to_signal, stopped_by_signals
 
 if TYPE_CHECKING:
     from ..experiment import Experiment
     from ..runfile import RunFile
     from ..sitting.chairs import Chairs
 
-GO_ON = "give the same command again to go on"
 
-
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of ``deskbench sit``."""
-    options = {
-        "--chair SIDE": ("which chair you take: agent (default) or customer", "agent"),
-        "--port N": ("let programs play over HTTP on this port of 127.0.0.1 (0: any free one)", int),
-        "--chairs N": ("how many players play at once over the port (default: 1)", 1),
-        "--name NAME": ("the player's name in tables (default: human)", "human"),
-        "--source WORDS": (
-            "who played, as the run file says it, such as human:anna or 'blind play' (default: human)",
-            "human",
-        ),
-        "--other MODEL": "who has the other side: a model, or a scripted agent (default: scripted)",
-        "--base-url URL": "base URL of the other side's OpenAI-compatible endpoint (default: OpenAI)",
-        **SETTINGS,
-        **STORE,
-        "--prompt FILE": "a system prompt for the agent to use instead of the store's",
-        "--rules RULES": "operator rules added to the agent's prompt, as for `deskbench run`",
-        **TOOLS,
-        "--cases PATTERN": (f"{PATTERN}`deskbench cases` lists the names", "all"),
-        "--shuffle SEED": ("another order of the cases (default: 0)", 0),
-        "--trials N": ("trials per case (default: 1)", 1),
-        "--messages N": ("maximum number of customer messages per conversation (default: 8)", 8),
-        "--seed N": ("random seed (default: 0)", 0),
-        **RUN_FILE,
-        "--replay": "play what is on file again, without players, and compare every record",
-    }
-    add_options(parser, options)
+ARGUMENTS = {
+    "--chair SIDE": ("which chair you take: agent (default) or customer", "agent"),
+    "--port N": ("let programs play over HTTP on this port of 127.0.0.1 (0: any free one)", int),
+    "--chairs N": ("how many players play at once over the port (default: 1)", 1),
+    "--name NAME": ("the player's name in tables (default: human)", "human"),
+    "--source WORDS": (
+        "who played, as the run file says it, such as human:anna or 'blind play' (default: human)",
+        "human",
+    ),
+    "--other MODEL": "who has the other side: a model, or a scripted agent (default: scripted)",
+    "--base-url URL": "base URL of the other side's OpenAI-compatible endpoint (default: OpenAI)",
+    **SETTINGS,
+    **STORE,
+    "--prompt FILE": "a system prompt for the agent to use instead of the store's",
+    "--rules RULES": "operator rules added to the agent's prompt, as for `deskbench run`",
+    **TOOLS,
+    "--cases PATTERN": (f"{PATTERN}`deskbench cases` lists the names", "all"),
+    "--shuffle SEED": ("another order of the cases (default: 0)", 0),
+    "--trials N": ("trials per case (default: 1)", 1),
+    "--messages N": ("maximum number of customer messages per conversation (default: 8)", 8),
+    "--seed N": ("random seed (default: 0)", 0),
+    **RUN_FILE,
+    "--replay": "play what is on file again, without players, and compare every record",
+}
 
 
 def execute(options: argparse.Namespace) -> int:
     """Seat the players, and play until everything is played or the sitting is stopped."""
-    from ..experiment.writer import CannotSave
-
     if options.port is None and options.chairs != 1:
         raise BadInput("there is one chair in a terminal: leave --chairs out, or give --port a number")
-    seen: list[int] = []
-    try:
-        return asyncio.run(_sit(options, seen))
-    except CannotSave as error:
-        note(f"{error}: make room, then {GO_ON}")
-        return RESUMABLE
-    except asyncio.CancelledError:
-        if not seen:
-            raise
-        return SIGNAL + seen[0]
+    return run_to_signal(lambda seen: _sit(options, seen))
 
 
 async def _sit(options: argparse.Namespace, seen: list[int]) -> int:
     from ..sitting.session import seated
 
     chairs, experiment = seated(**{k: v for k, v in vars(options).items() if k not in ("command", "execute", "port")})
-    loop, task = asyncio.get_running_loop(), asyncio.current_task()
-
-    def on_signal(number: int, name: str) -> None:
-        seen.append(number)
-        if experiment.running:
-            loop.call_soon_threadsafe(experiment.stop, f"interrupted by {name}: {GO_ON}", 0.0)
-        elif task is not None:
-            loop.call_soon_threadsafe(task.cancel)
-
-    with heard_signals(on_signal):
+    with stopped_by_signals(experiment, seen, {}):
         if options.replay:
             run = await experiment.run()
-            print(
-                f"{experiment.replayed} conversation{'s' * (experiment.replayed != 1)} of {run.path} played again, each came out byte for byte"
-            )
+            many = f"{experiment.replayed} conversation{'s' * (experiment.replayed != 1)}"
+            print(f"{many} of {run.path} played again, each came out byte for byte")
         elif options.port is None:
             from ..sitting.terminal import in_terminal
 
             _tell(await in_terminal(chairs, experiment), experiment)
         else:
             await _over_port(chairs, experiment, options.port)
-    return SIGNAL + seen[0] if seen else FINISHED if experiment.stopped is None else RESUMABLE
+    return FINISHED if experiment.stopped is None else RESUMABLE
 
 
 async def _over_port(chairs: Chairs, experiment: Experiment, port: int) -> None:

@@ -4,24 +4,21 @@ import argparse
 import sys
 
 from .codes import FINISHED
-from .options import add_options
+from .options import Options
 
-
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of ``deskbench site``."""
-    parser.add_argument(
-        "runs", nargs="*", metavar="RUN", help="run files, or folders with run files (default: data/runs)"
-    )
-    options = {
-        "--out FOLDER": ("folder for the site (default: reports/site)", "reports/site"),
-        "--store FOLDER": ("a store that runs were played on and that is kept elsewhere; may be given again", []),
-        "--labels FILE": "a file of labels: unsafe acts that it calls debatable are shown with and without",
-        "--stakes FILE": "a YAML file with what a resolved conversation is worth and what a wrong end, a handover and an approval cost you (US dollars): "
-        "the answers and the advice on scope rest on them (default: those of data/stakes.yaml)",
-    }
-    add_options(parser, options)
-    shown = "show the published figures of another benchmark on the board, too, in a block of their own"
-    parser.add_argument("--published", action=argparse.BooleanOptionalAction, default=False, help=shown)
+ARGUMENTS: Options = {
+    "RUN*": "run files, or folders with run files (default: data/runs)",
+    "--out FOLDER": ("folder for the site (default: reports/site)", "reports/site"),
+    "--store FOLDER": ("a store that runs were played on and that is kept elsewhere; may be given again", []),
+    "--labels FILE": "a file of labels: unsafe acts that it calls debatable are shown with and without",
+    "--stakes FILE": "a YAML file with what a resolved conversation is worth and what a wrong end, a handover and an approval cost you (US dollars): "
+    "the answers and the advice on scope rest on them (default: those of data/stakes.yaml)",
+    "--published": {
+        "help": "show the published figures of another benchmark on the board, too, in a block of their own",
+        "action": argparse.BooleanOptionalAction,
+        "default": False,
+    },
+}
 
 
 def execute(options: argparse.Namespace) -> int:

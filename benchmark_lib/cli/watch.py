@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from ..errors import BadInput
 from .codes import FINISHED
-from .options import add_options
 
 if TYPE_CHECKING:
     from ..reports.watching import Look
@@ -22,16 +21,12 @@ CLEAR = "\x1b[H\x1b[2J"
 SHORTEST_S = 0.2
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of ``deskbench watch``."""
-    which = "a run file, or the name of one in data/runs (default: the one played last)"
-    parser.add_argument("run", nargs="?", metavar="RUN", help=which)
-    options = {
-        "--page": "also write a page that reloads itself, with every finished conversation",
-        "--every S": ("seconds between two looks (default: 2)", 2.0),
-        "--once": "look once and exit",
-    }
-    add_options(parser, options)
+ARGUMENTS = {
+    "RUN?": "a run file, or the name of one in data/runs (default: the one played last)",
+    "--page": "also write a page that reloads itself, with every finished conversation",
+    "--every S": ("seconds between two looks (default: 2)", 2.0),
+    "--once": "look once and exit",
+}
 
 
 def execute(options: argparse.Namespace) -> int:

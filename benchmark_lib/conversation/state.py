@@ -93,6 +93,9 @@ class ConversationState(HasMessages[Message]):
         if left <= 0:
             raise AgentFault("too_many_calls", f"more than {self._calls_per_turn} tool calls in one turn")
         call = self.desk.call(plain_text(name), plain(arguments))
+        tool = self.desk.tools.get(call.name)
+        if tool is not None and not self.desk.store.provides(tool):  # code of the user's own may read any key
+            call.result = without_keys(call.result)
         seen = shown_error(call) if str(call.index) in self.desk.staged else call.error
         result = plain(call.result)
         if left - 1 == WARNED_AT[self._calls_per_turn] and isinstance(result, dict):

@@ -33,7 +33,7 @@ def check_base_url(base_url: str | None = None, where: str = "the base URL") -> 
         base_url, where = os.environ[URL_VARIABLE], f"the base URL in {URL_VARIABLE}"
     if base_url is not None and not isinstance(base_url, str):
         raise BadInput(f"{where} is not a text; write it like http://127.0.0.1:8000/v1")
-    url = (base_url or DEFAULT_BASE_URL).strip().rstrip("/")
+    url = (base_url or DEFAULT_BASE_URL).strip().rstrip("/").removesuffix("/chat/completions")
     if "@" in url:
         raise BadInput(
             f"{where} {shown(url)!r} holds a user or password; take them out, and put the key into the environment variable "
@@ -133,7 +133,8 @@ def reach(base_url: str, where: str, seconds: float | None = None) -> None:
     default).
     """
     seconds = seconds or REACH_S
-    _, host, port = origin(proxy_of(base_url) or base_url)
+    proxy = proxy_of(base_url)
+    _, host, port = origin(proxy or base_url)
     outcome: list[str] = []
 
     def connect() -> None:
@@ -151,5 +152,6 @@ def reach(base_url: str, where: str, seconds: float | None = None) -> None:
         raise fault(
             "connection",
             where,
-            f"{host} port {port}: {problem}" + (f" in {seconds:g} s" if problem == "no answer" else ""),
+            f"{'the proxy ' * bool(proxy)}{host} port {port}: {problem}"
+            + (f" in {seconds:g} s" if problem == "no answer" else ""),
         )

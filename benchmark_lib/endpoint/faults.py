@@ -14,6 +14,10 @@ from .wording import book, kinds_in
 
 RETRIED = frozenset({"timeout", "connection", "rate_limit", "server", "bad_body"})
 STOPS_THE_RUN = frozenset({"auth", "quota", "not_found", "proxy", "certificate", "stream_only"})
+INNER = re.compile(
+    r"(?:[\"']code\\*[\"']: *|error code:? *|status(?: ?code)?[:=]? *)(4(?:0[0-4]|13|22|29))\b", re.IGNORECASE
+)
+"""Where an error that is wrapped in another one has the status it came with."""
 DETAIL_LENGTH, LONGEST_READ = 240, 50_000
 
 
@@ -99,7 +103,12 @@ def fault(
 
 
 def kind_of_status(status: int | None, text: str) -> str:
-    """Name the kind of an error answer, one of ``data/endpoints.yaml``, from its HTTP status and what it says about itself."""
+    """Name the kind of an error answer, one of ``data/endpoints.yaml``, from its HTTP status and what it says about itself.
+
+    A gateway's 500 with the provider's own error inside is of that error's kind.
+    """
+    if (status or 0) >= 500 and (inner := INNER.search(text)):
+        status = int(inner[1])
     for kind in kinds_in(text, status):
         if not (kind == "quota" and wait_in(text)):
             return kind
@@ -187,7 +196,8 @@ def from_exception(error: Exception, where: str) -> EndpointError:
     if any(isinstance(cause, asyncio.TimeoutError) for cause in chain):
         return fault("timeout", where, "no complete answer within the time allowed")
     if isinstance(error, (aiohttp.ClientError, OSError)):
-        return fault("connection", where, str(chain[-1]) or type(chain[-1]).__name__)
+        proxy = "the proxy: " * isinstance(error, aiohttp.ClientProxyConnectionError)
+        return fault("connection", where, f"{proxy}{chain[-1] or type(chain[-1]).__name__}")
     return fault("bad_body", where, f"an answer that cannot be read: {type(error).__name__}: {error}")
 
 

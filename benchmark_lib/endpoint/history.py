@@ -13,7 +13,7 @@ from typing import Any, Literal
 import orjson
 
 from .faults import EndpointError
-from .reply import STANDARD, THOUGHTS, arguments_text, split_text
+from .reply import STANDARD, THOUGHTS, arguments_text, own_fields, split_text
 
 ALWAYS_BACK = frozenset({"extra_content"})
 """A provider's own fields that go back with every message."""
@@ -21,6 +21,7 @@ NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 """A name that every provider takes for a tool."""
 NO_NAME, NO_WORDS = "unnamed", "(nothing)"
 """What is sent in place of the name of a call without one, and of the words of an empty message."""
+NO_NULL = re.compile(r"\bnull\b|\bNone\b|valid string|KeyError")
 WANTED = re.compile(
     r"pass\w* (?:it )?back|missing|required|must (?:also )?(?:be )?(?:includ|present|provid|sent|retain)", re.IGNORECASE
 )
@@ -38,17 +39,22 @@ class Manner:
         Fields that it does not take, and fields that it wants in each of its messages, be they empty.
     in_words : bool
         True where calls of tools that do not exist are told in words.
+    no_null : bool
+        True where a message without words has an empty text and not null.
     """
 
     thoughts: Literal["calls", "all"] = "calls"
     refused: frozenset[str] = frozenset()
     wanted: frozenset[str] = frozenset()
     in_words: bool = False
+    no_null: bool = False
 
     def after(self, error: EndpointError, messages: Sequence[dict[str, Any]], tools: set[str]) -> "Manner | None":
         """Return another manner that a refused request is worth sending in, None where there is none."""
         sent = [m for m in cleaned(messages, self, tools) if m["role"] == "assistant"]
-        there = {name for message in sent for name in message if name not in STANDARD}
+        calls = [call for message in sent for call in message.get("tool_calls") or ()]
+        parts = [own_fields(part) for call in calls for part in (call, call["function"])]
+        there = {name for message in sent for name in message if name not in STANDARD}.union(*parts)
         for name in sorted({*there, *THOUGHTS} - self.refused):
             if not re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", error.told):
                 continue
@@ -56,6 +62,8 @@ class Manner:
                 return replace(self, refused=self.refused | {name}, wanted=self.wanted - {name})
             if WANTED.search(error.told) and sent and name not in self.wanted:
                 return replace(self, thoughts="all", wanted=self.wanted | {name})
+        if not self.no_null and any(m["content"] is None for m in sent) and NO_NULL.search(error.told):
+            return replace(self, no_null=True)
         called = {c["function"].get("name") for message in messages for c in message.get("tool_calls") or ()}
         return replace(self, in_words=True) if tools and called - tools and not self.in_words else None
 
@@ -80,9 +88,9 @@ def clean_message(message: dict[str, Any], manner: Manner) -> dict[str, Any]:
         if not back and isinstance(message.get("content"), str | list):
             made["content"] = split_text({"content": message["content"]})[0]
     if calls:
-        made = made | {"tool_calls": [clean_call(call) for call in calls]}
+        made = made | {"tool_calls": [clean_call(call, manner.refused) for call in calls]}
     if message.get("role") != "tool" and is_blank(made.get("content")):
-        made = made | {"content": None if calls else NO_WORDS}
+        made = made | {"content": NO_WORDS if not calls else "" if manner.no_null else None}
     return message if made == message else made
 
 
@@ -91,14 +99,16 @@ def is_blank(content: Any) -> bool:
     return content is None or content == [] or (isinstance(content, str) and not content.strip())
 
 
-def clean_call(call: dict[str, Any]) -> dict[str, Any]:
-    """Return a call with a name and arguments that every endpoint takes; the same call where it has them."""
-    function = call["function"]
+def clean_call(given: dict[str, Any], refused: frozenset[str] = frozenset()) -> dict[str, Any]:
+    """Return a call with a name and arguments that every endpoint takes, and without what this one refused."""
+    call = {field: value for field, value in given.items() if field not in refused}
+    function = {field: value for field, value in given["function"].items() if field not in refused}
     name, arguments = function.get("name") or NO_NAME, function.get("arguments")
     if not NAME.fullmatch(name):
         name = re.sub(r"[^A-Za-z0-9_-]+", "_", name)[:64].lstrip("-0123456789") or NO_NAME
     mended = {"name": name, "arguments": arguments_text(arguments) if needs_cleaning(arguments) else arguments}
-    return call if mended.items() <= function.items() else call | {"function": function | mended}
+    made = call | {"function": function | mended}
+    return given if made == given else made
 
 
 def needs_cleaning(arguments: Any) -> bool:

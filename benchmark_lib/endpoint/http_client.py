@@ -1,8 +1,5 @@
 """The client of one endpoint on an aiohttp session, with the headers of the ``openai`` package; loads both."""
 
-import sys
-import types
-from collections.abc import Coroutine, Generator
 from typing import Any
 from urllib.parse import urljoin
 
@@ -54,7 +51,6 @@ class Client:
         )
         self._session = aiohttp.ClientSession(
             connector=connector,
-            request_class=Request,
             proxy=proxy_of(address),
             cookie_jar=aiohttp.DummyCookieJar(),
             timeout=aiohttp.ClientTimeout(sock_connect=timeout.connect, sock_read=timeout.read),
@@ -138,34 +134,3 @@ def redirected(address: str, answer: aiohttp.ClientResponse, to_https: bool) -> 
             f"it redirects to {shown(target)}, which is not given the key; if that is right, make it the base URL",
         )
     return target
-
-
-class Request(aiohttp.ClientRequest):
-    """Writes its body at once, as aiohttp itself does from Python 3.12 on.
-
-    Before, aiohttp writes in a task of its own, which waits for every other task that is ready: calls that were ready
-    together are then all sent at the last moment, and come back together, again and again.
-    """
-
-    def write_bytes(self, *given: Any) -> Coroutine[Any, Any, None]:
-        """What aiohttp makes a task of: the rest of the writing, mostly nothing."""
-        writing = super().write_bytes(*given)
-        if sys.version_info >= (3, 12):
-            return writing
-        try:
-            waited_for = writing.send(None)
-        except StopIteration:
-            waited_for = None
-        return _rest(writing, waited_for)
-
-
-async def _rest(writing: Coroutine[Any, Any, None], waited_for: Any) -> None:
-    """Go on with a coroutine begun outside of a task, once what it waits for has come; None where it has ended."""
-    if waited_for is not None:
-        await _go_on(writing, waited_for)
-
-
-@types.coroutine
-def _go_on(writing: Coroutine[Any, Any, None], waited_for: Any) -> Generator[Any, Any, None]:
-    yield waited_for
-    yield from writing

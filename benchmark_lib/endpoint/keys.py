@@ -85,6 +85,6 @@ def find_key(variable: str, host: str, needed: bool) -> str:
 def check_key(key: str, where: str) -> str:
     """Return the key if it can stand in an HTTP header, and refuse it without quoting it otherwise."""
     remember(key)
-    if not (key.isascii() and key.isprintable()) or " " in key:
+    if not (key.isascii() and key.isprintable()) or set(key) & set(" \"'"):
         raise BadInput(f"the key in {where} holds characters that a key cannot have; copy it again")
     return key

@@ -1,29 +1,30 @@
 """What tokens cost: a dated file a user may edit, and an unknown price that stays unknown."""
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
 from datetime import date
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal, NamedTuple
 from urllib.parse import urlsplit
 
 import orjson
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.dataclasses import dataclass
 
 from ..errors import BadInput
 from ..project import DATA
 from ..records import Usage, content_hash
-from .plain_data import read_mapping
+from .plain_data import Noted, fitting, read_as, read_mapping
 
 PRICES = DATA / "prices.yaml"
-SECTIONS = frozenset({"dated", "currency", "per_tokens", "tiers", "free", "models"})
 HIGHEST_USD = 1_000_000
 """For a million tokens; anything above is a slip of the pen."""
-ENTRY = frozenset({"model", "at", "input", "cached_input", "output", "as_of", "source"})
+Dollars = Annotated[float, Field(strict=True, ge=0, lt=HIGHEST_USD, allow_inf_nan=False)]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config=ConfigDict(extra="forbid"))
 class Price:
     """The price of one model in US dollars for a million tokens.
 
@@ -33,12 +34,12 @@ class Price:
     """
 
     model: str
-    input: float
-    cached_input: float
-    output: float
-    as_of: str = ""
-    source: str = ""
-    at: str = "*"
+    input: Dollars
+    cached_input: Dollars
+    output: Dollars
+    as_of: Noted = ""
+    source: Noted = ""
+    at: Noted = "*"
 
     def cost_usd(self, usage: Usage) -> float | None:
         """Return what `usage` cost in US dollars; None where tokens that cost were not reported.
@@ -53,23 +54,42 @@ class Price:
         return dollars / 1e6
 
 
-@dataclass(frozen=True)
-class PriceFile:
+class Tier(NamedTuple):
+    """A cost tier: up to and including so many US dollars for 1,000 conversations; infinite for the last one."""
+
+    name: str
+    up_to_usd: float
+
+
+class PriceText(BaseModel):
+    """A price file as it is written."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    dated: Annotated[date, Field(strict=True)]
+    currency: Literal["USD"] = "USD"
+    per_tokens: Literal[1_000_000] = 1_000_000
+    tiers: list[dict[str, Any]]
+    free: list[str] | None = None
+    models: list[Price] | None = None
+
+
+class PriceFile(NamedTuple):
     """A price file that was read and checked.
 
     Attributes
     ----------
     prices : tuple of Price
         In the order of the file, free ones first.
-    tiers : tuple of (str, float)
-        Name and upper bound in US dollars per 1,000 conversations, rising; the last bound is infinite.
+    tiers : sequence of Tier
+        In rising order.
     hash : str
         Content hash of the file, for the manifest.
     """
 
     dated: str
-    prices: tuple[Price, ...]
-    tiers: tuple[tuple[str, float], ...]
+    prices: Sequence[Price]
+    tiers: Sequence[Tier]
     hash: str
 
     def price(self, model: str, base_url: str | None = None) -> Price | None:
@@ -78,11 +98,7 @@ class PriceFile:
         A name with a vendor in front (``openai/gpt-5.5``) is also looked up without it.
         """
         host = (urlsplit(base_url).hostname or "") if base_url else ""
-        for name in dict.fromkeys((model.lower(), model.lower().rpartition("/")[2])):
-            for entry in self.prices:
-                if fnmatchcase(name, entry.model.lower()) and (entry.at == "*" or fnmatchcase(host, entry.at)):
-                    return entry
-        return None
+        return next((p for p in fitting(self.prices, model) if p.at == "*" or fnmatchcase(host, p.at)), None)
 
     def tier(self, cost_per_1000_usd: float | None) -> str | None:
         """Return the tier of a cost per 1,000 conversations in US dollars; None for an unknown cost."""
@@ -114,68 +130,25 @@ def load_prices(path: str | Path | None = None) -> PriceFile:
 @lru_cache(maxsize=4)
 def _load(path: Path, _: int) -> PriceFile:
     content = read_mapping(path)
-    unknown = [str(key) for key in content if key not in SECTIONS]
-    if unknown:
-        raise BadInput(f"{path}: {unknown[0]!r} is not part of a price file; it holds {', '.join(sorted(SECTIONS))}")
-    if content.get("currency", "USD") != "USD" or content.get("per_tokens", 1_000_000) != 1_000_000:
-        raise BadInput(f"{path}: prices are in USD for 1000000 tokens; convert them")
-    if not isinstance(content.get("dated"), date):
-        raise BadInput(f"{path}: 'dated' is missing or no date; write it like dated: 2026-11-21")
-    for section in ("free", "models"):
-        if not isinstance(content.get(section) or [], list):
-            raise BadInput(f"{path}: {section!r} must be a list; begin each entry with a dash")
-    for n, name in enumerate(content.get("free") or (), 1):
-        if not isinstance(name, str):
-            raise BadInput(f"{path}: free, entry {n}: {name!r:.60} is no name of a model; write the name in quotes")
-    free = [
-        Price(name, 0.0, 0.0, 0.0, str(content["dated"]), "free by statement") for name in content.get("free") or ()
-    ]
-    dated = str(content["dated"])
-    listed = [
-        read_price(entry, f"{path}: models, entry {n}", dated) for n, entry in enumerate(content.get("models") or (), 1)
-    ]
-    tiers = read_tiers(content.get("tiers"), path)
-    return PriceFile(str(content["dated"]), tuple(free + listed), tiers, content_hash(path.read_bytes()))
+    dated, models = str(content.get("dated")), content.get("models")
+    if isinstance(models, list):
+        defaults = ({"cached_input": m.get("input"), "as_of": dated} if isinstance(m, dict) else None for m in models)
+        content["models"] = [m if default is None else default | m for m, default in zip(models, defaults, strict=True)]
+    listed = read_as(PriceText, content, str(path))
+    free = [Price(name, 0.0, 0.0, 0.0, dated, "free by statement") for name in listed.free or ()]
+    return PriceFile(
+        dated, free + (listed.models or []), read_tiers(listed.tiers, path), content_hash(path.read_bytes())
+    )
 
 
-def is_amount(value: Any, most: float) -> bool:
-    """Tell whether a value is a number of dollars from 0 up to below `most`."""
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < most
-
-
-def read_price(entry: Any, where: str, dated: str = "") -> Price:
-    """Return one entry of a price file as a `Price`; where it has no date of its own, it has the file's."""
-    if not isinstance(entry, dict) or not isinstance(entry.get("model"), str):
-        raise BadInput(f"{where}: an entry names its 'model' and prices; add the name")
-    unknown = sorted(str(key) for key in entry if key not in ENTRY)
-    if unknown:
-        raise BadInput(
-            f"{where} ({entry['model']}): {unknown[0]!r} is not part of a price; it holds {', '.join(sorted(ENTRY))}"
-        )
-    values = {"cached_input": entry.get("input"), **entry}
-    for name in ("input", "cached_input", "output"):
-        if not is_amount(values.get(name), HIGHEST_USD):
-            raise BadInput(
-                f"{where} ({entry['model']:.60}): {name!r} must be a number of dollars from 0 up to {HIGHEST_USD:,}; correct it"
-            )
-    for name in ("at", "as_of", "source"):
-        if isinstance(values.get(name), (list, dict)):
-            raise BadInput(f"{where} ({entry['model']:.60}): {name!r} must be a text; correct it")
-    told: dict[str, Any] = {name: float(values[name]) for name in ("input", "cached_input", "output")}
-    told |= {"as_of": dated} | {name: str(entry[name]) for name in ("as_of", "source", "at") if entry.get(name)}
-    return Price(entry["model"], **told)
-
-
-def read_tiers(entries: Any, path: Path) -> tuple[tuple[str, float], ...]:
+def read_tiers(entries: list[dict[str, Any]], path: Path) -> Sequence[Tier]:
     """Return the cost tiers of a price file with rising upper bounds, the last one infinite."""
     try:
-        tiers = tuple(
-            (str(entry["name"]), math.inf if entry["up_to_usd"] is None else entry["up_to_usd"]) for entry in entries
-        )
+        tiers = [Tier(str(e["name"]), math.inf if e["up_to_usd"] is None else e["up_to_usd"]) for e in entries]
+        bounds = [0, *(tier.up_to_usd for tier in tiers)]
+        rising = all(a < b for a, b in zip(bounds, bounds[1:])) and bounds[-1] == math.inf
     except (TypeError, KeyError):
-        tiers = ()
-    bounds = [bound for _, bound in tiers]
-    amounts = all(is_amount(bound, math.inf) for bound in bounds[:-1])
-    if not tiers or not amounts or bounds[-1] != math.inf or bounds != sorted(set(bounds)):
+        rising = False
+    if not rising:
         raise BadInput(f"{path}: 'tiers' must be a list of name and up_to_usd, rising, the last one null; correct it")
     return tiers

@@ -35,7 +35,8 @@ MOST_CALLS = 128
 """As many calls as OpenAI takes back in one message. An answer with more is a loop, and each of them would be made."""
 MOST_TOKENS = 20_000_000
 """More tokens than any context window holds: a count above it is a mistake, and a budget would end by it."""
-STANDARD_CALL_FIELDS = frozenset({"id", "type", "function", "index"})
+STANDARD_CALL_FIELDS = frozenset({"id", "type", "function", "index", "custom", "name", "arguments", "input"})
+"""Fields of a call and of its function that are written anew; all others are a provider's own and go back as they came."""
 
 
 @dataclass(slots=True)
@@ -43,18 +44,19 @@ class RequestedCall:
     """A tool call the model asks for.
 
     `id` is the endpoint's, or one given here where it had none or had used it before. `arguments` are the raw text
-    where they are not a JSON object, so that the model can be told; `extra` are provider fields that must go back with
-    the call.
+    where they are not a JSON object, so that the model can be told; `extra` and `within` are the provider's own fields
+    of the call and of its function, such as a signature of its thoughts, which must go back with it.
     """
 
     id: str
     name: str
     arguments: dict[str, Any] | str
     extra: dict[str, Any] = field(default_factory=dict)
+    within: dict[str, Any] = field(default_factory=dict)
 
     def as_sent(self) -> dict[str, Any]:
         """Return the call as the endpoint wants it back."""
-        function = {"name": self.name, "arguments": arguments_text(self.arguments)}
+        function = {"name": self.name, "arguments": arguments_text(self.arguments), **self.within}
         return {"id": self.id, "type": "function", **self.extra, "function": function}
 
 
@@ -118,9 +120,9 @@ def raw_message(raw: dict[str, Any]) -> dict[str, Any]:
 
 
 def message_in(choice: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the message of a choice, None where it has none."""
-    message = choice.get("message", choice.get("delta"))
-    return message if isinstance(message, dict) else None
+    """Return the message of a choice, made of its bare text where that is all it has; None where it has neither."""
+    message, text = choice.get("message", choice.get("delta")), choice.get("text")
+    return message if isinstance(message, dict) else {"content": text} if isinstance(text, str) else None
 
 
 def decode_body(body: bytes, where: str = "the endpoint") -> dict[str, Any]:
@@ -276,11 +278,15 @@ def requested_calls(message: dict[str, Any], position: int, taken: set[str]) -> 
         usable = isinstance(given, str) and 0 < len(given) <= LONGEST_ID and given not in taken
         number = str(given) if usable else fresh_id(position, index, taken)
         taken.add(number)
-        more = entry if function is not entry else {}
-        extra = {key: value for key, value in more.items() if key not in STANDARD_CALL_FIELDS}
         name = name if isinstance(name, str) else ""
-        calls.append(RequestedCall(number, name, read_arguments(function.get("arguments")), extra))
+        within = own_fields(function) if function is not entry else {}
+        calls.append(RequestedCall(number, name, read_arguments(function.get("arguments")), own_fields(entry), within))
     return calls
+
+
+def own_fields(part: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a call, or of its function, that are the provider's own."""
+    return {name: value for name, value in part.items() if name not in STANDARD_CALL_FIELDS}
 
 
 def fresh_id(position: int, index: int, taken: set[str]) -> str:

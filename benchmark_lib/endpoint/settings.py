@@ -23,12 +23,12 @@ from typing import Any, Literal
 from urllib.parse import quote_plus
 
 import orjson
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from ..errors import BadInput
 from .address import check_base_url
 from .keys import DEFAULT_KEY_VARIABLE, remember, scrub
-from .plain_data import check_plain, read_mapping
+from .plain_data import read_as, read_mapping
 
 ROLES = ("agent", "customer", "judge")
 RESERVED_BODY_FIELDS = frozenset({"model", "messages", "tools", "stream", "n"})
@@ -39,6 +39,7 @@ OWN_HEADERS = frozenset(
 )
 NUMBERS = frozenset({"temperature", "top_p", "min_p", "presence_penalty", "frequency_penalty", "repetition_penalty"})
 WHOLE_NUMBERS = frozenset({"max_tokens", "max_completion_tokens", "seed", "top_k"})
+LARGEST_BODY = 20_000
 LIMITS = frozenset({"max_tokens", "max_completion_tokens"})
 """Fields of the body that mean the same at every endpoint.
 
@@ -58,7 +59,7 @@ class RoleSettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
-    body: dict[str, Any] = Field(default_factory=dict)
+    body: dict[str, JsonValue] = Field(default_factory=dict)
     headers: dict[str, str] = Field(default_factory=dict)
     headers_env: dict[str, str] = Field(default_factory=dict)
     query: dict[str, str] = Field(default_factory=dict)
@@ -122,18 +123,9 @@ def role_settings(values: RoleSettings | dict[str, Any] | None, where: str = "th
         raise BadInput(
             f"{where} must be a mapping, not {type(values).__name__}; write it like {{body: {{temperature: 0}}}}"
         )
-    check_plain(values or {}, where)
-    try:
-        settings = RoleSettings.model_validate(values or {})
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        name = ".".join(str(part) for part in first["loc"])[:100]
-        if first["type"] == "extra_forbidden":
-            raise BadInput(
-                f"{where}: {name!r} is not a setting; put fields of the request under 'body', "
-                f"the others are {', '.join(RoleSettings.model_fields)}"
-            ) from None
-        raise BadInput(f"{where}: {name}: {first['msg'].lower()}; change that value") from None
+    known = ", ".join(RoleSettings.model_fields)
+    unknown = f"is not a setting; put fields of the request under 'body', the others are {known}"
+    settings = read_as(RoleSettings, values or {}, where, unknown)
     check_body(settings.body, where)
     check_headers(settings, where)
     refuse_secrets(settings, "headers", where)
@@ -145,7 +137,12 @@ def role_settings(values: RoleSettings | dict[str, Any] | None, where: str = "th
 
 def check_body(body: dict[str, Any], where: str) -> None:
     """Refuse fields of the request that the run sets itself, keys, and sampling settings that are no numbers."""
-    text = orjson.dumps(body).decode()
+    try:
+        text = orjson.dumps(body).decode()
+    except TypeError as error:
+        raise BadInput(f"{where}: body cannot be sent as JSON ({error}); change the value that is meant") from None
+    if len(text) > LARGEST_BODY:
+        raise BadInput(f"{where}: body has {len(text):,} characters, more than {LARGEST_BODY:,}; make it smaller")
     if scrub(text) != text:
         raise BadInput(
             f"{where}: body holds a key, and is written into the run file; put the key in an environment variable and "

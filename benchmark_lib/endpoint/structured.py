@@ -1,9 +1,12 @@
 """A reply that has to be one JSON object: read strictly, with one chance to mend it."""
 
+import json
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 import orjson
+
+from ..records import as_text
 
 T = TypeVar("T")
 
@@ -42,6 +45,22 @@ def unfenced(text: str) -> str:
     language = opening.removeprefix(FENCE).strip()
     fenced = line_end and opening.startswith(FENCE) and rest.endswith(FENCE) and (not language or language.isalpha())
     return rest.removesuffix(FENCE).strip() if fenced else text
+
+
+def without_words(text: str, messages: list[dict[str, Any]]) -> str:
+    """Return the one object in a reply without the words around it; the reply as it came where there is no such object.
+
+    One that is only quoted from `messages`, the request, is nobody's answer: it stays within its words.
+    """
+    start = text.find("{")
+    try:
+        end = json.JSONDecoder().raw_decode(text, max(start, 0))[1]
+    except (ValueError, RecursionError):
+        return text
+    found = text[start:end]
+    forms = ("".join(form.split()) for form in (found, as_text(found)[1:-1].replace("\\n", "")))
+    asked = "".join("".join(str(message["content"]).split()) for message in messages)
+    return text if start < 0 or "{" in text[end:] or any(form in asked for form in forms) else found
 
 
 async def ask_for(

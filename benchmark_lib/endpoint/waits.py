@@ -11,12 +11,29 @@ LONGEST_GUESS_S = 120.0
 """A longer time until a limit is reset is a wait only where the header beside it says that nothing remains."""
 UNITS = {"milli": 0.001, "ms": 0.001, "m": 60.0, "h": 3600.0, "s": 1.0, "d": 86_400.0}
 """Seconds of a unit by how its name begins; the first that fits counts."""
-PIECE = r"\d+(?:\.\d+)? ?(?:milliseconds?|ms|minutes?|mins?|m|hours?|hrs?|h|seconds?|secs?|s|days?|d)"
+WORDS = {
+    "a": 1,
+    "an": 1,
+    "one": 1,
+    "two": 2,
+    "three": 3,
+    "four": 4,
+    "five": 5,
+    "six": 6,
+    "seven": 7,
+    "eight": 8,
+    "nine": 9,
+}
+WORDS |= {"ten": 10, "fifteen": 15, "twenty": 20, "thirty": 30, "sixty": 60, "ninety": 90}
+NUMBER = rf"(?:\d+(?:\.\d+)?|(?:{'|'.join(WORDS)})(?= ))"
+PIECE = rf"{NUMBER} ?(?:milliseconds?|ms|minutes?|mins?|m|hours?|hrs?|h|seconds?|secs?|s|days?|d)"
 WHOLE = re.compile(rf"{PIECE}(?:(?:,? and |,? ?){PIECE})*", re.IGNORECASE)
+CLOCK = r"(?:\d+:)?[0-5]?\d:[0-5]\d(?:\.\d+)?"
+MOMENT = r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d[\d:.]*(?: ?Z| ?UTC|[+-]\d\d:?\d\d)?|[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} [\d:]{8} GMT"
+ASKED = r"(?:try(?:ing)?(?: again)?|retr(?:y|ied|ying)|wait(?:ing)?|available|allowed|resets?|retry_?delay|slow down|cool ?down)"
 IN_WORDS = re.compile(
-    r"(?:try(?:ing)?(?: again)?|retr(?:y|ied|ying)|wait(?:ing)?|available|allowed|resets?|retry_?delay|slow down|cool ?down)"
-    r"(?:[ _-](?:your request|again|in|after|for|at least|about|approximately|around))*"
-    rf"[\W_]{{1,6}}({WHOLE.pattern})(?![a-z])",
+    rf"{ASKED}(?:[ _-](?:your request|again|in|after|for|at|until|on|least|about|approximately|around))*"
+    rf"[\W_]{{1,6}}({MOMENT}|{CLOCK}(?![\d:])|{WHOLE.pattern}(?![a-z]))",
     re.IGNORECASE,
 )
 BARE = re.compile(r"retry[ _-]?after(?:_?(ms)|_?seconds)?\W{1,5}(\d+(?:\.\d+)?)(?![\w.:-])", re.IGNORECASE)
@@ -28,22 +45,26 @@ def meant(seconds: float | None) -> float | None:
 
 
 def duration(text: str) -> float | None:
-    """Return the seconds of a duration such as ``45``, ``1m12s`` or ``450 ms``; None where a text is none."""
+    """Return the seconds of a duration such as ``45``, ``1m12s``, ``00:01:12`` or ``two minutes``; None where it is none."""
+    if re.fullmatch(CLOCK, text):
+        return sum(float(part) * 60.0**place for place, part in enumerate(reversed(text.split(":"))))
     try:
         return float(text)
     except ValueError:
         pass
     if not WHOLE.fullmatch(text):
         return None
-    pieces = re.findall(r"([\d.]+) ?([a-z]+)", text, re.IGNORECASE)
-    return sum(float(n) * next(s for start, s in UNITS.items() if unit.lower().startswith(start)) for n, unit in pieces)
+    pieces = re.findall(rf"({NUMBER}) ?([a-z]+)", text.lower())
+    return sum(
+        float(WORDS.get(n, n)) * next(s for start, s in UNITS.items() if unit.startswith(start)) for n, unit in pieces
+    )
 
 
-def wait_in(text: str) -> float | None:
+def wait_in(text: str, now: datetime | None = None) -> float | None:
     """Return the wait in seconds that an error's words ask for, None where they ask for none."""
     found = IN_WORDS.search(text)
     if found:
-        return meant(duration(found[1]))
+        return meant(until(found[1], now or datetime.now(UTC)))
     bare = BARE.search(text)
     return meant(float(bare[2]) * (0.001 if bare[1] else 1.0)) if bare else None
 
@@ -56,11 +77,10 @@ def asked_for(headers: Mapping[str, str], status: int = 429, now: datetime | Non
     """
     told = {name.lower(): (value or "").strip() for name, value in headers.items()}
     now = now or datetime.now(UTC)
-    for ending, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+    for ending in ("retry-after-ms", "retry-after"):
         for name, value in told.items():
-            seconds = until(value, now) if name.endswith(ending) else None
-            if seconds is not None and meant(seconds) is not None:
-                return seconds * scale if value.replace(".", "", 1).isdigit() else seconds
+            if name.endswith(ending) and (seconds := meant(until(value, now, name.endswith("-ms")))) is not None:
+                return seconds
     resets = []
     for name, value in told.items() if status == 429 else ():
         if "reset" not in name or "limit" not in name:
@@ -71,16 +91,19 @@ def asked_for(headers: Mapping[str, str], status: int = 429, now: datetime | Non
     return max(resets, default=None)
 
 
-def until(value: str, now: datetime) -> float | None:
-    """Return the seconds until what a header names: a number of them, a duration, a date, or a moment of Unix time."""
-    seconds = duration(value)
+def until(value: str, now: datetime, in_ms: bool = False) -> float | None:
+    """Return the seconds until what a header or an error names: a number of them, a duration, a date, a moment of Unix time.
+
+    A bare number is one of milliseconds where the header is `in_ms`, and where it would be more than anybody means.
+    """
+    seconds, bare = duration(value), re.fullmatch(r"\d+(?:\.\d+)?", value)
     if seconds is not None and seconds > 1e9:
         return seconds / (1000.0 if seconds > 1e12 else 1.0) - now.timestamp()
-    if seconds is not None or not value:
-        return seconds
+    if seconds is not None:
+        return seconds / 1000.0 if bare and (in_ms or seconds > LONGEST_MEANT_S) else seconds
     for read in (parsedate_to_datetime, datetime.fromisoformat):
         try:
-            moment = read(value)
+            moment = read(value.removesuffix(" UTC"))
             return max(0.0, (moment.replace(tzinfo=moment.tzinfo or UTC) - now).total_seconds())
         except (TypeError, ValueError, OverflowError):
             continue

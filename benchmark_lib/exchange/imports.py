@@ -1,6 +1,5 @@
 """Records of other harnesses -> a run file that `load_results` reads; every record in it is labelled ``imported``."""
 
-import dataclasses
 import sqlite3
 from codecs import BOM_UTF8
 from collections import Counter
@@ -9,27 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+from pydantic import TypeAdapter, ValidationError
 
 from ..analysis.dictionary import DICTIONARY
 from ..errors import BadInput
 from ..outputs import built_beside, require_absent, writing
-from ..records import (
-    ENDINGS,
-    LARGEST,
-    NOT_SCORED,
-    Act,
-    Conversation,
-    Fault,
-    Message,
-    Reasoning,
-    ToolCall,
-    Usage,
-    content_hash,
-    wrong_field,
-)
+from ..records import ENDINGS, NOT_SCORED, Conversation, content_hash, words_in
 from ..runfile import RunFile, connect_to_write, create, upsert, without_line_ends
 from ..scoring.columns import columns_of, names_of
 from ..scoring.score import Score
+from ..textfiles import yes_or_no
 from .flat_chats import Imported
 from .inspect_in import read_inspect
 from .tau import read_tau2, read_tau_bench, results_file
@@ -39,6 +27,10 @@ SUFFIXES = {".eval": "inspect"}
 """Formats that a file's name tells."""
 MOST_K = 8
 MOST_TRIALS = 10**6
+LARGEST = 2**53
+"""The largest whole number that a record may hold: no reader in any language rounds it."""
+SIDES = frozenset({"customer", "agent"})
+RECORD = TypeAdapter(Conversation)
 SCORING = "as imported"
 """Scoring version of a score that the file brought along."""
 
@@ -163,7 +155,7 @@ def read_jsonl(data: bytes, path: Path, model: str | None, domain: str | None) -
     for number, line in enumerate(data.splitlines(), 1):
         if line.strip():
             where = f"{path}, line {number}"
-            raw = _json(line, where)
+            raw = _json(line.removeprefix(BOM_UTF8), where)  # at each line: files may have been joined
             rows.append((_record(raw, where), _given_score(raw, domain, where)))
     models = list(dict.fromkeys(c.model for c, _ in rows))
     if not rows:
@@ -195,55 +187,46 @@ def _record(raw: Any, where: str) -> Conversation:
     """One record, its parts taken by name so that fields of other versions do no harm."""
     if not isinstance(raw, dict) or not isinstance(raw.get("messages"), list):
         raise BadInput(f"{where} is no record with case_id, trial and messages: import the records.jsonl of an export")
-    case_id, trial = raw.get("case_id"), raw.get("trial")
-    if not isinstance(case_id, str) or not case_id or not isinstance(trial, int) or trial is True or trial < 1:
-        raise BadInput(f"{where}: case_id must be a text and trial a whole number from 1 up")
-    ended_by, model, customer = (raw.get(name) or "" for name in ("ended_by", "model", "customer"))
-    if ended_by and (not isinstance(ended_by, str) or ended_by not in ENDINGS):
-        raise BadInput(f"{where}: a talk ends by one of {', '.join(ENDINGS)}, not by {_brief(ended_by)}")
-    if not isinstance(model, str) or not isinstance(customer, str):
-        raise BadInput(f"{where}: model and customer must be texts")
-    try:
-        return Conversation(
-            case_id,
-            trial,
-            model,
-            "imported",
-            customer or "unknown",
-            messages=_messages(raw["messages"]),
-            tool_calls=_parts(ToolCall, raw.get("tool_calls")),
-            changes=list(raw.get("changes") or ()),
-            ended_by=ended_by,
-            usage={side: _parts(Usage, [u])[0] for side, u in (raw.get("usage") or {}).items()},
-            faults=_parts(Fault, raw.get("faults")),
-            staged=raw.get("staged") or {},
-            reasoning=_parts(Reasoning, raw.get("reasoning")),
-            rating=raw.get("rating"),
-        )
-    except (TypeError, AttributeError, LookupError, ValueError) as error:
-        raise BadInput(
-            f"{where}: a part of the record lacks something ({error}): see records.jsonl of an export"
-        ) from None
+    given = {name: value for name, value in raw.items() if value is not None}
+    made = {"model": "", "customer": "unknown"} | given | {"source": "imported", "messages": _numbered(raw["messages"])}
+    return _checked(_dumped(made, where), where)
 
 
-def _messages(raw: list[dict[str, Any]]) -> list[Message]:
+def _numbered(messages: list[Any]) -> list[Any]:
     """Messages; where they are not numbered each message of the customer begins a turn."""
     found, turn = [], 0
-    for m in raw:
-        if m["side"] not in ("customer", "agent"):
-            raise KeyError("side must be customer or agent")
-        turn = turn + (m["side"] == "customer") if m.get("turn") is None else m["turn"]
-        attached = [str(a) for a in m.get("attachments") or ()]
-        shows = {str(a): str(line) for a, line in (m.get("shows") or {}).items()}
-        found.append(Message(turn, m["side"], str(m.get("text") or ""), _parts(Act, m.get("acts")), attached, shows))
+    for m in messages:
+        given = {name: value for name, value in m.items() if value is not None} if isinstance(m, dict) else {}
+        turn = given.get("turn", turn + (given.get("side") == "customer"))
+        found.append({"turn": turn, "text": ""} | given)
     return found
 
 
-def _parts(kind: type, raw: Any) -> list[Any]:
-    """Objects of one kind from plain data; fields the kind does not have are left out."""
-    return [
-        kind(**{k: v for k, v in one.items() if k in {f.name for f in dataclasses.fields(kind)}}) for one in raw or ()
+def _checked(record: bytes, where: str) -> Conversation:
+    """The record in JSON; `BadInput` for a part that is not of its kind or a number that cannot be, so that it loads."""
+    try:
+        c = RECORD.validate_json(record, strict=True)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        raise BadInput(f"{where}: {place}: {first['msg'].lower()}: see records.jsonl of an export") from None
+    counts = [
+        getattr(used, name) for used in c.usage.values() for name in ("prompt_tokens", "completion_tokens", "calls")
     ]
+    wrong = {
+        "case_id is empty: name the case": not c.case_id,
+        "trials are numbered from 1 up (from 0 in files of tau-bench and tau2)": c.trial < 1,
+        f"a talk ends by one of {', '.join(ENDINGS)}, not by {_brief(c.ended_by)}": c.ended_by not in ("", *ENDINGS),
+        "a message is of the customer or the agent: correct its side": {m.side for m in c.messages} - SIDES,
+        f"the customer's rating is {c.rating}: give 1 to 5, or leave it out": c.rating not in (None, 1, 2, 3, 4, 5),
+        "a number of tokens is below 0: give what was used, or leave it out": min(counts, default=0) < 0,
+        f"a number is above {LARGEST:,}, which no reader keeps whole": any(
+            isinstance(n, int) and abs(n) > LARGEST for n in words_in(orjson.loads(record))
+        ),
+    }
+    if said := next((why for why, holds in wrong.items() if holds), None):
+        raise BadInput(f"{where}: {said}")
+    return c
 
 
 def _given_score(raw: dict[str, Any], domain: str | None, where: str) -> dict[str, Any]:
@@ -269,6 +252,8 @@ def _typed(score: dict[str, Any], where: Any) -> dict[str, Any]:
     typed: dict[str, Any] = {}
     for name, value in score.items():
         kind = columns[name].kind if name in columns else ""
+        answer = yes_or_no(value) if kind == "flag" and isinstance(value, str) else None
+        value = value if answer is None else answer
         number = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= LARGEST
         fits, wanted = {
             "flag": (isinstance(value, bool), "true or false"),
@@ -290,19 +275,13 @@ def _brief(value: Any) -> str:
 def _as_written(c: Conversation, score: dict[str, Any], path: Path) -> tuple[Conversation, bytes, bytes]:
     """A record and its score as JSON; `BadInput` for a part that is not of its kind, so that it could not be loaded."""
     where = f"{path}, case {_brief(c.case_id)}, trial {_brief(c.trial)}"
-    wrong = wrong_field(c)
-    if wrong:
-        raise BadInput(f"{where}: {wrong} is not of the kind that a record holds there: see records.jsonl of an export")
-    if c.rating is not None and not 1 <= c.rating <= 5:
-        raise BadInput(f"{where}: the customer's rating is {c.rating}: give 1 to 5, or leave it out")
-    if c.trial < 1:
-        raise BadInput(f"{where}: trials are numbered from 1 up (from 0 in files of tau-bench and tau2)")
-    if any(
-        used < 0 for usage in c.usage.values() for used in (usage.prompt_tokens, usage.completion_tokens, usage.calls)
-    ):
-        raise BadInput(f"{where}: a number of tokens is below 0: give what was used, or leave it out")
+    record = _dumped(c, where)
+    return _checked(record, where), record, _dumped(_typed(score, where), where)
+
+
+def _dumped(value: Any, where: str) -> bytes:
     try:
-        return c, c.to_json(), orjson.dumps(_typed(score, where))
+        return value.to_json() if isinstance(value, Conversation) else orjson.dumps(value)
     except (TypeError, RecursionError) as error:
         raise BadInput(f"{where} cannot be kept ({error}): leave out what is nested that deep") from None
 

@@ -14,6 +14,7 @@ from ..errors import BadInput
 from ..records import ENDINGS, Conversation, Fault, Usage
 from ..scoring.columns import names_of
 from ..scoring.score import Score
+from ..textfiles import yes_or_no
 from .flat_chats import FlatChat, Imported, named_few, score_read
 
 ZSTD = 93
@@ -27,7 +28,6 @@ STEP = 4096
 """Bytes that are unpacked at a time: what a zip says about its sizes may be wrong."""
 LETTERS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
 """What Inspect's letter scores are worth: correct, partly correct, incorrect, no answer."""
-WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 OF_THE_WORLD = frozenset({"operator", "time"})
 """Limits that say nothing about the model: somebody stopped the sample, or the clock ran, waits for the endpoint included."""
 TOKENS = {
@@ -238,7 +238,7 @@ def _headline(header: dict[str, Any], scores: dict[str, Any]) -> str:
 def _number(value: Any) -> float | None:
     """A score as a number; None for what is none."""
     if isinstance(value, str):
-        known = LETTERS.get(value, WORDS.get(value.lower()))
+        known = LETTERS.get(value, yes_or_no(value))
         with suppress(ValueError):
             value = float(value) if known is None else known
     return float(value) if isinstance(value, int | float) and isfinite(value) else None

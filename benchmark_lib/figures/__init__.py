@@ -5,10 +5,10 @@ Every figure is drawn on `ax` where it is given, else on axes of its own, ``"col
 
 import inspect
 
-from .board import escalation_both_ways, messages_against_resolution, unsafe_intervals, value_picture
+from .board import escalation_both_ways, unsafe_intervals, value_picture
 from .captions import caption
 from .compare import chance_to_know, differences, differing_cases, in_the_field
-from .escalation import directions_by_intent, handover_precision, queue_matrix, two_directions
+from .escalation import directions_by_intent, queue_matrix, two_directions
 from .hard import hard_families
 from .monitoring import found_in_time, weekly_rate
 from .one_metric import band_chances, metric_intervals
@@ -21,8 +21,6 @@ from .safety import (
     pressure_chart,
     trap_matrix,
     trap_states,
-    unsafe_by_tier,
-    unsafe_counts,
 )
 from .settings import setting_steps
 from .style import COLUMN_WIDTH, FULL_WIDTH, new_axes, save, save_all, use_style, why_not_saved

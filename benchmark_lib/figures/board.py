@@ -1,17 +1,20 @@
-"""The board as figures: safety against cost, escalation both ways, verbosity against resolution."""
+"""Draw the board: safety against cost, escalation both ways, unsafe actions with their intervals."""
 
 from __future__ import annotations
 
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from ..analysis.estimators.unsafe import BAND_COUNTS, BAND_CUTS, BAND_TRAPS
 from ..analysis.tables.escalation import both_directions
-from ..analysis.tables.leaderboard import NO_MERIT, does_too_little, of_usual_traps
-from ..analysis.tables.tiers import NO_MODEL, PLAYED, UNKNOWN, tier_in_words, tier_order
-from .canvas import ROW, axes_for, explain, figure, is_narrow, mark, nothing, say_below
-from .captions import listed, said_of, says, span_of
+from ..analysis.tables.leaderboard import NO_MERIT, does_too_little, of_usual_traps, worst_beside
+from ..analysis.tables.published import BOARD_SOURCE
+from ..analysis.tables.tiers import NO_MODEL, PLAYED, UNKNOWN, cost_of_1000, tier_in_words, tier_order
+from ..scoring.metrics import METRICS
+from .canvas import GREY, ROW, axes_for, describe, figure, is_narrow, leads, mark, nothing, say_below
+from .captions import listed, span_of
 from .escalation import two_directions
-from .labels import at_right, left_out, name_apart, name_rows, names_of, outermost_in_words, partial_below, with_counts
+from .labels import at_right, left_out, name_apart, name_rows, names_of, outermost_in_words, partial_below
 from .style import plain
 
 if TYPE_CHECKING:
@@ -29,136 +32,100 @@ LOOKS = {
     "partial": ("#222222", "d"),
 }
 """Colour and mark of each block of a board."""
-COLORS, MARKS = ({block: look[place] for block, look in LOOKS.items()} for place in (0, 1))
 NO_TRAPS = "no trap run"
+NO_COST = "No cost is known (`deskbench score FILE --costs` computes it by data/prices.yaml): "
 BANDS_DRAWN = (("safe", "#E2F0E9"), ("middling", "#FBF3DC"), ("reckless", "#F9E4D8"))
-MEDIAN_AND_MEAN = "The mark is the median over trials, the dot the worst trial; the dash is the mean and the line its 95 % interval, for these traps."
 
 
 @figure
 def value_picture(*, board: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
-    """Unsafe actions by what 1,000 conversations cost, with median and mean drawn separately; the bands are shaded where there are 18 traps.
+    """Draw unsafe actions by what 1,000 conversations cost, median and mean apart; bands are shaded where there are 18 traps.
 
-    `board` is as `tables.leaderboard` gives it.
+    `board` is as `tables.leaderboard` or `tables.tier_table` gives it; published models have neither mean nor interval.
     """
-    ax = axes_for(ax, of_usual_traps(board.dropna(subset=["unsafe"]), "unsafe_n")[0], width)
-    if board["unsafe"].isna().all():
+    known = board.dropna(subset=["unsafe"])
+    ax = axes_for(ax, of_usual_traps(known, "unsafe_n")[0], width)
+    if known.empty:
         return nothing(ax, "No trap was run, so nothing is known about unsafe actions.")
-    left_out(ax, board, board.dropna(subset=["unsafe"]), NO_TRAPS)
-    board, traps = on_all_traps(ax, board.dropna(subset=["unsafe"]), "unsafe_n")
+    left_out(ax, board, known, NO_TRAPS)
+    board, traps = on_all_traps(ax, known, "unsafe_n")
     tiers = [t for t in tier_order() if t in set(board["cost_tier"])]
     if {*tiers} <= {NO_MODEL, PLAYED, UNKNOWN}:
-        names = listed(names_of(ax, list(board["entry"])))
-        return nothing(
-            ax, f"No cost is known (`deskbench score FILE --costs` computes it by data/prices.yaml): {plain(names)}."
-        )
-    top = traps + 0.5
-    edges = (-0.5, *BAND_CUTS, top)
-    for low, high, (name, shade) in zip(edges, edges[1:], BANDS_DRAWN, strict=False) if traps == BAND_TRAPS else ():
-        ax.axhspan(low, high, color=shade, zorder=0)
-        at_right(ax, (low + high) / 2, name, color="#555555")
-    points = []
+        return nothing(ax, f"{NO_COST}{plain(listed(names_of(ax, list(board['entry']))))}.")
+    bands = _bands(traps)
+    for low, high, name, shade in bands:
+        ax.axhspan(low, high, color=shade, zorder=0, linewidth=0)
+        at_right(ax, (low + high) / 2, name, color=GREY)
+    points, here = [], list[str]()
     for tier, rows in board.sort_values(["unsafe", "entry"]).groupby("cost_tier"):
         for place, (name, row) in enumerate(zip(marked_names(ax, rows), rows.itertuples(), strict=True)):
-            x, color = tiers.index(tier) - 0.36 + 0.72 * (place + 0.5) / len(rows), COLORS[row.block]
-            if row.unsafe_low == row.unsafe_low:
-                ax.vlines(x, row.unsafe_low, row.unsafe_high, color=color, linewidth=1, zorder=3)
-                ax.plot(x, row.unsafe_mean, color=color, marker="_", markersize=8, linestyle="none", zorder=3)
-            ax.plot(x, row.unsafe, color=color, marker=MARKS[row.block], markersize=5, linestyle="none", zorder=3)
-            if row.unsafe_worst > row.unsafe:
-                ax.plot(x, row.unsafe_worst, color=color, marker=".", markersize=5, linestyle="none", zorder=3)
+            x = tiers.index(tier) - 0.36 + 0.72 * (place + 0.5) / len(rows)
+            _unsafe_mark(ax, x, row, traps)
             points.append((x, row.unsafe, name))
-    ax.set(ylim=(-0.5, top), xlim=(-0.5, len(tiers) - 0.5))
-    ax.set(xlabel="Cost of 1,000 conversations", ylabel=f"Unsafe actions of {traps}")
-    ax.set_xticks(
-        range(len(tiers)),
-        [tier_in_words(t).replace(" USD", "\nUSD") if is_narrow(ax) else tier_in_words(t) for t in tiers],
-    )
+            here += [name] * (row.block != "published")
+    ax.set(ylim=(-0.5, traps + 0.5), xlim=(-0.5, len(tiers) - 0.5))
+    ax.set_xticks(range(len(tiers)), [fill(tier_in_words(t), 8 if is_narrow(ax) else 20) for t in tiers])
     ax.grid(axis="x", visible=False)
     ax.locator_params(axis="y", integer=True)
-    name_apart(ax, points, crowded=True)
-    mean = mark(ax, "mean, 95 %", color="#666666", marker="_", linestyle="-")
-    worst = mark(ax, "worst trial", color="#666666", marker=".", markersize=5)
-    explain(ax, [*block_marks(ax, board["block"]), mean, worst])
-    says(
+    name_apart(ax, points, crowded=True, always=here)
+    published = len(here) < len(points)
+    describe(
         ax,
-        f"Safety against cost: unsafe actions of {traps} traps by what 1,000 conversations cost",
-        MEDIAN_AND_MEAN,
-        trials_in_words(board),
-        outermost_in_words(len(points)),
-        f"Between two amounts the {said_of(ax).noun}s stand in the order of their counts.",
-        f"Shaded: the bands of unsafe actions ({bands_in_words()})." if traps == BAND_TRAPS else "",
-        no_merit(board),
+        "value_picture",
         rows=len(board),
+        handles=block_marks(ax, board["block"]),
+        traps=traps,
+        published=published,
+        source=BOARD_SOURCE,
+        trials=trials_in_words(board),
+        outermost=outermost_in_words(len(points), "those run here and " if published else ""),
+        bands=bands_in_words() if bands else "",
+        idle=no_merit(board),
     )
     return ax
 
 
+def _unsafe_mark(ax: Axes, x: float, row: Any, traps: int) -> None:
+    """Draw the median of one model, which leads to its page, its mean with the interval, and its worst trial."""
+    color, sign = LOOKS[row.block]
+    if row.unsafe_low == row.unsafe_low:
+        ax.vlines(x, row.unsafe_low, row.unsafe_high, color=color, linewidth=1, zorder=3)
+        ax.plot(x, row.unsafe_mean, color=color, marker="_", markersize=8, linestyle="none", zorder=3)
+    (median,) = ax.plot(x, row.unsafe, color=color, marker=sign, markersize=5, linestyle="none", zorder=3)
+    if row.unsafe_worst > row.unsafe:
+        ax.plot(x, row.unsafe_worst, color=color, marker=".", markersize=5, linestyle="none", zorder=3)
+    told, scale = row._asdict(), METRICS["unsafe"].scale
+    ends = [told[f"unsafe_{end}"] for end in ("mean", "low", "high")]
+    mean = f"mean {scale.with_interval(*ends)}, 95 % for these traps" if ends[1] == ends[1] else "no interval"
+    cost = cost_of_1000(told) if "cost_usd_mean" in told else tier_in_words(row.cost_tier)
+    parts = [f"{row.entry}: {row.unsafe:g} of {traps} unsafe (median over trials)", mean, worst_beside(told)]
+    leads(ax, median, row, "; ".join(filter(None, [*parts, f"USD for 1,000 conversations: {cost}"])))
+
+
 def block_marks(ax: Axes, blocks: pd.Series, shown: str = "median over trials") -> list[Any]:
-    """The legend of the blocks of a board."""
+    """Return the legend of the blocks of a board."""
     return [
-        mark(ax, f"{block}: {shown}", color=COLORS[block], marker=MARKS[block], markersize=5)
-        for block in COLORS
-        if block in set(blocks)
+        mark(ax, f"{b}: {'one number' if b == 'published' else shown}", color=color, marker=sign, markersize=5)
+        for b, (color, sign) in LOOKS.items()
+        if b in set(blocks)
     ]
 
 
 def trials_in_words(table: pd.DataFrame) -> str:
-    """``Trials: 3.``, or ``Trials: 1 to 3.``; empty where the table does not say."""
+    """Return ``Trials per case: 3.``, or ``1 to 3``; empty where the table has none."""
     known = table["trials"].dropna() if "trials" in table else ()
     return f"Trials per case: {span_of(known)}." if len(known) else ""
 
 
 @figure
 def escalation_both_ways(*, board: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
-    """The models of a board in both directions, drawn as `two_directions` draws them."""
+    """Draw the models of a board in both directions, as `two_directions` draws them."""
     return two_directions(table=both_directions(board), ax=ax, width=width)
 
 
 @figure
-def messages_against_resolution(*, board: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
-    """Agent messages per conversation against the share of resolvable cases resolved, each the mean with its interval where known."""
-    ax = axes_for(ax, board, width)
-    shown = board.dropna(subset=["resolved", "agent_messages"])
-    if shown.empty:
-        return nothing(ax, "No model was run on resolvable cases, so there is nothing to set against its messages.")
-    left_out(ax, board, shown, "no resolvable case run")
-    points = []
-    for name, row in zip(_with_cases(ax, shown, "resolved"), shown.to_dict("records"), strict=True):
-        x, y = row.get("agent_messages_mean", row["agent_messages"]), 100 * row["resolved_mean"]
-        color = COLORS[row["block"]]
-        line: dict[str, Any] = dict(color=color, linewidth=1, alpha=0.7)
-        ax.plot([x, x], [100 * row["resolved_low"], 100 * row["resolved_high"]], **line)
-        if "agent_messages_low" in row:
-            ax.plot([row["agent_messages_low"], row["agent_messages_high"]], [y, y], **line)
-        ax.plot(x, y, color=color, marker=MARKS[row["block"]], markersize=5, linestyle="none")
-        points.append((x, y, name))
-    ax.margins(x=0.15)
-    ax.set(ylim=(-4, 104), xlabel="Agent messages per conversation (mean)")
-    ax.set(ylabel="Resolved, % of resolvable cases (mean)")
-    name_apart(ax, points, crowded=True)
-    explain(
-        ax,
-        [
-            *block_marks(ax, shown["block"], "mean"),
-            mark(ax, "95 % interval of the mean", color="#666666", linestyle="-"),
-        ],
-    )
-    says(
-        ax,
-        "Messages against resolution",
-        f"Each mark is one {said_of(ax).noun}: mean over cases of the mean over trials, with 95 % intervals; n = {span_of(shown['resolved_n'])} resolvable "
-        "cases, messages over all cases.",
-        trials_in_words(shown),
-        outermost_in_words(len(points)),
-        rows=len(shown),
-    )
-    return ax
-
-
-@figure
 def unsafe_intervals(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
-    """Unsafe actions by model with both intervals: on these traps (thick), on traps like these (thin).
+    """Draw unsafe actions by model with both intervals: on these traps (thick), on traps like these (thin).
 
     `table` is as `tables.unsafe_table` or `tables.safety_table` gives it.
     """
@@ -175,61 +142,42 @@ def unsafe_intervals(*, table: pd.DataFrame, ax: Axes | None = None, width: str 
         ax.plot(row.observed, y, marker="o", color="#D55E00", markersize=5, zorder=4)
         ax.plot(row.worst, y, marker="|", color="#222222", markersize=9, markeredgewidth=1.4, zorder=5)
     name_rows(ax, marked_names(ax, shown))
-    ax.set(xlim=(-0.3, traps + 0.3), ylim=(-0.7, len(shown) - 0.3), xlabel=f"Unsafe actions of {traps}")
-    bands = _shaded_bands(ax) if traps == BAND_TRAPS else []
-    ax.grid(axis="y", visible=False)
+    ax.set(xlim=(-0.3, traps + 0.3))
+    bands = [
+        ax.axvspan(low, high, color=shade, zorder=0, linewidth=0, label=f"{name} ({BAND_COUNTS[name]})")
+        for low, high, name, shade in _bands(traps)
+    ]
     ax.locator_params(axis="x", integer=True)
-    explain(
-        ax,
-        [
-            mark(ax, "observed mean", marker="o", color="#D55E00", markersize=5),
-            mark(ax, "worst trial", marker="|", color="#222222", markersize=9, markeredgewidth=1.4),
-            mark(ax, "95 %, these traps", linestyle="-", color="#0072B2", linewidth=4),
-            mark(ax, f"95 %, {traps} traps like these", linestyle="-", color="#5F8FB0", linewidth=1.5),
-            *bands,
-        ],
-    )
-    says(
-        ax,
-        f"Unsafe actions of {traps} traps, by {said_of(ax).noun}",
-        "Dot: mean over trials; upright stroke: the worst trial. Thick line: 95 % interval of the expected count on these traps; thin line: on as many traps like these; both "
-        "from a hierarchical beta-binomial posterior.",
-        f"Shaded: the bands ({bands_in_words()})." if traps == BAND_TRAPS else "",
-        no_merit(shown),
-        trials_in_words(shown),
-        rows=len(shown),
-    )
+    more = dict(idle=no_merit(shown), trials=trials_in_words(shown), bands=bands_in_words() if bands else "")
+    describe(ax, "unsafe_intervals", rows=len(shown), handles=bands, traps=traps, **more)
     return ax
 
 
-def _shaded_bands(ax: Axes) -> list[Any]:
-    """The bands of unsafe actions behind the rows, for the legend."""
-    edges = (-0.5, *BAND_CUTS, BAND_TRAPS + 0.5)
-    return [
-        ax.axvspan(low, high, color=shade, zorder=0, linewidth=0, label=f"{name} ({BAND_COUNTS[name]})")
-        for low, high, (name, shade) in zip(edges, edges[1:], BANDS_DRAWN, strict=False)
-    ]
+def _bands(traps: int) -> list[tuple[float, float, str, str]]:
+    """Return where each band begins and ends, its name and its shade; none for another number of traps than 18."""
+    edges = (-0.5, *BAND_CUTS, traps + 0.5)
+    found = [(low, high, *band) for low, high, band in zip(edges, edges[1:], BANDS_DRAWN, strict=False)]
+    return found if traps == BAND_TRAPS else []
 
 
 def bands_in_words() -> str:
-    """``0–2 safe, 3–5 middling, 6 or more reckless``."""
+    """Return ``0–2 safe, 3–5 middling, 6 or more reckless``."""
     return ", ".join(f"{counts} {band}" for band, counts in BAND_COUNTS.items())
 
 
 def marked_names(ax: Axes, table: pd.DataFrame) -> list[str]:
-    """The names of rows; those that do too little for a band have a star, which `no_merit` explains."""
+    """Return the names of rows; those that do too little for a band have a star, which `no_merit` explains."""
     idle = map(does_too_little, table.to_dict("records"))
     return [name + "*" * star for name, star in zip(names_of(ax, list(table["entry"])), idle, strict=True)]
 
 
 def no_merit(table: pd.DataFrame) -> str:
-    """The sentence on the rows with a star; empty where there is none."""
-    idle = any(map(does_too_little, table.to_dict("records")))
-    return NO_MERIT if idle else ""
+    """Return the sentence on the rows with a star; empty where there is none."""
+    return NO_MERIT if any(map(does_too_little, table.to_dict("records"))) else ""
 
 
 def on_all_traps(ax: Axes, table: pd.DataFrame, count: str) -> tuple[pd.DataFrame, int]:
-    """The rows of the usual number of traps, and that number.
+    """Return the rows of the usual number of traps, and that number.
 
     The others are named below the figure, since their counts are not comparable.
     """
@@ -237,9 +185,3 @@ def on_all_traps(ax: Axes, table: pd.DataFrame, count: str) -> tuple[pd.DataFram
     if others:
         say_below(ax, f"Not drawn: {plain(listed(others))}")
     return shown, traps
-
-
-def _with_cases(ax: Axes, board: pd.DataFrame, *metrics: str) -> list[str]:
-    """The models' names; where a model was run on a different number of cases than most, with its number of cases."""
-    counts = [tuple(int(row[f"{m}_n"]) for m in metrics) for row in board.to_dict("records")]
-    return with_counts(ax, list(board["entry"]), counts)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial, wraps
+from functools import cache, partial, wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from jinja2 import Environment, Template
+
 from ..errors import BadInput
-from .captions import said_of
-from .style import COLUMN_WIDTH, WIDTHS, figure_of, filled, new_axes
+from ..textfiles import read_yaml
+from .captions import Lead, said_of
+from .style import COLUMN_WIDTH, WIDTHS, figure_of, filled, new_axes, plain, read_plainly
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -16,6 +20,8 @@ if TYPE_CHECKING:
 
 Draw = TypeVar("Draw", bound=Callable[..., Any])
 
+STROKE, GREY = "#333333", "#555555"
+"""Colours of an interval and of a word beside the data."""
 LINES = ("#0072B2", "#D55E00", "#009E73", "#000000", "#AA4B86", "#3E9BCB", "#B07A00")
 QUIET = "#B8B8B8"
 """Colours of the lines that are named, and of all others."""
@@ -101,8 +107,8 @@ def stacked_bars(
     parts: Mapping[str, Sequence[float]],
     colors: Mapping[str, str],
     words: Mapping[str, Sequence[str]] | None = None,
-) -> None:
-    """One bar per row, made of parts side by side, each labelled for a legend.
+) -> dict[str, Any]:
+    """Draw one bar per row, made of parts side by side, each labelled for a legend; return the parts by label.
 
     Parameters
     ----------
@@ -112,18 +118,19 @@ def stacked_bars(
     words : dict of str to sequence of str, optional
         The text in a part, shown where it fits.
     """
-    left, inside = [0.0] * len(next(iter(parts.values()), ())), []
+    left, inside, drawn = [0.0] * len(next(iter(parts.values()), ())), [], {}
     for label, widths in parts.items():
-        ax.barh(range(len(left)), widths, left=left, color=colors[label], height=0.72, label=label)
+        drawn[label] = ax.barh(range(len(left)), widths, left=left, color=colors[label], height=0.72, label=label)
         for y, width in enumerate(widths):
             if words and width > 0:
-                ink = "white" if label == "unsafe" else "#222222"
+                ink = "white" if label == "unsafe" else "#111111"
                 text = ax.text(
                     left[y] + width / 2, y, words[label][y], ha="center", va="center", fontsize=SMALL, color=ink
                 )
                 inside.append((text, left[y], width))
         left = [start + width for start, width in zip(left, widths, strict=True)]
     said_of(ax).later.append(lambda: _keep_what_fits(ax, inside))
+    return drawn
 
 
 def _keep_what_fits(ax: Axes, inside: list[tuple[Any, float, float]]) -> None:
@@ -134,56 +141,77 @@ def _keep_what_fits(ax: Axes, inside: list[tuple[Any, float, float]]) -> None:
             text.remove()
 
 
-def explain(ax: Axes, handles: Any = None) -> None:
-    """A legend above the axes that says what each mark means, in as many columns as the figure is wide enough for.
+def describe(ax: Axes, name: str, /, *, rows: int = 2, handles: Sequence[Any] = (), **values: Any) -> None:
+    """Give a figure its title, caption, axis labels and legend, as ``figures.yaml`` has them.
 
     Parameters
     ----------
-    handles : sequence of artist, optional
-        Labelled ones; those of the axes by default. Further calls add theirs.
+    rows : int
+        How many rows, points or lines it has; a figure of one is drawn but not saved, since a sentence says as much.
+    handles : sequence of artist
+        Labelled artists that come first in the legend.
+    **values
+        What the templates ask for.
     """
-    handles = list(handles) if handles is not None else ax.get_legend_handles_labels()[0]
-    whole, own = figure_of(ax), ax.get_legend()
-    for old in (*whole.legends, *([] if own is None else [own])):
-        handles = [*getattr(old, "deskbench_handles", ()), *handles]
-        old.remove()
+    said, words = said_of(ax), _texts()[name]
+    values = {"noun": said.noun, "narrow": is_narrow(ax), **values}
+    title, sentences = (" ".join(_template(words[key]).render(values).split()) for key in ("title", "caption"))
+    said.title, said.sentences = title, [sentences]
+    said.nothing = "" if rows > 1 else "there is only one row, and the table says as much"
+    for axis in ("x", "y"):
+        if axis in words:
+            ax.set(**{f"{axis}label": plain(_template(words[axis]).render(values).strip())})
+    labels = {_template(label).render(values).strip(): look for label, look in words.get("legend", {}).items()}
+    explain(ax, [*handles, *(mark(ax, plain(label), **look) for label, look in labels.items() if label)])
+
+
+@cache
+def _texts() -> dict[str, dict[str, Any]]:
+    return read_yaml(Path(__file__).with_name("figures.yaml"))
+
+
+@cache
+def _template(text: str) -> Template:
+    return Environment(autoescape=False).from_string(text)  # noqa: S701  # no markup: the writers of pages escape it
+
+
+def explain(ax: Axes, handles: Sequence[Any]) -> None:
+    """Draw a legend above the axes in as many columns as the figure is wide enough for."""
     if not handles:
         return
-    longest = int(LETTERS * whole.get_figwidth()) - 8
-    labels = [filled(h.get_label(), longest) for h in handles]
-    look: dict[str, Any] = dict(handles=handles, labels=labels, fontsize=SMALL, frameon=False)
-    look |= dict(ncols=_columns(labels, whole.get_figwidth()), columnspacing=1.0, labelspacing=0.35)
-    look |= dict(handlelength=1.4, handletextpad=0.6, borderaxespad=0.1)
+    whole = figure_of(ax)
+    letters = int(LETTERS * whole.get_figwidth())
+    labels = [filled(handle.get_label(), letters - 8) for handle in handles]
+    longest = [max(map(len, read_plainly(label).split("\n"))) for label in labels]
+    columns = next((n for n in range(len(labels), 1, -1) if _wide(longest, n) <= letters), 1)
+    look: dict[str, Any] = dict(handles=handles, labels=labels, fontsize=SMALL, frameon=False, ncols=columns)
+    look |= dict(columnspacing=1.0, labelspacing=0.35, handlelength=1.4, handletextpad=0.6, borderaxespad=0.1)
     if len(whole.axes) == 1:
-        legend = whole.legend(loc="outside upper left", **look)
+        whole.legend(loc="outside upper left", **look)
     else:
-        legend = ax.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), **look)
-    vars(legend)["deskbench_handles"] = handles
+        ax.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), **look)
 
 
-def _columns(labels: Sequence[str], width: float) -> int:
-    """In how many columns the entries of a legend fit a figure `width` inches wide, each column as wide as its longest entry."""
-    from matplotlib.textpath import TextPath
-
-    inches = [
-        max(TextPath((0, 0), line or " ", size=SMALL).get_extents().width for line in label.split("\n")) / 72
-        for label in labels
-    ]
-    beside = (1.4 + 0.6) * SMALL / 72  # the mark and the space after it
-    for columns in range(len(labels), 1, -1):
-        rows, longer = divmod(len(labels), columns)
-        tall = [rows + (place < longer) for place in range(columns)]
-        starts = [sum(tall[:place]) for place in range(columns)]
-        needed = sum(max(inches[start : start + many]) + beside for start, many in zip(starts, tall, strict=True))
-        # drawn letters are a little wider than their outlines
-        if needed + (columns - 1) * SMALL / 72 < 0.96 * width - 0.12:
-            return columns
-    return 1
+def _wide(longest: Sequence[int], columns: int) -> int:
+    """Return how many letters wide the entries of a legend are in so many columns, with a mark and a space each."""
+    rows, longer = divmod(len(longest), columns)
+    ends = [0]
+    for place in range(columns):
+        ends.append(ends[-1] + rows + (place < longer))
+    return sum(max(longest[start:end]) + 5 for start, end in zip(ends, ends[1:], strict=False))
 
 
 def mark(ax: Axes, label: str, **look: Any) -> Any:
     """An entry of a legend: a mark or a line with what it means."""
     return ax.plot([], [], label=label, **{"linestyle": "none", **look})[0]
+
+
+def leads(ax: Axes, artist: Any, row: Any, tip: str, **fields: Any) -> None:
+    """Let a mark of a row say `tip` on a page and list the conversations of `fields`; without fields it leads to the row's page."""
+    marks = said_of(ax).marks
+    gid = f"mark-{len(marks)}"
+    artist.set_gid(gid)
+    marks[gid] = Lead(row.entry, getattr(row, "source", ""), read_plainly(tip), fields)
 
 
 def fit(ax: Axes) -> None:

@@ -11,6 +11,26 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+@dataclass(frozen=True)
+class Lead:
+    """A mark that leads somewhere.
+
+    Attributes
+    ----------
+    entry, source : str
+        Whose it is.
+    tip : str
+        Its numbers in words.
+    fields : dict
+        Fields of the query that lists the conversations it counts; without any it leads to the page of the entry.
+    """
+
+    entry: str
+    source: str
+    tip: str
+    fields: dict[str, Any]
+
+
 @dataclass
 class FigureWords:
     """The words that belong to one figure.
@@ -31,6 +51,8 @@ class FigureWords:
         Draws it anew: ``again(width="column") -> Axes``.
     later : list of callable
         What is placed only when everything else has its place.
+    marks : dict of str to Lead
+        The marks that lead somewhere, by the id of their group in an SVG.
     """
 
     title: str = ""
@@ -41,26 +63,12 @@ class FigureWords:
     nothing: str = ""
     again: Callable[..., Any] | None = None
     later: list[Callable[[], None]] = field(default_factory=list)
+    marks: dict[str, Lead] = field(default_factory=dict)
 
 
 def said_of(ax: Axes) -> FigureWords:
     """The words of a figure, kept with it; empty ones for a figure that was drawn elsewhere."""
     return vars(ax.figure).setdefault("deskbench_said", FigureWords())
-
-
-def says(ax: Axes, title: str, *sentences: str, rows: int = 2) -> None:
-    """Give a figure its title and caption, which stand beside it and not in it.
-
-    Parameters
-    ----------
-    *sentences : str
-        Each a full sentence; empty ones are left out.
-    rows : int
-        How many rows, points or lines it has; a figure of one is drawn but not saved, since a sentence says as much.
-    """
-    said = said_of(ax)
-    said.title, said.sentences = title, [s for s in sentences if s]
-    said.nothing = "" if rows > 1 else "there is only one row, and the table says as much"
 
 
 def caption(ax: Axes, *, notes: bool = True) -> str:
@@ -88,3 +96,11 @@ def span_of(values: pd.Series) -> str:
     """``"3"``, or ``"2 to 3"``."""
     low, high = int(values.min()), int(values.max())
     return f"{low}" if low == high else f"{low} to {high}"
+
+
+def alike(table: pd.DataFrame, name: str, columns: Sequence[str]) -> list[list[str]]:
+    """Return the values of a column in their order, those whose rows hold the same numbers together."""
+    together: dict[str, list[str]] = {}
+    for value, mine in table.groupby(name, sort=False):
+        together.setdefault(str(mine[list(columns)].round(3).to_numpy().tolist()), []).append(str(value))
+    return list(together.values())

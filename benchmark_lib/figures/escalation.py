@@ -1,4 +1,4 @@
-"""Figures of handovers: both directions around a centre line, by model and by intent, and how precise handovers are."""
+"""Draw handovers: both directions around a centre line, by model and by intent, and the queues used."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..analysis.estimators.estimate import usual
+from ..analysis.estimators.estimate import counted, usual
 from ..analysis.estimators.intervals import proportion_interval
-from ..scoring.written import rounded
-from .canvas import QUIET, ROW, SMALL, axes_for, explain, figure, is_narrow, mark, nothing, rows_high
-from .captions import listed, said_of, says, span_of
-from .labels import left_out, name_apart, name_of, name_rows, names_of, partial_below, with_counts
+from ..analysis.query import NO, YES
+from ..analysis.tables.escalation import DIRECTIONS
+from ..scoring.metrics import METRICS
+from ..scoring.written import percent, rounded, span
+from .canvas import ROW, SMALL, STROKE, axes_for, describe, figure, is_narrow, leads, nothing, rows_high
+from .captions import said_of, span_of
+from .labels import at_right, left_out, name_of, name_rows, partial_below, with_counts
 from .style import plain
 
 if TYPE_CHECKING:
@@ -19,72 +22,70 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MISSED, OVER = "#C44E00", "#0072B2"
+TIPS = {"missed": "not handed over, of the cases that need a human", "over": "handed over, of the resolvable cases"}
+WHICH = {
+    name: {"bucket": METRICS[key].bucket, METRICS[key].column: flag}
+    for (name, key), flag in zip(DIRECTIONS.items(), (NO, YES), strict=True)
+}
+"""The conversations that each bar counts."""
+NEITHER = "No case was run and scored that needs a human or can be resolved."
 
 
 @figure
 def two_directions(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
-    """Misses to the left, over-escalation to the right: the mean with its interval (bar and whisker), the median over trials (dot).
+    """Draw misses to the left, over-escalation to the right: the mean with its interval (bar, whisker), the median (dot).
 
     `table` is as `tables.escalation_table` gives it.
     """
+    if "panel" in table:  # a published rate has no mean
+        public = table["panel"] == "published"
+        table = table.assign(**{f"{name}_mean": table[f"{name}_mean"].mask(public, table[name]) for name in TIPS})
     shown = table.dropna(subset=["missed_mean", "over_mean"], how="all")
     wrong = shown["missed_mean"].fillna(0) + shown["over_mean"].fillna(0)
     shown = partial_below(shown.assign(_wrong=wrong).sort_values("_wrong", ascending=False))
     ax = axes_for(ax, table, width, 1.3 + ROW * (1.3 if width == "column" else 1) * max(len(shown), 4))
     if shown.empty:
-        return nothing(ax, "No case was run and scored that needs a human or can be resolved.")
+        return nothing(ax, NEITHER)
     left_out(ax, table, shown, "only traps run")
     for y, row in enumerate(shown.itertuples()):
-        _direction(ax, y, -1, MISSED, row.missed_mean, row.missed_low, row.missed_high, row.missed)
-        _direction(ax, y, 1, OVER, row.over_mean, row.over_low, row.over_high, row.over)
+        _direction(ax, y, "missed", row)
+        _direction(ax, y, "over", row)
     counts = list(shown[["missed_cases", "over_cases"]].astype(int).itertuples(index=False, name=None))
     ends = shown[["missed_high", "over_high", "missed_mean", "over_mean", "missed", "over"]].astype(float)
-    _centre(ax, with_counts(ax, list(shown["entry"]), counts), 100 * float(np.nanmax(ends)))
+    _centre(ax, with_counts(ax, list(shown["entry"]), counts), 100 * float(np.nanmax(ends)), shown)
     missed, over = (usual(n) for n in zip(*counts, strict=True))
-    sides = ((missed, f"left: % of {missed} must-escalate cases"), (over, f"right: % of {over} resolvable cases"))
-    ax.set(xlabel=("\n" if is_narrow(ax) else "  |  ").join(words for cases, words in sides if cases))
-    _explain_directions(
-        ax,
-        mark(ax, "95 % interval of the mean", linestyle="-", color="#333333", linewidth=0.9),
-        mark(ax, "median over trials", marker="o", markersize=3, color="white", markeredgecolor="#333333"),
-    )
-    says(
-        ax,
-        "Escalation, both ways",
-        f"Left: needed a human and was kept (n = {missed} cases). Right: resolvable and was handed over (n = {over} cases). Bar and number: mean "
-        "over cases of the mean over trials, %; line: its 95 % interval; dot: median over trials.",
-        rows=len(shown),
-    )
+    sides = [f"left: % of {missed} must-escalate cases"] * bool(missed)
+    sides += [f"right: % of {over} resolvable cases"] * bool(over)
+    about = dict(sides=("\n" if is_narrow(ax) else "  |  ").join(sides) or "% of cases", missed=missed, over=over)
+    measured = bool((shown["missed_low"].notna() | shown["over_low"].notna()).any())
+    describe(ax, "two_directions", rows=len(shown), measured=measured, **about)
     return ax
 
 
-def _direction(ax: Axes, y: int, sign: int, color: str, mean: float, low: float, high: float, median: float) -> None:
-    """One direction of one model."""
-    side = "right" if sign < 0 else "left"
+def _direction(ax: Axes, y: int, name: str, row: Any) -> None:
+    """Draw one direction of one model: the mean with its interval, and the median."""
+    sign, side, color = (-1, "right", MISSED) if name == "missed" else (1, "left", OVER)
+    mean, low, high, median, cases = (getattr(row, f"{name}{end}") for end in ("_mean", "_low", "_high", "", "_cases"))
     if mean != mean:
         ax.text(sign * 3, y, "not run", ha=side, va="center", fontsize=SMALL, color="#888888")
         return
-    ax.barh(y, sign * 100 * mean, color=color, height=0.6, alpha=0.85)
-    ax.plot([sign * 100 * low, sign * 100 * high], [y, y], color="#333333", linewidth=0.9)
-    look: dict[str, Any] = dict(color="white", markeredgecolor="#333333", markeredgewidth=0.7)
-    ax.plot(sign * 100 * median, y, marker="o", markersize=3, **look)
+    (bar,) = ax.barh(y, sign * 100 * mean, color=color, height=0.6, alpha=0.85)
+    tip = f"{row.entry}: {TIPS[name]} {percent(mean)} (as published)"
+    if low == low:
+        ax.plot([sign * 100 * low, sign * 100 * high], [y, y], color=STROKE, linewidth=0.9)
+        look: dict[str, Any] = dict(color="white", markeredgecolor=STROKE, markeredgewidth=0.7)
+        ax.plot(sign * 100 * median, y, marker="o", markersize=3, **look)
+        ends = f"{span(100 * low, 100 * high)}, {counted(cases, 'case')}"
+        tip = f"{row.entry}: {TIPS[name]} {percent(mean)} ({ends}); median over trials {percent(median)}"
+    leads(ax, bar, row, tip, **WHICH[name])
     far = max(100 * v for v in (high, mean, median) if v == v)
     text: dict[str, Any] = dict(ha=side, va="center", fontsize=SMALL, annotation_clip=False)
     ax.annotate(rounded(100 * mean, 0), (sign * far, y), xytext=(sign * 4, 0), textcoords="offset points", **text)
 
 
-def _explain_directions(ax: Axes, *more: Any) -> None:
-    """The legend of both directions."""
-    from matplotlib.patches import Patch
-
-    left = Patch(color=MISSED, alpha=0.85, label="left: kept, needed a human")
-    right = Patch(color=OVER, alpha=0.85, label="right: handed over, resolvable")
-    explain(ax, [left, right, *more])
-
-
 @figure
 def directions_by_intent(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
-    """Both directions by intent: bars are the mean over the models given, strokes the models; of one model, with its Wilson interval.
+    """Draw both directions by intent: bars are the mean over the models, strokes the models; of one model, with its Wilson interval.
 
     `table` is as `tables.intent_table` gives it, of both buckets.
     """
@@ -93,136 +94,53 @@ def directions_by_intent(*, table: pd.DataFrame, ax: Axes | None = None, width: 
     names = [i for _, _, part in reversed(parts) for i in part.groupby("intent")["wrong"].mean().sort_values().index]
     ax = axes_for(ax, table, width, 1.3 + rows_high(max(len(names), 4)))
     if not names:
-        return nothing(ax, "No case was run and scored that needs a human or can be resolved.")
+        return nothing(ax, NEITHER)
     left_out(ax, table, known, "no such case run")
-    several = known.groupby(["bucket", "intent"])["entry"].nunique().max() > 1
+    models = known.groupby(["bucket", "intent"])["entry"].nunique()
+    several = bool(models.max() > 1)
     for sign, color, part in parts:
         for intent, rows in part.groupby("intent"):
             _intent(ax, names.index(intent), sign, color, rows, several)
     reach = max(float(np.abs(np.asarray(line.get_xdata(), dtype=float)).max()) for line in ax.lines)
     _centre(ax, [n.replace("_", " ") for n in names], reach)
-    ax.set(xlabel="% of conversations of the intent that went wrong")
-    many = span_of(known.groupby(["bucket", "intent"])["entry"].nunique())
-    whose = f"mean of {many} {said_of(ax).noun}s" if several else f"{name_of(ax, known['entry'].iloc[0])}"
-    drawn = (
-        mark(ax, f"one {said_of(ax).noun}", marker="|", color="#444444", markersize=6)
-        if several
-        else mark(ax, "95 % interval (Wilson)", linestyle="-", color="#333333", linewidth=0.9)
-    )
-    _explain_directions(ax, drawn)
-    spread = (
-        "strokes: the single models, whose spread is shown in place of an interval, since the models are not a sample."
-        if several
-        else "line: 95 % Wilson interval, which takes the trials of a case as independent and is therefore narrow."
-    )
-    says(
-        ax,
-        "Escalation by intent, both ways",
-        "Left: needed a human and was kept. Right: resolvable and was handed over. Each intent on its own.",
-        f"Bar: {whose}, % of the conversations of the intent; {spread}",
-        f"Conversations per {said_of(ax).noun} and intent: {span_of(known['conversations'])}.",
-        rows=len(names),
-    )
+    whose = f"mean of {span_of(models)} {said_of(ax).noun}s" if several else name_of(ax, known["entry"].iloc[0])
+    many = span_of(known["conversations"])
+    describe(ax, "directions_by_intent", rows=len(names), several=several, whose=whose, conversations=many)
     return ax
 
 
 def _intent(ax: Axes, y: int, sign: int, color: str, rows: pd.DataFrame, several: bool) -> None:
-    """The line of one intent."""
-    mean = 100 * rows["wrong"].mean()
+    """Draw the row of one intent, its number to the right of all rows."""
+    mean, only = 100 * rows["wrong"].mean(), rows.iloc[0]
     ax.barh(y, sign * mean, color=color, height=0.62, alpha=0.85)
-    only = rows.iloc[0]
-    wrong = only["handed_over"] if sign > 0 else only["conversations"] - only["handed_over"]
     if several:
         look: dict[str, Any] = dict(marker="|", linestyle="none", markersize=6, color="#444444", alpha=0.5)
         ax.plot(sign * 100 * rows["wrong"], np.full(len(rows), y), **look)
-        text, far = rounded(mean, 0), 100 * rows["wrong"].max()
+        at_right(ax, y, rounded(mean, 0))
     else:
+        wrong = only["handed_over"] if sign > 0 else only["conversations"] - only["handed_over"]
         found = proportion_interval(int(wrong), int(only["conversations"]))
-        ax.plot([sign * 100 * found.low, sign * 100 * found.high], [y, y], color="#333333", linewidth=0.9)
-        text, far = f"{wrong} of {only['conversations']}", 100 * found.high
-    ax.text(sign * (far + 3), y, text, ha="right" if sign < 0 else "left", va="center", fontsize=SMALL)
+        ax.plot([sign * 100 * found.low, sign * 100 * found.high], [y, y], color=STROKE, linewidth=0.9)
+        at_right(ax, y, f"{wrong} of {only['conversations']}")
 
 
-def _centre(ax: Axes, names: list[str], reach: float) -> None:
-    """The centre line and what both figures share; `reach` is where the longest line ends."""
+def _centre(ax: Axes, names: list[str], reach: float, rows: pd.DataFrame | None = None) -> None:
+    """Draw the centre line and what both figures share; `reach` is where the longest line ends."""
     far = min(100, 10 * (reach // 10 + 1)) * (1.55 if is_narrow(ax) else 1.25)
     ax.axvline(0, color="#222222", linewidth=1)
-    name_rows(ax, names)
-    ax.set(xlim=(-far, far), ylim=(-0.7, len(names) - 0.3))
+    name_rows(ax, names, rows=rows)
+    ax.set_xlim(-far, far)
     ax.locator_params(axis="x", nbins=5 if is_narrow(ax) else 9)
     ax.xaxis.set_major_formatter(lambda x, _: f"{abs(x):.0f}" if abs(x) <= 100 else "")
-    ax.grid(axis="y", visible=False)
-
-
-@figure
-def handover_precision(*, table: pd.DataFrame, named: int = 8, ax: Axes | None = None, width: str = "page") -> Axes:
-    """Recall of handovers against their precision, with intervals; upper right is good.
-
-    Parameters
-    ----------
-    table : DataFrame
-        As `tables.escalation_table` gives it.
-    named : int
-        How many models are named, those farthest from the others; the rest stay grey.
-    """
-    ax = axes_for(ax, table, width, 3.8)
-    shown = table.dropna(subset=["precision", "recall"])
-    if shown.empty:
-        return nothing(ax, "No model handed anything over, so there is no precision.")
-    left_out(ax, table, shown, "nothing handed over, or a bucket not run")
-    x, y = 100 * shown["recall"].to_numpy(dtype=float), 100 * shown["precision"].to_numpy(dtype=float)
-    far = np.argsort(-np.hypot(x - np.median(x), y - np.median(y)), kind="stable")[:named]
-    for place, row in enumerate(shown.itertuples()):
-        color = OVER if place in far else QUIET
-        line: dict[str, Any] = dict(color=color, linewidth=0.8, alpha=0.6)
-        if row.precision_low == row.precision_low:
-            ax.plot([x[place]] * 2, [100 * row.precision_low, 100 * row.precision_high], **line)
-        ax.plot([100 * row.recall_low, 100 * row.recall_high], [y[place]] * 2, **line)
-        ax.plot(x[place], y[place], marker="o", markersize=4.5, color=color)
-    names = names_of(ax, list(shown["entry"]))
-    low = min(float(np.nanmin(100 * shown[c].astype(float))) for c in ("recall_low", "precision_low", "recall"))
-    start = max(-3.0, 10 * (low // 10) - 25)
-    ax.set(
-        xlim=(start, 103),
-        ylim=(max(-3.0, min(start, 10 * (np.nanmin(y) // 10) - 15)), 106),
-        xlabel="Recall: % of must-escalate cases handed over",
-        ylabel="Precision: % of handovers needed",
-    )
-    name_apart(ax, [(x[place], y[place], names[place]) for place in far])
-    quiet = len(shown) - len(far)
-    explain(
-        ax,
-        [
-            mark(ax, f"{said_of(ax).noun}, named", marker="o", color=OVER, markersize=4.5),
-            *(
-                [mark(ax, f"{quiet} more {said_of(ax).noun}s", marker="o", color=QUIET, markersize=4.5)]
-                if quiet
-                else []
-            ),
-            mark(ax, "95 % interval", linestyle="-", color=OVER, linewidth=0.8, alpha=0.6),
-        ],
-    )
-    says(
-        ax,
-        "How precise are the handovers?",
-        "Recall: share of the must-escalate cases handed over. Precision: share of the handovers (traps aside) that were needed; it depends on "
-        "the mix of cases. Lines: 95 % intervals. Upper right is good; both axes begin where the data do.",
-        f"{quiet} more {said_of(ax).noun}s are drawn in grey: {listed([n for i, n in enumerate(names) if i not in far], 40)}."
-        if quiet
-        else "",
-        rows=len(shown),
-    )
-    return ax
 
 
 @figure
 def queue_matrix(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
-    """Where the handovers of each intent went: shares of the intent's handovers, in orange where the case does not accept the queue.
+    """Draw where the handovers of each intent went: shares of its handovers, in orange where the case does not accept the queue.
 
     `table` is as `tables.queue_table` gives it.
     """
-    rows = table["intent"].nunique() if len(table) else 0
-    ax = axes_for(ax, table, width, 1.2 + 0.42 * max(rows, 3))
+    ax = axes_for(ax, table, width, 1.2 + 0.42 * max(table["intent"].nunique() if len(table) else 0, 3))
     if table.empty:
         return nothing(ax, "Nothing was handed over to a queue.")
     sums = table.groupby(["intent", "queue"])[["accepted", "conversations"]].sum()
@@ -231,27 +149,12 @@ def queue_matrix(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "p
     between = "\nof " if is_narrow(ax) else " of "
     for (intent, queue), cell in sums.iterrows():
         x, y, share = queues.index(queue), intents.index(intent), cell["conversations"] / totals[intent]
-        wrong = 1 - cell["accepted"] / cell["conversations"]
-        ax.scatter(x, y, s=90 + 380 * share, color=MISSED if wrong > 0.5 else OVER, alpha=0.35, linewidth=0)
+        color = OVER if 2 * cell["accepted"] >= cell["conversations"] else MISSED
+        ax.scatter(x, y, s=90 + 380 * share, color=color, alpha=0.35, linewidth=0)
         words = f"{cell['accepted']}{between}{cell['conversations']}"
         ax.text(x, y, words, ha="center", va="center", fontsize=SMALL, linespacing=0.95)
-    ax.set_xticks(range(len(queues)), [plain(q) for q in queues], fontsize=SMALL, rotation=90 if is_narrow(ax) else 0)
     name_rows(ax, [i.replace("_", " ") for i in intents])
-    ax.set(xlim=(-0.6, len(queues) - 0.4), ylim=(-0.6, len(intents) - 0.4), xlabel="Queue used")
-    look: dict[str, Any] = dict(marker="o", markersize=9, alpha=0.35, markeredgewidth=0)
-    explain(
-        ax,
-        [
-            mark(ax, "most of these handovers are to a queue that the case accepts", color=OVER, **look),
-            mark(ax, "most are not", color=MISSED, **look),
-        ],
-    )
-    says(
-        ax,
-        "Right queue?",
-        "Rows: intents; columns: the queue used. Numbers: handovers that the case accepts there, of all handovers there. Area: the larger, "
-        "the greater the share of the intent's handovers. These are counts of conversations and have no interval.",
-        f"n = {int(totals.sum())} handovers.",
-        rows=len(sums),
-    )
+    ax.set_xticks(range(len(queues)), [plain(q) for q in queues], fontsize=SMALL, rotation=90 if is_narrow(ax) else 0)
+    ax.set_xlim(-0.6, len(queues) - 0.4)
+    describe(ax, "queue_matrix", rows=len(sums), handovers=int(totals.sum()))
     return ax

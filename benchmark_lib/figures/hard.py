@@ -1,12 +1,12 @@
-"""The hard set as a picture: each family with its clean twins, for one entry."""
+"""Draw the hard set: each family with its clean twins, for one entry."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from ..analysis.tables.hard import ALL, family_order
-from .canvas import ROW, axes_for, explain, figure, mark, nothing
-from .captions import says, span_of
+from .canvas import ROW, axes_for, describe, figure, nothing
+from .captions import span_of
 from .labels import name_of, name_rows
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ HARD, TWIN, EASY = "#C44E00", "#0072B2", ", easy"
 def hard_families(
     *, table: pd.DataFrame, known: Iterable[str] = (), ax: Axes | None = None, width: str = "page"
 ) -> Axes:
-    """Success in the hard cases (filled, with its interval) and in their clean twins (hollow), family by family.
+    """Draw success in the hard cases (filled, with its interval) and in their clean twins (hollow), family by family.
 
     Parameters
     ----------
@@ -35,46 +35,20 @@ def hard_families(
     if table.empty:
         return nothing(ax, "No case of a hard set was run and scored.")
     rows = table.set_index("family").loc[family_order(table, known)]
+    names = []
     for y, (family, row) in enumerate(rows.iterrows()):
-        if row["hard"] == row["hard"] and row["clean"] == row["clean"]:
-            ax.plot([100 * row["hard"], 100 * row["clean"]], [y, y], color="#999999", linewidth=1.2, zorder=1)
-        interval = [100 * row["hard_low"], 100 * row["hard_high"]]
-        ax.plot(interval, [y, y], color=HARD, linewidth=0.8, alpha=0.55, zorder=2)
+        hard, clean, low, high = (100 * row[name] for name in ("hard", "clean", "hard_low", "hard_high"))
         size = 7 if family == ALL else 5
-        ax.plot(100 * row["clean"], y, "o", markersize=size + 2, color="white", markeredgecolor=TWIN, zorder=3)
-        ax.plot(100 * row["hard"], y, "o", markersize=size - 1, color=HARD, zorder=4)
-    names = [
-        f"{family.replace('_', ' ').capitalize()}{EASY if row.get('easy', False) else ''} ({int(row['hard_n'])} + {int(row['clean_n'])})"
-        for family, row in rows.iterrows()
-    ]
+        ax.plot([hard, clean], [y, y], color="#999999", linewidth=1.2, zorder=1)
+        ax.plot([low, high], [y, y], color=HARD, linewidth=0.8, alpha=0.55, zorder=2)
+        ax.plot(clean, y, "o", markersize=size + 2, color="white", markeredgecolor=TWIN, zorder=3)
+        ax.plot(hard, y, "o", markersize=size - 1, color=HARD, zorder=4)
+        easy = EASY if row.get("easy", False) else ""
+        names.append(f"{family.replace('_', ' ').capitalize()}{easy} ({int(row['hard_n'])} + {int(row['clean_n'])})")
     name_rows(ax, names)
-    ax.grid(axis="y", visible=False)
-    ax.set(xlim=(-3, 103), ylim=(len(rows) - 0.3, -0.7), xlabel="Success, % of cases")
-    twins = bool(rows["clean"].notna().any())
-    twin_marks = twins * [
-        mark(ax, "clean twins", marker="o", color="white", markeredgecolor=TWIN, markersize=7),
-        mark(ax, "from twin to hard", linestyle="-", color="#999999", linewidth=1.2),
-    ]
-    explain(
-        ax,
-        [
-            mark(ax, "hard cases", marker="o", color=HARD, markersize=4),
-            mark(ax, "95 % interval", linestyle="-", color=HARD, linewidth=0.8, alpha=0.55),
-            *twin_marks,
-        ],
-    )
-    says(
-        ax,
-        f"The hard set, family by family: {name_of(ax, table['entry'].iloc[0])}",
-        "Filled: success in the hard cases with its 95 % interval"
-        + (
-            "; hollow: in their clean twins, which differ in the hard thing alone. "
-            if twins
-            else "; no clean twin was run. "
-        )
-        + f"In brackets: hard cases + clean twins (n = {span_of(rows['hard_n'])} hard cases a row).",
-        "Families with fewer than five pairs say little."
-        + (" A family marked easy is left out of the row for all." if any(EASY in name for name in names) else ""),
-        rows=len(rows),
-    )
+    ax.set(xlim=(-3, 103))
+    ax.invert_yaxis()
+    about = dict(name=name_of(ax, table["entry"].iloc[0]), cases=span_of(rows["hard_n"]))
+    marked = dict(twins=bool(rows["clean"].notna().any()), easy=any(EASY in name for name in names))
+    describe(ax, "hard_families", rows=len(rows), **about, **marked)
     return ax

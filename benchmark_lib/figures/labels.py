@@ -1,4 +1,4 @@
-"""Names next to what they label: at rows, at points and at the ends of lines, legible where lines run behind them."""
+"""Place names next to what they label: at rows and at points, legible where lines run behind them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from statistics import median, pstdev
 from typing import TYPE_CHECKING, Any
 
 from ..analysis.estimators.estimate import usual
-from .canvas import SMALL, explain, is_narrow, mark, say_below
+from .canvas import GREY, SMALL, is_narrow, leads, say_below
 from .captions import listed, said_of
 from .style import figure_of, plain, read_plainly
 
@@ -72,16 +72,29 @@ def partial_below(rows: pd.DataFrame) -> pd.DataFrame:
     return rows.sort_values("partial", key=lambda words: words.eq(""), kind="stable") if "partial" in rows else rows
 
 
-def name_rows(ax: Axes, names: Sequence[str], places: Sequence[float] | None = None) -> None:
-    """Name the rows of a figure from the bottom up, each on one line or two."""
+def name_rows(
+    ax: Axes, names: Sequence[str], places: Sequence[float] | None = None, rows: pd.DataFrame | None = None
+) -> None:
+    """Name the rows of a figure from the bottom up, each on one line or two; names of the entries of `rows` lead to their pages."""
     ax.set_yticks(range(len(names)) if places is None else places, [two_lines(ax, name) for name in names])
+    ax.grid(axis="y", visible=False)
+    ax.tick_params(axis="y", length=0)
+    if places is None:
+        ax.set_ylim(-0.65, len(names) - 0.35)
     for label in ax.get_yticklabels():
         label.set(fontsize=SMALL, linespacing=1.0)
+    for label, row in zip(ax.get_yticklabels(), () if rows is None else rows.itertuples(), strict=False):
+        leads(ax, label, row, row.entry)
 
 
 def at_right(ax: Axes, y: float, words: str, **look: Any) -> None:
     """A number or a word to the right of a row."""
     ax.text(1.01, y, words, transform=ax.get_yaxis_transform(), **{"va": "center", "fontsize": SMALL, **look})
+
+
+def head_at_right(ax: Axes, rows: int, words: str) -> None:
+    """Write what the numbers to the right of the rows are, above the highest of them."""
+    at_right(ax, rows - 0.45, words, color=GREY, va="bottom")
 
 
 def two_lines(ax: Axes, name: str) -> str:
@@ -103,11 +116,8 @@ def with_counts(ax: Axes, entries: Sequence[Any], counts: list[tuple[int, ...]])
     ]
 
 
-def halo() -> list:
-    """Path effects that keep a label legible where lines run behind it."""
-    from matplotlib.patheffects import withStroke
-
-    return [withStroke(linewidth=2.2, foreground="white")]
+EDGE = {"boxstyle": "square,pad=0.05", "facecolor": "white", "alpha": 0.75, "linewidth": 0}
+"""What keeps a name legible where lines run behind it."""
 
 
 def name_apart(
@@ -188,7 +198,7 @@ def _placed(
         look: dict[str, Any] = dict(textcoords="offset points", fontsize=SMALL, annotation_clip=False, linespacing=0.95)
         told = two_lines(ax, listed(names, 3))
         line = {"arrowstyle": "-", "color": "#999999", "linewidth": 0.4, "shrinkA": 0, "shrinkB": 2}
-        text: Any = ax.annotate(told, (x, y), xytext=(0, 0), path_effects=halo(), gid="name", arrowprops=line, **look)
+        text: Any = ax.annotate(told, (x, y), xytext=(0, 0), bbox=EDGE, gid="name", arrowprops=line, **look)
         for dx, dy, ha, va in PLACES:
             text.set(position=(dx, dy), ha=ha, va=va)
             text.arrow_patch.set_visible(abs(dy) > NEAR)
@@ -203,43 +213,3 @@ def _placed(
             text.remove()
             left.append(group)
     return left
-
-
-def names_at_the_end(ax: Axes, labels: list[tuple[float, str, str]], last: float, top: float = 101.0) -> None:
-    """Names at the ends of their lines, moved apart where they would overlap, never above `top`; in the legend where the figure is narrow."""
-    if is_narrow(ax):
-        explain(ax, [mark(ax, name, color=color, linestyle="-") for _, name, color in sorted(labels, reverse=True)])
-        return
-    drawn = [
-        ax.annotate(
-            two_lines(ax, name),
-            (last, height),
-            xytext=(last * 1.03 if last > 1 else last + 0.05, height),
-            textcoords="data",
-            color=color,
-            fontsize=SMALL,
-            va="center",
-            annotation_clip=False,
-            linespacing=0.95,
-            arrowprops={"arrowstyle": "-", "color": color, "linewidth": 0.5, "relpos": (0, 0.5)},
-        )
-        for height, name, color in sorted(labels)
-    ]
-    said_of(ax).later.append(lambda: _move_apart(ax, drawn, top))
-
-
-def _move_apart(ax: Axes, drawn: list[Any], top: float) -> None:
-    """Give every name its own height, from the bottom up and then from the top down."""
-    from matplotlib.text import Text
-
-    unit = ax.transData.transform([(0, 0), (0, 1)])
-    tall = [(Text.get_window_extent(t).height + 1.5) / (unit[1, 1] - unit[0, 1]) for t in drawn]
-    spots = [text.xyann[1] for text in drawn]
-    for place in range(1, len(spots)):
-        spots[place] = max(spots[place], spots[place - 1] + (tall[place - 1] + tall[place]) / 2)
-    if spots:
-        spots[-1] = min(spots[-1], top)
-    for place in reversed(range(len(spots) - 1)):
-        spots[place] = min(spots[place], spots[place + 1] - (tall[place] + tall[place + 1]) / 2)
-    for text, spot in zip(drawn, spots, strict=True):
-        text.set_position((text.xyann[0], spot))

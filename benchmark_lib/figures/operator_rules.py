@@ -1,11 +1,11 @@
-"""Whether an operator's rules hold as a conversation gets longer, as a picture."""
+"""Draw whether an operator's rules hold as a conversation gets longer."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .canvas import LINES, axes_for, explain, figure, mark, nothing
-from .captions import says
+from .canvas import LINES, axes_for, describe, figure, mark, nothing
+from .captions import alike
 from .labels import name_of
 
 if TYPE_CHECKING:
@@ -17,37 +17,27 @@ MARKS = "osD^vP*"
 
 @figure
 def kept_by_turn(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
-    """The share of replies that keep each rule, turn by turn.
+    """Draw the share of replies that keep each rule, turn by turn; rules with the same line share it.
 
     `table`: the rows of one entry as `tables.rules_by_turn` gives them.
     """
     ax = axes_for(ax, table, width, 3.6)
     if table.empty:
         return nothing(ax, "No conversation with operator rules has a second reply.")
-    rules = list(dict.fromkeys(table["rule"]))[: len(LINES)]
-    for place, rule in enumerate(rules):
-        mine = table[table["rule"] == rule].sort_values("turn")
-        at = mine["turn"] + 0.08 * (place - (len(rules) - 1) / 2)
-        ax.vlines(at, 100 * mine["low"], 100 * mine["high"], color=LINES[place], linewidth=0.8, alpha=0.6)
-        ax.plot(at, 100 * mine["kept"], color=LINES[place], marker=MARKS[place], markersize=4, linewidth=1.2)
+    table, handles = table.sort_values("turn"), []
+    lines = alike(table, "rule", ["turn", "kept", "low", "high"])
+    for place, (rules, color, sign) in enumerate(zip(lines, LINES, MARKS, strict=False)):
+        mine = table[table["rule"] == rules[0]]
+        at = mine["turn"] + 0.08 * (place - (min(len(lines), len(LINES)) - 1) / 2)
+        ax.vlines(at, 100 * mine["low"], 100 * mine["high"], color=color, linewidth=0.8, alpha=0.6)
+        ax.plot(at, 100 * mine["kept"], color=color, marker=sign, markersize=4, linewidth=1.2)
+        names = ", ".join(rule.replace("_", " ") for rule in rules)
+        handles.append(mark(ax, names, color=color, marker=sign, linestyle="-", markersize=4))
     last = int(table["turn"].max())
-    ax.set(
-        xlim=(0.5, last + 0.5), ylim=(-4, 104), xlabel="Customer message that is answered", ylabel="Kept, % of replies"
-    )
+    ax.set(xlim=(0.5, last + 0.5), ylim=(-4, 104))
     ax.set_xticks(range(1, last + 1))
-    explain(
-        ax,
-        [
-            mark(ax, rule.replace("_", " "), color=LINES[place], marker=MARKS[place], linestyle="-", markersize=4)
-            for place, rule in enumerate(rules)
-        ],
-    )
     replies = table.groupby("turn")["replies"].max()
-    says(
-        ax,
-        f"Operator rules by turn: {name_of(ax, table['entry'].iloc[0])}",
-        "Share of replies that keep each rule, as the mean over cases with its 95 % interval (clusters: intents, or cases where there are fewer than six intents).",
-        f"Replies: {replies.iloc[0]} at turn {replies.index[0]}, {replies.iloc[-1]} at turn {replies.index[-1]}; only the longer conversations come that far.",
-        rows=len(table),
-    )
+    ends = dict(first=replies.iloc[0], start=replies.index[0], last=replies.iloc[-1], end=replies.index[-1])
+    who = name_of(ax, table["entry"].iloc[0])
+    describe(ax, "kept_by_turn", rows=len(table), handles=handles, name=who, **ends)
     return ax

@@ -1,7 +1,4 @@
-"""Figures of the traps.
-
-Which model falls for which, how far the pushes go, claims against tone, kinds of failure, safety against cost.
-"""
+"""Draw the traps: which model falls for which, how far the pushes go, claims against tone, kinds of failure."""
 
 from __future__ import annotations
 
@@ -10,40 +7,28 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..analysis.estimators.estimate import counted
-from ..analysis.estimators.unsafe import BAND_CUTS, BAND_TRAPS
 from ..analysis.panels import partial_in
-from ..analysis.tables.published import BOARD_SOURCE
-from ..analysis.tables.tiers import tier_in_words
+from ..analysis.tables.safety import CLAIMS, STATES, TONES
 from ..scoring.deciding import SUCCESS_STATES
 from ..scoring.written import percent, rounded, span
-from .board import BANDS_DRAWN, NO_TRAPS, bands_in_words, on_all_traps, unsafe_intervals
+from .board import NO_TRAPS, on_all_traps
 from .canvas import (
     LINES,
     QUIET,
     ROW,
     SMALL,
     axes_for,
-    explain,
+    describe,
     figure,
     is_narrow,
+    leads,
     mark,
     nothing,
     say_below,
     stacked_bars,
 )
-from .captions import listed, said_of, says, span_of, trials_of
-from .labels import (
-    at_right,
-    left_out,
-    name_apart,
-    name_of,
-    name_rows,
-    names_at_the_end,
-    names_of,
-    outermost_in_words,
-    partial_below,
-)
-from .style import plain
+from .captions import alike, listed, said_of, span_of, trials_of
+from .labels import at_right, left_out, name_of, name_rows, names_of, partial_below
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -64,21 +49,12 @@ KIND_COLORS = {
 MODELS_ACROSS = 10
 """With more models than this, a narrow matrix has them as rows."""
 LEAST_CASES = 3
-"""A cell of fewer cases has no interval."""
-
-
-@figure
-def unsafe_counts(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
-    """Unsafe actions with both intervals, one line per model, as `unsafe_intervals` draws them.
-
-    `table` is as `tables.safety_table` gives it.
-    """
-    return unsafe_intervals(table=table, ax=ax, width=width)
+"""A cell of fewer cases has neither colour nor interval."""
 
 
 @figure
 def trap_matrix(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
-    """Every trap by every model: how most trials went, or that some were unsafe; where trials disagree, the cell says how many were.
+    """Draw every trap by every model: how most trials went, or that some were unsafe; where trials disagree, how many were.
 
     Parameters
     ----------
@@ -94,6 +70,8 @@ def trap_matrix(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "pa
     ax = axes_for(ax, table, width, 2.2 + 0.23 * max(len(models if turned else traps), 4))
     if table.empty or not table["trials"].sum():
         return nothing(ax, "No trap was run and scored, so there is no matrix.")
+    if len(models) == 1:
+        return nothing(ax, f"A matrix of one {said_of(ax).noun} is a list: the tables name its traps.")
     _cells(ax, table, traps, models, turned)
     kinds = table.drop_duplicates("trap").set_index("trap")["kind"]
     for above, below in zip(traps, traps[1:]):
@@ -108,37 +86,30 @@ def trap_matrix(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "pa
     places = np.arange(len(columns)) + 0.5
     ax.set_xticks(places, [names[c] for c in columns], rotation=90 if slanted else 0, fontsize=SMALL)
     ax.tick_params(axis="y", labelrotation=0)
-    ax.tick_params(length=0)
-    ax.grid(visible=False)
-    ax.spines[["left", "bottom"]].set_visible(False)
-    _explain_states(ax, table)
+    _bare(ax)
     trials, ran = table.loc[table["trials"] > 0, "trials"], table[table["trials"] > 0].groupby("entry").size()
-    says(
-        ax,
-        f"Which {said_of(ax).noun} falls for which trap",
-        f"{'Rows' if turned else 'Columns'}: {said_of(ax).noun}s, sorted by their share of unsafe trials; {'columns' if turned else 'rows'}: traps, divided by kind of failure. "
-        "Colour: how most trials went, and its own where one was unsafe. A number: trials disagree, and so many of them were unsafe. These are single outcomes, not estimates.",
-        f"n = {span_of(ran)} of the {len(traps)} traps × {trials_of(trials)} per {said_of(ax).noun}; hatched: not run or not scored."
-        if ran.min() < len(traps)
-        else f"n = {len(traps)} traps × {trials_of(trials)} per {said_of(ax).noun}.",
-        rows=len(traps) * len(models),
-    )
+    counts = dict(ran=span_of(ran) if ran.min() < len(traps) else "", traps=len(traps), trials=trials_of(trials))
+    describe(ax, "trap_matrix", rows=len(traps) * len(models), handles=_states(ax, table), turned=turned, **counts)
     return ax
 
 
+def _bare(ax: Axes) -> None:
+    """Take everything off a matrix that is neither cell nor name."""
+    ax.tick_params(length=0)
+    ax.grid(visible=False)
+    ax.spines[["left", "bottom"]].set_visible(False)
+
+
 def _cells(ax: Axes, table: pd.DataFrame, traps: list[str], models: list[str], turned: bool) -> None:
-    """The coloured cells of the matrix with their signs."""
+    """Draw the coloured cells of the matrix with their signs."""
     import seaborn as sns
     from matplotlib.colors import ListedColormap
 
-    states = list(CELL_COLORS)
-    flips = table["stability"] == "flips"
+    states, unsafe = list(CELL_COLORS), table["unsafe"].astype(str)
+    share = unsafe if is_narrow(ax) else unsafe + "/" + table["trials"].astype(str)
     told = table.assign(
         number=_painted(table).map({state: number for number, state in enumerate(states)}).astype(float),
-        sign=table["state"]
-        .map(STATE_SIGNS)
-        .fillna("")
-        .mask(flips, table["unsafe"].astype(str) + ("" if is_narrow(ax) else "/" + table["trials"].astype(str))),
+        sign=table["state"].map(STATE_SIGNS).fillna("").mask(table["stability"] == "flips", share),
     )
     grid, signs = (
         told.pivot(index="trap", columns="entry", values=name).reindex(index=traps, columns=models)
@@ -148,48 +119,37 @@ def _cells(ax: Axes, table: pd.DataFrame, traps: list[str], models: list[str], t
         grid, signs = grid.T, signs.T
     ax.set_facecolor("white")
     ax.patch.set(hatch="///", edgecolor="#C8C8C8")
-    sns.heatmap(
-        grid,
-        mask=grid.isna(),
-        annot=signs.fillna(""),
-        fmt="",
-        annot_kws={"fontsize": SMALL},
-        ax=ax,
-        cbar=False,
-        xticklabels=False,  # named below, where a dollar sign starts no formula
-        yticklabels=False,
-        linewidths=0.6 if is_narrow(ax) else 1.2,
-        linecolor="white",
-        cmap=ListedColormap(list(CELL_COLORS.values())),
-        vmin=-0.5,
-        vmax=len(states) - 0.5,
+    look: dict[str, Any] = dict(
+        linewidths=0.6 if is_narrow(ax) else 1.2, linecolor="white", annot_kws={"fontsize": SMALL}
     )
+    look |= dict(xticklabels=False, yticklabels=False)  # named by the caller, where a dollar sign starts no formula
+    colors = ListedColormap(list(CELL_COLORS.values()))
+    cells = dict(mask=grid.isna(), annot=signs.fillna(""), fmt="", cmap=colors, vmin=-0.5, vmax=len(states) - 0.5)
+    sns.heatmap(grid, ax=ax, cbar=False, **cells, **look)
 
 
 def _painted(table: pd.DataFrame) -> pd.Series:
-    """What each cell is painted as."""
+    """Return what each cell is painted as."""
     return table["state"].mask(table["unsafe"].gt(0) & table["state"].ne("unsafe"), SOME)
 
 
-def _explain_states(ax: Axes, table: pd.DataFrame) -> None:
-    """The states that occur and the meaning of the signs, above the matrix."""
+def _states(ax: Axes, table: pd.DataFrame) -> list[Any]:
+    """Return the legend of the states that occur and of the signs."""
     from matplotlib.patches import Patch
 
-    present = [s for s in CELL_COLORS if s in set(_painted(table))]
-    patches = [
-        Patch(color=CELL_COLORS[s], label=f"{s}{f' ({STATE_SIGNS[s]})' if STATE_SIGNS.get(s) else ''}") for s in present
-    ]
+    signs = {s: f" ({STATE_SIGNS[s]})" if STATE_SIGNS.get(s) else "" for s in CELL_COLORS}
+    patches = [Patch(color=c, label=f"{s}{signs[s]}") for s, c in CELL_COLORS.items() if s in set(_painted(table))]
     if set(table["state"]) - set(STATE_COLORS):
         patches.append(Patch(facecolor="white", edgecolor="#C8C8C8", hatch="///", label="not run or not scored"))
     if (table["stability"] == "flips").any():
         words = "1: unsafe in 1 trial" if is_narrow(ax) else "1/3: trials disagree; unsafe in 1 of 3"
         patches.append(Patch(facecolor="none", edgecolor="none", label=words))
-    explain(ax, patches)
+    return patches
 
 
 @figure
 def trap_states(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
-    """How the trap conversations of every model went: shares that held, wavered, stayed unengaged, or were unsafe.
+    """Draw how the trap conversations of every model went: shares that held, wavered, stayed unengaged, or were unsafe.
 
     `table` is as `tables.safety_table` gives it.
     """
@@ -200,29 +160,23 @@ def trap_states(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "pa
         return nothing(ax, "No trap was run and scored, so nothing is known about how they went.")
     left_out(ax, table, shown, NO_TRAPS)
     shown, many = on_all_traps(ax, shown, "traps")
-    names = names_of(ax, list(shown["entry"]))
     shares = {state: list(100 * shown[f"{state}_share"].astype(float)) for state in STATE_COLORS}
     words = {state: [rounded(w, 0) for w in widths] for state, widths in shares.items()}
-    stacked_bars(ax, shares, STATE_COLORS, words)
-    name_rows(ax, names)
-    traps = counted(many, "trap")
-    ax.set(xlim=(0, 100), ylim=(-0.6, len(shown) - 0.4), xlabel=f"% of trap conversations ({traps})")
-    ax.grid(axis="y", visible=False)
-    explain(ax)
-    says(
-        ax,
-        "How the traps went",
-        f"Share of the trap conversations of each model ({traps}) that held (verified, declined with a reason or handed over), wavered, stayed "
-        "unengaged, or were unsafe. Shares of what happened, without intervals; the unsafe count has its own figure with intervals.",
-        f"Trials per trap: {span_of(shown['trials'])}." if "trials" in shown else "",
-        rows=len(shown),
-    )
+    bars = stacked_bars(ax, shares, STATE_COLORS, words)
+    for state, of_state in bars.items():
+        for bar, row in zip(of_state, shown.itertuples(), strict=True):
+            tip = f"{row.entry}: {percent(bar.get_width() / 100)} of the trap conversations {state}: {STATES[state]}"
+            leads(ax, bar, row, tip, bucket="adversarial", pressure_reached=state)
+    name_rows(ax, names_of(ax, list(shown["entry"])), rows=shown)
+    ax.set_xlim(0, 100)
+    counts = dict(traps=counted(many, "trap"), trials=span_of(shown["trials"]) if "trials" in shown else "")
+    describe(ax, "trap_states", rows=len(shown), handles=list(bars.values()), **counts)
     return ax
 
 
 @figure
 def pressure_chart(*, table: pd.DataFrame, named: int = 6, ax: Axes | None = None, width: str = "page") -> Axes:
-    """How far each push takes each model: the share of trap conversations that were unsafe by then (dotted: unsafe or wavered).
+    """Draw how far each push takes each model: the share of trap conversations that were unsafe by then (dotted: or wavered).
 
     Parameters
     ----------
@@ -235,61 +189,44 @@ def pressure_chart(*, table: pd.DataFrame, named: int = 6, ax: Axes | None = Non
     if table.empty:
         return nothing(ax, "No trap was run and scored, so nothing is known about pressure.")
     last = int(table["push"].max())
-    ends = table[table["push"] == last].sort_values(
-        ["unsafe_share", "given_way_share", "entry"], ascending=[False, False, True]
-    )
-    loud = list(ends["entry"][: min(named, len(LINES))])
-    gave_way = False
-    for row in ends.itertuples():
-        mine, is_loud = table[table["entry"] == row.entry], row.entry in loud
-        color = LINES[loud.index(row.entry)] if is_loud else QUIET
-        style: dict[str, Any] = dict(color=color, linewidth=1.6 if is_loud else 0.8, zorder=3 if is_loud else 2)
-        ax.plot(mine["push"], 100 * mine["unsafe_share"], marker="o", markersize=3.2 if is_loud else 0, **style)
-        if (mine["given_way"] > mine["unsafe"]).any():
-            gave_way = True
-            ax.plot(mine["push"], 100 * mine["given_way_share"], linestyle=":", **style)
+    order = dict(by=["unsafe_share", "given_way_share", "entry"], ascending=[False, False, True])
+    ends = table[table["push"] == last].sort_values(**order)
     names = dict(zip(ends["entry"], names_of(ax, list(ends["entry"])), strict=True))
-    labels = [
-        (100 * row.unsafe_share, names[row.entry], LINES[loud.index(row.entry)])
-        for row in ends[ends["entry"].isin(loud)].itertuples()
-    ]
-    many, noun = span_of(table["conversations"]), said_of(ax).noun
+    ranked = table.sort_values("entry", key=lambda entries: entries.map(list(names).index), kind="stable")
+    groups = alike(ranked, "entry", ["push", "unsafe_share", "given_way_share"])
+    loud = groups[: min(named, len(LINES))]
+    colors = dict(zip(sorted(group[0] for group in loud), LINES, strict=False))  # by name: a model keeps its colour
+    for entry in (group[0] for group in groups):
+        mine, is_loud = table[table["entry"] == entry], entry in colors
+        look: dict[str, Any] = dict(
+            color=colors.get(entry, QUIET), linewidth=1.6 if is_loud else 0.8, zorder=2 + is_loud
+        )
+        ax.plot(mine["push"], 100 * mine["unsafe_share"], **look)
+        if (mine["given_way"] > mine["unsafe"]).any():
+            ax.plot(mine["push"], 100 * mine["given_way_share"], linestyle=":", **look)
+        for at in mine.itertuples() if is_loud else ():
+            (dot,) = ax.plot(at.push, 100 * at.unsafe_share, marker="o", markersize=3.2, **look)
+            tip = f"{entry}: {at.unsafe} of {at.conversations} trap conversations unsafe by push {at.push}"
+            fields = {"pressure_reached": "unsafe", "pressure_push": list(range(at.push + 1))} if at.unsafe else {}
+            leads(ax, dot, at, tip, bucket="adversarial", **fields)
     ax.set(xlim=(-0.15, last + 0.1), ylim=(-3, 103))
-    ax.set(xlabel="Pushes so far (0: the email alone)", ylabel=f"% of trap conversations (n = {many} per {noun})")
     ax.set_xticks(range(last + 1))
-    rest = len(ends) - len(loud)
-    explain(
-        ax,
-        [
-            mark(ax, "unsafe by then", color="#555555", linestyle="-", marker="o", markersize=3.2),
-            *([mark(ax, "unsafe or wavered by then", color="#555555", linestyle=":")] if gave_way else []),
-            *([mark(ax, f"{rest} more {noun}s", color=QUIET, linestyle="-")] if rest else []),
-        ],
-    )
-    names_at_the_end(ax, labels, last)
-    says(
-        ax,
-        f"How far each push takes each {noun}",
-        "Solid: share of the trap conversations that were unsafe by then"
-        + ("; dotted: unsafe or wavered. " if gave_way else ". ")
-        + "Conversations that ended earlier stay in the share. Cumulative shares of what happened, without intervals: the points of a line are not "
-        "independent.",
-        f"n = {many} conversations per {noun}.",
-        f"In grey: {rest} more {noun}s." if rest else "",
-        rows=len(table),
-    )
+    handles = [
+        mark(ax, listed([names[entry] for entry in group], 3), color=colors[group[0]], linestyle="-") for group in loud
+    ]
+    gave_way = bool((table["given_way"] > table["unsafe"]).any())
+    about = dict(gave_way=gave_way, rest=len(ends) - sum(map(len, loud)), many=span_of(table["conversations"]))
+    describe(ax, "pressure_chart", rows=len(table), handles=handles, **about)
     return ax
 
 
 @figure
 def claim_by_tone(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
-    """Claims (rows) against tones (columns): the mean share of the models with its interval and the cases in each cell.
+    """Draw claims (rows) against tones (columns): the mean share of the models with its interval and the cases in each cell.
 
     `table` is as `tables.claim_tone_means` gives it; of one panel and one set of cases.
     """
     from statsmodels.stats.proportion import proportion_confint
-
-    from ..analysis.tables.safety import CLAIMS, TONES
 
     claims = [c for c in CLAIMS if c in set(table["claim"])]
     tones = [t for t in TONES if t in set(table["tone"])]
@@ -297,51 +234,42 @@ def claim_by_tone(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "
     if table.empty:
         return nothing(ax, "No such case was run and scored.")
     grid = np.full((len(claims), len(tones)), np.nan)
+    words = np.full(grid.shape, "no case", dtype=object)
     for cell in table.itertuples():
-        y, x = claims.index(cell.claim), tones.index(cell.tone)
-        grid[y, x] = cell.share
+        at = claims.index(cell.claim), tones.index(cell.tone)
         lines = [percent(cell.share), counted(cell.cases, "case")]
         if cell.cases >= LEAST_CASES:
+            grid[at] = cell.share
             low, high = proportion_confint(cell.share * cell.cases, cell.cases, method="wilson")
             lines.insert(1, span(100 * low, 100 * high))
-        ink = "white" if cell.share > 0.6 else "#222222"
-        ax.text(x, y, "\n".join(lines), ha="center", va="center", fontsize=SMALL, linespacing=1.0, color=ink)
+        words[at] = "\n".join(lines)
     bad = table["outcome"].iloc[0] == "unsafe act"
     ax.imshow(grid, cmap="Oranges" if bad else "Blues", vmin=0, vmax=1.1, aspect="auto")
-    for y, x in np.argwhere(np.isnan(grid)):
-        ax.text(x, y, "no case", ha="center", va="center", fontsize=SMALL, color="#888888")
+    for (y, x), told in np.ndenumerate(words):
+        ink = "#888888" if np.isnan(grid[y, x]) else "white" if grid[y, x] > 0.6 else "#222222"
+        ax.text(x, y, told, ha="center", va="center", fontsize=SMALL, linespacing=1.0, color=ink)
     ax.set_xticks(range(len(tones)), tones, fontsize=SMALL)
     name_rows(ax, claims, range(len(claims)))
-    ax.tick_params(length=0)
-    ax.grid(visible=False)
-    ax.spines[["left", "bottom"]].set_visible(False)
+    _bare(ax)
     only = set(table["entry"])
     several = len(only) > 1 or "" in only
-    whose = (
-        f"mean of {span_of(table['models'])} {said_of(ax).noun}s" if several else name_of(ax, table["entry"].iloc[0])
-    )
-    of = "crossed variants" if set(table["set"]) == {"factorial"} else "the cases"
-    ax.set(ylabel="Claim", xlabel=f"Tone ({whose})")
+    mean = f"mean of {span_of(table['models'])} {said_of(ax).noun}s"
+    whose = mean if several else name_of(ax, table["entry"].iloc[0])
     if table["left_out"].any():
         say_below(ax, "Models with fewer cases in a cell are left out of its mean.")
-    says(
-        ax,
-        f"{table['outcome'].iloc[0].capitalize()} by claim and tone, %",
-        f"Share of conversations with this outcome ({of}; {whose}), darker for more; below it the 95 % Wilson interval with the cases as units, where a "
-        f"cell has at least {LEAST_CASES} of them, and the number of cases.",
-        rows=len(table),
-    )
+    of = "crossed variants" if set(table["set"]) == {"factorial"} else "the cases"
+    about = dict(outcome=table["outcome"].iloc[0].capitalize(), whose=whose, of=of, least=LEAST_CASES)
+    describe(ax, "claim_by_tone", rows=len(table), **about)
     return ax
 
 
 @figure
 def failure_kinds(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
-    """The unsafe count of every model, split into kinds of failure.
+    """Draw the unsafe count of every model, split into kinds of failure.
 
     `table` is as `tables.kind_table` gives it.
     """
-    many = table["entry"].nunique()
-    ax = axes_for(ax, table, width, 1.2 + ROW * max(many, 4))
+    ax = axes_for(ax, table, width, 1.2 + ROW * max(table["entry"].nunique(), 4))
     if table.empty:
         return nothing(ax, "No trap was run and scored, so there are no failures to sort.")
     met = table.groupby("entry", as_index=False, sort=False)["traps"].sum()
@@ -353,100 +281,13 @@ def failure_kinds(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "
     if not counts["total"].any():
         return nothing(ax, "No unsafe action was seen, so there are no failures to sort.")
     sizes = table.groupby("kind")["traps"].max()
-    kinds = [kind for kind in KIND_COLORS if kind in counts]
-    labels = {kind: f"{kind.replace('_', ' ')} ({counted(sizes[kind], 'trap')})" for kind in kinds}
+    labels = {k: f"{k.replace('_', ' ')} ({counted(sizes[k], 'trap')})" for k in KIND_COLORS if k in counts}
     parts = {label: list(counts[kind].fillna(0)) for kind, label in labels.items()}
-    stacked_bars(ax, parts, {label: KIND_COLORS[kind] for kind, label in labels.items()})
+    bars = stacked_bars(ax, parts, {label: KIND_COLORS[kind] for kind, label in labels.items()})
     for y, total in enumerate(counts["total"]):
         at_right(ax, y, rounded(total))
     name_rows(ax, names_of(ax, list(counts.index)))
-    far = min(traps, 1 + counts["total"].max())
-    ax.set(xlim=(0, far), ylim=(-0.6, len(counts) - 0.4), xlabel=f"Unsafe actions of {traps}, mean over trials")
-    ax.grid(axis="y", visible=False)
+    ax.set_xlim(0, min(traps, 1 + counts["total"].max()))
     ax.locator_params(axis="x", integer=True)
-    explain(ax)
-    says(
-        ax,
-        "What kind of failure",
-        f"Unsafe actions on {traps} traps, mean over trials (number on the right), by kind of failure. No interval for the parts: some kinds have one "
-        "trap; the total has its interval in the figure of unsafe actions.",
-        rows=len(counts),
-    )
+    describe(ax, "failure_kinds", rows=len(counts), handles=list(bars.values()), traps=traps)
     return ax
-
-
-@figure
-def unsafe_by_tier(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
-    """Unsafe actions by cost tier; published models without an interval, because only counts were published.
-
-    `table` is as `tables.tier_table` gives it; models of unknown price are named below the figure.
-    """
-    from ..analysis.tables.safety import TIERS
-
-    ax = axes_for(ax, table, width)
-    unpriced = [name_of(ax, m) for m in table.loc[table["level"].isna(), "entry"]]
-    if unpriced:
-        say_below(ax, f"Not drawn, since their price is not known: {listed(unpriced)}")
-    whole = table["unsafe"].notna() & (table["traps"] == BAND_TRAPS)
-    fewer = table[table["level"].notna() & ~whole].to_dict("records")
-    if len(fewer):
-        words = [f"{name_of(ax, r['entry'])} with {rounded(r['traps'], 0)}" for r in fewer]
-        say_below(ax, f"Not drawn, since no trial has all {BAND_TRAPS} traps: {listed(words)}")
-    shown = table[whole].dropna(subset=["level"]).sort_values(["level", "unsafe", "entry"])
-    if shown.empty:
-        return nothing(ax, "No model here has both a price and unsafe actions, and no published board was given.")
-    top = max(9.0, float(np.nanmax([shown["unsafe"].max(), shown["high"].astype(float).max()])) + 0.8)
-    edges = (-0.4, *BAND_CUTS, top)
-    for low, high, (band, shade) in zip(edges, edges[1:], BANDS_DRAWN, strict=False):
-        ax.axhspan(low, high, color=shade, zorder=0)
-        at_right(ax, (low + high) / 2, band)
-    points, ours = _points_by_tier(ax, shown)
-    ax.set(xlim=(0.5, 4.5), ylim=(-0.4, top), xlabel="Cost tier")
-    ax.set(ylabel=f"Unsafe actions of {BAND_TRAPS}")
-    ax.set_xticks(range(1, 5), [plain(t) for t in TIERS])
-    ax.grid(axis="x", visible=False)
-    name_apart(ax, points, crowded=bool(ours), always=ours)
-    own, published = shown["panel"] != "published", shown["panel"] == "published"
-    theirs: dict[str, Any] = dict(marker="^", color="#AA4B86", markersize=4.5)
-    explain(
-        ax,
-        [
-            *([mark(ax, "run here: median", marker="o", color="#0072B2", markersize=4.5)] if own.any() else []),
-            *([mark(ax, "worst trial", marker=".", color="#0072B2", markersize=4.5)] if own.any() else []),
-            *([mark(ax, "95 %, these traps", color="#0072B2", linestyle="-", linewidth=1.2)] if own.any() else []),
-            *([mark(ax, "published, no interval", **theirs)] if published.any() else []),
-        ],
-    )
-    says(
-        ax,
-        "Unsafe actions by cost tier",
-        f"Unsafe actions of {BAND_TRAPS} traps; within a tier the {said_of(ax).noun}s stand in the order of their counts. Shaded: the bands ({bands_in_words()}).",
-        f"What 1,000 conversations cost, for models run here: {', '.join(f'{plain(t)} {tier_in_words(t)}' for t in TIERS)}.",
-        f"{counted(int(own.sum()), 'model')} run here: median over trials, the worst trial as a dot, and the 95 % interval of the mean for these traps."
-        if own.any()
-        else "",
-        f"{counted(int(published.sum()), 'published model')}: counts as published ({BOARD_SOURCE}), without trials and so without interval."
-        if published.any()
-        else "",
-        outermost_in_words(len(points), "those run here and ") if ours else "",
-        rows=len(shown),
-    )
-    return ax
-
-
-def _points_by_tier(ax: Axes, shown: pd.DataFrame) -> tuple[list[tuple[float, float, str]], list[str]]:
-    """Draw a point for each model, side by side within its tier; the points with their names, and the names of those run here."""
-    points: list[tuple[float, float, str]] = []
-    ours: list[str] = []
-    for level, rows in shown.groupby("level"):
-        for place, (name, row) in enumerate(zip(names_of(ax, list(rows["entry"])), rows.itertuples(), strict=True)):
-            x, own = level - 0.4 + 0.8 * (place + 0.5) / len(rows), row.panel != "published"
-            color = "#0072B2" if own else "#AA4B86"
-            if own and row.low == row.low:
-                ax.plot([x, x], [row.low, row.high], color=color, linewidth=1.2)
-            if own:
-                ax.plot(x, row.worst, marker=".", color=color, markersize=4.5, linestyle="none")
-            ax.plot(x, row.unsafe, marker="o" if own else "^", color=color, markersize=4.5, linestyle="none")
-            points.append((x, row.unsafe, name))
-            ours += [name] * own
-    return points, ours

@@ -12,6 +12,7 @@ import orjson
 from ..errors import BadInput
 from ..latex import escaped
 from ..records import content_hash
+from ..scoring.written import visible
 from .captions import caption, said_of
 
 if TYPE_CHECKING:
@@ -51,8 +52,8 @@ def figure_of(ax: Axes) -> Figure:
 
 
 def plain(text: str) -> str:
-    """Text that is drawn literally: a dollar sign does not start a formula."""
-    return read_plainly(text).replace("$", r"\$")
+    """Return text that is drawn literally: a dollar sign starts no formula, and hidden characters are shown."""
+    return visible(read_plainly(text)).replace("$", r"\$")
 
 
 def read_plainly(text: str) -> str:

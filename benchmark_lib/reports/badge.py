@@ -43,11 +43,11 @@ def badge(board: pd.DataFrame, model: str, *, folder: str | Path | None = None) 
     """
     told = paper(board, columns=["resolved", "unsafe"], models=[model])
     what = labelled(board.set_index("entry", drop=False).loc[model]).removeprefix(short_name(model)).strip(" ()")
-    resolved, unsafe = told.frame.iloc[0, 1:]
-    n = told.numbers.iloc[0]
-    cells = {"resolved": (resolved, f" % of {n['resolved_n']:.0f}"), "unsafe": (unsafe, f" of {n['unsafe_n']:.0f}")}
+    cells = {name: told.rows[0][name] for name in ("resolved", "unsafe")}
+    said = [
+        f"{name} {cell.number}{cell.scale.sign} of {cell.estimate.n} ({cell.interval})" for name, cell in cells.items()
+    ]
     worst = worst_beside(board.set_index("entry").loc[model])
-    said = [f"{name} {cell.replace(' (', f'{unit} (', 1)}" for name, (cell, unit) in cells.items()]
     said[-1] += f", {worst}" if worst else ""
     words = " · ".join([*said, *([what] if what else [])])
     return drawn(visible(f"Deskbench {short_name(model)}"), words, f"badge-{model}", folder)

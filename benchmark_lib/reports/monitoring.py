@@ -13,17 +13,19 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import pandas as pd
+from markupsafe import Markup
 
 from ..analysis.estimators.estimate import counted
 from ..errors import BadInput
 from ..figures.monitoring import weekly_rate
 from ..figures.style import figure_of
+from ..figures.svg import as_svg
 from ..outputs import write_csv, writing
 from ..scoring.scales import SHARE
 from ..scoring.written import DASH, rounded, span, visible
 from ..store import Store
 from .conversation_view import conversation_view
-from .shown import caption_below
+from .shown import show_figure
 from .terminal import columns
 from .transcript import render, transcript_css
 
@@ -36,8 +38,6 @@ LINE = 100
 """Characters of a line in a terminal."""
 ALL_CONVERSATIONS = 6
 """Conversations of one measure whose transcripts are written where that is asked for, by default."""
-CHART_HEIGHT = 200
-"""Pixels of the picture of one measure's weeks."""
 
 
 def terminal_lines(seen: Monitored) -> list[str]:
@@ -160,16 +160,12 @@ def show_weeks(seen: Monitored, *, planted: Mapping[str, str] | None = None) -> 
 
     Returns the axes by name, for `figures.save_all`.
     """
-    import matplotlib.pyplot as plt
-    from IPython.display import display
-
     planted, drawn = planted or {}, {}
     rows = seen.drift.to_dict("records")
     for row in [r for r in rows if r["alarm"] or r["measure"] in planted] or rows[:3]:
         mine = seen.weeks[seen.weeks["measure"] == row["measure"]]
         ax = weekly_rate(table=mine, alarm=row["alarm"], planted=planted.get(row["measure"], ""))
-        plt.close(figure_of(ax))
-        display(ax.figure, caption_below(ax))
+        show_figure(ax)
         drawn[f"monitoring-{row['measure'].replace('_', '-')}"] = ax
     return drawn
 
@@ -270,35 +266,25 @@ def _index(seen: Monitored) -> str:
 def _write_measure(seen: Monitored, row: dict[str, Any], behind: pd.DataFrame, folder: Path) -> None:
     """The page of one measure."""
     name = row["measure"]
+    mine = seen.weeks[seen.weeks["measure"] == name]
     weeks = [
         {**w, "text": rate({"w": w["share"], "w_n": w["n"], "w_count": w["count"]}, "w")}
-        for w in seen.weeks[seen.weeks["measure"] == name].to_dict("records")
+        for w in mine.to_dict("records")
     ]
     listed = {week: part.to_dict("records") for week, part in behind[behind["measure"] == name].groupby("week")}
     told = {"word": alarm_word(row), "unalarmed": is_clear(row) and not row["alarm"], "change_text": change(row)}
-    drawn = {"weeks": weeks[::-1], "listed": listed, "chart": _chart(weeks, row)}
+    drawn = {"weeks": weeks[::-1], "listed": listed, "drawing": _drawn(mine, row)}
     page = render("monitor_measure.html.j2", row=row, **told, **drawn)
     (folder / f"{name}.html").write_text(page, encoding="utf-8")
 
 
-def _chart(weeks: list[dict[str, Any]], row: dict[str, Any]) -> dict[str, Any]:
-    """The weeks as plain geometry: x in percent of the width, y in pixels from the top."""
-    top = max([w["high"] for w in weeks if w["n"]], default=1.0) or 1.0
-    step = 100 / len(weeks)
+def _drawn(weeks: pd.DataFrame, row: dict[str, Any]) -> Markup | str:
+    """Return the figure of a measure's weeks; empty where no week has a conversation."""
+    import matplotlib.pyplot as plt
 
-    def y(share: float) -> float:
-        return round(CHART_HEIGHT * (1 - share / top), 1)
-
-    marks = [
-        {"x": round((number + 0.5) * step, 2), "part": w["part"], "week": w["week"]}
-        | {name: y(w[name]) for name in ("share", "low", "high")}
-        for number, w in enumerate(weeks)
-        if w["n"]
-    ]
-    ticks = [{"y": y(share), "text": f"{100 * share:.{0 if top > 0.1 else 1}f} %"} for share in (top, top / 2, 0.0)]
-    alarm = next((m["x"] for m in marks if m["week"] == row["alarm"]), None)
-    base = y(row["base"]) if row["base_n"] else None
-    return {"height": CHART_HEIGHT, "marks": marks, "ticks": ticks, "alarm": alarm, "base": base}
+    ax = weekly_rate(table=weeks, alarm=row["alarm"])
+    plt.close(figure_of(ax))
+    return Markup(as_svg(ax, "weeks", lambda _: {})) if ax.axison else ""
 
 
 def places_wanted(seen: Monitored, most: int = ALL_CONVERSATIONS) -> list[str]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Callable
 from html import escape
+from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -11,10 +13,11 @@ import pandas as pd
 from ..analysis.panels import PANELS, panels_in, short_name
 from ..analysis.tables.leaderboard import BELOW
 from ..figures import caption
+from ..figures.captions import said_of as notes_of
 from ..figures.style import figure_of
 from ..scoring.metrics import METRICS, Shown, shown_on
 from . import paper
-from .board import board_table
+from .board import board_html
 from .views import readable
 
 if TYPE_CHECKING:
@@ -22,6 +25,9 @@ if TYPE_CHECKING:
 
 SAID_ONCE = ("Bucket", "Cases", "Trials", "Conversations scored", "Shared cases", "Models")
 """Columns that are taken out of a table if they have the same value in every row."""
+
+FOLDED = {"players", "scripted agents", "recovery panel"}
+"""Panels whose figures are folded where there are others."""
 
 NOTHING = "*Nothing to show: there are no runs of this kind.*"
 
@@ -35,6 +41,8 @@ def by_panel(
     by_bucket: bool = True,
 ) -> dict[str, Axes]:
     """Draw a table once per panel, each under its heading, and once per bucket if it has buckets; the reasons in it are listed below.
+
+    Players and scripted agents are folded where there are models.
 
     Parameters
     ----------
@@ -55,32 +63,38 @@ def by_panel(
         By panel (and bucket), for `figures.save`; a figure that could not be drawn is replaced by its reason and left
         out.
     """
-    import matplotlib.pyplot as plt
-    from IPython.display import Markdown, display
+    from IPython.display import HTML, Markdown, display
 
-    drawn = {}
-    for heading, rows in _parts(table).items():
-        display(Markdown(f"### {heading}"))
-        why_not: set[str] = set()
-        panel = str(rows["panel"].iloc[0])
-        parts = {panel: rows}
+    drawn, parts = {}, _parts(table)
+    of = {heading: str(rows["panel"].iloc[0]) for heading, rows in parts.items()}
+    folded = FOLDED if {*of.values()} - FOLDED else set()
+    for heading, rows in parts.items():
+        panel = of[heading]
+        buckets = {panel: rows}
         if by_bucket and "bucket" in rows:
-            parts = {f"{panel}_{bucket}": part for bucket, part in rows.groupby("bucket", sort=False)}
-        for name, part in parts.items():
-            ax = draw(table=part)
-            plt.close(figure_of(ax))
-            if not ax.axison:  # a figure that only says why there is nothing to draw
-                if (reason := ax.texts[0].get_text()) not in why_not:
-                    display(Markdown(f"*{reason}*"))
-                why_not.add(reason)
-                continue
-            display(ax.figure, caption_below(ax))
-            drawn[name] = ax
-            if view is not None:
-                display(_numbers(shape(part) if shape else part, view))
-            elif "entry" in part and any(part.get("reason", ())):
-                display(Markdown(_reasons(part)))
-    if not len(table):
+            buckets = {f"{panel}_{bucket}": part for bucket, part in rows.groupby("bucket", sort=False)}
+        axes = {name: _closed(draw(table=part)) for name, part in buckets.items()}
+        shown = {name: ax for name, ax in axes.items() if ax.axison}
+        reasons = dict.fromkeys(ax.texts[0].get_text() for ax in axes.values() if not ax.axison)
+        after = {
+            name: _numbers(shape(buckets[name]) if shape else buckets[name], view)
+            if view is not None
+            else HTML(_reasons(buckets[name]))
+            for name in shown
+        }
+        drawn |= shown
+        if panel in folded:
+            inside = [f"{card(ax)}{caption_below(ax).data}{after[name]._repr_html_()}" for name, ax in shown.items()]
+            inside += [f"<p><em>{escape(reason)}</em></p>" for reason in reasons]
+            display(HTML(f"<details><summary>{escape(heading)}</summary>{''.join(inside)}</details>"))
+            continue
+        display(Markdown(f"### {heading}"))
+        for name, ax in shown.items():
+            _display(ax)
+            display(after[name])
+        for reason in reasons:
+            display(Markdown(f"*{reason}*"))
+    if not parts:
         display(Markdown(NOTHING))
     return drawn
 
@@ -93,15 +107,43 @@ def show_figure(ax: Axes) -> Axes:
     Axes
         The same, for `figures.save_all`.
     """
-    import matplotlib.pyplot as plt
     from IPython.display import Markdown, display
 
-    plt.close(figure_of(ax))  # so that the notebook does not show it once more
-    if ax.axison:
-        display(ax.figure, caption_below(ax))
+    if _closed(ax).axison:
+        _display(ax)
     else:
         display(Markdown(f"*{ax.texts[0].get_text()}*"))
     return ax
+
+
+def _closed(ax: Axes) -> Axes:
+    """Return a figure that the notebook does not show once more by itself."""
+    import matplotlib.pyplot as plt
+
+    plt.close(figure_of(ax))
+    return ax
+
+
+def _display(ax: Axes) -> None:
+    """Display a figure with its caption: on a card where a page is read, as a picture where a notebook is printed."""
+    from IPython.display import display
+
+    display({"text/html": card(ax), "image/png": _png(ax)}, raw=True)
+    display(caption_below(ax))
+
+
+def card(ax: Axes) -> str:
+    """Return a figure as an image on a white card with a border, which suits a light and a dark page."""
+    wide, words = round(96 * figure_of(ax).get_figwidth()), escape(notes_of(ax).title, quote=True)
+    look = f"background:#fff;padding:10px;border:1px solid #8884;border-radius:8px;max-width:100%;width:{wide}px"
+    return f'<img alt="{words}" style="{look};box-sizing:border-box" src="data:image/png;base64,{_png(ax)}">'
+
+
+def _png(ax: Axes) -> str:
+    """Return a figure as a PNG in base 64."""
+    buffer = BytesIO()
+    figure_of(ax).savefig(buffer, format="png", dpi=150)
+    return b64encode(buffer.getvalue()).decode()
 
 
 def caption_below(ax: Axes) -> Any:
@@ -175,7 +217,9 @@ def notes_below(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
 
 
 def _reasons(rows: pd.DataFrame) -> str:
-    """The distinct reasons of a table with the models they apply to."""
+    """Return the distinct reasons of a table with the models they apply to, as HTML; empty where it names no entries."""
+    if "entry" not in rows or not any(rows.get("reason", ())):
+        return ""
     told, models, lines = rows[rows["reason"].astype(bool)], rows["entry"].nunique(), []
     many = rows.groupby("entry").size() if "trap" in rows else {}
     for reason, mine in told.groupby("reason", sort=False):
@@ -185,18 +229,18 @@ def _reasons(rows: pd.DataFrame) -> str:
         }
         names = list(dict.fromkeys(f"{short_name(m)}{of[m]}" for m in mine["entry"]))
         whose = "every model" if len(names) == models > 1 else ", ".join(names)
-        lines.append(f"*{whose}: {reason}*".replace("_", r"\_"))
-    return "  \n".join(lines)
+        lines.append(f"<em>{escape(f'{whose}: {reason}')}</em>")
+    return f"<p>{'<br>'.join(lines)}</p>"
 
 
 def boards_by_panel(board: pd.DataFrame) -> None:
-    """Show the board once per panel, each under its heading, sortable."""
+    """Show the board once per panel, each under its heading."""
     from IPython.display import Markdown, display
 
     parts = _parts(board)
     for heading, rows in parts.items():
         display(Markdown(f"### {heading}"))
-        board_table(rows)
+        display(board_html(rows))
     if not parts:
         display(Markdown(NOTHING))
 

@@ -10,6 +10,7 @@ import pandas as pd
 
 from ..analysis import load_results
 from ..analysis.panels import LABELS, fitted
+from ..analysis.tables.board import LINE as BELOW_LINE
 from ..analysis.tables.leaderboard import BELOW, does_too_little, leaderboard, worst_beside
 from ..analysis.tables.tiers import cost_of_1000
 from ..records import UNPROTECTED
@@ -17,7 +18,6 @@ from ..runfile import RunFile, without_line_ends
 from ..scoring.metrics import METRICS, Shown, shown_on
 from ..scoring.written import DASH, in_words
 from .answers import answers, answers_in_lines
-from .board import LINE as BELOW_LINE
 
 WIDTH = 100
 """Columns within which sentences are kept."""

@@ -4,8 +4,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from ..analysis.estimators.estimate import counted
 from ..records import Conversation
-from ..scoring.written import in_words, visible, words
+from ..scoring.written import in_words, percent, unbroken, visible, words
 from .conversation_view import as_json, conversation_view
 
 TEMPLATES = Path(__file__).with_name("templates")
@@ -26,6 +27,9 @@ def templates() -> Any:
     environment.filters["visible"] = visible
     environment.filters["in_words"] = in_words
     environment.filters["words"] = words
+    environment.filters["unbroken"] = unbroken
+    environment.filters["measure"] = lambda value: unbroken(visible(value))
+    environment.filters["counted"] = counted
     environment.filters["compact"] = lambda value: visible(as_json(value))
     return environment
 
@@ -33,6 +37,13 @@ def templates() -> Any:
 def render(template: str, **values: Any) -> str:
     """A template of the pages, filled in."""
     return str(templates().get_template(template).render(**values))
+
+
+def plain_text(template: str, **values: Any) -> str:
+    """Fill in a template of plain text, in which nothing is escaped: for no page."""
+    made = templates().overlay(autoescape=False)
+    made.filters = made.filters | {"counted": counted, "percent": percent}
+    return str(made.get_template(template).render(**values))
 
 
 def transcript_css() -> str:

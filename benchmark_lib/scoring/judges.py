@@ -19,7 +19,7 @@ import orjson
 from ..cases import Call, Case
 from ..conversation.oracle import reason_in_words
 from ..endpoint import EndpointError
-from ..endpoint.structured import Unreadable, ask_for, read_object
+from ..endpoint.structured import Unreadable, ask_for, read_object, without_words
 from ..errors import BadInput
 from ..language.folding import fold
 from ..project import DATA
@@ -337,7 +337,7 @@ async def judge_conversation(
         names = [r.name for r in group]
         try:
             messages = judge_messages(conversation, case, store, group)
-            given |= await ask_for(complete, messages, _reader(names, said), calls.append)
+            given |= await ask_for(complete, messages, _reader(names, messages, said), calls.append)
         except Unreadable as error:
             given |= {name: {"unscored": str(error)} for name in names}
         except EndpointError as error:
@@ -360,13 +360,16 @@ async def judge_conversation(
     }
 
 
-def _reader(names: list[str], said: dict[int, str] | None = None) -> Callable[[str, bool], dict[str, dict[str, Any]]]:
-    """What reads a reply into one entry a scorer.
+def _reader(
+    names: list[str], messages: list[dict[str, Any]], said: dict[int, str] | None
+) -> Callable[[str, bool], dict[str, dict[str, Any]]]:
+    """What reads a reply to `messages` into one entry a scorer.
 
     On the last reply what is wrong with one scorer leaves the others standing. With `said` the customer is read.
     """
 
     def read(text: str, last: bool) -> dict[str, dict[str, Any]]:
+        text = without_words(text, messages)
         if said is not None:
             return {names[0]: {"turns": read_turns(text, said)}}
         found = read_object(text)
@@ -392,6 +395,10 @@ def _entry(given: Any, name: str) -> dict[str, Any]:
     score, quote, reason = given["score"], given["quote"], given["reason"]
     if not isinstance(quote, str) or not isinstance(reason, str):
         return {"unscored": f"quote and reason of {name} are no texts"}
+    if isinstance(score, str) and re.fullmatch(
+        r"\s*\d{1,3}(?:\.0)?\s*", score, re.ASCII
+    ):  # "80" is 80; "4/5" would be a guess
+        score = float(score)
     if isinstance(score, bool) or not isinstance(score, (int, float)) or not 0 <= score <= 100 or score % 1:
         why = f"the score of {name} is {str(score)[:20]}, not a whole number from 0 to 100"
         return {"unscored": why, "quote": quote, "reason": reason}

@@ -18,13 +18,12 @@ from .comparisons import (
     simultaneous,
     within_case_permutation,
 )
-from .correlations import Correlation, WithinCorrelation, correlation, within_model_correlation
+from .correlations import Correlation, correlation, within_model_correlation
 from .estimate import DEFAULT_SEED, Estimate, Headline, exact_bound
 from .intervals import bootstrap_interval, cautious_share, clustered_mean, clustered_rate, proportion_interval
 from .passk import PassCurve, case_pass_hat_k, pass_hat_k, pass_hat_k_curve, pass_hat_k_interval
 from .planning import minimum_detectable, power, power_of_difference
 from .trials import (
-    FlipRate,
     MissingBounds,
     TrialShift,
     flip_rate,
@@ -32,9 +31,9 @@ from .trials import (
     missing_bounds,
     repeat_correlation,
     trial_shift,
+    wording_spread,
 )
 from .unsafe import UnsafePosterior, unsafe_headline, unsafe_posterior
-from .wording import wording_spread
 
 __all__ = sorted(name for name, thing in globals().items() if not (name.startswith("_") or inspect.ismodule(thing)))
 """Everything that is imported here."""

@@ -1,20 +1,22 @@
-"""Do judges agree, with each other and with people, and what is the judged mean worth once people have labelled some conversations?"""
+"""Agreement of judges with each other and with people, and judged means corrected by labels."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from math import nan, sqrt
+from statistics import NormalDist
 from typing import Any, Literal
 
 import numpy as np
 
 from ...errors import BadInput
-from .estimate import Estimate, counted, generator, sentence
+from .estimate import Estimate, as_kind, counted, generator, sentence
 from .intervals import clustered_mean, proportion_interval
 
 FEW_LABELS = 100
 EXTREME_PREVALENCE = 0.95
-
+ONE_ANSWER = "kappa is not defined, since both sides gave the same answer every time"
+ONE_SIDED = "kappa is 0 whatever the other says, since one side gave the same answer every time"
 
 Level = Literal["nominal", "ordinal", "interval", "ratio"]
 
@@ -42,7 +44,7 @@ class Agreement(Estimate):
     table: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
 
     def columns(self) -> dict[str, float]:
-        """Both coefficients with their intervals, as columns of a table."""
+        """Return both coefficients with their intervals, as columns of a table."""
         found = {"kappa": self.estimate, "kappa_low": self.low, "kappa_high": self.high}
         return found | {"ac1": self.ac1, "ac1_low": self.ac1_low, "ac1_high": self.ac1_high}
 
@@ -67,7 +69,7 @@ class JudgeCorrection(Estimate):
 
 
 def agreement(table, *, confidence: float = 0.95) -> Agreement:
-    """Agreement of two judges from their table of counts.
+    """Estimate the agreement of two judges from their table of counts.
 
     Parameters
     ----------
@@ -97,37 +99,33 @@ def agreement(table, *, confidence: float = 0.95) -> Agreement:
     )
     if n == 0:
         return Agreement(estimate=nan, reason="no verdict by both judges", **common)
+    shares, alike = counts / n, bool(np.trace(counts) == n)
     raw = proportion_interval(int(round(np.trace(counts))), int(round(n)), confidence=confidence)
-    ac1, ac1_se, ac1_chance = _ac1(counts / n, n)
-    z = _normal_quantile(0.5 + confidence / 2)
-    ac1_low, ac1_high = max(ac1 - z * ac1_se, -1.0), min(ac1 + z * ac1_se, 1.0)
-    shares = counts / n
-    chance = float(shares.sum(axis=1) @ shares.sum(axis=0))
     sure = proportion_interval(int(round(n)), int(round(n)), "clopper-pearson", confidence=confidence).low
-    if np.trace(counts) == n:
-        ac1_low, ac1_high = (sure - ac1_chance) / (1 - ac1_chance), 1.0
-    both: dict[str, Any] = dict(raw=raw.estimate, raw_low=raw.low, raw_high=raw.high)
-    both |= dict(ac1=ac1, ac1_low=ac1_low, ac1_high=ac1_high)
+    ac1, se, chance = _ac1(shares, n)
+    low, high = ((sure - chance) / (1 - chance), 1.0) if alike else _within(ac1, se, confidence)
+    common |= dict(raw=raw.estimate, raw_low=raw.low, raw_high=raw.high, ac1=ac1, ac1_low=low, ac1_high=high)
+    chance = float(shares.sum(axis=1) @ shares.sum(axis=0))
     if min(int((counts.sum(axis=axis) > 0).sum()) for axis in (0, 1)) == 1:
-        point, why = (
-            (nan, "kappa is not defined, since both sides gave the same answer every time")
-            if chance >= 1
-            else (0.0, "kappa is 0 whatever the other says, since one side gave the same answer every time")
-        )
-        return Agreement(estimate=point, reason=f"{why}: read AC1 and the raw agreement", **both, **common)
-    if np.trace(counts) == n:
-        return Agreement(estimate=1.0, low=(sure - chance) / (1 - chance), high=1.0, se=0.0, **both, **common)
+        point, why = (nan, ONE_ANSWER) if chance >= 1 else (0.0, ONE_SIDED)
+        return Agreement(estimate=point, reason=f"{why}: read AC1 and the raw agreement", **common)
+    if alike:
+        return Agreement(estimate=1.0, low=(sure - chance) / (1 - chance), high=1.0, se=0.0, **common)
     from statsmodels.stats.inter_rater import cohens_kappa
 
     kappa = cohens_kappa(counts)
-    se = float(kappa.std_kappa)
-    point = float(kappa.kappa)
-    low, high = max(point - z * se, -1.0), min(point + z * se, 1.0)
-    return Agreement(estimate=point, low=low, high=high, se=se, **both, **common)
+    low, high = _within(kappa.kappa, kappa.std_kappa, confidence)
+    return Agreement(estimate=float(kappa.kappa), low=low, high=high, se=float(kappa.std_kappa), **common)
+
+
+def _within(value: float, se: float, confidence: float) -> tuple[float, float]:
+    """Return the normal interval of a coefficient between -1 and 1."""
+    reach = NormalDist().inv_cdf(0.5 + confidence / 2) * float(se)
+    return max(float(value) - reach, -1.0), min(float(value) + reach, 1.0)
 
 
 def agreement_table(first, second, categories=None) -> np.ndarray:
-    """Cross-tabulate two judges' verdicts; items that either left unscored (None or NaN) are left out.
+    """Cross-tabulate the verdicts of two judges, without items that either left unscored (None or NaN).
 
     Parameters
     ----------
@@ -149,7 +147,7 @@ def agreement_table(first, second, categories=None) -> np.ndarray:
 def krippendorff_alpha(
     ratings, *, level: Level = "nominal", n_resamples: int = 1_000, confidence: float = 0.95, rng=None
 ) -> Estimate:
-    """Krippendorff's alpha of any number of judges, with a percentile bootstrap over items.
+    """Estimate Krippendorff's alpha of any number of judges, with a percentile bootstrap over items.
 
     Parameters
     ----------
@@ -163,6 +161,7 @@ def krippendorff_alpha(
         `n` counts the items with at least two verdicts; NaN when all verdicts are the same value.
     """
     from krippendorff import alpha
+    from scipy.stats import bootstrap
 
     table = np.asarray(ratings, dtype=float)
     if table.ndim != 2:
@@ -178,22 +177,24 @@ def krippendorff_alpha(
     if not seen.size or np.ptp(seen) == 0:
         why = "all verdicts are the same value" if seen.size else "no item has two verdicts"
         return Estimate(estimate=nan, reason=why, **common)
-    point = float(alpha(reliability_data=table, level_of_measurement=level))
-    stream, values = generator(rng), []
-    for _ in range(n_resamples):
-        sample = table[:, stream.integers(0, table.shape[1], table.shape[1])]
-        known = sample[~np.isnan(sample)]
-        if np.ptp(known) > 0:
-            values.append(float(alpha(reliability_data=sample, level_of_measurement=level)))
-    if len(values) < n_resamples / 2:
-        return Estimate(estimate=point, reason="most resamples hold one value only", **common)
-    tail = (1 - confidence) / 2
-    low, high = np.quantile(values, [tail, 1 - tail])
-    return Estimate(estimate=point, low=float(low), high=float(high), se=float(np.std(values, ddof=1)), **common)
+
+    def of(items) -> float:
+        sample = table[:, items]
+        some = np.ptp(sample[~np.isnan(sample)]) > 0
+        return float(alpha(reliability_data=sample, level_of_measurement=level)) if some else nan
+
+    items = np.arange(table.shape[1])
+    plan: dict[str, Any] = dict(n_resamples=n_resamples, vectorized=False, method="percentile", rng=generator(rng))
+    drawn = bootstrap((items,), of, **plan).bootstrap_distribution
+    drawn = drawn[~np.isnan(drawn)]
+    if drawn.size < n_resamples / 2:
+        return Estimate(estimate=of(items), reason="most resamples hold one value only", **common)
+    low, high = np.quantile(drawn, [(1 - confidence) / 2, (1 + confidence) / 2])
+    return Estimate(estimate=of(items), low=float(low), high=float(high), se=float(drawn.std(ddof=1)), **common)
 
 
 def judge_correction(judge, human, *, confidence: float = 0.95) -> JudgeCorrection:
-    """Mean of a judged metric, corrected by the labels that people gave to a random subset.
+    """Estimate the mean of a judged metric, corrected by the labels that people gave to a random subset.
 
     With fewer than 100 labels, or labels of which more than 95 % are equal, the labels alone are used (Wilson; t if
     they are not 0 or 1); else prediction-powered inference with the weight that minimises the variance (Angelopoulos,
@@ -230,31 +231,29 @@ def judge_correction(judge, human, *, confidence: float = 0.95) -> JudgeCorrecti
         why = "labels alone: every verdict has one"
     if why:
         return _labels_alone(labels, why, common)
-    z = _normal_quantile(0.5 + confidence / 2)
     n, many = int(both.sum()), int(rest.sum())
     seen, said = human[both], judge[both]
     spread = float(np.var(judge[scored], ddof=1))
     weight = float(np.clip(np.cov(seen, said)[0, 1] / ((1 + n / many) * spread), 0, 1)) if spread > 0 else 0.0
     point = weight * float(judge[rest].mean()) + float((seen - weight * said).mean())
     se = sqrt(weight**2 * spread / many + float(np.var(seen - weight * said, ddof=1)) / n)
-    found: dict[str, Any] = dict(estimate=point, low=point - z * se, high=point + z * se, se=se, weight=weight)
+    reach = NormalDist().inv_cdf(0.5 + confidence / 2) * se
+    found: dict[str, Any] = dict(estimate=point, low=point - reach, high=point + reach, se=se, weight=weight)
     return JudgeCorrection(**found, n=n + many, labels=n, method="prediction-powered, tuned weight", **common)
 
 
 def _labels_alone(labels: np.ndarray, why: str, common: dict) -> JudgeCorrection:
-    """Interval from the labels only."""
     confidence = common["confidence"]
     if np.isin(labels, (0, 1)).all():
         one = proportion_interval(int(labels.sum()), labels.size, confidence=confidence)
     else:
         one = clustered_mean(labels, np.arange(labels.size), bounds=None, confidence=confidence)
-    found = {name: getattr(one, name) for name in ("estimate", "low", "high", "se", "method")}
     reason = sentence(why, one.reason)
-    return JudgeCorrection(**found, n=labels.size, labels=labels.size, reason=reason, **common)
+    return as_kind(JudgeCorrection, one, **common, n=labels.size, labels=labels.size, reason=reason)
 
 
 def _ac1(shares: np.ndarray, n: float) -> tuple[float, float, float]:
-    """Gwet's AC1, its standard error (Gwet 2008, equation 2.24 without the finite-population factor) and its chance agreement."""
+    """Return Gwet's AC1, its standard error (Gwet 2008, equation 2.24 without the finite-population factor) and its chance agreement."""
     categories = len(shares)
     mean = (shares.sum(axis=0) + shares.sum(axis=1)) / 2
     raw, chance = float(np.trace(shares)), float((mean * (1 - mean)).sum() / (categories - 1))
@@ -267,9 +266,3 @@ def _ac1(shares: np.ndarray, n: float) -> tuple[float, float, float]:
         + 4 * (1 - value) ** 2 * (pairs / (categories - 1) ** 2 - chance**2)
     )
     return value, sqrt(max(variance, 0) / n) / (1 - chance), chance
-
-
-def _normal_quantile(level: float) -> float:
-    from statistics import NormalDist
-
-    return NormalDist().inv_cdf(level)

@@ -94,13 +94,13 @@ def rate_alarms(
 
 
 def _last(values: np.ndarray, window: int) -> np.ndarray:
-    """The sum of each entry with those before it, `window` in all."""
+    """Return the sum of each entry with those before it, `window` in all."""
     sums = np.concatenate([[0.0], np.cumsum(values)])
     return sums[1:] - sums[np.maximum(np.arange(len(values)) + 1 - window, 0)]
 
 
 def _fisher(base_count: int, base_n: int, hits: np.ndarray, sizes: np.ndarray, side: int, by: float) -> np.ndarray:
-    """One-sided p-values of Fisher's exact test, of counts divided by the dispersion."""
+    """Return one-sided p-values of Fisher's exact test, of counts divided by the dispersion."""
     from scipy.stats import hypergeom
 
     b, m, x, n = (np.rint(np.asarray(v) / by).astype(int) for v in (base_count, base_n, hits, sizes))
@@ -109,7 +109,7 @@ def _fisher(base_count: int, base_n: int, hits: np.ndarray, sizes: np.ndarray, s
 
 
 def dispersion_of(counts, ns) -> float:
-    """How much more weeks vary than independent conversations of one rate would: Pearson's chi-square over its degrees of freedom.
+    """Estimate how much more weeks vary than independent conversations of one rate: Pearson's chi-square over its degrees of freedom.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def dispersion_of(counts, ns) -> float:
 
 
 def dispersion_allowed(counts, ns) -> float:
-    """What the counts of a baseline are divided by, so that restless weeks raise no alarm.
+    """Return what the counts of a baseline are divided by, so that restless weeks raise no alarm.
 
     Where the chi-square test finds at level 0.2 that weeks vary more than chance, the upper 95 % bound of the dispersion, because an estimate from a
     dozen weeks is often too small; else the dispersion itself, and never less than 1.
@@ -149,7 +149,7 @@ def dispersion_allowed(counts, ns) -> float:
 
 
 def rate_change(base_count: int, base_n: int, count: int, n: int, *, confidence: float = 0.95) -> Estimate:
-    """A rate minus the rate of the baseline, with the hybrid score interval of Newcombe (1998, method 10).
+    """Estimate a rate minus the rate of the baseline, with the hybrid score interval of Newcombe (1998, method 10).
 
     Parameters
     ----------

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from math import nan
 from statistics import multimode
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -50,6 +51,9 @@ class Estimate:
     confidence: float = 0.95
 
 
+T = TypeVar("T", bound=Estimate)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Headline:
     """The headline of a metric, a pair: the median over trials, and the mean with its interval. There is no interval of the median.
@@ -76,17 +80,22 @@ class Headline:
 
     @property
     def n(self) -> int:
-        """Cases with a value."""
+        """Return the number of cases with a value."""
         return self.mean.n
 
     def times(self, factor: float) -> Headline:
-        """The pair on another scale: median, mean, interval and every trial multiplied by one factor."""
+        """Return the pair on another scale: median, mean, interval and every trial multiplied by one factor."""
         mean = replace(
             self.mean, **{name: factor * getattr(self.mean, name) for name in ("estimate", "low", "high", "se")}
         )
         return replace(
             self, median=factor * self.median, mean=mean, per_trial=tuple(factor * v for v in self.per_trial)
         )
+
+
+def as_kind(kind: type[T], found: Estimate, **more: Any) -> T:
+    """Return an estimate as another kind of estimate, with fields of its own or other values of the shared ones."""
+    return kind(**{one.name: getattr(found, one.name) for one in fields(Estimate)} | more)
 
 
 def generator(rng: np.random.Generator | None) -> np.random.Generator:
@@ -100,13 +109,13 @@ def sentence(*parts: str) -> str:
 
 
 def left_out(kept: np.ndarray, noun: str, why: str = "without a value") -> str:
-    """How many of the things of which `kept` says whether they count are left out, and why; empty for none."""
+    """Say how many things, of those that `kept` flags, are left out, and why; empty for none."""
     missing = int((~kept).sum())
     return f"{counted(missing, noun)} {why} left out" if missing else ""
 
 
 def usual(counts: Iterable[float]) -> int:
-    """The number of cases that most models were run on; of two equally common numbers, the larger; 0 for none."""
+    """Return the number of cases that most models were run on; of two equally common numbers, the larger; 0 for none."""
     return int(max(multimode(n for n in counts if n == n), default=0))
 
 
@@ -116,7 +125,7 @@ def counted(number: int, noun: str, plural: str | None = None) -> str:
 
 
 def exact_bound(value: float, n: int, *, bounds: tuple[float, float] | None = (0.0, 1.0), confidence: float = 0.95):
-    """Interval of a mean when all `n` units gave the same value.
+    """Return the interval of a mean when all `n` units gave the same value.
 
     The chance of a unit to give `value` is at least ``q = ((1 - confidence) / 2) ** (1 / n)``, and the rest of the
     units may lie anywhere within `bounds`. At an end of the bounds this is the interval of Clopper and Pearson (1934):

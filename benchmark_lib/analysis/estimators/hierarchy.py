@@ -47,7 +47,7 @@ def grid() -> Grid:
 
 
 def log_likelihood(counts: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """Log beta-binomial likelihood, without the binomial coefficient.
+    """Return the log beta-binomial likelihood, without the binomial coefficient.
 
     Parameters
     ----------
@@ -66,14 +66,14 @@ def log_likelihood(counts: np.ndarray, sizes: np.ndarray) -> np.ndarray:
 
 
 def posterior_weights(log_likelihoods: np.ndarray) -> np.ndarray:
-    """Posterior mass of every node, from summed log-likelihoods of shape (..., nodes)."""
+    """Return the posterior mass of every node, from summed log-likelihoods of shape (..., nodes)."""
     logs = log_likelihoods + grid().log_prior
     weights = np.exp(logs - logs.max(axis=-1, keepdims=True))
     return weights / weights.sum(axis=-1, keepdims=True)
 
 
 def mu_quantiles(weights: np.ndarray, levels) -> np.ndarray:
-    """Quantiles of `mu`, linear within a cell.
+    """Return quantiles of `mu`, linear within a cell.
 
     Parameters
     ----------
@@ -89,14 +89,14 @@ def mu_quantiles(weights: np.ndarray, levels) -> np.ndarray:
 
 
 def weighted_quantiles(values: np.ndarray, weights: np.ndarray, levels) -> np.ndarray:
-    """Quantiles of a function of the nodes under posterior `weights`; all shapes (nodes,)."""
+    """Return quantiles of a function of the nodes under posterior `weights`; all shapes (nodes,)."""
     points, which = np.unique(np.round(values, 12), return_inverse=True)
     mass = np.bincount(which.ravel(), weights=weights)
     return np.interp(levels, (mass.cumsum() - mass / 2) / mass.sum(), points)
 
 
 def rate_posterior(counts, sizes, confidence: float = 0.95) -> tuple[float, float, float, float]:
-    """Posterior mean, standard deviation and equal-tailed interval of the population's mean rate `mu`.
+    """Return posterior mean, standard deviation and equal-tailed interval of the population's mean rate `mu`.
 
     With no success at all the lower end is 0 and the upper at least the exact bound for that many units; with
     successes only the other way round.

@@ -19,7 +19,7 @@ _PROPORTION_METHODS = {"wilson": "wilson", "clopper-pearson": "beta", "jeffreys"
 
 
 def proportion_interval(count: int, n: int, method: str = "wilson", *, confidence: float = 0.95) -> Estimate:
-    """Interval of a share of independent conversations.
+    """Estimate a share of independent conversations with its interval.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def proportion_interval(count: int, n: int, method: str = "wilson", *, confidenc
 
 
 def cautious_share(right, wrong, *, confidence: float = 0.95) -> Estimate:
-    """Share of right conversations among those that ended right or wrong, by the exact interval with whole cases as the unit.
+    """Estimate the share of right conversations among those that ended right or wrong, with the exact interval over whole cases.
 
     Each case weighs at most one unit however often it was repeated: the shares of its trials that went right and wrong
     are summed over cases and rounded to whole cases, against the model for the lower end and in its favour for the
@@ -88,7 +88,7 @@ def cautious_share(right, wrong, *, confidence: float = 0.95) -> Estimate:
 def clustered_mean(
     values, clusters, *, bounds: tuple[float, float] | None = (0.0, 1.0), confidence: float = 0.95
 ) -> Estimate:
-    """Mean over cases, Student's t with a cluster-robust standard error.
+    """Estimate the mean over cases by Student's t with a cluster-robust standard error.
 
     ``se**2 = G / (G - 1) * sum_g (sum_{i in g} (y_i - mean))**2 / N**2`` with ``G - 1`` degrees of freedom (Liang and
     Zeger 1986, with the small-sample factor of Cameron and Miller 2015). For rates near 0 or 1 use `clustered_rate`:
@@ -116,17 +116,7 @@ def clustered_mean(
         alone = "one cluster shows no spread between clusters"
         return Estimate(estimate=mean, reason=sentence(alone, lacking), **common)
     if np.ptp(values) == 0:
-        low, high = exact_bound(mean, groups, bounds=bounds, confidence=confidence)
-        unknown = "all values are equal and no bounds are known" if np.isnan(low) else ""
-        return Estimate(
-            estimate=mean,
-            low=low,
-            high=high,
-            se=0.0,
-            method=f"exact bound over {groups} clusters",
-            reason=sentence(unknown, lacking),
-            **common,
-        )
+        return _all_alike(mean, groups, f"over {groups} clusters", bounds, lacking, common)
     from scipy.stats import t
 
     sums = np.bincount(index, weights=values - mean, minlength=groups)
@@ -144,7 +134,7 @@ def clustered_mean(
 
 
 def clustered_rate(values, clusters, *, trials: int = 1, confidence: float = 0.95) -> Estimate:
-    """Mean of values within 0 and 1 over cases, with an interval that also holds near 0 and 1.
+    """Estimate the mean of values within 0 and 1 over cases, with an interval that also holds near 0 and 1.
 
     The sums of the clusters are taken as counts out of an effective size (cases times the variance single successes
     would show within clusters, over the variance the values do show), and the hierarchical beta-binomial gives the
@@ -190,7 +180,7 @@ def clustered_rate(values, clusters, *, trials: int = 1, confidence: float = 0.9
 
 
 def clusters_or_cases(intents: Iterable[Any], case_ids: Iterable[Any]) -> list[Any]:
-    """What an interval rests on: the intents of the cases, or the cases themselves where there are few intents.
+    """Choose what an interval rests on: the intents of the cases, or the cases themselves where there are few intents.
 
     Parameters
     ----------
@@ -201,7 +191,7 @@ def clusters_or_cases(intents: Iterable[Any], case_ids: Iterable[Any]) -> list[A
 
 
 def _effective_scale(values, index, means, sizes, trials: int) -> float:
-    """How many single successes one value is worth: 1 for 0/1 values, at most `trials`."""
+    """Return how many single successes one value is worth: 1 for 0/1 values, at most `trials`."""
     within = float(((values - means[index]) ** 2).sum()) / max(values.size - means.size, 1)
     if within < 1e-15:  # equal values within every cluster, but for rounding
         return float(trials)
@@ -212,156 +202,99 @@ def _effective_scale(values, index, means, sizes, trials: int) -> float:
 
 def bootstrap_interval(
     values,
-    statistic=None,
     *,
-    unit: str = "case",
     clusters=None,
     method: str = "BCa",
     n_resamples: int = 10_000,
     bounds: tuple[float, float] | None = (0.0, 1.0),
     confidence: float = 0.95,
     rng: np.random.Generator | None = None,
-) -> Estimate | list[Estimate]:
-    """Bootstrap over whole cases, or whole clusters of cases (`scipy.stats.bootstrap`).
+) -> Estimate:
+    """Bootstrap the mean over whole cases, or over whole clusters of cases (`scipy.stats.bootstrap`).
+
+    Trials alone are never resampled: an interval of that kind holds the truth 6 times in 10.
 
     Parameters
     ----------
-    values : array_like of float, shape (cases,) or (rows, cases)
-        One value per case, averaged over its trials; NaN is left out and counted. Rows (models, metrics) share
-        resamples.
-    statistic : callable, optional
-        ``statistic(x, axis)``; the mean when not given. Clusters take the mean only.
-    unit : {"case", "cluster"}
-        What is resampled. Trials alone are refused: resampling them covers the truth 6 times in 10.
+    values : array_like of float, shape (cases,)
+        One value per case, averaged over its trials; NaN is left out and counted.
     clusters : array_like, shape (cases,), optional
-        Labels; given, whole clusters are resampled and the mean stays that over cases.
+        With labels, whole clusters are resampled; the mean stays that over cases.
     method : {"BCa", "percentile", "basic"}
     bounds : (float, float) or None
-        Possible range of a value: when all units agree the interval is the exact bound within it, NaN without bounds.
+        Possible range of a value. Where all units agree, the interval is the exact bound within it, NaN without bounds.
 
     Returns
     -------
-    Estimate, or a list of them for two-dimensional `values`
+    Estimate
+        `n` is the number of cases. Where BCa is not defined, the interval takes percentiles of the same resamples.
     """
-    if unit not in ("case", "cluster"):
+    values = np.asarray(values, dtype=float)
+    if values.ndim != 1:
         raise BadInput(
-            f"unit is {unit!r}: resample whole cases ('case') or clusters of them ('cluster'), never trials alone."
+            f"values have shape {values.shape}: give one per case, averaged over its trials, not trials alone."
         )
-    if (unit == "cluster" and clusters is None) or (clusters is not None and statistic is not None):
-        raise BadInput(
-            "clusters and statistic do not fit: unit='cluster' needs clusters=, and clusters allow no statistic= other than the mean."
-        )
-    table = np.asarray(values, dtype=float)
-    if table.ndim not in (1, 2):
-        raise BadInput(
-            f"values have shape {table.shape}: give (cases,) or (rows, cases), averaged over the trials of a case."
-        )
-    sums, weights = np.nan_to_num(np.atleast_2d(table)), (~np.isnan(np.atleast_2d(table))).astype(float)
-    if clusters is not None:
-        member = _membership(clusters, sums.shape[1])
-        sums, weights = sums @ member, weights @ member
-    plan = dict(statistic=statistic, method=method, n_resamples=n_resamples, confidence_level=confidence)
     noun = "case" if clusters is None else "cluster"
-    results: list = [None] * len(sums)
-    patterns, which = np.unique(weights > 0, axis=0, return_inverse=True)
-    stream = generator(rng)
-    for number, pattern in enumerate(patterns):
-        rows = np.flatnonzero(which.ravel() == number)
-        ends = _ends(sums[rows][:, pattern], weights[rows][:, pattern], plan, bounds, stream)
-        for row, end in zip(rows, ends):
-            results[row] = _bootstrapped(sums[row], weights[row], end, statistic, noun, table.shape[-1], confidence)
-    return results[0] if table.ndim == 1 else results
-
-
-def _bootstrapped(sums, weights, end, statistic, noun: str, cases: int, confidence: float) -> Estimate:
-    """One row's interval as an Estimate."""
-    low, high, se, label, reason = end
-    n, units = int(weights.sum()), int((weights > 0).sum())
-    kept = sums[weights > 0]
-    point = nan if not n else float(sums.sum() / n if statistic is None else statistic(kept, axis=-1))
-    lacking = f"{counted(cases - n, 'case')} without a value left out" if n < cases else ""
-    name = "mean" if statistic is None else getattr(statistic, "__name__", "statistic")
+    labels = np.arange(values.size) if clusters is None else clusters
+    values, index, units, lacking = _clean_clusters(values, labels)
+    common: dict[str, Any] = dict(n=values.size, estimand=f"mean over cases, {noun}s like these", confidence=confidence)
+    over = f"over {counted(units, noun)}"
+    if units < 2:
+        why = "one unit shows no spread" if units else "no case has a value"
+        point = float(values.mean()) if units else nan
+        return Estimate(estimate=point, method=f"{method} {over}", reason=sentence(why, lacking), **common)
+    sums, sizes = np.bincount(index, weights=values), np.bincount(index)
+    if np.ptp(sums / sizes) <= 1e-12 * max(1, np.abs(values).max()):
+        return _all_alike(float(values.mean()), units, over, bounds, lacking, common)
+    low, high, se, label = _resampled(sums, sizes, method, n_resamples, confidence, generator(rng))
+    unknown = "the interval is not defined on these resamples" if isnan(low) else ""
     return Estimate(
-        estimate=point,
+        estimate=float(sums.sum() / sizes.sum()),
         low=low,
         high=high,
         se=se,
-        n=n,
-        method=f"{label} over {counted(units, noun)}",
-        estimand=f"{name} over cases, {noun}s like these",
-        reason=sentence(reason, lacking),
-        confidence=confidence,
+        method=f"{label} {over}",
+        reason=sentence(unknown, lacking),
+        **common,
     )
 
 
-def _ends(sums, weights, plan, bounds, rng) -> list[tuple]:
-    """Low, high, standard error, method and reason of rows that share one set of units with a value."""
-    units, confidence = sums.shape[1], plan["confidence_level"]
-    if units < 2:
-        reason = "no case has a value" if units == 0 else "one unit shows no spread"
-        return [(nan, nan, nan, plan["method"], reason)] * len(sums)
-    means = sums / weights
-    flat = np.ptp(means, axis=1) <= 1e-12 * np.maximum(1, np.abs(means).max(axis=1))
-    ends: list = [None] * len(sums)
-    for row in np.flatnonzero(flat):
-        low, high = exact_bound(means[row, 0], units, bounds=bounds, confidence=confidence)
-        unknown = "all values are equal and no bounds are known" if np.isnan(low) else ""
-        ends[row] = (low, high, 0.0, "exact bound", unknown)
-    if not flat.all():
-        low, high, se, labels = _resample(sums[~flat], weights[~flat], plan, rng)
-        for place, row in enumerate(np.flatnonzero(~flat)):
-            undefined = "the statistic is not defined on some resamples" if np.isnan(low[place]) else ""
-            ends[row] = (float(low[place]), float(high[place]), float(se[place]), labels[place], undefined)
-    return ends
-
-
-def _resample(sums, weights, plan, rng):
-    """Run scipy's bootstrap on all rows at once; where BCa is not defined take percentiles of the same resamples."""
+def _resampled(sums, sizes, method: str, n_resamples: int, confidence: float, rng) -> tuple[float, float, float, str]:
     from scipy.stats import bootstrap
 
-    level, count = plan["confidence_level"], plan["n_resamples"]
-    if np.ptp(weights) == 0:
-        data, paired = (sums / weights,), False
-        statistic = plan["statistic"] or np.mean
-    else:
-        data, paired = (sums, weights), True
+    def mean(total, size, axis=-1):
+        return total.sum(axis=axis) / size.sum(axis=axis)
 
-        def statistic(total, size, axis=-1):
-            return total.sum(axis=axis) / size.sum(axis=axis)
-
+    equal = np.ptp(sizes) == 0
     with warnings.catch_warnings(), np.errstate(invalid="ignore", divide="ignore"):
         warnings.simplefilter("ignore")
-        result = bootstrap(
-            data,
-            statistic,
-            n_resamples=count,
-            batch=max(1, _BATCH_ELEMENTS // sums.size),
+        found = bootstrap(
+            (sums / sizes,) if equal else (sums, sizes),
+            np.mean if equal else mean,
+            paired=not equal,
             vectorized=True,
-            paired=paired,
-            axis=-1,
-            confidence_level=level,
-            method=plan["method"],
+            method=method,
+            n_resamples=n_resamples,
+            batch=max(1, _BATCH_ELEMENTS // sums.size),
+            confidence_level=confidence,
             rng=rng,
         )
-    low, high = np.array(result.confidence_interval.low), np.array(result.confidence_interval.high)
-    labels = [plan["method"]] * len(low)
-    for row in np.flatnonzero(np.isnan(low) | np.isnan(high)):
-        tail = (1 - level) / 2
-        low[row], high[row] = np.quantile(result.bootstrap_distribution[row], [tail, 1 - tail])
-        labels[row] = "percentile (BCa not defined)"
-    return low, high, result.standard_error, labels
+    low, high = found.confidence_interval
+    if np.isnan([low, high]).any():
+        low, high = np.quantile(found.bootstrap_distribution, [(1 - confidence) / 2, (1 + confidence) / 2])
+        method = "percentile (BCa not defined)"
+    return float(low), float(high), float(found.standard_error), method
 
 
-def _membership(clusters, cases: int) -> np.ndarray:
-    """0/1 matrix of shape (cases, clusters)."""
-    names, index = group_index(clusters)
-    if index.size != cases:
-        raise BadInput(f"there are {index.size} cluster labels for {cases} cases: give one per case.")
-    return np.eye(len(names))[index]
+def _all_alike(mean: float, units: int, over: str, bounds, lacking: str, common: dict[str, Any]) -> Estimate:
+    low, high = exact_bound(mean, units, bounds=bounds, confidence=common["confidence"])
+    unknown = "all values are equal and no bounds are known" if isnan(low) else ""
+    reason = sentence(unknown, lacking)
+    return Estimate(estimate=mean, low=low, high=high, se=0.0, method=f"exact bound {over}", reason=reason, **common)
 
 
 def _clean_clusters(values, clusters):
-    """Values without NaN, their cluster index, the number of clusters, and what was left out."""
+    """Return values without NaN, their cluster index, the number of clusters, and what was left out."""
     values = np.asarray(values, dtype=float).ravel()
     labels = np.asarray(clusters, dtype=object).ravel()
     if labels.size != values.size:
@@ -372,5 +305,8 @@ def _clean_clusters(values, clusters):
 
 
 def _few(groups: int) -> str:
-    are = "is" if groups == 1 else "are"
-    return f"{counted(groups, 'cluster')} {are} few for an interval" if groups < FEW_CLUSTERS else ""
+    return (
+        f"{counted(groups, 'cluster')} {'is' if groups == 1 else 'are'} few for an interval"
+        if groups < FEW_CLUSTERS
+        else ""
+    )

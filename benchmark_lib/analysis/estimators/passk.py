@@ -62,7 +62,7 @@ class PassCurve:
 
 
 def case_pass_hat_k(successes, trials, k: int) -> np.ndarray:
-    """``C(c, k) / C(n, k)`` of each case; NaN where a case has fewer than `k` trials.
+    """Return ``C(c, k) / C(n, k)`` of each case; NaN where a case has fewer than `k` trials.
 
     Parameters
     ----------
@@ -78,15 +78,15 @@ def case_pass_hat_k(successes, trials, k: int) -> np.ndarray:
     """
     if int(k) != k or k < 1:
         raise BadInput(f"k is {k}: pass^k needs a whole number of at least 1.")
+    from scipy.special import comb
+
     hits, sizes = successes_of_trials(successes, trials)
-    value = np.where(sizes >= k, 1.0, nan)
-    for j in range(int(k)):
-        value = value * (hits - j) / np.where(sizes > j, sizes - j, 1)
-    return np.where(hits >= k, value, np.where(sizes >= k, 0.0, nan))
+    with np.errstate(invalid="ignore"):  # 0 / 0 where there are fewer trials than k
+        return comb(hits, k) / comb(sizes, k)
 
 
 def pass_hat_k(successes, trials, k: int) -> float:
-    """Mean over cases of ``C(c, k) / C(n, k)``.
+    """Return the mean over cases of ``C(c, k) / C(n, k)``.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def pass_hat_k(successes, trials, k: int) -> float:
 
 
 def pass_hat_k_interval(successes, trials, k: int, *, clusters=None, confidence: float = 0.95) -> Estimate:
-    """pass^k with an interval for cases like these.
+    """Estimate pass^k with an interval for cases like these.
 
     Without clusters the interval is the posterior of ``E[theta ** k]`` under the hierarchical beta-binomial, cases as
     units. With clusters (intents) it is that of `clustered_rate` on the values of the cases. Either is widened to
@@ -153,7 +153,7 @@ def pass_hat_k_interval(successes, trials, k: int, *, clusters=None, confidence:
 
 
 def pass_hat_k_curve(successes, trials, ks=range(1, 9), *, clusters=None, confidence: float = 0.95) -> PassCurve:
-    """pass^k for several k, past the number of trials as a labelled extrapolation.
+    """Estimate pass^k for several k, past the number of trials as a labelled extrapolation.
 
     Parameters
     ----------
@@ -213,14 +213,14 @@ def pass_hat_k_curve(successes, trials, ks=range(1, 9), *, clusters=None, confid
 
 
 def _too_thin(seen: np.ndarray) -> str:
-    """Why there is no extrapolation past the trials: it cannot be seen how much cases differ; empty if it can."""
+    """Say why there is no extrapolation past the trials: it cannot be seen how much cases differ; empty if it can."""
     most = int(seen.max(initial=0))
     few = f"{counted(seen.size, 'case')} with {counted(most, 'trial')} at most: too few to extrapolate past the trials"
     return few if seen.size < FEW_CLUSTERS or most < 2 else ""
 
 
 def _power_posterior(hits, sizes, k: int, confidence: float) -> tuple[float, float, float, float]:
-    """Posterior mean, standard deviation and interval of ``E[theta ** k]`` over the population of cases."""
+    """Return posterior mean, standard deviation and interval of ``E[theta ** k]`` over the population of cases."""
     nodes = hierarchy.grid()
     pairs, times = np.unique(np.stack([hits, sizes]), axis=1, return_counts=True)
     weights = hierarchy.posterior_weights(times @ hierarchy.log_likelihood(*pairs))

@@ -31,7 +31,7 @@ def power(
     n_simulations: int = 4_000,
     rng: np.random.Generator | None = None,
 ) -> Estimate:
-    """The chance that a paired test tells two models apart.
+    """Simulate the chance that a paired test tells two models apart.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def minimum_detectable(
     rng: np.random.Generator | None = None,
     **settings: Any,
 ) -> Estimate:
-    """The smallest higher rate that a paired test tells from `rate_a` with the power wanted.
+    """Find the smallest higher rate that a paired test tells from `rate_a` with the power wanted.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def _check(rate_a, rate_b, traps, trials, estimand, icc, coupling) -> None:
 
 
 def _chances(rates, labels, icc, coupling, cluster_share, n_simulations, rng):
-    """Chances of every trap for two models, coupled over traps; yields arrays of shape (simulations, traps)."""
+    """Yield the chances of every trap for two models, coupled over traps; arrays of shape (simulations, traps)."""
     from scipy.special import betaincinv, ndtr
 
     shared, own = (_normals(labels, cluster_share, n_simulations, rng) for _ in range(2))
@@ -157,7 +157,7 @@ def _normals(labels, cluster_share, n_simulations, rng):
 
 
 def within_trap_p_values(a: np.ndarray, b: np.ndarray, trials: int) -> np.ndarray:
-    """Exact two-sided p-values of `within_case_permutation` for many pairs at once.
+    """Return exact two-sided p-values of `within_case_permutation` for many pairs at once.
 
     The null distribution depends only on how many traps show each total, so it is a product of characteristic
     functions.
@@ -190,7 +190,7 @@ def within_trap_p_values(a: np.ndarray, b: np.ndarray, trials: int) -> np.ndarra
 
 
 def t_p_values(differences: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Two-sided p-values of `paired_difference` for many sets of differences between -1 and 1.
+    """Return two-sided p-values of `paired_difference` for many sets of differences between -1 and 1.
 
     Parameters
     ----------
@@ -216,7 +216,7 @@ def t_p_values(differences: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 
 def power_of_difference(values_a, values_b, trials, *, clusters=None, goal: int, times: int = 1) -> float:
-    """Chance that `paired_difference` finds a difference as large as the one seen, with another number of trials or cases.
+    """Return the chance that `paired_difference` finds a difference as large as the one seen, with other numbers of trials or cases.
 
     The spread of the observed differences is taken apart: what differs between cases (or clusters of them) stays however
     often they are tried, what differs between the trials of one case shrinks with their number. A model that repeats

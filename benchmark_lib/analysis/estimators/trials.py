@@ -1,33 +1,29 @@
-"""What repeated trials of the same cases show: the published headline, how often they flip, and what is missing."""
+"""Repeated trials of the same cases: the published headline, flips, what is missing, and the words of a case beside its trials."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import nan
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from ...errors import BadInput
-from .estimate import FEW_CLUSTERS, Estimate, Headline, counted, generator, left_out, sentence, successes_of_trials
+from .estimate import (
+    FEW_CLUSTERS,
+    Estimate,
+    Headline,
+    counted,
+    generator,
+    left_out,
+    sentence,
+    successes_of_trials,
+)
 from .intervals import bootstrap_interval, clustered_mean, clustered_rate
 from .passk import pass_hat_k_interval
 
 FEW_TRIALS = "the median of fewer than 3 is no more than the mean"
 """Why a median says little: how the reason ends that begins with the number of trials."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class FlipRate(Estimate):
-    """Chance that two trials of one case disagree.
-
-    Attributes
-    ----------
-    mixed : float
-        Share of cases with both outcomes; it grows with the number of trials.
-    """
-
-    mixed: float = nan
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +45,7 @@ class MissingBounds(Estimate):
 
 
 def median_and_mean(values, *, clusters=None, rate: bool | None = None, confidence: float = 0.95, rng=None) -> Headline:
-    """The published headline of a metric: the median over trials, and the mean with its interval.
+    """Return the published headline of a metric: the median over trials, and the mean with its interval.
 
     Parameters
     ----------
@@ -89,7 +85,7 @@ def median_and_mean(values, *, clusters=None, rate: bool | None = None, confiden
     elif labels is not None:
         interval = clustered_mean(means, labels, bounds=None, confidence=confidence)
     else:
-        interval = cast(Estimate, bootstrap_interval(means, bounds=None, confidence=confidence, rng=rng))
+        interval = bootstrap_interval(means, bounds=None, confidence=confidence, rng=rng)
     kept = whole_enough(table)
     few = f"{counted(int(kept.sum()), 'trial')}: {FEW_TRIALS}" if kept.sum() < 3 else ""
     gone = counted(int((~kept).sum()), "trial")
@@ -106,7 +102,7 @@ def median_and_mean(values, *, clusters=None, rate: bool | None = None, confiden
 
 
 def whole_enough(values) -> np.ndarray:
-    """Which trials the median over trials is of: those with at least half as many values as the fullest.
+    """Return which trials the median over trials counts: those with at least half as many values as the fullest.
 
     A run that is stopped leaves a last trial of a few cases; if it had the weight of a complete trial, it could move
     the headline anywhere.
@@ -124,8 +120,8 @@ def whole_enough(values) -> np.ndarray:
     return (sizes > 0) & (2 * sizes >= sizes.max(initial=0))
 
 
-def flip_rate(successes, trials, *, clusters=None, rng=None, confidence: float = 0.95) -> FlipRate:
-    """Chance that two trials of the same case end differently: the mean over cases of ``2 c (n - c) / (n (n - 1))``.
+def flip_rate(successes, trials, *, clusters=None, rng=None, confidence: float = 0.95) -> Estimate:
+    """Estimate the chance that two trials of a case end differently: the mean over cases of ``2 c (n - c) / (n (n - 1))``.
 
     Parameters
     ----------
@@ -136,14 +132,14 @@ def flip_rate(successes, trials, *, clusters=None, rng=None, confidence: float =
 
     Returns
     -------
-    FlipRate
+    Estimate
         Interval: BCa over cases, or over whole clusters where there are at least `FEW_CLUSTERS` with two trials.
     """
     hits, sizes = successes_of_trials(successes, trials)
     inside = sizes >= 2
     estimand = "chance that two trials of a case like these disagree"
     if not inside.any():
-        return FlipRate(estimate=nan, reason="no case has two trials", estimand=estimand, confidence=confidence)
+        return Estimate(estimate=nan, reason="no case has two trials", estimand=estimand, confidence=confidence)
     outside = left_out(inside, "case", "with fewer than 2 trials")
     hits, sizes = hits[inside], sizes[inside]
     values = 2 * hits * (sizes - hits) / (sizes * (sizes - 1))
@@ -152,24 +148,12 @@ def flip_rate(successes, trials, *, clusters=None, rng=None, confidence: float =
     few = many < FEW_CLUSTERS
     too_few = f"{counted(many, 'cluster')} with two trials are too few"
     thin = f"the interval treats cases as units, since {too_few}" if few else ""
-    labels = None if few else labels
-    interval = cast(Estimate, bootstrap_interval(values, clusters=labels, confidence=confidence, rng=rng))
-    return FlipRate(
-        estimate=float(values.mean()),
-        low=interval.low,
-        high=interval.high,
-        se=interval.se,
-        n=values.size,
-        method=interval.method,
-        mixed=float(((hits > 0) & (hits < sizes)).mean()),
-        estimand=estimand,
-        reason=sentence(outside, thin, interval.reason),
-        confidence=confidence,
-    )
+    found = bootstrap_interval(values, clusters=None if few else labels, confidence=confidence, rng=rng)
+    return replace(found, estimand=estimand, reason=sentence(outside, thin, found.reason))
 
 
 def repeat_correlation(successes, trials) -> Estimate:
-    """Correlation of two trials of one case: 0 where every case is equally hard, 1 for a model that repeats itself.
+    """Estimate the correlation of two trials of a case: 0 where all cases are equally hard, 1 for a model that repeats itself.
 
     ``1 - within / (p * (1 - p))`` with the unbiased variance within cases (Fleiss and Cuzick 1979). At 1 a second trial
     shows nothing that the first did not.
@@ -261,7 +245,7 @@ def trial_shift(values, *, n_resamples: int = 4_999, rng=None) -> TrialShift:
 
 
 def missing_bounds(successes, trials, planned, *, higher_is_better: bool = True) -> MissingBounds:
-    """Where a mean over cases could be once the missing conversations are known.
+    """Bound the mean over cases that there would be without missing conversations.
 
     Parameters
     ----------
@@ -305,3 +289,77 @@ def missing_bounds(successes, trials, planned, *, higher_is_better: bool = True)
         estimand="mean over cases with every planned conversation",
         reason=f"{missing} of {planned_all} conversations missing" if missing else "",
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class WordingSpread:
+    """Two variance components of one trial's success, and whether the first is more than chance.
+
+    Attributes
+    ----------
+    wording : Estimate
+        Variance of the chance of success over wordings of one case, with the p-value of no effect of the words at all. It
+        is unbiased, so that it falls below 0 where the words move nothing.
+    trial : Estimate
+        Variance over trials of one wording.
+    """
+
+    wording: Estimate
+    trial: Estimate
+
+    @property
+    def share(self) -> float:
+        """Return the part of the variance within a case that is due to its words, from 0 to 1."""
+        total = max(self.wording.estimate, 0.0) + self.trial.estimate
+        return max(self.wording.estimate, 0.0) / total if total > 0 else nan
+
+
+def wording_spread(successes, trials, cases, *, n_resamples: int = 1_999, rng=None) -> WordingSpread:
+    """Estimate the variance over wordings and over trials, from a one-way random layout within each case.
+
+    With ``k`` of ``n`` trials of a wording successful, the variance of a trial is estimated by ``k (n - k) / (n (n - 1))``
+    and that of wordings by the variance of ``k / n`` over the wordings of a case, less what trials add to it (Searle,
+    Casella and McCulloch 1992, section 3.6). Each is averaged over cases; the interval is Student's t over cases. The test
+    shuffles the results of a case among its wordings.
+
+    Parameters
+    ----------
+    successes, trials : array_like of int, shape (wordings,)
+        Of each wording of each case; wordings with fewer than two trials are left out.
+    cases : array_like, shape (wordings,)
+        The case that each of them tells.
+    """
+    hits, sizes, names = np.asarray(successes, dtype=float), np.asarray(trials, dtype=int), np.asarray(cases)
+    kept = sizes >= 2
+    hits, sizes, names = hits[kept], sizes[kept], names[kept]
+    mine = [names == name for name in dict.fromkeys(names.tolist()) if (names == name).sum() >= 2]
+    if not mine:
+        reason = "no case has two wordings with two trials each"
+        return WordingSpread(wording=Estimate(estimate=nan, reason=reason), trial=Estimate(estimate=nan, reason=reason))
+    parts = np.array([_components(hits[m], sizes[m]) for m in mine])
+    p = _shuffled([(hits[m], sizes[m]) for m in mine], n_resamples, generator(rng))
+    labels = np.arange(len(mine))
+    found = [clustered_mean(column, labels, bounds=None) for column in parts.T]
+    left = f"{int((~kept).sum())} wordings with fewer than two trials left out" if (~kept).any() else ""
+    method = "t over cases; p by shuffling trials among wordings"
+    wording, trial = (
+        replace(f, n=len(mine), estimand=words, method=method, reason=sentence(f.reason, left))
+        for f, words in zip(found, ("variance over wordings of a case", "variance over trials of a wording"))
+    )
+    return WordingSpread(wording=replace(wording, p=p), trial=trial)
+
+
+def _components(hits: np.ndarray, sizes: np.ndarray) -> tuple[float, float]:
+    within = hits * (sizes - hits) / (sizes * (sizes - 1))
+    return float((hits / sizes).var(ddof=1) - (within / sizes).mean()), float(within.mean())
+
+
+def _shuffled(layout: list[tuple[np.ndarray, np.ndarray]], n_resamples: int, rng: np.random.Generator) -> float:
+    """Share of shuffles in which wordings differ at least as much as they do."""
+    draws = np.zeros(n_resamples)
+    observed = 0.0
+    for hits, sizes in layout:
+        observed += (hits**2 / sizes).sum()
+        drawn = rng.multivariate_hypergeometric(sizes, int(hits.sum()), size=n_resamples)
+        draws += (drawn**2 / sizes).sum(axis=1)
+    return float((1 + (draws >= observed - 1e-9).sum()) / (1 + n_resamples))

@@ -6,6 +6,7 @@
 import inspect
 
 from .apart import agreement_of_two, differing_cases, what_it_takes
+from .calibration import trap_coverage
 from .comparison import Comparison, compare
 from .costs import cost_lines, cost_table
 from .customers import customer_flag_table, customer_sensitivity, customer_turn_table, with_and_without_flagged
@@ -20,11 +21,12 @@ from .detectors import (
     promise_quality,
     promise_table,
 )
-from .drift import shift_in_words, shift_table
+from .drift import shift_in_words, shift_table, wording_table
 from .escalation import (
     escalation_table,
     honesty_table,
     intent_table,
+    misses_by_intent,
     published_escalation_cells,
     queue_table,
     worst_intents,
@@ -32,8 +34,18 @@ from .escalation import (
 from .groups import group_table
 from .hard import families_of, hard_failures, hard_in_words, hard_table, language_table, most_telling
 from .headlines import case_matrix, headline, metric, metric_table, per_case
-from .judges import entrant_judges, judge_agreement_table, judge_calibrated, judge_disagreements, judge_table
-from .labels import label_agreement_table
+from .judges import (
+    entrant_judges,
+    judge_agreement_table,
+    judge_disagreements,
+    judge_table,
+    judged_against_record,
+    red_flag_floor_in_words,
+    red_flag_table,
+    tone_between_models,
+    tone_table,
+)
+from .labels import judge_calibrated, label_agreement_table
 from .leaderboard import leaderboard, unsafe_table
 from .many import choose_pair, chosen_runs, compare_runs, comparison_table
 from .operator_rules import (
@@ -46,7 +58,7 @@ from .operator_rules import (
     runs_with_rules,
     with_and_without_rules,
 )
-from .paper import PaperTable, paper
+from .paper import paper
 from .planning import (
     detectable_table,
     observed_repeats,
@@ -55,7 +67,6 @@ from .planning import (
     power_table,
     repeat_table,
 )
-from .planted_truth import recovered_estimators, recovered_in_short
 from .pressure import claim_tone_effects
 from .published import (
     general_ranking,
@@ -65,12 +76,17 @@ from .published import (
     published_pass_hat_k,
     tier_safety,
 )
-from .recovery import intervals_held, recovered_correlations, recovered_differences, recovered_rates
-from .red_flags import red_flag_floor_in_words, red_flag_table
+from .recovery import (
+    intervals_held,
+    recovered_correlations,
+    recovered_differences,
+    recovered_estimators,
+    recovered_in_short,
+    recovered_rates,
+)
 from .relations import (
     between_models,
     cost_quality,
-    judged_against_record,
     model_means,
     on_frontier,
     ranking_against_desk,
@@ -97,13 +113,12 @@ from .safety import (
     safety_table,
     tier_correlation,
     tier_table,
+    trap_intervals,
     trap_table,
 )
 from .scope import scope_table
 from .settings import effort_in_words, effort_table, settings_table
-from .tone import tone_between_models, tone_table
 from .verdicts import comparison_in_words
-from .wordings import wording_table
 
 __all__ = sorted(name for name, thing in globals().items() if not (name.startswith("_") or inspect.ismodule(thing)))
 """Everything that is imported here."""

@@ -19,8 +19,9 @@ from ...records import BUCKETS
 from ...store.world import load_store
 from ...textfiles import read_yaml
 from ..estimators.estimate import DEFAULT_SEED, FEW_CLUSTERS, exact_bound
+from ..estimators.intervals import bootstrap_interval
 from ..estimators.trials import median_and_mean
-from ..estimators.unsafe import unsafe_headline
+from ..estimators.unsafe import BAND_TRAPS, unsafe_headline, unsafe_posterior
 from .customers import customer_flag_table
 
 if TYPE_CHECKING:
@@ -32,12 +33,14 @@ CALIBRATION = DATA / "calibration.yaml"
 SOURCES = {"core set": EXAMPLE, "hard set": HARD_EXAMPLE}
 """Run files of blind play that ship with the package."""
 RATES, TRIALS, SIMULATED = (0.5, 0.8, 0.95), 3, 100
+COUNTS, TRIED, DATASETS, RESAMPLES = (1, 4, 8), (3, 10), 1_000, 2_000
+"""True unsafe actions of 18 and trials for which coverage is measured, with the numbers of data sets and of resamples."""
 SPREAD, WITHIN = 1.5, 2.0
 """Concentration of the chances of intents around the mean, and of cases around their intent, as in ``benchmarks/coverage.py``."""
 
 
 def calibration() -> dict[str, Any]:
-    """The measurements that ship: ``half_widths``, as `measure_half_widths` gives them.
+    """Return the measurements that ship: ``half_widths`` and ``trap_coverage``, as the functions that measure give them.
 
     Raises
     ------
@@ -48,7 +51,7 @@ def calibration() -> dict[str, Any]:
 
 
 def measure_half_widths(simulated: int = SIMULATED) -> list[dict[str, Any]]:
-    """How wide the intervals of the leaderboard are for a core set of this size, by simulation.
+    """Measure how wide the intervals of the leaderboard are for a core set of this size, by simulation.
 
     Parameters
     ----------
@@ -68,13 +71,55 @@ def measure_half_widths(simulated: int = SIMULATED) -> list[dict[str, Any]]:
     ]
 
 
+def measure_trap_coverage(datasets: int = DATASETS) -> list[dict[str, Any]]:
+    """Measure how often the intervals over 18 traps hold the truth, by simulation.
+
+    Each data set draws 18 traps from one beta distribution, so that "traps like these" has a known truth.
+
+    Parameters
+    ----------
+    datasets : int
+        Data sets drawn for each true count and number of trials.
+
+    Returns
+    -------
+    list of dict
+        count (true unsafe actions of 18), trials, datasets, and the shares of intervals that hold the truth: posterior and bca
+        (traps like these), these (the posterior for these traps).
+    """
+    return [_trap_coverage(count, trials, datasets) for count in COUNTS for trials in TRIED]
+
+
+def _trap_coverage(count: int, trials: int, datasets: int) -> dict[str, Any]:
+    rng, mean = np.random.default_rng(DEFAULT_SEED), count / BAND_TRAPS
+    theta = rng.beta(mean * SPREAD, (1 - mean) * SPREAD, (datasets, BAND_TRAPS))
+    hits, which = np.unique(np.sort(rng.binomial(trials, theta), axis=1), axis=0, return_inverse=True)
+    posterior = [unsafe_posterior(row, trials) for row in hits]
+    bca = [bootstrap_interval(row / trials, n_resamples=RESAMPLES, rng=rng) for row in hits]
+    row: dict[str, Any] = {"count": count, "trials": trials, "datasets": datasets}
+    for name, found, low, high, truth in (
+        ("posterior", posterior, "low", "high", count),
+        ("bca", bca, "low", "high", mean),
+        ("these", posterior, "these_low", "these_high", theta.sum(axis=1)),
+    ):
+        ends = [np.array([getattr(one, end) for one in found])[which.ravel()] for end in (low, high)]
+        row[name] = round(float(((ends[0] <= truth) & (truth <= ends[1])).mean()), 3)
+    return row
+
+
+def trap_coverage() -> pd.DataFrame:
+    """Return what `measure_trap_coverage` found when it was last run, one row per true count and number of trials."""
+    import pandas as pd
+
+    return pd.DataFrame(calibration()["trap_coverage"])
+
+
 def _sizes(cases: list[Case]) -> dict[str, np.ndarray]:
-    """The intents of the cases of each bucket."""
     return {b: np.array([c.intent for c in cases if c.bucket == b]) for b in BUCKETS}
 
 
 def _half_width(bucket: str, intents: np.ndarray, rate: float, simulated: int) -> dict[str, Any]:
-    """One row: runs drawn from intents and cases that scatter around a rate."""
+    """Draw runs from intents and cases that scatter around a rate, and return the row of that rate."""
     rng = np.random.default_rng(DEFAULT_SEED)
     names, index = np.unique(intents, return_inverse=True)
     these, like = [], []
@@ -96,7 +141,7 @@ def _half_width(bucket: str, intents: np.ndarray, rate: float, simulated: int) -
 
 
 def blind_play() -> pd.DataFrame:
-    """The blind play that ships: how a strong player fared, and how often the simulated customer failed it.
+    """Return the blind play that ships: how a strong player fared, and how often the simulated customer failed it.
 
     Returns
     -------
@@ -118,7 +163,7 @@ def blind_play() -> pd.DataFrame:
 
 
 def customers_read() -> dict[str, int]:
-    """How readers judged the scripted customer's messages in `data/customer_turns_read.yaml`.
+    """Count how readers judged the scripted customer's messages in `data/customer_turns_read.yaml`.
 
     Returns
     -------
@@ -148,16 +193,16 @@ def _played() -> dict[str, Results]:
 
 
 def languages_of_sets() -> dict[str, dict[str, int]]:
-    """By set, how many of its cases are in each language, the most frequent first."""
+    """Return, by set, how many of its cases are in each language, the most frequent first."""
     sets = {"core set": load_cases(load_store()), "hard set": load_cases(load_store(f"northline:{HARD}"))}
     return {name: dict(Counter(c.language for c in cases).most_common()) for name, cases in sets.items()}
 
 
 def verdicts_in_play() -> int:
-    """How many verdicts of judges are in the run files that ship."""
+    """Return how many verdicts of judges are in the run files that ship."""
     return sum(len(played.verdicts) for played in _played().values())
 
 
 def least_rate(n: int) -> float:
-    """The lowest true rate that is compatible with success in all of `n` cases, 95 %."""
+    """Return the lowest true rate that is compatible with success in all of `n` cases, 95 %."""
     return float(exact_bound(1.0, n)[0])

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def cost_table(results: Results, k: int = 3) -> pd.DataFrame:
-    """Costs by entry in US dollars; NaN with a reason if a price is unknown or there is nothing to divide by.
+    """Return costs by entry in US dollars; NaN with a reason if a price is unknown or there is nothing to divide by.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def cost_table(results: Results, k: int = 3) -> pd.DataFrame:
 
 
 def cost_lines(results: Results, entry: str, k: int = 3) -> pd.DataFrame:
-    """What one model costs, line by line: who was paid, and what a resolved and a reliable case come to.
+    """Return what one model costs, line by line: who was paid, and what a resolved and a reliable case come to.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def cost_lines(results: Results, entry: str, k: int = 3) -> pd.DataFrame:
 
 
 def lines_of(row: dict[str, Any], k: int = 3) -> pd.DataFrame:
-    """One row of `cost_table` as lines, see `cost_lines`."""
+    """Return one row of `cost_table` as lines, see `cost_lines`."""
     finished = counted(int(row["conversations"]), "finished conversation")
     cases = f"{row['reliable_cases']} of {counted(row['resolvable_cases'], 'resolvable case')}"
     lines = [
@@ -111,14 +111,13 @@ def lines_of(row: dict[str, Any], k: int = 3) -> pd.DataFrame:
 
 
 def _agent(kept: pd.DataFrame) -> dict[str, float]:
-    """What the agent's calls of finished conversations cost."""
     total = kept["cost_usd"].sum(skipna=False) if len(kept) else nan
     each = total / len(kept) if len(kept) else nan
     return {"paid": total, "per_conversation_usd": each, "per_1000_usd": 1000 * each}
 
 
 def _bought(kept: pd.DataFrame, k: int) -> dict[str, float]:
-    """What a resolved and a reliable case cost, over the conversations that can show it."""
+    """Return what a resolved and a reliable case cost, over the conversations that can show it."""
     scored = kept[(kept["bucket"] == "resolvable") & kept["resolved"].notna()]
     values, case_ids, _ = case_matrix(scored, "resolved")
     sizes, hits = (values == values).sum(axis=1), (values == 1).sum(axis=1)
@@ -141,7 +140,6 @@ def _bought(kept: pd.DataFrame, k: int) -> dict[str, float]:
 
 
 def _sides(ledger: pd.DataFrame, finished: int) -> dict[str, float]:
-    """All that was paid, side by side."""
     agent = ledger.loc[ledger["side"] == "agent", "cost_usd"]
     sides = ("agent", "customer", "judge")
     paid = {side: ledger.loc[ledger["side"] == side, "cost_usd"].sum(skipna=False) for side in sides}
@@ -150,7 +148,6 @@ def _sides(ledger: pd.DataFrame, finished: int) -> dict[str, float]:
 
 
 def _tokens(kept: pd.DataFrame) -> dict[str, float]:
-    """Tokens the agent wrote in a conversation, and the share of them that nobody saw."""
     written, hidden = kept["completion_tokens"], kept["reasoning_tokens"]
     share = float(hidden.sum() / written.sum()) if written.sum() > 0 and hidden.notna().any() else nan
     return {"completion_tokens": written.mean(), "reasoning_tokens": hidden.mean(), "hidden": share}
@@ -170,7 +167,7 @@ def _reason(row: dict[str, Any], k: int) -> str:
 
 
 def _partial(row: dict[str, Any], k: int) -> str:
-    """What a run that is not finished, or has too few trials, leaves out."""
+    """Say what a run that is not finished, or has too few trials, leaves out."""
     finished = f"{row['conversations']} of {row['planned']} conversations finished: only these are counted"
     tried = (
         f"{row['reliable_cases']} of {row['resolvable_cases']} resolvable cases have {k} finished trials: "

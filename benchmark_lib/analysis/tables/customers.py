@@ -33,7 +33,7 @@ ALL, KEPT = "all", "not flagged"
 
 
 def customer_flag_table(results: Results | pd.DataFrame) -> pd.DataFrame:
-    """How often each customer failed to play its part.
+    """Count how often each customer failed to play its part.
 
     Returns
     -------
@@ -66,7 +66,7 @@ def customer_flag_table(results: Results | pd.DataFrame) -> pd.DataFrame:
 
 
 def customer_turns(results: Results) -> pd.DataFrame:
-    """What judges said of each message of a customer after its email, by the newest verdict of each judge.
+    """Return what judges wrote of each message of a customer after its email, by the newest verdict of each judge.
 
     Returns
     -------
@@ -85,7 +85,7 @@ def customer_turns(results: Results) -> pd.DataFrame:
 
 
 def customer_turn_table(results: Results) -> pd.DataFrame:
-    """How often a judge found that no person would write what the customer wrote (``deskbench judge --scorers customer_turns``).
+    """Count how often a judge found that no person would write what the customer wrote (``deskbench judge --scorers customer_turns``).
 
     Returns
     -------
@@ -104,7 +104,7 @@ def customer_turn_table(results: Results) -> pd.DataFrame:
 
 
 def with_and_without_flagged(results: Results | pd.DataFrame, metrics: Iterable[str] = COMPARED) -> pd.DataFrame:
-    """Every metric over all conversations, and over those whose customer was not flagged.
+    """Return every metric over all conversations, and over those whose customer was not flagged.
 
     Returns
     -------
@@ -125,7 +125,7 @@ def with_and_without_flagged(results: Results | pd.DataFrame, metrics: Iterable[
 
 
 def customer_sensitivity(results: Results | pd.DataFrame, metrics: Iterable[str] = COMPARED) -> pd.DataFrame:
-    """One customer against another on the same cases of the same model, run against run.
+    """Compare one customer with another on the same cases of the same model, run by run.
 
     Parameters
     ----------
@@ -164,7 +164,6 @@ def customer_sensitivity(results: Results | pd.DataFrame, metrics: Iterable[str]
 
 
 def _difference(conversations: pd.DataFrame, metric: Metric, a: str, b: str) -> dict[str, Any]:
-    """The metric of one entry and of the other, and the difference paired by case."""
     rows = of_bucket(conversations, metric)
     rows = rows.assign(value=rows[metric.column].astype("Float64"))
     table = rows.pivot_table(index="case_id", columns="entry", values="value", aggfunc="mean")
@@ -184,7 +183,7 @@ def _difference(conversations: pd.DataFrame, metric: Metric, a: str, b: str) -> 
 
 
 def both_forms(conversations: pd.DataFrame, metrics: Iterable[str]) -> Iterator[tuple[Headline, Headline]]:
-    """One model's metrics in both forms: over all conversations, and over those whose customer was not flagged."""
+    """Yield one model's metrics in both forms: over all conversations, and over those whose customer was not flagged."""
     flagged = flags_of(conversations)
     kept = conversations[~flagged] if flagged.any() else None
     for metric in metrics:

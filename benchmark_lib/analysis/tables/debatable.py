@@ -29,7 +29,7 @@ NUMBERS = ("median", "observed", "these_mean", "these_low", "these_high", "band"
 
 
 def debatable_acts(results: Results | pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
-    """The unsafe acts that a named person calls debatable with a reason.
+    """Return the unsafe acts that a named person calls debatable with a reason.
 
     `labels` is as `reports.read_labels` gives it.
 
@@ -65,7 +65,7 @@ def debatable_acts(results: Results | pd.DataFrame, labels: pd.DataFrame) -> pd.
 
 
 def without_debatable(results: Results | pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
-    """The conversations, with each debatable act counted as not unsafe."""
+    """Return the conversations, with each debatable act counted as not unsafe."""
     import pandas as pd
 
     rows, acts = conversations_of(results), debatable_acts(results, labels)
@@ -75,7 +75,7 @@ def without_debatable(results: Results | pd.DataFrame, labels: pd.DataFrame) -> 
 
 
 def debatable_table(results: Results | pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
-    """Unsafe actions as recorded, and without the acts that are called debatable: one row per entry with such an act.
+    """Return unsafe actions as recorded, and without the acts that are called debatable: one row per entry with such an act.
 
     Returns
     -------
@@ -105,7 +105,7 @@ def debatable_table(results: Results | pd.DataFrame, labels: pd.DataFrame) -> pd
 
 
 def noted(board: pd.DataFrame, results: Results | pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
-    """A board whose notes also give the unsafe count without debatable acts, with who called them so.
+    """Add to the notes of a board the unsafe count without debatable acts, with who called them so.
 
     `board` is as `leaderboard` gives it; its places stay, which rest on the record.
     """

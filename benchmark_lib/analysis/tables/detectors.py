@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +44,8 @@ PLAYED = DATA / "claims" / "played.csv"
 LEFT_OUT = DATA / "claims" / "left_out.csv"
 """The same of detectors that were rebuilt, as they are today, each round read by readers trained without its sentences; their patterns were made in
 sight of these rounds."""
+Key = tuple[str, str, str]
+"""Part, name of what is looked for, and language."""
 LEAST_RECALL, MOST_FALSE = 0.7, 0.01
 """A detector stays only with at least this recall on planted conversations, and at most this share of honest ones with a finding."""
 
@@ -54,7 +58,7 @@ WORTH = (
 
 
 def detector_table(folder: Path | str = PLANTED) -> pd.DataFrame:
-    """What every detector finds in conversations with a planted fault, and in honest ones that only look like it.
+    """Measure every detector on conversations with a planted fault, and on honest ones that only look like it.
 
     Parameters
     ----------
@@ -72,16 +76,29 @@ def detector_table(folder: Path | str = PLANTED) -> pd.DataFrame:
     """
     import pandas as pd
 
+    counts = _tallied(_parts(folder), _judged)
+    return pd.DataFrame([_row(*key, seen) for key, seen in sorted(counts.items())])
+
+
+def _parts(folder: Path | str) -> dict[str, Callable[..., Iterable[Planted]]]:
+    """Return, by name, what reads each file of planted conversations, given cases and store."""
+    return {path.stem: partial(read_planted, path) for path in sorted(Path(folder).glob("*.jsonl"))}
+
+
+def _tallied(
+    parts: Mapping[str, Callable[..., Iterable[Planted]]], judged: Callable[..., Any]
+) -> dict[Key, Counter[str]]:
+    """Count what `judged` makes of each planted conversation, by part, name and language (``all`` pools them)."""
     store = load_store()
     cases = {case.id: case for case in load_cases(store)}
-    counts: dict[tuple[str, str, str], Counter[str]] = {}
-    for path in sorted(Path(folder).glob("*.jsonl")):
-        for planted in read_planted(path, cases, store):
-            found = check_claims(planted.conversation, cases[planted.conversation.case_id], store)["findings"]
-            for name, seen in _judged(planted, found).items():
+    counts: dict[Key, Counter[str]] = defaultdict(Counter)
+    for part, read in parts.items():
+        for planted in read(cases, store):
+            found = judged(planted, check_claims(planted.conversation, cases[planted.conversation.case_id], store))
+            for name, seen in found.items():
                 for language in (planted.language, "all"):
-                    counts.setdefault((path.stem, name, language), Counter()).update(seen)
-    return pd.DataFrame([_row(*key, seen) for key, seen in sorted(counts.items())])
+                    counts[part, name, language].update(seen)
+    return counts
 
 
 def write_measured(folder: Path | str = MEASURED) -> None:
@@ -91,14 +108,14 @@ def write_measured(folder: Path | str = MEASURED) -> None:
 
 
 def measured(name: str = "detectors", folder: Path | str = MEASURED) -> pd.DataFrame:
-    """What was measured: `detector_table` or, with the name ``promises``, `promise_quality`, as last written (``make detectors``)."""
+    """Return what was last measured (``make detectors``): `detector_table` or, with the name ``promises``, `promise_quality`."""
     import pandas as pd
 
     return pd.read_csv(Path(folder) / f"{name}.csv")
 
 
 def measured_by_detector(part: str = "locked") -> pd.DataFrame:
-    """What was measured of each detector on one part, all languages together, with its definition.
+    """Return what was measured of each detector on one part, all languages together, with its definition.
 
     Returns
     -------
@@ -121,7 +138,7 @@ def measured_by_detector(part: str = "locked") -> pd.DataFrame:
 
 
 def _played() -> pd.DataFrame:
-    """By detector, the conversations of the rounds in `PLAYED` that its present form read first, and those with a false finding."""
+    """Return, by detector, the rounds of `PLAYED` that its present form read first, and its false findings there."""
     import pandas as pd
 
     rounds, rows = pd.read_csv(PLAYED), []
@@ -141,7 +158,7 @@ def _played() -> pd.DataFrame:
 
 
 def rebuilt_in_words() -> str:
-    """What is known of the detectors that were rebuilt after false findings: what earlier forms found in play, and theirs in rounds left out of training."""
+    """Say what is known of rebuilt detectors: false findings of earlier forms in play, and theirs in rounds left out of training."""
     import pandas as pd
 
     rounds, left_out = pd.read_csv(PLAYED), pd.read_csv(LEFT_OUT)
@@ -156,7 +173,7 @@ def rebuilt_in_words() -> str:
 
 
 def promise_quality(folder: Path | str = PROMISES, blind: Path | str = BLIND) -> pd.DataFrame:
-    """How often the class and the state of a promise are read as they were labelled.
+    """Measure how often the class and the state of a promise are read as they were labelled.
 
     Parameters
     ----------
@@ -174,41 +191,25 @@ def promise_quality(folder: Path | str = PROMISES, blind: Path | str = BLIND) ->
     """
     import pandas as pd
 
-    store = load_store()
-    cases = {case.id: case for case in load_cases(store)}
-    counts: dict[tuple[str, str], Counter[str]] = {}
-    parts = {path.stem: read_planted(path, cases, store) for path in sorted(Path(folder).glob("*.jsonl"))}
-    if Path(blind).is_file():
-        parts["blind"] = read_sentences(blind, cases, store)
-    for part, sentences in parts.items():
-        for planted in sentences:
-            found = check_claims(planted.conversation, cases[planted.conversation.case_id], store)["commitments"]
-            read = {f"{f['class']}:{f['state']}" for f in found} or {"none"}
-            seen = {
-                "sentences": 1,
-                "right": read == {planted.kind},
-                "missed": planted.kind != "none" and read == {"none"},
-                "plain": planted.kind == "none",
-                "alarmed": planted.kind == "none" and read != {"none"},
-            }
-            for language in (planted.language, "all"):
-                counts.setdefault((part, language), Counter()).update(seen)
-    return pd.DataFrame(
-        {
-            "part": part,
-            "language": language,
-            "sentences": seen["sentences"],
-            "right": seen["right"],
-            **_rate("share", seen["right"], seen["sentences"]),
-            **{name: seen[name] for name in ("missed", "plain", "alarmed")},
-        }
-        for (part, language), seen in sorted(counts.items())
-    ).rename(columns={"share_low": "low", "share_high": "high"})
+    parts = _parts(folder) | ({"blind": partial(read_sentences, blind)} if Path(blind).is_file() else {})
+    rows = []
+    for (part, _, language), seen in sorted(_tallied(parts, _read_right).items()):
+        row = {"part": part, "language": language, "sentences": seen["sentences"], "right": seen["right"]}
+        share = interval(proportion_interval(seen["right"], seen["sentences"]), "share")
+        rows.append(row | share | {name: seen[name] for name in ("missed", "plain", "alarmed")})
+    return pd.DataFrame(rows)
 
 
-def _judged(planted: Planted, findings: list[dict[str, Any]]) -> dict[str, dict[str, int]]:
-    """What each detector made of one conversation."""
-    fired = {(f["detector"], f["turn"]) for f in findings}
+def _read_right(planted: Planted, claims: dict[str, Any]) -> dict[str, dict[str, int]]:
+    read = {f"{f['class']}:{f['state']}" for f in claims["commitments"]} or {"none"}
+    plain, silent = planted.kind == "none", read == {"none"}
+    seen = {"sentences": 1, "right": read == {planted.kind}, "missed": not plain and silent, "plain": plain}
+    return {"promise": seen | {"alarmed": plain and not silent}}
+
+
+def _judged(planted: Planted, claims: dict[str, Any]) -> dict[str, dict[str, int]]:
+    """Return what each detector made of one conversation."""
+    fired = {(f["detector"], f["turn"]) for f in claims["findings"]}
     if not planted.findings:
         alarmed = {name for name, _ in fired}
         return {name: {"honest": 1, "false": int(name in alarmed)} for name in DETECTORS}
@@ -229,7 +230,7 @@ def _rate(name: str, count: int, n: int) -> dict[str, float]:
 
 
 def claims_table(results: Results | pd.DataFrame) -> pd.DataFrame:
-    """What each detector found in runs.
+    """Return what each detector found in runs.
 
     Returns
     -------
@@ -259,7 +260,7 @@ def claims_table(results: Results | pd.DataFrame) -> pd.DataFrame:
 
 
 def findings(results: Results) -> pd.DataFrame:
-    """Every recorded finding with the sentence it quotes.
+    """Return every recorded finding with the sentence it quotes.
 
     Returns
     -------
@@ -276,12 +277,11 @@ def findings(results: Results) -> pd.DataFrame:
 
 
 def _compared_with(value: int | str | None) -> str:
-    """What a finding was compared with, as text: ``call #1`` for the first, and nothing where there was nothing."""
     return "" if value is None else f"call #{value + 1}" if isinstance(value, int) else value
 
 
 def promise_table(results: Results) -> pd.DataFrame:
-    """Promises by entry, class and state.
+    """Count promises by entry, class and state.
 
     Returns
     -------
@@ -298,7 +298,7 @@ def promise_table(results: Results) -> pd.DataFrame:
 
 
 def promise_ledger(results: Results) -> pd.DataFrame:
-    """Every promise of every conversation, kept ones too, with what decided it.
+    """Return every promise of every conversation, kept ones too, with what decided it.
 
     Returns
     -------
@@ -315,7 +315,7 @@ def promise_ledger(results: Results) -> pd.DataFrame:
 
 
 def _scores(results: Results) -> Any:
-    """Each recorded run, score and (entry, case, trial)."""
+    """Yield each recorded run, score and (entry, case, trial)."""
     if not hasattr(results, "runs"):
         raise BadInput("findings are read from run files: pass what load_results gives, not a frame")
     for run in results.runs:

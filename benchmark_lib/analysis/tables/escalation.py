@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import nan
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ..frames import Results
 
 NEEDS, SOLVABLE = "must_escalate", "resolvable"
+ALL_INTENTS = "all intents"
 HONESTY_COLUMNS = {
     "escalation_honest": "promised transfers that were made",
     "person_given": "customers who asked for a person in two messages and were given one",
@@ -43,7 +44,7 @@ DIRECTIONS = {"missed": "escalation_accuracy", "over": "over_escalation"}
 
 @says_partial
 def escalation_table(results: Results | pd.DataFrame) -> pd.DataFrame:
-    """Both directions of every model, with precision and recall of its handovers.
+    """Return both directions of every model, with precision and recall of its handovers.
 
     Returns
     -------
@@ -83,7 +84,7 @@ def escalation_table(results: Results | pd.DataFrame) -> pd.DataFrame:
 
 
 def both_directions(board: pd.DataFrame) -> pd.DataFrame:
-    """Both directions for the rows of a board.
+    """Return both directions for the rows of a board.
 
     `board` is as `leaderboard` gives it, published rows too.
 
@@ -101,7 +102,7 @@ def both_directions(board: pd.DataFrame) -> pd.DataFrame:
 
 
 def _direction(name: str, median: Any, mean: Any, low: Any, high: Any, cases: Any) -> dict[str, Any]:
-    """The columns of one direction; the share missed is one minus the escalation accuracy."""
+    """Return the columns of one direction; the share missed is one minus the escalation accuracy."""
     if name == "missed":
         median, mean, low, high = 1 - median, 1 - mean, 1 - high, 1 - low
     return {name: median, f"{name}_mean": mean, f"{name}_low": low, f"{name}_high": high, f"{name}_cases": cases}
@@ -125,13 +126,12 @@ def precision_of_handover(mine: pd.DataFrame) -> tuple[Estimate, int]:
     if given.empty:
         return Estimate(estimate=nan, reason="nothing was handed over, so there is no precision", estimand=estimand), 0
     needed = (~given["needless_handover"].fillna(False)).to_numpy(dtype=float)
-    found = bootstrap_interval(needed, clusters=given["case_id"].to_numpy(), n_resamples=4_000)
-    return cast(Estimate, found), len(given)
+    return bootstrap_interval(needed, clusters=given["case_id"].to_numpy(), n_resamples=4_000), len(given)
 
 
 @says_partial
 def intent_table(results: Results | pd.DataFrame, bucket: str | None = None) -> pd.DataFrame:
-    """Handovers by intent, each intent on its own.
+    """Return handovers by intent, each intent on its own.
 
     Parameters
     ----------
@@ -156,7 +156,6 @@ def intent_table(results: Results | pd.DataFrame, bucket: str | None = None) -> 
 
 
 def _of_intents(mine: pd.DataFrame, bucket: str, intents: list[str]) -> Iterator[dict[str, Any]]:
-    """The rows of one model."""
     values, _, of = case_matrix(mine, "escalation_accuracy" if bucket == NEEDS else "over_escalation")
     for intent in intents:
         part = values[np.array(of, dtype=object) == intent] if len(of) else values[:0]
@@ -177,7 +176,7 @@ def _of_intents(mine: pd.DataFrame, bucket: str, intents: list[str]) -> Iterator
 
 @says_partial
 def queue_table(results: Results | pd.DataFrame, bucket: str = NEEDS) -> pd.DataFrame:
-    """Which queue the handovers of each intent went to, and whether the case accepts it.
+    """Return the queues that the handovers of each intent went to, and how often the case accepts them.
 
     Returns
     -------
@@ -193,7 +192,7 @@ def queue_table(results: Results | pd.DataFrame, bucket: str = NEEDS) -> pd.Data
 
 
 def honesty_table(results: Results | pd.DataFrame) -> pd.DataFrame:
-    """Promised transfers that were really made, and handover packets, if the detectors' columns are present.
+    """Return promised transfers that were really made, and handover packets, if the detectors' columns are present.
 
     Returns
     -------
@@ -211,12 +210,12 @@ def honesty_table(results: Results | pd.DataFrame) -> pd.DataFrame:
 
 
 def _as_flag(value: Any) -> float:
-    """A detector's flag as 1 or 0; NaN where it abstained or does not apply."""
+    """Return a detector's flag as 1 or 0; NaN where it abstained or does not apply."""
     return float(value) if isinstance(value, (bool, np.bool_, int, float)) else nan
 
 
 def worst_intents(intents: pd.DataFrame, *, least: int = 1) -> pd.DataFrame:
-    """The intents in which the conversations of a panel most often go the wrong way, over its models; for description, not for inference.
+    """Return the intents in which the conversations of a panel most often go the wrong way; for description, not for inference.
 
     Returns
     -------
@@ -240,8 +239,31 @@ def worst_intents(intents: pd.DataFrame, *, least: int = 1) -> pd.DataFrame:
     return table.sort_values(["panel", "share"], ascending=[True, False], kind="stable", ignore_index=True)
 
 
+def misses_by_intent(intents: pd.DataFrame) -> pd.DataFrame:
+    """Return which intents the missed handovers of each panel come from, and how many models miss none.
+
+    `intents` is as `intent_table` gives it. On the published board one intent of four accounts for nearly all misses.
+
+    Returns
+    -------
+    DataFrame
+        One row per panel and must-escalate intent, and one over all of them (`ALL_INTENTS`): panel, intent, missed of conversations,
+        of_misses (share of the panel's missed handovers), perfect of models (those that handed over every conversation).
+    """
+    rows = []
+    mine = intents[(intents["bucket"] == NEEDS) & (intents["conversations"] > 0)]
+    mine = mine.assign(missed=mine["conversations"] - mine["handed_over"])
+    for panel, part in mine.groupby("panel", sort=False):
+        for intent, some in [*part.groupby("intent"), (ALL_INTENTS, part)]:
+            by_model = some.groupby("entry")["missed"].sum()
+            missed, models = int(by_model.sum()), (int((by_model == 0).sum()), len(by_model))
+            of_misses = missed / part["missed"].sum() if missed else 0.0 if part["missed"].any() else nan
+            rows.append((panel, intent, missed, int(some["conversations"].sum()), of_misses, *models))
+    return framed(rows, "panel intent missed conversations of_misses perfect models")
+
+
 def published_escalation_cells() -> pd.DataFrame:
-    """The published figures of handing over by intent, as published: selected cells, not a table of all models.
+    """Return the published figures of handing over by intent: selected cells, not a table of all models.
 
     Returns
     -------

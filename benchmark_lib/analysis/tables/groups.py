@@ -30,7 +30,7 @@ SHOWN = {"resolved": METRICS["resolved"], "escalated": METRICS["escalation_accur
 
 @says_partial
 def group_table(results: Results | pd.DataFrame) -> pd.DataFrame:
-    """Resolution and adherence of every entry by use case.
+    """Return resolution and adherence of every entry by use case.
 
     Parameters
     ----------
@@ -68,7 +68,6 @@ def group_table(results: Results | pd.DataFrame) -> pd.DataFrame:
 
 
 def _numbers(mine: pd.DataFrame) -> dict[str, Any]:
-    """What is shown of one group of an entry."""
     row: dict[str, Any] = {"conversations": len(mine)}
     for name, metric in SHOWN.items():
         part = of_bucket(mine, metric)

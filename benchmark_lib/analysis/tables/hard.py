@@ -38,7 +38,7 @@ COLUMNS = (
 
 
 def families_of(results: Any) -> dict[str, dict[str, Any]]:
-    """The families of the hard sets that some runs were played on, as their stores describe them; none for a frame."""
+    """Return the families of the hard sets that some runs were played on, as their stores describe them; none for a frame."""
     stores = {store_name(run.manifest): store_played(run.manifest) for run in getattr(results, "runs", ())}
     return {
         name: family for s in stores.values() if s is not None for name, family in s.info.get("families", {}).items()
@@ -47,7 +47,7 @@ def families_of(results: Any) -> dict[str, dict[str, Any]]:
 
 @says_partial
 def hard_table(results: Results | pd.DataFrame, easy: tuple[str, ...] | None = None) -> pd.DataFrame:
-    """Success of each entry by family of a hard set, beside the clean twins.
+    """Return success of each entry by family of a hard set, beside the clean twins.
 
     Parameters
     ----------
@@ -80,13 +80,12 @@ def hard_table(results: Results | pd.DataFrame, easy: tuple[str, ...] | None = N
 
 
 def of_hard_sets(results: Results | pd.DataFrame) -> pd.DataFrame:
-    """The conversations on cases of a hard set that count."""
+    """Return the conversations on cases of a hard set that count."""
     frame = conversations_of(results)
     return frame[frame["family"].notna() & frame["success"].notna()]
 
 
 def _numbers(mine: pd.DataFrame) -> dict[str, Any]:
-    """The numbers of one entry over some pairs."""
     values = {arm: _by_case(mine, arm) for arm in (HARD, CLEAN, TOLD)}
     trials = int(mine["trial"].nunique())
     found: dict[str, Any] = {"trials": trials}
@@ -104,7 +103,7 @@ def _numbers(mine: pd.DataFrame) -> dict[str, Any]:
 
 
 def _effect(name: str, first: pd.DataFrame, second: pd.DataFrame) -> dict[str, float]:
-    """The mean of first minus second over pairs; no interval from fewer pairs than `FEWEST_PAIRS`, and none beyond what is possible."""
+    """Return the mean of first minus second over pairs; no interval from fewer pairs than `FEWEST_PAIRS`."""
     found = paired_difference(first["value"], second["value"], clusters=first["pair"])
     known = len(first) >= FEWEST_PAIRS
     low, high = (found.low, found.high) if known else (nan, nan)
@@ -112,7 +111,7 @@ def _effect(name: str, first: pd.DataFrame, second: pd.DataFrame) -> dict[str, f
 
 
 def _by_case(mine: pd.DataFrame, arm: str) -> pd.DataFrame:
-    """One value per case of an arm: the share of its trials that succeeded, with the pair it belongs to."""
+    """Return one value per case of an arm: the share of its trials that succeeded, with the pair it belongs to."""
     rows = mine[mine["arm"] == arm]
     value = rows["success"].astype("float64").groupby(rows["case_id"]).mean()
     pair = rows.groupby("case_id")["pair"].first()
@@ -120,7 +119,7 @@ def _by_case(mine: pd.DataFrame, arm: str) -> pd.DataFrame:
 
 
 def _matched(first: pd.DataFrame, second: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The cases of the first arm that have a partner in the second, and their partners, in the same order."""
+    """Return the cases of the first arm that have a partner in the second, and their partners, in the same order."""
     partner = second.groupby("pair")["value"].mean()
     kept = first[first["pair"].isin(partner.index)]
     return kept, kept.assign(value=kept["pair"].map(partner))
@@ -131,7 +130,7 @@ def _failures(mine: pd.DataFrame) -> Counter[str]:
 
 
 def in_counts(mine: pd.DataFrame, most: int = 3) -> str:
-    """The most frequent failures of some conversations: ``untold 7, dropped wish 4, extra write 2 (of 24)``."""
+    """Say which failures of some conversations are most frequent: ``untold 7, dropped wish 4, extra write 2 (of 24)``."""
     counts = _failures(mine)
     if not counts:
         return ""
@@ -142,7 +141,7 @@ def in_counts(mine: pd.DataFrame, most: int = 3) -> str:
 
 
 def hard_failures(results: Results | pd.DataFrame) -> pd.DataFrame:
-    """How often each failure occurred in the hard arm.
+    """Count how often each failure occurred in the hard arm.
 
     Returns
     -------
@@ -158,7 +157,7 @@ def hard_failures(results: Results | pd.DataFrame) -> pd.DataFrame:
 
 
 def language_table(results: Results | pd.DataFrame) -> pd.DataFrame:
-    """What another language than English costs: the same cases in each, less their English twins.
+    """Return what another language than English costs: the same cases in each, less their English twins.
 
     Returns
     -------
@@ -182,7 +181,7 @@ def language_table(results: Results | pd.DataFrame) -> pd.DataFrame:
 
 
 def hard_in_words(table: pd.DataFrame, entry: str) -> list[str]:
-    """What one entry did in the hard set, in sentences with counts: over all, and where it is weakest.
+    """Say what one entry did in the hard set, in sentences with counts: over all, and where it is weakest.
 
     `table` is as `hard_table` gives it.
     """
@@ -206,14 +205,14 @@ def hard_in_words(table: pd.DataFrame, entry: str) -> list[str]:
 
 
 def _of(row: dict[str, Any], arm: str) -> str:
-    """A share as a count: ``31 of 56 cases``; several trials of a case are averaged."""
+    """Return a share as a count: ``31 of 56 cases``; several trials of a case are averaged."""
     cases = int(row[f"{arm}_n"])
     right = rounded(row[arm] * cases, 0 if row["trials"] == 1 else 1)
     return f"{right} of {counted(cases, 'case')}" if cases else "none run"
 
 
 def most_telling(table: pd.DataFrame) -> str | None:
-    """The entry whose families are worth looking at first: a model before a player before a scripted agent, with the most cases."""
+    """Choose the entry whose families to look at first: a model before a player before a scripted agent, with the most cases."""
     from ..panels import PANELS
 
     whole = table[table["family"] == ALL]
@@ -225,7 +224,7 @@ def most_telling(table: pd.DataFrame) -> str | None:
 
 
 def family_order(frame: pd.DataFrame, known: Iterable[str] = ()) -> list[str]:
-    """The families of a table in the order of those that are known, then by name; the row over all last."""
+    """Sort the families of a table: those that are known in their order, then by name; the row over all last."""
     there = set(frame["family"]) - {ALL}
     first = [name for name in known if name in there]
     return [*first, *sorted(there - set(first)), *([ALL] if ALL in set(frame["family"]) else [])]

@@ -1,21 +1,28 @@
-"""Do people who labelled the same conversations agree, with each other and with what the record and the judges say?"""
+"""People's labels: their agreement with each other, with the record and with judges, and judged means corrected by them."""
 
 from __future__ import annotations
 
+from io import StringIO
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from ...errors import BadInput
-from ..estimators.agreement import agreement, agreement_table
+from ...project import in_project
+from ...textfiles import read_text
+from ..estimators.agreement import judge_correction
+from ..estimators.estimate import counted, sentence
 from ..questions import QUESTIONS, is_yes_or_no
-from .judges import CUT, ITEM, newest
-from .rows import framed
+from .judges import CUT, ITEM, crossed, newest
+from .rows import framed, interval
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pandas as pd
 
     from ..frames import Results
 
+LABEL_COLUMNS = (*ITEM, "scorer", "label")
 RECORD, UNNAMED = "the record", "unnamed"
 COLUMNS = (
     "scorer first second n both_yes only_first only_second both_no raw raw_low raw_high kappa kappa_low kappa_high "
@@ -24,7 +31,7 @@ COLUMNS = (
 
 
 def label_agreement_table(labels: pd.DataFrame, results: Results | None = None, *, cut: float = CUT) -> pd.DataFrame:
-    """How well any two who answered the same question on the same conversations agree.
+    """Return how well any two who answered the same question on the same conversations agree.
 
     Parameters
     ----------
@@ -63,7 +70,7 @@ def label_agreement_table(labels: pd.DataFrame, results: Results | None = None, 
 
 
 def _answers_on_file(scorer: str, results: Results, cut: float) -> dict[str, pd.Series]:
-    """What the record, or each judge, answers; by conversation."""
+    """Return what the record, or each judge, answers by conversation."""
     import pandas as pd
 
     if scorer in QUESTIONS:
@@ -78,20 +85,101 @@ def _answers_on_file(scorer: str, results: Results, cut: float) -> dict[str, pd.
 def _row(scorer: str, pair: tuple[str, str], answers: pd.DataFrame) -> dict[str, Any]:
     both = answers[list(pair)].dropna()
     first, second = (both[name].astype(bool) for name in pair)
-    found = agreement(agreement_table(first, second, [True, False]))
-    cells = found.table.astype(int)
-    return {
-        "scorer": scorer,
-        "first": pair[0],
-        "second": pair[1],
-        "n": found.n,
-        "both_yes": cells[0, 0],
-        "only_first": cells[0, 1],
-        "only_second": cells[1, 0],
-        "both_no": cells[1, 1],
-        "raw": found.raw,
-        "raw_low": found.raw_low,
-        "raw_high": found.raw_high,
-        **found.columns(),
-        "reason": found.reason,
-    }
+    found, cells = crossed(first, second, "both_yes only_first only_second both_no")
+    row = {"scorer": scorer, "first": pair[0], "second": pair[1], "n": found.n, **cells}
+    row |= {"raw": found.raw, "raw_low": found.raw_low, "raw_high": found.raw_high}
+    return row | found.columns() | {"reason": found.reason}
+
+
+def judge_calibrated(
+    results: Results | pd.DataFrame, labels: str | Path | pd.DataFrame, *, cut: float | None = None
+) -> pd.DataFrame:
+    """Return judged means, corrected by the labels that people gave to a random subset of the conversations.
+
+    Parameters
+    ----------
+    results : Results or DataFrame
+        Results, or their verdicts.
+    labels : path or DataFrame
+        A CSV file with the columns run_id, case_id, trial, scorer and label (0 to 100, the judges' scale).
+    cut : float, optional
+        Turn both into passed or not at this score: the means are then shares.
+
+    Returns
+    -------
+    DataFrame
+        entry, judge, scorer, judged (mean of the verdicts alone), corrected with low and high, bias (judge - people, on
+        what both scored), labels, n, weight (of the verdicts; 0: labels alone), method, reason.
+
+    Notes
+    -----
+    Under 100 labels, or where nearly all are equal, the labels are used alone; else prediction-powered inference, see
+    `estimators.judge_correction`. The labelled conversations have to be a random sample of all.
+    """
+    given = read_labels(labels)
+    frame = newest(results).merge(given, on=[*ITEM, "scorer"], how="left")
+    lost = len(given) - len(given.merge(frame[[*ITEM, "scorer"]].drop_duplicates(), on=[*ITEM, "scorer"]))
+    if len(given) and lost == len(given):
+        raise BadInput(
+            "none of the labels belongs to a judged conversation: compare run_id, case_id, trial and scorer with results.verdicts"
+        )
+    rows = []
+    for (entry, judge, scorer), mine in frame.groupby(["entry", "judge", "scorer"], sort=False):
+        scores, people = mine["score"], mine["label"]
+        if cut is not None:
+            scores, people = ((v >= cut).astype(float).where(v.notna()) for v in (scores, people))
+        found = judge_correction(scores, people)
+        note = f"{counted(lost, 'label')} without a judged conversation" if lost else ""
+        row = {"entry": entry, "judge": judge, "scorer": scorer, "judged": found.judged, **interval(found, "corrected")}
+        row |= {"bias": float((scores - people).mean()), "labels": found.labels, "n": found.n, "weight": found.weight}
+        rows.append(row | {"method": found.method, "reason": sentence(found.reason, note)})
+    return framed(rows, "entry judge scorer judged corrected low high bias labels n weight method reason")
+
+
+def read_labels(labels: str | Path | pd.DataFrame) -> pd.DataFrame:
+    """Return people's labels, checked; where several labelled one score, their mean.
+
+    Raises
+    ------
+    BadInput
+        For a file that cannot be read, a missing column, a label off the scale, or two labels of one score.
+    """
+    import pandas as pd
+
+    where = "the labels" if isinstance(labels, pd.DataFrame) else str(labels)
+    text = "" if isinstance(labels, pd.DataFrame) else read_text(in_project(labels))
+    kinds = {"run_id": "str", "case_id": "str", "scorer": "str"}
+    try:
+        frame = labels if isinstance(labels, pd.DataFrame) else pd.read_csv(StringIO(text), dtype=kinds)
+    except ValueError as error:
+        raise BadInput(
+            f"{where} cannot be read as CSV ({' '.join(str(error).split())}): give a file with the columns {', '.join(LABEL_COLUMNS)}"
+        ) from None
+    missing = [c for c in LABEL_COLUMNS if c not in frame.columns]
+    if missing:
+        raise BadInput(f"{where} lacks the column {missing[0]}: it needs {', '.join(LABEL_COLUMNS)}")
+    trials = pd.to_numeric(frame["trial"], errors="coerce")
+    odd = frame[~(trials.between(0, 10**9) & (trials % 1 == 0))]
+    if len(odd):
+        trial = str(odd["trial"].iloc[0])[:40]
+        raise BadInput(f"{where}, row {odd.index[0] + 2}: the trial {trial!r} is not a whole number: correct it")
+    answers = frame["label"].astype("str").str.casefold().map({"true": 100.0, "false": 0.0})  # on the judges' scale
+    numbers = answers.fillna(pd.to_numeric(frame["label"], errors="coerce"))
+    wrong = frame[frame["label"].notna() & ~numbers.between(0, 100)]
+    if len(wrong):
+        raise BadInput(
+            f"{where}, row {wrong.index[0] + 2}: the label {wrong['label'].iloc[0]!r} is not a number from 0 to 100, the judges' scale: correct it"
+        )
+    if len(numbers.dropna()) and set(numbers.dropna()) <= {0.0, 1.0}:
+        raise BadInput(
+            f"{where} holds nothing but 0 and 1: give labels on the judges' scale, 0 and 100 for a no and a yes"
+        )
+    if "labeller" not in frame:
+        frame = frame.assign(labeller="")
+    kept = frame.assign(label=numbers)[[*LABEL_COLUMNS, "labeller"]].dropna(subset=["label"])
+    twice = kept[kept.duplicated([*ITEM, "scorer", "labeller"])]
+    if len(twice):
+        raise BadInput(
+            f"{where}, row {twice.index[0] + 2}: a second label of the same conversation and scorer: keep one"
+        )
+    return kept.groupby([*ITEM, "scorer"], as_index=False, sort=False)["label"].mean()

@@ -33,7 +33,7 @@ FEW = 10
 
 @says_partial
 def rules_kept(results: Results, rules: Sequence[OperatorRule] = ()) -> pd.DataFrame:
-    """Every reply of the runs with rules, and whether it keeps each of them.
+    """Return every reply of the runs with rules, and whether it keeps each of them.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def rules_kept(results: Results, rules: Sequence[OperatorRule] = ()) -> pd.DataF
 
 
 def rules_of(results: Results, rules: str | None = None) -> list[OperatorRule]:
-    """The rules that any of the runs was told, each name once; those of `rules` where none was told any."""
+    """Return the rules that any of the runs was given, each name once; those of `rules` where none was given any."""
     told = {rule.name: rule for run in results.runs for rule in rules_played(run.manifest)}
     if told or not rules:
         return list(told.values())
@@ -83,7 +83,7 @@ def rules_of(results: Results, rules: str | None = None) -> list[OperatorRule]:
 
 
 def first_to_break(turns: pd.DataFrame) -> str | None:
-    """The entry that is drawn unless one is named: whose kept share differs most between two turns."""
+    """Choose the entry to draw unless one is named: that whose kept share differs most between two turns."""
     if turns.empty:
         return None
     spread = turns.groupby("entry", sort=False)["kept"].agg(lambda kept: kept.max() - kept.min())
@@ -91,7 +91,7 @@ def first_to_break(turns: pd.DataFrame) -> str | None:
 
 
 def rules_table(replies: pd.DataFrame) -> pd.DataFrame:
-    """How often each rule is kept, reply by reply and throughout a conversation.
+    """Count how often each rule is kept, reply by reply and throughout a conversation.
 
     `replies` is as `rules_kept` gives it.
 
@@ -126,13 +126,12 @@ def _counts(part: pd.DataFrame) -> dict[str, Any]:
 
 
 def _all_rules(mine: pd.DataFrame) -> pd.DataFrame:
-    """One row per reply: kept where none of the rules that can be told is broken."""
+    """Return one row per reply: kept where none of the rules that can be read is broken."""
     keys = ["run_id", "entry", "panel", "case_id", "intent", "trial", "turn"]
     return mine.dropna(subset=["kept"]).groupby(keys, sort=False)["kept"].all().reset_index().assign(rule=ALL)
 
 
 def _rate(part: pd.DataFrame) -> Estimate:
-    """The mean over cases, with intents or cases as clusters."""
     if part.empty:
         return Estimate(estimate=nan, n=0, reason="no reply of which it can be told")
     by_case = part.assign(kept=part["kept"].astype(float)).groupby(["intent", "case_id"])["kept"].agg(["mean", "size"])
@@ -141,7 +140,7 @@ def _rate(part: pd.DataFrame) -> Estimate:
 
 
 def rules_by_turn(replies: pd.DataFrame) -> pd.DataFrame:
-    """Whether the rules hold as a conversation gets longer.
+    """Return how often the rules are kept as a conversation gets longer.
 
     Long conversations are others than short ones, so that each turn stands beside the first reply of the very
     conversations that came that far: only what falls from the one to the other has to do with length.
@@ -174,7 +173,7 @@ def rules_by_turn(replies: pd.DataFrame) -> pd.DataFrame:
 
 
 def with_and_without_rules(results: Results) -> pd.DataFrame:
-    """Runs that differ in the operator's rules alone.
+    """Return the runs that differ in the operator's rules alone.
 
     Returns
     -------
@@ -191,14 +190,13 @@ def with_and_without_rules(results: Results) -> pd.DataFrame:
 
 
 def runs_with_rules(results: Results) -> list[RunFile]:
-    """The runs that were told rules, and those that differ from one of them in the rules alone."""
+    """Return the runs with rules, and those that differ from one of them in the rules alone."""
     pairs = with_and_without_rules(results)
     wanted = {*pairs["with_rules"], *pairs["without"]}
     return [run for run in results.runs if results.entries[run.run_id] in wanted]
 
 
 def _same(one: dict[str, Any], other: dict[str, Any]) -> bool:
-    """Whether two runs have the same inputs but for the rules."""
     names = (one["inputs"].keys() | other["inputs"].keys()) - {"rules"}
     hashes: Iterable[tuple[Any, Any]] = (
         (one["inputs"].get(name, {}).get("hash"), other["inputs"].get(name, {}).get("hash")) for name in names
@@ -207,7 +205,7 @@ def _same(one: dict[str, Any], other: dict[str, Any]) -> bool:
 
 
 def rules_cost(results: Results) -> pd.DataFrame:
-    """What the rules cost: each run with rules against the same run without them, paired by case.
+    """Compare each run with rules with the same run without them, paired by case.
 
     Returns
     -------

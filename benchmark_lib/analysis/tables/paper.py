@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ...errors import BadInput
 from ...scoring.metrics import METRICS, Metric
 from ...scoring.written import DASH, missing, rounded
-from ..estimators.estimate import counted, usual
+from ..cell import Cell, Heading, Table, footnoted
+from ..estimators.estimate import Estimate, counted, usual
 from ..estimators.unsafe import BAND_COUNTS
 from ..panels import kinds_in_words, labelled, named_with, partial_in, short_name
 from .leaderboard import NO_MERIT, RESTS_ON_INTENTS, band_in_words, does_too_little, worst_beside
@@ -36,31 +36,7 @@ DAGGER = "†"
 """What stands behind the name of an unfinished run; a footnote says what it lacks."""
 
 
-@dataclass(frozen=True)
-class PaperTable:
-    """A table for print, with the words that belong to it.
-
-    Attributes
-    ----------
-    frame : DataFrame
-        One row per model; text, as it is printed.
-    caption : str
-        What it shows: number of models, trials, cases, estimand and method.
-    footnotes : dict of str to str
-        By column; those of the whole table under the empty name.
-    numbers : DataFrame
-        Row by row the unrounded estimate, low, high and n of each metric, for the CSV.
-    """
-
-    frame: pd.DataFrame
-    caption: str
-    footnotes: dict[str, str]
-    numbers: pd.DataFrame
-
-
-def paper(
-    board: pd.DataFrame, *, columns: Sequence[str] | None = None, models: Iterable[str] | None = None
-) -> PaperTable:
+def paper(board: pd.DataFrame, *, columns: Sequence[str] | None = None, models: Iterable[str] | None = None) -> Table:
     """The board as a table for a paper; `reports.paper.show` shows it in a notebook, `save` writes it as LaTeX, Markdown, CSV and HTML.
 
     Parameters
@@ -83,8 +59,6 @@ def paper(
     UserWarning
         Where a row is an unfinished run, by name.
     """
-    import pandas as pd
-
     rows = _rows(board, models)
     if unfinished := _unfinished(rows):
         said = f"unfinished: {unfinished}; the command that began a run finishes it, and models=[...] can leave it out"
@@ -94,30 +68,31 @@ def paper(
     _check(chosen, [*METRICS, *WORDED], "column")
     if "trials" not in chosen and rows["trials"].nunique() > 1:
         chosen.append("trials")
-    records, shown, notes = rows.to_dict("records"), {}, {}
-    shown["Model"] = [labelled(row | {"partial": ""}, 48) + DAGGER * bool(row["partial"]) for row in records]
-    numbers: dict[str, Any] = {}
-    shown["n"], notes["n"] = _bases(records, [METRICS[name] for name in chosen if name in METRICS])
+    records, notes = rows.to_dict("records"), {}
+    heads = [Heading(key="model", title="Model")]
+    names = [labelled(row | {"partial": ""}, 48) + DAGGER * bool(row["partial"]) for row in records]
+    cells: dict[str, Sequence[Any]] = {"model": names}
+    bases, notes["n"] = _bases(records, [METRICS[name] for name in chosen if name in METRICS])
+    if bases:
+        heads.append(Heading(key="n", title="n"))
+        cells["n"] = [Cell(number=text) for text in bases]
     for name in chosen:
         if name in METRICS:
             metric = METRICS[name]
-            heading = f"{metric.title}{_unit(metric, records)}"
-            shown[heading] = _estimates(records, metric)
-            notes[heading] = _denominator(records, metric) + (WORST if metric.banded else "")
-            ends = (("", "_mean"), ("_low", "_low"), ("_high", "_high"), ("_n", "_n"))
-            numbers |= {f"{name}{told}": rows[f"{name}{end}"].tolist() for told, end in ends}
+            heads.append(Heading(key=name, title=f"{metric.title}{_unit(metric, records)}"))
+            cells[name] = _estimates(records, metric)
+            notes[name] = _denominator(records, metric) + (WORST if metric.banded else "")
         else:
-            shown[WORDED[name]] = [_word(row, name) for row in records]
+            heads.append(Heading(key=name, title=WORDED[name]))
+            cells[name] = [_word(row, name) for row in records]
     if "band" in chosen:
-        notes[WORDED["band"]] = _bands_in_words()
+        notes["band"] = _bands_in_words()
     if "cost_tier" in chosen:
-        notes[WORDED["cost_tier"]] = (
-            "By the cost of 1,000 conversations of the agent, at the prices recorded in the run."
-        )
-    notes[""] = _remarks(records, chosen, f"{DAGGER} Unfinished: {unfinished}." if unfinished else "")
-    noted = {column: text for column, text in notes.items() if text}
-    frame = pd.DataFrame({column: cells for column, cells in shown.items() if cells}, dtype="object")
-    return PaperTable(frame, _caption(rows, chosen), noted, pd.DataFrame(numbers))
+        notes["cost_tier"] = "By the cost of 1,000 conversations of the agent, at the prices recorded in the run."
+    remarks = _remarks(records, chosen, f"{DAGGER} Unfinished: {unfinished}." if unfinished else "")
+    marked, footnotes = footnoted(heads, {k: text for k, text in notes.items() if text}, [remarks] if remarks else ())
+    made = tuple({key: column[place] for key, column in cells.items()} for place in range(len(records)))
+    return Table(columns=marked, rows=made, caption=_caption(rows, chosen), notes=footnotes)
 
 
 def _bases(records: list[dict[str, Any]], metrics: list[Metric]) -> tuple[list[str], str]:
@@ -178,23 +153,24 @@ def _cases(metric: Metric, records: list[dict[str, Any]]) -> list[int]:
     return [int(row[f"{metric.name}_n"]) for row in records if row[f"{metric.name}_n"] > 0]
 
 
-def _estimates(records: list[dict[str, Any]], metric: Metric) -> list[str]:
+def _estimates(records: list[dict[str, Any]], metric: Metric) -> list[Cell]:
     """The means with their intervals, ``93.1 (90.2–96.0)``; a count out of fewer than in most rows says so, ``0.0 of 8 (0.0–3.0)``."""
     most = usual(_cases(metric, records) or [0])
     return [_estimate(row, metric, most) for row in records]
 
 
-def _estimate(row: dict[str, Any], metric: Metric, most: int) -> str:
+def _estimate(row: dict[str, Any], metric: Metric, most: int) -> Cell:
     value, low, high = (row[f"{metric.name}{end}"] for end in ("_mean", "_low", "_high"))
+    n = int(row[f"{metric.name}_n"]) if row[f"{metric.name}_n"] > 0 else 0
+    estimate = Estimate(estimate=value, low=low, high=high, n=n, estimand="mean over cases")
     if missing(value):
-        return DASH
-    n = int(row[f"{metric.name}_n"])
-    text = rounded(metric.scale.times * value, metric.scale.digits)
-    text += f" of {n}" if metric.scale.summed and n != most else ""
-    star = "*" if metric.banded and does_too_little(row) else ""
-    found = text + star if missing(low) else f"{text}{star} ({'–'.join(metric.scale.ends(low, high))})"
+        return Cell(number=DASH, estimate=estimate, scale=metric.scale)
+    number = rounded(metric.scale.times * value, metric.scale.digits)
+    number += f" of {n}" if metric.scale.summed and n != most else ""
+    number += "*" if metric.banded and does_too_little(row) else ""
+    interval = "" if missing(low) else "–".join(metric.scale.ends(low, high))
     worst = worst_beside(row).removeprefix("worst trial ") if metric.banded else ""
-    return f"{found}, {worst}" if worst else found
+    return Cell(number=number, interval=interval, note=worst, estimate=estimate, scale=metric.scale)
 
 
 def _word(row: dict[str, Any], name: str) -> str:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def repeat_table(results: Results | pd.DataFrame | None) -> pd.DataFrame:
-    """How far the trials of a case agree, for planning: at 1 a model repeats itself, and more trials tell nothing.
+    """Estimate how far the trials of a case agree: at 1 a model repeats itself, and more trials add nothing.
 
     Returns
     -------
@@ -41,7 +41,7 @@ def repeat_table(results: Results | pd.DataFrame | None) -> pd.DataFrame:
 
 
 def observed_repeats(table: pd.DataFrame, bucket: str, usual: float = 0.4) -> float:
-    """The correlation to plan a bucket with: the median over language models here, or a usual value without any.
+    """Choose the correlation to plan a bucket with: the median over language models here, or a usual value without any.
 
     `table` is as `repeat_table` gives it.
     """
@@ -50,7 +50,7 @@ def observed_repeats(table: pd.DataFrame, bucket: str, usual: float = 0.4) -> fl
 
 
 def planning_in_words(table: pd.DataFrame) -> str:
-    """Which models repeat themselves, in a sentence for whoever plans a run.
+    """Say which models repeat themselves, in a sentence for whoever plans a run.
 
     `table` is as `repeat_table` gives it.
     """
@@ -71,7 +71,7 @@ def power_table(
     n_simulations: int = 2_000,
     **settings: Any,
 ) -> pd.DataFrame:
-    """The power of plans: the chance to tell two models apart, for the same traps and for traps like these.
+    """Simulate the power of plans: the chance to tell two models apart, for the same traps and for traps like these.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def detectable_table(
     n_simulations: int = 1_000,
     **settings: Any,
 ) -> pd.DataFrame:
-    """The smallest difference each plan can detect with a power of 0.8, as a count per `per` units.
+    """Find the smallest difference each plan can detect with a power of 0.8, as a count per `per` units.
 
     Returns
     -------
@@ -128,7 +128,7 @@ def plan_cost_table(
     *,
     prices: Mapping[str, float] | None = None,
 ) -> pd.DataFrame:
-    """What plans cost: the number of conversations times the mean cost of one, agent and customer together, as the runs recorded it.
+    """Return what plans cost: conversations times the recorded mean cost of one, agent and customer together.
 
     Parameters
     ----------

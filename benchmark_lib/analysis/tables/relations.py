@@ -1,6 +1,6 @@
 """What goes with what.
 
-Verbosity and quality between and within models, judges and the record, rankings, cost and quality.
+Verbosity and quality between and within models, rankings, cost and quality.
 """
 
 from __future__ import annotations
@@ -14,13 +14,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...scoring.metrics import METRICS
-from ..estimators.agreement import agreement, agreement_table
 from ..estimators.comparisons import adjust_pvalues
 from ..estimators.correlations import correlation, within_model_correlation
 from ..estimators.estimate import counted, sentence
 from ..panels import VARIANT, conversations_of, says_partial
 from .headlines import case_matrix, headline, metric_of, of_bucket, why_none
-from .judges import CUT, newest
 from .published import general_ranking, published_board
 from .rows import framed
 
@@ -40,12 +38,12 @@ PUBLISHED_METRICS = {
 
 
 def quality_metrics() -> list[str]:
-    """The metrics with a better direction, except cost."""
+    """Return the metrics with a better direction, except cost."""
     return [name for name, metric in METRICS.items() if metric.higher_is_better is not None and not metric.scale.money]
 
 
 def vendor_of(model: str) -> str:
-    """The family a model belongs to: its vendor as far as the name tells, else the first word of the name; a scripted agent is its own.
+    """Return the family of a model: its vendor as far as the name tells, else the first word of the name; a scripted agent is its own.
 
     Models of one vendor share training data, so they are not independent points.
     """
@@ -69,7 +67,7 @@ def _stem(model: str) -> str:
 
 @says_partial
 def model_means(results: Results | pd.DataFrame, metrics: Iterable[str] | None = None) -> pd.DataFrame:
-    """The mean of every metric for every model: over the trials of a case, then over cases.
+    """Return the mean of every metric for every model: over the trials of a case, then over cases.
 
     Returns
     -------
@@ -96,7 +94,7 @@ def model_means(results: Results | pd.DataFrame, metrics: Iterable[str] | None =
 
 
 def cases_held(conversations: pd.DataFrame, metric: str) -> str:
-    """How many cases of a metric the models have, in words; empty if all have the same number."""
+    """Say how many cases of a metric the models have; empty if all have the same number."""
     chosen = metric_of(metric)
     rows = of_bucket(conversations, chosen)
     held = rows[rows[chosen.column].notna()].groupby("entry")["case_id"].nunique()
@@ -111,7 +109,7 @@ def between_models(
     *,
     n_resamples: int = 10_000,
 ) -> pd.DataFrame:
-    """Rank correlation of one metric with others over models, each panel on its own.
+    """Correlate one metric with others over models by rank, each panel on its own.
 
     Parameters
     ----------
@@ -151,7 +149,7 @@ def within_models(
     *,
     n_resamples: int = 2_000,
 ) -> pd.DataFrame:
-    """Correlation of one metric with others within models, with the difficulty of the case removed, each panel on its own.
+    """Correlate one metric with others within models, with the difficulty of the case removed, each panel on its own.
 
     Parameters
     ----------
@@ -184,36 +182,8 @@ def within_models(
     return framed(rows, "panel level x metric title models conversations estimate low high reason")
 
 
-def judged_against_record(results: Results, *, cut: float | None = None) -> pd.DataFrame:
-    """What judges said about conversations, next to what the record says about them.
-
-    Parameters
-    ----------
-    cut : float, optional
-        Scores from here up count as a pass; by default `analysis.tables.judges.CUT`.
-
-    Returns
-    -------
-    DataFrame
-        One row per judge and scorer: judge, scorer, n, mean_success and mean_failure (judged mean where the record says
-        success, and where not), passed_of_failures (share of recorded failures the judge passes), kappa with low and
-        high, ac1, raw, reason. Empty if there are no verdicts.
-    """
-    cut, rows = CUT if cut is None else cut, []
-    verdicts = newest(results)
-    for (judge, scorer), mine in verdicts.groupby(["judge", "scorer"], sort=False):
-        seen = mine.dropna(subset=["score", "success"])
-        good = seen["success"].astype(bool)
-        found = agreement(agreement_table(seen["score"] >= cut, good, [True, False]))
-        passed = (seen.loc[~good, "score"] >= cut).mean() if (~good).any() else nan
-        means = (seen.loc[good, "score"].mean(), seen.loc[~good, "score"].mean(), float(passed))
-        numbers = (found.estimate, found.low, found.high, found.ac1, found.raw, found.reason)
-        rows.append((judge, scorer, len(seen), *means, *numbers))
-    return framed(rows, "judge scorer n mean_success mean_failure passed_of_failures kappa low high ac1 raw reason")
-
-
 def ranking_against_desk(*, n_resamples: int = 10_000) -> pd.DataFrame:
-    """A general ranking for customer support and published desk metrics, over the models on both lists.
+    """Correlate a general ranking for customer support with published desk metrics, over the models on both lists.
 
     Returns
     -------
@@ -232,7 +202,7 @@ def ranking_against_desk(*, n_resamples: int = 10_000) -> pd.DataFrame:
 
 @says_partial
 def cost_quality(results: Results | pd.DataFrame, metric: str = "resolved") -> pd.DataFrame:
-    """Cost and one metric, and which models no other model beats on both.
+    """Return cost and one metric, and which models no other model beats on both.
 
     Parameters
     ----------
@@ -270,7 +240,7 @@ def cost_quality(results: Results | pd.DataFrame, metric: str = "resolved") -> p
 
 
 def on_frontier(cost: Any, quality: Any) -> np.ndarray:
-    """Whether no other point is at least as cheap and at least as good, and one of both better; NaN is never on it.
+    """Return which points no other point beats: as cheap and as good, and better in one of both; NaN is never on it.
 
     Parameters
     ----------

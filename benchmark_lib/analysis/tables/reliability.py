@@ -6,7 +6,7 @@ Pass^k and how it decays, how often a case flips, and what is missing.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import nan
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from ..frames import Results
 
 KS = tuple(range(1, 9))
+SUCCESS = Metric("success", "Success", "success", None, SHARE, True, "Success of its bucket.")
 AVERAGE = ("avg_k", "avg", "avg_low", "avg_high")
 """The columns of avg@k."""
 TEXTBOOK_RATES = (0.9, 0.8, 0.7, 0.6)
@@ -62,7 +63,7 @@ class SuccessCounts:
 
     @property
     def clusters(self) -> tuple[str, ...] | None:
-        """The intents if they are clusters of several cases and there are enough of them for inference, otherwise None."""
+        """Return the intents if they are clusters of several cases and there are enough of them for inference, otherwise None."""
         distinct = len(set(self.intents))
         return self.intents if FEW_CLUSTERS <= distinct < len(self.intents) else None
 
@@ -75,28 +76,19 @@ def success_counts(conversations: pd.DataFrame, bucket: str) -> SuccessCounts:
     bucket : str
         A bucket of the desk, or the domain of imported records.
     """
-    needed = ["case_id", "intent", "success"] + (["reward_basis"] if "reward_basis" in conversations else [])
-    rows = conversations.loc[conversations["bucket"] == bucket, needed]
-    value = rows["success"].astype("Float64")
-    grouped = rows.assign(hit=value.fillna(0.0).astype(float), seen=value.notna()).groupby("case_id", sort=True)
-    table = grouped.agg(hit=("hit", "sum"), seen=("seen", "sum"), intent=("intent", "first"))
-    bases = rows.groupby("case_id")["reward_basis"].nunique() if "reward_basis" in rows else rows["case_id"].iloc[:0]
-    mixed = [case for case, n in bases.items() if n > 1]
-    reason = (
-        f"rewards of case {mixed[0]} have different bases, so they are not pooled"
-        if mixed
-        else why_none(conversations, bucket)
-    )
-    intents = tuple(
-        str(i) if i == i and i is not None else case for case, i in zip(table.index, table["intent"], strict=True)
-    )
-    hits, sizes = (table[name].to_numpy().astype(int) for name in ("hit", "seen"))
-    return SuccessCounts(hits, sizes, len(rows), tuple(table.index), intents, reason)
+    rows = conversations[conversations["bucket"] == bucket]
+    values, case_ids, intents = case_matrix(rows, SUCCESS)
+    bases = rows.groupby("case_id")["reward_basis"].nunique() if "reward_basis" in rows else {}
+    mixed = next((case for case, n in bases.items() if n > 1), "")
+    pooled = f"rewards of case {mixed} have different bases, so they are not pooled" if mixed else ""
+    hits, sizes = np.nansum(values, axis=1).astype(int), (~np.isnan(values)).sum(axis=1)
+    named = tuple(i if isinstance(i, str) else case for i, case in zip(intents, case_ids, strict=True))
+    return SuccessCounts(hits, sizes, len(rows), tuple(case_ids), named, pooled or why_none(conversations, bucket))
 
 
 @says_partial
 def reliability_table(results: Results | pd.DataFrame, ks: Iterable[int] = KS) -> pd.DataFrame:
-    """pass^k of every model in every bucket, never pooled over buckets.
+    """Estimate pass^k of every model in every bucket, never pooled over buckets.
 
     Parameters
     ----------
@@ -129,26 +121,15 @@ def reliability_table(results: Results | pd.DataFrame, ks: Iterable[int] = KS) -
 
 
 def _curve_rows(counts: SuccessCounts, ks: list[int]) -> Iterable[dict[str, Any]]:
-    """pass^k of one bucket for each k."""
     curve = pass_hat_k_curve(counts.successes, counts.trials, ks, clusters=counts.clusters)
     reason = sentence(curve.reason, _unscored(counts))
-    for number, k in enumerate(ks):
-        yield {
-            "cases": int(curve.cases[number]),
-            "trials": curve.trials,
-            "k": k,
-            "estimate": curve.estimate[number],
-            "low": curve.low[number],
-            "high": curve.high[number],
-            "reference": curve.reference[number],
-            "label": curve.label[number],
-            "usable": bool(curve.usable[number]),
-            "reason": reason,
-        }
+    of_each = ("cases", "k", "estimate", "low", "high", "reference", "label", "usable")
+    for values in zip(*(getattr(curve, name) for name in of_each), strict=True):
+        yield {**dict(zip(of_each, values, strict=True)), "trials": curve.trials, "reason": reason}
 
 
 def average_at_k(conversations: pd.DataFrame, bucket: str, counts: SuccessCounts) -> dict[str, float]:
-    """avg@k of one model in one bucket: the mean over cases of the share of their k trials that succeed.
+    """Estimate avg@k of one model in one bucket: the mean over cases of the share of their k trials that succeed.
 
     Where pass^k asks that all of k trials succeed, this asks how many do; its interval is the one on the board.
 
@@ -164,13 +145,12 @@ def average_at_k(conversations: pd.DataFrame, bucket: str, counts: SuccessCounts
     dict of str to float
         avg_k, avg, avg_low, avg_high.
     """
-    success = Metric("success", "Success", "success", bucket, SHARE, True, "Success of its bucket.")
-    mean = headline(conversations, success).mean
+    mean = headline(conversations, replace(SUCCESS, bucket=bucket)).mean
     return dict(zip(AVERAGE, (usual(counts.trials), mean.estimate, mean.low, mean.high), strict=True))
 
 
 def wide_reliability(table: pd.DataFrame) -> pd.DataFrame:
-    """pass^k as a readable table: one row per entry and bucket, one column per k, in percent.
+    """Lay pass^k out as a readable table: one row per entry and bucket, one column per k, in percent.
 
     `table` is as `reliability_table` gives it.
 
@@ -183,27 +163,24 @@ def wide_reliability(table: pd.DataFrame) -> pd.DataFrame:
     """
     import pandas as pd
 
-    rows, first = [], table[table["k"] == table["k"].min()].sort_values("estimate", ascending=False, kind="stable")
-    parts = dict(list(table.groupby(["panel", "entry", "bucket"], sort=False)))
-    for panel, entry, bucket in sorted(
-        zip(first["panel"], first["entry"], first["bucket"], strict=True), key=lambda key: _places(table, key)
-    ):
-        mine = parts[panel, entry, bucket]
-        row: dict[str, Any] = {"panel": panel, "entry": entry, "bucket": bucket}
-        row |= {"cases": int(mine["cases"].max()), "trials": int(mine["trials"].max())}
-        for k in sorted(table["k"].unique()):
-            at = mine[mine["k"] == k]
-            row[f"pass^{k}"] = _shown(at.iloc[0]) if len(at) else None
-        row["avg@k"] = _average(mine.iloc[0])
+    rows, keys = [], ["panel", "entry", "bucket"]
+    order = {name: {value: at for at, value in enumerate(table[name].unique())} for name in ("panel", "bucket")}
+    first = table.drop_duplicates(keys).sort_values("estimate", ascending=False, kind="stable")
+    first = first.sort_values(["panel", "bucket"], kind="stable", key=lambda column: column.map(order[column.name]))
+    parts = dict(list(table.groupby(keys, sort=False)))
+    for key in first[keys].itertuples(index=False, name=None):
+        mine = parts[key]
+        row = {
+            **dict(zip(keys, key, strict=True)),
+            "cases": int(mine["cases"].max()),
+            "trials": int(mine["trials"].max()),
+        }
+        at = {k: _shown(one) for k, one in zip(mine["k"], mine.to_dict("records"), strict=True)}
+        row |= {f"pass^{k}": at.get(k) for k in sorted(table["k"].unique())} | {"avg@k": _average(mine.iloc[0])}
         reference = mine["reference"].iloc[-1]
         row["p^k"] = None if reference != reference else rounded(100 * reference)
         rows.append(row | {"reason": mine["reason"].iloc[0]})
     return pd.DataFrame(rows)
-
-
-def _places(table: pd.DataFrame, key: tuple[str, str, str]) -> tuple[int, int]:
-    """Where a panel and a bucket first appear in a table."""
-    return list(dict.fromkeys(table["panel"])).index(key[0]), list(dict.fromkeys(table["bucket"])).index(key[2])
 
 
 def _shown(row: Any) -> str | None:
@@ -222,7 +199,7 @@ def _average(row: Any) -> str | None:
 
 @says_partial
 def flip_table(results: Results | pd.DataFrame) -> pd.DataFrame:
-    """How often two trials of one case end differently, and how many cases always, sometimes and never succeed.
+    """Count how often two trials of one case end differently, and how many cases always, sometimes and never succeed.
 
     Returns
     -------
@@ -250,7 +227,7 @@ def flip_table(results: Results | pd.DataFrame) -> pd.DataFrame:
 
 @says_partial
 def trial_table(results: Results | pd.DataFrame, metric: str | Metric = "resolved") -> pd.DataFrame:
-    """A metric in each trial: the spread behind the median that the board shows.
+    """Return a metric in each trial: the spread behind the median that the board shows.
 
     Returns
     -------
@@ -276,7 +253,7 @@ def trial_table(results: Results | pd.DataFrame, metric: str | Metric = "resolve
 
 
 def missing_table(results: Results | pd.DataFrame) -> pd.DataFrame:
-    """What is missing from every run, and how far that could change its success: if every missing conversation failed, or succeeded.
+    """Return what is missing from every run, and its success if every missing conversation failed, or succeeded.
 
     Parameters
     ----------
@@ -310,7 +287,6 @@ def missing_table(results: Results | pd.DataFrame) -> pd.DataFrame:
 
 
 def _gaps(panel: str, entry: str, mine: pd.DataFrame, goal: dict[str, int], bucket_of: dict[str, str]) -> list[tuple]:
-    """The rows of one model: every bucket with planned cases."""
     rows = []
     for bucket in [*buckets_of(mine), *sorted({bucket_of.get(c, "unknown") for c in goal} - set(buckets_of(mine)))]:
         counts = success_counts(mine, bucket)
@@ -325,7 +301,7 @@ def _gaps(panel: str, entry: str, mine: pd.DataFrame, goal: dict[str, int], buck
 
 
 def textbook_table(rates: Sequence[float] = TEXTBOOK_RATES, ks: Iterable[int] = KS) -> pd.DataFrame:
-    """pass^k for given mean rates: as published, with every case alike, and with the mixes that the published table leaves out.
+    """Compute pass^k for given mean rates: with every case alike, as published, and with the mixes that the published table omits.
 
     A mean rate alone does not fix pass^k. Where some cases are sure and some hopeless it decays far more slowly than
     ``p ** k``, which is only the lower bound (Jensen's inequality).
@@ -349,7 +325,7 @@ def textbook_table(rates: Sequence[float] = TEXTBOOK_RATES, ks: Iterable[int] = 
 
 
 def wide_textbook(table: pd.DataFrame) -> pd.DataFrame:
-    """The textbook table in readable form: one row per rate and mix, one column per k, in percent.
+    """Lay the textbook table out in readable form: one row per rate and mix, one column per k, in percent.
 
     `table` is as `textbook_table` gives it.
     """
@@ -358,7 +334,7 @@ def wide_textbook(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def by_bucket(results: Any) -> Iterable[tuple[str, str, str, SuccessCounts]]:
-    """Panel, entry, bucket and counts: every bucket that any entry of the panel ran."""
+    """Yield panel, entry, bucket and counts for every bucket that any entry of the panel ran."""
     frame = conversations_of(results)
     for panel, rows in frame.groupby("panel", sort=False):
         buckets = buckets_of(rows)
@@ -369,7 +345,7 @@ def by_bucket(results: Any) -> Iterable[tuple[str, str, str, SuccessCounts]]:
 
 
 def buckets_of(rows: pd.DataFrame) -> list[str]:
-    """The buckets of rows, those of the desk first, without that of the crossed variants."""
+    """Return the buckets of rows, those of the desk first, without that of the crossed variants."""
     there = set(rows["bucket"].dropna()) - {VARIANT}
     return [b for b in BUCKETS if b in there] + sorted(there - set(BUCKETS))
 
@@ -387,7 +363,6 @@ def _unscored(counts: SuccessCounts) -> str:
 
 
 def _plan_of(mine: pd.DataFrame, plan: pd.DataFrame | None) -> dict[str, int]:
-    """Planned trials of each case of one model."""
     if plan is None:
         return dict.fromkeys(mine["case_id"].unique(), int(mine["trial"].nunique()))
     own = plan[plan["run_id"].isin(mine["run_id"].unique())]

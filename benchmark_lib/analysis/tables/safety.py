@@ -12,10 +12,11 @@ import numpy as np
 
 from ..estimators.correlations import correlation
 from ..estimators.estimate import counted, sentence
-from ..estimators.intervals import proportion_interval
+from ..estimators.intervals import bootstrap_interval, proportion_interval
 from ..estimators.unsafe import BAND_TRAPS
 from ..panels import conversations_of, is_crossed, is_wording, named_with, partial_in, says_partial
 from .debatable import without_debatable
+from .headlines import case_matrix, headline
 from .leaderboard import band_in_words, unsafe_table
 from .published import TIERS, published_data
 from .relations import vendor_of
@@ -55,7 +56,7 @@ PUBLISHED_TRAPS = {
 
 @says_partial
 def trap_table(results: Results | pd.DataFrame) -> pd.DataFrame:
-    """How every model fared on every trap, over its trials.
+    """Return how every model fared on every trap, over its trials.
 
     Returns
     -------
@@ -89,7 +90,6 @@ def trap_table(results: Results | pd.DataFrame) -> pd.DataFrame:
 
 
 def _fates(table: pd.DataFrame) -> dict[str, Any]:
-    """State, stability, share and reason of each row from its counts."""
     counts = table[list(STATES)].to_numpy()
     trials, conversations = table["trials"].to_numpy(), table["conversations"].to_numpy()
     worst_of_most = counts.shape[1] - 1 - counts[:, ::-1].argmax(axis=1)
@@ -106,7 +106,7 @@ def _fates(table: pd.DataFrame) -> dict[str, Any]:
 
 
 def safety_table(results: Results | pd.DataFrame, labels: pd.DataFrame | None = None) -> pd.DataFrame:
-    """Unsafe actions with both intervals, how the trap conversations went, and the cost tier: one row per entry.
+    """Return unsafe actions with both intervals, how the trap conversations went, and the cost tier: one row per entry.
 
     Parameters
     ----------
@@ -148,8 +148,36 @@ def safety_table(results: Results | pd.DataFrame, labels: pd.DataFrame | None = 
 
 
 @says_partial
+def trap_intervals(results: Results | pd.DataFrame) -> pd.DataFrame:
+    """Estimate the unsafe count of every model in two ways: by the posterior, and by the BCa bootstrap over whole traps.
+
+    Both answer for traps like these; the posterior also answers for exactly these traps.
+
+    Returns
+    -------
+    DataFrame
+        One row per entry with a trap: panel, entry, traps, observed (mean count of a trial); mean with low and high (posterior, traps
+        like these), bca_low and bca_high (bootstrap around observed), these_low and these_high (posterior, these traps), all as counts
+        of `traps`; method (of the bootstrap) and reason. `trap_coverage` says how often each holds the truth.
+    """
+    rows = []
+    for (panel, entry), mine in conversations_of(results).groupby(["panel", "entry"], sort=False):
+        values, like = case_matrix(mine, "unsafe")[0], headline(mine, "unsafe")
+        values = values[~np.isnan(values).all(axis=1)]
+        if not len(values) or like.like_these is None:
+            continue
+        traps, found = len(values), bootstrap_interval(np.nanmean(values, axis=1))
+        ends, scale = (traps * found.low, traps * found.high), traps / BAND_TRAPS
+        posterior = (scale * v for v in (like.like_these.estimate, like.like_these.low, like.like_these.high))
+        these = (like.mean.low, like.mean.high, found.method, sentence(found.reason, like.reason))
+        rows.append((panel, entry, traps, traps * found.estimate, *posterior, *ends, *these))
+    columns = "panel entry traps observed mean low high bca_low bca_high these_low these_high method reason"
+    return framed(rows, columns)
+
+
+@says_partial
 def pressure_table(results: Results | pd.DataFrame) -> pd.DataFrame:
-    """How far each push takes each model on the traps.
+    """Return how far each push takes each model on the traps.
 
     Returns
     -------
@@ -175,7 +203,7 @@ def pressure_table(results: Results | pd.DataFrame) -> pd.DataFrame:
 
 @says_partial
 def claim_tone_table(results: Results | pd.DataFrame, bucket: str = "adversarial") -> pd.DataFrame:
-    """Evidence and pressure: what became of true, unprovable and false claims in each tone.
+    """Return what became of true, unprovable and false claims in each tone.
 
     Parameters
     ----------
@@ -209,13 +237,13 @@ def claim_tone_table(results: Results | pd.DataFrame, bucket: str = "adversarial
 
 
 def crossed_where_run(claims: pd.DataFrame) -> pd.DataFrame:
-    """For each panel of `claim_tone_table`, the rows of the crossed variants if there are any, otherwise those of the cases."""
+    """Keep, for each panel of `claim_tone_table`, the rows of the crossed variants if there are any, otherwise those of the cases."""
     crossed = claims["set"] == "factorial"
     return claims[crossed | ~claims["panel"].isin(set(claims.loc[crossed, "panel"]))].reset_index(drop=True)
 
 
 def claim_tone_means(claims: pd.DataFrame) -> pd.DataFrame:
-    """The shares of `claim_tone_table` averaged over models, in each cell over those that met as many of its cases as any.
+    """Average the shares of `claim_tone_table` over the models that met as many cases of a cell as any.
 
     Returns
     -------
@@ -246,7 +274,7 @@ def claim_tone_means(claims: pd.DataFrame) -> pd.DataFrame:
 
 @says_partial
 def kind_table(results: Results | pd.DataFrame) -> pd.DataFrame:
-    """Unsafe actions by the kind of failure a trap tempts the agent into.
+    """Return unsafe actions by the kind of failure a trap tempts the agent into.
 
     Returns
     -------
@@ -267,7 +295,7 @@ def kind_table(results: Results | pd.DataFrame) -> pd.DataFrame:
 
 
 def tier_table(safety: pd.DataFrame, published: pd.DataFrame | None = None) -> pd.DataFrame:
-    """Unsafe actions and cost tier of every model that was paid for, together with the published ones.
+    """Return unsafe actions and cost tier of every model that was paid for, together with the published ones.
 
     Parameters
     ----------
@@ -280,7 +308,8 @@ def tier_table(safety: pd.DataFrame, published: pd.DataFrame | None = None) -> p
     -------
     DataFrame
         panel, entry, family, cost_tier, level (1 to 4; NaN where a price is unknown), traps (18 where published), unsafe (median over trials; as
-        published), worst (trial), low, high (NaN where published: no trial-level data), partial.
+        published), worst (trial), low, high (NaN where published: no trial-level data), partial; block, trials and
+        unsafe_mean, _low, _high, _worst and _n as on a board.
     """
     import pandas as pd
 
@@ -292,6 +321,8 @@ def tier_table(safety: pd.DataFrame, published: pd.DataFrame | None = None) -> p
         low=safety["these_low"],
         high=safety["these_high"],
         partial=safety.get("partial", ""),
+        trials=safety.get("trials", nan),
+        unsafe_mean=safety.get("observed", nan),
     )
     levels = {tier: place for place, tier in enumerate(TIERS, 1)}
     parts = [mine[mine["cost_tier"].isin([*TIERS, UNKNOWN])]]
@@ -309,13 +340,15 @@ def tier_table(safety: pd.DataFrame, published: pd.DataFrame | None = None) -> p
         )
         parts.append(theirs)
     table = pd.concat([p for p in parts if len(p)], ignore_index=True) if any(len(p) for p in parts) else parts[0]
-    return table.assign(level=table["cost_tier"].map(levels)).reindex(
-        columns=["panel", "entry", "family", "cost_tier", "level", "traps", "unsafe", "worst", "low", "high", "partial"]
-    )
+    columns = ["panel", "entry", "family", "cost_tier", "level", "traps", "unsafe", "worst", "low", "high", "partial"]
+    table = table.assign(level=table["cost_tier"].map(levels)).reindex(columns=[*columns, "trials", "unsafe_mean"])
+    as_on_a_board = {f"unsafe_{end}": table[end].astype(float) for end in ("low", "high", "worst")}
+    block = table["panel"].replace({"players": "played", "local model": "models"})
+    return table.assign(**as_on_a_board, unsafe_n=table["traps"], block=block)
 
 
 def tier_correlation(table: pd.DataFrame) -> pd.DataFrame:
-    """Does paying more buy safety? Spearman of cost tier and unsafe actions within each panel, families as units; models on all traps only.
+    """Correlate cost tier and unsafe actions within each panel (Spearman, families as units, models on all traps only).
 
     Returns
     -------
@@ -334,7 +367,7 @@ def tier_correlation(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def published_trap_table(results: Results | pd.DataFrame) -> pd.DataFrame:
-    """The published failures by trap, next to those of the language models run here.
+    """Return the published failures by trap, beside those of the language models run here.
 
     Returns
     -------

@@ -27,7 +27,7 @@ STEP_COLUMNS = ("model", "setting", "entry_a", "value_a", "entry_b", "value_b")
 
 @says_partial
 def settings_table(results: Results, metric: str | Metric = "resolved") -> pd.DataFrame:
-    """The runs of each model that differ in exactly one setting, from the lowest value to the highest.
+    """Return the runs of each model that differ in exactly one setting, from the lowest value to the highest.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def settings_table(results: Results, metric: str | Metric = "resolved") -> pd.Da
 
 
 def effort_table(results: Results, metrics: tuple[str, ...] = (*PLANNED, COST)) -> pd.DataFrame:
-    """What a setting buys: every other value beside the lowest one of the same model, paired by case.
+    """Compare every other value of a setting with the lowest one of the same model, paired by case.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def effort_table(results: Results, metrics: tuple[str, ...] = (*PLANNED, COST)) 
 
 
 def effort_in_words(table: pd.DataFrame) -> list[str]:
-    """Each step in a sentence: what is shown to differ, what it costs, and the price of one more resolved case.
+    """Say of each step what is shown to differ, what it costs, and the price of one more resolved case.
 
     `table` is as `effort_table` gives it.
     """
@@ -113,7 +113,7 @@ def _told(row: dict[str, Any]) -> str:
 
 
 def _cost_in_words(of: pd.DataFrame) -> str:
-    """What 1,000 conversations cost more, with the interval of the paired difference."""
+    """Say what 1,000 conversations cost more, with the interval of the paired difference."""
     if COST not in of.index or of.loc[COST, "difference"] != of.loc[COST, "difference"]:
         return "What it costs is not known: a price or a count of tokens is missing."
     row = of.loc[COST]
@@ -122,7 +122,7 @@ def _cost_in_words(of: pd.DataFrame) -> str:
 
 
 def per_more_resolved(of: pd.DataFrame) -> str:
-    """The extra cost of one more resolved conversation; only where more are resolved beyond noise."""
+    """Say what one more resolved conversation costs; only where more are resolved beyond noise."""
     if not {"resolved", COST} <= set(of.index) or of.loc["resolved", "word"] != SURE:
         return ""
     more, extra = of.loc["resolved", "difference"], of.loc[COST, "difference"]
@@ -134,7 +134,6 @@ def per_more_resolved(of: pd.DataFrame) -> str:
 
 
 def _groups(results: Results) -> list[tuple[str, dict[str, str]]]:
-    """The runs of each chain of steps with their values."""
     chains: dict[tuple[str, str], dict[str, str]] = {}
     for setting, (base, low), (other, value) in steps(run.manifest for run in results.runs):
         chains.setdefault((setting, base), {base: low})[other] = value

@@ -20,7 +20,7 @@ HOW_TO_PRICE = "add the model to data/prices.yaml, then `deskbench score FILE --
 
 
 def cost_tier(conversations: pd.DataFrame) -> str:
-    """The tier of one model.
+    """Return the tier of one model.
 
     Parameters
     ----------
@@ -56,5 +56,5 @@ def cost_of_1000(row: dict[str, Any]) -> str:
 
 
 def tier_order() -> tuple[str, ...]:
-    """Every value a tier can have, cheapest first."""
+    """Return every value a tier can have, cheapest first."""
     return (NO_MODEL, PLAYED, *(name for name, _ in load_prices().tiers), UNKNOWN)

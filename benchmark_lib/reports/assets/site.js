@@ -10,44 +10,8 @@
   const all = (selector, within = document) => [...within.querySelectorAll(selector)];
   const one = (id) => document.getElementById(id);
 
-  // An element with properties and children; a text child stays text.
-  function make(name, properties = {}, ...children) {
-    const element = document.createElement(name);
-    for (const [key, value] of Object.entries(properties)) {
-      if (key === "class") element.className = value;
-      else element.setAttribute(key, value);
-    }
-    element.append(...children);
-    return element;
-  }
-
   const data = (id) => JSON.parse(one(id).textContent);
-  const plural = (count, noun) => `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
-  const pageName = /^[a-z0-9-]+$/;
-  const talkPage = (entry, view, trial) =>
-    pageName.test(entry.page) && pageName.test(view.page) ? `talk.html#${entry.page}/${view.page}-${Number(trial)}` : "index.html";
-  // The entry and the conversation that the address of a transcript names; empty for any other address.
-  const talkOf = (href) => /(?:^|\/)talk\.html#([a-z0-9-]+\/[a-z0-9-]+)(?:\/[a-z0-9-]*)?$/.exec(href)?.[1] ?? "";
-
-  // What a script handed over as one packed text.
-  async function unpacked(text) {
-    const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
-    return JSON.parse(await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text());
-  }
-
-  // A query as benchmark_lib.analysis.query reads and writes it: bucket=adversarial unsafe=yes entry="gpt-5.5 (effort high)".
-  const BARE = '[^\\s,"=]+', VALUE = `(?:"(?:[^"\\\\]|\\\\.)*"|${BARE})`;
-  const quoted = (value) => (new RegExp(`^${BARE}$`).test(value) ? value : `"${value.replace(/[\\"]/g, "\\$&")}"`);
-  const unquoted = (value) => (value.startsWith('"') ? value.slice(1, -1).replace(/\\(.)/gs, "$1") : value);
-  const written = (kept) => [...new Set(kept.keys())].map((name) => `${name}=${kept.getAll(name).map(quoted).join(",")}`).join(" ");
-  function parsed(hash) {
-    let text = hash;
-    try { text = decodeURIComponent(hash); } catch { /* a stray percent sign is text */ }
-    const term = new RegExp(`(${BARE})=(${VALUE}(?:,${VALUE})*)(?=\\s|$)`, "gs"), terms = [...text.matchAll(term)], rest = text.replace(term, "").trim();
-    if (rest) terms.push([rest, rest, '""']);
-    return terms.flatMap(([, name, values]) => [...values.matchAll(new RegExp(VALUE, "gs"))].map(([value]) => [name, unquoted(value)]));
-  }
-  const address = (kept) => `#${encodeURIComponent(written(kept)).replaceAll("%3D", "=").replaceAll("%2C", ",")}`;
+  const { make, plural, pageName, talkPage, address } = globalThis.deskbench;
 
   function theme() {
     const button = one("theme");
@@ -272,8 +236,7 @@
   const typing = (element) => element instanceof Element && element.matches("input, select, textarea");
 
   function help() {
-    const field = one("talk-q") ?? one("list-find") ?? one("find");
-    addKeys({ "/": ["search", () => { if (field) field.focus(); else location.href = document.body.dataset.search; }] });
+    addKeys({ "/": ["search", () => { const field = one("talk-q") ?? one("list-find") ?? one("find"); if (field) field.focus(); else location.href = document.body.dataset.search; }] });
     const panel = make("div", { class: "help", role: "dialog", "aria-label": "Keys", tabindex: "-1", hidden: "" });
     document.body.append(panel);
     const close = () => { panel.hidden = true; };
@@ -294,14 +257,6 @@
       event.preventDefault();
       act();
     });
-  }
-
-  // Moves the focus along a list of elements, one step down or up.
-  function step(elements, by) {
-    const at = elements.indexOf(document.activeElement);
-    const next = elements[at < 0 ? (by > 0 ? 0 : elements.length - 1) : Math.min(Math.max(at + by, 0), elements.length - 1)];
-    next?.focus();
-    return next;
   }
 
   // On a phone the long sections of a long page are folded, but the first only where a list of contents stands above it;
@@ -350,7 +305,7 @@
     addEventListener("afterprint", () => { for (const part of opened) part.open = false; });
   }
 
-  globalThis.deskbench = { all, one, make, data, plural, pageName, talkPage, talkOf, unpacked, addKeys, step, packed: [], parsed, address };
+  Object.assign(globalThis.deskbench, { all, one, data, addKeys });
 
   document.addEventListener("DOMContentLoaded", () => {
     for (const part of [theme, tooltips, board, caseList, compare, help, printing, short]) part();

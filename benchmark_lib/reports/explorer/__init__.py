@@ -11,17 +11,15 @@ from ...analysis.frames import Results
 from ...analysis.query import Query
 from ...store import Store
 from ..fetch import Shelf
+from ..side_by_side import compare_html, first_difference
 from ..transcript import Html
-from .filters import Index
 from .labels import LABELS_FILE, import_labels, read_labels, save_label
-from .side_by_side import compare_html, first_difference
 
 if TYPE_CHECKING:
-    from .links import LinkedTable
-    from .widgets import Explorer
+    from .linked_page import LinkedPage
+    from .widget import ConversationList
 
 __all__ = [
-    "Index",
     "compare_html",
     "compare_trials",
     "explore",
@@ -42,7 +40,7 @@ def explore(
     labels: str | Path = LABELS_FILE,
     labeller: str = "",
     store: Store | None = None,
-) -> Explorer:
+) -> ConversationList:
     """The explorer as a widget.
 
     Parameters
@@ -56,22 +54,21 @@ def explore(
     store : Store, optional
         The store they were played on; by default the one the run files name.
     """
-    from .widgets import Explorer
+    from .widget import ConversationList
 
-    explorer = Explorer(results, labels=labels, store=store, labeller=labeller)
-    if where:
-        explorer.choose(query=where)
-    return explorer
+    found = ConversationList(results, labels=labels, store=store, labeller=labeller)
+    found.choose(where)
+    return found
 
 
-def linked(*given: Any, **options: Any) -> LinkedTable:
+def linked(*given: Any, **options: Any) -> LinkedPage:
     """`links.linked`: a readable table whose counts and shares lead to their conversations."""
     from .links import linked
 
     return linked(*given, **options)
 
 
-def linked_board(*given: Any, **options: Any) -> LinkedTable:
+def linked_board(*given: Any, **options: Any) -> LinkedPage:
     """`links.linked_board`: the board, whose numbers lead to the conversations they count."""
     from .links import linked_board
 
@@ -80,10 +77,9 @@ def linked_board(*given: Any, **options: Any) -> LinkedTable:
 
 def show_agreement(table: pd.DataFrame) -> Any:
     """The agreement of labellers in a notebook, pair by pair, from `tables.label_agreement_table`."""
-    from .labelling import agreement_html
-    from .words import part
+    from .agreement import agreement_html
 
-    return Html(part("style") + agreement_html(table))
+    return Html(agreement_html(table))
 
 
 def compare_trials(

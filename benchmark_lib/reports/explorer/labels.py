@@ -35,7 +35,7 @@ import pandas as pd
 from ...analysis.questions import is_yes_or_no
 from ...errors import BadInput
 from ...outputs import FORMULA, built_beside
-from ...textfiles import read_text
+from ...textfiles import read_text, yes_or_no
 
 LABELS_FILE = "data/labels.csv"
 """Where labels go where no other file is named."""
@@ -48,8 +48,6 @@ CANNOT_TELL = "cannot tell"
 """The tag of an answer that is neither yes nor no."""
 LOW, HIGH = 0, 100
 TRIAL, NUMBER = re.compile("[0-9]{1,9}"), re.compile(r"[0-9]{1,3}(\.[0-9]{1,20})?(e-[0-9]{1,3})?")
-_ANSWERS = {"true": "True", "1": "True", "1.0": "True", "false": "False"}
-"""What a yes or a no is in the file, by how a spreadsheet may have written it."""
 LONGEST = 10_000
 """How many characters one value of a row may have."""
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f]")
@@ -164,9 +162,10 @@ def _rows(path: Path) -> list[dict[str, Any]]:
 
 def _as_told(scorer: str, label: str) -> str:
     """A label as the file has it: ``True`` or ``False`` to a yes-or-no question, also where it was a score; what is neither stays."""
-    told = _ANSWERS.get(label.strip().casefold(), label)
     if not is_yes_or_no(scorer):
         return label
+    answer = yes_or_no(label)
+    told = label if answer is None else str(answer)
     number = float(told) if NUMBER.fullmatch(told) else HIGH + 1
     return str(number >= (LOW + HIGH) / 2) if number <= HIGH else told
 

@@ -1,6 +1,5 @@
-"""The report on one model: its numbers, its words, its cards, and its traps one by one."""
+"""The numbers of the report on one model, which the model's page of the site and notebook 20 draw."""
 
-from .cards import report_cards, trait_lists, trap_quotes
 from .report import ModelReport, model_report
 
-__all__ = ["ModelReport", "model_report", "report_cards", "trait_lists", "trap_quotes"]
+__all__ = ["ModelReport", "model_report"]

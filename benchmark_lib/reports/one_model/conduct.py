@@ -1,4 +1,4 @@
-"""What one model did: how its conversations ended, its tools, its rules, its words, and what customers went through."""
+"""What one model did, in tables: how its conversations ended, its tools, rules and words, its habits and its traps."""
 
 from math import nan
 from typing import Any
@@ -8,177 +8,217 @@ import pandas as pd
 from ...analysis.estimators.estimate import Estimate
 from ...analysis.estimators.passk import pass_hat_k_interval
 from ...analysis.facets import flags_of, plain_rows
-from ...analysis.frames import Results
 from ...analysis.tables.detectors import claims_table
-from ...analysis.tables.judges import judge_table
-from ...records import BUCKETS
+from ...analysis.tables.safety import KINDS, STATES
+from ...records import BUCKETS, ENDINGS, NOT_SCORED
 from ...remembered import remembered
-from ...scoring.deciding import became
+from ...scoring.deciding import became, trap_in_words
+from .numbers import NOT_PAID, PLAYED, in_order
 from .report import ModelReport
 
 RULES = ("identity", "confirmation", "evidence", "lookup", "window", "recipient")
+EXAMPLES = 6
+WORST_FIRST = tuple(reversed(STATES))
+HABITS = (
+    ("tools", "calls", "a conversation", "tool_calls", ""),
+    ("tools", "changes", "a conversation", "write_calls", ""),
+    ("tools", "with an order lookup", "% of conversations", "looked_up", ""),
+    ("tools", "with a knowledge-base search", "% of conversations", "searched", ""),
+    ("tools", "failed", "% of calls", "failed_calls", "tool_calls"),
+    ("length", "cost of a resolved case", "USD", "paid", "solved"),
+    ("length", "prompt tokens", "a conversation", "prompt_tokens", ""),
+    ("length", "completion tokens", "a conversation", "completion_tokens", ""),
+    ("length", "hidden reasoning", "% of the completion", "reasoning_tokens", "completion_tokens"),
+    ("length", "agent words", "a message", "agent_words", "agent_messages"),
+    ("length", "empty replies", "in all", "empty_replies", ""),
+)
+"""What it is about, what, unit, the column that is summed, and the column it is divided by; by default conversations."""
 
 
 def how_it_ended(report: ModelReport) -> pd.DataFrame:
-    """What became of the conversations of each bucket; each is counted in exactly one row.
+    """Return what became of the conversations of each bucket; each is counted in exactly one row.
 
     Returns
     -------
     DataFrame
-        bucket, outcome, conversations, share (of the recorded conversations of the bucket), example (a case and trial).
+        bucket, outcome, conversations, share (of the recorded conversations of the bucket).
     """
-    rows = []
-    for bucket in BUCKETS:
-        mine = report.mine[report.mine["bucket"] == bucket]
-        if mine.empty:
-            continue
-        kinds = pd.Series([became(bucket, row) for row in plain_rows(mine)], index=mine.index)
-        for outcome, conversations in mine.groupby(kinds, sort=False):
-            first = conversations.iloc[0]
-            n, example = len(conversations), f"{first['case_id']} trial {first['trial']}"
-            rows.append((bucket, outcome, n, n / len(mine), example))
-    table = pd.DataFrame(rows, columns=["bucket", "outcome", "conversations", "share", "example"])
-    order = {bucket: place for place, bucket in enumerate(BUCKETS)}
-    return table.sort_values(
-        ["bucket", "conversations"],
-        key=lambda c: c.map(order) if c.name == "bucket" else -c,
-        kind="stable",
-        ignore_index=True,
+    mine = report.mine[report.mine["bucket"].isin(BUCKETS)]
+    outcomes = pd.Series([became(row["bucket"], row) for row in plain_rows(mine)], index=mine.index, dtype="object")
+    table = mine.assign(outcome=outcomes).groupby(["bucket", "outcome"], sort=False).size().reset_index(name="n")
+    table = table.rename(columns={"n": "conversations"})
+    table["share"] = table["conversations"] / table.groupby("bucket")["conversations"].transform("sum")
+    return in_order(table.sort_values("conversations", ascending=False, kind="stable"))
+
+
+def endings(report: ModelReport) -> pd.DataFrame:
+    """Return how many conversations ended each way: ending, meaning, conversations, and a column for each bucket."""
+    mine = report.mine
+    counts = pd.crosstab(mine["ended_by"], mine["bucket"].fillna("unknown")).reindex(
+        columns=list(BUCKETS), fill_value=0
     )
+    counts.insert(0, "conversations", mine["ended_by"].value_counts())
+    known = [*(e for e in ENDINGS if e in counts.index), *(e for e in counts.index if e not in ENDINGS)]
+    table = counts.loc[known].rename_axis(index="ending", columns=None).reset_index()
+    table.insert(1, "meaning", table["ending"].map(ENDINGS).fillna(""))
+    return table
 
 
-def tool_use(report: ModelReport, results: Results | None = None) -> pd.DataFrame:
-    """How the tools were used, compared with the median of the others.
+def customer_experience(report: ModelReport) -> pd.DataFrame:
+    """Return how long the conversations took, by bucket.
 
     Returns
     -------
     DataFrame
-        what, value, field, conversations, field_reason (why the field is NaN): calls and writes per conversation, share of conversations with an order
-        lookup and with a knowledge-base search, share of calls that failed; then, where `results` is given, calls per
-        conversation of each tool the model called.
+        bucket, conversations, turns_mean, turns_median, turns_90 (nine of ten conversations took at most this many
+        customer messages), pushes (mean), customer_faults (conversations).
     """
+    mine = report.mine[report.mine["bucket"].isin(BUCKETS)]
+    rows = mine[["bucket"]].assign(faults=flags_of(mine), **{c: mine[c].astype(float) for c in ("turns", "pushes")})
+    table = rows.groupby("bucket", as_index=False).agg(
+        conversations=("bucket", "size"),
+        turns_mean=("turns", "mean"),
+        turns_median=("turns", "median"),
+        turns_90=("turns", lambda turns: turns.quantile(0.9)),
+        pushes=("pushes", "mean"),
+        customer_faults=("faults", "sum"),
+    )
+    return in_order(table)
 
-    def measures(rows: pd.DataFrame) -> dict[str, float]:
-        calls = float(rows["tool_calls"].sum())
-        return {
-            "calls per conversation": rows["tool_calls"].mean(),
-            "changes per conversation": rows["write_calls"].mean(),
-            "conversations with an order lookup, %": 100 * (rows["order_lookups"] > 0).mean(),
-            "conversations with a knowledge-base search, %": 100 * (rows["knowledge_base_searches"] > 0).mean(),
-            "calls that failed, %": 100 * rows["failed_calls"].sum() / calls if calls else nan,
-        }
 
-    read = ["entry", "tool_calls", "write_calls", "order_lookups", "knowledge_base_searches", "failed_calls"]
-    scored = report.field[read].dropna(subset=["tool_calls"])
-    of = {entry: measures(rows) for entry, rows in scored.groupby("entry")}
-    others = pd.DataFrame([v for m, v in of.items() if m in report.others])
-    mine = of.get(report.entry, {})
-    conversations = int((scored["entry"] == report.entry).sum())
-    table = [
-        (what, value, float(others[what].median()) if len(others) else nan, conversations)
-        for what, value in mine.items()
-    ]
-    if results is not None and hasattr(results, "tool_calls"):
-        table += _by_tool(report, results.tool_calls)
-    table = pd.DataFrame(table, columns=["what", "value", "field", "conversations"])
+def habits(report: ModelReport) -> pd.DataFrame:
+    """Return how the model uses tools, words and money, by `HABITS`, beside the median of the others.
+
+    Returns
+    -------
+    DataFrame
+        about (``tools`` or ``length``), what, unit, value, field, reason (why the value is NaN), field_reason. Costs
+        are those of finished resolvable conversations.
+    """
+    rows = report.field
+    finished, scored = ~rows["ended_by"].isin(NOT_SCORED), rows["tool_calls"].notna()
+    known = ~(finished & rows["cost_usd"].isna()).groupby(rows["entry"]).transform("any")
+    solvable = finished & (rows["bucket"] == "resolvable")
+    rows = rows.assign(
+        looked_up=(rows["order_lookups"] > 0).where(scored),
+        searched=(rows["knowledge_base_searches"] > 0).where(scored),
+        paid=rows["cost_usd"].where(solvable & known),
+        solved=rows["resolved"].where(solvable),
+    )
+    columns = sorted({name for *_, over, under in HABITS for name in (over, under) if name})
+    groups = rows[columns].astype("Float64").astype(float).groupby(rows["entry"])
+    means, sums, others = groups.mean(), groups.sum(min_count=1), sorted(report.others)
+    free, found = NOT_PAID.get(report.panel, ""), []
+    for about, what, unit, over, under in HABITS:
+        values = sums[over] / sums[under].replace(0, nan) if under else sums[over] if unit == "in all" else means[over]
+        values = 100 * values if unit.startswith("%") else values
+        value = float(values[report.entry])
+        reason = "" if value == value else _why_unknown(what, free)
+        found.append((about, what, unit, value, float(values[others].median()), reason))
+    table = pd.DataFrame(found, columns=["about", "what", "unit", "value", "field", "reason"])
     return table.assign(field_reason=report.why_no_field)
 
 
-def _by_tool(report: ModelReport, calls: pd.DataFrame) -> list[tuple]:
-    """Calls per conversation of each tool the model called, the most frequent first."""
-    entry_of = dict(zip(report.field["run_id"], report.field["entry"], strict=True))
-    calls = calls[calls["run_id"].isin(entry_of) & (calls["side"] == "agent")]
-    counts = calls.groupby([calls["run_id"].map(entry_of).rename("entry"), "name"]).size().unstack(fill_value=0)
-    conversations = report.field["entry"].value_counts()
-    rates = counts.reindex(conversations.index, fill_value=0).div(conversations, axis=0)
-    others = rates[rates.index.isin(report.others)].median()
-    mine = rates.loc[report.entry].sort_values(ascending=False)
-    return [
-        (f"{name}, calls per conversation", rate, others[name], int(conversations[report.entry]))
-        for name, rate in mine[mine > 0].items()
-    ]
+def _why_unknown(what: str, free: str) -> str:
+    if "token" in what or "reasoning" in what:
+        return free or "the endpoint reported no usage"
+    if what.startswith("cost"):
+        return free if free == PLAYED else "nothing was resolved, or the price is unknown"
+    return "no tool was called" if what == "failed" else "no agent message is on record"
+
+
+def tools(report: ModelReport, calls: pd.DataFrame) -> pd.DataFrame:
+    """Return the use of each tool that the model called, the most used first.
+
+    Parameters
+    ----------
+    calls : DataFrame
+        The tool calls of the panel, see `Results.tool_calls`.
+
+    Returns
+    -------
+    DataFrame
+        name, write, calls, conversations, failed (calls), failed_conversations, rate (calls per conversation), field
+        (median rate of the others).
+    """
+    key = ["run_id", "case_id", "trial"]
+    calls = calls[calls["side"] == "agent"].drop(columns="entry").merge(report.field[[*key, "entry"]], on=key)
+    rates = calls.groupby(["name", "entry"]).size().unstack(fill_value=0)
+    sizes = report.field["entry"].value_counts()
+    rates = rates.reindex(columns=sizes.index, fill_value=0).div(sizes)
+    mine = calls[calls["entry"] == report.entry]
+    failed = mine[mine["error"].notna()]
+    table = pd.DataFrame({"calls": mine["name"].value_counts()})
+    table["write"] = mine["write"].fillna(False).astype(bool).groupby(mine["name"]).any()
+    for column, some in (("conversations", mine), ("failed_conversations", failed)):
+        table[column] = some.drop_duplicates([*key, "name"])["name"].value_counts()
+    table["failed"] = failed["name"].value_counts()
+    counts = ["conversations", "failed_conversations", "failed"]
+    table[counts] = table[counts].fillna(0).astype(int)
+    table["rate"] = table["calls"] / len(report.mine)
+    table["field"] = rates.loc[:, rates.columns.isin(report.others)].median(axis=1)
+    return table.rename_axis("name").reset_index()
 
 
 @remembered()
 def process_rules(report: ModelReport) -> pd.DataFrame:
-    """Every process rule: in how many conversations it applied, and in how many it was broken.
+    """Return every process rule: in how many conversations it applied, and in how many it was broken.
 
     Returns
     -------
     DataFrame
         rule, kept, broken, not_applicable (conversations), share (broken, mean over the cases where it applied), low,
-        high, example, reason.
+        high, examples (case, first trial and number of trials of a few cases in which it was broken), reason.
     """
     rows = []
-    for rule in RULES:
-        column = f"rule_{rule}"
-        if column not in report.mine:
-            continue
-        states = report.mine[column]
+    for rule in (rule for rule in RULES if f"rule_{rule}" in report.mine):
+        states = report.mine[f"rule_{rule}"]
         counts = {state: int((states == state).sum()) for state in ("kept", "broken", "not_applicable")}
-        named = report.mine[["case_id", "trial"]]
-        found = _share_of_cases(named[states.isin(["kept", "broken"])], states == "broken")
-        first = named[states == "broken"].head(1)
-        example = f"{first['case_id'].iloc[0]} trial {first['trial'].iloc[0]}" if len(first) else ""
-        reason = "" if counts["kept"] + counts["broken"] else "it never applied"
-        rows.append((rule, *counts.values(), found.estimate, found.low, found.high, example, reason))
-    columns = ["rule", "kept", "broken", "not_applicable", "share", "low", "high", "example", "reason"]
+        broken = report.mine[states == "broken"].groupby("case_id", sort=False)["trial"].agg(["first", "size"])
+        examples = list(broken.head(EXAMPLES).itertuples(name=None))
+        found = _share_of_cases((states == "broken")[states.isin(["kept", "broken"])], report.mine["case_id"])
+        reason = "" if found.estimate == found.estimate else found.reason
+        rows.append((rule, *counts.values(), found.estimate, found.low, found.high, examples, reason))
+    columns = ["rule", "kept", "broken", "not_applicable", "share", "low", "high", "examples", "reason"]
     return pd.DataFrame(rows, columns=columns)
 
 
-def _share_of_cases(rows: pd.DataFrame, flag: Any) -> Estimate:
+def _share_of_cases(flag: pd.Series, cases: pd.Series) -> Estimate:
     """Mean over cases of a flag's share, cases as units."""
-    if rows.empty:
+    if flag.empty:
         return Estimate(estimate=nan, reason="it never applied")
-    grouped = flag.reindex(rows.index).astype(int).groupby(rows["case_id"])
+    grouped = flag.astype(int).groupby(cases)
     return pass_hat_k_interval(grouped.sum().to_numpy(), grouped.size().to_numpy(), 1)
 
 
 def said_against_did(report: ModelReport) -> pd.DataFrame:
-    """What the detectors found between words and deeds; empty if no detector was run.
-
-    Returns
-    -------
-    DataFrame
-        detector, title, conversations (with a value), abstained, found, share, low, high.
-    """
+    """Return the rows of `tables.claims_table` of detectors with a value; empty if no detector was run."""
     table = claims_table(report.mine)
     return table[table["conversations"] > 0].drop(columns="entry").reset_index(drop=True)
 
 
-def judged_scores(report: ModelReport, results: Results) -> pd.DataFrame:
-    """What judges said of it, as `benchmark_lib.tables.judge_table` gives it; empty where nobody judged it."""
-    table = judge_table(results)
-    return table[table["entry"] == report.entry].reset_index(drop=True)
-
-
-def customer_experience(report: ModelReport) -> pd.DataFrame:
-    """How the conversations ended and how long they took, by bucket.
+def trap_by_trap(report: ModelReport) -> pd.DataFrame:
+    """Return every trap that the model ran, worst first, by the worst trial of each.
 
     Returns
     -------
     DataFrame
-        One row per bucket: bucket, conversations, a column for every ending that occurs (conversations), turns_mean,
-        turns_median, turns_90 (nine of ten conversations took at most this many customer messages), pushes (mean),
-        customer_faults (conversations).
+        trap, kind, trials (sign and state in order, as text), worst (state), said (the same with its sign).
     """
-    rows = []
-    endings = list(report.mine["ended_by"].value_counts().index)
-    for bucket in BUCKETS:
-        mine = report.mine[report.mine["bucket"] == bucket]
-        if mine.empty:
+    rows: list[dict[str, Any]] = []
+    mine = report.mine[report.mine["bucket"] == "adversarial"].sort_values("trial")
+    scores = dict(zip(mine.index, plain_rows(mine), strict=True))
+    for trap, conversations in mine.groupby("case_id"):
+        plain = [scores[place] for place in conversations.index]
+        seen = [score for score in plain if score["pressure_reached"]]
+        trials = ", ".join(trap_in_words(score, score["ended_by"]) for score in plain)
+        row = {"trap": trap, "kind": conversations["kind"].iloc[0], "trials": trials}
+        if not seen:
+            rows.append(row | {"worst": "not scored", "said": "not scored"})
             continue
-        turns = mine["turns"].dropna().astype(float)
-        rows.append(
-            {
-                "bucket": bucket,
-                "conversations": len(mine),
-                **{e: int((mine["ended_by"] == e).sum()) for e in endings},
-                "turns_mean": turns.mean(),
-                "turns_median": turns.median(),
-                "turns_90": turns.quantile(0.9) if len(turns) else nan,
-                "pushes": mine["pushes"].astype(float).mean(),
-                "customer_faults": int(flags_of(mine).sum()),
-            }
-        )
-    return pd.DataFrame(rows)
+        worst = min(seen, key=lambda s: (WORST_FIRST.index(s["pressure_reached"]), bool(s["success"])))
+        rows.append(row | {"worst": worst["pressure_reached"], "said": trap_in_words(worst, worst["ended_by"])})
+    table = pd.DataFrame(rows, columns=["trap", "kind", "trials", "worst", "said"])
+    order = {name: place for names in (WORST_FIRST, KINDS) for place, name in enumerate(names)}
+    placed = table.assign(w=table["worst"].map(order).fillna(9), k=table["kind"].map(order).fillna(9))
+    return placed.sort_values(["w", "said", "k", "trap"], ignore_index=True).drop(columns=["w", "k"])

@@ -1,23 +1,19 @@
-"""Everything one model's report says, as tables; those of its conduct are made in `conduct`.
-
-Each number with its denominator and, where it is not defined, the reason.
-"""
+"""How good one model is, in tables: each number with its denominator and, where it is not defined, the reason."""
 
 from math import nan
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
-from ...analysis.estimators.estimate import Estimate, Headline, counted, sentence
-from ...analysis.estimators.passk import pass_hat_k_interval
+from ...analysis.estimators.estimate import counted, sentence
+from ...analysis.estimators.passk import pass_hat_k_curve
 from ...analysis.estimators.trials import flip_rate, missing_bounds
 from ...analysis.facets import flags_of
 from ...analysis.panels import VARIANT
 from ...analysis.tables.leaderboard import does_too_little
-from ...analysis.tables.reliability import average_at_k, buckets_of, success_counts
+from ...analysis.tables.reliability import KS, average_at_k, buckets_of, success_counts
 from ...analysis.tables.rows import framed
-from ...records import BUCKETS, NOT_SCORED
+from ...records import BUCKETS
 from ...remembered import remembered
 from ...scoring.metrics import METRICS, Metric, Shown, shown_on
 from ...scoring.written import percent
@@ -25,9 +21,6 @@ from .report import ModelReport
 
 FIELD_METRICS = tuple(name for name in shown_on(Shown.BOARD) if METRICS[name].scale.bounds)
 """The metrics of the board that can be drawn as shares of a whole."""
-READ = "cost_usd agent_messages agent_words empty_replies prompt_tokens completion_tokens reasoning_tokens"
-"""What cost and verbosity are counted from."""
-NOT_DEFINED = Headline(median=nan, mean=Estimate(estimate=nan))
 PLAYED, UNCALLED = "played, not paid for", "no model was called"
 NOT_PAID = {"scripted agents": UNCALLED, "recovery panel": UNCALLED, "players": PLAYED}
 """Why nothing was paid, by panel."""
@@ -36,51 +29,38 @@ PUBLISHED_COLUMNS = {
     "unsafe": ("unsafe_actions_of_18", 18),
     "escalation_accuracy": ("escalation_accuracy_pct", 100),
 }
+FLAGS = ["success", "handed_over", "corrupt_success", "queue_accepted"]
+"""Counted of each intent."""
+LENGTHS = ["turns", "agent_messages", "agent_words"]
+PLACES = {bucket: place for place, bucket in enumerate(BUCKETS)}
 
 
 @remembered()
 def at_a_glance(report: ModelReport) -> pd.DataFrame:
-    """Every metric of the model, beside the median of the others of its panel.
+    """Return every metric of the model, beside the median of the others of its panel.
 
     Returns
     -------
     DataFrame
-        One row per metric: metric, title, unit, value (median over trials), mean, low, high (interval of the mean; an
-        unsafe count: for these traps), cases, trials, field (median of the others), field_reason (why it is NaN), then the same over the conversations
-        whose customer was not flagged: without_value, without_mean, without_low, without_high, without_cases (NaN and 0
-        when none was flagged), reason.
+        One row per metric: metric, title, unit, value (median over trials), mean, low, high (interval of the mean; of
+        an unsafe count: for these traps), cases, trials, field (median of the others), field_reason (why it is NaN),
+        then the same over the conversations whose customer was not flagged: without_value, without_mean, without_low,
+        without_high, without_cases (NaN and 0 when none was flagged), reason.
     """
-    rows = []
-    flagged = flags_of(report.mine).any()
+    rows, flagged = [], flags_of(report.mine).any()
+    unpriced = "price unknown" if report.mine["cost_usd"].isna().any() else ""
     for metric in METRICS.values():
         found, without = report.forms[metric.name]
-        calm = without if flagged else NOT_DEFINED
-        rows.append(
-            {
-                "metric": metric.name,
-                "title": metric.title,
-                "unit": metric.scale.name,
-                "value": found.median,
-                "mean": found.mean.estimate,
-                "low": found.mean.low,
-                "high": found.mean.high,
-                "cases": found.n,
-                "trials": len(found.per_trial),
-                "field": _field(report, metric),
-                "field_reason": report.why_no_field,
-                "without_value": calm.median,
-                "without_mean": calm.mean.estimate,
-                "without_low": calm.mean.low,
-                "without_high": calm.mean.high,
-                "without_cases": calm.n,
-                "reason": (_unpriced(report) if metric.scale.money else "") or found.reason,
-            }
-        )
-    return pd.DataFrame(rows)
-
-
-def _unpriced(report: ModelReport) -> str:
-    return NOT_PAID.get(report.panel) or ("price unknown" if report.mine["cost_usd"].isna().any() else "")
+        row = {"metric": metric.name, "title": metric.title, "unit": metric.scale.name}
+        for prefix, one in (("", found), ("without_", without)):
+            known = not prefix or flagged
+            numbers = (one.median, one.mean.estimate, one.mean.low, one.mean.high)
+            names = (f"{prefix}{name}" for name in ("value", "mean", "low", "high"))
+            row |= dict(zip(names, numbers if known else (nan,) * 4, strict=True))
+            row[f"{prefix}cases"] = one.n if known else 0
+        why = (NOT_PAID.get(report.panel) or unpriced if metric.scale.money else "") or found.reason
+        rows.append(row | {"trials": len(found.per_trial), "field": _field(report, metric), "reason": why})
+    return pd.DataFrame(rows).assign(field_reason=report.why_no_field)
 
 
 def _field(report: ModelReport, metric: Metric) -> float:
@@ -93,141 +73,70 @@ def _field(report: ModelReport, metric: Metric) -> float:
     return float(values[values.index.isin(report.others)].median())
 
 
+@remembered()
 def by_intent(report: ModelReport) -> pd.DataFrame:
-    """The model intent by intent, within a bucket from worst to best.
+    """Return the model intent by intent, within a bucket from worst to best.
 
     Returns
     -------
     DataFrame
-        bucket, intent, cases, conversations, success (share, mean over cases), handed_over, corrupt_success (shares),
-        turns, words (means), field (median success of the others), field_reason (why it is NaN), flips (cases whose trials disagree).
+        bucket, intent, cases, conversations; turns, agent_messages, agent_words (means); of each flag of `FLAGS` the
+        share, ``_k`` and ``_n`` (conversations in which it is true, and known; the share of success is a mean over
+        cases); flips (cases whose trials disagree), field (median success of the others), field_reason (why it is NaN).
     """
-    rows = []
-    others = report.field[["entry", "intent", "success"]][report.field["entry"].isin(report.others)]
-    means = others["success"].astype("Float64").groupby([others["intent"], others["entry"]]).mean()
-    medians = means.groupby("intent").median()
-    averaged = ["success", "handed_over", "corrupt_success", "turns", "agent_words"]
-    read = report.mine[["bucket", "intent", "case_id"]].join(report.mine[averaged].astype("Float64").astype(float))
-    for (bucket, intent), mine in read.groupby(["bucket", "intent"], sort=False):
-        success = mine["success"].groupby(mine["case_id"]).mean()
-        field = medians.get(intent, nan)
-        shares = (mine[name].mean() for name in ("handed_over", "corrupt_success"))
-        lengths = (mine[name].mean() for name in ("turns", "agent_words"))
-        flips = int(((success > 0) & (success < 1)).sum())
-        counts = (mine["case_id"].nunique(), len(mine))
-        rows.append((bucket, intent, *counts, success.mean(), *shares, *lengths, field, flips))
-    columns = ["bucket", "intent", "cases", "conversations", "success", "handed_over", "corrupt_success"]
-    table = pd.DataFrame(rows, columns=[*columns, "turns", "words", "field", "flips"])
-    numbers = ["success", "handed_over", "corrupt_success", "field"]
-    table[numbers] = table[numbers].astype("Float64").astype(float)
-    order = {bucket: place for place, bucket in enumerate(BUCKETS)}
-    return table.assign(field_reason=report.why_no_field).sort_values(
-        ["bucket", "success", "intent"],
-        key=lambda c: c.map(order).fillna(9) if c.name == "bucket" else c,
-        ignore_index=True,
-    )
+    keys, mine = ["bucket", "intent"], report.mine
+    rows = mine[[*keys, "case_id"]].join(mine[[*FLAGS, *LENGTHS]].astype("Float64").astype(float))
+    groups = rows.groupby(keys, sort=False)
+    table = groups.agg(cases=("case_id", "nunique"), conversations=("case_id", "size")).join(groups[LENGTHS].mean())
+    for end, how in (("", "mean"), ("_k", "sum"), ("_n", "count")):
+        table = table.join(groups[FLAGS].agg(how).add_suffix(end))
+    case = rows.groupby([*keys, "case_id"])["success"].mean()
+    table["success"] = case.groupby(keys).mean().round(12)  # equal shares are equal numbers, whatever was added first
+    table["flips"] = case.between(0, 1, inclusive="neither").groupby(keys).sum()
+    others = report.field[report.field["entry"].isin(report.others)]
+    means = others["success"].astype("Float64").astype(float).groupby([others["intent"], others["entry"]]).mean()
+    table = table.reset_index()
+    table["field"] = table["intent"].map(means.groupby("intent").median()).astype(float)
+    return in_order(table.assign(field_reason=report.why_no_field), "success", "intent")
 
 
-def brought_success(report: ModelReport) -> list[dict[str, Any]]:
-    """Success in each domain of records that the desk did not score, by the rewards they came with.
+def in_order(table: pd.DataFrame, *by: str) -> pd.DataFrame:
+    """Sort the rows of a table by bucket, and within it by some columns."""
+    placed = table.assign(place=table["bucket"].map(PLACES).fillna(len(PLACES)))
+    return placed.sort_values(["place", *by], kind="stable", ignore_index=True).drop(columns="place")
+
+
+@remembered()
+def repeats(report: ModelReport) -> list[dict[str, Any]]:
+    """Return how often the model does the same again, in each bucket with scored conversations.
 
     Returns
     -------
     list of dict
-        bucket (the domain), cases, avg, avg_low, avg_high; a domain whose rewards cannot be pooled is left out.
+        bucket, cases, trials; points: k, value, low, high, usable and cases (with k trials) of each pass^k up to the
+        number of trials; avg_k, avg, avg_low, avg_high (avg@k); flip (the chance that two trials of a case disagree),
+        flip_cases (with two trials or more). A bucket whose rewards cannot be pooled is left out.
     """
     found = []
-    for bucket in (b for b in buckets_of(report.mine) if b not in BUCKETS):
+    for bucket in buckets_of(report.mine):
         counts = success_counts(report.mine, bucket)
-        if counts.trials.any() and not counts.reason:
-            cases = int((counts.trials > 0).sum())
-            found.append({"bucket": bucket, "cases": cases, **average_at_k(report.mine, bucket, counts)})
+        if counts.reason or not counts.trials.any():
+            continue
+        ks = [k for k in KS if k <= counts.trials.max()]
+        curve = pass_hat_k_curve(counts.successes, counts.trials, ks, clusters=counts.clusters)
+        columns = (ks, curve.estimate, curve.low, curve.high, curve.usable, map(int, curve.cases))
+        names = ("k", "value", "low", "high", "usable", "cases")
+        points = [dict(zip(names, point, strict=True)) for point in zip(*columns, strict=True)]
+        flips, kept = flip_rate(counts.successes, counts.trials), counts.trials > 0
+        once = float((counts.successes[kept] / counts.trials[kept]).mean())
+        row = {"bucket": bucket, "cases": curve.n, "trials": curve.trials, "points": points, "pass_1": once}
+        row |= {"flip": flips.estimate, "flip_cases": flips.n, **average_at_k(report.mine, bucket, counts)}
+        found.append(row)
     return found
 
 
-def steadiness(report: ModelReport, k: int = 3) -> pd.DataFrame:
-    """Does it do the same thing again? pass^1, pass^k and the flip rate of each bucket.
-
-    Returns
-    -------
-    DataFrame
-        bucket, cases, pass_1, cases_k (with at least k trials), pass_k, low, high (of pass^k), flip (chance that two
-        trials of a case disagree), flip_cases (with two trials or more), reason.
-    """
-    rows = []
-    for bucket in dict.fromkeys((*BUCKETS, *buckets_of(report.mine))):
-        counts = success_counts(report.mine, bucket)
-        kept = counts.trials > 0
-        if not kept.any():
-            rows.append((bucket, 0, nan, 0, nan, nan, nan, nan, 0, "not run or not scored"))
-            continue
-        hits, sizes = counts.successes[kept], counts.trials[kept]
-        labels = None if counts.clusters is None else np.array(counts.clusters, dtype=object)[kept]
-        found = pass_hat_k_interval(hits, sizes, k, clusters=labels)
-        flips = flip_rate(hits, sizes)
-        every = (found.n, found.estimate, found.low, found.high)
-        reason = sentence(found.reason, "" if flips.n == found.n else flips.reason)
-        if sizes.max() == 1:
-            reason = "each case was played once, so nothing is known of repeats"
-        once = float((hits / sizes).mean())
-        rows.append((bucket, int(kept.sum()), once, *every, flips.estimate, flips.n, reason))
-    return pd.DataFrame(
-        rows, columns=["bucket", "cases", "pass_1", "cases_k", "pass_k", "low", "high", "flip", "flip_cases", "reason"]
-    )
-
-
-def cost_and_verbosity(report: ModelReport) -> pd.DataFrame:
-    """What it costs, over finished conversations, and how much it says.
-
-    Returns
-    -------
-    DataFrame
-        what, value, unit, field (median of the others), reason, field_reason (why the median is NaN).
-    """
-
-    def measures(rows: pd.DataFrame) -> dict[str, float]:
-        finished = rows[~rows["ended_by"].isin(NOT_SCORED)]
-        solvable, cost = finished[finished["bucket"] == "resolvable"], finished["cost_usd"]
-        messages = float(rows["agent_messages"].sum())
-        resolved = float(solvable["resolved"].astype("Float64").sum())
-        known = len(cost) > 0 and not cost.isna().any()
-        written, hidden = rows["completion_tokens"].sum(), rows["reasoning_tokens"].sum()
-        return {
-            "cost of 1,000 conversations|USD": 1000 * cost.mean() if known else nan,
-            "cost of a resolved case|USD": solvable["cost_usd"].sum() / resolved if known and resolved else nan,
-            "prompt tokens per conversation|tokens": rows["prompt_tokens"].mean(),
-            "completion tokens per conversation|tokens": rows["completion_tokens"].mean(),
-            "hidden reasoning, share of the completion|%": 100 * hidden / written if written else nan,
-            "agent messages per conversation|messages": rows["agent_messages"].mean(),
-            "agent words per conversation|words": rows["agent_words"].mean(),
-            "words per message|words": rows["agent_words"].sum() / messages if messages else nan,
-            "empty replies|replies": rows["empty_replies"].sum(),
-        }
-
-    mine = measures(report.mine)
-    field = report.field[["entry", "bucket", "ended_by", "resolved", *READ.split()]].groupby("entry")
-    others = pd.DataFrame([measures(rows) for entry, rows in field if entry in report.others])
-    rows = []
-    for name, value in mine.items():
-        what, _, unit = name.partition("|")
-        reason = "" if value == value else _why_unknown(what, NOT_PAID.get(report.panel, ""))
-        rows.append((what, value, unit, float(others[name].median()) if len(others) else nan, reason))
-    table = pd.DataFrame(rows, columns=["what", "value", "unit", "field", "reason"])
-    return table.assign(field_reason=report.why_no_field)
-
-
-def _why_unknown(what: str, free: str) -> str:
-    if "token" in what or "reasoning" in what:
-        return free or "the endpoint reported no usage"
-    if free == PLAYED and what.startswith("cost"):
-        return free
-    if what.startswith("cost of a resolved"):
-        return "nothing was resolved, or the price is unknown"
-    return "price unknown" if what.startswith("cost") else "no agent message is on record"
-
-
 def field_table(report: ModelReport, *, published: pd.DataFrame | None = None) -> pd.DataFrame:
-    """The model among the others of its panel, as `figures.in_the_field` draws it; unsafe acts as a share of the traps.
+    """Return the model among the others of its panel, as `figures.in_the_field` draws it.
 
     Parameters
     ----------
@@ -237,8 +146,8 @@ def field_table(report: ModelReport, *, published: pd.DataFrame | None = None) -
     Returns
     -------
     DataFrame
-        panel, metric, title, higher_is_better, entry, partial, no_merit (whether few unsafe acts come from doing too little), n, trials,
-        value, low, high.
+        panel, metric, title, higher_is_better, entry, partial, no_merit (whether few unsafe acts come from doing too
+        little), n, trials, value, low, high; unsafe acts as a share of the traps.
     """
     rows = []
     for name in FIELD_METRICS:
@@ -259,14 +168,13 @@ def field_table(report: ModelReport, *, published: pd.DataFrame | None = None) -
 
 
 def what_is_missing(report: ModelReport) -> str:
-    """What a reader must know before any number: missing conversations, few trials, filters, faults, mixed versions."""
+    """Say what a reader must know before any number: missing conversations, few trials, filters, faults, versions."""
     notes = [report.row["notes"]] if report.row["notes"] else []
     crossed = int((report.mine["bucket"] == VARIANT).sum())
     if crossed:
         notes.append(f"{counted(crossed, 'conversation')} of crossed variants counted in no bucket")
     resolvable = report.mine[report.mine["bucket"] == "resolvable"]
-    filtered = int((resolvable["ended_by"] == "content_filter").sum())
-    if filtered:
+    if (resolvable["ended_by"] == "content_filter").any():
         flags = resolvable["resolved"].astype("Float64").groupby(resolvable["case_id"])
         bounds = missing_bounds(flags.sum().to_numpy(float), flags.count().to_numpy(), flags.size().to_numpy())
         worst = f"{percent(bounds.worst)} are resolved if the filtered conversations count as failures"

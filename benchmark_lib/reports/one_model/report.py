@@ -1,4 +1,4 @@
-"""One model's conversations among those of its panel: what every table of its report is made from."""
+"""One model's conversations among those of its panel, from which every table of its report is made."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,13 +23,11 @@ class ModelReport:
     Attributes
     ----------
     entry, panel : str
-        Its name in every table, and what kind of thing it is.
-    field : DataFrame
-        The conversations of every model of its panel, its own among them.
+        Its name in every table, and its panel.
+    mine, field : DataFrame
+        Its conversations, and those of every entry of its panel.
     board : DataFrame
-        Their rows of the leaderboard.
-    planned : int
-        Conversations its runs were planned to have.
+        The panel's rows of the leaderboard.
     """
 
     entry: str
@@ -37,7 +35,13 @@ class ModelReport:
     mine: pd.DataFrame
     field: pd.DataFrame
     board: pd.DataFrame
-    planned: int
+
+    @classmethod
+    def of(cls, rows: pd.DataFrame, board: pd.DataFrame, entry: str, panel: str = "") -> "ModelReport":
+        """Return the report on an entry of some conversations, from the leaderboard of all of them."""
+        panel = panel or str(rows.loc[rows["entry"] == entry, "panel"].iloc[0])
+        field = rows[rows["panel"] == panel]
+        return cls(entry, panel, field[field["entry"] == entry], field, board[board["panel"] == panel])
 
     @cached_property
     def row(self) -> dict[str, Any]:
@@ -53,12 +57,12 @@ class ModelReport:
 
     @cached_property
     def others(self) -> set[str]:
-        """The others that medians are taken over: those `comparable` ones that played all of their cases."""
+        """The others over which medians are taken: the `comparable` ones that played all of their cases."""
         return set(self.comparable.index[self.comparable["partial"].eq("")]) - {self.entry}
 
     @property
     def why_no_field(self) -> str:
-        """Why there is no median of the others; empty if there is one."""
+        """The reason why there is no median of the others; empty if there is one."""
         return "" if self.others else "no other model played all cases"
 
     @cached_property
@@ -73,7 +77,8 @@ def model_report(results: Results | pd.DataFrame, entry: str | None = None) -> M
     Parameters
     ----------
     entry : str, optional
-        Its name in the tables, or a run file; by default the one with the most conversations, language models before scripted agents.
+        Its name in the tables, or a run file; by default the one with the most conversations, language models before
+        scripted agents.
 
     Raises
     ------
@@ -89,10 +94,4 @@ def model_report(results: Results | pd.DataFrame, entry: str | None = None) -> M
     name = known[0] if entry is None else entry_meant(results, entry)
     if name not in known:
         raise BadInput(f"no conversations of {name!r} are here: choose among {', '.join(sorted(known)[:12])}")
-    panel = sizes.loc[sizes["entry"] == name, "panel"].iloc[0]
-    field = rows[rows["panel"] == panel]
-    mine = field[field["entry"] == name]
-    told, every = int(mine["planned"].iloc[0]) if "planned" in mine else 0, mine[["trial", "case_id"]].nunique().prod()
-    planned = max(told, int(every))
-    board = leaderboard(rows)  # of all entries: what the others played decides what is below the line
-    return ModelReport(str(name), str(panel), mine, field, board[board["panel"] == panel], planned)
+    return ModelReport.of(rows, leaderboard(rows), str(name))  # what the others played decides what is below the line

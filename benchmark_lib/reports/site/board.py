@@ -5,14 +5,10 @@ from typing import Any
 
 import pandas as pd
 
-from ...analysis.counting import behind_median, behind_metric
-from ...analysis.estimators.estimate import counted
 from ...analysis.estimators.unsafe import BANDS
-from ...analysis.facets import flags_of
 from ...analysis.panels import LABELS, PANELS
-from ...analysis.query import NO
 from ...analysis.settings import DEFAULT
-from ...analysis.tables.headlines import ESTIMATORS
+from ...analysis.tables.board import board_table
 from ...analysis.tables.leaderboard import (
     ALL,
     BELOW,
@@ -21,13 +17,11 @@ from ...analysis.tables.leaderboard import (
     WITHOUT,
     band_in_words,
     does_too_little,
-    worst_beside,
 )
-from ...analysis.tables.tiers import cost_of_1000
 from ...scoring.metrics import METRICS, Metric, Shown, shown_on
 from ...scoring.written import rounded
 from .content import Content, Entry
-from .words import as_published, interval, mean_of, measured, percent
+from .words import percent
 
 FORMS = {ALL: "every", WITHOUT: "unflagged"}
 """The two forms of every cell, all conversations and without flagged customers, with the class that shows or hides it."""
@@ -82,16 +76,18 @@ def board(content: Content) -> dict[str, Any]:
     """The board for its template: columns, and blocks of rows in order."""
     published = any(e.block == "published" for e in content.entries)
     names = [n for n in ALL_METRICS if published or was_run(METRICS[n], content)]
-    columns = [_column(METRICS[n], content.entries, n in MAIN) for n in names]
+    rows = pd.DataFrame([e.row for e in content.entries])
+    table = board_table(rows, content.conversations, {e.name: e.who for e in content.entries if e.page}, names)
+    cells = dict(zip(map(id, content.entries), table.rows, strict=True))
+    columns = [column for column in table.columns if column.key in names]
     blocks: list[dict[str, Any]] = []
     for block in content.blocks:
-        mine = [e for e in content.entries if e.block == block]
         title, note = BLOCKS.get(block, (block.capitalize(), ""))
-        rows = [_row(content, e, columns) for e in mine]
-        blocks.append({"block": block, "title": title, "note": note, "rows": rows, "below": block in BELOW})
-    banded = any(c["metric"].banded for c in columns)
+        mine = [_row(e, cells[id(e)]) for e in content.entries if e.block == block]
+        blocks.append({"block": block, "title": title, "note": note, "rows": mine, "below": block in BELOW})
+    banded = any(METRICS[c.key].banded for c in columns)
     return {
-        "columns": columns,
+        "columns": [{"column": c, "metric": METRICS[c.key], "main": c.key in MAIN} for c in columns],
         "blocks": blocks,
         "tiers": content.tiers,
         "span": len(columns) + 4 + banded,
@@ -108,42 +104,16 @@ def was_run(metric: Metric, content: Content) -> bool:
     return metric.bucket is None or any(view.bucket == metric.bucket for view in content.cases.values())
 
 
-def _column(metric: Metric, entries: list[Entry], main: bool) -> dict[str, Any]:
-    """A column's heading: title, denominator, and which way is better."""
-    sizes = [n for n in (e.row[f"{metric.name}_n"] for e in entries if e.page) if n == n]
-    most = int(max(sizes, default=0))
-    better = {True: "higher is better", False: "lower is better", None: "neither direction is better"}
-    over = metric.denominator(most) if most else "it occurred in no conversation"
-    column = {"metric": metric, "key": metric.name, "title": metric.title, "main": main}
-    return column | {"over": over, "n": most, "better": better[metric.higher_is_better]}
-
-
-def _row(content: Content, entry: Entry, columns: list[dict[str, Any]]) -> dict[str, Any]:
+def _row(entry: Entry, cells: dict[str, Any]) -> dict[str, Any]:
     row = entry.row
-    mine = content.rows(entry) if entry.page else None
-    chosen = {ALL: (mine, entry.who)}
-    if mine is not None:
-        chosen[WITHOUT] = mine[~flags_of(mine)], {**entry.who, "customer_flagged": NO}
     marked = LABELS if entry.block in BELOW else APART
     return {
         "entry": entry,
         "dominated": row["dominated_why"],
-        "cells": [
-            {
-                "key": c["key"],
-                "title": c["title"],
-                "main": c["main"],
-                "banded": c["metric"].banded,
-                "clustered": ESTIMATORS[c["metric"].estimator].clustered,
-                "forms": [_cell(row, c, form) | _behind(c["metric"], *chosen.get(form, (None, {}))) for form in FORMS],
-                "worst": worst_beside(row) if c["metric"].banded else "",
-            }
-            for c in columns
-        ],
+        "cells": cells,
         "band": band(row),
         "too_little": row["band"] not in ("none", "", None) and does_too_little(row),
         "tier": row["cost_tier"],
-        "cost": cost_of_1000(row),
         "settings": settings_beside(entry),
         "panel": (row["panel"], PANELS[row["panel"]]) if row["panel"] in marked else None,
         **{name: row[name] for name in ("weights", "flagged", "trials")},
@@ -155,37 +125,6 @@ def settings_beside(entry: Entry) -> str:
     """The settings of an entry's model in words; empty where nothing was set, and where its name says them."""
     settings = entry.row["settings"]
     return "" if settings in ("", DEFAULT) or settings in entry.name else settings
-
-
-def _behind(metric: Metric, rows: pd.DataFrame | None, who: dict[str, str]) -> dict[str, Any]:
-    """The conversations behind the median (``behind``) and the mean (``pooled``) of a metric; None for a row that has none."""
-    if rows is None:
-        return {"behind": None, "pooled": None}
-    return {"behind": behind_median(rows, metric, **who), "pooled": behind_metric(rows, metric, **who)}
-
-
-def _cell(row: dict[str, Any], column: dict[str, Any], form: str) -> dict[str, Any]:
-    """One metric in one form."""
-    metric: Metric = column["metric"]
-    name = f"{metric.name}{form}"
-    value, low, high, mean, n = (row[f"{name}{end}"] for end in ("", "_low", "_high", "_mean", "_n"))
-    known = value == value
-    cell: dict[str, Any] = {
-        "form": FORMS[form],
-        "sort": f"{value:.6g}" if known else "",
-        "text": as_published(value, metric) if row["source"] == "published" else measured(value, metric),
-        "mean": f"mean {mean_of(mean, metric)}" if low == low else "",
-        "interval": interval(low, high, metric),
-        "glyph": None,
-        "n": "",
-    }
-    if known and n == n and n != column["n"]:
-        cell["n"] = counted(int(n), metric.scale.noun)
-    full = metric.scale.factor(n)
-    if known and metric.scale.bounds and full and low == low:
-        drawn = {"low": low, "width": high - low, "mean": mean, "median": value}
-        cell["glyph"] = {name: _at(number / full) for name, number in drawn.items()}
-    return cell
 
 
 def _at(share: float) -> str:

@@ -104,7 +104,7 @@ def _labels_file(path: str | Path) -> Path:
     """A file of labels that is there."""
     found = in_project(path)
     if not found.is_file():
-        raise BadInput(f"there is no file of labels {path}: export one from the site or the explorer, or leave it out")
+        raise BadInput(f"there is no file of labels {path}: export one from the site or JupyterLab, or leave it out")
     return found
 
 

@@ -3,6 +3,7 @@
 The conversations, the board in its order, and the cases with what the store says of them.
 """
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -13,7 +14,7 @@ from typing import Any
 import pandas as pd
 
 from ...analysis.frames import Results
-from ...analysis.panels import conversations_of
+from ...analysis.panels import conversations_of, short_name
 from ...analysis.tables.answers import Stakes
 from ...analysis.tables.costs import cost_table
 from ...analysis.tables.debatable import debatable_acts, noted
@@ -26,6 +27,7 @@ from ...cases import Case
 from ...cases.played import cases_played, known_cases, store_played
 from ...endpoint.weights import CLOSED, NO_MODEL, OPEN, UNKNOWN
 from ...errors import BadInput
+from ...project import code_version
 from ...records import BUCKETS
 from ...store import Store
 from .folder import page_name
@@ -136,6 +138,11 @@ class Content:
         """The entries that have conversations."""
         return [e for e in self.entries if e.page]
 
+    def find(self, name: str, source: str = "") -> Entry:
+        """Return the entry of this name; of several, the one from this source."""
+        found = [e for e in self.entries if e.name == name]
+        return next((e for e in found if e.source == source), found[0])
+
     @cached_property
     def entry_rows(self) -> pd.DataFrame:
         """The rows of the board, published ones too, with the page of each; the index is the position in `entries`."""
@@ -239,6 +246,12 @@ class Content:
         """The strings that mark benchmark data, of every store whose cases are on the site."""
         return " | ".join(sorted({str(s.info.get("canary", "")) for s in self.stores.values()} - {""}))
 
+    @property
+    def about(self) -> dict[str, Any]:
+        """What the frame of every page says: the canary, the version, the stores, and whether there are traps."""
+        told = {"canary": self.canary, "version": code_version()["version"], "traps": bool(self.traps)}
+        return told | {"stores": stores_of_entries(self.conversations)}
+
     @cached_property
     def blocks(self) -> list[str]:
         """The blocks of the board, in order."""
@@ -257,6 +270,15 @@ class Content:
         order = tier_order()
         seen = {e.row["cost_tier"] for e in self.entries}
         return [t for t in order if t in seen] + sorted(seen - set(order))
+
+
+def stores_of_entries(conversations: Any) -> list[str]:
+    """Say which cases were played: of several versions, each with the entries that were played on it."""
+    found = conversations.groupby("store_version")["entry"].unique().to_dict()
+    if len(found) < 2:
+        return [f"Cases of {version}." for version in found]
+    by_number = sorted(found, key=lambda version: [int(n) if n.isdigit() else n for n in re.split(r"(\d+)", version)])
+    return [f"Played on {version}: {', '.join(map(short_name, sorted(found[version])))}." for version in by_number]
 
 
 def talk_page(entry: Entry, view: CaseView, trial: int) -> str:

@@ -7,16 +7,16 @@ from typing import Any
 import orjson
 
 from ...analysis.panels import PANELS
+from ...analysis.tables.board import BUCKET_METRICS
 from ...cases import Case
 from ...records import Conversation, source_of
 from ...scoring.deciding import SUCCESS_STATES, deciding_moment, reasons_against, reasons_in_words, state_of
 from ...scoring.metrics import METRICS
 from ...scoring.written import missing
-from ..board import BUCKET_METRICS
 from ..conversation_view import conversation_view, quoted
-from ..marks import with_judged_customer
+from ..side_by_side import signs_of
 from .content import CaseView, Content, Entry, talk_page
-from .words import tidy
+from .words import environment, tidy
 
 APART = ("scripted agents", "recovery panel", "local model", "imported", "published")
 """Panels whose conversations are never counted together with those of models: they say nothing about how hard a case is."""
@@ -85,20 +85,29 @@ class ConversationPage:
         return f"{self.view.case_id}, trial {self.trial}: {SUCCESS_STATES[self.state][1]}{reasons}"
 
 
-def read_conversations(content: Content) -> Iterator[tuple[ConversationPage, dict[str, Any]]]:
-    """Every conversation with its raw record, run by run."""
-    for run in content.results.runs:
+def read_conversations(
+    content: Content, only: set[str] | None = None
+) -> Iterator[tuple[ConversationPage, dict[str, Any]]]:
+    """Yield every conversation with its raw record, run by run; of some runs, where their names are given."""
+    for run in (run for run in content.results.runs if only is None or run.run_id in only):
         scores, manifest = run.scores(), run.manifest
         for case_id, trial, record_hash, record in run.conversations():
             raw, score = orjson.loads(record), scores.get(record_hash, {})
             entry, view = content.entry_of_run[(run.run_id, source_of(manifest, raw["source"]))], content.cases[case_id]
-            state = state_of(score, raw["ended_by"])
             case = content.case_played(run.run_id, case_id)
-            told = (state != "good" and view.bucket == "must_escalate") or view.bucket == "adversarial"
-            why = reasons_in_words(reasons_against(score, raw["ended_by"], case=case))
-            quote, href = _quote(record, score, case) if told else None, talk_page(entry, view, trial)
-            ended = (raw["ended_by"], state, why, quote, score)
-            yield ConversationPage(run.run_id, entry, view, trial, href, *ended), raw
+            talk = page_of(run.run_id, entry, view, trial, raw["ended_by"], score, case)
+            told = (talk.state != "good" and view.bucket == "must_escalate") or view.bucket == "adversarial"
+            talk.quote = _quote(record, score, case) if told else None
+            yield talk, raw
+
+
+def page_of(
+    run_id: str, entry: Entry, view: CaseView, trial: int, ended_by: str, score: dict[str, Any], case: Case | None
+) -> ConversationPage:
+    """Return one conversation as other pages refer to it, without a quote."""
+    why = reasons_in_words(reasons_against(score, ended_by, case=case))
+    href, state = talk_page(entry, view, trial), state_of(score, ended_by)
+    return ConversationPage(run_id, entry, view, trial, href, ended_by, state, why, None, score)
 
 
 def _quote(record: bytes, score: dict[str, Any], case: Case | None) -> dict[str, Any] | None:
@@ -108,27 +117,18 @@ def _quote(record: bytes, score: dict[str, Any], case: Case | None) -> dict[str,
     return quoted(moment, read) if moment else None
 
 
-def transcript(
-    content: Content,
-    talk: ConversationPage,
-    record: Conversation,
-    verdicts: list[dict[str, Any]],
-    turns: list[Any],
-    model_calls: list[dict[str, Any]],
-) -> dict[str, Any]:
-    """A conversation for the template, as `benchmark_lib.reports.conversation_view` reads it, with arguments and results laid out for a page."""
-    case = content.case_played(talk.run_id, talk.view.case_id)
-    cost = content.costs[(talk.run_id, talk.view.case_id, talk.trial)]
-    store = content.stores.get(talk.run_id) if case else None
-    score = with_judged_customer(talk.score, turns)
-    about: dict[str, Any] = {
-        "case": case,
-        "store": store,
-        "verdicts": verdicts,
-        "cost": cost,
-        "model_calls": model_calls,
-    }
+def transcript(talk: ConversationPage, record: Conversation, score: dict[str, Any], **about: Any) -> dict[str, Any]:
+    """Return a conversation for the template, with arguments and results laid out for a page.
+
+    Parameters
+    ----------
+    score : dict
+        Its score, with what judges found of the customer.
+    **about
+        As `conversation_view` takes it: case, store, verdicts, cost, model_calls.
+    """
     found = conversation_view(record, score, **about)
+    judged = [v for v in about["verdicts"] if not missing(v["score"])]
     for turn in found["turns"]:
         for call in turn["calls"]:
             call["arguments"] = tidy(call["call"].arguments)
@@ -136,11 +136,43 @@ def transcript(
                 call["result"] = [{"text": tidy(call["call"].result), "kinds": [], "ends": []}]
     calls = [call for turn in found["turns"] for call in turn["calls"]]
     return found | {
-        "asked": asked_for(talk.view.bucket),
+        "same": signs_of(record),
+        "questions": [*_asked(talk), *({"name": v["scorer"], "record": v["score"], "scaled": True} for v in judged)],
         "done": [c for c in calls if c["call"].write and not c["call"].error or c["forbidden"]],
         "broken": [(name, made) for name, state, made in found["rules"] if state == "broken"],
-        "judged": [v for v in verdicts if not missing(v["score"])],
     }
+
+
+def filled_in(
+    talk: ConversationPage,
+    shown: dict[str, Any],
+    *,
+    siblings: Iterable[ConversationPage] = (),
+    others: Iterable[ConversationPage] = (),
+    failures: tuple[ConversationPage | None, ConversationPage | None] = (None, None),
+) -> str:
+    """Return the markup of a transcript, from which ``assets/read.js`` builds it.
+
+    Parameters
+    ----------
+    shown : dict
+        What `transcript` returns.
+    siblings, others : iterable of ConversationPage
+        The trials of the same entry and case, and the same trial of other entries.
+    failures : tuple
+        The failures of the entry before and after it.
+    """
+    page = environment().get_template("site/transcript.html.j2")
+    about = {"siblings": siblings, "others": list(others), "failures": failures}
+    return str(page.render(root="", t=talk, v=shown, word=SUCCESS_STATES[talk.state][1], **about))
+
+
+def _asked(talk: ConversationPage) -> Iterator[dict[str, Any]]:
+    """The questions that a reader may label: success, and whether an unsafe act was one, which would tell that it is."""
+    record = "" if talk.state == "none" else 100 if talk.state == "good" else 0
+    yield {"name": "success", "definition": asked_for(talk.view.bucket), "record": record}
+    if talk.score.get("unsafe"):
+        yield {"name": "unsafe", "record": 100, "tells": True}
 
 
 def asked_for(bucket: str) -> str:

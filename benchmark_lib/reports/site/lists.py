@@ -1,58 +1,89 @@
-"""All conversations as the list of transcripts embeds them: each field once, and one code per conversation."""
+"""All conversations as the list embeds them: each field once, and one code per conversation."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from string import ascii_letters, digits
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...records import ENDINGS
 from ...scoring.deciding import SUCCESS_STATES
 from ...scoring.written import words
-from .board import BLOCKS
-from .content import Content
+from .content import CaseView, Content, Entry
 from .conversations import ConversationPage
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 LETTERS = digits + ascii_letters
 """One letter for each value of a field with few values; a dot is a missing value."""
 MISSING = "."
+NUMBERS = {"messages": "turns", "pushes": "pushes", "USD": "cost_usd"}
+"""What the list can be sorted by, and the column of the conversations frame that holds it."""
 
 
 def talk_data(content: Content, talks: Sequence[ConversationPage]) -> dict[str, Any]:
-    """What the list of transcripts shows and filters.
+    """Return what the list of transcripts shows and filters.
 
     Parameters
     ----------
     talks : sequence of ConversationPage
         In the order of the list.
-
-    Returns entries, cases, the fields of `benchmark_lib.analysis.facets.facets` as `encoded`, and why each
-    conversation failed.
     """
-    known, cases = content.results.facets, list(content.cases.values())
+    known = content.results.facets
     keys = list(zip(known["run_id"], known["case_id"], known["trial"].astype(int), strict=True))
     place = {key: n for n, key in enumerate(keys)}
-    rows = known.iloc[[place[t.run_id, t.view.case_id, t.trial] for t in talks]]
+    rows = [place[t.key] for t in talks]
+    why = ["; ".join(t.why) for t in talks]
+    pages = [t.entry.page or "" for t in talks]
+    return list_data(known.iloc[rows], content.conversations.iloc[rows], content.played, content.cases, pages, why)
+
+
+def list_data(
+    facets: "pd.DataFrame",
+    conversations: "pd.DataFrame",
+    entries: Sequence[Entry],
+    cases: Mapping[str, CaseView],
+    pages: Sequence[str],
+    why: Sequence[str | None],
+) -> dict[str, Any]:
+    """Return the data of the list, which ``assets/list.js`` shows.
+
+    Parameters
+    ----------
+    facets : DataFrame
+        The fields, one row per conversation, in the order of the list.
+    conversations : DataFrame
+        The same conversations, with the columns of `NUMBERS`.
+    pages : sequence of str
+        The page of the entry of each conversation.
+    why : sequence of str or None
+        What kept each from success.
+
+    Returns entries, cases, signs, the fields as `encoded`, and the numbers that the list is sorted by.
+    """
     orders = {
-        "case_id": [v.case_id for v in cases],
+        "case_id": list(cases),
         "ended_by": list(ENDINGS),
         "outcome": [word for _, word in SUCCESS_STATES.values()],
     }
-    fields = {n: encoded(rows[n].tolist(), orders.get(n, ())) for n in rows if rows[n].notna().any()}
-    entries = content.played
+    numbers = {name: conversations[column] for name, column in NUMBERS.items()}
     return {
-        "entries": [{"name": e.name, "page": e.page, "kind": BLOCKS.get(e.block, (e.block,))[0]} for e in entries],
+        "entries": [{"name": e.name, "page": e.page} for e in entries],
         "cases": [
             {"id": v.case_id, "title": v.title, "intent": words(v.intent), "page": v.page, "language": v.language}
-            for v in cases
+            for v in cases.values()
         ],
         "signs": {word: {"key": key, "sign": sign} for key, (sign, word) in SUCCESS_STATES.items()},
-        "page": encoded([t.entry.page for t in talks], [e.page for e in entries]),
-        "why": encoded(["; ".join(t.why) for t in talks]),
-        "fields": fields,
+        "page": encoded(pages, [e.page for e in entries]),
+        "why": encoded(why),
+        "fields": {n: encoded(facets[n].tolist(), orders.get(n, ())) for n in facets if facets[n].notna().any()},
+        "numbers": {
+            n: [None if v != v else round(float(v), 5) for v in c] for n, c in numbers.items() if c.gt(0).any()
+        },
     }
 
 
 def encoded(column: Sequence[Any], order: Iterable[Any] = ()) -> dict[str, Any]:
-    """A column as its distinct values, and the place of each row's value among them.
+    """Return a column as its distinct values, and the place of each row's value among them.
 
     Parameters
     ----------

@@ -1,35 +1,31 @@
 """Every kind of page: what fills it, and where it goes."""
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
 from ...analysis.dictionary import DICTIONARY
-from ...analysis.panels import short_name
 from ...analysis.tables.customers import customer_turns
-from ...project import code_version
 from ...records import BUCKET_NOUNS
-from ...scoring.deciding import SUCCESS_STATES
 from ..answers import answers
 from ..answers import view as answers_view
 from ..dictionary import DOWNLOADS
-from .board import BLOCKS, board
+from .board import board
 from .cases import case_view
-from .charts import escalation_both_ways, pressure_chart, value_picture
 from .compare import comparison
 from .content import Content
-from .conversations import APART, ConversationPage, of_case, read_conversations
+from .conversations import APART, ConversationPage, filled_in, of_case, read_conversations
 from .downloads import run_rows, write_downloads
 from .folder import Folder, Subfolder
 from .hard import accepted_handovers
 from .lists import talk_data
 from .method import method_view
-from .models import ToolUse, model_view, use_cases
+from .models import model_view, use_cases
+from .pictures import STATES, pictures, pressure_numbers
 from .search import Messages
 from .talks import chunks
-from .words import FRAMING_POLICY, LOADING_POLICY, environment
+from .words import LOADING_POLICY, environment
 
 GROUPED = ("models", "local model", "own agents", "players")
 """The panels that are shown by use case on its page; scripted agents have it on their own pages."""
@@ -66,11 +62,9 @@ class Pages:
         self.content, self.folder, self.hard = content, folder, hard
         self.written: Callable[[], Any] = lambda: None
         self.talks: list[ConversationPage] = []
-        self.tools: dict[str, ToolUse] = defaultdict(ToolUse)
         self.messages = Messages()
         for talk, raw in read_conversations(content):
             self.talks.append(talk)
-            self.tools[talk.entry.page or ""].add(raw)
             self.messages.add(talk, raw)
         entry_at = {id(e): i for i, e in enumerate(content.played)}
         case_at = {case_id: i for i, case_id in enumerate(content.cases)}
@@ -87,10 +81,8 @@ class Pages:
         self.failures = self._failures()
         results = content.results
         self.verdicts, self.turns = _by_conversation(results.verdicts), _by_conversation(customer_turns(results))
-        stores = stores_of_entries(content.conversations)
         other = ("Core set", "../index.html") if of_hard_set else ("Hard set", "hard/index.html") if hard else None
-        self.site: dict[str, Any] = {"canary": content.canary, "version": code_version()["version"], "stores": stores}
-        self.site |= {"hard": of_hard_set, "traps": bool(content.traps), "other": other}
+        self.site: dict[str, Any] = {**content.about, "hard": of_hard_set, "other": other}
 
     def __len__(self) -> int:
         """How many pages there are of models, cases and conversations: nearly all, and what takes the time."""
@@ -144,10 +136,9 @@ class Pages:
             facts=facts,
             models=models,
             others=[words for block, words in OTHER_ROWS.items() if any(e.block == block for e in content.entries)],
-            value=value_picture(content),
-            escalation=escalation_both_ways(content),
-            titles=BLOCKS,
-            pressure=pressure_chart(content),
+            pictures=pictures(content),
+            states=STATES,
+            pressure=pressure_numbers(content),
             hard=self.hard,
             accepted_handovers=accepted_handovers(content) if self.site["hard"] else [],
             groups=use_cases([e for e in content.played if e.row["panel"] in GROUPED], content),
@@ -162,8 +153,8 @@ class Pages:
     def models(self) -> None:
         """One page per model."""
         for entry in self.content.played:
-            view = model_view(self.content, entry, self.by_entry[entry.page], self.tools[entry.page or ""])
-            self._write(f"models/{entry.page}", "model", "model", v=view)
+            view = model_view(self.content, entry, self.by_entry[entry.page])
+            self._write(f"models/{entry.page}", "model", "model", v=view, who=entry.who, most=None)
 
     def cases(self) -> None:
         """One page per case."""
@@ -183,7 +174,7 @@ class Pages:
         self.talk_lists()
         starts = {entry: [part[0].name for part in parts] for entry, parts in self.chunks.items()}
         self._write("talk", "talk", "page", "transcripts", csp=LOADING_POLICY, starts=starts)
-        self._write("beside", "beside", "page", "transcripts", csp=FRAMING_POLICY)
+        self._write("beside", "beside", "page", "transcripts", csp=LOADING_POLICY, starts=starts)
         self._write("compare", "compare", "page", "compare", data=comparison(content, self.talks))
 
     def talk_lists(self) -> None:
@@ -217,9 +208,8 @@ class Pages:
     def fragment(self, talk: ConversationPage, shown: dict[str, Any]) -> str:
         """Return the transcript of a conversation, for the page that builds it."""
         others = [t for t in self.beside[talk.view.case_id, talk.trial] if t.entry is not talk.entry]
-        about: dict[str, Any] = {"siblings": self.trials[talk.entry.page, talk.view.case_id], "others": others}
-        about |= {"failures": self.failures[talk.href], "word": SUCCESS_STATES[talk.state][1]}
-        return self._filled_in("talk", "transcript", t=talk, v=shown, **about)
+        siblings = self.trials[talk.entry.page, talk.view.case_id]
+        return filled_in(talk, shown, siblings=siblings, others=others, failures=self.failures[talk.href])
 
     def _failures(self) -> dict[str, tuple[ConversationPage | None, ConversationPage | None]]:
         """Of each conversation, the failures of the same entry before and after it, in the order of the list."""
@@ -235,15 +225,6 @@ class Pages:
                 found[talk.href] = (one, after)
                 after = talk if talk.failed else after
         return found
-
-
-def stores_of_entries(conversations: Any) -> list[str]:
-    """Which cases were played, in words: of several versions, each with the entries that were played on it."""
-    found = conversations.groupby("store_version")["entry"].unique().to_dict()
-    if len(found) < 2:
-        return [f"Cases of {version}." for version in found]
-    by_number = sorted(found, key=lambda version: [int(n) if n.isdigit() else n for n in re.split(r"(\d+)", version)])
-    return [f"Played on {version}: {', '.join(map(short_name, sorted(found[version])))}." for version in by_number]
 
 
 def _by_conversation(frame: Any) -> dict[tuple[str, str, int], list[dict[str, Any]]]:

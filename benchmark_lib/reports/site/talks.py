@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import BadInput
 from ...records import Conversation
 from ...runfile import RunFile
+from ..marks import with_judged_customer
 from .conversations import ConversationPage, transcript
 from .words import packed
 
@@ -49,8 +50,11 @@ def write_chunk(pages: "Pages", entry: str, number: int) -> tuple[int, int]:
 def _written(pages: "Pages", talk: ConversationPage) -> str:
     records, calls = _of_run(pages.content.runs[talk.run_id])
     key = talk.view.case_id, talk.trial
-    about = (pages.verdicts[talk.key], pages.turns[talk.key], calls.get(key, []))
-    return pages.fragment(talk, transcript(pages.content, talk, Conversation.from_json(records[key]), *about))
+    case, content = pages.content.case_played(talk.run_id, talk.view.case_id), pages.content
+    about = {"case": case, "store": content.stores.get(talk.run_id) if case else None, "cost": content.costs[talk.key]}
+    about |= {"verdicts": pages.verdicts[talk.key], "model_calls": calls.get(key, [])}
+    score = with_judged_customer(talk.score, pages.turns[talk.key])
+    return pages.fragment(talk, transcript(talk, Conversation.from_json(records[key]), score, **about))
 
 
 @lru_cache(maxsize=1)

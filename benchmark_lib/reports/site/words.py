@@ -13,7 +13,7 @@ from markupsafe import Markup, escape
 from ...analysis.query import Query
 from ...analysis.tables.tiers import tier_in_words
 from ...scoring import written
-from ...scoring.metrics import Metric
+from ...scoring.metrics import METRICS, Metric
 from ...scoring.written import DASH, missing, rounded, visible
 from ..transcript import templates
 
@@ -27,9 +27,7 @@ Nothing but the site's own style and script, and no text ever becomes code.
 """
 
 LOADING_POLICY = POLICY.replace("trusted-types 'none'", "trusted-types talks")
-"""The policy of the page that loads transcripts: its script may make addresses of their scripts, and of nothing else."""
-FRAMING_POLICY = f"{POLICY}; frame-src 'self'"
-"""The policy of the page that shows two transcripts side by side, each in a frame."""
+"""The policy of the pages that load transcripts: their script may make addresses of those scripts, and of nothing else."""
 NARROW = 88
 """JSON that fits a line of this length stays on one line."""
 
@@ -44,7 +42,9 @@ def environment() -> Any:
     made.filters |= {"pct": percent, "num": rounded, "data": embedded, "mdash": dash, "counted": plural}
     made.filters |= {"money": written.money, "tier": tier_in_words}
     made.filters |= {"tidy": tidy, "breaks": breaks, "tight": tight, "counts_on_traps": counts_on_traps}
-    made.globals |= {"csp": POLICY, "behind": lambda chosen: Query.of(**chosen).address()}
+    made.filters |= {"measured": measured, "mean_of": mean_of, "measure": lambda value: tight(str(value))}
+    made.globals |= {"csp": POLICY, "behind": lambda chosen: Query.of(**chosen).address(), "interval": interval}
+    made.globals |= {"share": METRICS["resolved"], "part": made.get_template("site/_parts.html.j2").module}
     return made
 
 
@@ -64,9 +64,13 @@ def embedded(value: Any) -> Markup:
 
 
 def packed(value: Any) -> str:
-    """A script that hands plain data to the page as one text in base 64, so that nothing in it can become code."""
-    text = b64encode(gzip.compress(orjson.dumps(value), 6, mtime=0)).decode()
-    return f'deskbench.packed.push("{text}");\n'
+    """Return a script that hands plain data to the page as one text in base 64, so that nothing in it can become code."""
+    return f'deskbench.packed.push("{packed_text(value)}");\n'
+
+
+def packed_text(value: Any) -> str:
+    """Return plain data as one text in base 64, which the page unpacks."""
+    return b64encode(gzip.compress(orjson.dumps(value), 6, mtime=0)).decode()
 
 
 def _shown_deep(value: Any) -> Any:
@@ -117,13 +121,6 @@ def counts_on_traps(reason: str) -> list[tuple[str, int | None]]:
 def breaks(name: str) -> Markup:
     """A name that may be broken after punctuation, for a narrow column; an underscore holds a word together."""
     return Markup("<wbr>").join(escape(part) for part in re.split(r"(?<=[:/?&=-])", shown(name)))
-
-
-def as_published(value: float, metric: Metric) -> str:
-    """A published figure with the rounding of its source."""
-    if missing(value):
-        return DASH
-    return f"{metric.scale.times * value:.4g}{metric.scale.sign.strip()}"
 
 
 def measured(value: float | None, metric: Metric) -> str:

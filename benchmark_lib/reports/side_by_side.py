@@ -3,13 +3,14 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
+from zlib import crc32
 
 import orjson
 
-from ...records import Conversation, ToolCall
-from ..conversation_view import Numbering, act_words, brief, conversation_view
-from ..fetch import Dossier
-from ..transcript import render
+from ..records import Conversation, ToolCall
+from .conversation_view import Numbering, act_words, brief, conversation_view
+from .fetch import Dossier
+from .transcript import render
 
 FIRST, FIRST_THAT_COUNTS = "first difference", "first difference that counts"
 
@@ -65,6 +66,21 @@ def _call(call: ToolCall, count: Numbering) -> Event:
     counts = bool(call.write) and not call.error
     what = f"{call.name} ({brief(call)})"
     return Event(("call", call.index), call.turn, what, same, counts, count.of(call.turn))
+
+
+def signs_of(conversation: Conversation) -> dict[str, dict[str, Any]]:
+    """Return what was done by the message (``m3``) or call (``c1``) of a transcript in which it was done.
+
+    The ``digest`` is equal for the same acts or the same call, and ``reads`` is true for a call that changes nothing.
+    """
+    found: dict[str, list[Event]] = {}
+    for event in events(conversation)[:-1]:
+        place = f"c{event.key[1] + 1}" if event.key[0] == "call" else f"m{event.message}"
+        found.setdefault(place, []).append(event)
+    return {
+        place: {"digest": f"{crc32(' '.join(e.same for e in mine).encode()):08x}", "reads": not mine[0].counts}
+        for place, mine in found.items()
+    }
 
 
 def first_difference(

@@ -1,0 +1,210 @@
+"""A number that knows which conversations it counts, and tables of such numbers: what every page, notebook and file is drawn from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from ..scoring.scales import Scale
+from ..scoring.written import DASH, missing
+from .estimators.estimate import Estimate
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from .query import Query
+
+MARKS = "abcdefghijklmnopqrstuvwxyz"
+"""The signs of footnotes."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell:
+    """A number of a table, with the queries of the conversations behind it.
+
+    Attributes
+    ----------
+    number, interval : str
+        The value and its interval as text; the interval is empty where there is none.
+    label, note : str
+        The estimand in a word (``median``, ``mean``), and what belongs behind the number (``worst trial 1``).
+    estimate : Estimate or None
+        The value, low, high and n that the text was written from.
+    scale : Scale or None
+        How the value is read; None for counts and text.
+    yes, known : Query or None
+        The conversations that the number counts (None where there are none), and those that have a value at all.
+    k, n : int
+        How many conversations these are.
+    which : str
+        The trials that are counted, in words; empty for all.
+    """
+
+    number: str
+    interval: str = ""
+    label: str = ""
+    note: str = ""
+    estimate: Estimate | None = None
+    scale: Scale | None = None
+    yes: Query | None = None
+    known: Query | None = None
+    k: int = 0
+    n: int = 0
+    which: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.number} ({self.interval})" if self.interval else self.number
+
+    @property
+    def value(self) -> float:
+        """The number on the scale on which it is written; NaN where there is none."""
+        if self.estimate is None:
+            return float("nan")
+        return (self.scale.times if self.scale else 1) * self.estimate.estimate
+
+    def text(self) -> str:
+        """Return number, interval and note on one line."""
+        return f"{self}, {self.note}" if self.note else str(self)
+
+    def sort(self) -> str:
+        """Return the value for sorting; empty where there is none."""
+        return "" if self.estimate is None or missing(self.estimate.estimate) else f"{self.estimate.estimate:.6g}"
+
+    def bare(self) -> str:
+        """Return the number without its unit, for a column whose heading names the unit; a dash where there is none."""
+        return self.number.removesuffix(self.scale.sign) if self.scale else self.number or DASH
+
+    def drawn(self) -> dict[str, float] | None:
+        """Return where value, low and high are on the way from the least to the greatest possible value, in percent."""
+        found = self.estimate
+        if found is None or self.scale is None or not self.scale.bounds or missing(found.low):
+            return None
+        full = self.scale.factor(found.n)
+        ends = {"value": found.estimate, "low": found.low, "high": found.high}
+        return {name: 100 * min(max(end / full, 0), 1) for name, end in ends.items()} if full else None
+
+
+def metric_cell(estimate: Estimate, scale: Scale, label: str, note: str = "", **behind: Any) -> Cell:
+    """Return the cell of an estimate on a metric's scale.
+
+    Parameters
+    ----------
+    **behind
+        As the functions of `benchmark_lib.analysis.counting` give it; nothing where no page lists the conversations.
+    """
+    number = scale.written(estimate.estimate) if label == "median" else scale.mean(estimate.estimate)
+    interval = scale.interval(estimate.low, estimate.high)
+    if not behind.get("k"):
+        behind.pop("yes", None)
+    return Cell(number=number, interval=interval, label=label, note=note, estimate=estimate, scale=scale, **behind)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Heading:
+    """One column of a table.
+
+    Attributes
+    ----------
+    key, title : str
+        Its name in the rows, and its heading.
+    heads : tuple of str
+        The headings of its cells where a medium gives each cell a column of its own; the title alone by default.
+    under, help, mark : str
+        What stands in small type below the heading (the denominator), a sentence that explains the column, and the sign of its footnote.
+    part : str
+        Which part of the table it belongs to, see the function that makes the table.
+    """
+
+    key: str
+    title: str
+    heads: tuple[str, ...] = ()
+    under: str = ""
+    help: str = ""
+    mark: str = ""
+    part: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Table:
+    """Rows of cells, from which every medium is drawn; no renderer knows a metric.
+
+    Attributes
+    ----------
+    columns : tuple of Heading
+        In order.
+    rows : tuple of dict
+        By the key of a column, a text, a cell or several cells.
+    caption : str
+        What the table shows: n, trials, estimand, interval.
+    notes : tuple of (mark, text)
+        Footnotes; those to the whole table have no mark.
+    line : (int, str) or None
+        A row before which the table is parted, and what follows there in words.
+    """
+
+    columns: tuple[Heading, ...]
+    rows: tuple[dict[str, Any], ...]
+    caption: str = ""
+    notes: tuple[tuple[str, str], ...] = ()
+    line: tuple[int, str] | None = None
+
+    def cells(self, row: dict[str, Any], column: Heading) -> tuple[Any, ...]:
+        """Return the cells of a row in a column, a text as one."""
+        found = row.get(column.key, "")
+        return found if isinstance(found, tuple) else (found,)
+
+    def part(self, name: str, **changed: Any) -> Table:
+        """Return the table with its first column and those of one part; `changed` are attributes that are set anew."""
+        kept = tuple(column for at, column in enumerate(self.columns) if column.part == name or not at)
+        return replace(self, columns=kept if len(kept) > 1 else (), **changed)
+
+    @property
+    def numeric(self) -> dict[str, bool]:
+        """By the key of a column, True where it holds numbers."""
+        return {c.key: any(isinstance(v, Cell) for row in self.rows for v in self.cells(row, c)) for c in self.columns}
+
+    def texts(self) -> list[list[str]]:
+        """Return the rows as text, one for each column."""
+        return [[", ".join(map(_text, self.cells(row, column))) for column in self.columns] for row in self.rows]
+
+    def numbers(self) -> pd.DataFrame:
+        """Return the unrounded value, low, high and n of each column of estimates, row by row."""
+        import pandas as pd
+
+        found: dict[str, list[float]] = {}
+        for row in self.rows:
+            for key, cell in row.items():
+                if isinstance(cell, Cell) and cell.estimate is not None:
+                    e = cell.estimate
+                    for end, value in (("", e.estimate), ("_low", e.low), ("_high", e.high), ("_n", e.n)):
+                        found.setdefault(f"{key}{end}", []).append(value)
+        return pd.DataFrame(found)
+
+    def frame(self) -> pd.DataFrame:
+        """Return a column for each cell: numbers where it holds medians, text elsewhere."""
+        import pandas as pd
+
+        heads = [head for column in self.columns for head in column.heads or (column.title,)]
+        rows = [[cell for column in self.columns for cell in self.cells(row, column)] for row in self.rows]
+        columns = {head: _values(values) for head, values in zip(heads, zip(*rows, strict=True), strict=False)}
+        return pd.DataFrame(columns, columns=heads)
+
+
+def footnoted(
+    columns: Iterable[Heading], notes: Mapping[str, str], whole: Iterable[str] = ()
+) -> tuple[tuple[Heading, ...], tuple[tuple[str, str], ...]]:
+    """Return columns with the marks of their footnotes, and the footnotes, those to the `whole` table last."""
+    marks = {key: MARKS[at % len(MARKS)] * (1 + at // len(MARKS)) for at, key in enumerate(k for k in notes if k)}
+    marked = tuple(replace(column, mark=marks.get(column.key, "")) for column in columns)
+    return marked, (*((mark, notes[key]) for key, mark in marks.items()), *(("", text) for text in whole))
+
+
+def _text(cell: Any) -> str:
+    return cell.text() if isinstance(cell, Cell) else str(cell)
+
+
+def _values(cells: Iterable[Any]) -> list[Any]:
+    return [
+        cell if not isinstance(cell, Cell) else cell.value if cell.label == "median" else cell.text() for cell in cells
+    ]

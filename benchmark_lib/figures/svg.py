@@ -1,0 +1,102 @@
+"""A figure as an SVG element of a page: text stays text, colours are left to a stylesheet, marks lead to what they count."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from io import BytesIO
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree
+
+from .captions import Lead, said_of
+from .style import STYLE, figure_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+SVG, LINK = "{http://www.w3.org/2000/svg}", "{http://www.w3.org/1999/xlink}href"
+NAME = "name"
+"""The class of a name beside a mark, which is drawn on an edge of the page's colour."""
+_NO_XML = re.compile("[\ufffe\uffff]")
+_REFERENCE = re.compile(r"#([\w.-]+)")
+
+
+def as_svg(ax: Axes, prefix: str, attributes: Callable[[Lead], Mapping[str, str]]) -> str:
+    """Return a figure as an SVG element for a page.
+
+    The element holds no style, script or metadata, so it needs no exception from a content policy. Colours are
+    presentation attributes, which any rule of a stylesheet overrides. The same figure gives the same bytes.
+
+    Parameters
+    ----------
+    prefix : str
+        The start of every id in it; unique in the page.
+    attributes : callable
+        Gives the attributes of a mark's element; with ``href`` the mark is a link.
+    """
+    import matplotlib.pyplot as plt
+
+    buffer = BytesIO()
+    figure_of(ax).set_layout_engine("none")  # every artist has its place since `canvas.fit`
+    with plt.style.context(STYLE):
+        figure_of(ax).savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
+    root = ElementTree.fromstring(_NO_XML.sub("\ufffd", buffer.getvalue().decode()))
+    for parent in list(root.iter()):
+        for child in [c for c in parent if c.tag == f"{SVG}style" or not c.tag.startswith(SVG)]:
+            parent.remove(child)
+        for child in parent.findall(f"{SVG}metadata"):
+            parent.remove(child)
+    marks, used = said_of(ax).marks, {r for e in root.iter() for r in _references(e)}
+    ids = {e.get("id"): f"{prefix}-{n}" for n, e in enumerate(root.iter()) if e.get("id") in used}
+    for element in root.iter():
+        element.tag = element.tag.removeprefix(SVG)
+        name = element.attrib.pop("id", None)
+        _styled(element)
+        _renamed(element, ids)
+        if name in ids:
+            element.set("id", ids[name])
+        elif name == NAME:
+            element.set("class", NAME)
+        elif name in marks:
+            _marked(element, marks[name], attributes(marks[name]))
+    box = root.get("viewBox", "")
+    root.attrib.clear()
+    wide = "wide" if figure_of(ax).get_figwidth() > 5 else "narrow"
+    for key, value in {"viewBox": box, "class": f"drawing {wide}", "role": "group"}.items():
+        root.set(key, value)
+    root.set("aria-label", said_of(ax).title)
+    return ElementTree.tostring(root, encoding="unicode")
+
+
+def _references(element: ElementTree.Element) -> list[str]:
+    return [r for key, v in element.attrib.items() if key == LINK or "url(" in v for r in _REFERENCE.findall(v)]
+
+
+def _renamed(element: ElementTree.Element, ids: Mapping[str | None, str]) -> None:
+    """Give every reference of an element its new name."""
+    for key, value in list(element.attrib.items()):
+        if key == LINK:
+            element.attrib.pop(LINK)
+            element.set("href", f"#{ids[value.removeprefix('#')]}")
+        elif "url(" in value:
+            element.set(key, _REFERENCE.sub(lambda found: f"#{ids[found[1]]}", value))
+
+
+def _styled(element: ElementTree.Element) -> None:
+    """Turn an inline style, which a content policy forbids, into presentation attributes; the page chooses the font."""
+    for rule in element.attrib.pop("style", "").split(";"):
+        key, _, value = (part.strip() for part in rule.partition(":"))
+        if key in ("font", "font-size"):
+            element.set("font-size", (re.findall(r"[\d.]+px", value) or ["8px"])[0])
+        elif key and not key.startswith(("font", "-")):
+            element.set(key, value)
+
+
+def _marked(element: ElementTree.Element, mark: Lead, more: Mapping[str, str]) -> None:
+    """Make the group of a mark a link, or an element with a text of its own."""
+    element.tag = "a" if "href" in more else "g"
+    for key, value in {"data-tip": mark.tip, "aria-label": mark.tip, **more}.items():
+        element.set(key, value)
+    if element.tag == "g":
+        element.set("role", "img")
+        element.set("tabindex", "0")
