@@ -1,6 +1,6 @@
 """Small YAML files that a user edits, read as typed data; what does not fit is refused where it stands."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import date
 from fnmatch import fnmatchcase
 from functools import lru_cache
@@ -54,7 +54,7 @@ def read_as(kind: type[T], content: Any, where: str, unknown: str = "is not know
         ) from None
 
 
-adapter = lru_cache(maxsize=16)(TypeAdapter)
+adapter: Callable[[Any], TypeAdapter[Any]] = lru_cache(maxsize=16)(TypeAdapter)
 
 
 def fitting(entries: Iterable[T], model: str) -> Iterator[T]:

@@ -61,13 +61,12 @@ def import_results(
         For a file of another format, one that is damaged, and two records of one case and trial. No run file is then
         written.
     """
-    format = format or ("tau2" if results_file(Path(path)).is_file() and Path(path).is_dir() else None)
-    format = format or SUFFIXES.get(Path(path).suffix)
+    path, out = Path(path), Path(out)
+    format = format or ("tau2" if path.is_dir() and results_file(path).is_file() else SUFFIXES.get(path.suffix))
     if format is None:
         raise BadInput(f"the name of {path} does not say what it is: add --format {', '.join(FORMATS)}")
     if format not in FORMATS:
         raise BadInput(f"there is no format {format!r}: choose one of {', '.join(FORMATS)}")
-    path, out = Path(path), Path(out)
     require_absent(out)
     path = results_file(path) if format == "tau2" else path
     try:
