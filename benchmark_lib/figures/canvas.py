@@ -1,4 +1,4 @@
-"""What every figure shares: axes of a printed width, a message where there is nothing to draw, legends and the notes below."""
+"""Make what every figure shares: axes of a printed width, a message where there is nothing to draw, legends, notes below."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ PAGE_OF_ROWS, CLOSE = 5.1, 0.17
 
 
 def rows_high(count: int) -> float:
-    """Height in inches of so many rows with names of one line, closer to each other where a page would not hold them and a caption."""
+    """Return the height in inches of so many rows with names of one line, closer where a page would not hold them."""
     return min(ROW * count, max(PAGE_OF_ROWS, CLOSE * count))
 
 
 def axes_for(ax: Axes | None, table: pd.DataFrame | None = None, width: str = "page", height: float = 4.2) -> Axes:
-    """The axes given, or new ones whose figure says which rows of `table` are no language models, and which are partial.
+    """Return the axes given, or new ones whose figure says which rows of `table` are no language models, and which are partial.
 
     Parameters
     ----------
@@ -74,12 +74,12 @@ def axes_for(ax: Axes | None, table: pd.DataFrame | None = None, width: str = "p
 
 
 def is_narrow(ax: Axes) -> bool:
-    """Whether a figure is as narrow as a column."""
+    """Return whether a figure is as narrow as a column."""
     return figure_of(ax).get_figwidth() < 1.5 * COLUMN_WIDTH
 
 
 def nothing(ax: Axes, why: str) -> Axes:
-    """A figure that says why there is nothing to draw."""
+    """Return a figure that says why there is nothing to draw."""
     lines = filled(why, int(0.85 * LETTERS * figure_of(ax).get_figwidth()))
     ax.text(0.5, 0.5, lines, transform=ax.transAxes, ha="center", va="center", color="#555555")
     ax.set_axis_off()
@@ -88,13 +88,13 @@ def nothing(ax: Axes, why: str) -> Axes:
 
 
 def why_nothing(table: pd.DataFrame) -> str:
-    """Why there is no figure, from the table's own reasons."""
+    """Return why there is no figure, from the table's own reasons."""
     reasons = [r for r in dict.fromkeys(table.get("reason", ())) if r]
     return reasons[0][:1].upper() + reasons[0][1:] + "." if reasons else "Nothing was run and scored."
 
 
 def say_below(ax: Axes, words: str) -> None:
-    """A note under the figure, below any that are already there."""
+    """Write a note under the figure, below any that are already there."""
     said_of(ax).notes.append(words)
     whole = figure_of(ax)
     letters = int(LETTERS * whole.get_figwidth())
@@ -118,30 +118,25 @@ def stacked_bars(
     words : dict of str to sequence of str, optional
         The text in a part, shown where it fits.
     """
-    left, inside, drawn = [0.0] * len(next(iter(parts.values()), ())), [], {}
+    left, drawn = [0.0] * len(next(iter(parts.values()), ())), {}
     for label, widths in parts.items():
-        drawn[label] = ax.barh(range(len(left)), widths, left=left, color=colors[label], height=0.72, label=label)
-        for y, width in enumerate(widths):
-            if words and width > 0:
-                ink = "white" if label == "unsafe" else "#111111"
-                text = ax.text(
-                    left[y] + width / 2, y, words[label][y], ha="center", va="center", fontsize=SMALL, color=ink
-                )
-                inside.append((text, left[y], width))
+        bars = ax.barh(range(len(left)), widths, left=left, color=colors[label], height=0.72, label=label)
+        ink = "white" if label == "unsafe" else "#111111"
+        inside = ax.bar_label(bars, words[label], label_type="center", fontsize=SMALL, color=ink) if words else []
+        said_of(ax).later.append(partial(_keep_what_fits, ax, bars, inside))
         left = [start + width for start, width in zip(left, widths, strict=True)]
-    said_of(ax).later.append(lambda: _keep_what_fits(ax, inside))
+        drawn[label] = bars
     return drawn
 
 
-def _keep_what_fits(ax: Axes, inside: list[tuple[Any, float, float]]) -> None:
+def _keep_what_fits(ax: Axes, bars: Sequence[Any], inside: Sequence[Any]) -> None:
     """Take out the words that are wider than their part of a bar."""
-    for text, left, width in inside:
-        ends = ax.transData.transform([(left, 0), (left + width, 0)])[:, 0]
-        if text.get_window_extent().width > ends[1] - ends[0] - 2:
+    for bar, text in zip(bars, inside, strict=False):
+        if text.get_window_extent().width > bar.get_window_extent().width - 2:
             text.remove()
 
 
-def describe(ax: Axes, name: str, /, *, rows: int = 2, handles: Sequence[Any] = (), **values: Any) -> None:
+def describe(ax: Axes, name: str, /, *, rows: int = 2, handles: Any = (), **values: Any) -> None:
     """Give a figure its title, caption, axis labels and legend, as ``figures.yaml`` has them.
 
     Parameters
@@ -202,7 +197,7 @@ def _wide(longest: Sequence[int], columns: int) -> int:
 
 
 def mark(ax: Axes, label: str, **look: Any) -> Any:
-    """An entry of a legend: a mark or a line with what it means."""
+    """Return an entry of a legend: a mark or a line with what it means."""
     return ax.plot([], [], label=label, **{"linestyle": "none", **look})[0]
 
 

@@ -65,7 +65,8 @@ def by_panel(
     """
     from IPython.display import HTML, Markdown, display
 
-    drawn, parts = {}, _parts(table)
+    drawn: dict[str, Axes] = {}
+    parts = _parts(table)
     of = {heading: str(rows["panel"].iloc[0]) for heading, rows in parts.items()}
     folded = FOLDED if {*of.values()} - FOLDED else set()
     for heading, rows in parts.items():
