@@ -8,6 +8,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
+from ..scoring.written import visible
 from .captions import Lead, said_of
 from .style import STYLE, figure_of
 
@@ -64,7 +65,7 @@ def as_svg(ax: Axes, prefix: str, attributes: Callable[[Lead], Mapping[str, str]
     wide = "wide" if figure_of(ax).get_figwidth() > 5 else "narrow"
     for key, value in {"viewBox": box, "class": f"drawing {wide}", "role": "group"}.items():
         root.set(key, value)
-    root.set("aria-label", said_of(ax).title)
+    root.set("aria-label", visible(said_of(ax).title))
     return ElementTree.tostring(root, encoding="unicode")
 
 
@@ -96,7 +97,7 @@ def _marked(element: ElementTree.Element, mark: Lead, more: Mapping[str, str]) -
     """Make the group of a mark a link, or an element with a text of its own."""
     element.tag = "a" if "href" in more else "g"
     for key, value in {"data-tip": mark.tip, "aria-label": mark.tip, **more}.items():
-        element.set(key, value)
+        element.set(key, visible(value))
     if element.tag == "g":
         element.set("role", "img")
         element.set("tabindex", "0")
