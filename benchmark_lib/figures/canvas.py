@@ -11,7 +11,7 @@ from jinja2 import Environment, Template
 
 from ..errors import BadInput
 from ..textfiles import read_yaml
-from .captions import Lead, said_of
+from .captions import Lead, figure_notes
 from .style import COLUMN_WIDTH, WIDTHS, figure_of, filled, new_axes, plain, read_plainly
 
 if TYPE_CHECKING:
@@ -62,12 +62,12 @@ def axes_for(ax: Axes | None, table: pd.DataFrame | None = None, width: str = "p
     given, ax = ax is not None, new_axes(WIDTHS[width], height) if ax is None else ax
     if table is None:
         return ax
-    said_of(ax).partial |= partial_in(table)
+    figure_notes(ax).partial |= partial_in(table)
     if "panel" in table and set(table["panel"]) - {"models", "local model", "published"}:
-        said_of(ax).noun = "agent"
+        figure_notes(ax).noun = "agent"
     if not given:  # what is no model, or partial, says so in the picture itself, which grows by these lines
         for words in kinds_in_words(table):
-            say_below(ax, words)
+            note_below(ax, words)
         lines = len(figure_of(ax).get_supxlabel().splitlines())
         figure_of(ax).set_figheight(height + lines * SMALL * 1.2 / 72)
     return ax
@@ -83,7 +83,7 @@ def nothing(ax: Axes, why: str) -> Axes:
     lines = filled(why, int(0.85 * LETTERS * figure_of(ax).get_figwidth()))
     ax.text(0.5, 0.5, lines, transform=ax.transAxes, ha="center", va="center", color="#555555")
     ax.set_axis_off()
-    said_of(ax).nothing = why.rstrip(".")
+    figure_notes(ax).empty_reason = why.rstrip(".")
     return ax
 
 
@@ -93,9 +93,9 @@ def why_nothing(table: pd.DataFrame) -> str:
     return reasons[0][:1].upper() + reasons[0][1:] + "." if reasons else "Nothing was run and scored."
 
 
-def say_below(ax: Axes, words: str) -> None:
+def note_below(ax: Axes, words: str) -> None:
     """Write a note under the figure, below any that are already there."""
-    said_of(ax).notes.append(words)
+    figure_notes(ax).notes.append(words)
     whole = figure_of(ax)
     letters = int(LETTERS * whole.get_figwidth())
     lines = [line for line in (whole.get_supxlabel(), filled(words, letters)) if line]
@@ -123,7 +123,7 @@ def stacked_bars(
         bars = ax.barh(range(len(left)), widths, left=left, color=colors[label], height=0.72, label=label)
         ink = "white" if label == "unsafe" else "#111111"
         inside = ax.bar_label(bars, words[label], label_type="center", fontsize=SMALL, color=ink) if words else []
-        said_of(ax).later.append(partial(_keep_what_fits, ax, bars, inside))
+        figure_notes(ax).after_layout.append(partial(_keep_what_fits, ax, bars, inside))
         left = [start + width for start, width in zip(left, widths, strict=True)]
         drawn[label] = bars
     return drawn
@@ -148,11 +148,11 @@ def describe(ax: Axes, name: str, /, *, rows: int = 2, handles: Any = (), **valu
     **values
         What the templates ask for.
     """
-    said, words = said_of(ax), _texts()[name]
-    values = {"noun": said.noun, "narrow": is_narrow(ax), **values}
+    notes, words = figure_notes(ax), _texts()[name]
+    values = {"noun": notes.noun, "narrow": is_narrow(ax), **values}
     title, sentences = (" ".join(_template(words[key]).render(values).split()) for key in ("title", "caption"))
-    said.title, said.sentences = title, [sentences]
-    said.nothing = "" if rows > 1 else "there is only one row, and the table says as much"
+    notes.title, notes.sentences = title, [sentences]
+    notes.empty_reason = "" if rows > 1 else "there is only one row, and the table says as much"
     for axis in ("x", "y"):
         if axis in words:
             ax.set(**{f"{axis}label": plain(_template(words[axis]).render(values).strip())})
@@ -203,7 +203,7 @@ def mark(ax: Axes, label: str, **look: Any) -> Any:
 
 def leads(ax: Axes, artist: Any, row: Any, tip: str, **fields: Any) -> None:
     """Let a mark of a row say `tip` on a page and list the conversations of `fields`; without fields it leads to the row's page."""
-    marks = said_of(ax).marks
+    marks = figure_notes(ax).marks
     gid = f"mark-{len(marks)}"
     artist.set_gid(gid)
     marks[gid] = Lead(row.entry, getattr(row, "source", ""), read_plainly(tip), fields)
@@ -213,7 +213,7 @@ def fit(ax: Axes) -> None:
     """Break the axes' labels where they are longer than their axes, then place what had to wait for it."""
     if not ax.axison:
         return
-    said, figure = said_of(ax), figure_of(ax)
+    notes, figure = figure_notes(ax), figure_of(ax)
     figure.draw_without_rendering()  # the layout settles here, so that places in pixels are the final ones
     dpi, box = figure.dpi, ax.get_window_extent()
     for label, length in ((ax.xaxis.label, box.width), (ax.yaxis.label, box.height)):
@@ -221,7 +221,7 @@ def fit(ax: Axes) -> None:
         letters = max(int(length / dpi / 0.062), 16)
         whole = label.get_text().split("\n")
         label.set_text("\n".join(filled(part, letters) for part in whole))
-    waiting, said.later = said.later, []
+    waiting, notes.after_layout = notes.after_layout, []
     if waiting:
         figure.draw_without_rendering()
     for place in waiting:
@@ -237,7 +237,7 @@ def figure(draw: Draw) -> Draw:
         fit(shown)
         if ax is None:
             data.pop("width", None)
-            said_of(shown).again = partial(drawn, **data)
+            figure_notes(shown).redraw = partial(drawn, **data)
         return shown
 
     return drawn  # type: ignore[return-value]  # the same arguments, passed on

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..analysis.estimators.estimate import usual
-from .canvas import GREY, SMALL, is_narrow, leads, say_below
-from .captions import listed, said_of
+from .canvas import GREY, SMALL, is_narrow, leads, note_below
+from .captions import figure_notes, listed
 from .style import figure_of, plain, read_plainly
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def name_of(ax: Axes, entry: Any) -> str:
     """Return a model's name as a figure shows it; of a partial run with what is finished."""
     from ..analysis.panels import short_name
 
-    lacking = said_of(ax).partial.get(entry)
+    lacking = figure_notes(ax).partial.get(entry)
     if lacking is None:
         return plain(short_name(entry, LONGEST))
     told = f" (partial {lacking})"
@@ -62,10 +62,10 @@ def left_out(ax: Axes, table: pd.DataFrame, shown: pd.DataFrame, why: str) -> No
     """Say below a figure which entries of a table are not in it, and why; nothing where none is drawn, which has a sentence of its own."""
     from ..analysis.panels import partial_in
 
-    said_of(ax).partial |= partial_in(table)
+    figure_notes(ax).partial |= partial_in(table)
     gone = [] if shown.empty else [entry for entry in dict.fromkeys(table["entry"]) if entry not in set(shown["entry"])]
     if gone:
-        say_below(ax, f"Not drawn: {listed(names_of(ax, gone))} ({why})")
+        note_below(ax, f"Not drawn: {listed(names_of(ax, gone))} ({why})")
 
 
 def partial_below(rows: pd.DataFrame) -> pd.DataFrame:
@@ -110,7 +110,7 @@ def two_lines(ax: Axes, name: str) -> str:
 
 def with_counts(ax: Axes, entries: Sequence[Any], counts: list[tuple[int, ...]]) -> list[str]:
     """Return names; one that rests on another number of cases than most, and is not marked as partial, has its number of cases."""
-    most, partial = tuple(map(usual, zip(*counts, strict=True))), said_of(ax).partial
+    most, partial = tuple(map(usual, zip(*counts, strict=True))), figure_notes(ax).partial
     return [
         name + (f" (n = {' and '.join(map(str, n))})" if n != most and entry not in partial else "")
         for name, entry, n in zip(names_of(ax, entries), entries, counts, strict=True)
@@ -139,7 +139,7 @@ def name_apart(
     """
     many = crowded and len(points) > FEW
     named = _outermost(points, 6 if is_narrow(ax) else FEW, always) if many else points
-    said_of(ax).later.append(lambda: _place(ax, named, points))
+    figure_notes(ax).after_layout.append(lambda: _place(ax, named, points))
 
 
 def _outermost(
@@ -166,7 +166,7 @@ def _place(ax: Axes, named: list[tuple[float, float, str]], points: list[tuple[f
         return
     unnamed = [name for group in left for name in group[2]]
     words = "For lack of room not named at their points: " if len(unnamed) < len(named) else "Points: "
-    say_below(ax, words + listed(unnamed, 12))
+    note_below(ax, words + listed(unnamed, 12))
     for text in [t for t in ax.texts if t.get_gid() == "name"]:
         text.remove()
     figure_of(ax).draw_without_rendering()
