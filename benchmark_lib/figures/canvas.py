@@ -201,6 +201,17 @@ def mark(ax: Axes, label: str, **look: Any) -> Any:
     return ax.plot([], [], label=label, **{"linestyle": "none", **look})[0]
 
 
+def scale_of_costs(ax: Axes, costs: pd.Series) -> None:
+    """Make the axis of costs logarithmic where they are far apart."""
+    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+
+    if (costs > 0).all() and costs.max() > 8 * costs.min():
+        ax.set_xscale("log")
+        ax.xaxis.set_major_locator(LogLocator(subs=(1, 3)))
+        ax.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        ax.xaxis.set_minor_formatter(NullFormatter())
+
+
 def leads(ax: Axes, artist: Any, row: Any, tip: str, **fields: Any) -> None:
     """Let a mark of a row say `tip` on a page and list the conversations of `fields`; without fields it leads to the row's page."""
     marks = figure_notes(ax).marks

@@ -9,7 +9,7 @@ from ..analysis.tables.published import BOARD_SOURCE, RANKING_SOURCE
 from ..analysis.tables.relations import PUBLISHED_METRICS
 from ..scoring.metrics import METRICS
 from .board import LOOKS, block_marks, trials_in_words
-from .canvas import axes_for, describe, figure, note_below, nothing, why_nothing
+from .canvas import axes_for, describe, figure, note_below, nothing, scale_of_costs, why_nothing
 from .captions import figure_notes, listed, span_of
 from .labels import FEW, at_right, left_out, name_apart, name_of, name_rows, names_of, outermost_in_words, with_counts
 from .style import plain
@@ -158,7 +158,7 @@ def cost_frontier(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "
         ax.plot(row.usd_per_1000, scale * row.value, marker="o", color=color, markersize=5, linestyle="none")
     steps: dict[str, Any] = dict(color=BETWEEN, linewidth=1.1, drawstyle="steps-post", zorder=1)
     ax.plot(front["usd_per_1000"], scale * front["value"], **steps)
-    _scale_of_costs(ax, shown["usd_per_1000"])
+    scale_of_costs(ax, shown["usd_per_1000"])
     named = shown if len(shown) <= FEW else front
     ax.margins(x=0.15, y=0.1)
     names = names_of(ax, list(named["entry"]))
@@ -173,17 +173,6 @@ def cost_frontier(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "
     about = dict(metric=metric.title.lower(), label=metric.axis_label, cases=span_of(shown["cases"]))
     describe(ax, "cost_frontier", rows=len(shown), **about)
     return ax
-
-
-def _scale_of_costs(ax: Axes, costs: pd.Series) -> None:
-    """Make the axis of costs logarithmic where they are far apart."""
-    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
-
-    if (costs > 0).all() and costs.max() > 20 * costs.min():
-        ax.set_xscale("log")
-        ax.xaxis.set_major_locator(LogLocator(subs=(1, 3)))
-        ax.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
-        ax.xaxis.set_minor_formatter(NullFormatter())
 
 
 def _title(name: str) -> str:
