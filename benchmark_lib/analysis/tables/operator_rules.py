@@ -13,7 +13,7 @@ from ...scoring.operator_rules import kept_replies
 from ..estimators.estimate import Estimate, counted, sentence
 from ..estimators.intervals import clustered_rate, clusters_or_cases
 from ..panels import conversations_of, says_partial
-from .comparison import comparison_table
+from .many import comparison_table
 from .rows import framed, interval
 
 if TYPE_CHECKING:
