@@ -8,18 +8,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import combinations
+from math import nan
 from typing import TYPE_CHECKING, Any
 
 from ...errors import BadInput
 from ...scoring.customer_audit import FINDINGS
 from ...scoring.customer_turns import CLEAR, MILD, turns_in
-from ...scoring.metrics import METRICS, Metric, Shown, shown_on
-from ..estimators.comparisons import paired_difference
-from ..estimators.estimate import FEW_CLUSTERS, Headline
+from ...scoring.metrics import METRICS, Shown, shown_on
+from ..estimators.estimate import Headline
 from ..estimators.intervals import clustered_rate, proportion_interval
 from ..facets import flags_of
 from ..panels import conversations_of
-from .headlines import headline, metric_of, of_bucket
+from .comparison import compare
+from .headlines import headline
 from .rows import framed, interval, pair
 
 if TYPE_CHECKING:
@@ -157,29 +158,18 @@ def customer_sensitivity(results: Results | pd.DataFrame, metrics: Iterable[str]
                 who |= {"customer_a": customer_a, "customer_b": customer_b}
                 for name in metrics:
                     row = {"model": model, "metric": name, "title": METRICS[name].title, **who}
-                    rows.append(row | _difference(kept, metric_of(name), a, b))
+                    rows.append(row | _difference(kept, name, a, b))
     if not rows:
         raise BadInput("no model was run with two customers: run it once more with --customer MODEL on the same cases")
     return pd.DataFrame(rows)
 
 
-def _difference(conversations: pd.DataFrame, metric: Metric, a: str, b: str) -> dict[str, Any]:
-    rows = of_bucket(conversations, metric)
-    rows = rows.assign(value=rows[metric.column].astype("Float64"))
-    table = rows.pivot_table(index="case_id", columns="entry", values="value", aggfunc="mean")
-    table = table.reindex(columns=[a, b]).dropna().astype(float)
-    intents = rows.drop_duplicates("case_id").set_index("case_id")["intent"].reindex(table.index)
-    clusters = list(intents) if intents.nunique() >= FEW_CLUSTERS else None
-    bounds = metric.scale.bounds and (-1.0, 1.0)
-    found = paired_difference(table[b], table[a], clusters=clusters, bounds=bounds)
-    return {
-        "a": table[a].mean(),
-        "b": table[b].mean(),
-        **interval(found, "difference"),
-        "p": found.p,
-        "cases": len(table),
-        "reason": found.reason,
-    }
+def _difference(conversations: pd.DataFrame, metric: str, a: str, b: str) -> dict[str, Any]:
+    of = {entry: conversations[conversations["entry"] == entry] for entry in (a, b)}
+    found = compare(of[a], of[b], metric)
+    means = {side: float(getattr(found.pairs, side).mean()) if found.cases else nan for side in "ab"}
+    like = found.like
+    return means | {**interval(like, "difference"), "p": like.p, "cases": found.cases, "reason": like.reason}
 
 
 def both_forms(conversations: pd.DataFrame, metrics: Iterable[str]) -> Iterator[tuple[Headline, Headline]]:
