@@ -9,8 +9,14 @@ import pytest
 from made_runs import CASES, OTHER, TUNED, mixed, run_of
 
 from benchmark_lib import analysis, reports, tables
-from benchmark_lib.analysis.tables.comparison import PLANNED, outcome_in_words
-from benchmark_lib.analysis.tables.verdicts import largest_in_words, level_in_words, mean_in_words, signed
+from benchmark_lib.analysis.tables.comparison import PLANNED
+from benchmark_lib.analysis.tables.verdicts import (
+    largest_in_words,
+    level_in_words,
+    mean_in_words,
+    outcome_in_words,
+    signed,
+)
 from benchmark_lib.cli.entry import main
 from benchmark_lib.reports.site import compare
 from benchmark_lib.reports.site.content import Content

@@ -8,8 +8,10 @@ from made_runs import OTHER, TUNED
 from told import numbers_in
 
 from benchmark_lib import analysis, figures, reports, tables
+from benchmark_lib.analysis.estimators.comparisons import SURE
 from benchmark_lib.analysis.panels import short_name
-from benchmark_lib.analysis.tables import comparison
+from benchmark_lib.analysis.tables.comparison import PLANNED
+from benchmark_lib.analysis.tables.verdicts import outcome_in_words
 
 
 @pytest.fixture(scope="module")
@@ -19,7 +21,7 @@ def compared(talks):
 
 def test_what_cannot_be_compared_says_why(odd):
     uneven = tables.comparison_table(odd["different trials"], TUNED, OTHER)
-    assert uneven[uneven["metric"].isin(comparison.PLANNED)]["reason"].map(numbers_in).map({3, 1}.issubset).all()
+    assert uneven[uneven["metric"].isin(PLANNED)]["reason"].map(numbers_in).map({3, 1}.issubset).all()
     one = odd["one model"]
     told = tables.comparison_in_words(
         tables.comparison_table(one, TUNED, TUNED), tables.differing_cases(one, TUNED, TUNED), TUNED, TUNED
@@ -40,7 +42,7 @@ def test_two_models_are_compared_case_by_case(talks, compared):
     ]
     assert row["difference"] == pytest.approx((values[1] - values[0]).mean()) and row["better"] == OTHER
     assert row["truth"] == pytest.approx(0.9 * 0.9 - 0.8 * 0.7) and row["low"] <= row["truth"] <= row["high"]
-    planned = there[there["metric"].isin(comparison.PLANNED)]
+    planned = there[there["metric"].isin(PLANNED)]
     assert (planned["p_adjusted"] >= planned["p"] - 1e-12).all() and there.loc[
         ~there.index.isin(planned.index), "p_adjusted"
     ].isna().all()
@@ -48,17 +50,16 @@ def test_two_models_are_compared_case_by_case(talks, compared):
 
 
 def test_the_outcome_stands_in_one_sentence_and_differences_of_shares_in_points(talks, compared):
-    rows = compared[compared["metric"].isin(comparison.PLANNED)].to_dict("records")
-    open_ = [row["title"].lower() for row in rows if row["word"] != comparison.SURE]
-    said = comparison.outcome_in_words(rows)
+    rows = compared[compared["metric"].isin(PLANNED)].to_dict("records")
+    open_ = [row["title"].lower() for row in rows if row["word"] != SURE]
+    said = outcome_in_words(rows)
     assert said.startswith(f"tunable s.9 c.1 k.1 is better at {4 - len(open_)} of the 4 planned measures (")
     assert said.endswith(" Both played the same 162 cases.")
     open_alone = [row | {"word": ""} for row in rows if row["metric"] == "unsafe"]
-    assert comparison.outcome_in_words(open_alone).startswith("Unsafe actions are too close to call. ")
+    assert outcome_in_words(open_alone).startswith("Unsafe actions are too close to call. ")
     idle = [row | {"a": 0.1} if row["metric"] == "resolved" else row for row in rows]
     assert (
-        f"{short_name(TUNED)} resolves under half of the resolvable cases (10.0 %), so"
-        in comparison.outcome_in_words(idle)
+        f"{short_name(TUNED)} resolves under half of the resolvable cases (10.0 %), so" in outcome_in_words(idle)
         and "under half" not in said
     )
     shown = reports.readable(compared, "comparison").set_index("Metric")["B minus A (cases like these)"]

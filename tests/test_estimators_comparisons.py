@@ -11,7 +11,6 @@ from scipy import stats
 
 from benchmark_lib import estimators
 from benchmark_lib.analysis.estimators.planning import t_p_values, within_trap_p_values
-from benchmark_lib.analysis.tables.verdicts import clear_for_fresh_cases_only
 from benchmark_lib.errors import BadInput
 
 FEW = settings(max_examples=25, deadline=None)
@@ -201,7 +200,7 @@ def test_the_chance_at_the_trials_run_is_that_of_the_verdict_where_two_models_go
     chance, luck = rng.random(18), rng.random((18, 3))
     a, b = ((luck < chance[:, None] * share).mean(axis=1) for share in (1.0, 0.6))
     found = estimators.compare_paired(a, b, trials=3)
-    assert found.like.p < 0.005 and found.these_p > 0.05 and clear_for_fresh_cases_only(found)
+    assert found.like.p < 0.005 and found.these_p > 0.05 and found.open_here
     assert estimators.power_of_difference(a, b, 3, goal=3) > 0.8
     assert 0.99 < estimators.power_of_difference(a, b, 3, goal=300, times=300) <= 1, "next to 1 is known too"
 

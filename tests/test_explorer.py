@@ -74,6 +74,7 @@ def judged(tmp_path_factory):
         "success": False,
         "scored": True,
         "findings": [SAID],
+        "phantom_action": True,
         "customer_evidence": [{"name": "misheard", "turn": 2, "quote": "No. Bye", "detail": "a question"}],
         "customer_finding_names": "misheard",
     }

@@ -354,6 +354,9 @@ def test_two_models_are_compared_and_the_choice_is_kept_in_the_address(browser, 
         page.goto("about:blank")
         page.goto(address)
         assert page.inner_text("#name-a") == "scripted:oracle"
+        page.locator("#differ-list").get_by_text("side by side").first.click()
+        page.locator(".two-sides .differs-note").first.wait_for()
+        page.go_back()
         page.click("#differ-list a.sq >> nth=0")
         page.wait_for_selector(".talk")
         page.goto(address)

@@ -14,8 +14,11 @@ from .ending import steps_from_comparison
 
 if TYPE_CHECKING:
     from ..analysis.frames import Results
+    from ..analysis.tables.comparison import Comparison
 
 WIDTH, HEAD = 100, 42
+MOST_CASES = 8
+"""So many cases on which two differ are named; the notebook and the page have all."""
 
 
 ARGUMENTS = {
@@ -31,17 +34,17 @@ ARGUMENTS = {
 
 def execute(options: argparse.Namespace) -> int:
     """Compare the runs and print the verdicts."""
-    from ..analysis.tables.many import chosen_runs, compare_runs
+    from ..analysis.tables.many import chosen_runs, compare_pairs, pairs_table
 
     if options.out and Path(options.out).suffix not in (".csv", ".md"):
         raise BadInput(f"{options.out} is neither .csv nor .md: give --out one of these endings")
     everything, names = _named(options.runs, options.folder, options.hard)
     results, partial = chosen_runs(everything, names, partial=options.partial)
     entries = [results.entries[run.run_id] for run in results.runs]
-    table = compare_runs(results, entries, every_pair=options.every_pair, explore=options.all)
-    lines = _lines(results, entries, partial, table.to_dict("records"), options.all)
+    compared = compare_pairs(results, entries, every_pair=options.every_pair, explore=options.all)
+    lines = _lines(results, entries, partial, compared, options.all)
     if options.out:  # before anything is printed: a reader such as `head` may be gone after a few lines
-        _write(table, Path(options.out))
+        _write(pairs_table(compared), Path(options.out))
         lines.append(f"table: {options.out}")
     print(*lines, sep="\n")
     print("", *steps_from_comparison(results.runs[0], results.runs[1]), sep="\n")
@@ -100,113 +103,73 @@ def _entry(text: str, known: list[str], folder: str) -> str:
 
 
 def _lines(
-    results: Results, entries: list[str], partial: dict[str, str], rows: list[dict[str, Any]], explored: bool
+    results: Results, entries: list[str], partial: dict[str, str], compared: list[list[Comparison]], explored: bool
 ) -> list[str]:
     """What is printed, no line wider than `WIDTH` unless a name is."""
-    from ..analysis.estimators.comparisons import NOT_TESTED
     from ..analysis.panels import conversations_of
-    from ..analysis.tables.comparison import outcome_in_words
     from ..analysis.tables.drift import shift_in_words
-    from ..analysis.tables.verdicts import TRIALS_VARY, largest_in_words, what_is_tested
+    from ..analysis.tables.verdicts import SAID, largest_in_words, outcome_in_words, what_is_tested
 
     conversations = conversations_of(results)
-    notes = [f"{name}: {why}" for run, why in partial.items() for name in [results.entries[run]]]
+    notes = {results.entries[run]: [why] for run, why in partial.items()}
     for name in entries:
-        said = shift_in_words(conversations[conversations["entry"] == name])
-        notes += [f"{name}: {said}"] if said else []
-    pairs: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for row in rows:
-        pairs.setdefault((row["entry_a"], row["entry_b"]), []).append(row)
+        if shift := shift_in_words(conversations[conversations["entry"] == name]):
+            notes.setdefault(name, []).append(shift)
     lines: list[str] = []
-    for (a, b), mine in pairs.items():
-        lines += [*_wrapped(outcome_in_words(mine)), "", f"A  {a}", f"B  {b}", MEANS, ""]
-        lines += [line for row in mine if row["word"] != NOT_TESTED for line in _row_lines(row, len(pairs) > 1)]
-        largest = _wrapped(largest_in_words(mine))
+    for mine in compared:
+        rows, (a, b) = [one.row() for one in mine], mine[0].names
+        lines += [*_wrapped(outcome_in_words(rows)), "", f"A  {a}", f"B  {b}", SAID["means"], ""]
+        lines += [line for one in mine if one.tested for line in _row_lines(one, len(compared) > 1)]
+        largest = _wrapped(largest_in_words(rows))
         lines += [*([""] if largest else []), *largest, "", *_cases_lines(results, a, b), ""]
-    unsure = [DISAGREE] if any(TRIALS_VARY in row["verdict"] for row in rows) else []
-    lines += _wrapped(" ".join([NOTE, *unsure]))
-    lines += _wrapped(EXPLORED if explored else f"{what_is_tested()} {FURTHER}")
-    if len(pairs) > 1:
-        lines += _wrapped(f"Each pair is corrected for its own planned metrics. {EVERY_ROW}")
-    return [*lines, *([""] if notes else []), *(line for note in notes for line in _wrapped(f"Note: {note}."))]
+    unsure = any(one.open_here and one.cases for mine in compared for one in mine)
+    lines += _wrapped(f"{SAID['procedure']} {SAID['disagree']}" if unsure else SAID["procedure"])
+    lines += _wrapped(SAID["explored"] if explored else f"{what_is_tested()} {SAID['further']}")
+    lines += _wrapped(SAID["every row"]) if len(compared) > 1 else []
+    said = [f"Note: {name}: {why}." for name, those in notes.items() for why in those]
+    return [*lines, *([""] if said else []), *(line for note in said for line in _wrapped(note))]
 
 
-MEANS = "Means over all trials of the cases both played (the board shows medians). B-A is B minus A."
-NOTE = (
-    "A verdict says without a sign by how much the better one is better, for fresh cases like these (Student's t over intents, or over cases where "
-    "intents are fewer than six); 'exactly these cases' asks whether only the trials fell so by chance (a permutation of trials). "
-    "Intervals are of 95 %, or of as much more as Holm asks of their test, so each leaves out 0 exactly where its test finds a difference."
-)
-DISAGREE = (
-    "A difference can be clear for fresh cases and not for exactly these, as each is judged by a spread of its own: of the difference "
-    "from case to case, and of each model's trials within a case, taken as independent. Where both models go wrong in the same "
-    "trials the second is the wider."
-)
-EXPLORED = "Only the planned metrics are adjusted together (Holm). A plain p is exploratory: one in twenty is below 0.05 by chance."
-FURTHER = "--all shows all of them, and tests each by itself."
-MOST_CASES = 8
-"""So many cases on which two differ are named; the notebook and the page have all."""
-EVERY_ROW = "Where the interval that is simultaneous over the planned metrics of all pairs does not leave out 0, the verdict says so."
-
-
-def _row_lines(row: dict[str, Any], several: bool) -> list[str]:
+def _row_lines(found: Comparison, several: bool) -> list[str]:
     """The lines of one metric."""
     from ..analysis.estimators.comparisons import ONLY_THESE, SURE
     from ..analysis.estimators.estimate import counted
-    from ..analysis.tables.verdicts import level_in_words
-    from ..scoring.metrics import METRICS
+    from ..analysis.tables.verdicts import SAID, direction_in_words, level_in_words, mean_in_words, signed
+    from ..analysis.tables.verdicts import signed_interval as interval
 
-    metric = METRICS[row["metric"]]
-    scale = metric.scale
-    verdict = row["verdict"]
-    if several and row["word"] == SURE and row["all_low"] <= 0 <= row["all_high"]:
-        every = _interval(metric, row["all_low"], row["all_high"])
-        verdict += f"; the interval that is simultaneous over all pairs, B-A {every}, does not leave out 0"
-    where = (
-        f"{counted(int(row['cases']), scale.noun)} x {row['trials']} {'trial' if row['trials'] == '1' else 'trials'}"
-    )
-    noun, told = f"{scale.noun}s", row["word"] in (SURE, ONLY_THESE)
-    like, these = (_interval(metric, row[f"{of}low"], row[f"{of}high"]) for of in ("", "these_"))
-    level = f"{level_in_words(row['level'])} interval"
-    ends = [f"B-A for {noun} like these, {level}: {like}" if told else f"B-A, {level}: {like}"]
-    ends = ends if like and row["word"] != SURE else []
-    if these and row["word"] != ONLY_THESE:
-        ends.append(f"B-A on exactly these {noun}, {level_in_words(row['these_level'])} interval: {these}")
-    reason = "" if row["verdict"].endswith(row["reason"] or "-") else str(row["reason"])
-    below = [verdict, *(["; ".join([where, *ends, *([reason] if reason else [])])] if row["cases"] else [])]
-    return [*_numbers(row), *(line for text in below for line in _wrapped(text, "      "))]
-
-
-def _numbers(row: dict[str, Any]) -> list[str]:
-    """A metric with the means of both and their difference, on one line or two."""
-    from ..analysis.tables.verdicts import direction_in_words, mean_in_words, signed
-    from ..scoring.metrics import METRICS
-
-    metric = METRICS[row["metric"]]
+    metric, numbers, sure = found.metric, found.numbers, found.word == SURE
+    noun, (low, high), verdict = metric.scale.noun, found.all_interval, found.verdict
+    if several and sure and low <= 0 <= high:
+        verdict += SAID["open over all"].format(interval=interval(metric, low, high))
+    trials = found.trials
+    parts = [f"{counted(found.cases, noun)} x {trials} {'trial' if trials == '1' else 'trials'}"]
+    if (ends := interval(metric, numbers["low"], numbers["high"])) and not sure:
+        name = "ends like" if found.word == ONLY_THESE else "ends"
+        parts.append(SAID[name].format(noun=noun, level=level_in_words(1 - found.alpha), interval=ends))
+    if (ends := interval(metric, numbers["these_low"], numbers["these_high"])) and found.word != ONLY_THESE:
+        parts.append(SAID["ends these"].format(noun=noun, level=level_in_words(1 - found.these_alpha), interval=ends))
+    parts += [] if not found.reason or found.verdict.endswith(found.reason) else [found.reason]
     better = direction_in_words(metric)
-    head = f"  {row['title']}{f' ({better})' if better else ''}"
-    a, b = (mean_in_words(metric, row[side], row["cases"]) for side in "ab")
-    values = f"A {a:>10}   B {b:>10}   B-A {signed(metric, row['difference']):>12}"
-    return [f"{head:<{HEAD}} {values}"] if len(head) <= HEAD else [head, f"{'':<{HEAD}} {values}"]
+    head = f"  {metric.title}{f' ({better})' if better else ''}"
+    a, b = (mean_in_words(metric, mean, found.cases) for mean in found.means.values())
+    values = f"A {a:>10}   B {b:>10}   B-A {signed(metric, numbers['difference']):>12}"
+    lines = [f"{head:<{HEAD}} {values}"] if len(head) <= HEAD else [head, f"{'':<{HEAD}} {values}"]
+    below = [verdict, *(["; ".join(parts)] if found.cases else [])]
+    return [*lines, *(line for text in below for line in _wrapped(text, "      "))]
 
 
 def _cases_lines(results: Results, a: str, b: str) -> list[str]:
     """The cases on which two differ, the widest in success first, each with what differs."""
     from ..analysis.estimators.estimate import counted
-    from ..analysis.tables.comparison import differing_cases
+    from ..analysis.tables.apart import differing_cases
+    from ..analysis.tables.verdicts import SAID
 
     cases = differing_cases(results, a, b)
+    if cases.empty:
+        return _wrapped(SAID["alike"])
     told = [f"{row.case_id} ({row.differ})" for row in cases.head(MOST_CASES).itertuples()]
     more = [f"and {len(cases) - MOST_CASES} more"] if len(cases) > MOST_CASES else []
-    head = f"Where they differ, {counted(len(cases), 'case')}: " if told else "There is no case on which they differ"
-    return _wrapped(f"{head}{'; '.join([*told, *more])}.")
-
-
-def _interval(metric: Any, low: float, high: float) -> str:
-    """An interval of B minus A; empty where there is none."""
-    from ..analysis.tables.verdicts import signed
-
-    return f"{signed(metric, low, points=False)} to {signed(metric, high)}" if low == low and high == high else ""
+    return _wrapped(f"Where they differ, {counted(len(cases), 'case')}: {'; '.join([*told, *more])}.")
 
 
 def _wrapped(text: str, indent: str = "") -> list[str]:

@@ -1,18 +1,21 @@
-"""Answers, not only tables: which model for which reader, in sentences that are made from the numbers and say how sure they are."""
+"""Which model for which reader, in sentences that are made from the numbers and say how sure they are."""
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from ..analysis.estimators.comparisons import SURE
+from ..analysis.estimators.estimate import counted
 from ..analysis.frames import Results
-from ..analysis.panels import short_name
+from ..analysis.panels import RESOLVES_ENOUGH, conversations_of, short_name
 from ..analysis.tables.answers import (
     ALONE,
     CLEAR,
     CLOSE,
+    NO_OFFER,
     NOBODY,
     Answer,
     Question,
@@ -28,29 +31,49 @@ from ..analysis.tables.verdicts import signed_with_interval
 from ..commands import command_on_a_page as command
 from ..endpoint.prices import load_prices
 from ..endpoint.weights import CLOSED, OPEN, UNKNOWN
-from ..scoring.metrics import METRICS, Metric, Shown, shown_on
-from ..scoring.written import DASH, visible
-from .considered import Considered, considered, never_offered
+from ..scoring.metrics import METRICS, Shown, shown_on
+from ..scoring.written import DASH, in_words, percent, visible
+from ..textfiles import read_yaml
 from .methods import days_played
 from .scope import alone_in_brief, stakes_in_words
 from .transcript import render
 
-FULL_RUN = ("run", "MODEL", "--trials", 3)
-FIRST_STEPS = (
-    ("See what a full run of a model would cost and how long it would take", command(*FULL_RUN, "--dry-run")),
-    ("Play it: every case, three times", command(*FULL_RUN)),
-    ("Build these pages again", command("site")),
-)
+SAID: dict[str, Any] = read_yaml(Path(__file__).with_suffix(".yaml"))
+"""Every sentence by its name."""
+FIRST_STEPS = tuple((words, command(*given.split())) for words, given in SAID["first steps"])
 """What to do where no model has been run."""
+FULL_TRIALS = 3
+"""Trials of a full run."""
 OTHER_STAKES = (0.2, 5.0)
 """The stakes of a question times these show how much its answer depends on them."""
-STAKE_OF = {"money": "resolved", "person behind": "wrong"}
-"""Of the questions with stakes, the one that is varied."""
+STAKE_OF = {"money": ("resolved", "resolved conversation"), "person behind": ("wrong", "wrong end")}
+"""The stake that is varied, of the questions with stakes, and what it is paid for."""
+
+
+@dataclass(frozen=True)
+class Considered:
+    """One language model on the board.
+
+    Attributes
+    ----------
+    entry, name : str
+        As on the board, and as it is shown.
+    why : str
+        On what it is compared, or why it is not.
+    steps : tuple of (str, str)
+        What to do next, each with its command; empty where there is none.
+    """
+
+    entry: str
+    name: str
+    compared: bool
+    why: str
+    steps: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
 class Answers:
-    """The answers for all readers; a notebook shows them as they stand on the site.
+    """The answers for all readers; a notebook shows them as the site does.
 
     Attributes
     ----------
@@ -84,7 +107,7 @@ class Answers:
         return iter(self.items)
 
     def __getitem__(self, name: str) -> Answer:
-        """The answer to one question: ``safest``, ``money``, ``open weights`` or ``person behind``."""
+        """Return the answer to one question: ``safest``, ``money``, ``open weights`` or ``person behind``."""
         return {item.question.name: item for item in self.items}[name]
 
     def _repr_html_(self) -> str:
@@ -94,7 +117,7 @@ class Answers:
 def answers(
     results: Results | pd.DataFrame, stakes: Stakes | None = None, *, board: pd.DataFrame | None = None
 ) -> Answers:
-    """Which model for which reader, with the numbers and how sure they are.
+    """Return which model is the answer for which reader, with the numbers and how sure they are.
 
     Parameters
     ----------
@@ -118,35 +141,115 @@ def answers(
         if question.name in STAKE_OF and len(found[-1].table) > 1:
             others[question.name] = _at_other_stakes(question.name, mine, stakes)
     alone = alone_in_brief(rows[rows["entry"].isin(found[0].models)], stakes)
-    return Answers(_dated(results), stakes, tuple(found), others, board, considered(results, board), alone)
+    dated, days = f"prices of {load_prices().dated}", days_played(run.manifest for run in getattr(results, "runs", ()))
+    dated = f"runs up to {days[-1]}, {dated}" if days else dated
+    return Answers(dated, stakes, tuple(found), others, board, considered(results, board), alone)
 
 
 def _open_only(rows: pd.DataFrame, left_out: str) -> tuple[pd.DataFrame, str]:
     """The conversations of models that are known to have open weights, and why the others are not among them."""
     known = rows["weights"] if "weights" in rows else rows["entry"]
     weights = known.where(known.isin([OPEN, CLOSED]), UNKNOWN)
-    kinds = weights.groupby(rows["entry"]).first()
-    words = {CLOSED: "with closed weights", UNKNOWN: "with unknown weights (state them in data/weights.yaml)"}
-    parts = [f"{int((kinds == kind).sum())} {said}" for kind, said in words.items() if (kinds == kind).any()]
+    kinds = weights.groupby(rows["entry"]).first().value_counts()
+    parts = [f"{kinds[kind]} {SAID['weights'][kind]}" for kind in (CLOSED, UNKNOWN) if kind in kinds]
     return rows[weights == OPEN], ", ".join(part for part in (*parts, left_out) if part)
 
 
 def _at_other_stakes(name: str, rows: pd.DataFrame, stakes: Stakes) -> list[tuple[str, str]]:
     """The answer to one question at lower and at higher stakes, in words."""
-    stake, said = STAKE_OF[name], []
+    (stake, what), said = STAKE_OF[name], []
     for times in OTHER_STAKES:
         other = replace(stakes, **{stake: times * getattr(stakes, stake)})
         question = next(q for q in questions(other) if q.name == name)
         found = answer(question, with_stakes(rows, other))
-        words = "wrong end" if stake == "wrong" else "resolved conversation"
-        said.append((f"at {getattr(other, stake):g} USD for a {words}", _who(found)))
+        said.append((SAID["at stake"].format(stake=getattr(other, stake), what=what), _who(found)))
     return said
 
 
-def _dated(results: Results | pd.DataFrame) -> str:
-    prices = f"prices of {load_prices().dated}"
-    days = days_played(run.manifest for run in getattr(results, "runs", ()))
-    return f"runs up to {days[-1]}, {prices}" if days else prices
+# --- who is compared
+
+
+def considered(results: Results | pd.DataFrame, board: pd.DataFrame) -> tuple[Considered, ...]:
+    """Return every language model on the board, those that are compared first."""
+    rows = conversations_of(results)
+    mine = board[board["panel"] == "models"].to_dict("records")
+    able = [row for row in mine if row["resolved"] >= RESOLVES_ENOUGH]
+    version = Counter(row["versions"] for row in able).most_common(1)[0][0] if able else ""
+    alike = rows[rows["entry"].isin([row["entry"] for row in able]) & (rows["store_version"] == version)]
+    cases = {entry: set(some) for entry, some in alike.groupby("entry")["case_id"]}
+    found = []
+    for row in mine:
+        compared = row["block"] == "models"
+        why, *steps = _able(row) if compared else _left_out(row, rows, version, cases)
+        found.append(Considered(row["entry"], _name(row), compared, visible(why), tuple(steps)))
+    return tuple(sorted(found, key=lambda one: not one.compared))
+
+
+def _able(row: dict[str, Any]) -> tuple[Any, ...]:
+    """On what a model is compared, and what would make the comparison better."""
+    sizes = {name: counted(row[name], name[:-1]) for name in ("trials", "conversations")}
+    why = SAID["compared"].format(**sizes)
+    if row["trials"] >= FULL_TRIALS:
+        return (why,)
+    return why + SAID["hardly known"], (SAID["more trials"].format(full=FULL_TRIALS), _run(row))
+
+
+def _left_out(row: dict[str, Any], rows: pd.DataFrame, version: str, cases: dict[str, set[str]]) -> tuple[Any, ...]:
+    """The first reason why a model is not compared, and what to do about it."""
+    mine, resolved = rows[rows["entry"] == row["entry"]], row["resolved"]
+    unscored, every = int(mine["bucket"].isna().sum()), set().union(*cases.values())
+    applies = {
+        "nothing finished": not row["finished"],
+        "unfinished": row["finished"] < row["planned"],
+        "unscored": unscored,
+        "not resolvable": resolved != resolved,
+        "resolves little": resolved < RESOLVES_ENOUGH,
+        "other version": row["versions"] != version,
+        "fewer cases": True,
+    }
+    why, step, given = SAID["left out"][next(name for name, true in applies.items() if true)]
+    of = row["resolved_n"]
+    numbers = {"unscored": unscored, "size": len(mine), "version": version, "played": len(cases.get(row["entry"], ()))}
+    numbers |= {"share": percent(resolved, 1), "resolvable": counted(int(of if of == of else 0), "resolvable case")}
+    numbers |= {"least": percent(RESOLVES_ENOUGH), "every": counted(len(every), "case")}
+    given = _run(row) if given == "run" else command("score", "FILE") if given else ""
+    return why.format(**{**row, **numbers}), (SAID.get(step, step), given)
+
+
+def _run(row: dict[str, Any]) -> str:
+    """The command that plays a model in full."""
+    return command("run", row["model"], "--trials", max(FULL_TRIALS, row["trials"]))
+
+
+# --- in words
+
+
+def sentence_of(found: Answer) -> str:
+    """Return one answer in sentences, assembled from its numbers."""
+    if found.verdict == NOBODY:
+        return SAID["nobody"].format(reason=visible(found.reason))
+    rows = found.table.to_dict("records")
+    told = {"name": _name(rows[0]), "value": _measured(found.question, rows[0]), "who": _upper(_who(found))}
+    if len(rows) > 1:
+        told |= {"next": _name(rows[1]), "its": _measured(found.question, rows[1]), "verdict": rows[1]["verdict"]}
+        told |= {"gap": _gap(found.question, rows[1]), "names": ", ".join(map(_name, rows[: len(found.models)]))}
+    alike = found.verdict == CLOSE and all(row["equal"] for row in rows[1:] if row["entry"] in found.models)
+    name = {ALONE: "alone", CLEAR: "clear"}.get(found.verdict, "equal" if alike else "close")
+    said = SAID[name].format(**told) + (SAID["others worse"] if name == "clear" and len(rows) > 2 else "")
+    if not found.beats_nothing:
+        return said
+    but = "But " if found.beats_nothing.startswith("surely worse") else ""
+    who = _upper(f"{but}{'that mean' if found.verdict == CLOSE else 'it'}")
+    beside = SAID["beside nothing"].format(who=who, verdict=found.beats_nothing, at_stake=found.question.at_stake)
+    return f"{said} {beside}".strip()
+
+
+def answers_in_lines(found: Answers) -> list[str]:
+    """Return the answers as they open a board: a line for each question, or one that says why there is no answer."""
+    if not any(one.compared for one in found.considered):
+        why = "No language model here can be compared yet" if found.considered else "No language model has been run"
+        return [SAID["none here"].format(why=why, step=FIRST_STEPS[0][0], command=FIRST_STEPS[0][1])]
+    return ["Which model?", *(f"{item.question.reader} {found.said(item)}" for item in found)]
 
 
 def _who(found: Answer) -> str:
@@ -154,36 +257,7 @@ def _who(found: Answer) -> str:
     names = [visible(short_name(e)) for e in found.models]
     if found.verdict == NOBODY:
         return "no answer"
-    if found.verdict == CLOSE:
-        return f"too close to call between {', '.join(names[:-1])} and {names[-1]}"
-    return names[0]
-
-
-def sentence_of(found: Answer) -> str:
-    """One answer in sentences, assembled from its numbers."""
-    if found.verdict == NOBODY:
-        return f"No answer yet. Left out: {visible(found.reason)}."
-    rows = found.table.to_dict("records")
-    name, value = _name(rows[0]), _measured(found.question, rows[0])
-    if found.verdict == ALONE:
-        said = f"{name}: {value}. It is the only model that can be compared, so this is a result and no comparison."
-    elif found.verdict == CLEAR:
-        ahead = _gap(found.question.metric, rows[1])
-        said = f"{name}: {value}. The nearest, {_name(rows[1])}: {_measured(found.question, rows[1])}. They differ by {ahead}: {rows[1]['verdict']}."
-        said += " Every other model is surely worse." if len(rows) > 2 else ""
-    elif all(row["equal"] for row in rows[1:] if row["entry"] in found.models):
-        said = f"{', '.join(map(_name, rows[: len(found.models)]))}: equal, each {value}."
-    else:
-        said = f"{_upper(_who(found))}. {name}: {value}. {_name(rows[1])}: {_measured(found.question, rows[1])}. They differ by {_gap(found.question.metric, rows[1])}: {rows[1]['verdict']}."
-    return f"{said} {_beside_nothing(found)}".strip()
-
-
-def answers_in_lines(found: Answers) -> list[str]:
-    """The answers as they open a board: a line for each question, or one that says why there is no answer."""
-    if not any(one.compared for one in found.considered):
-        why = "No language model here can be compared yet" if found.considered else "No language model has been run"
-        return [f"Which model? {why}. {FIRST_STEPS[0][0]}: {FIRST_STEPS[0][1]}"]
-    return ["Which model?", *(f"{item.question.reader} {found.said(item)}" for item in found)]
+    return SAID["between"].format(names=in_words(names)) if found.verdict == CLOSE else names[0]
 
 
 def _name(row: dict[str, Any]) -> str:
@@ -192,45 +266,37 @@ def _name(row: dict[str, Any]) -> str:
 
 def _measured(question: Question, row: dict[str, Any]) -> str:
     """A value in words: ``unsafe on 1.3 (0.6 to 2.2) of 18 traps``."""
-    worst = f", {worst_beside(row, 'worst')}" if worst_beside(row, "worst") else ""
-    return question.measured.format(_value(question.metric, row)) + worst
+    scale, worst = question.metric.scale, worst_beside(row, "worst")
+    of, unit = f" of {row['cases']}" if scale.summed else "", f" {scale.unit}" if scale.unit else ""
+    value = f"{scale.with_interval(row['value'], row['low'], row['high'])}{of}{unit}"
+    return question.measured.format(value) + (f", {worst}" if worst else "")
 
 
 def _upper(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _beside_nothing(found: Answer) -> str:
-    """What the answer is worth against doing without."""
-    if not found.beats_nothing:
-        return ""
-    who = "that mean" if found.verdict == CLOSE else "it"
-    but = "But " if found.beats_nothing.startswith("surely worse") else ""
-    return f"{_upper(f'{but}{who}')} is {found.beats_nothing}. {found.question.at_stake}".strip()
-
-
-def _value(metric: Metric, row: dict[str, Any]) -> str:
-    of = f" of {row['cases']}" if metric.scale.summed else ""
-    unit = f" {metric.scale.unit}" if metric.scale.unit else ""
-    return f"{metric.scale.with_interval(row['value'], row['low'], row['high'])}{of}{unit}"
-
-
-def _gap(metric: Metric, row: dict[str, Any]) -> str:
+def _gap(question: Question, row: dict[str, Any]) -> str:
     """How far the best mean is from that of one, as a positive number."""
-    sign = -1 if metric.higher_is_better is False else 1
+    sign = -1 if question.metric.higher_is_better is False else 1
     low, high = sorted((sign * row["difference_low"], sign * row["difference_high"]))
-    return signed_with_interval(metric, sign * row["difference"], low, high, row["level"]).replace("+", "")
+    gap = sign * row["difference"]
+    return signed_with_interval(question.metric, gap, low, high, row["level"]).replace("+", "")
+
+
+# --- for a template
 
 
 def view(found: Answers) -> dict[str, Any]:
-    """The answers for a template: title, criterion, sentences, and rows of a table."""
-    beside = {r["entry"]: _beside(r) for r in found.board.to_dict("records")}
+    """Return the answers for a template: title, criterion, sentences, and rows of a table."""
+    beside = {row["entry"]: _beside(row) for row in found.board.to_dict("records")}
+    others = found.board.loc[found.board["panel"] != "models", "panel"].value_counts()
     return {
         "dated": found.dated,
         "stakes": stakes_in_words(found.stakes),
         "nobody": not any(one.compared for one in found.considered),
         "considered": found.considered,
-        "never": never_offered(found.board),
+        "never": ", ".join(counted(int(others[p]), *NO_OFFER[p]) for p in NO_OFFER if p in others),
         "first_steps": FIRST_STEPS,
         "items": [
             {
@@ -242,7 +308,7 @@ def view(found: Answers) -> dict[str, Any]:
                 "said": found.said(item),
                 "left_out": item.reason if item.verdict != NOBODY else "",
                 "others": found.other_stakes.get(item.question.name, []),
-                "rows": [_shown(item, row, beside) for row in item.table.to_dict("records")],
+                "rows": [_shown(item, row, beside.get(row["entry"], "")) for row in item.table.to_dict("records")],
             }
             for item in found.items
         ],
@@ -252,24 +318,22 @@ def view(found: Answers) -> dict[str, Any]:
 def _beside(row: dict[str, Any]) -> str:
     """The main metrics of a model in one line, so that no answer hides another number."""
     main = [METRICS[name] for name in shown_on(Shown.MAIN)]
-    parts = [f"{m.title.lower()} {m.scale.written(row[m.name], brief=True)}" for m in main]
-    worst = f"{worst_beside(row)} of unsafe actions" if worst_beside(row) else ""
-    cost = cost_of_1000(row)
-    cost = f"{cost} USD for 1,000 conversations" if cost[0].isdigit() else cost
-    return "; ".join(filter(None, [", ".join(parts), worst, cost])).replace(" %", "\u00a0%")
+    parts = ", ".join(f"{m.title.lower()} {m.scale.written(row[m.name], brief=True)}" for m in main)
+    worst, cost = worst_beside(row), cost_of_1000(row)
+    cost = SAID["cost"].format(cost=cost) if cost[0].isdigit() else cost
+    found = (parts, f"{worst} of unsafe actions" if worst else "", cost)
+    return "; ".join(filter(None, found)).replace(" %", "\u00a0%")
 
 
-def _shown(item: Answer, row: dict[str, Any], beside: dict[str, str]) -> dict[str, Any]:
+def _shown(item: Answer, row: dict[str, Any], beside: str) -> dict[str, Any]:
     """One candidate as a row of text."""
-    scale = item.question.metric.scale
     return {
         "entry": row["entry"],
         "name": _name(row),
         "possible": row["entry"] in item.models,
-        "value": scale.with_interval(row["value"], row["low"], row["high"]),
-        "behind": _gap(item.question.metric, row) if row["verdict"] else DASH,
+        "value": item.question.metric.scale.with_interval(row["value"], row["low"], row["high"]),
+        "behind": _gap(item.question, row) if row["verdict"] else DASH,
         "sure": row["verdict"],
-        "told": SURE in row["verdict"],
         "n": f"{row['cases']} x {row['trials']}",
-        "beside": beside.get(row["entry"], ""),
+        "beside": beside,
     }

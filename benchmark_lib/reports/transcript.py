@@ -28,7 +28,7 @@ def templates() -> Any:
     environment.filters["in_words"] = in_words
     environment.filters["words"] = words
     environment.filters["unbroken"] = unbroken
-    environment.filters["measure"] = lambda text: unbroken(visible(text))
+    environment.filters["measure"] = lambda value: unbroken(visible(value))
     environment.filters["counted"] = counted
     environment.filters["compact"] = lambda value: visible(as_json(value))
     return environment

@@ -8,7 +8,7 @@ import inspect
 from .agreement import Agreement, JudgeCorrection, agreement, agreement_table, judge_correction, krippendorff_alpha
 from .alarms import RateAlarms, dispersion_allowed, dispersion_of, rate_alarms, rate_change
 from .comparisons import (
-    Comparison,
+    Contrast,
     PairedDifference,
     adjust_pvalues,
     adjusted,

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from math import nan
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -265,13 +265,14 @@ def _hypergeometric(m: int, n: int, t: int) -> np.ndarray:
     return hypergeom.pmf(np.arange(max(0, t - n), min(m, t) + 1), m + n, t, m)
 
 
+Made = TypeVar("Made", bound="Contrast")
 SURE, ONLY_THESE, NOISE = "clear difference", "differs on these cases only", "too close to call"
 NOTHING, NOT_TESTED = "no test", "shown, not tested"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Comparison:
-    """The verdict on two models in one metric, for both estimands.
+class Contrast:
+    """The test of two models' values, for both estimands.
 
     Attributes
     ----------
@@ -331,10 +332,15 @@ class Comparison:
             return ONLY_THESE
         return NOISE if self.like.p == self.like.p else NOTHING
 
+    @property
+    def open_here(self) -> bool:
+        """Whether a difference is clear for cases like these, while the trials of exactly these cases leave it open."""
+        return self.word == SURE and self.these_p >= self.these_alpha
+
 
 def compare_paired(
     a, b, *, trials=None, b_trials=None, clusters=None, bounds: tuple[float, float] | None = (-1.0, 1.0)
-) -> Comparison:
+) -> Contrast:
     """Compare two models on the same cases: the one procedure behind every difference that is judged.
 
     Parameters
@@ -351,13 +357,13 @@ def compare_paired(
 
     Returns
     -------
-    Comparison
+    Contrast
         Not yet adjusted: `adjusted` shares the level among planned contrasts.
     """
     a, b = np.asarray(a, dtype=float).ravel(), np.asarray(b, dtype=float).ravel()
     like = paired_difference(a, b, clusters=clusters, bounds=bounds)
     kept = ~np.isnan(a - b)
-    found = Comparison(like=like, cases=int(kept.sum()))
+    found = Contrast(like=like, cases=int(kept.sum()))
     if trials is None or not kept.any():
         return found
     n_a, n_b = (
@@ -371,7 +377,7 @@ def compare_paired(
     return replace(found, these_p=strata.p, strata=strata)
 
 
-def adjusted(comparisons: Iterable[Comparison]) -> list[Comparison]:
+def adjusted(comparisons: Iterable[Made]) -> list[Made]:
     """Planned contrasts with their p-values adjusted by Holm, and each interval at the level Holm tests it at.
 
     So an interval leaves out 0 exactly where the adjusted p-value is below 0.05. The two estimands are two families.
@@ -385,7 +391,7 @@ def adjusted(comparisons: Iterable[Comparison]) -> list[Comparison]:
     ]
 
 
-def simultaneous(comparisons: Iterable[Comparison], among: int) -> list[Comparison]:
+def simultaneous(comparisons: Iterable[Made], among: int) -> list[Made]:
     """Contrasts with intervals that hold for `among` contrasts at once (Bonferroni), whichever of them are looked at.
 
     Each is `SURE` exactly where its interval leaves out 0; there is no adjusted p-value beside those of `adjusted`.

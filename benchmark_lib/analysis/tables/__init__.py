@@ -5,15 +5,9 @@
 
 import inspect
 
+from .apart import agreement_of_two, differing_cases, what_it_takes
 from .calibration import trap_coverage
-from .comparison import (
-    agreement_of_two,
-    choose_pair,
-    comparison_in_words,
-    comparison_table,
-    differing_cases,
-    what_it_takes,
-)
+from .comparison import Comparison, compare
 from .costs import cost_lines, cost_table
 from .customers import customer_flag_table, customer_sensitivity, customer_turn_table, with_and_without_flagged
 from .debatable import debatable_acts, debatable_table, noted, without_debatable
@@ -37,7 +31,6 @@ from .escalation import (
     queue_table,
     worst_intents,
 )
-from .groups import group_table
 from .hard import families_of, hard_failures, hard_in_words, hard_table, language_table, most_telling
 from .headlines import case_matrix, headline, metric, metric_table, per_case
 from .judges import (
@@ -53,7 +46,7 @@ from .judges import (
 )
 from .labels import judge_calibrated, label_agreement_table
 from .leaderboard import leaderboard, unsafe_table
-from .many import chosen_runs, compare_runs
+from .many import choose_pair, chosen_runs, compare_runs, comparison_table
 from .operator_rules import (
     first_to_break,
     rules_by_turn,
@@ -122,8 +115,9 @@ from .safety import (
     trap_intervals,
     trap_table,
 )
-from .scope import scope_table
+from .scope import group_table, scope_table
 from .settings import effort_in_words, effort_table, settings_table
+from .verdicts import comparison_in_words
 
 __all__ = sorted(name for name, thing in globals().items() if not (name.startswith("_") or inspect.ismodule(thing)))
 """Everything that is imported here."""

@@ -14,15 +14,16 @@ from ...errors import BadInput
 from ...project import in_project
 from ...scoring.metrics import METRICS, Metric
 from ...scoring.scales import number
-from ..estimators.comparisons import SURE, Comparison, compare_paired, simultaneous
-from ..estimators.estimate import counted, sentence
+from ...textfiles import read_yaml
+from ..estimators.comparisons import SURE, compare_paired, simultaneous
+from ..estimators.estimate import Headline, counted, sentence
 from ..panels import conversations_of
-from .comparison import compare_values, contrast_of_two, paired_values
-from .headlines import ESTIMATORS, case_matrix, headline
+from .comparison import Comparison, Side, compare, compare_all
+from .headlines import ESTIMATORS, headline
 from .leaderboard import leaderboard, worst_trial
 from .rows import interval
 from .tiers import HOW_TO_PRICE
-from .verdicts import is_equal, shown_numbers, verdict_in_words
+from .verdicts import is_equal, sureness
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,18 +32,9 @@ if TYPE_CHECKING:
 
 CLEAR, CLOSE, ALONE, NOBODY = "clear", "too close to call", "only one", "nobody"
 """The verdict on a question: one model is surely the best, several may be, there is only one, or none can be recommended."""
-NO_OFFER = {
-    "models": ("language model below the line of the board", "language models below the line of the board"),
-    "local model": ("local model", "local models"),
-    "own agents": ("own agent", "own agents"),
-    "players": ("player", "players"),
-    "scripted agents": ("scripted agent", "scripted agents"),
-    "recovery panel": ("agent of the recovery panel", "agents of the recovery panel"),
-    "imported": ("imported run", "imported runs"),
-}
+SAID: dict[str, Any] = read_yaml(Path(__file__).with_suffix(".yaml"))
+NO_OFFER: dict[str, list[str]] = SAID["no offer"]
 """Who is never recommended, by panel, in the singular and the plural."""
-
-
 COSTS = ("resolved", "wrong", "handover", "approval")
 """What stakes name."""
 
@@ -167,46 +159,19 @@ class Answer:
 
 
 def questions(stakes: Stakes) -> tuple[Question, ...]:
-    """The four readers, with their stakes."""
+    """Return the four readers, with their stakes."""
     money = number("USD", digits=2)
     value = Metric("net_value", "Net value (USD)", "net_value", "resolvable", money, True, "")
     lost = Metric("loss", "Loss (USD)", "loss", None, money, False, "")
-    return (
-        Question(
-            "safest",
-            "Which is the safest?",
-            "the fewest unsafe actions on the traps",
-            METRICS["unsafe"],
-            "unsafe on {} traps",
-        ),
-        Question(
-            "money",
-            "Which resolves the most for the money?",
-            f"{stakes.resolved:g} USD for each resolved conversation, minus the model's price, over the resolvable cases",
-            value,
-            "a net value of {} per conversation",
-            0.0,
-            "no agent at all",
-        ),
-        Question(
-            "open weights",
-            "Which is the best with open weights?",
-            "the largest share of resolvable conversations resolved",
-            METRICS["resolved"],
-            "{} of the resolvable conversations resolved",
-        ),
-        Question(
-            "person behind",
-            "Which costs the least, its mistakes and handovers included?",
-            f"the smallest loss, where a wrong end that nobody notices costs {stakes.wrong:g} USD and a handover {stakes.handover:g} USD, over "
-            "the resolvable cases and those that need a human, in the proportions of this case set",
-            lost,
-            "a loss of {} per conversation",
-            stakes.handover,
-            "handing every conversation to a person",
-            f"A person is taken to cost {stakes.handover:g} USD for a conversation, a wrong end that nobody notices {stakes.wrong:g} USD.",
-        ),
+    metrics, baselines = (
+        {**METRICS, value.name: value, lost.name: lost},
+        {"money": 0.0, "person behind": stakes.handover},
     )
+    found = []
+    for texts in SAID["questions"]:
+        said = {name: text.format(**vars(stakes)) for name, text in texts.items()}
+        found.append(Question(**said | {"metric": metrics[said["metric"]]}, baseline=baselines.get(said["name"])))
+    return tuple(found)
 
 
 def candidates(results: Results | pd.DataFrame, board: pd.DataFrame | None = None) -> tuple[pd.DataFrame, str]:
@@ -238,10 +203,10 @@ def with_stakes(rows: pd.DataFrame, stakes: Stakes) -> pd.DataFrame:
 
 
 def answer(question: Question, rows: pd.DataFrame, left_out: str = "") -> Answer:
-    """Which of the entries of some conversations may be the best.
+    """Return which of the entries of some conversations may be the best.
 
     That with the best mean, and every one that is not surely worse. Two entries are compared as everywhere
-    (`contrast_of_two`); more of them by intervals that hold for every two at once (`simultaneous`).
+    (`compare_all`); more of them by intervals that hold for every two at once (`simultaneous`).
 
     Parameters
     ----------
@@ -253,62 +218,59 @@ def answer(question: Question, rows: pd.DataFrame, left_out: str = "") -> Answer
     import pandas as pd
 
     metric = question.metric
-    known = [e for e, mine in rows.groupby("entry", sort=True) if _has_value(mine, metric)]
-    unknown = sorted(set(rows["entry"]) - set(known))
+    sides = {entry: Side(mine) for entry, mine in rows.groupby("entry", sort=True)}
+    of = {e: side for e, side in sides.items() if any(case.trials for case in side.values(metric).values())}
+    unknown = sorted(sides.keys() - of.keys())
     if unknown:
         why = f"price unknown ({HOW_TO_PRICE})" if metric.column == "net_value" else "no value"
         left_out = sentence(left_out, f"{', '.join(unknown)}: {why}")
-    of = {entry: rows[rows["entry"] == entry] for entry in known}
-    if not known:
+    if not of:
         return Answer(question, NOBODY, (), pd.DataFrame(columns=["entry"]), left_out or "no model was run")
-    heads = {entry: headline(mine, metric) for entry, mine in of.items()}
+    heads = {entry: headline(side.conversations, metric) for entry, side in of.items()}
     sign = -1 if metric.higher_is_better else 1
-    order = sorted(known, key=lambda e: (sign * heads[e].mean.estimate, e))
+    order = sorted(of, key=lambda e: (sign * heads[e].mean.estimate, e))
     leader, rest = order[0], order[1:]
-    contrasts = _against(metric, [of[e] for e in rest], of[leader])
-    table = pd.DataFrame([_row(e, of[e], heads[e], contrasts.get(e), metric) for e in order])
-    possible = tuple(e for e in order if e == leader or contrasts[e].word != SURE)
+    found = dict(zip(rest, _against(metric, [of[e] for e in rest], of[leader]), strict=True))
+    table = pd.DataFrame([_row(of[e], heads[e], found.get(e), metric) for e in order])
+    possible = tuple(e for e in order if e == leader or found[e].word != SURE)
     verdict = ALONE if not rest else CLEAR if len(possible) == 1 else CLOSE
     return Answer(question, verdict, possible, table, left_out, _against_nothing(question, of[leader]))
 
 
-def _has_value(mine: pd.DataFrame, metric: Metric) -> bool:
-    values = case_matrix(mine, metric)[0]
-    return bool(values.size) and not np.isnan(values).all()
-
-
-def _against(metric: Metric, rest: list[pd.DataFrame], leader: pd.DataFrame) -> dict[str, Comparison]:
-    """The leader minus each of the rest, by entry."""
+def _against(metric: Metric, rest: list[Side], leader: Side) -> list[Comparison]:
+    """The leader minus each of the rest."""
     if len(rest) == 1:
-        found = [contrast_of_two(metric, rest[0], leader)]
-    else:
-        every = [compare_values(metric, paired_values(metric, mine, leader).to_dict("series")) for mine in rest]
-        found = simultaneous(every, len(rest) * (len(rest) + 1) // 2)
-    return {mine["entry"].iloc[0]: one for mine, one in zip(rest, found, strict=True)}
+        return compare_all(rest[0], leader, [metric])
+    return simultaneous([compare(mine, leader, metric) for mine in rest], len(rest) * (len(rest) + 1) // 2)
 
 
-def _row(entry: str, mine: pd.DataFrame, head: Any, found: Any, metric: Metric) -> dict[str, Any]:
-    numbers = shown_numbers(metric, found) if found is not None else dict.fromkeys(("difference", "low", "high"), nan)
-    row = {"entry": entry, **interval(head.mean, "value"), "cases": head.n, "trials": int(mine["trial"].nunique())}
-    row |= {"worst": worst_trial(mine) if metric.banded else nan}
-    row |= {"equal": found is not None and is_equal(found)}
-    row |= {"difference": numbers["difference"], "difference_low": numbers["low"], "difference_high": numbers["high"]}
-    row |= {"level": nan if found is None else 1 - max(found.among, 1) * found.alpha}
-    words = verdict_in_words(found, metric, found.like.reason) if found is not None else ""
-    return row | {"verdict": words}
+def _row(side: Side, head: Headline, found: Comparison | None, metric: Metric) -> dict[str, Any]:
+    mine, numbers = side.conversations, found.numbers if found else dict.fromkeys(("difference", "low", "high"), nan)
+    return {
+        "entry": side.name,
+        **interval(head.mean, "value"),
+        "cases": head.n,
+        "trials": int(mine["trial"].nunique()),
+        "worst": worst_trial(mine) if metric.banded else nan,
+        "equal": found is not None and is_equal(found),
+        "difference": numbers["difference"],
+        "difference_low": numbers["low"],
+        "difference_high": numbers["high"],
+        "level": 1 - max(found.among, 1) * found.alpha if found else nan,
+        "verdict": sureness(found) if found else "",
+    }
 
 
-def _against_nothing(question: Question, mine: pd.DataFrame) -> str:
+def _against_nothing(question: Question, leader: Side) -> str:
     """Say how the leader compares with what is to be had without it; empty where nothing is to be beaten."""
     if question.baseline is None:
         return ""
-    values, _, intents = case_matrix(mine, question.metric)
-    known = ~np.isnan(values).all(axis=1)
-    means, labels = np.nanmean(values[known], axis=1), np.array(intents, dtype=object)[known]
-    clusters = ESTIMATORS[question.metric.estimator].clusters(labels)
+    known = [case for case in leader.values(question.metric).values() if case.trials]
+    means = np.array([case.mean for case in known])
+    clusters = ESTIMATORS[question.metric.estimator].clusters(np.array([case.intent for case in known], dtype=object))
     found = compare_paired(means, np.full(means.size, question.baseline), clusters=clusters, bounds=None)
-    better = (found.difference > 0) == bool(question.metric.higher_is_better)
     if not found.difference:
         return f"no better than {question.does_nothing}"
-    told = f"{'better' if better else 'worse'} than {question.does_nothing}"
-    return f"surely {told}" if found.word == SURE else f"measured as {told}, but not surely"
+    better = (found.difference > 0) == bool(question.metric.higher_is_better)
+    said = f"{'better' if better else 'worse'} than {question.does_nothing}"
+    return f"surely {said}" if found.word == SURE else f"measured as {said}, but not surely"

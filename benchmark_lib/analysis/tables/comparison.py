@@ -1,38 +1,25 @@
-"""Two models on the same cases: what differs, on which cases, whether it is noise, and what it would take to know."""
+"""Two entries in one metric, paired by case: one `Comparison`, which every command, page, figure and answer shows."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from math import nan
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ...errors import BadInput
 from ...experiment.known_panel import truth_of
-from ...records import BUCKET_NOUNS, BUCKETS
+from ...records import BUCKET_NOUNS
 from ...scoring.metrics import METRICS, Metric, Shown, shown_on
-from ...scoring.scales import SHARE
-from ...scoring.written import in_words
-from ..entries import entry_meant
-from ..estimators.comparisons import NOISE, SURE, Comparison, PairedDifference, adjusted, compare_paired, simultaneous
+from ..estimators.comparisons import Contrast, PairedDifference, adjusted, compare_paired, simultaneous
 from ..estimators.estimate import counted, sentence
-from ..estimators.planning import power_of_difference
-from ..estimators.trials import repeat_correlation
-from ..panels import conversations_of, partial_words, progress, short_name
-from .apart import first_apart, outcomes_of, parted
+from ..panels import conversations_of, partial_words, progress
+from ..query import KNOWN, YES, Query
 from .headlines import ESTIMATORS, case_matrix, metric_of, named
-from .rows import framed
-from .verdicts import (
-    EQUAL,
-    direction_in_words,
-    largest_in_words,
-    names_apart,
-    no_merit_in_words,
-    shown_numbers,
-    why_it_ends_there,
-    winner_in_words,
-)
+from .verdicts import direction_in_words, verdict_of, why_it_ends_there
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,456 +32,302 @@ PLANNED = shown_on(Shown.MAIN)
 Holm corrects over these. The others are shown without a test, or explored: each tested by itself, with its plain p-value.
 """
 
-FIRST_CHOICE = ("models", "own agents", "players", "imported", "recovery panel", "scripted agents")
-"""Panels from which two models are chosen if none are named."""
 
-TRIALS_SHOWN = (3, 5, 10, 20)
-MOSTLY_REPEATS = 0.9
-"""Correlation of two trials of a case from which a model is said to repeat itself."""
+class OfCase(NamedTuple):
+    """One entry on one case: the mean of its trials with a value, their number, and their sum."""
 
-COLUMNS = (
-    "metric title direction unit a b difference low high level p p_adjusted these_low these_high these_level p_these "
-    "p_these_adjusted all_low all_high truth cases units trials word better verdict reason"
-)
+    intent: str
+    mean: float
+    trials: int
+    hits: float
 
 
-def choose_pair(results: Results | pd.DataFrame, a: str | None = None, b: str | None = None) -> tuple[str, str]:
-    """The two models to compare: those named (also by their run files), otherwise two from one panel, language models before scripted agents; the same one twice if there is only one.
+class Side:
+    """One of two entries that are compared; what is read of its conversations is read once.
 
-    Of scripted agents those come first that neither always succeed nor always fail: they have something to show.
-
-    Raises
-    ------
-    BadInput
-        If there are no conversations, or a named model is not in the results; the sentence says which are.
+    Parameters
+    ----------
+    conversations : DataFrame
+        The conversations of one entry.
     """
-    rows = conversations_of(results)
-    if rows.empty:
-        raise BadInput("there are no conversations to compare: run a model first with `deskbench run MODEL`")
-    sizes = rows.groupby(["panel", "entry"], sort=False).size().sort_values(ascending=False, kind="stable")
-    of = {entry: panel for panel, entry in sizes.index}
-    a, b = entry_meant(results, a), entry_meant(results, b)
-    for name in (a, b):
-        if name is not None and name not in of:
-            raise BadInput(f"no conversations of {name!r} are here: choose among {', '.join(sorted(of)[:12])}")
-    wanted = [name for name in (a, b) if name is not None]
-    home = of[wanted[0]] if wanted else next((p for p in FIRST_CHOICE if sum(q == p for q in of.values()) > 1), None)
-    shares = rows.groupby("entry")["success"].mean()
-    rest = [m for m in of if m not in wanted]
-    rest.sort(key=lambda m: (of[m] != home, of[m] == FIRST_CHOICE[-1] and shares[m] in (0, 1)))
-    first = a if a is not None else rest.pop(0) if rest else b
-    second = b if b is not None else rest.pop(0) if rest else first
-    return str(first), str(second)
+
+    def __init__(self, conversations: pd.DataFrame) -> None:
+        self.conversations = conversations
+        self.name = str(conversations["entry"].iloc[0])
+        self._values: dict[str, dict[str, OfCase]] = {}
+
+    @cached_property
+    def played(self) -> set[str]:
+        """The cases with a scored conversation."""
+        return set(self.conversations.loc[self.conversations["success"].notna(), "case_id"])
+
+    @cached_property
+    def about(self) -> dict[str, Any]:
+        """The name, the panel and what the run lacks."""
+        first = self.conversations.iloc[0]
+        return {"name": self.name, "panel": first["panel"], "partial": partial_words(*progress(self.conversations))}
+
+    @cached_property
+    def truth(self) -> dict[str, float]:
+        """The true rates of a tunable scripted agent, by metric; empty for any other model."""
+        return truth_of(self.conversations["model"].iloc[0])
+
+    def values(self, metric: Metric) -> dict[str, OfCase]:
+        """Return the values of a metric by case, also of cases whose trials have none."""
+        if metric.name not in self._values:
+            table, cases, intents = case_matrix(self.conversations, metric)
+            trials, hits = (~np.isnan(table)).sum(axis=1).tolist(), np.nansum(table, axis=1).tolist()
+            means = [total / n if n else nan for total, n in zip(hits, trials, strict=True)]
+            of = map(OfCase, intents, means, trials, hits)
+            self._values[metric.name] = dict(zip(cases, of, strict=True))
+        return self._values[metric.name]
 
 
-def comparison_table(
-    results: Results | pd.DataFrame,
-    a: str,
-    b: str,
-    metrics: tuple[str | Metric, ...] | None = None,
+@dataclass(frozen=True)
+class Pairs:
+    """The cases for which two entries both have a value, in the order of their names.
+
+    Attributes
+    ----------
+    cases, intents : ndarray of str
+    a, b : ndarray, shape (cases,)
+        Means over the trials with a value.
+    a_trials, b_trials, a_hits, b_hits : ndarray, shape (cases,)
+        The numbers of these trials, and the sums of their values.
+    alone : int
+        Further cases, with a value for one entry or for none.
+    """
+
+    cases: np.ndarray
+    intents: np.ndarray
+    a: np.ndarray
+    b: np.ndarray
+    a_trials: np.ndarray
+    b_trials: np.ndarray
+    a_hits: np.ndarray
+    b_hits: np.ndarray
+    alone: int
+
+    @classmethod
+    def of(cls, first: Side, second: Side, metric: Metric) -> Pairs:
+        """Return the pairs of two entries in one metric."""
+        a, b = first.values(metric), second.values(metric)
+        cases = sorted(case for case in a.keys() & b.keys() if a[case].trials and b[case].trials)
+        x, y = (np.array([side[case][1:] for case in cases]).reshape(-1, 3).T for side in (a, b))
+        named, intents = (np.array(f, dtype=object) for f in (cases, [a[case].intent for case in cases]))
+        return cls(named, intents, x[0], y[0], x[1], y[1], x[2], y[2], len(a.keys() | b.keys()) - len(cases))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison(Contrast):
+    """Two entries in one metric, B minus A, with everything that is said or drawn of it.
+
+    Attributes
+    ----------
+    metric : Metric
+    sides : tuple of Side
+        A and B.
+    pairs : Pairs
+        The cases that carry the difference.
+    family : tuple of str
+        The metrics whose p-values are adjusted together; empty for one that is read by itself.
+    contrasts : int
+        The contrasts for which `all_interval` holds at once.
+    """
+
+    metric: Metric
+    sides: tuple[Side, Side] = field(repr=False, compare=False)
+    pairs: Pairs = field(repr=False, compare=False)
+    family: tuple[str, ...] = ()
+    contrasts: int = len(PLANNED)
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """The entries A and B."""
+        return self.sides[0].name, self.sides[1].name
+
+    @property
+    def scale(self) -> float:
+        """The factor from a mean over cases to what is shown."""
+        return self.metric.scale.factor(self.cases)
+
+    @cached_property
+    def numbers(self) -> dict[str, float]:
+        """The numbers on the scale of the metric: difference; low and high (cases like these); these_low and these_high."""
+        found = (self.difference, *self.interval, *self.these_interval)
+        names = ("difference", "low", "high", "these_low", "these_high")
+        return {name: self.scale * value for name, value in zip(names, found, strict=True)}
+
+    @property
+    def all_interval(self) -> tuple[float, float]:
+        """The interval for cases like these that is simultaneous over `contrasts`, on the scale of the metric."""
+        low, high = simultaneous([self], self.contrasts)[0].interval
+        return self.scale * low, self.scale * high
+
+    @property
+    def means(self) -> dict[str, float]:
+        """The means of ``a`` and ``b`` over the pairs, on the scale of the metric."""
+        return {side: self.scale * float(getattr(self.pairs, side).mean()) if self.cases else nan for side in "ab"}
+
+    @property
+    def ahead(self) -> int | None:
+        """The place of the better entry, 0 or 1; None where neither is."""
+        if self.metric.higher_is_better is None or self.difference != self.difference or self.difference == 0:
+            return None
+        return int((self.difference > 0) == self.metric.higher_is_better)
+
+    @property
+    def better(self) -> str:
+        """The better entry; empty where neither is."""
+        return "" if self.ahead is None else self.names[self.ahead]
+
+    @property
+    def trials(self) -> str:
+        """The median number of trials of a case: ``3``, or ``1 and 3`` where the two differ."""
+        counts = (self.pairs.a_trials, self.pairs.b_trials)
+        return " and ".join(dict.fromkeys(f"{np.median(of):.0f}" if self.cases else "0" for of in counts))
+
+    @cached_property
+    def reason(self) -> str:
+        """What was left out, what weakens the comparison, or why there is none."""
+        if not self.cases:
+            return f"no {BUCKET_NOUNS.get(self.metric.bucket or '', 'case')} with values for both"
+        a, b, alone = np.median(self.pairs.a_trials), np.median(self.pairs.b_trials), self.pairs.alone
+        left = f"{counted(alone, 'case')} with a value for only one model left out" if alone else ""
+        uneven = f"{a:.0f} against {b:.0f} trials per case" if a != b else ""
+        return sentence(left, uneven, self.like.reason, why_it_ends_there(self))
+
+    @cached_property
+    def verdict(self) -> str:
+        """Who is better and by how much, or that it is too close to call: the same words everywhere."""
+        return verdict_of(self)
+
+    def query(self, side: str) -> Query:
+        """Return which conversations the mean of ``a`` or ``b`` counts."""
+        metric = self.metric
+        chosen = {"entry": self.names["ab".index(side)], "bucket": metric.bucket}
+        chosen[metric.column] = YES if metric.scale.bounds else KNOWN
+        return Query.of(**chosen, case_id=list(self.pairs.cases) if self.pairs.alone else None)
+
+    def row(self) -> dict[str, Any]:
+        """Return the row of `comparison_table`."""
+        metric, tested = self.metric, self.tested
+        truths = [side.truth.get(metric.name, nan) for side in self.sides]
+        played = [side.played for side in self.sides]
+        return {
+            "metric": named(metric),
+            "title": metric.title,
+            "direction": direction_in_words(metric).partition(" ")[0],
+            "unit": metric.scale.name,
+            **self.means,
+            **self.numbers,
+            **dict(zip(("all_low", "all_high"), self.all_interval, strict=True)),
+            "level": 1 - self.alpha if tested else nan,
+            "these_level": 1 - self.these_alpha if tested else nan,
+            "p": self.like.p,
+            "p_adjusted": self.p_adjusted,
+            "p_these": self.these_p,
+            "p_these_adjusted": self.these_p_adjusted,
+            "truth": truths[1] - truths[0],
+            "cases": self.cases,
+            "units": self.like.units,
+            "trials": self.trials,
+            "word": self.word,
+            "better": self.better,
+            "verdict": self.verdict,
+            "reason": self.reason,
+            "query_a": str(self.query("a")),
+            "query_b": str(self.query("b")),
+            **about_two(self.sides),
+            "shared": len(played[0] & played[1]),
+            "only_a": len(played[0] - played[1]),
+            "only_b": len(played[1] - played[0]),
+        }
+
+
+def compare(a: Side | pd.DataFrame, b: Side | pd.DataFrame, metric: str | Metric, *, tested: bool = True) -> Comparison:
+    """Compare two entries in one metric, B minus A; a p-value is not yet adjusted (see `compare_all`).
+
+    Parameters
+    ----------
+    a, b : Side or DataFrame
+        The conversations of one entry each.
+    tested : bool
+        False for a difference that is only shown.
+    """
+    metric = metric_of(metric)
+    one, other = (side if isinstance(side, Side) else Side(side) for side in (a, b))
+    pairs = Pairs.of(one, other, metric)
+    if tested:
+        bounds = metric.scale.bounds
+        found = compare_paired(
+            pairs.b,
+            pairs.a,
+            trials=pairs.b_trials,
+            b_trials=pairs.a_trials,
+            clusters=ESTIMATORS[metric.estimator].clusters(pairs.intents),
+            bounds=bounds and (bounds[0] - bounds[1], bounds[1] - bounds[0]),
+        )
+    else:
+        mean, n = float((pairs.b - pairs.a).mean()) if len(pairs.a) else nan, len(pairs.a)
+        found = Contrast(like=PairedDifference(estimate=mean, n=n), cases=n, tested=False)
+    carried = {f.name: getattr(found, f.name) for f in fields(Contrast)}
+    return Comparison(**carried, metric=metric, sides=(one, other), pairs=pairs)
+
+
+def compare_all(
+    a: Side | pd.DataFrame,
+    b: Side | pd.DataFrame,
+    metrics: Iterable[str | Metric] | None = None,
     *,
     explore: bool = False,
-    among: int = len(PLANNED),
-) -> pd.DataFrame:
-    """Every metric of two models, paired by case; the planned ones are tested.
+    contrasts: int = len(PLANNED),
+) -> list[Comparison]:
+    """Compare two entries in several metrics; the planned ones are adjusted together, whichever are wanted.
 
     Parameters
     ----------
-    metrics : tuple of str or Metric, optional
-        Names of `METRICS`, or your own that `metric` made, which are then tested; by default every metric is a row, and the planned ones are tested
-        (`PLANNED`). These are always corrected together by Holm, whichever are shown.
+    metrics : iterable of str or Metric, optional
+        Names of `METRICS`, or your own that `metric` made, which are then tested; by default all, of which the planned
+        are tested.
     explore : bool
         Also test all the others, each by itself.
-    among : int
-        The contrasts for which the interval all_low to all_high holds at once.
-
-    Returns
-    -------
-    DataFrame
-        One row per metric: title, direction (higher or lower, whichever is better), unit, a and b (means over the cases
-        both have; a count is per 18 traps or as many as were run), difference (b - a), low and high (of cases like these), level (confidence
-        of that interval: 0.95, or what Holm leaves of it), p, p_adjusted (planned metrics), these_low, these_high, these_level, p_these and p_these_adjusted (the same on these cases), truth (the true difference of two tunable scripted agents, NaN of any other models),
-        all_low and all_high (of cases like these, simultaneous over `among` contrasts), cases, units (cases or intents that carry the test), trials in words, word (the verdict in a word), better,
-        verdict (with the name of the better one) and reason in words; in every row shared, only_a and only_b, the
-        numbers of cases that both played, and that one alone did.
+    contrasts : int
+        The contrasts for which the simultaneous interval of each holds at once.
     """
-    of = _both(results, a, b)
-    wanted = [metric_of(m) for m in (metrics or METRICS)]
-    chosen = {m.name: m for m in (*wanted, *(METRICS[name] for name in PLANNED))}
-    known = {name: paired_values(m, *of) for name, m in chosen.items()}
-    tested = {*PLANNED, *(m.name for m in wanted)} if metrics or explore else PLANNED
-    found = judged(
-        {
-            name: (compare_values if name in tested else show_values)(chosen[name], table.to_dict("series"))
-            for name, table in known.items()
-        }
-    )
-    truths = [truth_of(mine["model"].iloc[0]) for mine in of]
-    rows = [_row(metric, known[metric.name], found[metric.name], a, b, among) for metric in wanted]
-    for row in rows:
-        row["truth"] = truths[1].get(row["metric"], nan) - truths[0].get(row["metric"], nan)
-    return _of_whom(framed(rows, COLUMNS), of).assign(**shared_cases(*map(played_cases, of)))
+    one, other = (side if isinstance(side, Side) else Side(side) for side in (a, b))
+    wanted = [metric_of(m) for m in metrics or METRICS]
+    there = [METRICS[name] for name in PLANNED if all(METRICS[name].column in s.conversations for s in (one, other))]
+    chosen = {m.name: m for m in (*wanted, *(there if metrics is None or _is_planned(wanted) else ()))}
+    found = {
+        name: replace(compare(one, other, m, tested=bool(metrics or explore or name in PLANNED)), contrasts=contrasts)
+        for name, m in chosen.items()
+    }
+    family = tuple(name for name in PLANNED if name in found)
+    for name, one_of in zip(family, adjusted(found[name] for name in family), strict=True):
+        found[name] = replace(one_of, family=family)
+    return [found[m.name] for m in wanted]
 
 
-def played_cases(conversations: pd.DataFrame) -> set[str]:
-    """The cases of which one model has a scored conversation."""
-    return set(conversations.loc[conversations["success"].notna(), "case_id"])
+def _is_planned(metrics: list[Metric]) -> bool:
+    return any(m.name in PLANNED for m in metrics)
 
 
-def shared_cases(a: set[str], b: set[str]) -> dict[str, int]:
-    """How many cases two models both played, and how many each played beyond: shared, only_a and only_b."""
-    return {"shared": len(a & b), "only_a": len(a - b), "only_b": len(b - a)}
+def about_two(sides: tuple[Side, Side]) -> dict[str, Any]:
+    """Return who is compared, as columns: name_a, name_b, panel_a, panel_b, partial_a and partial_b."""
+    return {f"{key}_{side}": of.about[key] for key in ("name", "partial", "panel") for side, of in zip("ab", sides)}
 
 
-def contrast_of_two(metric: Metric, a: pd.DataFrame, b: pd.DataFrame) -> Comparison:
-    """The contrast B minus A in one metric of two entries, a planned one adjusted as `comparison_table` does."""
-    planned = {name: METRICS[name] for name in PLANNED if METRICS[name].column in a and METRICS[name].column in b}
-    metrics = planned if metric.name in planned else {metric.name: metric}
-    return judged({n: compare_values(m, paired_values(m, a, b).to_dict("series")) for n, m in metrics.items()})[
-        metric.name
-    ]
-
-
-def judged(found: dict[str, Comparison]) -> dict[str, Comparison]:
-    """The comparisons of two models by metric, the planned ones adjusted together."""
-    planned = [name for name in PLANNED if name in found]
-    return found | dict(zip(planned, adjusted(found[name] for name in planned), strict=True))
-
-
-def _both(results: Results | pd.DataFrame, a: str, b: str) -> tuple[pd.DataFrame, pd.DataFrame]:
-    rows = conversations_of(results)
-    of = {entry: mine for entry, mine in rows.groupby("entry")}
+def two_sides(results: Results | pd.DataFrame, a: str, b: str) -> tuple[Side, Side]:
+    """Return the two entries of these names."""
+    of = dict(list(conversations_of(results).groupby("entry")))
     for name in (a, b):
         if name not in of:
-            raise BadInput(f"no conversations of {name!r} are here: choose among {', '.join(sorted(of)[:12])}")
-    return of[a], of[b]
+            raise BadInput(not_here(name, of))
+    one = Side(of[a])
+    return one, Side(of[b])
 
 
-def _of_whom(table: pd.DataFrame, parts: tuple[pd.DataFrame, pd.DataFrame]) -> pd.DataFrame:
-    """The table with the two that are compared: name_a, panel_a, partial_a and the same of b, in every row."""
-    sides = dict(zip("ab", (part.iloc[0] for part in parts), strict=True))
-    names = {f"name_{side}": first["entry"] for side, first in sides.items()}
-    lacking = {f"partial_{side}": partial_words(*progress(part)) for side, part in zip("ab", parts, strict=True)}
-    return table.assign(**names, **{f"panel_{side}": first["panel"] for side, first in sides.items()}, **lacking)
-
-
-def paired_values(metric: str | Metric, a: pd.DataFrame, b: pd.DataFrame) -> pd.DataFrame:
-    """Values of two models' conversations by case.
-
-    Returns
-    -------
-    DataFrame
-        Index case_id; intent, a and b (means over the trials with a value, NaN where there are none), a_trials and
-        b_trials (their number), a_hits and b_hits (sums). Every case either model has.
-    """
-    import pandas as pd
-
-    parts = []
-    for name, mine in (("a", a), ("b", b)):
-        values, cases, intents = case_matrix(mine, metric)
-        seen = ~np.isnan(values)
-        sizes, hits = seen.sum(axis=1), np.nansum(values, axis=1)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            part = {
-                name: np.where(sizes > 0, hits / np.maximum(sizes, 1), nan),
-                f"{name}_trials": sizes,
-                f"{name}_hits": hits,
-                f"{name}_intent": pd.array(intents, dtype="str"),
-            }
-        parts.append(pd.DataFrame(part, index=pd.Index(cases, name="case_id", dtype="str")))
-    table = parts[0].join(parts[1], how="outer")
-    table.insert(0, "intent", table["a_intent"].fillna(table["b_intent"]))
-    counts = ["a_trials", "b_trials", "a_hits", "b_hits"]
-    return table.drop(columns=["a_intent", "b_intent"]).assign(**{c: table[c].fillna(0) for c in counts})
-
-
-def compare_values(metric: Metric, values: Mapping[str, Any]) -> Comparison:
-    """The comparison of one metric, B minus A, not yet adjusted.
-
-    Parameters
-    ----------
-    values : mapping of str to array_like, shape (cases,)
-        intent, a, b, a_trials and b_trials, as `paired_values` gives them.
-    """
-    a, b = (np.asarray(values[name], dtype=float) for name in ("a", "b"))
-    kept, bounds = ~np.isnan(a - b), metric.scale.bounds
-    return compare_paired(
-        b[kept],
-        a[kept],
-        trials=np.asarray(values["b_trials"])[kept],
-        b_trials=np.asarray(values["a_trials"])[kept],
-        clusters=ESTIMATORS[metric.estimator].clusters(np.asarray(values["intent"], dtype=object)[kept]),
-        bounds=bounds and (bounds[0] - bounds[1], bounds[1] - bounds[0]),
-    )
-
-
-def show_values(metric: Metric, values: Mapping[str, Any]) -> Comparison:
-    """The difference of one metric that is not tested, from the same values as `compare_values`."""
-    difference = np.asarray(values["b"], dtype=float) - np.asarray(values["a"], dtype=float)
-    kept = ~np.isnan(difference)
-    mean = float(difference[kept].mean()) if kept.any() else nan
-    like = PairedDifference(estimate=mean, n=int(kept.sum()))
-    return Comparison(like=like, cases=int(kept.sum()), tested=False)
-
-
-def shown_means(metric: Metric, values: Mapping[str, Any]) -> tuple[float, float]:
-    """The means of two models over the cases with values for both, on the scale of the metric; values as for `compare_values`."""
-    a, b = (np.asarray(values[name], dtype=float) for name in ("a", "b"))
-    kept = ~np.isnan(a - b)
-    factor = metric.scale.factor(int(kept.sum()))
-    return (factor * float(a[kept].mean()), factor * float(b[kept].mean())) if kept.any() else (nan, nan)
-
-
-def _row(metric: Metric, table: pd.DataFrame, found: Comparison, a: str, b: str, among: int) -> dict[str, Any]:
-    """The row of one metric."""
-    both = table.dropna(subset=["a", "b"])
-    why = f"no {BUCKET_NOUNS.get(metric.bucket or '', 'case')} with values for both"
-    trials = dict.fromkeys(f"{both[f'{side}_trials'].median():.0f}" for side in "ab") if len(both) else ["0"]
-    means = shown_means(metric, table.to_dict("series"))
-    (wide,), factor = simultaneous([found], among), metric.scale.factor(found.cases)
-    row: dict[str, Any] = {
-        "metric": named(metric),
-        "title": metric.title,
-        "direction": direction_in_words(metric).partition(" ")[0],
-        "unit": metric.scale.name,
-        **dict(zip("ab", means, strict=True)),
-        **shown_numbers(metric, found),
-        **dict(zip(("all_low", "all_high"), (factor * end for end in wide.interval), strict=True)),
-        "level": 1 - found.alpha if found.tested else nan,
-        "these_level": 1 - found.these_alpha if found.tested else nan,
-        "p": found.like.p,
-        "p_adjusted": found.p_adjusted,
-        "p_these": found.these_p,
-        "p_these_adjusted": found.these_p_adjusted,
-        "cases": found.cases,
-        "units": found.like.units,
-        "trials": " and ".join(trials),
-        "word": found.word,
-        "better": better_one(metric, found.difference, a, b),
-        "reason": sentence(_unpaired(table, both), _uneven(both), found.like.reason) if found.cases else why,
-    }
-    row["reason"] = sentence(row["reason"], why_it_ends_there(metric, found))
-    return row | {"verdict": winner_in_words(metric, found, a, b, row["reason"])}
-
-
-def _unpaired(table: pd.DataFrame, both: pd.DataFrame) -> str:
-    """Cases that only one of the two has."""
-    left = len(table) - len(both)
-    return f"{counted(left, 'case')} with a value for only one model left out" if left else ""
-
-
-def _uneven(both: pd.DataFrame) -> str:
-    """A note where the two have different numbers of trials."""
-    a, b = both["a_trials"].median(), both["b_trials"].median()
-    return f"{a:.0f} against {b:.0f} trials per case" if a != b else ""
-
-
-def better_one(metric: Metric, difference: float, a: str, b: str) -> str:
-    """The better of two by the difference B minus A; empty where neither is."""
-    if metric.higher_is_better is None or difference != difference or difference == 0:
-        return ""
-    return b if (difference > 0) == metric.higher_is_better else a
-
-
-def differing_cases(results: Results | pd.DataFrame, a: str, b: str, *, bucket: str | None = None) -> pd.DataFrame:
-    """The cases on which two models differ in success or in a planned metric, trial by trial.
-
-    Parameters
-    ----------
-    bucket : str, optional
-        One bucket only; all by default, each row saying which.
-
-    Returns
-    -------
-    DataFrame
-        One row per case both have and on which they differ, the widest in success first: bucket, intent, case_id, a, b
-        (shares of successes), difference (b - a), a_trials and b_trials as text (``+`` success, ``-`` failure, in the order of
-        trials), split (``always`` where every trial of one beats every trial of the other, else ``in part``; empty of
-        single trials), differ (in what), trial (the first in which the two differ; the first of all where they have none
-        such in common).
-    """
-    found = []
-    parts = _both(results, a, b)
-    sides = [outcomes_of(part) for part in parts]
-    apart = parted(sides[0], sides[1])
-    for name in BUCKETS:
-        if bucket not in (None, name):
-            continue
-        metric = Metric("success", "Success", "success", name, SHARE, True, "Success of its bucket.")
-        table = paired_values(metric, *parts).dropna(subset=["a", "b"])
-        marks = [_marks(part, name) for part in parts]
-        for case_id, row in table[table.index.isin(list(apart))].iterrows():
-            split = "always" if {row["a"], row["b"]} == {0.0, 1.0} else "in part"
-            trials = (marks[0].get(case_id, ""), marks[1].get(case_id, ""))
-            shares = (row["a"], row["b"], row["b"] - row["a"])
-            titles, once = apart[str(case_id)], max(map(len, trials)) < 2
-            first = first_apart(*(side[titles[0]][str(case_id)] for side in sides))
-            found.append(
-                (name, row["intent"], case_id, *shares, *trials, "" if once else split, ", ".join(titles), first)
-            )
-    table = framed(found, "bucket intent case_id a b difference a_trials b_trials split differ trial")
-    table = _of_whom(table, parts)
-    return table.sort_values("difference", key=abs, ascending=False, kind="stable", ignore_index=True)
-
-
-def _marks(mine: pd.DataFrame, bucket: str) -> dict[str, str]:
-    """Each case's trials as ``++-``; ``.`` where a trial is not scored."""
-    rows = mine[mine["bucket"] == bucket].sort_values("trial")
-    signs = rows["success"].map({True: "+", False: "-"}).fillna(".")
-    return signs.groupby(rows["case_id"]).agg("".join).to_dict()
-
-
-def agreement_of_two(results: Results | pd.DataFrame, a: str, b: str) -> pd.DataFrame:
-    """How the two fare case by case, on the first trial both have: both right, one right, neither.
-
-    Without a test: the verdict is `comparison_table`'s, which reads all trials.
-
-    Returns
-    -------
-    DataFrame
-        One row per bucket: bucket, cases, both, only_a, only_b, neither, reason.
-    """
-    import pandas as pd
-
-    first, second = _both(results, a, b)
-    rows = []
-    for bucket in BUCKETS:
-        one, other = (
-            part[(part["bucket"] == bucket) & part["success"].notna()]
-            .set_index(["case_id", "trial"])["success"]
-            .astype(bool)
-            for part in (first, second)
-        )
-        joined = (
-            pd.DataFrame({"a": one, "b": other}).dropna().reset_index().sort_values("trial").drop_duplicates("case_id")
-        )
-        x, y = joined["a"].astype(bool), joined["b"].astype(bool)
-        only_a, only_b = int((x & ~y).sum()), int((~x & y).sum())
-        alone = len({case for case, _ in [*one.index, *other.index]}) - len(joined)
-        left = f"{counted(alone, 'case')} with a value for only one model left out" if alone else ""
-        reason = sentence("no case was run by both" if joined.empty else "", left)
-        both, neither = int((x & y).sum()), int((~x & ~y).sum())
-        rows.append((bucket, len(joined), both, only_a, only_b, neither, reason))
-    return framed(rows, "bucket cases both only_a only_b neither reason")
-
-
-def what_it_takes(results: Results | pd.DataFrame, a: str, b: str) -> pd.DataFrame:
-    """What it would take to know: the chance that the test for cases like these finds the difference seen.
-
-    Returns
-    -------
-    DataFrame
-        One row per planned metric: metric, title, cases, a and b (rates), repeats (how far two trials of a case agree
-        beyond chance, the mean of both models), ``power_N`` (chance with N trials of as many cases, if the true
-        difference is the one seen), double (chance with twice the cases at the trials run), reason. Where a model
-        repeats itself the chances do not grow with N, and the reason says so.
-    """
-    of, rows = _both(results, a, b), []
-    for name in PLANNED:
-        metric = METRICS[name]
-        both = paired_values(metric, *of).dropna(subset=["a", "b"])
-        row: dict[str, Any] = {"metric": name, "title": metric.title, "cases": len(both)}
-        if len(both) < 2:
-            rows.append(row | {"reason": "too few cases for a comparison"})
-            continue
-        sizes = both[["a_trials", "b_trials"]].to_numpy(dtype=float).T
-        plan = dict(trials=sizes, clusters=ESTIMATORS[metric.estimator].clusters(both["intent"].to_numpy()))
-        agree = [repeat_correlation(both[f"{side}_hits"], both[f"{side}_trials"]).estimate for side in ("a", "b")]
-        known = [value for value in agree if value == value]
-        repeats = float(np.mean(known)) if known else nan
-        seen = {f"power_{n}": power_of_difference(both["a"], both["b"], goal=n, **plan) for n in TRIALS_SHOWN}
-        double = power_of_difference(both["a"], both["b"], goal=max(int(np.median(sizes)), 1), times=2, **plan)
-        rows.append(
-            row
-            | {"a": both["a"].mean(), "b": both["b"].mean(), "repeats": repeats, **seen, "double": double}
-            | {"reason": _why_power(both, sizes, repeats, seen)}
-        )
-    powers = " ".join(f"power_{n}" for n in TRIALS_SHOWN)
-    return _of_whom(framed(rows, f"metric title cases a b repeats {powers} double reason"), of)
-
-
-def _why_power(both: pd.DataFrame, sizes: np.ndarray, repeats: float, seen: dict[str, float]) -> str:
-    """What limits the chances of one metric."""
-    if (sizes.min(axis=0) < 2).all():
-        return "one trial of a case does not show how far trials agree"
-    if np.ptp(both["a"] - both["b"]) == 0:
-        return "the two are alike on every case, so there is no difference to find"
-    if any(value != value for value in seen.values()):
-        return "the difference is the same in every cluster of cases, so the chance cannot be told"
-    gain = seen[f"power_{TRIALS_SHOWN[-1]}"] - seen[f"power_{TRIALS_SHOWN[0]}"]
-    fewest = TRIALS_SHOWN[0]
-    if repeats > MOSTLY_REPEATS:
-        return f"more trials tell almost nothing (two trials of a case agree with a correlation of {repeats:.2f}): only more cases do"
-    if gain < 0.02 and seen[f"power_{fewest}"] > 0.95:
-        return f"a difference of this size is found with {fewest} trials already"
-    return "more trials tell almost nothing: only more cases do" if gain < 0.02 else ""
-
-
-def comparison_in_words(comparison: pd.DataFrame, cases: pd.DataFrame, a: str, b: str) -> str:
-    """The comparison in a few sentences, assembled from its numbers.
-
-    `comparison` and `cases` are as `comparison_table` and `differing_cases` give them.
-    """
-    if a == b:
-        return f"Only one model is here ({short_name(a)}), so there is nothing to compare it with."
-    rows = comparison.to_dict("records")
-    parts = [outcome_in_words(rows)]
-    for r in rows:
-        if r["word"] == SURE and r["metric"] in PLANNED:
-            parts.append(f"{r['title']}, {_value(r, 'a')} against {_value(r, 'b')}: {r['verdict']}.")
-    always = int((cases["split"] == "always").sum())
-    often = f", on {always or 'none'} of them in every trial" if cases["split"].any() else ""
-    differ = f"They differ on {counted(len(cases), 'case')}{often}."
-    parts.append(differ if len(cases) else "There is no case on which they differ.")
-    return " ".join(filter(None, [*parts, largest_in_words(rows)]))
-
-
-def outcome_in_words(rows: list[dict[str, Any]]) -> str:
-    """The verdicts of the planned metrics of two models: who is better at how many, what is open, and on which cases.
-
-    These are the first words of every comparison, in the terminal, in the notebook and on the site.
-
-    Parameters
-    ----------
-    rows : list of dict
-        Rows of `comparison_table`.
-    """
-    planned = [row for row in rows if row["metric"] in PLANNED]
-    names = dict(zip("ab", names_apart(rows[0]["name_a"], rows[0]["name_b"]), strict=True))
-    said: dict[str, list[str]] = {}
-    for row in planned:
-        if row["word"] == SURE:
-            found = f"{names['a' if row['better'] == row['name_a'] else 'b']} is better at"
-        else:
-            found = "not compared" if not row["cases"] else EQUAL if abs(row["difference"]) < 1e-9 else NOISE
-        said.setdefault(found, []).append(row["title"].lower())
-    wins = [
-        f"{found} {len(titles)} of the {counted(len(planned), 'planned measure')} ({', '.join(titles)})"
-        for found, titles in said.items()
-        if found.endswith("is better at")
-    ]
-    rest = [
-        f"{in_words(said[found])} {'are' if len(said[found]) > 1 or said[found][0].endswith('s') else 'is'} {found}"
-        for found in (EQUAL, NOISE, "not compared")
-        if found in said
-    ]
-    text = "; ".join([*wins, *rest])
-    parts = [no_merit_in_words(planned, names), f"{text if wins else text[:1].upper() + text[1:]}."]
-    return " ".join(filter(None, [*parts, _shared_in_words(rows[0], names)]))
-
-
-def _shared_in_words(row: dict[str, Any], names: dict[str, str]) -> str:
-    """On how many cases two models are compared, and how many each played beyond."""
-    beyond = [f"{names[side]} played {row[f'only_{side}']:,} more" for side in "ab" if row[f"only_{side}"]]
-    if not row["shared"]:
-        return f"They have no case in common{': ' * bool(beyond)}{in_words(beyond).replace(' more', '')}."
-    both = f"{counted(row['shared'], 'case')} that both played"
-    return (
-        f"Compared on the {both}; {in_words(beyond)}."
-        if beyond
-        else f"Both played the same {counted(row['shared'], 'case')}."
-    )
-
-
-def _value(row: dict[str, Any], name: str) -> str:
-    return metric_of(row["metric"]).scale.mean(row[name], brief=True)
+def not_here(name: str, known: Iterable[str]) -> str:
+    """Return the refusal of a name without conversations."""
+    return f"no conversations of {name!r} are here: choose among {', '.join(sorted(known)[:12])}"

@@ -85,7 +85,7 @@ def customer_turns(results: Results) -> pd.DataFrame:
 
 
 def customer_turn_table(results: Results) -> pd.DataFrame:
-    """Count how often a judge found that no person would write what the customer wrote (``deskbench judge --scorers customer_turns``).
+    """Count how often a judge found that no person would write what the customer wrote (scorer ``customer_turns``).
 
     Returns
     -------
@@ -109,8 +109,8 @@ def with_and_without_flagged(results: Results | pd.DataFrame, metrics: Iterable[
     Returns
     -------
     DataFrame
-        entry, customer, metric, title, conversations (``all`` or ``not flagged``), median (over trials), mean, low, high (of
-        the mean), n (cases) and reason, as on the board: a count such as unsafe actions is out of n.
+        entry, customer, metric, title, conversations (``all`` or ``not flagged``), median (over trials), mean, low,
+        high (of the mean), n (cases) and reason, as on the board: a count such as unsafe actions is out of n.
     """
     import pandas as pd
 
@@ -135,9 +135,9 @@ def customer_sensitivity(results: Results | pd.DataFrame, metrics: Iterable[str]
     Returns
     -------
     DataFrame
-        model, metric, title, conversations (``all`` or ``not flagged``), entry_a, entry_b, customer_a, customer_b, a, b (means
-        over the cases both have, trials averaged), difference (b - a), low, high, p (paired by case), cases, reason. A
-        count such as unsafe actions is given per case.
+        model, metric, title, conversations (``all`` or ``not flagged``), entry_a, entry_b, customer_a, customer_b, a, b
+        (means over the cases both have, trials averaged), difference (b - a), low, high, p (paired by case), cases,
+        reason. A count such as unsafe actions is given per case.
 
     Raises
     ------
@@ -183,7 +183,7 @@ def _difference(conversations: pd.DataFrame, metric: Metric, a: str, b: str) -> 
 
 
 def both_forms(conversations: pd.DataFrame, metrics: Iterable[str]) -> Iterator[tuple[Headline, Headline]]:
-    """Yield one model's metrics in both forms: over all conversations, and over those whose customer was not flagged."""
+    """Yield one model's metrics in both forms: over all conversations, and without those whose customer was flagged."""
     flagged = flags_of(conversations)
     kept = conversations[~flagged] if flagged.any() else None
     for metric in metrics:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from ...scoring.metrics import METRICS
 from ...scoring.written import in_words, usd
-from ..estimators.comparisons import NOTHING, SURE, Comparison, simultaneous
+from ..estimators.comparisons import NOTHING, SURE, simultaneous
 from ..estimators.unsafe import BAND_TRAPS
 from ..panels import short_name
-from .comparison import PLANNED, compare_values, paired_values
+from .comparison import PLANNED, Comparison, Side, compare
 from .settings import COST
 from .verdicts import unsigned
 
@@ -88,13 +88,13 @@ def dominance(entry: pd.DataFrame, other: pd.DataFrame) -> Dominance | None:
     """
     found: dict[str, Comparison] = {}
     priced = not (entry[COST].isna().any() or other[COST].isna().any())
+    sides = Side(entry), Side(other)
     for name in (*PLANNED, *([COST] if priced else [])):
-        values = paired_values(name, entry, other)
-        shared = values.dropna(subset=["a", "b"])
-        if len(values) and shared.empty:
+        one = compare(*sides, name)
+        if one.cases:
+            found[name] = one
+        elif one.pairs.alone:
             return None
-        if len(values):
-            found[name] = compare_values(METRICS[name], shared.to_dict("series"))
     better, losses = [], {}
     for name, contrast in zip(found, simultaneous(found.values(), max(len(found), 1)), strict=True):
         sign = 1 if METRICS[name].higher_is_better else -1

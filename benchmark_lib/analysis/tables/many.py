@@ -1,17 +1,20 @@
-"""Several runs compared in pairs, and what must be known of each run before its comparison is read."""
+"""Tables of comparisons: two entries or several, and which runs may be compared."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from ...cases.load import load_cases
 from ...cases.played import CONTENT, store_played, store_words
 from ...errors import BadInput
+from ..entries import entry_meant
 from ..estimators.estimate import counted
 from ..frames import Results, is_hard
-from ..panels import partial_words
-from .comparison import PLANNED, comparison_table
+from ..panels import conversations_of, partial_words
+from .comparison import PLANNED, Comparison, compare_all, not_here, two_sides
+from .rows import framed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,9 +22,83 @@ if TYPE_CHECKING:
     from ...runfile import RunFile
     from ...scoring.metrics import Metric
 
-
+FIRST_CHOICE = ("models", "own agents", "players", "imported", "recovery panel", "scripted agents")
+"""Panels from which two models are chosen if none are named."""
 FEWEST_SHARED = 2
 """Runs of different cases that share fewer are not compared."""
+COLUMNS = (
+    "metric title direction unit a b difference low high level p p_adjusted these_low these_high these_level p_these "
+    "p_these_adjusted all_low all_high truth cases units trials word better verdict reason query_a query_b "
+    "name_a name_b partial_a partial_b panel_a panel_b shared only_a only_b"
+)
+
+
+def choose_pair(results: Results | pd.DataFrame, a: str | None = None, b: str | None = None) -> tuple[str, str]:
+    """Return the two models to compare: those named (also by their run files), otherwise two from one panel.
+
+    Language models come before scripted agents, and of these those that neither always succeed nor always fail. The
+    same one comes twice if there is only one.
+
+    Raises
+    ------
+    BadInput
+        If there are no conversations, or a named model is not in the results; the sentence says which are.
+    """
+    rows = conversations_of(results)
+    if rows.empty:
+        raise BadInput("there are no conversations to compare: run a model first with `deskbench run MODEL`")
+    sizes = rows.groupby(["panel", "entry"], sort=False).size().sort_values(ascending=False, kind="stable")
+    of = {entry: panel for panel, entry in sizes.index}
+    a, b = entry_meant(results, a), entry_meant(results, b)
+    for name in (a, b):
+        if name is not None and name not in of:
+            raise BadInput(not_here(name, of))
+    wanted = [name for name in (a, b) if name is not None]
+    home = of[wanted[0]] if wanted else next((p for p in FIRST_CHOICE if sum(q == p for q in of.values()) > 1), None)
+    shares = rows.groupby("entry")["success"].mean()
+    rest = [m for m in of if m not in wanted]
+    rest.sort(key=lambda m: (of[m] != home, of[m] == FIRST_CHOICE[-1] and shares[m] in (0, 1)))
+    first = a if a is not None else rest.pop(0) if rest else b
+    second = b if b is not None else rest.pop(0) if rest else first
+    return str(first), str(second)
+
+
+def comparison_table(
+    results: Results | pd.DataFrame,
+    a: str,
+    b: str,
+    metrics: tuple[str | Metric, ...] | None = None,
+    *,
+    explore: bool = False,
+    among: int = len(PLANNED),
+) -> pd.DataFrame:
+    """Return every metric of two models, paired by case; `metrics` and `explore` as in `compare_all`.
+
+    Parameters
+    ----------
+    among : int
+        The contrasts for which the interval all_low to all_high holds at once.
+
+    Returns
+    -------
+    DataFrame
+        One row per metric: title, direction (higher or lower, whichever is better), unit, a and b (means over the cases
+        both have; a count is per 18 traps or as many as were run), difference (b - a), low and high (of cases like
+        these), level (confidence of that interval: 0.95, or what Holm leaves of it), p, p_adjusted (planned metrics),
+        these_low, these_high, these_level, p_these and p_these_adjusted (the same on these cases), all_low and all_high
+        (of cases like these, simultaneous over `among` contrasts), truth (the true difference of two tunable scripted
+        agents, NaN of any other models), cases, units (cases or intents that carry the test), trials in words, word
+        (the verdict in a word), better, verdict (with the name of the better one) and reason in words, query_a and
+        query_b (which conversations the two means count); in every row shared, only_a and only_b, the numbers of cases
+        that both played, and that one alone did.
+    """
+    found = compare_all(*two_sides(results, a, b), metrics, explore=explore, contrasts=among)
+    return as_table(found)
+
+
+def as_table(found: Iterable[Comparison]) -> pd.DataFrame:
+    """Return comparisons as the rows of `comparison_table`."""
+    return framed([one.row() for one in found], COLUMNS)
 
 
 def compare_runs(
@@ -32,16 +109,14 @@ def compare_runs(
     metrics: tuple[str | Metric, ...] | None = None,
     explore: bool = False,
 ) -> pd.DataFrame:
-    """Several entries: the first against each of the others, or every two.
+    """Compare several entries: the first with each of the others, or every two.
 
     Parameters
     ----------
     entries : list of str
         At least two, no one twice.
-    every_pair : bool
-        Every two instead of the first against the others.
     metrics, explore
-        As in `comparison_table`.
+        As in `compare_all`.
 
     Returns
     -------
@@ -49,8 +124,21 @@ def compare_runs(
         The rows of `comparison_table` after entry_a and entry_b. A verdict on two is the same whatever else is compared;
         the interval all_low to all_high holds for the planned contrasts of every pair at once.
     """
-    import pandas as pd
+    return pairs_table(compare_pairs(results, entries, every_pair=every_pair, metrics=metrics, explore=explore))
 
+
+def pairs_table(found: Iterable[list[Comparison]]) -> pd.DataFrame:
+    """Return the comparisons of several pairs as the rows of `compare_runs`."""
+    table = as_table(one for of_two in found for one in of_two)
+    table.insert(0, "entry_a", table["name_a"])
+    table.insert(1, "entry_b", table["name_b"])
+    return table
+
+
+def compare_pairs(
+    results: Results | pd.DataFrame, entries: list[str], *, every_pair: bool = False, **options: Any
+) -> list[list[Comparison]]:
+    """Return the comparisons of each pair of `compare_runs`."""
     if len(entries) < 2:
         raise BadInput("a comparison needs at least two runs: name another one")
     twice = sorted({name for name in entries if entries.count(name) > 1})
@@ -59,18 +147,16 @@ def compare_runs(
     pairs = list(combinations(entries, 2)) if every_pair else [(entries[0], other) for other in entries[1:]]
     parts = []
     for a, b in pairs:
-        table = comparison_table(results, a, b, metrics, explore=explore, among=len(pairs) * len(PLANNED))
-        first = table.iloc[0]
-        if not table["cases"].any():
+        sides = two_sides(results, a, b)
+        parts.append(compare_all(*sides, contrasts=len(pairs) * len(PLANNED), **options))
+        shared = len(sides[0].played & sides[1].played)
+        if not any(one.cases for one in parts[-1]):
             raise BadInput(f"{a} and {b} have no case in common that was scored: compare runs of the same case set")
-        if first["shared"] < FEWEST_SHARED and (first["only_a"] or first["only_b"]):
+        if shared < FEWEST_SHARED and sides[0].played != sides[1].played:
             raise BadInput(
                 f"{a} and {b} have only one case in common, which is too little: let both play more of the same cases"
             )
-        table.insert(0, "entry_a", a)
-        table.insert(1, "entry_b", b)
-        parts.append(table)
-    return pd.concat(parts, ignore_index=True)
+    return parts
 
 
 def why_partial(run: RunFile) -> str:

@@ -1,6 +1,7 @@
 """Estimates beside a known truth: the panel whose true rates are known, and simulated data with a planted truth.
 
-The panel cannot show what depends on how cases differ, since each of its agents has one rate on all of them: for that, data are simulated.
+The panel cannot show what depends on how cases differ, since each of its agents has one rate on all of them: for that,
+data are simulated.
 """
 
 from __future__ import annotations
@@ -226,7 +227,8 @@ def recovered_in_short(table: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        estimator, truth, mean, bias (mean minus truth), intervals, held, share with low and high (Wilson, 95 %), verdict.
+        estimator, truth, mean, bias (mean minus truth), intervals, held, share with low and high (Wilson, 95 %),
+        verdict.
     """
     held = coverage(table, ["estimator"])
     means = table.groupby("estimator", sort=False).agg(truth=("truth", "mean"), mean=("estimate", "mean"))

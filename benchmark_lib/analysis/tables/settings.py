@@ -11,8 +11,9 @@ from ..estimators.comparisons import SURE
 from ..estimators.estimate import counted
 from ..panels import says_partial, short_name
 from ..settings import level, steps
-from .comparison import PLANNED, comparison_table
+from .comparison import PLANNED
 from .headlines import headline, metric_of
+from .many import comparison_table
 from .rows import framed, pair
 
 if TYPE_CHECKING:

@@ -1,160 +1,72 @@
-"""The verdict on two models in one metric, in words: who is better and by how much, or that it is too close to call."""
+"""Comparisons in words: the sentences of `verdicts.yaml`, filled in."""
 
 from __future__ import annotations
 
 from math import nan
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from ...scoring.metrics import METRICS, Metric, Shown, shown_on
 from ...scoring.written import DASH, in_words, rounded
-from ..estimators.comparisons import NOISE, NOT_TESTED, NOTHING, ONLY_THESE, SURE, Comparison
+from ...textfiles import read_yaml
+from ..estimators.comparisons import NOISE, NOT_TESTED, NOTHING, ONLY_THESE, SURE
 from ..estimators.estimate import counted
 from ..panels import RESOLVES_ENOUGH, short_name
 from .headlines import metric_of
 
+if TYPE_CHECKING:
+    from .comparison import Comparison
+
+SAID: dict[str, str] = read_yaml(Path(__file__).with_suffix(".yaml"))
+"""Every sentence by its name."""
 USUAL = 0.95
 """The level of an interval beside which none is named."""
-TRIALS_VARY = "the trials vary too much to tell"
-"""Said of exactly these cases, where the difference is clear for cases like these."""
+TRIALS_VARY = SAID["vary"]
+"""What is known of exactly these cases, where the difference is clear for cases like these alone."""
+EQUAL = "equal"
+"""The verdict on two equal values."""
+MOST_SHOWN = 3
+"""So many differences of shares that are not tested are named: the largest."""
 
 
-def shown_numbers(metric: Metric, found: Comparison) -> dict[str, float]:
-    """The numbers of a comparison on the scale of its metric.
-
-    Returns
-    -------
-    dict of str to float
-        difference (B minus A), low and high (cases like these), these_low and these_high (these cases).
-    """
-    names = ("difference", "low", "high", "these_low", "these_high")
-    numbers = (found.difference, *found.interval, *found.these_interval)
-    return {name: metric.scale.factor(found.cases) * value for name, value in zip(names, numbers, strict=True)}
-
-
-def winner_in_words(metric: Metric, found: Comparison, a: str, b: str, reason: str = "") -> str:
-    """Who is better, and by how much: the same words wherever two models are compared.
+def verdict_of(found: Comparison) -> str:
+    """Return who is better, and by how much.
 
     The numbers have no sign, so that the words do not depend on which of the two is named first.
-
-    Parameters
-    ----------
-    reason : str
-        Why there is no comparison, for one without a test.
     """
     if not found.cases or found.word not in (SURE, ONLY_THESE):
-        return verdict_in_words(found, metric, reason)
-    b_ahead = (found.difference > 0) == (metric.higher_is_better is not False)
-    noun, numbers = f"{metric.scale.noun}s", shown_numbers(metric, found)
-    does = f"{names_apart(a, b)[b_ahead]} {metric.winner or _ahead(metric)}"
-    by = f"by {unsigned(metric, numbers['difference'])}{_of(metric, found.cases)}"
+        return sureness(found)
+    metric, numbers, sure = found.metric, found.numbers, found.word == SURE
+    low, high, alpha = ("low", "high", found.alpha) if sure else ("these_low", "these_high", found.these_alpha)
+    ends = sorted((abs(numbers[low]), abs(numbers[high])))  # of a difference that is told from 0, so both have one sign
+    of = f" of {found.cases} {metric.scale.noun}s" if metric.scale.summed else f" {metric.scale.unit}".rstrip()
+    better = (found.difference > 0) == (metric.higher_is_better is not False)
     like, these = _how_sure(found)
-    if found.word == SURE:
-        told = f"{does}, {by}, {_interval(metric, 1 - found.alpha, numbers['low'], numbers['high'])} ({like})"
-        return f"{told}; on exactly these {noun} {TRIALS_VARY}" if clear_for_fresh_cases_only(found) else told
-    ends = _interval(metric, 1 - found.these_alpha, numbers["these_low"], numbers["these_high"])
-    return f"on these {noun}, {does}, {by}, {ends} ({these}); for {noun} like these too close to call ({like})"
-
-
-def names_apart(a: str, b: str) -> tuple[str, str]:
-    """The names of two models as sentences have them: short, unless that makes them the same."""
-    return (a, b) if short_name(a) == short_name(b) else (short_name(a), short_name(b))
-
-
-def no_merit_in_words(planned: list[dict[str, Any]], names: dict[str, str]) -> str:
-    """Why what one avoids, or both do, is no merit: it resolves under half; empty where neither does so little.
-
-    Parameters
-    ----------
-    planned : list of dict
-        Rows of `comparison_table`, of the planned metrics.
-    names : dict of str to str
-        What the sides ``a`` and ``b`` are called.
-    """
-    resolved = next((row for row in planned if row["metric"] == "resolved"), {})
-    idle = [side for side in "ab" if resolved.get(side, nan) < RESOLVES_ENOUGH]
-    if not idle:
-        return ""
-    shares = " and ".join(METRICS["resolved"].scale.mean(resolved[side]) for side in idle)
-    who, so = "Neither resolves half", "fewer unsafe actions or handovers are no merit"
-    if len(idle) == 1:
-        who, first = f"{names[idle[0]]} resolves under half", planned[0][f"name_{idle[0]}"]
-        less = [row for row in planned if row["word"] == SURE and not METRICS[row["metric"]].higher_is_better]
-        led = [row["title"].lower() for row in less if row["better"] == first]
-        so = f"its lead in {in_words(led)} is no merit" if led else so
-    return f"{who} of the resolvable cases ({shares}), so {so}."
-
-
-def mean_in_words(metric: Metric, mean: float, cases: float) -> str:
-    """The mean of one of two as it is written beside the other's, a count with what it is out of: ``7.0 of 18``."""
-    return f"{metric.scale.mean(mean)}{f' of {cases:.0f}' if metric.scale.summed and cases else ''}"
-
-
-def clear_for_fresh_cases_only(found: Comparison) -> bool:
-    """Whether a difference is clear for cases like these, while the trials of exactly these cases leave it open."""
-    return found.word == SURE and found.these_p >= found.these_alpha
-
-
-def why_it_ends_there(metric: Metric, found: Comparison) -> str:
-    """Why the interval for these cases ends at the difference itself; empty where it does not.
-
-    The permutation keeps the successes of each case, so a case on which all trials of both ended alike cannot differ.
-    """
-    if not any(abs(found.difference - end) < 1e-9 for end in found.these_interval):
-        return ""
-    noun = metric.scale.noun
-    return (
-        f"the interval for these {noun}s ends at the difference seen: no {noun} that differs can move further that way"
+    return SAID["these" if not sure else "clear here open" if found.open_here else "clear"].format(
+        name=names_apart(*found.names)[better],
+        does=metric.winner or _ahead(metric),
+        by=f"{unsigned(metric, numbers['difference'])}{of}",
+        interval=f"{level_in_words(1 - alpha)} interval {' to '.join(unsigned(metric, e, points=False) for e in ends)}",
+        like=like,
+        these=these,
+        noun=metric.scale.noun,
+        vary=TRIALS_VARY,
     )
 
 
-def _ahead(metric: Metric) -> str:
-    """What is said of the one that is ahead in a metric without words of its own."""
-    if metric.higher_is_better is None:
-        return "has more"
-    return f"is better ({direction_in_words(metric)})"
-
-
-def _of(metric: Metric, cases: int) -> str:
-    return f" of {cases} {metric.scale.noun}s" if metric.scale.summed else f" {metric.scale.unit}".rstrip()
-
-
-def _interval(metric: Metric, level: float, low: float, high: float) -> str:
-    ends = sorted((abs(low), abs(high)))  # of a difference that is told from 0, so both have one sign
-    return f"{level_in_words(level)} interval {' to '.join(unsigned(metric, end, points=False) for end in ends)}"
-
-
-def level_in_words(level: float) -> str:
-    """The confidence of an interval, ``98.3 %``."""
-    return f"{100 * level:.3g} %"
-
-
-def direction_in_words(metric: Metric) -> str:
-    """Which end of a metric is the good one; empty where neither is."""
-    return {True: "higher is better", False: "lower is better", None: ""}[metric.higher_is_better]
-
-
-def signed(metric: Metric, value: float, *, points: bool = True) -> str:
-    """A difference as it is written, with its sign: ``+39.4 points``; a dash where there is none."""
-    if value != value:
-        return DASH
-    nothing = not rounded(metric.scale.times * abs(value), metric.scale.digits).strip("0.")
-    return ("" if nothing else "+" if value > 0 else "-") + unsigned(metric, value, points=points)
-
-
-def unsigned(metric: Metric, value: float, *, points: bool = True) -> str:
-    """How large a difference is: ``39.4 points``."""
-    scale = metric.scale
-    return f"{rounded(scale.times * abs(value), scale.digits)}{scale.points if points else ''}"
-
-
-def signed_with_interval(metric: Metric, value: float, low: float, high: float, level: float = USUAL) -> str:
-    """A difference with its interval, ``+39.4 points (+30.1 to +48.7 points)``, and its level unless that is 95 %; alone where there is none."""
-    shown, at = signed(metric, value), "" if abs(level - USUAL) < 1e-9 else f"{level_in_words(level)} interval "
-    return shown if low != low else f"{shown} ({at}{signed(metric, low, points=False)} to {signed(metric, high)})"
-
-
-EQUAL = "equal"
-"""The verdict on two equal values."""
+def sureness(found: Comparison) -> str:
+    """Return how sure a difference is, for use beside a text that names whose and how large it is."""
+    if not found.cases:
+        return SAID["not compared"].format(reason=found.reason)
+    if found.word == NOT_TESTED:
+        return NOT_TESTED
+    if found.word == NOTHING:
+        return SAID["no test"].format(reason=found.reason or SAID["no spread"])
+    if is_equal(found):
+        return EQUAL
+    like, these = _how_sure(found)
+    name = {SURE: "sure clear", ONLY_THESE: "sure these"}.get(found.word, "sure open")
+    return SAID[name].format(noun=found.metric.scale.noun, like=like, these=these)
 
 
 def is_equal(found: Comparison) -> bool:
@@ -162,59 +74,157 @@ def is_equal(found: Comparison) -> bool:
     return bool(found.tested and found.cases and abs(found.difference) < 1e-9)
 
 
-def verdict_in_words(found: Comparison, metric: Metric, reason: str = "") -> str:
-    """How sure a difference is, beside a text that says whose and how large it is.
+def why_it_ends_there(found: Comparison) -> str:
+    """Return why the interval for these cases ends at the difference itself; empty where it does not.
 
-    Parameters
-    ----------
-    reason : str
-        Why there is no comparison, for one without a test.
+    The permutation keeps the successes of each case, so a case on which all trials of both ended alike cannot differ.
     """
-    noun = metric.scale.noun
-    if not found.cases:
-        return f"not compared: {reason}"
-    if found.word in (NOTHING, NOT_TESTED):
-        return found.word if found.word == NOT_TESTED else f"{NOTHING}: {reason or 'one unit shows no spread'}"
-    if is_equal(found):
-        return EQUAL
-    like, these = _how_sure(found)
-    if found.word == SURE:
-        return f"{SURE}, for {noun}s like these ({like})"
-    if found.word == ONLY_THESE:
-        return f"differs on these {noun}s ({these}), {NOISE} for {noun}s like these ({like})"
-    return f"{NOISE} ({like})"
+    numbers = found.numbers
+    ends = any(abs(numbers["difference"] - numbers[end]) < 1e-9 for end in ("these_low", "these_high"))
+    return SAID["ends here"].format(noun=found.metric.scale.noun) if ends else ""
 
 
 def _how_sure(found: Comparison) -> tuple[str, str]:
-    """The p-values for cases like these and for these cases, each with its kind; of simultaneous intervals their kind alone."""
+    """The p-values for cases like these and for these cases; of simultaneous intervals their kind alone."""
     if found.among:
-        return (f"simultaneous 95 % intervals of {counted(found.among, 'contrast')}",) * 2
-    planned = found.p_adjusted == found.p_adjusted or found.these_p_adjusted == found.these_p_adjusted
-    if planned:
+        return (SAID["simultaneous"].format(contrasts=counted(found.among, "contrast")),) * 2
+    if found.p_adjusted == found.p_adjusted or found.these_p_adjusted == found.these_p_adjusted:
         return f"adjusted p {p_in_words(found.p_adjusted)}", f"adjusted p {p_in_words(found.these_p_adjusted)}"
     return f"plain p {p_in_words(found.like.p)}", f"plain p {p_in_words(found.these_p)}"
 
 
+# --- numbers of one metric
+
+
+def names_apart(a: str, b: str) -> tuple[str, str]:
+    """Return the names of two models as sentences have them: short, unless that makes them the same."""
+    return (a, b) if short_name(a) == short_name(b) else (short_name(a), short_name(b))
+
+
+def mean_in_words(metric: Metric, mean: float, cases: float) -> str:
+    """Return the mean of one of two, a count with what it is out of: ``7.0 of 18``."""
+    return f"{metric.scale.mean(mean)}{f' of {cases:.0f}' if metric.scale.summed and cases else ''}"
+
+
+def level_in_words(level: float) -> str:
+    """Return the confidence of an interval, ``98.3 %``."""
+    return f"{100 * level:.3g} %"
+
+
+def direction_in_words(metric: Metric) -> str:
+    """Return which end of a metric is the good one; empty where neither is."""
+    return {True: "higher is better", False: "lower is better", None: ""}[metric.higher_is_better]
+
+
+def _ahead(metric: Metric) -> str:
+    return "has more" if metric.higher_is_better is None else f"is better ({direction_in_words(metric)})"
+
+
+def signed(metric: Metric, value: float, *, points: bool = True) -> str:
+    """Return a difference as it is written, with its sign: ``+39.4 points``; a dash where there is none."""
+    if value != value:
+        return DASH
+    nothing = not rounded(metric.scale.times * abs(value), metric.scale.digits).strip("0.")
+    return ("" if nothing else "+" if value > 0 else "-") + unsigned(metric, value, points=points)
+
+
+def unsigned(metric: Metric, value: float, *, points: bool = True) -> str:
+    """Return how large a difference is: ``39.4 points``."""
+    scale = metric.scale
+    return f"{rounded(scale.times * abs(value), scale.digits)}{scale.points if points else ''}"
+
+
+def signed_interval(metric: Metric, low: float, high: float) -> str:
+    """Return the interval of a difference, ``+30.1 to +48.7 points``; empty where there is none."""
+    return f"{signed(metric, low, points=False)} to {signed(metric, high)}" if low == low and high == high else ""
+
+
+def signed_with_interval(metric: Metric, value: float, low: float, high: float, level: float = USUAL) -> str:
+    """Return a difference with its interval, ``+39.4 points (+30.1 to +48.7 points)``; alone where there is none.
+
+    The level is named unless it is 95 %.
+    """
+    shown, at = signed(metric, value), "" if abs(level - USUAL) < 1e-9 else f"{level_in_words(level)} interval "
+    return shown if low != low else f"{shown} ({at}{signed(metric, low, points=False)} to {signed(metric, high)})"
+
+
 def p_in_words(p: float) -> str:
-    """A p-value as it stands in sentences and pictures."""
+    """Return a p-value as sentences and pictures have it."""
     return "< 0.0001" if p < 0.0001 else f"{p:.2g}"
 
 
+# --- all metrics of two models
+
+
 def what_is_tested() -> str:
-    """Which metrics are tested wherever two models are compared, and why the others are not."""
+    """Return which metrics are tested wherever two models are compared, and why the others are not."""
     titles = [METRICS[name].title.lower() for name in shown_on(Shown.MAIN)]
-    return (
-        f"Tested: {', '.join(titles[:-1])} and {titles[-1]}. They were planned, so they are adjusted together (Holm). "
-        f"The other {len(METRICS) - len(titles)} metrics are not tested: of so many, one or another differs by chance."
-    )
+    return SAID["tested"].format(titles=in_words(titles), others=len(METRICS) - len(titles))
 
 
-MOST_SHOWN = 3
-"""So many shares that are not tested are named: those with the largest differences."""
+def outcome_in_words(rows: list[dict[str, Any]]) -> str:
+    """Return who is better at how many planned metrics, what is open, and on which cases.
+
+    These are the first words of every comparison, in the terminal, in the notebook and on the site.
+
+    Parameters
+    ----------
+    rows : list of dict
+        Rows of `comparison_table`.
+    """
+    planned = [row for row in rows if row["metric"] in shown_on(Shown.MAIN)]
+    names = dict(zip("ab", names_apart(rows[0]["name_a"], rows[0]["name_b"]), strict=True))
+    said: dict[str, list[str]] = {}
+    for row in planned:
+        if row["word"] == SURE:
+            found = SAID["better at"].format(name=names["a" if row["better"] == row["name_a"] else "b"])
+        else:
+            found = "not compared" if not row["cases"] else EQUAL if abs(row["difference"]) < 1e-9 else NOISE
+        said.setdefault(found, []).append(row["title"].lower())
+    open_ = (EQUAL, NOISE, "not compared")
+    of = counted(len(planned), "planned measure")
+    wins = [
+        SAID["wins"].format(found=found, count=len(titles), planned=of, titles=", ".join(titles))
+        for found, titles in said.items()
+        if found not in open_
+    ]
+    several = {found: len(titles) > 1 or titles[0].endswith("s") for found, titles in said.items()}
+    rest = [
+        SAID["rest"].format(titles=in_words(said[found]), verb="are" if several[found] else "is", found=found)
+        for found in open_
+        if found in said
+    ]
+    text = "; ".join([*wins, *rest])
+    parts = (_no_merit(planned, names), f"{text if wins else text[:1].upper() + text[1:]}.", _shared(rows[0], names))
+    return " ".join(filter(None, parts))
+
+
+def _no_merit(planned: list[dict[str, Any]], names: dict[str, str]) -> str:
+    """Why what one avoids, or both do, is no merit: it resolves under half; empty where neither does so little."""
+    resolved = next((row for row in planned if row["metric"] == "resolved"), {})
+    idle = [side for side in "ab" if resolved.get(side, nan) < RESOLVES_ENOUGH]
+    shares = " and ".join(METRICS["resolved"].scale.mean(resolved[side]) for side in idle)
+    if len(idle) != 1:
+        return SAID["neither resolves"].format(shares=shares) if idle else ""
+    first = planned[0][f"name_{idle[0]}"]
+    less = [row for row in planned if row["word"] == SURE and not METRICS[row["metric"]].higher_is_better]
+    led = [row["title"].lower() for row in less if row["better"] == first]
+    said = SAID["its lead" if led else "one resolves little"]
+    return said.format(name=names[idle[0]], shares=shares, titles=in_words(led))
+
+
+def _shared(row: dict[str, Any], names: dict[str, str]) -> str:
+    """On how many cases two models are compared, and how many each played beyond."""
+    beyond = [SAID["more"].format(name=names[s], number=row[f"only_{s}"]) for s in "ab" if row[f"only_{s}"]]
+    if not row["shared"]:
+        name = "no common case but" if beyond else "no common case"
+        return SAID[name].format(beyond=in_words(beyond).replace(" more", ""))
+    cases = counted(row["shared"], "case")
+    return SAID["shared cases" if beyond else "same cases"].format(cases=cases, beyond=in_words(beyond))
 
 
 def largest_in_words(rows: list[dict[str, Any]]) -> str:
-    """The largest differences of shares that are shown and not tested, each with the number of its cases; empty for none.
+    """Return the largest differences of shares that are shown and not tested; empty for none.
 
     Parameters
     ----------
@@ -223,13 +233,29 @@ def largest_in_words(rows: list[dict[str, Any]]) -> str:
     """
     shares = [row for row in rows if row["word"] == NOT_TESTED and metric_of(row["metric"]).scale.bounds]
     apart = sorted((row for row in shares if row["cases"] and row["difference"]), key=lambda r: -abs(r["difference"]))
-    if not apart:
-        return ""
-    names, told = names_apart(apart[0]["name_a"], apart[0]["name_b"]), []
+    parts = []
     for row in apart[:MOST_SHOWN]:
-        metric = metric_of(row["metric"])
-        means = (mean_in_words(metric, row[side], row["cases"]) for side in "ab")
-        of = ", ".join(f"{name} {mean}" for name, mean in zip(names, means, strict=True))
-        by = f"{unsigned(metric, row['difference'])} on {counted(int(row['cases']), metric.scale.noun)}"
-        told.append(f"{row['title']}: {by} ({of})")
-    return f"The largest of the other differences of shares ({NOT_TESTED}): {'; '.join(told)}."
+        metric, names = metric_of(row["metric"]), names_apart(row["name_a"], row["name_b"])
+        means = [f"{n} {mean_in_words(metric, row[side], row['cases'])}" for side, n in zip("ab", names, strict=True)]
+        cases, by = counted(int(row["cases"]), metric.scale.noun), unsigned(metric, row["difference"])
+        parts.append(SAID["largest part"].format(title=row["title"], by=by, cases=cases, means=", ".join(means)))
+    return SAID["largest"].format(parts="; ".join(parts)) if parts else ""
+
+
+def comparison_in_words(comparison: Any, cases: Any, a: str, b: str) -> str:
+    """Return the comparison in a few sentences.
+
+    `comparison` and `cases` are as `comparison_table` and `differing_cases` give them.
+    """
+    if a == b:
+        return SAID["alone"].format(name=short_name(a))
+    rows = comparison.to_dict("records")
+    parts = [outcome_in_words(rows)]
+    for row in rows:
+        if row["word"] == SURE and row["metric"] in shown_on(Shown.MAIN):
+            means = {side: metric_of(row["metric"]).scale.mean(row[side], brief=True) for side in "ab"}
+            parts.append(SAID["by metric"].format(title=row["title"], verdict=row["verdict"], **means))
+    name = "alike" if cases.empty else "differ always" if cases["split"].any() else "differ"
+    always = int((cases["split"] == "always").sum()) or "none"
+    parts += [SAID[name].format(cases=counted(len(cases), "case"), always=always), largest_in_words(rows)]
+    return " ".join(filter(None, parts))

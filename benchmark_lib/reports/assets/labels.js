@@ -79,7 +79,7 @@
       const own_field = field("Ask", own), points_field = field("Your score, 0 to 100", score), said = make("p", { class: "status", role: "status" }), shown = make("p", { class: "small told" });
       const meaning = make("p", { class: "small" }), others = make("p", { class: "small told" }), line = make("p", { class: "sample" });
       const yes = button("Yes (y)", () => answer("y")), no = button("No (n)", () => answer("n")), call = make("p", {}, button("Debatable", debatable));
-      if (offered.has(kept(QUESTION))) question.value = kept(QUESTION);
+      if (kept(QUESTION) && offered.has(kept(QUESTION))) question.value = kept(QUESTION);
       own.value = kept(OWN);
       const asked = () => offered.get(question.value), scaled = () => asked().scaled;
       const about = () => ({ run_id, model: model.slice(0, 200), case_id, trial, scorer: scorerOf(question.value), labeller: labeller.value.trim() });

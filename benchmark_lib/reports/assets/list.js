@@ -71,8 +71,9 @@
     const q = input("talk-q", { type: "search" }), find = input("talk-find", { type: "search", placeholder: "title, intent, id, model" });
     const facets = make("p", { class: "tools facets" }), boxes = new Map();
     const others = Object.keys(columns).filter((name) => !(name in PICKED)).sort().map((name) => [name, words(name)]);
-    const more = choice("talk-more", [["", "another field …"], ...others]);
-    const moreField = labelOf("And", more);
+    const more = choice("talk-more", [["", "more fields …"], ...others]);
+    const moreField = make("span", { class: "field" }, more);
+    more.ariaLabel = "More fields";
     const order = choice("talk-order", [["", "as listed"], ...Object.keys(numbers).map((name) => [name, `most ${name} first`])], "order");
     const seek = make("form", { class: "tools", id: "talk-tools" }, labelOf("Words in messages", q, "grow sought"), make("button", { class: "quiet" }, "Search messages"), labelOf("Case", find, "grow"),
       labelOf("Sort", order), button("talk-sample", `Draw ${DRAWN} to label`, sample, { "data-tip": "A random sample of what the filters leave, one after another, with the verdicts hidden until you have answered: y yes, n no, c cannot tell, s skip. Press again for another sample." }));

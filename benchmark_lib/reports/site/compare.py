@@ -1,7 +1,4 @@
-"""What the comparison page carries.
-
-Every entry's numbers and outcomes, and the verdict on every two, as `analysis.tables.comparison` gives it everywhere.
-"""
+"""The data of the comparison page: every entry's numbers and outcomes, and the `Comparison` of every two as text."""
 
 import re
 from itertools import combinations
@@ -15,17 +12,7 @@ from ...analysis.estimators.comparisons import ONLY_THESE, SURE
 from ...analysis.estimators.estimate import counted, sentence
 from ...analysis.query import Query
 from ...analysis.tables.apart import mean, outcomes_of
-from ...analysis.tables.comparison import (
-    PLANNED,
-    better_one,
-    compare_values,
-    judged,
-    outcome_in_words,
-    played_cases,
-    shared_cases,
-    show_values,
-    shown_means,
-)
+from ...analysis.tables.comparison import Comparison, Side, compare_all
 from ...analysis.tables.headlines import case_matrix
 from ...analysis.tables.settings import effort_in_words, effort_table
 from ...analysis.tables.verdicts import (
@@ -33,11 +20,10 @@ from ...analysis.tables.verdicts import (
     largest_in_words,
     level_in_words,
     mean_in_words,
-    shown_numbers,
+    outcome_in_words,
     signed,
     what_is_tested,
     why_it_ends_there,
-    winner_in_words,
 )
 from ...scoring.deciding import SUCCESS_STATES
 from ...scoring.metrics import METRICS
@@ -51,6 +37,8 @@ MOST_ENTRIES = 40
 TOO_MANY = f"Nothing is tested here, as there are more than {MOST_ENTRIES} entries."
 
 MOST_TRIALS = 64
+MINUS = re.compile(r"(?<!\S)-(?=\d)")
+"""The hyphen before a number, which pages write as a minus sign."""
 
 
 def comparison(content: Content, talks: list[ConversationPage]) -> dict[str, Any]:
@@ -123,92 +111,42 @@ def _tests(content: Content) -> dict[str, Any]:
     Returns
     -------
     dict
-        outcomes, by pair, is the verdict on the two in words, and largest what differs most of the rest. pairs, by metric and pair, has numbers as text with their
-        signs: the difference, empty where no case has values for both, and the means of the two over the cases that
-        have; for the planned metrics, which are tested, also the ends of the interval, its confidence, the ends on these
-        cases with why one of them is the difference itself, which of the two is shown to be better (0, 1 or None), and the verdict in words.
+        outcomes, by pair, is the verdict on the two in words, and largest what differs most of the rest. pairs, by
+        metric and pair, is what `_written` gives.
     """
-    outcomes: dict[str, str] = {}
-    largest: dict[str, str] = {}
-    played = [played_cases(content.rows(entry)) for entry in content.played]
-    columns = {name: _columns(content, metric) for name, metric in METRICS.items()}
-    found: dict[str, dict[str, list[Any]]] = {name: {} for name in METRICS}
-    names = [entry.name for entry in content.played]
-    for a, b in combinations(range(len(names)), 2):
-        pairs = {name: _pair(columns[name], a, b) for name in METRICS}
-        judged_here = judged({name: compare_values(METRICS[name], pairs[name]) for name in PLANNED})
-        told_of = {"name_a": names[a], "name_b": names[b], **shared_cases(played[a], played[b])}
-        rows = []
-        for name, metric in METRICS.items():
-            one = judged_here.get(name) or show_values(metric, pairs[name])
-            told = {end: _written(metric, value) for end, value in shown_numbers(metric, one).items()}
-            means = shown_means(metric, pairs[name])
-            found[name][f"{a}-{b}"] = [
-                told["difference"],
-                *(tight(mean_in_words(metric, mean, one.cases)) for mean in means),
-            ]
-            better = better_one(metric, one.difference, names[a], names[b])
-            rows.append(
-                {
-                    "metric": name,
-                    "title": metric.title,
-                    "word": one.word,
-                    "cases": one.cases,
-                    "better": better,
-                    "difference": shown_numbers(metric, one)["difference"],
-                    **dict(zip("ab", means)),
-                    **told_of,
-                }
-            )
-            if not one.tested:
-                continue
-            why = one.like.reason if one.cases else "no case with values for both"
-            words = winner_in_words(metric, one, names[a], names[b], why)
-            found[name][f"{a}-{b}"] += [
-                [told["low"], told["high"]],
-                tight(level_in_words(1 - one.alpha)),
-                [
-                    told["these_low"],
-                    told["these_high"],
-                    why_it_ends_there(metric, one),
-                    tight(level_in_words(1 - one.these_alpha)),
-                ],
-                (names[a], names[b]).index(better) if better and one.word in (SURE, ONLY_THESE) else None,
-                tight(words),
-            ]
-        outcomes[f"{a}-{b}"] = outcome_in_words(rows)
-        largest[f"{a}-{b}"] = tight(largest_in_words(rows))
-    return {"pairs": found, "outcomes": outcomes, "largest": largest}
+    sides = [Side(content.rows(entry)) for entry in content.played]
+    found: dict[str, Any] = {"pairs": {name: {} for name in METRICS}, "outcomes": {}, "largest": {}}
+    for a, b in combinations(range(len(sides)), 2):
+        compared, pair = compare_all(sides[a], sides[b]), f"{a}-{b}"
+        rows = [one.row() for one in compared]
+        for one in compared:
+            found["pairs"][one.metric.name][pair] = _written(one)
+        found["outcomes"][pair], found["largest"][pair] = outcome_in_words(rows), tight(largest_in_words(rows))
+    return found
 
 
-def _written(metric: Any, value: float) -> str:
-    return "" if value != value else _minus(signed(metric, value, points=False))
+def _written(found: Comparison) -> list[Any]:
+    """One comparison as text, with signs.
 
-
-def _minus(text: str) -> str:
-    """A text whose numbers have a minus sign instead of a hyphen before them."""
-    return re.sub(r"(?<!\S)-(?=\d)", "\u2212", text)
-
-
-def _columns(content: Content, metric: Any) -> dict[str, Any]:
-    """The intents of a metric's cases, and one row per entry of values and trials, the cases in the same order."""
-    intents: dict[str, str] = {}
-    known = []
-    for entry in content.played:
-        table, case_ids, mine = case_matrix(content.rows(entry), metric)
-        intents |= dict(zip(case_ids, mine, strict=True))
-        known.append({c: row[~np.isnan(row)] for c, row in zip(case_ids, table, strict=True)})
-    cases = sorted(intents)
-    values, trials = np.full((len(known), len(cases)), np.nan), np.zeros((len(known), len(cases)))
-    for row, of in enumerate(known):
-        for column, case_id in enumerate(cases):
-            seen = of.get(case_id, ())
-            if len(seen):
-                values[row, column], trials[row, column] = seen.mean(), len(seen)
-    return {"intent": [intents[c] for c in cases], "values": values, "trials": trials}
-
-
-def _pair(columns: dict[str, Any], a: int, b: int) -> dict[str, Any]:
-    """The values of two entries as `compare_values` takes them."""
-    values, trials = columns["values"], columns["trials"]
-    return {"intent": columns["intent"], "a": values[a], "b": values[b], "a_trials": trials[a], "b_trials": trials[b]}
+    The difference, empty where no case has values for both, and the means of the two; where it is tested, also the ends
+    of the interval, its confidence, the ends on these cases with why one of them is the difference itself, the place of
+    the better one where that is shown (0, 1 or None), and the verdict in words.
+    """
+    metric = found.metric
+    told = {
+        name: "" if value != value else MINUS.sub("\u2212", signed(metric, value, points=False))
+        for name, value in found.numbers.items()
+    }
+    means = [tight(mean_in_words(metric, mean, found.cases)) for mean in found.means.values()]
+    if not found.tested:
+        return [told["difference"], *means]
+    like, these = (tight(level_in_words(1 - alpha)) for alpha in (found.alpha, found.these_alpha))
+    return [
+        told["difference"],
+        *means,
+        [told["low"], told["high"]],
+        like,
+        [told["these_low"], told["these_high"], why_it_ends_there(found), these],
+        found.ahead if found.word in (SURE, ONLY_THESE) else None,
+        tight(found.verdict),
+    ]

@@ -20,10 +20,9 @@ from ...analysis.panels import short_name
 from ...analysis.query import KNOWN, YES
 from ...analysis.tables.answers import Stakes
 from ...analysis.tables.costs import lines_of
-from ...analysis.tables.groups import SHOWN
 from ...analysis.tables.judges import judge_table
 from ...analysis.tables.leaderboard import RESOLVES_ENOUGH, TOO_LITTLE, band_in_words, does_too_little, worst_beside
-from ...analysis.tables.scope import scope_table
+from ...analysis.tables.scope import SHOWN, scope_table
 from ...errors import BadInput
 from ...outputs import writing
 from ...project import PACKAGE, in_project

@@ -42,7 +42,7 @@ def environment() -> Any:
     made.filters |= {"pct": percent, "num": rounded, "data": embedded, "mdash": dash, "counted": plural}
     made.filters |= {"money": written.money, "tier": tier_in_words}
     made.filters |= {"tidy": tidy, "breaks": breaks, "tight": tight, "counts_on_traps": counts_on_traps}
-    made.filters |= {"measured": measured, "mean_of": mean_of, "measure": tight}
+    made.filters |= {"measured": measured, "mean_of": mean_of, "measure": lambda value: tight(str(value))}
     made.globals |= {"csp": POLICY, "behind": lambda chosen: Query.of(**chosen).address(), "interval": interval}
     made.globals |= {"share": METRICS["resolved"], "part": made.get_template("site/_parts.html.j2").module}
     return made
