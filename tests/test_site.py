@@ -31,10 +31,10 @@ from benchmark_lib.reports.explorer.labels import import_labels, read_labels, sa
 from benchmark_lib.reports.one_model.conduct import WORST_FIRST
 from benchmark_lib.reports.site import build_site
 from benchmark_lib.reports.site.compare import comparison
-from benchmark_lib.reports.site.content import Content
+from benchmark_lib.reports.site.content import Content, stores_of_entries
 from benchmark_lib.reports.site.conversations import asked_for
 from benchmark_lib.reports.site.folder import Folder, page_name, site_folder
-from benchmark_lib.reports.site.pages import Pages, stores_of_entries
+from benchmark_lib.reports.site.pages import Pages
 from benchmark_lib.reports.site.words import (
     LOADING_POLICY,
     POLICY,
