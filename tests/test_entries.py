@@ -287,6 +287,8 @@ ELSEWHERE = {
     "rules_of",
     "rules_table",
     "with_and_without_rules",  # of operator rules, in test_operator_rules.py
+    "Comparison",
+    "compare",  # of two entries, in test_comparison.py
     "agreement_of_two",
     "choose_pair",
     "comparison_table",
