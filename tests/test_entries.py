@@ -1,6 +1,6 @@
 """Two runs of one model are two entries.
 
-In every frame, table and picture, in the report, the explorer and the site.
+In every frame, table and picture, in the report, the list and the site.
 """
 
 import asyncio
@@ -503,7 +503,7 @@ def test_a_picture_of_two_names_both(results):
     assert said.count("[seed1]") >= 2 and said.count("[seed2]") >= 2
 
 
-# --- report, explorer, site
+# --- report, list, site
 # --------------------------------------------------------------------------------------------
 
 

@@ -868,7 +868,7 @@ def test_a_transcript_shows_what_was_expected_beside_what_happened(browser, site
         assert page.locator(".expected h2").first.bounding_box()["y"] < page.locator(".talk").bounding_box()["y"]
 
 
-def test_labels_given_on_the_site_are_read_by_the_explorer(browser, site, runs, tmp_path):
+def test_labels_given_on_the_site_are_read_in_jupyterlab(browser, site, runs, tmp_path):
     with open_page(browser) as (page, seen):
         visit(page, site, transcript(site, "scripted-comply", "tracking-1"))
         page.keyboard.press("l")
@@ -903,7 +903,7 @@ def test_labels_given_on_the_site_are_read_by_the_explorer(browser, site, runs, 
         note="looked again",
         labeller="Ana",
     )
-    assert len(read_labels(path)) == 2, "the explorer replaces the label that the site gave"
+    assert len(read_labels(path)) == 2, "JupyterLab replaces the label that the site gave"
 
 
 def drawn(conversations, size, seed):
