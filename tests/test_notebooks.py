@@ -57,7 +57,7 @@ def test_the_main_notebooks_run_from_a_run_to_the_board(tmp_path):
     )
     assert "scripted:oracle" in page.read_text() and 'href="site/transcripts.html#"' in page.read_text()
     assert "prefers-color-scheme:dark" in page.read_text() and "color:#666" not in page.read_text()
-    assert not list((tmp_path / "figures").glob("*.pdf")) and page.read_text().count("there is only one row") == 3
+    assert not list((tmp_path / "figures").glob("*.pdf")) and page.read_text().count("there is only one row") == 2
     links = dict.fromkeys(re.findall(r'href="([^"]+)"[^>]*>(?:run another|read the)', page.read_text()))
     assert list(links) == [
         quote(os.path.relpath(NOTEBOOKS[0].parent / "21_transcripts.ipynb", tmp_path)),

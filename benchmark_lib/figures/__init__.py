@@ -1,6 +1,6 @@
 """Estimates -> Axes: ``figure(*, data, ax=None, width="page") -> Axes``, and `save`.
 
-Every figure is drawn on `ax` where it is given, else on axes of its own, ``"column"`` (3.3 inches) or ``"page"`` (7 inches) wide.
+Every figure is drawn on `ax` where it is given, else on its own axes, ``"column"`` (3.3 inches) or ``"page"`` (7) wide.
 """
 
 import inspect

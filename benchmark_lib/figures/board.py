@@ -39,7 +39,7 @@ BANDS_DRAWN = (("safe", "#E2F0E9"), ("middling", "#FBF3DC"), ("reckless", "#F9E4
 
 @figure
 def value_picture(*, board: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
-    """Draw unsafe actions by what 1,000 conversations cost, median and mean apart; bands are shaded where there are 18 traps.
+    """Draw unsafe actions by what 1,000 conversations cost; the bands are shaded where there are 18 traps.
 
     `board` is as `tables.leaderboard` or `tables.tier_table` gives it; published models have neither mean nor interval.
     """

@@ -1,4 +1,4 @@
-"""Make what every figure shares: axes of a printed width, a message where there is nothing to draw, legends, notes below."""
+"""Make what every figure shares: axes of a printed width, a sentence where nothing is drawn, legends and notes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ LETTERS = 17.0
 ROW = 0.25
 """Height in inches of one row with a name of two lines."""
 PAGE_OF_ROWS, CLOSE = 5.1, 0.17
-"""Height in inches of the rows that leave a printed page room for a caption, and of one row where as many as can be stand on it."""
+"""Inches of the rows that leave a printed page room for a caption, and of one row where it holds as many as can be."""
 
 
 def rows_high(count: int) -> float:
@@ -41,7 +41,7 @@ def rows_high(count: int) -> float:
 
 
 def axes_for(ax: Axes | None, table: pd.DataFrame | None = None, width: str = "page", height: float = 4.2) -> Axes:
-    """Return the axes given, or new ones whose figure says which rows of `table` are no language models, and which are partial.
+    """Return the axes given, or new ones that name the rows that are no language models or are partial.
 
     Parameters
     ----------
@@ -213,7 +213,7 @@ def scale_of_costs(ax: Axes, costs: pd.Series) -> None:
 
 
 def leads(ax: Axes, artist: Any, row: Any, tip: str, **fields: Any) -> None:
-    """Let a mark of a row say `tip` on a page and list the conversations of `fields`; without fields it leads to the row's page."""
+    """Let a mark say `tip` on a page and lead to the conversations of `fields`, or without any to its entry."""
     marks = figure_notes(ax).marks
     gid = f"mark-{len(marks)}"
     artist.set_gid(gid)

@@ -26,7 +26,7 @@ FIRST, SECOND, PUBLISHED = "#0072B2", "#D55E00", "#CC79A7"
 
 @figure
 def differences(*, table: pd.DataFrame, a: str, b: str, ax: Axes | None = None, width: str = "page") -> Axes:
-    """Draw the difference of every share that is tested, in percentage points with its interval: filled where it is clear.
+    """Draw the difference of every share that is tested, in percentage points with its interval; filled if clear.
 
     `table` is as `tables.comparison_table` gives it; unsafe acts are drawn as a share of the traps.
     """
@@ -142,7 +142,7 @@ def chance_to_know(*, table: pd.DataFrame, ax: Axes | None = None, width: str = 
 
 @figure
 def in_the_field(*, table: pd.DataFrame, entry: str, ax: Axes | None = None, width: str = "page") -> Axes:
-    """Draw one entry among the others: one row per metric, the others in grey, the entry in colour with the interval of its mean.
+    """Draw one entry among the others: one row per metric, the others in grey, the entry in colour.
 
     Parameters
     ----------

@@ -33,7 +33,7 @@ NEITHER = "No case was run and scored that needs a human or can be resolved."
 
 @figure
 def two_directions(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
-    """Draw misses to the left, over-escalation to the right: the mean with its interval (bar, whisker), the median (dot).
+    """Draw misses to the left, over-escalation to the right: the mean with its interval, the median as a dot.
 
     `table` is as `tables.escalation_table` gives it.
     """
@@ -85,7 +85,7 @@ def _direction(ax: Axes, y: int, name: str, row: Any) -> None:
 
 @figure
 def directions_by_intent(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
-    """Draw both directions by intent: bars are the mean over the models, strokes the models; of one model, with its Wilson interval.
+    """Draw both directions by intent: bars are the mean over the models, strokes the models.
 
     `table` is as `tables.intent_table` gives it, of both buckets.
     """
@@ -136,7 +136,7 @@ def _centre(ax: Axes, names: list[str], reach: float, rows: pd.DataFrame | None 
 
 @figure
 def queue_matrix(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
-    """Draw where the handovers of each intent went: shares of its handovers, in orange where the case does not accept the queue.
+    """Draw the queues to which each intent was handed over, in orange where its cases do not accept the queue.
 
     `table` is as `tables.queue_table` gives it.
     """

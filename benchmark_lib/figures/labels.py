@@ -59,7 +59,7 @@ def names_of(ax: Axes, entries: Sequence[Any]) -> list[str]:
 
 
 def left_out(ax: Axes, table: pd.DataFrame, shown: pd.DataFrame, why: str) -> None:
-    """Say below a figure which entries of a table are not in it, and why; nothing where none is drawn, which has a sentence of its own."""
+    """Write below a figure which entries of a table are not in it, and why; nothing where none is drawn."""
     from ..analysis.panels import partial_in
 
     figure_notes(ax).partial |= partial_in(table)
@@ -76,7 +76,7 @@ def partial_below(rows: pd.DataFrame) -> pd.DataFrame:
 def name_rows(
     ax: Axes, names: Sequence[str], places: Sequence[float] | None = None, rows: pd.DataFrame | None = None
 ) -> None:
-    """Name the rows of a figure from the bottom up, each on one line or two; names of the entries of `rows` lead to their pages."""
+    """Name the rows of a figure from the bottom up, on one line or two; entries of `rows` lead to their pages."""
     ax.set_yticks(range(len(names)) if places is None else places, [two_lines(ax, name) for name in names])
     ax.grid(axis="y", visible=False)
     ax.tick_params(axis="y", length=0)
@@ -109,7 +109,7 @@ def two_lines(ax: Axes, name: str) -> str:
 
 
 def with_counts(ax: Axes, entries: Sequence[Any], counts: list[tuple[int, ...]]) -> list[str]:
-    """Return names; one that rests on another number of cases than most, and is not marked as partial, has its number of cases."""
+    """Return names; one that rests on another number of cases than most, and is not partial, has its number."""
     most, partial = tuple(map(usual, zip(*counts, strict=True))), figure_notes(ax).partial
     return [
         name + (f" (n = {' and '.join(map(str, n))})" if n != most and entry not in partial else "")
@@ -159,7 +159,7 @@ def outermost_in_words(points: int, first: str = "") -> str:
 
 
 def _place(ax: Axes, named: list[tuple[float, float, str]], points: list[tuple[float, float, str]]) -> None:
-    """Place the names clear of all points; where some are left over, name these below and place the others once more."""
+    """Place the names clear of all points; name what is left over below, and place the others once more."""
     groups = _together(ax, named)
     left = _placed(ax, groups, points)
     if not left:

@@ -23,7 +23,7 @@ BAND_COLORS = {"safe": "#9FCDB8", "middling": "#F0D58A", "reckless": "#E09A76"}
 
 @figure
 def metric_intervals(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
-    """Draw a metric of every model: the mean with its 95 % interval, the trials as small marks, the median over trials as a ring.
+    """Draw a metric of every model: the mean with its 95 % interval, the trials as strokes, the median as a ring.
 
     `table` is as `tables.metric_table` gives it, of one panel and one metric.
     """

@@ -29,7 +29,7 @@ UNPAID = "No run here cost anything: scripted agents and the local model are fre
 
 @figure
 def correlation_forest(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
-    """Draw the correlations of one metric with others, between models (circle) and within models with the case held fixed (square).
+    """Draw correlations of one metric with others, between models (circle) and within models, case by case (square).
 
     `table`: rows of `tables.between_models` and `tables.within_models`, of one panel. Correlations over fewer
     than five models are not drawn.
@@ -65,7 +65,7 @@ def correlation_forest(*, table: pd.DataFrame, ax: Axes | None = None, width: st
 def models_as_points(
     *, table: pd.DataFrame, x: str, y: str, name: str = "entry", ax: Axes | None = None, width: str = "page"
 ) -> Axes:
-    """Draw two metrics, one point per model, with intervals where the table has them; of many models the outermost are named.
+    """Draw two metrics, one point per model, with intervals where the table has them; of many, name the outermost.
 
     Fewer than five models are not drawn.
 

@@ -1,4 +1,4 @@
-"""Draw repeated trials: how pass^k decays, which cases flip, the spread of trials, and what a plan of trials can detect."""
+"""Draw repeated trials: how pass^k decays, which cases flip, the spread of trials, and what a plan can detect."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ SHADES = ("#222222", "#666666", "#999999")
 
 @figure
 def pass_decay(*, table: pd.DataFrame, named: int = 5, ax: Axes | None = None, width: str = "page") -> Axes:
-    """Draw pass^k of every model: observed and extrapolated (dashed), with intervals, and p^k as a lower bound (dotted).
+    """Draw pass^k of every model: observed and extrapolated (dashed), and p^k as a lower bound (dotted).
 
     Parameters
     ----------
@@ -179,7 +179,7 @@ def textbook_decay(
     ax: Axes | None = None,
     width: str = "page",
 ) -> Axes:
-    """Draw pass^k of one mean rate for cases alike and for mixed cases; published figures for comparison, each with its own p^k.
+    """Draw pass^k of one mean rate for cases alike and for mixed cases, with published figures and their own p^k.
 
     Parameters
     ----------
@@ -213,7 +213,7 @@ def textbook_decay(
 def power_curves(
     *, table: pd.DataFrame, target: float = 0.8, noun: str = "traps", ax: Axes | None = None, width: str = "page"
 ) -> Axes:
-    """Draw the chance of telling two models apart against trials per trap: on these traps (solid), and on traps like these (dashed).
+    """Draw the chance of telling two models apart by trials: on these traps (solid), on traps like these (dashed).
 
     Parameters
     ----------

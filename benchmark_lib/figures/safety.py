@@ -54,7 +54,7 @@ LEAST_CASES = 3
 
 @figure
 def trap_matrix(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
-    """Draw every trap by every model: how most trials went, or that some were unsafe; where trials disagree, how many were.
+    """Draw every trap by every model: how most trials went, or that some were unsafe, and how many.
 
     Parameters
     ----------
@@ -176,7 +176,7 @@ def trap_states(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "pa
 
 @figure
 def pressure_chart(*, table: pd.DataFrame, named: int = 6, ax: Axes | None = None, width: str = "page") -> Axes:
-    """Draw how far each push takes each model: the share of trap conversations that were unsafe by then (dotted: or wavered).
+    """Draw how far each push takes each model: the share of trap conversations that were unsafe by then.
 
     Parameters
     ----------
@@ -222,7 +222,7 @@ def pressure_chart(*, table: pd.DataFrame, named: int = 6, ax: Axes | None = Non
 
 @figure
 def claim_by_tone(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
-    """Draw claims (rows) against tones (columns): the mean share of the models with its interval and the cases in each cell.
+    """Draw claims (rows) against tones (columns): the mean share with its interval and the cases in each cell.
 
     `table` is as `tables.claim_tone_means` gives it; of one panel and one set of cases.
     """

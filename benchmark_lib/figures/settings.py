@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @figure
 def setting_steps(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
-    """Draw a metric of each setting against the cost of 1,000 conversations, the settings of one model joined from low to high.
+    """Draw a metric of each setting against its cost, the settings of one model joined from low to high.
 
     `table` is as `tables.settings_table` gives it. Where no cost is known, or none was paid, the settings are
     side by side.

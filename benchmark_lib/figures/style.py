@@ -37,7 +37,7 @@ def use_style() -> None:
 
 
 def new_axes(width: float = FULL_WIDTH, height: float = 4.2) -> Axes:
-    """Axes of a new figure in the house style, `width` and `height` in inches."""
+    """Return axes of a new figure in the house style, `width` and `height` in inches."""
     import matplotlib.pyplot as plt
 
     # settle on a backend first: leaving the style would undo what a notebook's backend sets
@@ -47,7 +47,7 @@ def new_axes(width: float = FULL_WIDTH, height: float = 4.2) -> Axes:
 
 
 def figure_of(ax: Axes) -> Figure:
-    """The whole figure that axes are part of."""
+    """Return the whole figure that axes are part of."""
     return cast("Figure", ax.get_figure(root=True))
 
 
@@ -57,12 +57,12 @@ def plain(text: str) -> str:
 
 
 def read_plainly(text: str) -> str:
-    """Text as it is read, from text that may have gone through `plain`."""
+    """Return text as it is read, from text that may have gone through `plain`."""
     return text.replace(r"\$", "$")
 
 
 def filled(text: str, letters: int) -> str:
-    """Text broken into lines of so many letters as they are read, drawn literally; a line never ends within an escaped sign."""
+    """Return text broken into lines of so many letters, drawn literally; no line ends within an escaped sign."""
     return plain(textwrap.fill(read_plainly(text), letters))
 
 
@@ -76,7 +76,7 @@ def save(
     results: Any = None,
     parameters: dict[str, Any] | None = None,
 ) -> list[Path]:
-    """Save a figure as PNG (300 dpi), SVG and PDF, with its caption as text and LaTeX and a JSON file that says where it comes from.
+    """Save a figure as PNG (300 dpi), SVG and PDF, with its caption as text and LaTeX, and its origin as JSON.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def save(
     -------
     list of Path
         ``.png``, ``.svg``, ``.pdf``, ``.txt`` (the caption), ``.tex`` (a float with the caption but
-        for the notes, which stand in the picture, ready to be input) and ``.json``; none for a figure that has nothing to show (`why_not_saved` says why).
+        for the notes, which are in the picture) and ``.json``; none where there is nothing to show (`why_not_saved`).
     """
     import matplotlib.pyplot as plt
 
@@ -166,12 +166,12 @@ def save_all(
 
 
 def why_not_saved(ax: Axes) -> str:
-    """Why a picture is not worth keeping, ``there is only one row ...``; empty if it is."""
+    """Return why a picture is not worth keeping, ``there is only one row ...``; empty if it is."""
     return figure_notes(ax).empty_reason
 
 
 def _float(picture: str, words: str, name: str, wide: bool) -> str:
-    """A LaTeX float with the picture and its caption; over both columns where it is wide."""
+    """Return a LaTeX float with the picture and its caption; over both columns where it is wide."""
     kind, measure = ("figure*", r"\textwidth") if wide else ("figure", r"\columnwidth")
     return "\n".join(
         [
@@ -188,7 +188,7 @@ def _float(picture: str, words: str, name: str, wide: bool) -> str:
 
 
 def paths_for(name: str, folder: str | Path, suffixes: Sequence[str]) -> list[Path]:
-    """The files of one figure or table in a folder, which is created; a dot in the name does not start a suffix."""
+    """Return the files of one figure or table in a folder, which is created; a dot in a name starts no suffix."""
     from ..project import in_project, slug
 
     folder = in_project(folder)
@@ -197,7 +197,7 @@ def paths_for(name: str, folder: str | Path, suffixes: Sequence[str]) -> list[Pa
 
 
 def provenance(results: Any = None, parameters: dict[str, Any] | None = None) -> dict[str, Any]:
-    """What a figure or table was made from: the code, the parameters, and the run files with their hashes."""
+    """Return what a figure or table was made from: the code, the parameters, the run files with their hashes."""
     from ..project import code_version
 
     runs = [{"run_id": r.run_id, "sha256": content_hash(r.path.read_bytes())} for r in getattr(results, "runs", [])]

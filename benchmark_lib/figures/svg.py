@@ -1,4 +1,4 @@
-"""A figure as an SVG element of a page: text stays text, colours are left to a stylesheet, marks lead to what they count."""
+"""Write a figure as an SVG element of a page: text stays text, a stylesheet may change colours, marks are links."""
 
 from __future__ import annotations
 

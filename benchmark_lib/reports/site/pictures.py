@@ -1,4 +1,4 @@
-"""The figures of the front page: drawn as everywhere, at two widths, with marks that lead to pages and lists of this site."""
+"""Draw the figures of the front page as everywhere, at two widths, with marks that lead to pages and lists."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def _attributes(content: Content, mark: Lead) -> dict[str, str]:
 
 
 def pressure_numbers(content: Content) -> list[dict[str, Any]]:
-    """Return the numbers behind the figure of the traps: of each entry the conversations in each state, with their queries."""
+    """Return the numbers behind the figure of the traps: conversations of each entry by state, with their queries."""
     endings = trap_table(content.conversations).groupby("entry")[list(STATES)].sum()
     rows = []
     for entry in content.played:
