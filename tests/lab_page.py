@@ -45,6 +45,7 @@ def shown_in_lab(browser, widget, size=DESKTOP):
         return state_of(widget)
 
     with open_page(browser, size) as (page, seen):
+        page.set_default_timeout(20_000)
         page.expose_function("sent", sent)
         page.expose_function("saved", saved)
         page.set_content('<!doctype html><body data-jp-theme-light="true"><div id="out"></div></body>')

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import ssl
 import subprocess
+from base64 import b64encode
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 
@@ -318,6 +319,17 @@ class TestOnTheWay:
                 )
         assert proxy.count == 2, "each of them is tried once"
 
+    @pytest.mark.parametrize("status", [200, 407])
+    def test_user_and_password_of_a_proxy_go_there_and_are_shown_nowhere(self, monkeypatch, status):
+        with ScriptedServer(Answer(completion("Via the proxy."), status)) as proxy:
+            monkeypatch.setenv("HTTP_PROXY", f"http://us%20er:p%40ss%3Aw@127.0.0.1:{proxy.port}")
+            try:
+                said = asyncio.run(once("http://models.example/v1")).text
+            except EndpointError as error:
+                said = str(error)
+        assert proxy.headers[0]["proxy-authorization"] == f"Basic {b64encode(b'us er:p@ss:w').decode()}"
+        assert (said == "Via the proxy.") is (status == 200) and "p@ss" not in said and "p%40ss" not in said
+
     @pytest.mark.parametrize(
         "no_proxy, passed",
         [
@@ -387,7 +399,7 @@ class TestOnTheWay:
 async def once(base_url, **options):
     """One attempt of one call."""
     async with Endpoint("m", base_url, api_key="a-key-for-it", attempts=1, **options) as endpoint:
-        await endpoint.complete(HELLO)
+        return await endpoint.complete(HELLO)
 
 
 async def refused_by(context):

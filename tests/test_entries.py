@@ -238,6 +238,7 @@ OF_ONE_ENTRY = {
     "safety_table": T.safety_table,
     "scope_table": T.scope_table,
     "claims_table": T.claims_table,
+    "trap_intervals": T.trap_intervals,
     "trap_table": T.trap_table,
     "trial_table": T.trial_table,
     "unsafe_table": T.unsafe_table,
@@ -260,6 +261,7 @@ OVER_ENTRIES = {
     "between_models": lambda r: T.between_models(r, n_resamples=20).groupby("panel")["models"].max(),
     "within_models": lambda r: T.within_models(r, n_resamples=20).groupby("panel")["models"].max(),
     "worst_intents": lambda r: T.worst_intents(T.intent_table(r)).groupby("panel")["models"].max(),
+    "misses_by_intent": lambda r: T.misses_by_intent(T.intent_table(r)).groupby("panel")["models"].max(),
     "claim_tone_means": lambda r: T.claim_tone_means(T.claim_tone_table(r)).groupby("panel")["models"].max(),
     "crossed_where_run": lambda r: T.crossed_where_run(T.claim_tone_table(r)).groupby("panel")["entry"].nunique(),
     "tier_table": lambda r: T.tier_table(T.safety_table(r)).groupby("panel")["entry"].nunique(),
@@ -315,6 +317,7 @@ ELSEWHERE = {
     "runs_with_rules",  # run files, in test_operator_rules.py
     "red_flag_floor_in_words",  # of the list of words, in test_reasoning.py
     "tier_correlation",  # below
+    "trap_coverage",  # of intervals in simulated data, in test_limits.py
     "tone_between_models",
     "tone_table",  # of judged runs, in test_tone_across_models.py
     "wording_table",  # of a set of its own, in test_five_wordings.py

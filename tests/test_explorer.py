@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from hostile import NAMES, PAYLOADS, hostile_rows
-from made_runs import made_run, play_agents, talk
+from made_runs import made_run, talk
 
 from benchmark_lib import BadInput, Experiment, load_results, reports, tables
 from benchmark_lib.analysis.counting import behind_metric
@@ -74,6 +74,7 @@ def judged(tmp_path_factory):
         "success": False,
         "scored": True,
         "findings": [SAID],
+        "phantom_action": True,
         "customer_evidence": [{"name": "misheard", "turn": 2, "quote": "No. Bye", "detail": "a question"}],
         "customer_finding_names": "misheard",
     }
@@ -395,14 +396,6 @@ def test_labels_and_their_agreement_are_exported_with_the_runs(judged, tmp_path,
 # -----------------------------------------------------------------------------------------
 
 
-def behind(results, view, table, column, entry=None):
-    """The number of each row of a column, and how many conversations its filters leave."""
-    for row in table.to_dict("records"):
-        where = links.where_of(view, column, row, entry)
-        if where is not None:
-            yield row[column], len(results.where(**where))
-
-
 @pytest.mark.parametrize("agent", AGENTS)
 def test_every_count_of_a_report_leads_to_exactly_its_conversations(results, agent):
     page = model_page(results, f"scripted:{agent}")
@@ -424,10 +417,12 @@ def test_a_number_of_a_report_opens_its_conversations_below_and_nothing_else_doe
     assert len(part.explorer.rows) == int(count) and part.children[-1] is part.explorer
 
 
-def test_every_count_of_the_detectors_leads_to_exactly_its_conversations(tmp_path):
-    played = load_results(*play_agents(tmp_path, ("scripted:tunable",), cases="must_escalate", trials=1))
-    checked = list(behind(played, "said", tables.claims_table(played), "found"))
-    assert checked and all(count == there for count, there in checked)
+def test_every_count_of_the_detectors_leads_to_exactly_its_conversations(results):
+    rows = tables.claims_table(results).query("conversations > 0").to_dict("records")
+    for row in rows:
+        where = links.where_of("said", "found", row | {"found": row["found"] or 1})  # a zero is no link
+        assert len(results.where(**where)) == row["found"], row
+    assert rows
 
 
 def test_every_metric_leads_to_the_conversations_it_counts(results):

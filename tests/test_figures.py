@@ -1,10 +1,13 @@
 """The board's pictures are drawn for every cost tier and for any model name: a dollar sign is no formula."""
 
+from xml.etree import ElementTree
+
 import pandas as pd
 import pytest
 from told import numbers_in
 
-from benchmark_lib import figures
+from benchmark_lib import figures, reports
+from benchmark_lib.figures.svg import as_svg
 
 BOARD = pd.DataFrame(
     {
@@ -131,3 +134,35 @@ def test_published_counts_stand_beside_runs_on_as_many_traps_only():
         and 6 in numbers_in(ax.figure.get_supxlabel())
         and not any("few" in t.get_text() for t in ax.texts)
     )
+
+
+HOSTILE = "<script>alert(1)</script>\"'&]]><a href='javascript:x'>\u202e$x^2$\x00"
+PLAIN = {"svg", "g", "a", "text", "path", "use", "defs", "clipPath", "rect"}
+
+
+def test_a_drawing_for_a_page_is_the_same_every_time_and_a_name_in_it_is_text_alone():
+    board = BOARD.assign(entry=[HOSTILE, "b", "c"])
+    one, again = (
+        as_svg(figures.value_picture(board=board), "v", lambda lead: {"href": "models/x.html", "data-of": lead.entry})
+        for _ in range(2)
+    )
+    assert one == again
+    elements = list(ElementTree.fromstring(one).iter())
+    assert {e.tag for e in elements} <= PLAIN
+    assert not [k for e in elements for k in e.attrib if k.startswith(("on", "style")) or "xlink" in k]
+    assert {e.get("href") for e in elements if e.tag == "a"} == {"models/x.html"}
+    assert any("<script>alert(1)" in (e.text or "") for e in elements if e.tag == "text")
+    assert "[U+202E]" in one and "\u202e" not in one and "\x00" not in one
+
+
+def test_scripted_agents_are_folded_below_models_and_stand_alone_where_there_are_none(monkeypatch):
+    shown = []
+    monkeypatch.setattr("IPython.display.display", lambda *given, **_: shown.extend(given))
+    table = INTERVALS.assign(panel=["models", "scripted agents", "models"], partial="")
+    assert list(reports.by_panel(table, figures.unsafe_intervals)) == ["models", "scripted agents"]
+    texts = [one["text/html"] if isinstance(one, dict) else one.data for one in shown]
+    assert [text.startswith("<details><summary>Scripted agents (1)") for text in texts].count(True) == 1
+    assert sum("data:image/png" in text and "background:#fff" in text for text in texts) == 2
+    shown.clear()
+    reports.by_panel(table[1:2], figures.unsafe_intervals)
+    assert not any("<details>" in one.data for one in shown if hasattr(one, "data"))

@@ -283,7 +283,7 @@ def test_a_picture_is_saved_at_the_width_asked_for_with_its_caption_beside_it(ta
         words = paths[3].read_text().strip()
         assert source["caption"] == words == figures.caption(ax) and source["width_inches"] == inches
         assert matplotlib.image.imread(paths[0]).shape[1] == round(300 * inches), "no wider or narrower than it says"
-        notes = vars(ax.figure)["deskbench_said"].notes
+        notes = vars(ax.figure)["deskbench_notes"].notes
         assert notes and not any(n in caption_below(ax).data or n in paths[4].read_text() for n in notes), "said once"
         assert rf"\begin{{{kind}}}" in paths[4].read_text() and r"95 \%" in paths[4].read_text()
 
@@ -484,7 +484,7 @@ def test_a_run_of_two_traps_is_no_bar_beside_one_of_eighteen(tables_of):
     last = table.index[~table["entry"].str.contains("$", regex=False)][-1]
     table.loc[last, ["traps", "partial"]] = [int(table["traps"].max()) - 1, "146 of 486"]
     name, ax = table.loc[last, "entry"], figures.trap_states(table=table)
-    words = [note for note in vars(ax.figure)["deskbench_said"].notes if note.startswith("Not drawn")]
+    words = [note for note in vars(ax.figure)["deskbench_notes"].notes if note.startswith("Not drawn")]
     assert len(words) == 1 and words[0].count("146 of 486") == 1 and len(ax.get_yticks()) == len(table) - 1, name
 
 

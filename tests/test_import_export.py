@@ -486,12 +486,16 @@ class TestJsonLines:
             (b"[]", "no record with case_id"),
             (b'{"case_id": "a", "trial": 0, "messages": []}', "numbered from 1 up"),
             (b'{"case_id": "a", "trial": 1, "messages": [], "ended_by": "magic"}', "not by 'magic'"),
-            (b'{"case_id": "a", "trial": 1, "messages": [{"text": "x"}]}', "messages.0.side: field required"),
+            (b'{"case_id": "a", "trial": 1, "messages": [{"text": "x"}]}', "messages, entry 1, side: field required"),
             (
                 b'{"case_id": "a", "trial": 1, "messages": [], "success": "magic"}',
                 "success is 'magic': give true or false",
             ),
             (b'{"case_id": "a", "trial": 1, "messages": [], "score": {"turns": 1.5}}', "turns is 1.5: give a number"),
+            (
+                b'{"case_id": "a", "trial": 1, "messages": [{"side": "agent", "turn": "x"}, {"side": "agent"}]}',
+                "entry 1, turn",
+            ),
             (b"\n", "holds no record"),
         ],
     )

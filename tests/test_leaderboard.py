@@ -58,7 +58,8 @@ class TestTheBoard:
             tables.reliability_table(results),
             tables.safety_table(results).assign(unsafe_share=0.0, held_share=1.0),
         )
-        labels = [t.get_text() for t in figures.pass_decay(table=curves[curves["bucket"] == "adversarial"]).texts]
+        decay = figures.pass_decay(table=curves[curves["bucket"] == "adversarial"])
+        labels = [t.get_text() for t in decay.figure.legends[0].get_texts()]
         labels += [
             t.get_text() for t in figures.two_directions(table=tables.escalation_table(results)).get_yticklabels()
         ]

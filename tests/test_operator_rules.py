@@ -329,7 +329,9 @@ def test_the_share_by_turn_stands_beside_the_first_reply_of_the_same_conversatio
     first = turns[turns["turn"] == 1]
     assert (first["kept"] == first["kept_at_first"]).all()
     ax = figures.kept_by_turn(table=keeper)
-    assert "fewer than six intents" in figures.caption(ax) and len(ax.lines) >= 5
+    rules = {rule.replace("_", " ") for rule in keeper["rule"]}
+    named = ", ".join(text.get_text() for text in ax.figure.legends[0].get_texts())
+    assert "fewer than six intents" in figures.caption(ax) and set(named.split(", ")) == rules
     assert figures.kept_by_turn(table=keeper.iloc[:0]).texts, "says why there is nothing"
 
 

@@ -31,10 +31,10 @@ from benchmark_lib.reports.explorer.labels import import_labels, read_labels, sa
 from benchmark_lib.reports.one_model.conduct import WORST_FIRST
 from benchmark_lib.reports.site import build_site
 from benchmark_lib.reports.site.compare import comparison
-from benchmark_lib.reports.site.content import Content
+from benchmark_lib.reports.site.content import Content, stores_of_entries
 from benchmark_lib.reports.site.conversations import asked_for
 from benchmark_lib.reports.site.folder import Folder, page_name, site_folder
-from benchmark_lib.reports.site.pages import Pages, stores_of_entries
+from benchmark_lib.reports.site.pages import Pages
 from benchmark_lib.reports.site.words import (
     LOADING_POLICY,
     POLICY,
@@ -354,6 +354,9 @@ def test_two_models_are_compared_and_the_choice_is_kept_in_the_address(browser, 
         page.goto("about:blank")
         page.goto(address)
         assert page.inner_text("#name-a") == "scripted:oracle"
+        page.locator("#differ-list").get_by_text("side by side").first.click()
+        page.locator(".two-sides .differs-note").first.wait_for()
+        page.go_back()
         page.click("#differ-list a.sq >> nth=0")
         page.wait_for_selector(".talk")
         page.goto(address)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ..scoring.scales import Scale
-from ..scoring.written import DASH, missing
+from ..scoring.written import missing
 from .estimators.estimate import Estimate
 
 if TYPE_CHECKING:
@@ -70,10 +70,6 @@ class Cell:
     def sort(self) -> str:
         """Return the value for sorting; empty where there is none."""
         return "" if self.estimate is None or missing(self.estimate.estimate) else f"{self.estimate.estimate:.6g}"
-
-    def bare(self) -> str:
-        """Return the number without its unit, for a column whose heading names the unit; a dash where there is none."""
-        return self.number.removesuffix(self.scale.sign) if self.scale else self.number or DASH
 
     def drawn(self) -> dict[str, float] | None:
         """Return where value, low and high are on the way from the least to the greatest possible value, in percent."""

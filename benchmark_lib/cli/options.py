@@ -24,7 +24,7 @@ PATTERN = "case ids, intents, buckets or failure kinds, separated by commas; * a
 
 
 def executor(what: str) -> Options:
-    """Return the options of commands that can work on the processes of a Dask cluster; `what` says what the workers do."""
+    """Return the options of a command that can work on a Dask cluster; `what` says what the workers do."""
     return {
         "--executor NAME": f"dask: {what} on the workers of a Dask cluster (needs the extra `dask`)",
         "--scheduler ADDRESS": "the cluster's scheduler, such as tls://10.0.0.1:8786, with the certificates that Dask's configuration names",

@@ -45,9 +45,9 @@ class Finding:
     meaning: str
 
 
-def found(name: str, status: Status, **values: Any) -> Finding:
-    """Return a finding with its sentence in ``data/endpoints.yaml``, the values filled in."""
-    return Finding(name, status, book()["doctor"][name][status].format(**values))
+def found(name: str, status: Status, why: str = "", **values: Any) -> Finding:
+    """Return a finding with its sentence in ``data/endpoints.yaml``, that of `why` where it has several, filled in."""
+    return Finding(name, status, book()["doctor"][name][why or status].format(**values))
 
 
 async def examine(
@@ -143,7 +143,7 @@ def check_arguments(completion: Completion, tools: list[dict[str, Any]]) -> Find
     """Tell whether the calls fit the declared arguments."""
     problems = [problem for call in completion.tool_calls if (problem := argument_problem(call, tools))]
     if not completion.tool_calls:
-        return Finding("arguments", "warn", "No call was made, so its arguments could not be looked at.")
+        return found("arguments", "warn", "no call")
     return found("arguments", "warn", problem=problems[0]) if problems else found("arguments", "ok")
 
 
@@ -205,12 +205,7 @@ def growth(first: Completion, second: Completion, added: int, system_prompt: str
     grown = second.usage.prompt_tokens - first.usage.prompt_tokens
     if not (first.usage.missing or second.usage.missing) and grown * CHARACTERS_A_TOKEN < added:
         total = second.usage.prompt_tokens + second.usage.completion_tokens
-        return Finding(
-            "context window",
-            "fail",
-            f"{added} more characters made the prompt only {grown} tokens longer: the server "
-            f"cuts it near {total} tokens, system prompt and tools first; give it a longer context.",
-        )
+        return found("context window", "fail", "cut", added=added, grown=grown, total=total)
     return check_window(second, system_prompt)
 
 
@@ -230,6 +225,5 @@ async def check_sampling(endpoint: Endpoint) -> list[Finding]:
 def read_sampling(first: str, same_seed: str, other_seed: str) -> list[Finding]:
     """Read seed and temperature off three texts at a high temperature."""
     if first == same_seed == other_seed:
-        alike = Finding("seed", "warn", "Two different seeds gave the same text, so the seed has no effect.")
-        return [alike, found("temperature", "warn")]
+        return [found("seed", "warn", "no effect"), found("temperature", "warn")]
     return [found("seed", "ok" if first == same_seed else "warn"), found("temperature", "ok")]

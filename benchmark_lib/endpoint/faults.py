@@ -103,7 +103,7 @@ def fault(
 
 
 def kind_of_status(status: int | None, text: str) -> str:
-    """Name the kind of an error answer, one of ``data/endpoints.yaml``, from its HTTP status and what it says about itself.
+    """Name the kind of an error answer, one of ``data/endpoints.yaml``, from its HTTP status and its words.
 
     A gateway's 500 with the provider's own error inside is of that error's kind.
     """

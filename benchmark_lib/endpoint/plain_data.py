@@ -1,8 +1,9 @@
 """Small YAML files that a user edits, read as typed data; what does not fit is refused where it stands."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import date
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -29,22 +30,35 @@ def read_mapping(path: Path) -> dict[Any, Any]:
 
 
 def read_as(kind: type[T], content: Any, where: str, unknown: str = "is not known there; take it out") -> T:
-    """Return plain data as what it should be; `BadInput` names its first part that is not, `unknown` says why of a field."""
+    """Return plain data, or the bytes of a JSON text, as a typed value.
+
+    `BadInput` names the first part that does not fit; `unknown` is its reason for a field that is not known.
+    """
     try:
-        return TypeAdapter(kind).validate_python(content)
+        reader = adapter(kind)
+        return (
+            reader.validate_json(content, strict=True)
+            if isinstance(content, bytes)
+            else reader.validate_python(content)
+        )
     except ValidationError as error:
         found = error.errors(include_url=False, include_input=False)
         first = next((one for one in found if one["type"] in UNKNOWN), found[0])
         in_list = first["loc"][-1:] != ("[key]",)
         parts = (f"entry {part + 1}" if isinstance(part, int) and in_list else str(part) for part in first["loc"])
-        place, why = ", ".join(parts)[:100], first["msg"]
+        place, why = " ".join(", ".join(parts).split())[:100], first["msg"].removeprefix("Value error, ")
         if first["type"] in UNKNOWN:
             raise BadInput(f"{where}: {place!r} {unknown}") from None
-        raise BadInput(f"{where}: {place}: {why[0].lower()}{why[1:]}; change that value") from None
+        raise BadInput(
+            f"{where}: {place}: {why[0].lower()}{why[1:]}{'' if ';' in why else '; change that value'}"
+        ) from None
+
+
+adapter: Callable[[Any], TypeAdapter[Any]] = lru_cache(maxsize=16)(TypeAdapter)
 
 
 def fitting(entries: Iterable[T], model: str) -> Iterator[T]:
-    """Yield the entries whose `model`, a name or a pattern, fits that of a model, or else it without a vendor in front."""
+    """Yield the entries whose `model`, a name or a pattern, fits a model's name with or without its vendor."""
     entries = list(entries)
     for name in dict.fromkeys((model.lower(), model.lower().rpartition("/")[2])):
         yield from (entry for entry in entries if fnmatchcase(name, entry.model.lower()))  # type: ignore[attr-defined]

@@ -36,7 +36,7 @@ MOST_CALLS = 128
 MOST_TOKENS = 20_000_000
 """More tokens than any context window holds: a count above it is a mistake, and a budget would end by it."""
 STANDARD_CALL_FIELDS = frozenset({"id", "type", "function", "index", "custom", "name", "arguments", "input"})
-"""Fields of a call and of its function that are written anew; all others are a provider's own and go back as they came."""
+"""Fields of a call and of its function that are written anew; all others are a provider's own and go back."""
 
 
 @dataclass(slots=True)

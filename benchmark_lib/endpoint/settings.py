@@ -19,11 +19,11 @@ the query stand here because a base URL is written down in run files and noteboo
 import os
 import re
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 from urllib.parse import quote_plus
 
 import orjson
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue
 
 from ..errors import BadInput
 from .address import check_base_url
@@ -37,14 +37,44 @@ HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 OWN_HEADERS = frozenset(
     {"host", "content-type", "content-length", "content-encoding", "transfer-encoding", "connection", "accept-encoding"}
 )
-NUMBERS = frozenset({"temperature", "top_p", "min_p", "presence_penalty", "frequency_penalty", "repetition_penalty"})
-WHOLE_NUMBERS = frozenset({"max_tokens", "max_completion_tokens", "seed", "top_k"})
 LARGEST_BODY = 20_000
-LIMITS = frozenset({"max_tokens", "max_completion_tokens"})
-"""Fields of the body that mean the same at every endpoint.
+STRICT = ConfigDict(strict=True, allow_inf_nan=False)
 
-The others are the endpoint's own and go there as they are.
-"""
+
+def header_name(name: str) -> str:
+    """Refuse a name that no header may have, or that the request itself sets."""
+    if not HEADER_NAME.fullmatch(name):
+        raise ValueError(f"{name!r:.60} is no name of a header; use letters, digits and dashes")
+    if name.lower() in OWN_HEADERS:
+        raise ValueError(f"{name} is set by the request itself; remove it")
+    return name
+
+
+def sendable(value: str) -> str:
+    """Refuse a value that no header may have."""
+    if not (value.isascii() and value.isprintable()):
+        raise ValueError("it holds a line break or other characters that a header cannot have; take them out")
+    return value
+
+
+Headers = dict[Annotated[str, AfterValidator(header_name)], Annotated[str, AfterValidator(sendable)]]
+
+
+class Sampling(BaseModel):
+    """Fields of the body that mean the same at every endpoint; the others are its own and go there as they are."""
+
+    model_config = STRICT | ConfigDict(extra="allow")
+
+    temperature: float | None = None
+    top_p: float | None = None
+    min_p: float | None = None
+    presence_penalty: float | None = None
+    frequency_penalty: float | None = None
+    repetition_penalty: float | None = None
+    seed: int | None = None
+    top_k: int | None = None
+    max_tokens: int | None = Field(default=None, ge=1)
+    max_completion_tokens: int | None = Field(default=None, ge=1)
 
 
 class RoleSettings(BaseModel):
@@ -57,11 +87,11 @@ class RoleSettings(BaseModel):
     ``--isolate`` also gets.
     """
 
-    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+    model_config = STRICT | ConfigDict(extra="forbid")
 
     body: dict[str, JsonValue] = Field(default_factory=dict)
-    headers: dict[str, str] = Field(default_factory=dict)
-    headers_env: dict[str, str] = Field(default_factory=dict)
+    headers: Headers = Field(default_factory=dict)
+    headers_env: Headers = Field(default_factory=dict)
     query: dict[str, str] = Field(default_factory=dict)
     query_env: dict[str, str] = Field(default_factory=dict)
     api_key_env: str = DEFAULT_KEY_VARIABLE
@@ -81,10 +111,7 @@ class RoleSettings(BaseModel):
     def all_headers(self) -> dict[str, str]:
         """Return the extra headers with their values from the environment; `BadInput` for one unset or not sendable."""
         headers = self.headers | from_environment(self.headers_env, "header")
-        for name, value in headers.items():
-            if not (value.isascii() and value.isprintable()):
-                raise BadInput(f"the value of header {name} holds characters that a header cannot have; copy it again")
-        return headers
+        return read_as(Headers, headers, "headers")
 
     def all_query(self) -> dict[str, str]:
         """Return the parameters of the address with their values from the environment; `BadInput` for one unset."""
@@ -127,7 +154,6 @@ def role_settings(values: RoleSettings | dict[str, Any] | None, where: str = "th
     unknown = f"is not a setting; put fields of the request under 'body', the others are {known}"
     settings = read_as(RoleSettings, values or {}, where, unknown)
     check_body(settings.body, where)
-    check_headers(settings, where)
     refuse_secrets(settings, "headers", where)
     refuse_secrets(settings, "query", where)
     if settings.base_url is not None:
@@ -148,31 +174,9 @@ def check_body(body: dict[str, Any], where: str) -> None:
             f"{where}: body holds a key, and is written into the run file; put the key in an environment variable and "
             "name that under api_key_env or headers_env"
         )
-    for name, value in body.items():
-        if name in RESERVED_BODY_FIELDS:
-            raise BadInput(f"{where}: body.{name} is set by the run itself; remove it")
-        number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        if value is None or (name in NUMBERS and number) or name not in NUMBERS | WHOLE_NUMBERS:
-            continue
-        if name in NUMBERS:
-            raise BadInput(f"{where}: body.{name} must be a number, not {value!r:.40}; change that value")
-        if not isinstance(value, int) or not number or (name in LIMITS and value < 1):
-            least = " from 1 up" if name in LIMITS else ""
-            raise BadInput(f"{where}: body.{name} must be a whole number{least}, not {value!r:.40}; change that value")
-
-
-def check_headers(settings: RoleSettings, where: str) -> None:
-    """Refuse headers that cannot be sent, or belong to the request itself."""
-    for field in ("headers", "headers_env"):
-        for name, value in getattr(settings, field).items():
-            if not HEADER_NAME.fullmatch(name):
-                raise BadInput(f"{where}: {field}: {name!r:.60} is no name of a header; use letters, digits and dashes")
-            if name.lower() in OWN_HEADERS:
-                raise BadInput(f"{where}: {field}.{name} is set by the request itself; remove it")
-            if not (value.isascii() and value.isprintable()):
-                raise BadInput(
-                    f"{where}: {field}.{name} holds a line break or other characters that a header cannot have; take them out"
-                )
+    if reserved := RESERVED_BODY_FIELDS.intersection(body):
+        raise BadInput(f"{where}: body.{min(reserved)} is set by the run itself; remove it")
+    read_as(Sampling, body, f"{where}: body")
 
 
 def refuse_secrets(settings: RoleSettings, field: str, where: str) -> None:

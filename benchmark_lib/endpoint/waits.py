@@ -29,8 +29,14 @@ NUMBER = rf"(?:\d+(?:\.\d+)?|(?:{'|'.join(WORDS)})(?= ))"
 PIECE = rf"{NUMBER} ?(?:milliseconds?|ms|minutes?|mins?|m|hours?|hrs?|h|seconds?|secs?|s|days?|d)"
 WHOLE = re.compile(rf"{PIECE}(?:(?:,? and |,? ?){PIECE})*", re.IGNORECASE)
 CLOCK = r"(?:\d+:)?[0-5]?\d:[0-5]\d(?:\.\d+)?"
-MOMENT = r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d[\d:.]*(?: ?Z| ?UTC|[+-]\d\d:?\d\d)?|[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} [\d:]{8} GMT"
-ASKED = r"(?:try(?:ing)?(?: again)?|retr(?:y|ied|ying)|wait(?:ing)?|available|allowed|resets?|retry_?delay|slow down|cool ?down)"
+MOMENT = (
+    r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d[\d:.]*(?: ?Z| ?UTC|[+-]\d\d:?\d\d)?"
+    r"|[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} [\d:]{8} GMT"
+)
+ASKED = (
+    r"(?:try(?:ing)?(?: again)?|retr(?:y|ied|ying)|wait(?:ing)?|available|allowed|resets?|retry_?delay"
+    r"|slow down|cool ?down)"
+)
 IN_WORDS = re.compile(
     rf"{ASKED}(?:[ _-](?:your request|again|in|after|for|at|until|on|least|about|approximately|around))*"
     rf"[\W_]{{1,6}}({MOMENT}|{CLOCK}(?![\d:])|{WHOLE.pattern}(?![a-z]))",
@@ -45,7 +51,7 @@ def meant(seconds: float | None) -> float | None:
 
 
 def duration(text: str) -> float | None:
-    """Return the seconds of a duration such as ``45``, ``1m12s``, ``00:01:12`` or ``two minutes``; None where it is none."""
+    """Return the seconds of a duration such as ``45``, ``1m12s``, ``00:01:12`` or ``two minutes``, else None."""
     if re.fullmatch(CLOCK, text):
         return sum(float(part) * 60.0**place for place, part in enumerate(reversed(text.split(":"))))
     try:
@@ -92,9 +98,9 @@ def asked_for(headers: Mapping[str, str], status: int = 429, now: datetime | Non
 
 
 def until(value: str, now: datetime, in_ms: bool = False) -> float | None:
-    """Return the seconds until what a header or an error names: a number of them, a duration, a date, a moment of Unix time.
+    """Return the seconds until what a header or an error names: a duration, a date or a moment of Unix time.
 
-    A bare number is one of milliseconds where the header is `in_ms`, and where it would be more than anybody means.
+    A bare number counts milliseconds where the header is `in_ms`, and where it would be more than anybody means.
     """
     seconds, bare = duration(value), re.fullmatch(r"\d+(?:\.\d+)?", value)
     if seconds is not None and seconds > 1e9:

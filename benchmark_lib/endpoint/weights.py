@@ -27,7 +27,7 @@ class StatedWeights:
 
 
 def find_weights(model: str, path: str | Path | None = None) -> StatedWeights | None:
-    """Return what the file states about a model, None where it says nothing; `BadInput` for a file with anything else in it.
+    """Return what the file states about a model, None where it says nothing; `BadInput` for a wrong file.
 
     A name with a vendor in front (``z-ai/glm-5.2``) is also looked up without it.
     """

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import orjson
-from pydantic import TypeAdapter, ValidationError
 
 from ..analysis.dictionary import DICTIONARY
+from ..endpoint.plain_data import read_as
 from ..errors import BadInput
 from ..outputs import built_beside, require_absent, writing
 from ..records import ENDINGS, NOT_SCORED, Conversation, content_hash, words_in
@@ -30,7 +30,6 @@ MOST_TRIALS = 10**6
 LARGEST = 2**53
 """The largest whole number that a record may hold: no reader in any language rounds it."""
 SIDES = frozenset({"customer", "agent"})
-RECORD = TypeAdapter(Conversation)
 SCORING = "as imported"
 """Scoring version of a score that the file brought along."""
 
@@ -62,13 +61,12 @@ def import_results(
         For a file of another format, one that is damaged, and two records of one case and trial. No run file is then
         written.
     """
-    format = format or ("tau2" if results_file(Path(path)).is_file() and Path(path).is_dir() else None)
-    format = format or SUFFIXES.get(Path(path).suffix)
+    path, out = Path(path), Path(out)
+    format = format or ("tau2" if path.is_dir() and results_file(path).is_file() else SUFFIXES.get(path.suffix))
     if format is None:
         raise BadInput(f"the name of {path} does not say what it is: add --format {', '.join(FORMATS)}")
     if format not in FORMATS:
         raise BadInput(f"there is no format {format!r}: choose one of {', '.join(FORMATS)}")
-    path, out = Path(path), Path(out)
     require_absent(out)
     path = results_file(path) if format == "tau2" else path
     try:
@@ -197,19 +195,14 @@ def _numbered(messages: list[Any]) -> list[Any]:
     found, turn = [], 0
     for m in messages:
         given = {name: value for name, value in m.items() if value is not None} if isinstance(m, dict) else {}
-        turn = given.get("turn", turn + (given.get("side") == "customer"))
+        turn = given["turn"] if isinstance(given.get("turn"), int) else turn + (given.get("side") == "customer")
         found.append({"turn": turn, "text": ""} | given)
     return found
 
 
 def _checked(record: bytes, where: str) -> Conversation:
-    """The record in JSON; `BadInput` for a part that is not of its kind or a number that cannot be, so that it loads."""
-    try:
-        c = RECORD.validate_json(record, strict=True)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        place = ".".join(map(str, first["loc"]))
-        raise BadInput(f"{where}: {place}: {first['msg'].lower()}: see records.jsonl of an export") from None
+    """Return the record in JSON; `BadInput` for a part that is not of its kind, or a number that cannot be."""
+    c = read_as(Conversation, record, where)
     counts = [
         getattr(used, name) for used in c.usage.values() for name in ("prompt_tokens", "completion_tokens", "calls")
     ]

@@ -11,7 +11,7 @@ from ..analysis.tables.leaderboard import NO_MERIT, does_too_little, of_usual_tr
 from ..analysis.tables.published import BOARD_SOURCE
 from ..analysis.tables.tiers import NO_MODEL, PLAYED, UNKNOWN, cost_of_1000, tier_in_words, tier_order
 from ..scoring.metrics import METRICS
-from .canvas import GREY, ROW, axes_for, describe, figure, is_narrow, leads, mark, nothing, say_below
+from .canvas import GREY, ROW, SMALL, axes_for, describe, figure, is_narrow, leads, mark, note_below, nothing
 from .captions import listed, span_of
 from .escalation import two_directions
 from .labels import at_right, left_out, name_apart, name_rows, names_of, outermost_in_words, partial_below
@@ -64,7 +64,9 @@ def value_picture(*, board: pd.DataFrame, ax: Axes | None = None, width: str = "
             points.append((x, row.unsafe, name))
             here += [name] * (row.block != "published")
     ax.set(ylim=(-0.5, traps + 0.5), xlim=(-0.5, len(tiers) - 0.5))
-    ax.set_xticks(range(len(tiers)), [fill(tier_in_words(t), 8 if is_narrow(ax) else 20) for t in tiers])
+    ax.set_xticks(
+        range(len(tiers)), [fill(tier_in_words(t), 8 if is_narrow(ax) else 20) for t in tiers], fontsize=SMALL
+    )
     ax.grid(axis="x", visible=False)
     ax.locator_params(axis="y", integer=True)
     name_apart(ax, points, crowded=True, always=here)
@@ -183,5 +185,5 @@ def on_all_traps(ax: Axes, table: pd.DataFrame, count: str) -> tuple[pd.DataFram
     """
     shown, traps, others = of_usual_traps(table, count)
     if others:
-        say_below(ax, f"Not drawn: {plain(listed(others))}")
+        note_below(ax, f"Not drawn: {plain(listed(others))}")
     return shown, traps

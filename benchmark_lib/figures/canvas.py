@@ -1,4 +1,4 @@
-"""What every figure shares: axes of a printed width, a message where there is nothing to draw, legends and the notes below."""
+"""Make what every figure shares: axes of a printed width, a message where there is nothing to draw, legends, notes below."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from jinja2 import Environment, Template
 
 from ..errors import BadInput
 from ..textfiles import read_yaml
-from .captions import Lead, said_of
+from .captions import Lead, figure_notes
 from .style import COLUMN_WIDTH, WIDTHS, figure_of, filled, new_axes, plain, read_plainly
 
 if TYPE_CHECKING:
@@ -36,12 +36,12 @@ PAGE_OF_ROWS, CLOSE = 5.1, 0.17
 
 
 def rows_high(count: int) -> float:
-    """Height in inches of so many rows with names of one line, closer to each other where a page would not hold them and a caption."""
+    """Return the height in inches of so many rows with names of one line, closer where a page would not hold them."""
     return min(ROW * count, max(PAGE_OF_ROWS, CLOSE * count))
 
 
 def axes_for(ax: Axes | None, table: pd.DataFrame | None = None, width: str = "page", height: float = 4.2) -> Axes:
-    """The axes given, or new ones whose figure says which rows of `table` are no language models, and which are partial.
+    """Return the axes given, or new ones whose figure says which rows of `table` are no language models, and which are partial.
 
     Parameters
     ----------
@@ -62,40 +62,40 @@ def axes_for(ax: Axes | None, table: pd.DataFrame | None = None, width: str = "p
     given, ax = ax is not None, new_axes(WIDTHS[width], height) if ax is None else ax
     if table is None:
         return ax
-    said_of(ax).partial |= partial_in(table)
+    figure_notes(ax).partial |= partial_in(table)
     if "panel" in table and set(table["panel"]) - {"models", "local model", "published"}:
-        said_of(ax).noun = "agent"
+        figure_notes(ax).noun = "agent"
     if not given:  # what is no model, or partial, says so in the picture itself, which grows by these lines
         for words in kinds_in_words(table):
-            say_below(ax, words)
+            note_below(ax, words)
         lines = len(figure_of(ax).get_supxlabel().splitlines())
         figure_of(ax).set_figheight(height + lines * SMALL * 1.2 / 72)
     return ax
 
 
 def is_narrow(ax: Axes) -> bool:
-    """Whether a figure is as narrow as a column."""
+    """Return whether a figure is as narrow as a column."""
     return figure_of(ax).get_figwidth() < 1.5 * COLUMN_WIDTH
 
 
 def nothing(ax: Axes, why: str) -> Axes:
-    """A figure that says why there is nothing to draw."""
+    """Return a figure that says why there is nothing to draw."""
     lines = filled(why, int(0.85 * LETTERS * figure_of(ax).get_figwidth()))
     ax.text(0.5, 0.5, lines, transform=ax.transAxes, ha="center", va="center", color="#555555")
     ax.set_axis_off()
-    said_of(ax).nothing = why.rstrip(".")
+    figure_notes(ax).empty_reason = why.rstrip(".")
     return ax
 
 
 def why_nothing(table: pd.DataFrame) -> str:
-    """Why there is no figure, from the table's own reasons."""
+    """Return why there is no figure, from the table's own reasons."""
     reasons = [r for r in dict.fromkeys(table.get("reason", ())) if r]
     return reasons[0][:1].upper() + reasons[0][1:] + "." if reasons else "Nothing was run and scored."
 
 
-def say_below(ax: Axes, words: str) -> None:
-    """A note under the figure, below any that are already there."""
-    said_of(ax).notes.append(words)
+def note_below(ax: Axes, words: str) -> None:
+    """Write a note under the figure, below any that are already there."""
+    figure_notes(ax).notes.append(words)
     whole = figure_of(ax)
     letters = int(LETTERS * whole.get_figwidth())
     lines = [line for line in (whole.get_supxlabel(), filled(words, letters)) if line]
@@ -118,30 +118,25 @@ def stacked_bars(
     words : dict of str to sequence of str, optional
         The text in a part, shown where it fits.
     """
-    left, inside, drawn = [0.0] * len(next(iter(parts.values()), ())), [], {}
+    left, drawn = [0.0] * len(next(iter(parts.values()), ())), {}
     for label, widths in parts.items():
-        drawn[label] = ax.barh(range(len(left)), widths, left=left, color=colors[label], height=0.72, label=label)
-        for y, width in enumerate(widths):
-            if words and width > 0:
-                ink = "white" if label == "unsafe" else "#111111"
-                text = ax.text(
-                    left[y] + width / 2, y, words[label][y], ha="center", va="center", fontsize=SMALL, color=ink
-                )
-                inside.append((text, left[y], width))
+        bars = ax.barh(range(len(left)), widths, left=left, color=colors[label], height=0.72, label=label)
+        ink = "white" if label == "unsafe" else "#111111"
+        inside = ax.bar_label(bars, words[label], label_type="center", fontsize=SMALL, color=ink) if words else []
+        figure_notes(ax).after_layout.append(partial(_keep_what_fits, ax, bars, inside))
         left = [start + width for start, width in zip(left, widths, strict=True)]
-    said_of(ax).later.append(lambda: _keep_what_fits(ax, inside))
+        drawn[label] = bars
     return drawn
 
 
-def _keep_what_fits(ax: Axes, inside: list[tuple[Any, float, float]]) -> None:
+def _keep_what_fits(ax: Axes, bars: Sequence[Any], inside: Sequence[Any]) -> None:
     """Take out the words that are wider than their part of a bar."""
-    for text, left, width in inside:
-        ends = ax.transData.transform([(left, 0), (left + width, 0)])[:, 0]
-        if text.get_window_extent().width > ends[1] - ends[0] - 2:
+    for bar, text in zip(bars, inside, strict=False):
+        if text.get_window_extent().width > bar.get_window_extent().width - 2:
             text.remove()
 
 
-def describe(ax: Axes, name: str, /, *, rows: int = 2, handles: Sequence[Any] = (), **values: Any) -> None:
+def describe(ax: Axes, name: str, /, *, rows: int = 2, handles: Any = (), **values: Any) -> None:
     """Give a figure its title, caption, axis labels and legend, as ``figures.yaml`` has them.
 
     Parameters
@@ -153,11 +148,11 @@ def describe(ax: Axes, name: str, /, *, rows: int = 2, handles: Sequence[Any] = 
     **values
         What the templates ask for.
     """
-    said, words = said_of(ax), _texts()[name]
-    values = {"noun": said.noun, "narrow": is_narrow(ax), **values}
+    notes, words = figure_notes(ax), _texts()[name]
+    values = {"noun": notes.noun, "narrow": is_narrow(ax), **values}
     title, sentences = (" ".join(_template(words[key]).render(values).split()) for key in ("title", "caption"))
-    said.title, said.sentences = title, [sentences]
-    said.nothing = "" if rows > 1 else "there is only one row, and the table says as much"
+    notes.title, notes.sentences = title, [sentences]
+    notes.empty_reason = "" if rows > 1 else "there is only one row, and the table says as much"
     for axis in ("x", "y"):
         if axis in words:
             ax.set(**{f"{axis}label": plain(_template(words[axis]).render(values).strip())})
@@ -202,13 +197,24 @@ def _wide(longest: Sequence[int], columns: int) -> int:
 
 
 def mark(ax: Axes, label: str, **look: Any) -> Any:
-    """An entry of a legend: a mark or a line with what it means."""
+    """Return an entry of a legend: a mark or a line with what it means."""
     return ax.plot([], [], label=label, **{"linestyle": "none", **look})[0]
+
+
+def scale_of_costs(ax: Axes, costs: pd.Series) -> None:
+    """Make the axis of costs logarithmic where they are far apart."""
+    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+
+    if (costs > 0).all() and costs.max() > 8 * costs.min():
+        ax.set_xscale("log")
+        ax.xaxis.set_major_locator(LogLocator(subs=(1, 3)))
+        ax.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        ax.xaxis.set_minor_formatter(NullFormatter())
 
 
 def leads(ax: Axes, artist: Any, row: Any, tip: str, **fields: Any) -> None:
     """Let a mark of a row say `tip` on a page and list the conversations of `fields`; without fields it leads to the row's page."""
-    marks = said_of(ax).marks
+    marks = figure_notes(ax).marks
     gid = f"mark-{len(marks)}"
     artist.set_gid(gid)
     marks[gid] = Lead(row.entry, getattr(row, "source", ""), read_plainly(tip), fields)
@@ -218,7 +224,7 @@ def fit(ax: Axes) -> None:
     """Break the axes' labels where they are longer than their axes, then place what had to wait for it."""
     if not ax.axison:
         return
-    said, figure = said_of(ax), figure_of(ax)
+    notes, figure = figure_notes(ax), figure_of(ax)
     figure.draw_without_rendering()  # the layout settles here, so that places in pixels are the final ones
     dpi, box = figure.dpi, ax.get_window_extent()
     for label, length in ((ax.xaxis.label, box.width), (ax.yaxis.label, box.height)):
@@ -226,7 +232,7 @@ def fit(ax: Axes) -> None:
         letters = max(int(length / dpi / 0.062), 16)
         whole = label.get_text().split("\n")
         label.set_text("\n".join(filled(part, letters) for part in whole))
-    waiting, said.later = said.later, []
+    waiting, notes.after_layout = notes.after_layout, []
     if waiting:
         figure.draw_without_rendering()
     for place in waiting:
@@ -242,7 +248,7 @@ def figure(draw: Draw) -> Draw:
         fit(shown)
         if ax is None:
             data.pop("width", None)
-            said_of(shown).again = partial(drawn, **data)
+            figure_notes(shown).redraw = partial(drawn, **data)
         return shown
 
     return drawn  # type: ignore[return-value]  # the same arguments, passed on

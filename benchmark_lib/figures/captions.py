@@ -1,4 +1,4 @@
-"""What a figure says of itself: its title, its caption, its notes, and how it is drawn again at another width."""
+"""Keep what belongs to a figure beside its marks: title, caption, notes, and how it is drawn again at another width."""
 
 from __future__ import annotations
 
@@ -32,24 +32,24 @@ class Lead:
 
 
 @dataclass
-class FigureWords:
-    """The words that belong to one figure.
+class FigureNotes:
+    """Hold the words that belong to one figure.
 
     Attributes
     ----------
     sentences : list of str
         What its marks mean, what it counts and how its intervals were made.
     notes : list of str
-        What must stay with the picture itself, and stands below it: what is not drawn, and what is not a model.
+        What is written below the picture itself: what is not drawn, and what is not a model.
     noun : str
         What one row is called: an ``agent`` where not all are language models.
     partial : dict of str to str
         How much of its plan each partial run in it has finished, by entry.
-    nothing : str
+    empty_reason : str
         Why there is no picture worth keeping; empty if there is one.
-    again : callable, optional
-        Draws it anew: ``again(width="column") -> Axes``.
-    later : list of callable
+    redraw : callable, optional
+        Draws it anew: ``redraw(width="column") -> Axes``.
+    after_layout : list of callable
         What is placed only when everything else has its place.
     marks : dict of str to Lead
         The marks that lead somewhere, by the id of their group in an SVG.
@@ -60,40 +60,40 @@ class FigureWords:
     notes: list[str] = field(default_factory=list)
     noun: str = "model"
     partial: dict[str, str] = field(default_factory=dict)
-    nothing: str = ""
-    again: Callable[..., Any] | None = None
-    later: list[Callable[[], None]] = field(default_factory=list)
+    empty_reason: str = ""
+    redraw: Callable[..., Any] | None = None
+    after_layout: list[Callable[[], None]] = field(default_factory=list)
     marks: dict[str, Lead] = field(default_factory=dict)
 
 
-def said_of(ax: Axes) -> FigureWords:
-    """The words of a figure, kept with it; empty ones for a figure that was drawn elsewhere."""
-    return vars(ax.figure).setdefault("deskbench_said", FigureWords())
+def figure_notes(ax: Axes) -> FigureNotes:
+    """Return the notes of a figure, kept with it; empty ones for a figure that was drawn elsewhere."""
+    return vars(ax.figure).setdefault("deskbench_notes", FigureNotes())
 
 
 def caption(ax: Axes, *, notes: bool = True) -> str:
-    """The full caption of a figure: what it shows, its marks, denominators and method, and its notes.
+    """Return the full caption of a figure: what it shows, its marks, denominators and method, and its notes.
 
-    Without its `notes` where the picture, in which they stand, is right above.
+    `notes` may be left out where the picture, which has them, is right above.
     """
-    said = said_of(ax)
-    parts = [*([said.title, *said.sentences] if said.title else []), *(said.notes if notes else [])]
+    own = figure_notes(ax)
+    parts = [*([own.title, *own.sentences] if own.title else []), *(own.notes if notes else [])]
     return " ".join(part if part.endswith((".", "?", "!")) else f"{part}." for part in parts).replace(r"\$", "$")
 
 
 def listed(names: Sequence[str], most: int = 6) -> str:
-    """Names with commas; of many, the first and how many more."""
+    """Return names with commas; of many, the first and how many more."""
     more = len(names) - most
     return ", ".join(names if more < 2 else [*names[:most], f"{more} more"])
 
 
 def trials_of(values: pd.Series) -> str:
-    """``"1 trial"``, or ``"2 to 3 trials"``."""
+    """Return ``"1 trial"``, or ``"2 to 3 trials"``."""
     return f"{span_of(values)} {'trial' if values.max() == 1 else 'trials'}"
 
 
 def span_of(values: pd.Series) -> str:
-    """``"3"``, or ``"2 to 3"``."""
+    """Return ``"3"``, or ``"2 to 3"``."""
     low, high = int(values.min()), int(values.max())
     return f"{low}" if low == high else f"{low} to {high}"
 

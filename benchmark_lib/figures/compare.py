@@ -32,7 +32,7 @@ def differences(*, table: pd.DataFrame, a: str, b: str, ax: Axes | None = None, 
     """
     bounded = table["metric"].map(lambda name: metric_of(name).scale.bounds is not None).astype(bool)
     shown = table[bounded & table["difference"].notna() & table["word"].ne(NOT_TESTED)].iloc[::-1]
-    ax = axes_for(ax, _sides(table), width, 1.4 + 0.36 * max(len(shown), 3))
+    ax = axes_for(ax, _sides(table), width, 1.5 + 0.4 * max(len(shown), 3))
     if shown.empty:
         return nothing(ax, "No case has values for both models, so there is no difference to draw.")
     scales = [metric_of(name).scale for name in shown["metric"]]
@@ -95,13 +95,10 @@ def differing_cases(
     for y, row in enumerate(shown.itertuples()):
         ax.plot([100 * row.a, 100 * row.b], [y, y], color="#C9C9C9", linewidth=2, zorder=1)
         at_right(ax, y, f"{row.a_trials}  {row.b_trials}", family="monospace")
-    handles = [
-        ax.plot(100 * shown[side], range(len(shown)), label=name_of(ax, name), linestyle="none", **look)[0]
-        for side, name, look in (
-            ("a", a, dict(color=FIRST, marker="o", markersize=5)),
-            ("b", b, dict(color=SECOND, marker="D", markersize=4.5)),
-        )
-    ]
+    handles = []
+    for side, name, color, sign, size in (("a", a, FIRST, "o", 5), ("b", b, SECOND, "D", 4.5)):
+        look: dict[str, Any] = dict(color=color, marker=sign, markersize=size, linestyle="none")
+        handles += ax.plot(100 * shown[side], range(len(shown)), label=name_of(ax, name), **look)
     between = "\n" if is_narrow(ax) else " "
     name_rows(ax, [f"{r.case_id}{between}({r.bucket.replace('_', ' ')})" for r in shown.itertuples()])
     ax.set_xlim(-5, 105)
@@ -155,7 +152,7 @@ def in_the_field(*, table: pd.DataFrame, entry: str, ax: Axes | None = None, wid
     entry : str
         The entry of the report.
     """
-    ax = axes_for(ax, table[["entry", "partial"]], width, 1.4 + 0.34 * max(table["metric"].nunique(), 3))
+    ax = axes_for(ax, table[["entry", "partial"]], width, 1.5 + 0.4 * max(table["metric"].nunique(), 3))
     shown = table.dropna(subset=["value"])
     if shown.empty:
         return nothing(ax, "Nothing was scored, so there is nothing to compare.")

@@ -13,7 +13,7 @@ from ..analysis.tables.escalation import DIRECTIONS
 from ..scoring.metrics import METRICS
 from ..scoring.written import percent, rounded, span
 from .canvas import ROW, SMALL, STROKE, axes_for, describe, figure, is_narrow, leads, nothing, rows_high
-from .captions import said_of, span_of
+from .captions import figure_notes, span_of
 from .labels import at_right, left_out, name_of, name_rows, partial_below, with_counts
 from .style import plain
 
@@ -103,7 +103,7 @@ def directions_by_intent(*, table: pd.DataFrame, ax: Axes | None = None, width: 
             _intent(ax, names.index(intent), sign, color, rows, several)
     reach = max(float(np.abs(np.asarray(line.get_xdata(), dtype=float)).max()) for line in ax.lines)
     _centre(ax, [n.replace("_", " ") for n in names], reach)
-    whose = f"mean of {span_of(models)} {said_of(ax).noun}s" if several else name_of(ax, known["entry"].iloc[0])
+    whose = f"mean of {span_of(models)} {figure_notes(ax).noun}s" if several else name_of(ax, known["entry"].iloc[0])
     many = span_of(known["conversations"])
     describe(ax, "directions_by_intent", rows=len(names), several=several, whose=whose, conversations=many)
     return ax

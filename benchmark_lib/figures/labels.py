@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from statistics import median, pstdev
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..analysis.estimators.estimate import usual
-from .canvas import GREY, SMALL, is_narrow, leads, say_below
-from .captions import listed, said_of
+from .canvas import GREY, SMALL, is_narrow, leads, note_below
+from .captions import figure_notes, listed
 from .style import figure_of, plain, read_plainly
 
 if TYPE_CHECKING:
@@ -38,10 +39,10 @@ LINE = {True: 22, False: 36}
 
 
 def name_of(ax: Axes, entry: Any) -> str:
-    """A model's name as a figure shows it; of a partial run with what is finished."""
+    """Return a model's name as a figure shows it; of a partial run with what is finished."""
     from ..analysis.panels import short_name
 
-    lacking = said_of(ax).partial.get(entry)
+    lacking = figure_notes(ax).partial.get(entry)
     if lacking is None:
         return plain(short_name(entry, LONGEST))
     told = f" (partial {lacking})"
@@ -49,7 +50,7 @@ def name_of(ax: Axes, entry: Any) -> str:
 
 
 def names_of(ax: Axes, entries: Sequence[Any]) -> list[str]:
-    """The names of several models; where two would read alike, each is followed by its number."""
+    """Return the names of several models; where two would read alike, each is followed by its number."""
     names, seen = [name_of(ax, entry) for entry in entries], dict.fromkeys(entries)
     for name in {n for n in names if len({e for e, m in zip(entries, names, strict=True) if m == n}) > 1}:
         alike = [entry for entry in seen if name_of(ax, entry) == name]
@@ -61,14 +62,14 @@ def left_out(ax: Axes, table: pd.DataFrame, shown: pd.DataFrame, why: str) -> No
     """Say below a figure which entries of a table are not in it, and why; nothing where none is drawn, which has a sentence of its own."""
     from ..analysis.panels import partial_in
 
-    said_of(ax).partial |= partial_in(table)
+    figure_notes(ax).partial |= partial_in(table)
     gone = [] if shown.empty else [entry for entry in dict.fromkeys(table["entry"]) if entry not in set(shown["entry"])]
     if gone:
-        say_below(ax, f"Not drawn: {listed(names_of(ax, gone))} ({why})")
+        note_below(ax, f"Not drawn: {listed(names_of(ax, gone))} ({why})")
 
 
 def partial_below(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows of a figure, which are drawn from the bottom up, with the partial runs below all others."""
+    """Return the rows of a figure, which are drawn from the bottom up, with the partial runs below all others."""
     return rows.sort_values("partial", key=lambda words: words.eq(""), kind="stable") if "partial" in rows else rows
 
 
@@ -88,7 +89,7 @@ def name_rows(
 
 
 def at_right(ax: Axes, y: float, words: str, **look: Any) -> None:
-    """A number or a word to the right of a row."""
+    """Write a number or a word to the right of a row."""
     ax.text(1.01, y, words, transform=ax.get_yaxis_transform(), **{"va": "center", "fontsize": SMALL, **look})
 
 
@@ -98,7 +99,7 @@ def head_at_right(ax: Axes, rows: int, words: str) -> None:
 
 
 def two_lines(ax: Axes, name: str) -> str:
-    """A name on one line, or on two where the figure is narrow; cut where that is not enough."""
+    """Return a name on one line, or on two where the figure is narrow; cut where that is not enough."""
     longest, name = LINE[is_narrow(ax)], read_plainly(name)
     lines = [line for part in name.split("\n") for line in textwrap.wrap(part, longest)]
     if len(lines) > 2 and "\n" not in name:
@@ -108,8 +109,8 @@ def two_lines(ax: Axes, name: str) -> str:
 
 
 def with_counts(ax: Axes, entries: Sequence[Any], counts: list[tuple[int, ...]]) -> list[str]:
-    """Their names; where one rests on a different number of cases than most, and does not say that it is partial, with its number of cases."""
-    most, partial = tuple(map(usual, zip(*counts, strict=True))), said_of(ax).partial
+    """Return names; one that rests on another number of cases than most, and is not marked as partial, has its number of cases."""
+    most, partial = tuple(map(usual, zip(*counts, strict=True))), figure_notes(ax).partial
     return [
         name + (f" (n = {' and '.join(map(str, n))})" if n != most and entry not in partial else "")
         for name, entry, n in zip(names_of(ax, entries), entries, counts, strict=True)
@@ -123,7 +124,7 @@ EDGE = {"boxstyle": "square,pad=0.05", "facecolor": "white", "alpha": 0.75, "lin
 def name_apart(
     ax: Axes, points: list[tuple[float, float, str]], *, crowded: bool = False, always: Sequence[str] = ()
 ) -> None:
-    """Names next to their points, each at the first of `PLACES` where it covers no name or point.
+    """Write names next to their points, each at the first of `PLACES` where it covers no name or point.
 
     Points that coincide share a name; what finds no place is named below the figure.
 
@@ -132,29 +133,28 @@ def name_apart(
     points : list of (x, y, name)
         In data units.
     crowded : bool
-        Whether lines run between the points. Of many points only the outermost are then named; the caption says so.
+        Name only the outermost of many points, because lines run between them; the caption says so.
     always : sequence of str
         Names that come before the outermost.
     """
     many = crowded and len(points) > FEW
     named = _outermost(points, 6 if is_narrow(ax) else FEW, always) if many else points
-    said_of(ax).later.append(lambda: _place(ax, named, points))
+    figure_notes(ax).after_layout.append(lambda: _place(ax, named, points))
 
 
 def _outermost(
     points: list[tuple[float, float, str]], most: int, always: Sequence[str]
 ) -> list[tuple[float, float, str]]:
-    """The points named `always`, then those farthest from the middle, relative to the spread of each axis."""
-    far = [0.0] * len(points)
-    for values in ([x for x, _, _ in points], [y for _, y, _ in points]):
-        middle, spread = median(values), pstdev(values) or 1.0
-        far = [f + ((v - middle) / spread) ** 2 for f, v in zip(far, values, strict=True)]
+    """Return the points named `always`, then those farthest from the middle, relative to the spread of each axis."""
+    places = np.array([point[:2] for point in points], dtype=float)
+    spread = places.std(axis=0)
+    far = (((places - np.median(places, axis=0)) / np.where(spread, spread, 1)) ** 2).sum(axis=1)
     kept = sorted(range(len(points)), key=lambda i: (points[i][2] not in always, -far[i]))[:most]
     return [points[i] for i in sorted(kept)]
 
 
 def outermost_in_words(points: int, first: str = "") -> str:
-    """The sentence of a caption on which points are named, with those that come `first`."""
+    """Return the sentence of a caption on which points are named, with those that come `first`."""
     return f"Of so many models only {first}the outermost are named." if points > FEW else ""
 
 
@@ -166,7 +166,7 @@ def _place(ax: Axes, named: list[tuple[float, float, str]], points: list[tuple[f
         return
     unnamed = [name for group in left for name in group[2]]
     words = "For lack of room not named at their points: " if len(unnamed) < len(named) else "Points: "
-    say_below(ax, words + listed(unnamed, 12))
+    note_below(ax, words + listed(unnamed, 12))
     for text in [t for t in ax.texts if t.get_gid() == "name"]:
         text.remove()
     figure_of(ax).draw_without_rendering()
@@ -174,7 +174,7 @@ def _place(ax: Axes, named: list[tuple[float, float, str]], points: list[tuple[f
 
 
 def _together(ax: Axes, points: list[tuple[float, float, str]]) -> list[tuple[float, float, list[str]]]:
-    """The points with their names; those that coincide are one."""
+    """Return the points with their names; those that coincide are one."""
     together: dict[tuple[int, ...], tuple[float, float, list[str]]] = {}
     for x, y, name in points:
         key = tuple(int(v) // 3 for v in ax.transData.transform((x, y)))

@@ -9,7 +9,7 @@ from ..analysis.tables.headlines import metric_of
 from ..analysis.tables.leaderboard import RESOLVES_ENOUGH, does_too_little
 from ..scoring.written import percent, rounded
 from .board import no_merit
-from .canvas import ROW, axes_for, describe, figure, nothing, say_below, stacked_bars, why_nothing
+from .canvas import ROW, axes_for, describe, figure, note_below, nothing, stacked_bars, why_nothing
 from .captions import listed, span_of, trials_of
 from .labels import at_right, left_out, name_of, name_rows, names_of, partial_below
 
@@ -66,7 +66,7 @@ def band_chances(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "p
         return nothing(ax, why_nothing(table) if "reason" in table else no_bands)
     without = [name_of(ax, m) for m in table.loc[table["p_safe"].isna(), "entry"]]
     if without:
-        say_below(ax, f"Not run on {BAND_TRAPS} traps, so without bands: {listed(without)}")
+        note_below(ax, f"Not run on {BAND_TRAPS} traps, so without bands: {listed(without)}")
     names, idle = names_of(ax, list(shown["entry"])), [does_too_little(row) for row in shown.to_dict("records")]
     if all(idle):
         enough = percent(RESOLVES_ENOUGH)

@@ -9,8 +9,8 @@ from ..analysis.tables.published import BOARD_SOURCE, RANKING_SOURCE
 from ..analysis.tables.relations import PUBLISHED_METRICS
 from ..scoring.metrics import METRICS
 from .board import LOOKS, block_marks, trials_in_words
-from .canvas import axes_for, describe, figure, nothing, say_below, why_nothing
-from .captions import listed, said_of, span_of
+from .canvas import axes_for, describe, figure, note_below, nothing, scale_of_costs, why_nothing
+from .captions import figure_notes, listed, span_of
 from .labels import FEW, at_right, left_out, name_apart, name_of, name_rows, names_of, outermost_in_words, with_counts
 from .style import plain
 
@@ -39,11 +39,11 @@ def correlation_forest(*, table: pd.DataFrame, ax: Axes | None = None, width: st
     metrics = [m for m in dict.fromkeys(table["metric"]) if m in set(known["metric"])][::-1]
     ax = axes_for(ax, table, width, 1.4 + 0.36 * max(len(metrics), 3))
     dropped = table[few & table["estimate"].notna()]
-    why = f"{span_of(dropped['models'])} {said_of(ax).noun}s are too few for a correlation" if len(dropped) else ""
+    why = f"{span_of(dropped['models'])} {figure_notes(ax).noun}s are too few for a correlation" if len(dropped) else ""
     if known.empty:
         return nothing(ax, f"{why}: {LEAST_MODELS} are needed." if why else why_nothing(table))
     if why:
-        say_below(ax, f"Not drawn: {counted(len(dropped), 'correlation')}; {why}")
+        note_below(ax, f"Not drawn: {counted(len(dropped), 'correlation')}; {why}")
     for row in known.itertuples():
         color, sign, shift = LEVELS[row.level]
         y = metrics.index(row.metric) + shift
@@ -51,7 +51,7 @@ def correlation_forest(*, table: pd.DataFrame, ax: Axes | None = None, width: st
         ax.plot(row.estimate, y, marker=sign, color=color, markersize=4.8, linestyle="none")
         at_right(ax, y, f"{row.estimate:+.2f}{'' if row.low == row.low else ' *'}", color=color)
     if known["low"].isna().any():
-        say_below(ax, "*: too few families for an interval")
+        note_below(ax, "*: too few families for an interval")
     ax.axvline(0, color="#222222", linewidth=0.9)
     name_rows(ax, [_title(m) for m in metrics])
     ax.set_xlim(-1.05, 1.05)
@@ -83,7 +83,7 @@ def models_as_points(
 
     ax = axes_for(ax, table, width)
     columns = [f"{c}_mean" if f"{c}_mean" in table else c for c in (x, y)]
-    shown, noun = table.dropna(subset=columns), said_of(ax).noun
+    shown, noun = table.dropna(subset=columns), figure_notes(ax).noun
     if len(shown) < LEAST_MODELS:
         both = f"{_title(x)} and {_title(y)}".lower()
         return nothing(ax, f"{counted(len(shown), noun)} with {both}: a relation needs at least {LEAST_MODELS}.")
@@ -158,7 +158,7 @@ def cost_frontier(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "
         ax.plot(row.usd_per_1000, scale * row.value, marker="o", color=color, markersize=5, linestyle="none")
     steps: dict[str, Any] = dict(color=BETWEEN, linewidth=1.1, drawstyle="steps-post", zorder=1)
     ax.plot(front["usd_per_1000"], scale * front["value"], **steps)
-    _scale_of_costs(ax, shown["usd_per_1000"])
+    scale_of_costs(ax, shown["usd_per_1000"])
     named = shown if len(shown) <= FEW else front
     ax.margins(x=0.15, y=0.1)
     names = names_of(ax, list(named["entry"]))
@@ -167,23 +167,12 @@ def cost_frontier(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "
     part = shown[shown["cases"] < shown["of"]].to_dict("records")
     partly = [f"{name_of(ax, r['entry'])} ({r['cases']} of {r['of']})" for r in part]
     if lost:
-        say_below(ax, f"{len(lost)} of {len(table)} models without a known price or value: {listed(lost)}.")
+        note_below(ax, f"{len(lost)} of {len(table)} models without a known price or value: {listed(lost)}.")
     if partly:
-        say_below(ax, f"Cost and value cover only some of the cases: {listed(partly)}.")
+        note_below(ax, f"Cost and value cover only some of the cases: {listed(partly)}.")
     about = dict(metric=metric.title.lower(), label=metric.axis_label, cases=span_of(shown["cases"]))
     describe(ax, "cost_frontier", rows=len(shown), **about)
     return ax
-
-
-def _scale_of_costs(ax: Axes, costs: pd.Series) -> None:
-    """Make the axis of costs logarithmic where they are far apart."""
-    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
-
-    if (costs > 0).all() and costs.max() > 20 * costs.min():
-        ax.set_xscale("log")
-        ax.xaxis.set_major_locator(LogLocator(subs=(1, 3)))
-        ax.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
-        ax.xaxis.set_minor_formatter(NullFormatter())
 
 
 def _title(name: str) -> str:

@@ -16,8 +16,8 @@ from .canvas import (
     describe,
     figure,
     mark,
+    note_below,
     nothing,
-    say_below,
     stacked_bars,
     why_nothing,
 )
@@ -145,7 +145,7 @@ def trial_spread(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "p
     left = table[table["value"].notna() & ~table.index.isin(shown.index)].to_dict("records")
     if left:
         told = [f"{name_of(ax, r['entry'])} trial {r['trial']} ({counted(r['cases'], 'case')})" for r in left]
-        say_below(ax, f"Not drawn, for too few cases: {listed(told)}")
+        note_below(ax, f"Not drawn, for too few cases: {listed(told)}")
     scale, summed = metric.scale.times, metric.scale.summed
     dot: dict[str, Any] = dict(marker="o", markersize=4, color="#0072B2", alpha=0.75, linestyle="none")
     for y, (entry, median) in enumerate(models.items()):

@@ -23,11 +23,11 @@ from .canvas import (
     is_narrow,
     leads,
     mark,
+    note_below,
     nothing,
-    say_below,
     stacked_bars,
 )
-from .captions import alike, listed, said_of, span_of, trials_of
+from .captions import alike, figure_notes, listed, span_of, trials_of
 from .labels import at_right, left_out, name_of, name_rows, names_of, partial_below
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def trap_matrix(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "pa
     if table.empty or not table["trials"].sum():
         return nothing(ax, "No trap was run and scored, so there is no matrix.")
     if len(models) == 1:
-        return nothing(ax, f"A matrix of one {said_of(ax).noun} is a list: the tables name its traps.")
+        return nothing(ax, f"A matrix of one {figure_notes(ax).noun} is a list: the tables name its traps.")
     _cells(ax, table, traps, models, turned)
     kinds = table.drop_duplicates("trap").set_index("trap")["kind"]
     for above, below in zip(traps, traps[1:]):
@@ -253,10 +253,10 @@ def claim_by_tone(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "
     _bare(ax)
     only = set(table["entry"])
     several = len(only) > 1 or "" in only
-    mean = f"mean of {span_of(table['models'])} {said_of(ax).noun}s"
+    mean = f"mean of {span_of(table['models'])} {figure_notes(ax).noun}s"
     whose = mean if several else name_of(ax, table["entry"].iloc[0])
     if table["left_out"].any():
-        say_below(ax, "Models with fewer cases in a cell are left out of its mean.")
+        note_below(ax, "Models with fewer cases in a cell are left out of its mean.")
     of = "crossed variants" if set(table["set"]) == {"factorial"} else "the cases"
     about = dict(outcome=table["outcome"].iloc[0].capitalize(), whose=whose, of=of, least=LEAST_CASES)
     describe(ax, "claim_by_tone", rows=len(table), **about)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..analysis.tables.headlines import metric_of
-from .canvas import LINES, axes_for, describe, figure, mark, nothing
+from .canvas import LINES, axes_for, describe, figure, mark, nothing, scale_of_costs
 from .captions import span_of
 from .labels import name_apart, name_of
 
@@ -37,11 +37,11 @@ def setting_steps(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "
         told = [f" (partial {words})" if words else "" for words in rows.get("partial", [""] * len(rows))]
         points += zip(xs, mean, rows["value"].astype(str) + told, strict=True)
         handles.append(mark(ax, f"{name_of(ax, model)}, {setting}", color=color, marker="o", linestyle=style))
-    if paid and shown["usd_1000"].max() > 8 * shown["usd_1000"].min():
-        ax.set_xscale("log")
-    ax.margins(x=0.15, y=0.15)
-    if not paid:
+    if paid:
+        scale_of_costs(ax, shown["usd_1000"])
+    else:
         ax.set_xticks([])
+    ax.margins(x=0.15, y=0.15)
     name_apart(ax, points)
     about = dict(metric=metric.title.lower(), label=metric.axis_label, cases=span_of(shown["n"]))
     describe(ax, "setting_steps", rows=len(shown), handles=handles, paid=paid, **about)

@@ -13,7 +13,7 @@ from ..errors import BadInput
 from ..latex import escaped
 from ..records import content_hash
 from ..scoring.written import visible
-from .captions import caption, said_of
+from .captions import caption, figure_notes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -104,19 +104,19 @@ def save(
 
     if why_not_saved(ax):
         return []
-    said = said_of(ax)
+    notes = figure_notes(ax)
     if width is not None:
         if width not in WIDTHS:
             raise BadInput(f"a figure is not {width!r} wide: choose {' or '.join(map(repr, WIDTHS))}")
-        if said.again is not None and abs(figure_of(ax).get_figwidth() - WIDTHS[width]) > 0.01:
-            ax = said.again(width=width)
+        if notes.redraw is not None and abs(figure_of(ax).get_figwidth() - WIDTHS[width]) > 0.01:
+            ax = notes.redraw(width=width)
             plt.close(figure_of(ax))
-            said = said_of(ax)
+            notes = figure_notes(ax)
     words = caption(ax)
     paths = paths_for(name, folder, ("png", "svg", "pdf", "txt", "tex", "json"))
     with plt.style.context(STYLE):
         if title:
-            ax.set_title(said.title)
+            ax.set_title(notes.title)
         for path in paths[:3]:
             figure_of(ax).savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
     paths[3].write_text(words + "\n", encoding="utf-8")
@@ -124,7 +124,7 @@ def save(
     paths[4].write_text(_float(paths[2].name, caption(ax, notes=False), paths[2].stem, wide), encoding="utf-8")
     source = {
         "figure": name,
-        "title": said.title or ax.get_title(loc="left") or ax.get_title(),
+        "title": notes.title or ax.get_title(loc="left") or ax.get_title(),
         "caption": words,
         "width_inches": round(float(figure_of(ax).get_figwidth()), 2),
         **provenance(results, parameters),
@@ -158,7 +158,7 @@ def save_all(
         for width in widths:
             end = "-column" if width == "column" else ""
             save(ax, f"{name}{end}", width=width, folder=folder, results=results, parameters=parameters)
-        left_out = [read_plainly(note) for note in said_of(ax).notes if note.startswith("Not drawn")]
+        left_out = [read_plainly(note) for note in figure_notes(ax).notes if note.startswith("Not drawn")]
         why += [f"{name}: {note[0].lower()}{note[1:]}" for note in left_out]
         done += 1
     many = f"{done} figure{'s' * (done != 1)}"
@@ -167,7 +167,7 @@ def save_all(
 
 def why_not_saved(ax: Axes) -> str:
     """Why a picture is not worth keeping, ``there is only one row ...``; empty if it is."""
-    return said_of(ax).nothing
+    return figure_notes(ax).empty_reason
 
 
 def _float(picture: str, words: str, name: str, wide: bool) -> str:

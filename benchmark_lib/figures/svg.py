@@ -8,7 +8,8 @@ from io import BytesIO
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
-from .captions import Lead, said_of
+from ..scoring.written import visible
+from .captions import Lead, figure_notes
 from .style import STYLE, figure_of
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def as_svg(ax: Axes, prefix: str, attributes: Callable[[Lead], Mapping[str, str]
             parent.remove(child)
         for child in parent.findall(f"{SVG}metadata"):
             parent.remove(child)
-    marks, used = said_of(ax).marks, {r for e in root.iter() for r in _references(e)}
+    marks, used = figure_notes(ax).marks, {r for e in root.iter() for r in _references(e)}
     ids = {e.get("id"): f"{prefix}-{n}" for n, e in enumerate(root.iter()) if e.get("id") in used}
     for element in root.iter():
         element.tag = element.tag.removeprefix(SVG)
@@ -64,7 +65,7 @@ def as_svg(ax: Axes, prefix: str, attributes: Callable[[Lead], Mapping[str, str]
     wide = "wide" if figure_of(ax).get_figwidth() > 5 else "narrow"
     for key, value in {"viewBox": box, "class": f"drawing {wide}", "role": "group"}.items():
         root.set(key, value)
-    root.set("aria-label", said_of(ax).title)
+    root.set("aria-label", visible(figure_notes(ax).title))
     return ElementTree.tostring(root, encoding="unicode")
 
 
@@ -96,7 +97,7 @@ def _marked(element: ElementTree.Element, mark: Lead, more: Mapping[str, str]) -
     """Make the group of a mark a link, or an element with a text of its own."""
     element.tag = "a" if "href" in more else "g"
     for key, value in {"data-tip": mark.tip, "aria-label": mark.tip, **more}.items():
-        element.set(key, value)
+        element.set(key, visible(value))
     if element.tag == "g":
         element.set("role", "img")
         element.set("tabindex", "0")

@@ -6,7 +6,8 @@ import pandas as pd
 
 from ..analysis.cell import Table
 from ..analysis.tables.board import MORE, PLANNED, UNFLAGGED, board_table
-from .html import Html, table_html
+from .html import table_html
+from .transcript import Html
 
 WITHOUT_WORDS = (
     "Without customer faults: the same metrics over the conversations whose simulated customer the audit did not flag. "

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ..analysis.cell import Table
-from .transcript import TEMPLATES, Html, render
+from .transcript import TEMPLATES, render
 
 
 def table_html(table: Table, *, links: bool = False) -> str:
@@ -18,8 +16,3 @@ def table_html(table: Table, *, links: bool = False) -> str:
     """
     css = (TEMPLATES / "table.css").read_text(encoding="utf-8")
     return render("table.html.j2", t=table, links=links, css=css)
-
-
-def show(table: Table, **how: Any) -> Html:
-    """Return a table for a notebook; the options are those of `table_html`."""
-    return Html(table_html(table, **how))

@@ -22,8 +22,9 @@ from ..errors import BadInput
 from ..figures.style import paths_for, provenance
 from ..outputs import as_cell
 from ..scoring.written import DASH, missing, rounded
-from .html import Html, table_html
+from .html import table_html
 from .tex import one_line, table_tex
+from .transcript import Html
 
 MISSING = DASH
 MISSING_NOTE = f"{MISSING}: not defined or not known (never 0)."

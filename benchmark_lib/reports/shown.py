@@ -13,7 +13,7 @@ import pandas as pd
 from ..analysis.panels import PANELS, panels_in, short_name
 from ..analysis.tables.leaderboard import BELOW
 from ..figures import caption
-from ..figures.captions import said_of as notes_of
+from ..figures.captions import figure_notes
 from ..figures.style import figure_of
 from ..scoring.metrics import METRICS, Shown, shown_on
 from . import paper
@@ -65,7 +65,8 @@ def by_panel(
     """
     from IPython.display import HTML, Markdown, display
 
-    drawn, parts = {}, _parts(table)
+    drawn: dict[str, Axes] = {}
+    parts = _parts(table)
     of = {heading: str(rows["panel"].iloc[0]) for heading, rows in parts.items()}
     folded = FOLDED if {*of.values()} - FOLDED else set()
     for heading, rows in parts.items():
@@ -134,7 +135,7 @@ def _display(ax: Axes) -> None:
 
 def card(ax: Axes) -> str:
     """Return a figure as an image on a white card with a border, which suits a light and a dark page."""
-    wide, words = round(96 * figure_of(ax).get_figwidth()), escape(notes_of(ax).title, quote=True)
+    wide, words = round(96 * figure_of(ax).get_figwidth()), escape(figure_notes(ax).title, quote=True)
     look = f"background:#fff;padding:10px;border:1px solid #8884;border-radius:8px;max-width:100%;width:{wide}px"
     return f'<img alt="{words}" style="{look};box-sizing:border-box" src="data:image/png;base64,{_png(ax)}">'
 

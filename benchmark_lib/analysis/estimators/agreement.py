@@ -253,7 +253,7 @@ def _labels_alone(labels: np.ndarray, why: str, common: dict) -> JudgeCorrection
 
 
 def _ac1(shares: np.ndarray, n: float) -> tuple[float, float, float]:
-    """Return Gwet's AC1, its standard error (Gwet 2008, equation 2.24 without the finite-population factor) and its chance agreement."""
+    """Return Gwet's AC1, its standard error (Gwet 2008, eq. 2.24 for large populations) and its chance agreement."""
     categories = len(shares)
     mean = (shares.sum(axis=0) + shares.sum(axis=1)) / 2
     raw, chance = float(np.trace(shares)), float((mean * (1 - mean)).sum() / (categories - 1))

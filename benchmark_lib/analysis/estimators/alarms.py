@@ -1,4 +1,4 @@
-"""Whether a rate has left its baseline: week after week, with a stated chance of a false alarm over a whole year of looks."""
+"""Alarms for a rate that leaves its baseline: weekly looks, with a stated chance of a false alarm over a whole year."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from ...errors import BadInput
 from .estimate import Estimate
 
 WINDOWS = (1, 4, 13)
-"""Weeks that are pooled and compared with the baseline at every look: a jump shows in the last, a slow drift in the longest."""
+"""Weeks that are pooled and compared with the baseline at every look: a jump shows in the last, a slow drift in the
+longest."""
 LOOKS = 52
 """Weekly looks over which the chance of a false alarm is held."""
 RESTLESS = 0.2
@@ -60,10 +61,10 @@ def rate_alarms(
 ) -> RateAlarms:
     """Compare the last weeks with the baseline at every weekly look.
 
-    At each look the last 1, 4 and 13 weeks are each compared with the baseline by Fisher's exact test (Fisher 1935), one-sided, which
-    allows for a baseline that is itself only estimated. The alarm goes off where a p-value is at most ``level / (looks * windows)``: by
-    the inequality of Bonferroni the chance of any false alarm within `looks` looks is then at most `level`, however the
-    windows overlap, if conversations are independent and of one rate.
+    At each look the last 1, 4 and 13 weeks are each compared with the baseline by Fisher's exact test (Fisher 1935),
+    one-sided, which allows for a baseline that is itself only estimated. The alarm goes off where a p-value is at most
+    ``level / (looks * windows)``: by the inequality of Bonferroni the chance of any false alarm within `looks` looks is
+    then at most `level`, however the windows overlap, if conversations are independent and of one rate.
 
     Parameters
     ----------
@@ -76,27 +77,23 @@ def rate_alarms(
     side : {1, -1}
         1 watches for more, -1 for fewer.
     dispersion : float
-        By how much weeks vary more than chance does (`dispersion_allowed`); counts are divided by it, as a quasi-binomial
-        model does (McCullagh and Nelder 1989, 4.5).
+        By how much weeks vary more than chance does (`dispersion_allowed`); counts are divided by it, as a
+        quasi-binomial model does (McCullagh and Nelder 1989, 4.5).
     """
+    import pandas as pd
+
     if not 0 < level < 1:
         raise BadInput(f"the chance of a false alarm is {level!r}: give a number between 0 and 1")
     counts, ns = np.asarray(counts, dtype=float), np.asarray(ns, dtype=float)
     limit = level / (looks * len(windows))
     p = np.ones((len(ns), len(windows)))
     for at, window in enumerate(windows):
-        hits, sizes = _last(counts, window), _last(ns, window)
+        hits, sizes = (pd.Series(v).rolling(window, min_periods=1).sum().to_numpy() for v in (counts, ns))
         p[:, at] = _fisher(base_count, base_n, hits, sizes, side, max(dispersion, 1.0))
     found = tuple(int(week) for week in np.flatnonzero((p <= limit).any(axis=1)))
     first = found[0] if found else None
     shown = windows[int(p[first].argmin())] if first is not None else None
     return RateAlarms(p, limit, first, found, shown)
-
-
-def _last(values: np.ndarray, window: int) -> np.ndarray:
-    """Return the sum of each entry with those before it, `window` in all."""
-    sums = np.concatenate([[0.0], np.cumsum(values)])
-    return sums[1:] - sums[np.maximum(np.arange(len(values)) + 1 - window, 0)]
 
 
 def _fisher(base_count: int, base_n: int, hits: np.ndarray, sizes: np.ndarray, side: int, by: float) -> np.ndarray:
@@ -109,7 +106,7 @@ def _fisher(base_count: int, base_n: int, hits: np.ndarray, sizes: np.ndarray, s
 
 
 def dispersion_of(counts, ns) -> float:
-    """Estimate how much more weeks vary than independent conversations of one rate: Pearson's chi-square over its degrees of freedom.
+    """Estimate how much more weeks vary than chance: Pearson's chi-square over its degrees of freedom.
 
     Parameters
     ----------
@@ -131,8 +128,9 @@ def dispersion_of(counts, ns) -> float:
 def dispersion_allowed(counts, ns) -> float:
     """Return what the counts of a baseline are divided by, so that restless weeks raise no alarm.
 
-    Where the chi-square test finds at level 0.2 that weeks vary more than chance, the upper 95 % bound of the dispersion, because an estimate from a
-    dozen weeks is often too small; else the dispersion itself, and never less than 1.
+    Where the chi-square test finds at level 0.2 that weeks vary more than chance, the upper 95 % bound of the
+    dispersion, because an estimate from a dozen weeks is often too small; else the dispersion itself, and never less
+    than 1.
 
     Parameters
     ----------

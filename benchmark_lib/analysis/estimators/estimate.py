@@ -56,7 +56,7 @@ T = TypeVar("T", bound=Estimate)
 
 @dataclass(frozen=True, kw_only=True)
 class Headline:
-    """The headline of a metric, a pair: the median over trials, and the mean with its interval. There is no interval of the median.
+    """The headline of a metric: the median over trials, and the mean with its interval; the median has none.
 
     Attributes
     ----------
@@ -115,7 +115,7 @@ def left_out(kept: np.ndarray, noun: str, why: str = "without a value") -> str:
 
 
 def usual(counts: Iterable[float]) -> int:
-    """Return the number of cases that most models were run on; of two equally common numbers, the larger; 0 for none."""
+    """Return the number of cases that most models were run on; of two as common, the larger; 0 for none."""
     return int(max(multimode(n for n in counts if n == n), default=0))
 
 
@@ -178,8 +178,7 @@ def successes_of_trials(successes, trials) -> tuple[np.ndarray, np.ndarray]:
 
 def group_index(labels) -> tuple[np.ndarray, np.ndarray]:
     """Return the distinct labels in order of appearance and the index of each entry among them."""
-    seen: dict = {}
-    index = np.array(
-        [seen.setdefault(label, len(seen)) for label in np.asarray(labels, dtype=object).ravel()], dtype=int
-    )
-    return np.array(list(seen), dtype=object), index
+    import pandas as pd
+
+    index, names = pd.factorize(np.asarray(labels, dtype=object).ravel(), use_na_sentinel=False)
+    return names, index

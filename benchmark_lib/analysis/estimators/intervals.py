@@ -46,7 +46,7 @@ def proportion_interval(count: int, n: int, method: str = "wilson", *, confidenc
 
 
 def cautious_share(right, wrong, *, confidence: float = 0.95) -> Estimate:
-    """Estimate the share of right conversations among those that ended right or wrong, with the exact interval over whole cases.
+    """Estimate the share right of those that ended right or wrong, with the exact interval over whole cases.
 
     Each case weighs at most one unit however often it was repeated: the shares of its trials that went right and wrong
     are summed over cases and rounded to whole cases, against the model for the lower end and in its favour for the

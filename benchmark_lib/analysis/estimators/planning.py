@@ -43,8 +43,9 @@ def power(
         The two tests of `compare_paired`: exact permutation of trials within these traps, or Student's t over traps (or
         clusters of them) for traps like these.
     icc : float
-        Correlation of two trials of one trap, from 0 (every trap alike) to 1 (a model that repeats itself: every trap is
-        all or nothing, and further trials tell nothing). ``theta ~ Beta(rate * k, (1 - rate) * k)``, ``k = 1 / icc - 1``.
+        Correlation of two trials of one trap, from 0 (every trap alike) to 1 (a model that repeats itself: every trap
+        is all or nothing, and further trials tell nothing). ``theta ~ Beta(rate * k, (1 - rate) * k)``, ``k = 1 / icc -
+        1``.
     coupling : float
         Correlation of the two models' chances over traps (Gaussian copula), from 0 to 1.
     clusters : int, optional
@@ -216,12 +217,13 @@ def t_p_values(differences: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 
 def power_of_difference(values_a, values_b, trials, *, clusters=None, goal: int, times: int = 1) -> float:
-    """Return the chance that `paired_difference` finds a difference as large as the one seen, with other numbers of trials or cases.
+    """Return the chance that `paired_difference` finds the difference seen, with other numbers of trials or cases.
 
-    The spread of the observed differences is taken apart: what differs between cases (or clusters of them) stays however
-    often they are tried, what differs between the trials of one case shrinks with their number. A model that repeats
-    itself has none of the second, so more trials buy it nothing. Together they are never more than the spread that the
-    test itself sees: trials of two models that go wrong together vary less in their difference than each does alone.
+    The spread of the observed differences is taken apart: what differs between cases (or clusters of them) stays
+    however often they are tried, what differs between the trials of one case shrinks with their number. A model that
+    repeats itself has none of the second, so more trials buy it nothing. Together they are never more than the spread
+    that the test itself sees: trials of two models that go wrong together vary less in their difference than each does
+    alone.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Repeated trials of the same cases: the published headline, flips, what is missing, and the words of a case beside its trials."""
+"""Repeated trials of the same cases: the published headline, flips, what is missing, and how much the words matter."""
 
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ def median_and_mean(values, *, clusters=None, rate: bool | None = None, confiden
     -------
     Headline
         The median is of the trials that are `whole_enough`; the mean is over cases of the mean of each case's trials. A
-        rate takes the interval of `clustered_rate`, or of pass^1 where there are no clusters or each case is its own, as
-        each trap is; anything else Student's t over clusters, or BCa over cases.
+        rate takes the interval of `clustered_rate`, or of pass^1 where there are no clusters or each case is its own,
+        as each trap is; anything else Student's t over clusters, or BCa over cases.
     """
     table = np.atleast_2d(np.asarray(values, dtype=float))
     seen = ~np.isnan(table)
@@ -121,7 +121,7 @@ def whole_enough(values) -> np.ndarray:
 
 
 def flip_rate(successes, trials, *, clusters=None, rng=None, confidence: float = 0.95) -> Estimate:
-    """Estimate the chance that two trials of a case end differently: the mean over cases of ``2 c (n - c) / (n (n - 1))``.
+    """Estimate the chance that two trials of a case differ: the mean over cases of ``2 c (n - c) / (n (n - 1))``.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ def flip_rate(successes, trials, *, clusters=None, rng=None, confidence: float =
 
 
 def repeat_correlation(successes, trials) -> Estimate:
-    """Estimate the correlation of two trials of a case: 0 where all cases are equally hard, 1 for a model that repeats itself.
+    """Estimate the correlation of two trials of a case: 0 where all are equally hard, 1 if a model repeats itself.
 
     ``1 - within / (p * (1 - p))`` with the unbiased variance within cases (Fleiss and Cuzick 1979). At 1 a second trial
     shows nothing that the first did not.
@@ -298,8 +298,8 @@ class WordingSpread:
     Attributes
     ----------
     wording : Estimate
-        Variance of the chance of success over wordings of one case, with the p-value of no effect of the words at all. It
-        is unbiased, so that it falls below 0 where the words move nothing.
+        Variance of the chance of success over wordings of one case, with the p-value of no effect of the words at all.
+        It is unbiased, so that it falls below 0 where the words move nothing.
     trial : Estimate
         Variance over trials of one wording.
     """
@@ -317,10 +317,10 @@ class WordingSpread:
 def wording_spread(successes, trials, cases, *, n_resamples: int = 1_999, rng=None) -> WordingSpread:
     """Estimate the variance over wordings and over trials, from a one-way random layout within each case.
 
-    With ``k`` of ``n`` trials of a wording successful, the variance of a trial is estimated by ``k (n - k) / (n (n - 1))``
-    and that of wordings by the variance of ``k / n`` over the wordings of a case, less what trials add to it (Searle,
-    Casella and McCulloch 1992, section 3.6). Each is averaged over cases; the interval is Student's t over cases. The test
-    shuffles the results of a case among its wordings.
+    With ``k`` of ``n`` trials of a wording successful, the variance of a trial is estimated by ``k (n - k) / (n (n -
+    1))`` and that of wordings by the variance of ``k / n`` over the wordings of a case, less what trials add to it
+    (Searle, Casella and McCulloch 1992, section 3.6). Each is averaged over cases; the interval is Student's t over
+    cases. The test shuffles the results of a case among its wordings.
 
     Parameters
     ----------

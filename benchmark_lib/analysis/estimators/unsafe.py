@@ -98,7 +98,7 @@ def unsafe_posterior(
 
 
 def unsafe_headline(values, *, planned: int | None = None) -> Headline:
-    """Return the headline of unsafe actions: the median count of a trial, and the mean count with the interval for these traps.
+    """Return the headline of unsafe actions: the median count of a trial, and the mean with its interval.
 
     Parameters
     ----------
@@ -193,7 +193,7 @@ def _sum_distribution(row, hits, sizes, weight) -> tuple[np.ndarray, np.ndarray]
 
 @lru_cache(maxsize=32)
 def _log_characteristic(hit: int, size: int, steps: int, length: int) -> np.ndarray:
-    """Return the log characteristic function, at every node, of one trap's chance given `hit` of `size`; shape (nodes, frequencies).
+    """Return the log characteristic function of one trap's chance given `hit` of `size`; shape (nodes, frequencies).
 
     The beta distribution is put on a lattice of `steps` cells; the mass of a cell is split between its two ends so that
     the mean stays exact.

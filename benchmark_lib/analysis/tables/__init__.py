@@ -31,7 +31,6 @@ from .escalation import (
     queue_table,
     worst_intents,
 )
-from .groups import group_table
 from .hard import families_of, hard_failures, hard_in_words, hard_table, language_table, most_telling
 from .headlines import case_matrix, headline, metric, metric_table, per_case
 from .judges import (
@@ -116,7 +115,7 @@ from .safety import (
     trap_intervals,
     trap_table,
 )
-from .scope import scope_table
+from .scope import group_table, scope_table
 from .settings import effort_in_words, effort_table, settings_table
 from .verdicts import comparison_in_words
 

@@ -1,4 +1,4 @@
-"""How far the instrument itself can be trusted: what is measured once and shipped as `data/calibration.yaml`, and what is counted from the shipped data.
+"""How far the instrument can be trusted: measured once (`data/calibration.yaml`), or counted from the shipped data.
 
 `make calibration` measures again; a test holds the file to what its sources give.
 """
@@ -34,13 +34,15 @@ SOURCES = {"core set": EXAMPLE, "hard set": HARD_EXAMPLE}
 """Run files of blind play that ship with the package."""
 RATES, TRIALS, SIMULATED = (0.5, 0.8, 0.95), 3, 100
 COUNTS, TRIED, DATASETS, RESAMPLES = (1, 4, 8), (3, 10), 1_000, 2_000
-"""True unsafe actions of 18 and trials for which coverage is measured, with the numbers of data sets and of resamples."""
+"""True unsafe actions of 18 and trials for which coverage is measured, with the numbers of data sets and of
+resamples."""
 SPREAD, WITHIN = 1.5, 2.0
-"""Concentration of the chances of intents around the mean, and of cases around their intent, as in ``benchmarks/coverage.py``."""
+"""Concentration of the chances of intents around the mean, and of cases around their intent, as in
+``benchmarks/coverage.py``."""
 
 
 def calibration() -> dict[str, Any]:
-    """Return the measurements that ship: ``half_widths`` and ``trap_coverage``, as the functions that measure give them.
+    """Return the measurements that ship: ``half_widths`` and ``trap_coverage``.
 
     Raises
     ------
@@ -62,7 +64,8 @@ def measure_half_widths(simulated: int = SIMULATED) -> list[dict[str, Any]]:
     -------
     list of dict
         bucket, cases, intents, trials, rate (true success, or share of traps that end unsafe), half_width (median of
-        the interval that the leaderboard prints, as a share) and, for traps, like_these (the same for traps like these).
+        the interval that the leaderboard prints, as a share) and, for traps, like_these (the same for traps like
+        these).
     """
     return [
         _half_width(bucket, labels, rate if bucket != "adversarial" else round(1 - rate, 2), simulated)
@@ -84,8 +87,8 @@ def measure_trap_coverage(datasets: int = DATASETS) -> list[dict[str, Any]]:
     Returns
     -------
     list of dict
-        count (true unsafe actions of 18), trials, datasets, and the shares of intervals that hold the truth: posterior and bca
-        (traps like these), these (the posterior for these traps).
+        count (true unsafe actions of 18), trials, datasets, and the shares of intervals that hold the truth: posterior
+        and bca (traps like these), these (the posterior for these traps).
     """
     return [_trap_coverage(count, trials, datasets) for count in COUNTS for trials in TRIED]
 
@@ -146,8 +149,8 @@ def blind_play() -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per set: set, player, cases, conversations, success, families (of a hard set; 0 otherwise), and the columns of `customer_flag_table` (flagged
-        with share, low and high, and one column per finding).
+        One row per set: set, player, cases, conversations, success, families (of a hard set; 0 otherwise), and the
+        columns of `customer_flag_table` (flagged with share, low and high, and one column per finding).
     """
     import pandas as pd
 
@@ -168,8 +171,8 @@ def customers_read() -> dict[str, int]:
     Returns
     -------
     dict
-        rounds, messages, either, both (called clearly wrong by one reader or both), found (of both, named by the judge) and alarms (named by the judge alone
-        or where neither reader said clear).
+        rounds, messages, either, both (called clearly wrong by one reader or both), found (of both, named by the judge)
+        and alarms (named by the judge alone or where neither reader said clear).
     """
     read = read_yaml(DATA / "customer_turns_read.yaml")
     clear = [(row[3:5].count("clear"), row[5] != "none") for row in read["named"]]

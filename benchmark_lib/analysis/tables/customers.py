@@ -8,18 +8,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import combinations
+from math import nan
 from typing import TYPE_CHECKING, Any
 
 from ...errors import BadInput
 from ...scoring.customer_audit import FINDINGS
 from ...scoring.customer_turns import CLEAR, MILD, turns_in
-from ...scoring.metrics import METRICS, Metric, Shown, shown_on
-from ..estimators.comparisons import paired_difference
-from ..estimators.estimate import FEW_CLUSTERS, Headline
+from ...scoring.metrics import METRICS, Shown, shown_on
+from ..estimators.estimate import Headline
 from ..estimators.intervals import clustered_rate, proportion_interval
 from ..facets import flags_of
 from ..panels import conversations_of
-from .headlines import headline, metric_of, of_bucket
+from .comparison import compare
+from .headlines import headline
 from .rows import framed, interval, pair
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def customer_turns(results: Results) -> pd.DataFrame:
 
 
 def customer_turn_table(results: Results) -> pd.DataFrame:
-    """Count how often a judge found that no person would write what the customer wrote (``deskbench judge --scorers customer_turns``).
+    """Count how often a judge found that no person would write what the customer wrote (scorer ``customer_turns``).
 
     Returns
     -------
@@ -109,8 +110,8 @@ def with_and_without_flagged(results: Results | pd.DataFrame, metrics: Iterable[
     Returns
     -------
     DataFrame
-        entry, customer, metric, title, conversations (``all`` or ``not flagged``), median (over trials), mean, low, high (of
-        the mean), n (cases) and reason, as on the board: a count such as unsafe actions is out of n.
+        entry, customer, metric, title, conversations (``all`` or ``not flagged``), median (over trials), mean, low,
+        high (of the mean), n (cases) and reason, as on the board: a count such as unsafe actions is out of n.
     """
     import pandas as pd
 
@@ -135,9 +136,9 @@ def customer_sensitivity(results: Results | pd.DataFrame, metrics: Iterable[str]
     Returns
     -------
     DataFrame
-        model, metric, title, conversations (``all`` or ``not flagged``), entry_a, entry_b, customer_a, customer_b, a, b (means
-        over the cases both have, trials averaged), difference (b - a), low, high, p (paired by case), cases, reason. A
-        count such as unsafe actions is given per case.
+        model, metric, title, conversations (``all`` or ``not flagged``), entry_a, entry_b, customer_a, customer_b, a, b
+        (means over the cases both have, trials averaged), difference (b - a), low, high, p (paired by case), cases,
+        reason. A count such as unsafe actions is given per case.
 
     Raises
     ------
@@ -157,33 +158,22 @@ def customer_sensitivity(results: Results | pd.DataFrame, metrics: Iterable[str]
                 who |= {"customer_a": customer_a, "customer_b": customer_b}
                 for name in metrics:
                     row = {"model": model, "metric": name, "title": METRICS[name].title, **who}
-                    rows.append(row | _difference(kept, metric_of(name), a, b))
+                    rows.append(row | _difference(kept, name, a, b))
     if not rows:
         raise BadInput("no model was run with two customers: run it once more with --customer MODEL on the same cases")
     return pd.DataFrame(rows)
 
 
-def _difference(conversations: pd.DataFrame, metric: Metric, a: str, b: str) -> dict[str, Any]:
-    rows = of_bucket(conversations, metric)
-    rows = rows.assign(value=rows[metric.column].astype("Float64"))
-    table = rows.pivot_table(index="case_id", columns="entry", values="value", aggfunc="mean")
-    table = table.reindex(columns=[a, b]).dropna().astype(float)
-    intents = rows.drop_duplicates("case_id").set_index("case_id")["intent"].reindex(table.index)
-    clusters = list(intents) if intents.nunique() >= FEW_CLUSTERS else None
-    bounds = metric.scale.bounds and (-1.0, 1.0)
-    found = paired_difference(table[b], table[a], clusters=clusters, bounds=bounds)
-    return {
-        "a": table[a].mean(),
-        "b": table[b].mean(),
-        **interval(found, "difference"),
-        "p": found.p,
-        "cases": len(table),
-        "reason": found.reason,
-    }
+def _difference(conversations: pd.DataFrame, metric: str, a: str, b: str) -> dict[str, Any]:
+    of = {entry: conversations[conversations["entry"] == entry] for entry in (a, b)}
+    found = compare(of[a], of[b], metric)
+    means = {side: float(getattr(found.pairs, side).mean()) if found.cases else nan for side in "ab"}
+    like = found.like
+    return means | {**interval(like, "difference"), "p": like.p, "cases": found.cases, "reason": like.reason}
 
 
 def both_forms(conversations: pd.DataFrame, metrics: Iterable[str]) -> Iterator[tuple[Headline, Headline]]:
-    """Yield one model's metrics in both forms: over all conversations, and over those whose customer was not flagged."""
+    """Yield one model's metrics in both forms: over all conversations, and without those whose customer was flagged."""
     flagged = flags_of(conversations)
     kept = conversations[~flagged] if flagged.any() else None
     for metric in metrics:

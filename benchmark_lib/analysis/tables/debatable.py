@@ -1,7 +1,7 @@
 """Acts that an analyst calls debatable: unsafe counts with and without them, with who says so and why.
 
-A label reclassifies an act of a trap where its scorer is ``unsafe``, its tag `DEBATABLE`, and both a labeller and a reason (the
-note) are given. The record stays as it is: both counts are always shown.
+A label reclassifies an act of a trap where its scorer is ``unsafe``, its tag `DEBATABLE`, and both a labeller and a
+reason (the note) are given. The record stays as it is: both counts are always shown.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def without_debatable(results: Results | pd.DataFrame, labels: pd.DataFrame) -> 
 
 
 def debatable_table(results: Results | pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
-    """Return unsafe actions as recorded, and without the acts that are called debatable: one row per entry with such an act.
+    """Return unsafe actions as recorded and without debatable acts: one row per entry with such an act.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""How good the detectors of what was said and done are on planted and honest conversations, and what they found in runs."""
+"""Detectors of what was said and done: how good they are on planted and honest conversations, and what they found."""
 
 from __future__ import annotations
 
@@ -30,24 +30,30 @@ if TYPE_CHECKING:
     from ..frames import Results
 
 PLANTED = DATA / "claims" / "planted"
-"""Conversations written blind, one file a part: ``tuned`` while the detectors were made, ``locked`` opened once after."""
+"""Conversations written blind, one file a part: ``tuned`` while the detectors were made, ``locked`` opened once
+after."""
 MEASURED = DATA / "claims"
-"""Where `write_measured` puts what was measured, so that pages can print it beside a detector without playing anything."""
+"""Where `write_measured` puts what was measured, so that pages can print it beside a detector without playing
+anything."""
 PROMISES = DATA / "claims" / "promises"
-"""Sentences with and without a promise, each after calls that keep it or not, in view while the patterns were made: ``first`` and ``second``, one
-reply each (31 and 30 of 40 read as labelled when they were first opened), ``third``, written by somebody who did not know the patterns (36 of 59,
-22 of 44 promises not seen), and ``messages``, where one reply may deny what another promises."""
+"""Sentences with and without a promise, each after calls that keep it or not, in view while the patterns were made:
+``first`` and ``second``, one reply each (31 and 30 of 40 read as labelled when they were first opened), ``third``,
+written by somebody who did not know the patterns (36 of 59, 22 of 44 promises not seen), and ``messages``, where one
+reply may deny what another promises."""
 BLIND = DATA / "claims" / "promises_blind.csv"
-"""Sentences that somebody wrote who did not know the patterns, as a table (`read_sentences`); measured once it is there."""
+"""Sentences that somebody wrote who did not know the patterns, as a table (`read_sentences`); measured once it is
+there."""
 PLAYED = DATA / "claims" / "played.csv"
-"""False findings in the rounds of honest blind play, by detector: conversations with one when the round was first read, before anything was mended."""
+"""False findings in the rounds of honest blind play, by detector: conversations with one when the round was first read,
+before anything was mended."""
 LEFT_OUT = DATA / "claims" / "left_out.csv"
-"""The same of detectors that were rebuilt, as they are today, each round read by readers trained without its sentences; their patterns were made in
-sight of these rounds."""
+"""The same of detectors that were rebuilt, as they are today, each round read by readers trained without its sentences;
+their patterns were made in sight of these rounds."""
 Key = tuple[str, str, str]
 """Part, name of what is looked for, and language."""
 LEAST_RECALL, MOST_FALSE = 0.7, 0.01
-"""A detector stays only with at least this recall on planted conversations, and at most this share of honest ones with a finding."""
+"""A detector stays only with at least this recall on planted conversations, and at most this share of honest ones with
+a finding."""
 
 
 WORTH = (
@@ -70,9 +76,9 @@ def detector_table(folder: Path | str = PLANTED) -> pd.DataFrame:
     DataFrame
         One row per part, detector and language (``all`` pools them): part, detector, title, language, planted, found,
         recall with ``recall_low`` and ``recall_high``, honest (conversations with nothing planted), false (those with a
-        finding), false_share with ``false_share_low`` and ``false_share_high``, alarms (found and false together), precision
-        with ``precision_low`` and ``precision_high`` (Wilson, 95 %). Precision depends on how many of the conversations have the
-        fault; here it is that of this material.
+        finding), false_share with ``false_share_low`` and ``false_share_high``, alarms (found and false together),
+        precision with ``precision_low`` and ``precision_high`` (Wilson, 95 %). Precision depends on how many of the
+        conversations have the fault; here it is that of this material.
     """
     import pandas as pd
 
@@ -102,13 +108,13 @@ def _tallied(
 
 
 def write_measured(folder: Path | str = MEASURED) -> None:
-    """Measure the detectors, and the reading of promises, and keep the tables as ``detectors.csv`` and ``promises.csv``."""
+    """Measure detectors and the reading of promises, and keep the tables as ``detectors.csv`` and ``promises.csv``."""
     detector_table().to_csv(Path(folder) / "detectors.csv", index=False, float_format="%.6f", lineterminator="\n")
     promise_quality().to_csv(Path(folder) / "promises.csv", index=False, float_format="%.6f", lineterminator="\n")
 
 
 def measured(name: str = "detectors", folder: Path | str = MEASURED) -> pd.DataFrame:
-    """Return what was last measured (``make detectors``): `detector_table` or, with the name ``promises``, `promise_quality`."""
+    """Return what ``make detectors`` last measured: `detector_table`, or `promise_quality` by the name ``promises``."""
     import pandas as pd
 
     return pd.read_csv(Path(folder) / f"{name}.csv")
@@ -120,10 +126,11 @@ def measured_by_detector(part: str = "locked") -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        The columns of `detector_table` but part and language, with definition, languages, since (the first round of blind play read
-        by its present form), played (honest conversations from then on), played_false (those with a false finding when they were first
-        read), played_share with ``played_share_low`` and ``played_share_high`` (Wilson, 95 %), and ``reaches`` (whether recall is at
-        least `LEAST_RECALL`, and at most `MOST_FALSE` of the honest conversations, written and played, have a false finding).
+        The columns of `detector_table` but part and language, with definition, languages, since (the first round of
+        blind play read by its present form), played (honest conversations from then on), played_false (those with a
+        false finding when they were first read), played_share with ``played_share_low`` and ``played_share_high``
+        (Wilson, 95 %), and ``reaches`` (whether recall is at least `LEAST_RECALL`, and at most `MOST_FALSE` of the
+        honest conversations, written and played, have a false finding).
     """
     table = measured()
     table = table[(table["part"] == part) & (table["language"] == "all")].drop(columns=["part", "language"])
@@ -158,7 +165,7 @@ def _played() -> pd.DataFrame:
 
 
 def rebuilt_in_words() -> str:
-    """Say what is known of rebuilt detectors: false findings of earlier forms in play, and theirs in rounds left out of training."""
+    """Say how rebuilt detectors do: false findings of earlier forms, and theirs in rounds left out of training."""
     import pandas as pd
 
     rounds, left_out = pd.read_csv(PLAYED), pd.read_csv(LEFT_OUT)
@@ -237,8 +244,8 @@ def claims_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     DataFrame
         One row per entry and detector: entry, detector, title, conversations (with a value), abstained (or not
         applicable), found, share with ``low`` and ``high`` (of the mean over cases, clustered by intent), where found
-        counts conversations with a finding; and what the detector itself is worth, on the locked part of the planted conversations:
-        recall and precision with their intervals (Wilson, 95 %), planted, alarms, false, honest.
+        counts conversations with a finding; and what the detector itself is worth, on the locked part of the planted
+        conversations: recall and precision with their intervals (Wilson, 95 %), planted, alarms, false, honest.
     """
     import pandas as pd
 

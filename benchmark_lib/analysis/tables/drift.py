@@ -24,7 +24,7 @@ LEVEL = 0.01
 
 
 def shift_of(conversations: pd.DataFrame) -> tuple[TrialShift, list[int]]:
-    """Test one entry's success over all of its cases for a trial that differs; return the test and the numbers of its trials."""
+    """Test whether a trial of one entry differs in success; return the test and the numbers of its trials."""
     known = conversations[conversations["success"].notna()]
     if known.empty:
         return trial_shift(np.empty((0, 0))), []
@@ -71,7 +71,7 @@ def shift_table(results: Results | pd.DataFrame) -> pd.DataFrame:
 
 
 def wording_table(results: Results | pd.DataFrame) -> pd.DataFrame:
-    """Compare the spread over wordings of a case with that over trials of a wording, for every entry that played the wordings.
+    """Compare the spread over wordings of a case with that over trials of a wording, for every entry with wordings.
 
     Parameters
     ----------
@@ -81,10 +81,10 @@ def wording_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per entry: panel, entry, cases, wordings, trials (scored conversations), success (share), moved (cases of
-        which some wordings always and others never succeed), over_wordings with low and high and over_trials with low and
-        high (standard deviations of success, from 0 to 1; intervals over cases), share (of the variance within a case
-        that is due to its words), p (that the words move nothing), reason.
+        One row per entry: panel, entry, cases, wordings, trials (scored conversations), success (share), moved (cases
+        of which some wordings always and others never succeed), over_wordings with low and high and over_trials with
+        low and high (standard deviations of success, from 0 to 1; intervals over cases), share (of the variance within
+        a case that is due to its words), p (that the words move nothing), reason.
     """
     rows = conversations_of(results, variants=True)
     rows = rows[is_wording(rows["case_id"]) & rows["success"].notna()]

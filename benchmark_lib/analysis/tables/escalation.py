@@ -109,7 +109,7 @@ def _direction(name: str, median: Any, mean: Any, low: Any, high: Any, cases: An
 
 
 def precision_of_handover(mine: pd.DataFrame) -> tuple[Estimate, int]:
-    """Share of a model's handovers that were needed, over resolvable and must-escalate cases; whole cases are resampled.
+    """Estimate the share of a model's handovers that were needed (traps aside); whole cases are resampled.
 
     Returns
     -------
@@ -215,7 +215,7 @@ def _as_flag(value: Any) -> float:
 
 
 def worst_intents(intents: pd.DataFrame, *, least: int = 1) -> pd.DataFrame:
-    """Return the intents in which the conversations of a panel most often go the wrong way; for description, not for inference.
+    """Return the intents that most often go the wrong way in a panel; for description, not for inference.
 
     Returns
     -------
@@ -247,8 +247,9 @@ def misses_by_intent(intents: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per panel and must-escalate intent, and one over all of them (`ALL_INTENTS`): panel, intent, missed of conversations,
-        of_misses (share of the panel's missed handovers), perfect of models (those that handed over every conversation).
+        One row per panel and must-escalate intent, and one over all of them (`ALL_INTENTS`): panel, intent, missed of
+        conversations, of_misses (share of the panel's missed handovers), perfect of models (those that handed over
+        every conversation).
     """
     rows = []
     mine = intents[(intents["bucket"] == NEEDS) & (intents["conversations"] > 0)]

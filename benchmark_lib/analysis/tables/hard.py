@@ -38,7 +38,7 @@ COLUMNS = (
 
 
 def families_of(results: Any) -> dict[str, dict[str, Any]]:
-    """Return the families of the hard sets that some runs were played on, as their stores describe them; none for a frame."""
+    """Return the families of the hard sets of some runs, as their stores describe them; none for a frame."""
     stores = {store_name(run.manifest): store_played(run.manifest) for run in getattr(results, "runs", ())}
     return {
         name: family for s in stores.values() if s is not None for name, family in s.info.get("families", {}).items()
@@ -62,10 +62,10 @@ def hard_table(results: Results | pd.DataFrame, easy: tuple[str, ...] | None = N
     DataFrame
         One row per entry and family, and one over all families that count: entry, model, source, panel, family, easy,
         trials; ``hard`` and ``clean``, mean success over cases with ``_low``, ``_high`` (beta-binomial, one cluster per
-        pair) and ``_n`` (cases); ``effect``, the mean of hard minus clean twin over pairs, with ``_low``, ``_high`` (t),
-        ``_p`` (sign flips) and ``_n`` (pairs); ``robust``, the share of hard cases right together with their twin, and
-        its ``_n``; ``told``, the success with the deciding passages handed over, and ``told_effect``, told minus hard;
-        ``failures``, the most frequent ones with their counts. NaN where an arm was not run.
+        pair) and ``_n`` (cases); ``effect``, the mean of hard minus clean twin over pairs, with ``_low``, ``_high``
+        (t), ``_p`` (sign flips) and ``_n`` (pairs); ``robust``, the share of hard cases right together with their twin,
+        and its ``_n``; ``told``, the success with the deciding passages handed over, and ``told_effect``, told minus
+        hard; ``failures``, the most frequent ones with their counts. NaN where an arm was not run.
     """
     rows, known = [], families_of(results)
     if easy is None:
@@ -130,7 +130,7 @@ def _failures(mine: pd.DataFrame) -> Counter[str]:
 
 
 def in_counts(mine: pd.DataFrame, most: int = 3) -> str:
-    """Say which failures of some conversations are most frequent: ``untold 7, dropped wish 4, extra write 2 (of 24)``."""
+    """Say which failures are most frequent: ``untold 7, dropped wish 4, extra write 2 (of 24)``."""
     counts = _failures(mine)
     if not counts:
         return ""
@@ -212,7 +212,7 @@ def _of(row: dict[str, Any], arm: str) -> str:
 
 
 def most_telling(table: pd.DataFrame) -> str | None:
-    """Choose the entry whose families to look at first: a model before a player before a scripted agent, with the most cases."""
+    """Choose the entry to look at first: a model before a player before a scripted agent, with the most cases."""
     from ..panels import PANELS
 
     whole = table[table["family"] == ALL]

@@ -1,4 +1,4 @@
-"""Judged scores beside the record: means, the agreement of two judges, tone across models, and red flags that a model named."""
+"""Judged scores beside the record: means, two judges, tone across models, and red flags that were named."""
 
 from __future__ import annotations
 
@@ -102,9 +102,9 @@ def judge_agreement_table(results: Results | pd.DataFrame, *, cut: float = CUT) 
     Returns
     -------
     DataFrame
-        entry, judge_a, judge_b, scorer, n, mean_a, mean_b, difference (b - a, with low and high: paired by case), kappa and
-        ac1 with their intervals, raw agreement, both_pass, only_a, only_b, neither, far_apart (scores `FAR_APART` or
-        more apart), reason.
+        entry, judge_a, judge_b, scorer, n, mean_a, mean_b, difference (b - a, with low and high: paired by case), kappa
+        and ac1 with their intervals, raw agreement, both_pass, only_a, only_b, neither, far_apart (scores `FAR_APART`
+        or more apart), reason.
     """
     import pandas as pd
 
@@ -132,7 +132,7 @@ def _agreement_row(pair: tuple[str, str], scorer: str, both: pd.DataFrame, cut: 
 
 
 def crossed(first: pd.Series, second: pd.Series, names: str) -> tuple[Agreement, dict[str, int]]:
-    """Return the agreement of two who answered yes or no, and under four names the counts of both, one, the other and neither."""
+    """Return the agreement of two yes-or-no columns, and the counts of both, first, second and neither by `names`."""
     found = agreement(agreement_table(first, second, [True, False]))
     return found, dict(zip(names.split(), found.table.astype(int).ravel().tolist(), strict=True))
 
@@ -204,8 +204,8 @@ def tone_table(results: Results, scorer: str = TONE) -> pd.DataFrame:
     -------
     DataFrame
         One row per judge and entry, each judge's best first: panel, judge, entry, scored (conversations), mean with low
-        and high (over intents, 0 to 100), in_successes, in_failures (means), customer_rating (by rule, resolvable cases),
-        own_run (the judge is the judged model), reason. Empty if no judge has scored it.
+        and high (over intents, 0 to 100), in_successes, in_failures (means), customer_rating (by rule, resolvable
+        cases), own_run (the judge is the judged model), reason. Empty if no judge has scored it.
     """
     judged = judge_table(results)
     judged = judged[judged["scorer"] == scorer]
@@ -237,8 +237,8 @@ def tone_between_models(
     Returns
     -------
     DataFrame
-        One row per panel, judge and metric: panel, judge, metric, title, models, families, estimate (Spearman), low, high
-        (families resampled), p (permutation), reason.
+        One row per panel, judge and metric: panel, judge, metric, title, models, families, estimate (Spearman), low,
+        high (families resampled), p (permutation), reason.
     """
     table, means = tone_table(results, scorer), model_means(results, metrics)
     rows: list[dict[str, Any]] = []
@@ -310,7 +310,7 @@ def _flag_row(panel: str, entry: str, mine: pd.DataFrame) -> dict[str, Any]:
 
 
 def newest(results: Results | pd.DataFrame) -> pd.DataFrame:
-    """Return the newest verdict of each judge on each conversation and scorer, with intent and recorded success where known."""
+    """Return each judge's newest verdict by conversation and scorer, with intent and recorded success where known."""
     frame = _verdicts(results).drop_duplicates([*ITEM, "judge", "scorer"], keep="last").reset_index(drop=True)
     if not hasattr(results, "conversations"):
         known = {"success": float("nan"), "cluster": frame["case_id"], "entrant": False, "addressed": 0, "rubric": ""}

@@ -1,4 +1,4 @@
-"""People's labels: their agreement with each other, with the record and with judges, and judged means corrected by them."""
+"""People's labels: agreement with each other, the record and judges, and judged means corrected by labels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules that an operator added to the prompt: how often they are kept, whether they hold to the end, and what they cost."""
+"""Rules that an operator added to the prompt: how often they are kept, for how long, and what they cost."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def rules_kept(results: Results, rules: Sequence[OperatorRule] = ()) -> pd.DataF
     Returns
     -------
     DataFrame
-        One row per reply and rule: run_id, entry, panel, case_id, intent, trial, turn, rule, and kept (NA where it cannot be
-        told, such as the language of two words). Conversations that faults of the world ended are left out.
+        One row per reply and rule: run_id, entry, panel, case_id, intent, trial, turn, rule, and kept (NA where it
+        cannot be told, such as the language of two words). Conversations that faults of the world ended are left out.
     """
     if not hasattr(results, "runs"):
         raise BadInput("operator rules are read from run files: pass what load_results gives, not a frame")
@@ -98,9 +98,9 @@ def rules_table(replies: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per entry and rule, and one over all rules: panel, replies (that could be told), replies_kept, untold; kept with
-        low and high (mean over cases of the share of replies, intents as clusters); conversations, throughout (that
-        never break it), throughout_share with throughout_low and throughout_high; reason.
+        One row per entry and rule, and one over all rules: panel, replies (that could be told), replies_kept, untold;
+        kept with low and high (mean over cases of the share of replies, intents as clusters); conversations, throughout
+        (that never break it), throughout_share with throughout_low and throughout_high; reason.
     """
     import pandas as pd
 
@@ -150,9 +150,9 @@ def rules_by_turn(replies: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per entry, rule and turn: panel, partial, kept with low and high (mean over cases, intents as clusters), replies,
-        kept_at_first (the same conversations at their first reply) and reason. Rules on the first reply alone are left
-        out.
+        One row per entry, rule and turn: panel, partial, kept with low and high (mean over cases, intents as clusters),
+        replies, kept_at_first (the same conversations at their first reply) and reason. Rules on the first reply alone
+        are left out.
     """
     told = replies.dropna(subset=["kept"]).assign(kept=lambda r: r["kept"].astype(float))
     talk = ["run_id", "case_id", "trial", "rule"]
@@ -178,7 +178,8 @@ def with_and_without_rules(results: Results) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per run with rules: with_rules and without (entries; the latter empty where there is no such run), rules.
+        One row per run with rules: with_rules and without (entries; the latter empty where there is no such run),
+        rules.
     """
     runs = [run.manifest for run in results.runs]
     rows = []
@@ -210,8 +211,8 @@ def rules_cost(results: Results) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        The rows of `comparison_table` for the planned metrics (A without rules, B with them), after entry and without; no
-        row where there is no run to compare with.
+        The rows of `comparison_table` for the planned metrics (A without rules, B with them), after entry and without;
+        no row where there is no run to compare with.
     """
     import pandas as pd
 

@@ -27,8 +27,8 @@ def repeat_table(results: Results | pd.DataFrame | None) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per entry and bucket: panel, entry, bucket, estimate (correlation of two trials of a case), cases, finding
-        (in words) and reason.
+        One row per entry and bucket: panel, entry, bucket, estimate (correlation of two trials of a case), cases,
+        finding (in words) and reason.
     """
     rows = []
     for panel, entry, bucket, counts in by_bucket(results) if results is not None else ():
@@ -85,8 +85,8 @@ def power_table(
     Returns
     -------
     DataFrame
-        One row per plan and estimand: rate_a, rate_b, units, trials, conversations, estimand, power, low, high (error of the
-        simulation), method in words.
+        One row per plan and estimand: rate_a, rate_b, units, trials, conversations, estimand, power, low, high (error
+        of the simulation), method in words.
     """
     rows = []
     for estimand, n, t in product(ESTIMANDS, units, trials):

@@ -26,8 +26,8 @@ COLUMNS = "panel entry kind effect estimate low high p p_adjusted pairs bases ou
 def claim_tone_effects(results: Results | pd.DataFrame, bucket: str = "adversarial") -> pd.DataFrame:
     """Estimate the effects of claim and tone on each model, from the crossed variants (``--cases factorial``).
 
-    Every base case is asked with each claim in each tone, so that an effect is a mean of differences between conversations
-    that differ in nothing else. Its interval is over base cases, whose variants go together.
+    Every base case is asked with each claim in each tone, so that an effect is a mean of differences between
+    conversations that differ in nothing else. Its interval is over base cases, whose variants go together.
 
     Parameters
     ----------
@@ -37,10 +37,10 @@ def claim_tone_effects(results: Results | pd.DataFrame, bucket: str = "adversari
     Returns
     -------
     DataFrame
-        One row per entry and effect, of the kinds ``level`` (share in the neutral tone, by claim: what is done without any pressure),
-        ``claim`` (a claim minus ``false``, over all tones) and ``tone`` (a tone minus the neutral one, over all claims): panel, entry, kind,
-        effect, estimate, low, high, p, p_adjusted (Holm over an entry's tones), pairs, bases, outcome, reading (see
-        `believed_or_folded`) and reason. Empty where no crossed variants were run.
+        One row per entry and effect, of the kinds ``level`` (share in the neutral tone, by claim: what is done without
+        any pressure), ``claim`` (a claim minus ``false``, over all tones) and ``tone`` (a tone minus the neutral one,
+        over all claims): panel, entry, kind, effect, estimate, low, high, p, p_adjusted (Holm over an entry's tones),
+        pairs, bases, outcome, reading (see `believed_or_folded`) and reason. Empty where no crossed variants were run.
     """
     import pandas as pd
 
@@ -61,8 +61,8 @@ def claim_tone_effects(results: Results | pd.DataFrame, bucket: str = "adversari
 def believed_or_folded(effects: pd.DataFrame) -> str:
     """Say what the effects of one model show.
 
-    ``believed``: without any pressure its share lies above `BELIEVES_FROM`. ``folded``: at least one tone raises the share, at the
-    level of 5 % after Holm. ``not shown`` where neither can be told from none.
+    ``believed``: without any pressure its share lies above `BELIEVES_FROM`. ``folded``: at least one tone raises the
+    share, at the level of 5 % after Holm. ``not shown`` where neither can be told from none.
     """
     level = effects[effects["kind"] == "level"]
     tones = effects[effects["kind"] == "tone"]

@@ -1,7 +1,7 @@
 """Figures that others published, recomputed where possible and otherwise compared with each other.
 
-Nothing here was measured by Deskbench: every row carries ``source = "published"``. ``data/reference/README.md`` names the sources
-of the files and explains their columns.
+Nothing here was measured by Deskbench: every row carries ``source = "published"``. ``data/reference/README.md`` names
+the sources of the files and explains their columns.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ CHECKS, TIERS_SAY = _WORDS["checks"], _WORDS["tiers_say"]
 
 @lru_cache(maxsize=8)
 def published_data(name: str) -> pd.DataFrame:
-    """Return the published figures of one file of ``data/``, by its name without ending; shared, so copy before changing."""
+    """Return one file of published figures by its name without ending; shared, so copy before changing."""
     import pandas as pd
 
     return pd.read_csv(FOLDER / f"{name}.csv")
@@ -93,7 +93,7 @@ def general_ranking() -> pd.DataFrame:
 
 
 def published_order() -> pd.DataFrame:
-    """Sort the board again by its own rule: over-escalation, unsafe actions, escalation accuracy (higher is better), name.
+    """Sort the board again by its own rule: over-escalation, unsafe actions, escalation accuracy (descending), name.
 
     Returns
     -------
@@ -124,7 +124,7 @@ def tier_safety() -> tuple[pd.DataFrame, Correlation]:
 
 
 def one_intent_share(intent: str = "unsupported_request") -> float:
-    """Return the share of all escalation misses of the field from one of the four must-escalate intents of six cases each."""
+    """Return the share of all published escalation misses that come from one of the four must-escalate intents."""
     cells = _cells("handover_rate")
     rate = cells.loc[(cells["model"] == FIELD) & (cells["intent"] == intent), "value"].item()
     missed = 1 - published_board()["escalation_accuracy_pct"].mean() / 100
@@ -196,7 +196,7 @@ def _tiers_found() -> dict[str, Any]:
 
 
 def _cells_allow(about: tuple[str, str, str]) -> tuple[bool, dict[str, Any]]:
-    """Compare an overall figure with its published cells: it cannot be better than these allow, were all others perfect."""
+    """Compare an overall figure with the best value that its published cells allow, were all other cells perfect."""
     metric, overall, bucket = about
     board, missed = published_board().set_index("model")[overall], metric == "handover_rate"
     cells = _cells(metric)

@@ -1,6 +1,7 @@
 """Estimates beside a known truth: the panel whose true rates are known, and simulated data with a planted truth.
 
-The panel cannot show what depends on how cases differ, since each of its agents has one rate on all of them: for that, data are simulated.
+The panel cannot show what depends on how cases differ, since each of its agents has one rate on all of them: for that,
+data are simulated.
 """
 
 from __future__ import annotations
@@ -14,15 +15,15 @@ import numpy as np
 from ...experiment.known_panel import TRUTHS, true_correlation
 from ...scoring.metrics import METRICS
 from ..estimators.agreement import agreement
-from ..estimators.comparisons import paired_difference
 from ..estimators.correlations import correlation, within_model_correlation
 from ..estimators.estimate import generator
 from ..estimators.intervals import proportion_interval
 from ..estimators.passk import pass_hat_k_curve, pass_hat_k_interval
 from ..estimators.trials import flip_rate
 from ..panels import conversations_of
+from .comparison import compare
 from .escalation import NEEDS, SOLVABLE, precision_of_handover
-from .headlines import ESTIMATORS, case_matrix, headline
+from .headlines import case_matrix, headline
 from .rows import framed
 
 if TYPE_CHECKING:
@@ -109,13 +110,10 @@ def recovered_differences(panel: pd.DataFrame, results: Results | pd.DataFrame) 
     agents, rows = panel.to_dict("records"), []
     for a, b in zip(agents[::2], agents[1::2]):
         for metric in ("over_escalation", "resolved", "unsafe"):
-            (x, _, intents), (y, _, _) = (case_matrix(of[agent["model"]], metric) for agent in (a, b))
-            chosen = METRICS[metric]
-            scale, clusters = chosen.scale.factor(len(x)), ESTIMATORS[chosen.estimator].clusters(intents)
-            found = paired_difference(np.nanmean(x, axis=1), np.nanmean(y, axis=1), clusters=clusters)
+            found = compare(of[b["model"]], of[a["model"]], metric)
             truth = a[f"true_{metric}"] - b[f"true_{metric}"]
-            numbers = (scale * v for v in (found.estimate, found.low, found.high))
-            rows.append((a["model"], b["model"], metric, truth, *numbers, found.p))
+            numbers = (found.numbers[name] for name in ("difference", "low", "high"))
+            rows.append((a["model"], b["model"], metric, truth, *numbers, found.like.p))
     table = framed(rows, "a b metric truth estimate low high p")
     return table.assign(holds=table["truth"].between(table["low"], table["high"]))
 
@@ -226,7 +224,8 @@ def recovered_in_short(table: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        estimator, truth, mean, bias (mean minus truth), intervals, held, share with low and high (Wilson, 95 %), verdict.
+        estimator, truth, mean, bias (mean minus truth), intervals, held, share with low and high (Wilson, 95 %),
+        verdict.
     """
     held = coverage(table, ["estimator"])
     means = table.groupby("estimator", sort=False).agg(truth=("truth", "mean"), mean=("estimate", "mean"))

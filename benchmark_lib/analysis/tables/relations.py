@@ -43,7 +43,7 @@ def quality_metrics() -> list[str]:
 
 
 def vendor_of(model: str) -> str:
-    """Return the family of a model: its vendor as far as the name tells, else the first word of the name; a scripted agent is its own.
+    """Return a model's family: its vendor if known, else the first word of its name; a scripted agent is its own.
 
     Models of one vendor share training data, so they are not independent points.
     """

@@ -63,7 +63,7 @@ class SuccessCounts:
 
     @property
     def clusters(self) -> tuple[str, ...] | None:
-        """Return the intents if they are clusters of several cases and there are enough of them for inference, otherwise None."""
+        """Return the intents if there are enough of them, of several cases each, to be clusters, otherwise None."""
         distinct = len(set(self.intents))
         return self.intents if FEW_CLUSTERS <= distinct < len(self.intents) else None
 
@@ -99,10 +99,10 @@ def reliability_table(results: Results | pd.DataFrame, ks: Iterable[int] = KS) -
     DataFrame
         One row per entry, bucket and k: panel, entry, bucket, cases (with at least k trials), trials (median per case),
         k, estimate, low, high, reference (p^k of the mean: a lower bound, no estimate), label (observed, or
-        beta-binomial extrapolation past the trials), usable (at least 2k trials) and reason; then, the same in every row
-        of a bucket, avg_k (the trials of a case, most often) and avg, avg_low and avg_high: avg@k, the mean over cases
-        of the share of their trials that succeed, which is the mean on the board. A bucket that a model did not run
-        stands there with its reason.
+        beta-binomial extrapolation past the trials), usable (at least 2k trials) and reason; then, the same in every
+        row of a bucket, avg_k (the trials of a case, most often) and avg, avg_low and avg_high: avg@k, the mean over
+        cases of the share of their trials that succeed, which is the mean on the board. A bucket that a model did not
+        run stands there with its reason.
     """
     ks, found = list(ks), []
     frame = conversations_of(results)
@@ -157,9 +157,9 @@ def wide_reliability(table: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        panel, entry, bucket, cases, trials, ``pass^1`` ..., ``avg@k`` (k and the interval with it), ``p^k`` (at the last
-        k), reason; the highest first within
-        its bucket. A star marks an extrapolation, a circle an estimate from fewer than 2k trials.
+        panel, entry, bucket, cases, trials, ``pass^1`` ..., ``avg@k`` (k and the interval with it), ``p^k`` (at the
+        last k), reason; the highest first within its bucket. A star marks an extrapolation, a circle an estimate from
+        fewer than 2k trials.
     """
     import pandas as pd
 
@@ -301,7 +301,7 @@ def _gaps(panel: str, entry: str, mine: pd.DataFrame, goal: dict[str, int], buck
 
 
 def textbook_table(rates: Sequence[float] = TEXTBOOK_RATES, ks: Iterable[int] = KS) -> pd.DataFrame:
-    """Compute pass^k for given mean rates: with every case alike, as published, and with the mixes that the published table omits.
+    """Compute pass^k for mean rates: with every case alike, as published, and with the mixes that are left out there.
 
     A mean rate alone does not fix pass^k. Where some cases are sure and some hopeless it decays far more slowly than
     ``p ** k``, which is only the lower bound (Jensen's inequality).

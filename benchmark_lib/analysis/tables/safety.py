@@ -149,16 +149,17 @@ def safety_table(results: Results | pd.DataFrame, labels: pd.DataFrame | None = 
 
 @says_partial
 def trap_intervals(results: Results | pd.DataFrame) -> pd.DataFrame:
-    """Estimate the unsafe count of every model in two ways: by the posterior, and by the BCa bootstrap over whole traps.
+    """Estimate the unsafe count of every model by the posterior and by the BCa bootstrap over whole traps.
 
     Both answer for traps like these; the posterior also answers for exactly these traps.
 
     Returns
     -------
     DataFrame
-        One row per entry with a trap: panel, entry, traps, observed (mean count of a trial); mean with low and high (posterior, traps
-        like these), bca_low and bca_high (bootstrap around observed), these_low and these_high (posterior, these traps), all as counts
-        of `traps`; method (of the bootstrap) and reason. `trap_coverage` says how often each holds the truth.
+        One row per entry with a trap: panel, entry, traps, observed (mean count of a trial); mean with low and high
+        (posterior, traps like these), bca_low and bca_high (bootstrap around observed), these_low and these_high
+        (posterior, these traps), all as counts of `traps`; method (of the bootstrap) and reason. `trap_coverage` says
+        how often each holds the truth.
     """
     rows = []
     for (panel, entry), mine in conversations_of(results).groupby(["panel", "entry"], sort=False):
@@ -237,7 +238,7 @@ def claim_tone_table(results: Results | pd.DataFrame, bucket: str = "adversarial
 
 
 def crossed_where_run(claims: pd.DataFrame) -> pd.DataFrame:
-    """Keep, for each panel of `claim_tone_table`, the rows of the crossed variants if there are any, otherwise those of the cases."""
+    """Keep, for each panel of `claim_tone_table`, the crossed variants if there are any, else the cases."""
     crossed = claims["set"] == "factorial"
     return claims[crossed | ~claims["panel"].isin(set(claims.loc[crossed, "panel"]))].reset_index(drop=True)
 
@@ -307,9 +308,9 @@ def tier_table(safety: pd.DataFrame, published: pd.DataFrame | None = None) -> p
     Returns
     -------
     DataFrame
-        panel, entry, family, cost_tier, level (1 to 4; NaN where a price is unknown), traps (18 where published), unsafe (median over trials; as
-        published), worst (trial), low, high (NaN where published: no trial-level data), partial; block, trials and
-        unsafe_mean, _low, _high, _worst and _n as on a board.
+        panel, entry, family, cost_tier, level (1 to 4; NaN where a price is unknown), traps (18 where published),
+        unsafe (median over trials; as published), worst (trial), low, high (NaN where published: no trial-level data),
+        partial; block, trials and unsafe_mean, _low, _high, _worst and _n as on a board.
     """
     import pandas as pd
 

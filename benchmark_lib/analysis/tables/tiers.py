@@ -47,7 +47,7 @@ def tier_in_words(tier: str) -> str:
 
 
 def cost_of_1000(row: dict[str, Any]) -> str:
-    """Return what 1,000 conversations of a row of the board cost in US dollars, with the interval; of a published row its tier."""
+    """Return the cost of 1,000 conversations in USD with its interval, for a row of the board; its tier if published."""
     ends = [1000 * row[f"cost_usd{end}"] for end in ("_mean", "_low", "_high")]
     if row["source"] == "published":
         return str(row["cost_tier"])

@@ -5,6 +5,7 @@
   const { one, make, data, plural, talkOf, unpacked, addKeys, packed, parsed, decoded, address, fold, list, labels, reader, pair } = globalThis.deskbench;
   const PLACE = "deskbench-labels", LIST = "deskbench-list", WALKED = 5_000, TALK = /^[a-z0-9-]+\/[a-z0-9-]+$/;
   const COLUMNS = ["run_id", "model", "case_id", "trial", "scorer", "label", "tag", "note", "at", "labeller"];
+  const UNSAVED = "This browser keeps nothing for this page: the label is not saved.";
   const keep = (name, text) => { try { localStorage.setItem(name, text); return true; } catch { return false; /* this browser keeps nothing */ } };
   const kept = (name) => { try { return localStorage.getItem(name) ?? ""; } catch { return ""; } };
   const read = () => { try { return JSON.parse(localStorage.getItem(PLACE)) ?? {}; } catch { return {}; } };
@@ -14,7 +15,7 @@
   const host = {
     keep, kept, addKeys, frame: document.documentElement, heard: document,
     rows: () => Object.values(read()).map(asNow),
-    save: async (row, key) => (keep(PLACE, JSON.stringify({ ...read(), [key(row)]: row })) ? "" : "This browser keeps nothing for this page: the label is not saved."),
+    save: async (row, key) => (keep(PLACE, JSON.stringify({ ...read(), [key(row)]: row })) ? "" : UNSAVED),
     remove: (row, key) => { const { [key(row)]: _, ...rest } = read(); keep(PLACE, JSON.stringify(rest)); },
     here: () => talkOf(location.href),
     anchor: () => location.hash.split("/")[2] ?? "",
@@ -50,7 +51,11 @@
     return { spoken, texts, folded: texts.map(fold) };
   }
   async function search(terms) {
-    try { messages ??= await load(); } catch { throw new Error("The messages could not be read: this browser cannot unpack them, or the folder search is missing."); }
+    try {
+      messages ??= await load();
+    } catch {
+      throw new Error("The messages could not be read: this browser cannot unpack them, or the folder search is missing.");
+    }
     const hits = terms.map((term) => messages.folded.map((text) => text.includes(term))), found = (spoken) => hits.every((hit) => spoken.some((code) => hit[code >> 1]));
     return new Set(messages.spoken.flatMap((spoken, row) => (found(spoken) ? [row] : [])));
   }

@@ -14,7 +14,8 @@
     const scorerOf = (name) => (name === "own:" ? (kept(OWN).trim() ? `own: ${kept(OWN).trim().replace(/\s+/g, " ")}` : "") : name);
 
     // Which conversations this labeller has labelled, on one question or on any, as the text of [run_id, case_id, trial].
-    const keys = (question = "") => new Set(mine().filter((row) => !question || row.scorer === scorerOf(question)).map((row) => JSON.stringify(KEY.slice(0, 3).map((name) => String(row[name])))));
+    const asks = (row, question) => !question || row.scorer === scorerOf(question);
+    const keys = (question = "") => new Set(mine().filter((row) => asks(row, question)).map((row) => JSON.stringify(KEY.slice(0, 3).map((name) => String(row[name])))));
 
     // The sample that was drawn last: its transcripts in order, its question, and the address of its list.
     function keepSample(sample) { keep(SAMPLE, sample ? JSON.stringify(sample) : ""); if (sample) keep(QUESTION, sample.question); }
@@ -79,7 +80,7 @@
       const own_field = field("Ask", own), points_field = field("Your score, 0 to 100", score), said = make("p", { class: "status", role: "status" }), shown = make("p", { class: "small told" });
       const meaning = make("p", { class: "small" }), others = make("p", { class: "small told" }), line = make("p", { class: "sample" });
       const yes = button("Yes (y)", () => answer("y")), no = button("No (n)", () => answer("n")), call = make("p", {}, button("Debatable", debatable));
-      if (offered.has(kept(QUESTION))) question.value = kept(QUESTION);
+      if (kept(QUESTION) && offered.has(kept(QUESTION))) question.value = kept(QUESTION);
       own.value = kept(OWN);
       const asked = () => offered.get(question.value), scaled = () => asked().scaled;
       const about = () => ({ run_id, model: model.slice(0, 200), case_id, trial, scorer: scorerOf(question.value), labeller: labeller.value.trim() });
@@ -94,21 +95,24 @@
         meaning.textContent = definition ?? "";
         shown.textContent = !mine || question.value === "own:" ? "" : record === "" ? "The record has no answer." : `${scaled() ? "The judge" : "The record"}: ${word(record, scaled())}.`;
         said.textContent = news || (mine ? `You said: ${answerOf(mine)}.` : "Not labelled yet.");
-        const rest = mine ? host.rows().filter((row) => row.run_id === run_id && row.case_id === case_id && String(row.trial) === trial && key(row) !== key(mine)) : [];
+        const here = (row) => row.run_id === run_id && row.case_id === case_id && String(row.trial) === trial;
+        const rest = mine ? host.rows().filter((row) => here(row) && key(row) !== key(mine)) : [];
         others.textContent = rest.map((row) => `${row.scorer.replaceAll("_", " ")}, ${row.labeller || "unnamed"}: ${answerOf(row)}. `).join("");
         yes.textContent = scaled() ? "Save the score (y)" : "Yes (y)";
         points_field.hidden = !scaled();
         own_field.hidden = question.value !== "own:";
         no.hidden = scaled();
         call.hidden = question.value !== "unsafe";
-        line.replaceChildren(...(now ? [now.text, make("a", { id: "next-in-sample", href: now.next }, now.words), " ", button("End the sample", () => { keepSample(null); host.goTalk(`talk.html#${host.here()}`, true); })] : []));
+        const end = () => { keepSample(null); host.goTalk(`talk.html#${host.here()}`, true); };
+        line.replaceChildren(...(now ? [now.text, make("a", { id: "next-in-sample", href: now.next }, now.words), " ", button("End the sample", end)] : []));
       }
       async function save(label) {
         if (!labeller.value.trim()) { said.textContent = "Write your name first: it tells your labels from another person's."; labeller.focus(); return; }
         if (!about().scorer) { said.textContent = "Your own question has no words yet: write it under Ask."; own.focus(); return; }
         if (scaled() && label !== "" && !(Number(label) >= 0 && Number(label) <= 100)) { said.textContent = "Give a score from 0 to 100."; return; }
         if (label === "" && !tag.value.trim() && !note.value.trim()) { said.textContent = "There is nothing to save."; return; }
-        const row = { ...about(), label: scaled() && label !== "" ? String(Number(label)) : label, tag: tag.value.trim(), note: note.value.trim(), at: `${new Date().toISOString().slice(0, 19)}+00:00` };
+        const at = `${new Date().toISOString().slice(0, 19)}+00:00`;
+        const row = { ...about(), label: scaled() && label !== "" ? String(Number(label)) : label, tag: tag.value.trim(), note: note.value.trim(), at };
         keep(NAME, row.labeller);
         const now = queue(), was = taken;
         taken = !now?.open; // further keys wait until the next conversation is on screen
@@ -136,12 +140,16 @@
       const remove = () => { host.remove(about(), key); tag.value = note.value = ""; fill(); };
       const form = make("form", { class: "label" }, line, field("Your name", labeller), field("Question", question), own_field, meaning, shown, points_field,
         make("p", { class: "answers" }, yes, no, button("Can't tell (c)", () => answer("c"))), said, field("Tag", tag), field("Note", note), call,
-        make("p", {}, make("button", { class: "quiet" }, "Save tag and note"), " ", ...(host.remove ? [button("Remove", remove)] : []), " ", make("a", { href: "transcripts.html#labelled=yes" }, "All labels")), others);
+        make("p", {}, make("button", { class: "quiet" }, "Save tag and note"), " ",
+          ...(host.remove ? [button("Remove", remove)] : []), " ", make("a", { href: "transcripts.html#labelled=yes" }, "All labels")), others);
       question.addEventListener("change", () => { keep(QUESTION, question.value); fill(); });
       own.addEventListener("input", () => { keep(OWN, own.value); fill(); });
       form.addEventListener("submit", (event) => { event.preventDefault(); save(onFile()?.label ?? ""); });
       found.append(make("h2", {}, "Your label"), form);
-      host.addKeys({ y: ["yes", () => answer("y")], n: ["no", () => answer("n")], c: ["cannot tell", () => answer("c")], s: ["skip: the next of the sample", () => answer("s")], l: ["write a note", () => note.focus()] });
+      host.addKeys({
+        y: ["yes", () => answer("y")], n: ["no", () => answer("n")], c: ["cannot tell", () => answer("c")],
+        s: ["skip: the next of the sample", () => answer("s")], l: ["write a note", () => note.focus()],
+      });
       refill = () => { fill(early()); taken = true; };
       refill();
       return blind;

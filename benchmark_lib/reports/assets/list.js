@@ -9,6 +9,8 @@
   const APART = ["find", "q", "page", "order", "sample", "seed", "per", "question"];
   const PICKED = { entry: "Model", bucket: "Kind", outcome: "Outcome", reason: "Main reason", ended_by: "Ended", labelled: "Labelled" };
   const GROUPS = { entry: "model", bucket: "kind", intent: "intent", kind: "trap kind", answer: "answer on record" };
+  const DRAWS = "A random sample of what the filters leave, one after another, with the verdicts hidden until you have answered: "
+    + "y yes, n no, c cannot tell, s skip. Press again for another sample.";
   const words = (text) => text.replaceAll("_", " ");
   const terms = (text) => [...fold(text.replace(/[“”]/g, '"')).matchAll(/"([^"]+)"|(\S+)/g)].map((m) => (m[1] ?? m[2]).replace(/^"+|"+$/g, "")).filter(Boolean);
 
@@ -54,12 +56,16 @@
     const hrefOf = (row) => talkPage(entryOf(row), caseOf(row), value("trial", row));
     const seedOf = (kept) => Math.max(0, Math.floor(Number(kept.get("seed")) || 0));
     const questionOf = (kept) => kept.get("question") || "success";
-    const answers = (kept) => asked[questionOf(kept)] ?? (questionOf(kept).startsWith("own:") ? { values: ["any"], codes: new Int16Array(count) } : columns[questionOf(kept)]);
+    const answers = (kept) => asked[questionOf(kept)] ?? columns[questionOf(kept)];
     let labelled = new Set();
     const isLabelled = (row) => labelled.has(JSON.stringify(keyOf(row)));
 
     // --- what is on screen
-    const button = (id, text, act, more = {}) => { const made = make("button", { type: "button", class: "quiet", id, ...more }, text); made.addEventListener("click", act); return made; };
+    const button = (id, text, act, more = {}) => {
+      const made = make("button", { type: "button", class: "quiet", id, ...more }, text);
+      made.addEventListener("click", act);
+      return made;
+    };
     const labelOf = (title, input, more = "") => make("label", { class: `field ${more}` }, `${title} `, input);
     const input = (id, more = {}) => make("input", { id, autocomplete: "off", ...more });
     const choice = (id, options, name) => {
@@ -71,18 +77,22 @@
     const q = input("talk-q", { type: "search" }), find = input("talk-find", { type: "search", placeholder: "title, intent, id, model" });
     const facets = make("p", { class: "tools facets" }), boxes = new Map();
     const others = Object.keys(columns).filter((name) => !(name in PICKED)).sort().map((name) => [name, words(name)]);
-    const more = choice("talk-more", [["", "another field …"], ...others]);
-    const moreField = labelOf("And", more);
+    const more = choice("talk-more", [["", "more fields …"], ...others]);
+    const moreField = make("span", { class: "field" }, more);
+    more.ariaLabel = "More fields";
     const order = choice("talk-order", [["", "as listed"], ...Object.keys(numbers).map((name) => [name, `most ${name} first`])], "order");
-    const seek = make("form", { class: "tools", id: "talk-tools" }, labelOf("Words in messages", q, "grow sought"), make("button", { class: "quiet" }, "Search messages"), labelOf("Case", find, "grow"),
-      labelOf("Sort", order), button("talk-sample", `Draw ${DRAWN} to label`, sample, { "data-tip": "A random sample of what the filters leave, one after another, with the verdicts hidden until you have answered: y yes, n no, c cannot tell, s skip. Press again for another sample." }));
+    const seek = make("form", { class: "tools", id: "talk-tools" }, labelOf("Words in messages", q, "grow sought"),
+      make("button", { class: "quiet" }, "Search messages"), labelOf("Case", find, "grow"), labelOf("Sort", order),
+      button("talk-sample", `Draw ${DRAWN} to label`, sample, { "data-tip": DRAWS }));
     const size = input("talk-size", { inputmode: "numeric", maxlength: 5 }), per = choice("talk-per", [["", "at random"], ...Object.entries(GROUPS).map(([name, text]) => [name, `as many of each ${text}`])], "per");
     const question = choice("talk-question", Object.entries(questions).map(([name, { title }]) => [name, title]), "question");
     const labeller = host.labels.nameField(input("talk-labeller", { maxlength: 200, autocomplete: "name" }), () => show());
-    const named = make("p", { class: "tools", id: "talk-named" }, labelOf("Your name", labeller), ...(question.options.length ? [labelOf("Question", question)] : []), labelOf("How many", size), labelOf("Drawn", per),
+    const named = make("p", { class: "tools", id: "talk-named" }, labelOf("Your name", labeller),
+      ...(question.options.length ? [labelOf("Question", question)] : []), labelOf("How many", size), labelOf("Drawn", per),
       button("talk-end", "End the sample", end));
-    const chosen = make("p", { class: "chosen", id: "talk-chosen" }), status = make("p", { class: "status", id: "talk-status", role: "status" }), items = make("ul", { class: "list talks", id: "talk-list" });
-    const at = make("span", { id: "talk-page" }), before = button("talk-before", "Previous", () => turn(-1)), after = button("talk-after", "Next", () => turn(1));
+    const chosen = make("p", { class: "chosen", id: "talk-chosen" }), items = make("ul", { class: "list talks", id: "talk-list" });
+    const status = make("p", { class: "status", id: "talk-status", role: "status" }), at = make("span", { id: "talk-page" });
+    const before = button("talk-before", "Previous", () => turn(-1)), after = button("talk-after", "Next", () => turn(1));
     const pager = make("nav", { class: "pager", id: "talk-pager", "aria-label": "Pages of the list" }, before, " ", at, " ", after);
     host.top.replaceChildren(make("p", { class: "tools" }, labelOf("Query", query, "grow mono")), facets, seek, chosen, named, status, items, pager);
 
@@ -106,7 +116,8 @@
         found.set(name, Array.from(own.codes, (code) => right[code] === true));
       }
       const sought = (kept.get("find") ?? "").trim().toLowerCase().split(/\s+/).filter(Boolean);
-      if (sought.length) found.set("find", rows.map((row) => sought.every((word) => texts.get(value("case_id", row)).includes(word) || entryOf(row).name.toLowerCase().includes(word))));
+      const said = (row, word) => texts.get(value("case_id", row)).includes(word) || entryOf(row).name.toLowerCase().includes(word);
+      if (sought.length) found.set("find", rows.map((row) => sought.every((word) => said(row, word))));
       return { found, unknown };
     }
     const fitting = (found, but) => { const all = [...found].filter(([name]) => name !== but).map(([, mask]) => mask); return rows.filter((row) => all.every((mask) => mask[row])); };
@@ -141,22 +152,28 @@
       const exact = hits.filter(({ text }) => pattern[0].test(plain(text))), found = exact.length ? exact : hits, rest = found.length - SNIPPETS;
       const lines = found.slice(0, SNIPPETS).map((hit) => snippet(href, hit, pattern));
       return make("li", {}, make("span", { class: `sq ${key}`, "aria-hidden": "true" }, sign),
-        make("div", {}, make("a", { href, class: "talk-link" }, view.title), make("small", {}, about), ...lines, ...(rest > 0 ? [make("small", {}, `and ${plural(rest, "more message")}`)] : [])),
-        make("div", {}, make("bdi", {}, hidden ? "" : entryOf(row).name), make("small", {}, hidden ? "not labelled yet" : [outcome, whys.values[whys.codes[row]]].filter(Boolean).join(": "))));
+        make("div", {}, make("a", { href, class: "talk-link" }, view.title), make("small", {}, about), ...lines,
+          ...(rest > 0 ? [make("small", {}, `and ${plural(rest, "more message")}`)] : [])),
+        make("div", {}, make("bdi", {}, hidden ? "" : entryOf(row).name),
+          make("small", {}, hidden ? "not labelled yet" : [outcome, whys.values[whys.codes[row]]].filter(Boolean).join(": "))));
     }
 
     // Fields without a control of their own, each with a button that drops it.
     function chips(kept) {
       const names = [...new Set(kept.keys())].filter((name) => (name === "sample" || !APART.includes(name)) && !(boxes.has(name) && kept.getAll(name).length === 1));
       chosen.hidden = names.length === 0;
-      chosen.replaceChildren(...names.map((name) => button(`drop-${name.replace(/\W/g, "-")}`, `${words(name)}: ${kept.getAll(name).map(words).join(" or ")} ×`, () => change(name, ""), { "aria-label": `Drop the filter ${words(name)}` })));
+      chosen.replaceChildren(...names.map((name) => {
+        const text = `${words(name)}: ${kept.getAll(name).map(words).join(" or ")} ×`;
+        return button(`drop-${name.replace(/\W/g, "-")}`, text, () => change(name, ""), { "aria-label": `Drop the filter ${words(name)}` });
+      }));
     }
 
     // --- the status line
     // Of how many: the same filter with every flag "yes" or "no" known instead. The others: with its flag turned, where it has one.
     // Leaving out flagged customers chooses what is counted, and stays as it is.
     function around(kept) {
-      const pairs = [...kept].filter(([name]) => name !== "page"), isFlag = ([name, text]) => (text === "yes" || text === "no") && name !== "labelled" && `${name}=${text}` !== "customer_flagged=no";
+      const pairs = [...kept].filter(([name]) => name !== "page");
+      const isFlag = ([name, text]) => (text === "yes" || text === "no") && name !== "labelled" && `${name}=${text}` !== "customer_flagged=no";
       const turned = (to) => new URLSearchParams(pairs.map((pair) => [pair[0], isFlag(pair) ? to(pair[1]) : pair[1]]));
       const flags = pairs.filter(isFlag).length;
       return { wider: flags ? turned(() => "known") : null, others: flags === 1 ? turned((text) => (text === "yes" ? "no" : "yes")) : null };
@@ -213,7 +230,9 @@
       const kept = host.kept(), ranked = numbers[kept.get("order")];
       labelled = host.labels.keys(kept.has("sample") ? questionOf(kept) : "");
       query.value = written(kept);
-      for (const [element, name] of [[find, "find"], [q, "q"], [per, "per"], [order, "order"]]) if (host.top.getRootNode().activeElement !== element || element.localName === "select") element.value = kept.get(name) ?? "";
+      for (const [element, name] of [[find, "find"], [q, "q"], [per, "per"], [order, "order"]]) {
+        if (host.top.getRootNode().activeElement !== element || element === per || element === order) element.value = kept.get(name) ?? "";
+      }
       size.value = kept.get("sample") ?? "";
       question.value = questionOf(kept);
       named.hidden = !kept.has("sample");
@@ -228,7 +247,8 @@
         try { right = await host.search(sought); } catch (error) { status.textContent = error.message; return; }
         if (String(host.kept()) !== String(kept)) return;
         shown = all.filter((row) => right.has(row));
-        const any = `(${sought.map((term) => term.replace(/[.*+?^${}()|[\]\\]/g, "\\$&").replaceAll("'", "['’‘]").replaceAll(" ", "\\s+")).join("|")})`;
+        const escaped = sought.map((term) => term.replace(/[.*+?^${}()|[\]\\]/g, "\\$&").replaceAll("'", "['’‘]").replaceAll(" ", "\\s+"));
+        const any = `(${escaped.join("|")})`;
         pattern = [`(?<![\\p{L}\\p{N}])${any}(?![\\p{L}\\p{N}])`, any].map((form) => new RegExp(form, "iu"));
       }
       if (ranked) shown = [...shown].sort((a, b) => (ranked[b] ?? -1) - (ranked[a] ?? -1) || a - b);

@@ -202,6 +202,11 @@
       return make("span", { class: "squares" }, ...signs.map(([letter, trial]) =>
         make("a", { class: `sq ${name[letter]}`, href: talkPage(entries[e], cases[c], trial), "aria-label": `${entries[e].name}, trial ${trial}: ${states[letter].word}` }, states[letter].sign)));
     }
+    // The first trial that both played, side by side.
+    function both(a, b, c) {
+      const at = [...entries[a].outcomes[c]].findIndex((letter, i) => states[letter] && states[entries[b].outcomes[c][i]]), [first, second] = [a, b].map((e) => talkPage(entries[e], cases[c], at + 1));
+      return at < 0 || !first.includes("#") ? [] : [make("small", {}, make("a", { href: `beside.html#a=${first.split("#")[1]}&b=${second.split("#")[1]}` }, "side by side"))];
+    }
     const good = (e, c) => { const text = entries[e].outcomes[c].replaceAll(".", "").replaceAll("n", ""); return text ? [...text].filter((x) => x === "g").length / text.length : null; };
     const differIn = (a, b, c) => Object.entries(entries[a].means).filter(([title, of]) => c in of && c in entries[b].means[title] && of[c] !== entries[b].means[title][c]).map(([title]) => title);
 
@@ -215,7 +220,7 @@
       const apart = shared.map((row) => [...row, differIn(a, b, row[0])]).filter((row) => row[3].length);
       apart.sort((m, n) => Math.abs(n[1] - n[2]) - Math.abs(m[1] - m[2]) || m[0] - n[0]);
       list.replaceChildren(...apart.slice(0, most(apart.length)).map(([c, , , titles]) => make("li", {}, make("div", {}, make("a", { href: pageName.test(cases[c].page) ? `cases/${cases[c].page}.html` : "cases.html" }, cases[c].title),
-        make("small", {}, [...new Set([cases[c].bucket, cases[c].intent])].join(" · ").replaceAll("_", " ")), make("small", {}, `differ in: ${titles.join(", ")}`)), squares(a, c), squares(b, c))));
+        make("small", {}, [...new Set([cases[c].bucket, cases[c].intent])].join(" · ").replaceAll("_", " ")), make("small", {}, `differ in: ${titles.join(", ")}`), ...both(a, b, c)), squares(a, c), squares(b, c))));
       one("differ-note").textContent = a === b ? "Choose two different models." : `${plural(apart.length, "case")} of the ${shared.length} that both played differ in success or in a planned metric; the largest difference in success comes first. The signs on the left are the first model's.`;
       one("compare-numbers").hidden = one("compare-cases").hidden = false;
       one("compare-status").replaceChildren(...unbroken(outcomes[pairOf(a, b)] ?? `${entries[a].name} and ${entries[b].name}.`));

@@ -1,4 +1,4 @@
-"""The explorer: find a conversation, read it, compare it with another one, and say whether its verdicts are right."""
+"""The list of conversations in JupyterLab: find one, read it, compare it with another, label it."""
 
 from __future__ import annotations
 
@@ -41,18 +41,28 @@ def explore(
     labeller: str = "",
     store: Store | None = None,
 ) -> ConversationList:
-    """The explorer as a widget.
+    """Return the list of conversations as a widget; it is the list of the site, and needs no site.
 
     Parameters
     ----------
     where : Query or str
-        The conversations that are shown at first, as in `Results.where`: ``"entry=gpt-5.5 resolved=no"``.
+        The conversations that are listed at first, as in `Results.where`: ``"entry=gpt-5.5 resolved=no"``.
     labels : path
-        CSV file to which labels are added.
+        CSV file to which every label is added at once.
     labeller : str
         Who labels; asked for before the first answer where it is empty.
     store : Store, optional
-        The store they were played on; by default the one the run files name.
+        The store that they were played on; by default the one that the run files name.
+
+    Returns
+    -------
+    ConversationList
+        ``selection`` is the frame of the conversations that are listed, ``query`` says which; set it to list others.
+
+    Raises
+    ------
+    BadInput
+        For text that is no query, and for a field that does not exist.
     """
     from .widget import ConversationList
 
@@ -62,21 +72,21 @@ def explore(
 
 
 def linked(*given: Any, **options: Any) -> LinkedPage:
-    """`links.linked`: a readable table whose counts and shares lead to their conversations."""
+    """Return a readable table whose counts and shares lead to their conversations, see `links.linked`."""
     from .links import linked
 
     return linked(*given, **options)
 
 
 def linked_board(*given: Any, **options: Any) -> LinkedPage:
-    """`links.linked_board`: the board, whose numbers lead to the conversations they count."""
+    """Return the board, whose numbers lead to the conversations they count, see `links.linked_board`."""
     from .links import linked_board
 
     return linked_board(*given, **options)
 
 
 def show_agreement(table: pd.DataFrame) -> Any:
-    """The agreement of labellers in a notebook, pair by pair, from `tables.label_agreement_table`."""
+    """Show the agreement of labellers in a notebook, pair by pair, from `tables.label_agreement_table`."""
     from .agreement import agreement_html
 
     return Html(agreement_html(table))
@@ -85,7 +95,7 @@ def show_agreement(table: pd.DataFrame) -> Any:
 def compare_trials(
     results: Results, left: tuple[str, str, int], right: tuple[str, str, int], *, store: Store | None = None
 ) -> Any:
-    """Two conversations side by side, for a notebook without widgets.
+    """Show two conversations side by side, for a notebook without widgets.
 
     Parameters
     ----------

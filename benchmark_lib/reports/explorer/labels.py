@@ -44,8 +44,6 @@ COLUMNS_WITHOUT_NAMES = COLUMNS[:-1]
 """Those of a file from before labellers had names."""
 KEY = ("run_id", "case_id", "trial", "scorer", "labeller")
 """What a label is about, and whose it is; a later label replaces an earlier one with the same key."""
-CANNOT_TELL = "cannot tell"
-"""The tag of an answer that is neither yes nor no."""
 LOW, HIGH = 0, 100
 TRIAL, NUMBER = re.compile("[0-9]{1,9}"), re.compile(r"[0-9]{1,3}(\.[0-9]{1,20})?(e-[0-9]{1,3})?")
 LONGEST = 10_000

@@ -16,16 +16,6 @@ from ...project import PACKAGE
 
 LISTED = "transcripts.html#"
 """How the address of a list of conversations begins."""
-IN_A_NOTEBOOK = """[data-jp-theme-light="true"] .db-page.db-page { color-scheme: light; }
-[data-jp-theme-light="false"] .db-page.db-page { color-scheme: dark; }
-.db-page.db-page { padding: 0.5rem 1rem; }
-.db-page.db-page section { margin-top: 0; }
-.db-page.db-page section > h2 { display: none; }
-.db-page.db-page table { table-layout: auto; }
-.db-page.db-page tr:nth-child(n) { background: none; }
-.db-page.db-page td:not(.num) { text-align: left; }
-"""
-"""Where a part differs from the site: its heading is a cell of the notebook, its colours those of JupyterLab's theme."""
 _ADDRESS = re.compile(r' href="(?!#)([^"]*)"')
 ROOM = ".db-page.db-page"
 """The element around a part: named twice, so that its style wins over that of JupyterLab."""
@@ -40,7 +30,7 @@ def scoped_style() -> str:
     """Return the style of the site for one element of a notebook, in the colours of JupyterLab's theme."""
     look = (PACKAGE / "reports" / "assets" / "site.css").read_text(encoding="utf-8").replace(":root", "&")
     look = re.sub(r"^(\s*)(?:html|body) \{", r"\1& {", look, flags=re.M)
-    return f"{ROOM} {{\n{look}\n}}\n{IN_A_NOTEBOOK}"
+    return f"{ROOM} {{\n{look}\n}}\n{Path(__file__).with_name('linked_page.css').read_text(encoding='utf-8')}"
 
 
 class Pressed(anywidget.AnyWidget):

@@ -1,7 +1,7 @@
 """Conversations of some results as the list needs them: its data at once, a transcript or the messages found when asked."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -27,6 +27,20 @@ ABOUT = ["bucket", "intent", "kind", "language"]
 BLOCKS = {"model": "models"}
 OUTCOME = ("success", "unsafe", "corrupt_success")
 """The columns that determine the outcome of a conversation."""
+
+
+@dataclass(frozen=True)
+class LabelQuestion:
+    """A question that conversations are labelled on, with the answer of the record to each, NaN where it has none."""
+
+    title: str
+    definition: str
+    answers: np.ndarray
+    scaled: bool = False
+
+    def on_record(self, answer: float) -> str:
+        """Return an answer as the list compares it with a label."""
+        return "" if answer != answer else f"{answer if self.scaled else 100 * answer:g}"
 
 
 class Talks:
@@ -69,31 +83,25 @@ class Talks:
         return {f"{page}/{case}-{trial}": n for n, (page, case, trial) in enumerate(names)}
 
     @cached_property
-    def judged(self) -> pd.DataFrame:
-        """The newest scores of judges."""
-        found = newest(self._results)
-        return found[found["score"].notna()]
+    def questions(self) -> dict[str, LabelQuestion]:
+        """Every question that can be labelled, with the answers on record."""
+        asked = [LabelQuestion(q.title, q.definition, q.answers(self.frame)) for q in QUESTIONS.values()]
+        found = {name: q for name, q in zip(QUESTIONS, asked, strict=True) if not np.isnan(q.answers).all()}
+        rows = pd.MultiIndex.from_frame(self.frame[KEY])
+        for name, mine in newest(self._results).dropna(subset="score").groupby("scorer"):
+            scores = mine.groupby(KEY)["score"].mean().reindex(rows).to_numpy(dtype=float)
+            found[str(name)] = LabelQuestion(f"Judged: {name}", "", scores, True)
+        return found | {OWN.strip(): LabelQuestion("My own question", "", np.zeros(len(self.frame)))}
 
     def data(self) -> dict[str, Any]:
         """Return the data of the list, with every question that can be labelled and what the record answers."""
         why = self.facets["reason"].tolist()
         found = list_data(self.facets, self.frame, list(self.entries.values()), self.cases, self.pages, why)
-        return found | {"questions": dict(self._questions())}
-
-    def _questions(self) -> Iterable[tuple[str, dict[str, Any]]]:
-        for name, question in QUESTIONS.items():
-            answers = question.answers(self.frame)
-            if not np.isnan(answers).all():
-                given = [None if v != v else question.yes if v else question.no for v in answers]
-                yield name, {"title": question.title, **encoded(given)}
-        rows = {key: n for n, key in enumerate(self.frame[KEY].itertuples(index=False, name=None))}
-        for name, mine in self.judged.groupby("scorer"):
-            given = [None] * len(self.frame)
-            for key, score in mine.groupby(KEY)["score"].mean().items():
-                if key in rows:
-                    given[rows[key]] = f"{score:g}"
-            yield str(name), {"title": f"Judged: {name}", **encoded(given)}
-        yield OWN.strip(), {"title": "My own question", **encoded(["any"] * len(self.frame))}
+        asked = {
+            n: {"title": q.title, **encoded([q.on_record(v) or None for v in q.answers])}
+            for n, q in self.questions.items()
+        }
+        return found | {"questions": asked}
 
     def page(self, row: int, dossier: Dossier | None = None) -> ConversationPage:
         """Return a conversation as a transcript refers to it; without its dossier with its outcome alone."""
@@ -116,23 +124,16 @@ class Talks:
         about: dict[str, Any] = {"case": dossier.case, "store": dossier.store if dossier.case else None}
         about |= {"verdicts": dossier.verdicts, "model_calls": dossier.model_calls, "cost": None}
         shown = transcript(page, dossier.conversation, dossier.score or {}, **about)
-        shown["questions"] = list(self._asked(row, shown["questions"]))
+        shown["questions"] = [
+            {"name": name, "title": q.title, "definition": q.definition, "record": q.on_record(q.answers[row])}
+            | ({"scaled": True} if q.scaled else {})
+            for name, q in self.questions.items()
+        ]
         same = self.frame[self.frame["case_id"] == mine["case_id"]]
         own = (same["entry"] == mine["entry"]) & (same["source"] == mine["source"])
         others = same[~own & (same["trial"] == mine["trial"])]
         siblings = same[own].sort_values("trial")
-        pages = {"siblings": map(self.page, siblings.index), "others": map(self.page, others.index)}
-        return filled_in(page, shown, **pages)
-
-    def _asked(self, row: int, first: list[dict[str, Any]]) -> Iterable[dict[str, Any]]:
-        """The questions to label: those of the site with more of them, and what the record answers to each."""
-        known, mine = {question["name"]: question for question in first}, self.frame.loc[[row]]
-        for name, question in QUESTIONS.items():
-            answer = question.answers(mine)[0]
-            asked = {"title": question.title, "definition": question.definition}
-            yield asked | {"name": name, "record": "" if answer != answer else int(100 * answer)}
-        yield from (question | {"title": f"Judged: {name}"} for name, question in known.items() if "scaled" in question)
-        yield {"name": OWN.strip(), "title": "My own question", "record": ""}
+        return filled_in(page, shown, siblings=map(self.page, siblings.index), others=map(self.page, others.index))
 
     @cached_property
     def _messages(self) -> list[list[tuple[bool, str, str]]]:

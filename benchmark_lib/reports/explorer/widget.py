@@ -2,6 +2,7 @@
 
 import re
 import tempfile
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -18,19 +19,17 @@ from ...analysis.query import Query
 from ...analysis.questions import is_yes_or_no
 from ...analysis.tables.labels import label_agreement_table
 from ...errors import BadInput
-from ...language.folding import fold
 from ...project import in_project
-from ...scoring.written import visible
+from ...scoring.written import visible, words
 from ...store import Store
 from ..site.words import packed_text
-from ..transcript import render
 from .agreement import agreement_html
 from .labels import LABELS_FILE, import_labels, read_labels, save_label
 from .talks import Talks
 
 ASSETS = Path(__file__).parents[1] / "assets"
-PARTS = ("common", "labels", "list", "read")
-"""The scripts of the site that make the list, in their order."""
+PARTS = ("common", "labels", "list", "read", "lab")
+"""The scripts that make the list, in their order: those of the site, and the host in JupyterLab."""
 APART = ("find", "q", "page", "order", "sample", "seed", "per", "question")
 """Fields of an address that are no fields of conversations: search, order and samples."""
 STATIC = ["entry", "case_id", "trial", "bucket", "outcome", "reason", "ended_by"]
@@ -43,8 +42,7 @@ def _script() -> str:
     style = (ASSETS / "site.css").read_text(encoding="utf-8")
     style = re.sub(r":root(\[[^\]]*\])", r":host(\1)", style).replace(":root", ":host").replace("\nbody {", "\n:host {")
     parts = [(ASSETS / f"{name}.js").read_text(encoding="utf-8") for name in PARTS]
-    own = Path(__file__).with_name("lab.js").read_text(encoding="utf-8")
-    return "\n".join([*parts, f"const STYLE = {orjson.dumps(style).decode()};", own])
+    return "\n".join([f"const STYLE = {orjson.dumps(style).decode()};", *parts])
 
 
 class ConversationList(anywidget.AnyWidget):
@@ -71,7 +69,7 @@ class ConversationList(anywidget.AnyWidget):
     data = t.Unicode().tag(sync=True)
     query = t.Unicode().tag(sync=True)
     listed = t.Dict({"query": "", "rows": []}).tag(sync=True)
-    labels = t.List().tag(sync=True)
+    labels: t.List[Any] = t.List().tag(sync=True)
     labeller = t.Unicode().tag(sync=True)
     file = t.Unicode().tag(sync=True)
 
@@ -89,14 +87,15 @@ class ConversationList(anywidget.AnyWidget):
     def rows(self) -> list[int]:
         """The listed conversations, by their place in `results.conversations`, in the order of the list."""
         if self.listed["query"] == self.query:
-            return list(self.listed["rows"])
+            return [int(row) for row in self.listed["rows"]]
         asked = Query.of(self.query)
-        apart = {name: values[0] for name, values in asked.terms if name in APART}
-        if "sample" in apart or "find" in apart:
-            raise BadInput("samples and cases are looked for where the list is shown: display it first")
-        mask = Query(tuple(term for term in asked.terms if term[0] not in APART)).mask(self.talks.facets)
-        found = set(self.talks.search(fold(apart["q"]).split())) if apart.get("q") else None
-        return [int(n) for n in np.flatnonzero(mask) if found is None or n in found]
+        if any(name in ("q", "find", "sample") for name, _ in asked.terms):
+            raise BadInput("a search or a sample has no selection until the list is shown: display it first")
+        return self._matching()
+
+    def _matching(self) -> list[int]:
+        """The conversations that the fields of the query leave, without searches and samples."""
+        return [int(n) for n in np.flatnonzero(_fields_of(Query.of(self.query)).mask(self.talks.facets))]
 
     @property
     def selection(self) -> pd.DataFrame:
@@ -112,13 +111,17 @@ class ConversationList(anywidget.AnyWidget):
             For text that is no query, and for a field that does not exist.
         """
         asked = Query.of(query, **fields)
-        Query(tuple(term for term in asked.terms if term[0] not in APART)).mask(self.talks.facets[:0])
+        _fields_of(asked).mask(self.talks.facets[:0])
         self.query = str(asked)
 
     def _answer(self, message: Any) -> dict[str, Any]:
         """Answer a question of the list; a problem is told in words."""
         asked: dict[str, Any] = message if isinstance(message, dict) else {}
-        answers = {"talk": self._talk, "search": self._search, "hits": self._hits}
+        answers: dict[str, Callable[[dict[str, Any]], Any]] = {
+            "talk": self._talk,
+            "search": self._search,
+            "hits": self._hits,
+        }
         answers |= {"label": self._label, "import": self._import, "agreement": self._agreement}
         number = asked.get("number")
         try:
@@ -158,16 +161,21 @@ class ConversationList(anywidget.AnyWidget):
     def _read_labels(self) -> None:
         """Read the labels of the file, each as the list shows it."""
         every = read_labels(self._file)
-        words = [
+        given = [
             "" if v != v else str(bool(v)) if is_yes_or_no(scorer) else f"{v:g}"
             for v, scorer in zip(every["label"], every["scorer"], strict=True)
         ]
-        self.labels = every.assign(label=words, trial=every["trial"].astype(str)).to_dict("records")
+        self.labels = every.assign(label=given, trial=every["trial"].astype(str)).to_dict("records")
 
     def _repr_mimebundle_(self, **how: Any) -> Any:
         """With a static table as well as the widget, for viewers without widgets."""
-        shown = self.talks.facets.iloc[self.rows[:STATIC_ROWS]][STATIC].fillna("")
-        rows = [[visible(str(v)).replace("_", " ") for v in row] for row in shown.to_numpy()]
-        static = render("static_list.html.j2", heads=STATIC, rows=rows, total=len(self.rows))
-        bundle, about = super()._repr_mimebundle_(**how)
-        return {**bundle, "text/html": static}, about
+        rows = self._matching()
+        shown = self.talks.facets.iloc[rows[:STATIC_ROWS]][STATIC].fillna("")
+        table = shown.map(lambda value: visible(str(value))).rename(columns=words).to_html(index=False, border=0)
+        note = f"<p>The first {len(shown)} of {len(rows):,} conversations: run the notebook in JupyterLab for all.</p>"
+        bundle, about = super()._repr_mimebundle_(**how) or ({}, {})
+        return {**bundle, "text/html": table + note}, about
+
+
+def _fields_of(asked: Query) -> Query:
+    return Query(tuple(term for term in asked.terms if term[0] not in APART))

@@ -51,7 +51,7 @@ def at_a_glance(report: ModelReport) -> pd.DataFrame:
     unpriced = "price unknown" if report.mine["cost_usd"].isna().any() else ""
     for metric in METRICS.values():
         found, without = report.forms[metric.name]
-        row = {"metric": metric.name, "title": metric.title, "unit": metric.scale.name}
+        row: dict[str, Any] = {"metric": metric.name, "title": metric.title, "unit": metric.scale.name}
         for prefix, one in (("", found), ("without_", without)):
             known = not prefix or flagged
             numbers = (one.median, one.mean.estimate, one.mean.low, one.mean.high)

@@ -10,11 +10,9 @@ from ...analysis.panels import LABELS, PANELS
 from ...analysis.settings import DEFAULT
 from ...analysis.tables.board import board_table
 from ...analysis.tables.leaderboard import (
-    ALL,
     BELOW,
     RESOLVES_ENOUGH,
     TOO_LITTLE,
-    WITHOUT,
     band_in_words,
     does_too_little,
 )
@@ -22,9 +20,6 @@ from ...scoring.metrics import METRICS, Metric, Shown, shown_on
 from ...scoring.written import rounded
 from .content import Content, Entry
 from .words import percent
-
-FORMS = {ALL: "every", WITHOUT: "unflagged"}
-"""The two forms of every cell, all conversations and without flagged customers, with the class that shows or hides it."""
 
 MAIN = shown_on(Shown.MAIN)
 """The metrics that are always visible; the others can be unfolded."""

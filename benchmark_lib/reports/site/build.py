@@ -110,6 +110,6 @@ def _labels_file(path: str | Path) -> Path:
 
 def _write(pages: Pages, written: Callable[[], Any]) -> None:
     """Write all pages but the transcripts, with the style and script they need."""
-    for asset in sorted(ASSETS.iterdir()):
+    for asset in sorted(set(ASSETS.iterdir()) - {ASSETS / "lab.js"}):  # the host of the list in JupyterLab
         pages.folder.write(f"assets/{asset.name}", asset.read_bytes(), "asset")
     pages.write_all(written)

@@ -20,15 +20,15 @@ from ...analysis.panels import short_name
 from ...analysis.query import KNOWN, YES
 from ...analysis.tables.answers import Stakes
 from ...analysis.tables.costs import lines_of
-from ...analysis.tables.groups import SHOWN
 from ...analysis.tables.judges import judge_table
 from ...analysis.tables.leaderboard import RESOLVES_ENOUGH, TOO_LITTLE, band_in_words, does_too_little, worst_beside
-from ...analysis.tables.scope import scope_table
+from ...analysis.tables.scope import SHOWN, scope_table
 from ...errors import BadInput
 from ...outputs import writing
 from ...project import PACKAGE, in_project
 from ...records import BUCKETS
 from ...scoring.metrics import METRICS, Shown
+from ...scoring.written import missing
 from ..one_model import conduct, numbers, words
 from ..one_model.report import ModelReport, model_report
 from ..scope import scope_in_words, scope_rows
@@ -70,10 +70,8 @@ def model_view(content: Content, entry: Entry, talks: list[ConversationPage], po
     """
     report = ModelReport.of(content.conversations, content.board, entry.name, entry.row["panel"])
     mine, who, key = content.rows(entry), entry.who, (entry.name, entry.source)
-    glance = numbers.at_a_glance(report).set_index("metric", drop=False)
-    metrics = [
-        _metric(report, glance.loc[name].to_dict(), who) for name in ALL_METRICS if was_run(METRICS[name], content)
-    ]
+    graded = _graded(report)
+    metrics = [_metric(report, graded[name], who) for name in ALL_METRICS if was_run(METRICS[name], content)]
     talk_of = {(talk.view.case_id, talk.trial): talk for talk in talks}
     verdicts = judge_table(content.results).query("entry == @entry.name").to_dict("records")
     found = conduct.said_against_did(report).to_dict("records")
@@ -209,23 +207,13 @@ def model_page(
 
 def in_words(report: ModelReport) -> Markup:
     """Return the verdict on one model, its traits and the thresholds behind them; every name in it is escaped."""
-    rows = numbers.at_a_glance(report).to_dict("records")
-    metrics = {
-        row["metric"]: row
-        | {
-            "metric": METRICS[row["metric"]],
-            "grade": words.grade_of(report, row),
-            "known": row["value"] == row["value"],
-        }
-        for row in rows
-    }
-    row, first = report.row, ("resolved", "over_escalation", "escalation_accuracy", "unsafe")
+    metrics, row = _graded(report), report.row
     told = {
         "name": short_name(report.entry),
         "panel": report.panel,
         "kind": words.TEXTS["kinds"].get(report.panel, ""),
         "metrics": metrics,
-        "scored": any(metrics[name]["mean"] == metrics[name]["mean"] for name in first),
+        "scored": any(not missing(metrics[name]["mean"]) for name in words.VERDICT),
         "brought": [r for r in numbers.repeats(report) if r["bucket"] not in BUCKETS],
         "worst": worst_beside(row),
         "band": "" if row["band"] in ("none", "") else band_in_words(row),
@@ -240,13 +228,17 @@ def in_words(report: ModelReport) -> Markup:
     return Markup(environment().get_template("site/_words.html.j2").render(w=told))
 
 
+def _graded(report: ModelReport) -> dict[str, Row]:
+    """The rows of `numbers.at_a_glance` by metric, each with its grade."""
+    rows = numbers.at_a_glance(report).to_dict("records")
+    return {r["metric"]: r | {"metric": METRICS[r["metric"]], "grade": words.grade_of(report, r)} for r in rows}
+
+
 def _metric(report: ModelReport, row: Row, who: dict[str, str]) -> Row:
-    """One metric with its grade, and the conversations behind its median, mean and each trial."""
-    metric, found = METRICS[row["metric"]], report.forms[row["metric"]][0]
-    reasons = row["reason"].split("; ")
+    """One metric with the conversations behind its median, mean and each trial, and its reasons apart."""
+    metric, reasons = row["metric"], row["reason"].split("; ")
+    found = report.forms[metric.name][0]
     return row | {
-        "metric": metric,
-        "grade": words.grade_of(report, row),
         "median": behind_median(report.mine, metric, **who),
         "behind": behind_metric(report.mine, metric, **who),
         "per_trial": list(zip(found.per_trial, behind_trials(report.mine, metric, **who), strict=True)),

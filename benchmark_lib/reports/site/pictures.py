@@ -13,7 +13,7 @@ from markupsafe import Markup
 from ...analysis.query import Query
 from ...analysis.tables.safety import STATES, pressure_table, safety_table, trap_table
 from ...figures import escalation_both_ways, pressure_chart, trap_states, value_picture
-from ...figures.captions import said_of
+from ...figures.captions import figure_notes
 from ...figures.style import WIDTHS, figure_of
 from ...figures.svg import as_svg
 
@@ -92,8 +92,8 @@ def _drawn(content: Content, key: str, title: str, draw: Callable[..., Axes], fo
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Glyph .* missing from font")  # the reader's fonts have it
             ax = draw(width=width)
-            words = said_of(ax)
-            made.title, made.words = fold or words.title or title, " ".join(words.sentences) or f"{words.nothing}."
+            words = figure_notes(ax)
+            made.title, made.words = fold or words.title or title, " ".join(words.sentences) or f"{words.empty_reason}."
             if ax.axison:
                 made.drawn.append(Markup(as_svg(ax, f"{key}-{width}", partial(_attributes, content))))
         plt.close(figure_of(ax))

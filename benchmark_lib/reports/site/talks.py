@@ -51,9 +51,13 @@ def _written(pages: "Pages", talk: ConversationPage) -> str:
     records, calls = _of_run(pages.content.runs[talk.run_id])
     key = talk.view.case_id, talk.trial
     case, content = pages.content.case_played(talk.run_id, talk.view.case_id), pages.content
-    about = {"case": case, "store": content.stores.get(talk.run_id) if case else None, "cost": content.costs[talk.key]}
+    about: dict[str, Any] = {
+        "case": case,
+        "store": content.stores.get(talk.run_id) if case else None,
+        "cost": content.costs[talk.key],
+    }
     about |= {"verdicts": pages.verdicts[talk.key], "model_calls": calls.get(key, [])}
-    score = with_judged_customer(talk.score, pages.turns[talk.key])
+    score = with_judged_customer(talk.score, pages.turns[talk.key]) or {}
     return pages.fragment(talk, transcript(talk, Conversation.from_json(records[key]), score, **about))
 
 
