@@ -110,32 +110,21 @@ def test_within_case_permutation_takes_unequal_trials():
     assert isnan(estimators.within_case_permutation([0], [0], 0).p)
 
 
-def test_mcnemar_is_the_binomial_test():
-    for b, c in ((5, 1), (0, 6), (4, 4)):
-        assert estimators.mcnemar_exact(b, c).p == pytest.approx(min(1, 2 * stats.binom.cdf(min(b, c), b + c, 0.5)))
-    nothing = estimators.mcnemar_exact(0, 0)
-    assert nothing.p == 1 and isnan(nothing.estimate) and nothing.reason
-
-
 @FEW
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
 def test_adjusted_pvalues_follow_their_definitions(p):
     p = np.array(p)
     order = np.argsort(p, kind="stable")
     m = p.size
-    holm, bh = np.empty(m), np.empty(m)
+    holm = np.empty(m)
     holm[order] = np.minimum(1, np.maximum.accumulate(p[order] * (m - np.arange(m))))
-    bh[order] = np.minimum(1, np.minimum.accumulate((p[order] * m / np.arange(1, m + 1))[::-1])[::-1])
     assert estimators.adjust_pvalues(p) == pytest.approx(holm)
-    assert estimators.adjust_pvalues(p, "bh") == pytest.approx(bh)
     assert estimators.adjust_pvalues([*p, np.nan])[:-1] == pytest.approx(holm)
 
 
 def test_adjusting_keeps_shape_and_nan():
     found = estimators.adjust_pvalues([[np.nan, 0.01], [0.02, np.nan]])
     assert found[0, 1] == 0.02 and np.isnan(found[0, 0]) and np.isnan(estimators.adjust_pvalues([np.nan])).all()
-    with pytest.raises(BadInput, match="holm or bh"):
-        estimators.adjust_pvalues([0.1], "bonferroni")
 
 
 # planning

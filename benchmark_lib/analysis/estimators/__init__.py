@@ -13,7 +13,6 @@ from .comparisons import (
     adjust_pvalues,
     adjusted,
     compare_paired,
-    mcnemar_exact,
     paired_difference,
     simultaneous,
     within_case_permutation,

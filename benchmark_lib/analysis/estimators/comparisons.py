@@ -410,64 +410,21 @@ def _holm(p) -> tuple[np.ndarray, np.ndarray]:
     return corrected, ALPHA * np.nan_to_num(np.clip(share, 1 / tests, 1.0), nan=1.0)
 
 
-def mcnemar_exact(b: int, c: int, *, confidence: float = 0.95) -> Estimate:
-    """Exact McNemar test of two models on single trials of the same cases.
-
-    Parameters
-    ----------
-    b, c : int
-        Cases only the first, and only the second, got right.
-
-    Returns
-    -------
-    Estimate
-        `estimate` is the first model's share of the discordant cases with the interval of Clopper and Pearson; `p` is
-        the two-sided binomial p-value (symmetric null: twice the smaller one-sided, at most 1). No discordant case: p
-        is 1.
-    """
-    if b < 0 or c < 0:
-        raise BadInput(f"b is {b} and c is {c}: counts of cases cannot be negative.")
-    common: dict[str, Any] = dict(
-        n=int(b + c),
-        estimand="share of the discordant cases that the first model got right",
-        method="exact binomial",
-        confidence=confidence,
-    )
-    if b + c == 0:
-        return Estimate(estimate=nan, p=1.0, reason="there is no case on which the models differ", **common)
-    from scipy.stats import binomtest
-
-    test = binomtest(int(b), int(b + c), 0.5)
-    interval = test.proportion_ci(confidence, method="exact")
-    return Estimate(
-        estimate=b / (b + c), low=float(interval.low), high=float(interval.high), p=float(test.pvalue), **common
-    )
-
-
-def adjust_pvalues(p, method: str = "holm") -> np.ndarray:
-    """Adjusted p-values of a family of tests.
+def adjust_pvalues(p) -> np.ndarray:
+    """Return the p-values of a family of tests, adjusted by Holm (family-wise error).
 
     Parameters
     ----------
     p : array_like of float, any shape
         NaN stays NaN and does not count as a test.
-    method : {"holm", "bh"}
-        Holm for planned contrasts (family-wise error), Benjamini and Hochberg for a whole matrix (false discoveries).
 
     Returns
     -------
     ndarray, shape of `p`
     """
-    if method not in ("holm", "bh"):
-        raise BadInput(f"method is {method!r}: choose holm or bh.")
     values = np.array(p, dtype=float)
     tested = ~np.isnan(values)
     if not tested.any():
-        return values
-    if method == "bh":
-        from scipy.stats import false_discovery_control
-
-        values[tested] = false_discovery_control(values[tested])
         return values
     # Holm by hand: statsmodels' collects all garbage at each call, a third of the time that a site takes.
     plain = values[tested]

@@ -129,7 +129,7 @@ def between_models(
     means, conversations, rows = model_means(results, [x, *metrics]), conversations_of(results), []
     for panel, mine in means.groupby("panel", sort=False):
         found = [correlation(mine[x], mine[m], families=mine["family"], n_resamples=n_resamples) for m in metrics]
-        adjusted = adjust_pvalues([f.p for f in found], method="holm")
+        adjusted = adjust_pvalues([f.p for f in found])
         for metric, one, p_holm in zip(metrics, found, np.asarray(adjusted), strict=True):
             uneven = [cases_held(conversations[conversations["panel"] == panel], name) for name in (x, metric)]
             who = (panel, "between models", x, metric, METRICS[metric].title, one.n, one.families)
