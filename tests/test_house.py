@@ -19,10 +19,25 @@ LONGEST_FILE, LONGEST_BODY = 500, 75
 WIDEST = 46
 """Characters of a line on average: lines are not saved by making them longer."""
 BUDGETS = {
-    "analysis": 12_000,
+    "analysis": 12_120,
+    "cases": 1_770,
+    "cli": 2_170,
+    "conversation": 4_800,
+    "endpoint": 2_940,
+    "exchange": 1_420,
+    "experiment": 5_030,
+    "figures": 2_510,
+    "language": 3_010,
+    "monitoring": 1_610,
+    "reports": 8_080,
+    "runfile": 810,
+    "scoring": 5_270,
+    "sitting": 1_390,
+    "store": 5_210,
+    "files of their own": 1_770,
 }
-"""Lines of Python that a room may have, docstrings and blanks included. A budget falls when its room shrinks; whoever raises one names in the
-changelog what was deleted instead."""
+"""Lines of Python that a room may have, docstrings and blanks included; files without a folder share a row. A budget falls when its room shrinks.
+Whoever raises one names in the changelog what was deleted instead. Wanted in the end: analysis 7,600, figures 2,000, reports 5,900, cli 1,000."""
 SCRIPTS = 3_500
 """Lines of JavaScript, CSS and templates."""
 
@@ -94,7 +109,8 @@ def test_a_room_imports_only_from_rooms_above_it(arrows):
 def test_every_room_keeps_within_its_budget():
     lines = defaultdict(list)
     for path in TREES:
-        lines[room_of(name_of(path))] += TEXTS[path].splitlines()
+        room = path.relative_to(PACKAGE).parts[0]
+        lines["files of their own" if room.endswith(".py") else room] += TEXTS[path].splitlines()
     over = {room: len(found) for room, found in lines.items() if len(found) > BUDGETS.get(room, 0)}
     assert over == {}
     assert sum(len(line) for found in lines.values() for line in found) <= WIDEST * sum(map(len, lines.values()))
