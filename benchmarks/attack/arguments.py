@@ -99,7 +99,7 @@ RECORDS: dict[str, Any] = {
     "case_list": {"case_id": []},
     "ended": {"ended_by": ["x"]},
     "reward": {"reward": "high"},
-    "success": {"success": "yes"},
+    "success": {"success": "perhaps"},
     "bucket": {"bucket": []},
     "tokens_list": {"usage": {"agent": {"prompt_tokens": [1]}}},
     "score_nan": {"score": {"turns": 1e308}},

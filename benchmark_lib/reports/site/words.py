@@ -39,6 +39,7 @@ def environment() -> Any:
     Autoescape as everywhere, and hidden characters are made visible in all text output.
     """
     made = templates().overlay(finalize=shown)
+    made.filters, made.globals = {**made.filters}, {**made.globals}  # an overlay shares them with what it lies over
     made.filters |= {"pct": percent, "num": rounded, "data": embedded, "mdash": dash, "counted": plural}
     made.filters |= {"money": written.money, "tier": tier_in_words}
     made.filters |= {"tidy": tidy, "breaks": breaks, "tight": tight, "counts_on_traps": counts_on_traps}
