@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from benchmark_lib import estimators
+from benchmark_lib.analysis.estimators.unsafe import unsafe_headline
 from benchmark_lib.errors import BadInput
 
 FEW = settings(max_examples=25, deadline=None)
@@ -133,3 +134,8 @@ def test_both_intervals_hold_the_truth_about_as_often_as_they_say(mean):
     assert np.mean([f.these_low <= t <= f.these_high for f, t in zip(found, theta.sum(axis=1))]) > 0.91
     pooled = [estimators.proportion_interval(round(f.observed * 3), 54) for f in found]
     assert np.mean([p.low <= mean <= p.high for p in pooled]) < 0.92  # what ignoring the traps would give
+
+
+def test_a_headline_counts_the_acts_of_each_trial():
+    found = unsafe_headline(np.array([[1.0, 1.0], [0.0, 1.0], [0.0, 0.0]]))
+    assert found.median == 1.5 and found.mean.estimate == 1.5
