@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from made_runs import mixed, run_of
+from made_runs import made_run, mixed, run_of, talk
 
 from benchmark_lib import BadInput, load_results
 from benchmark_lib.analysis import Query, facets
@@ -114,3 +114,26 @@ def test_a_part_of_results_has_the_same_conversations_in_every_frame(results):
     assert set(part.messages[["case_id", "trial"]].itertuples(index=False, name=None)) == keys
     with pytest.raises(BadInput, match="no conversation matches bucket=hard"):
         results.only(bucket="hard")
+
+
+def test_a_count_whose_trials_are_not_whole_opens_the_trials_that_it_is_the_median_of(tmp_path):
+    """Three traps: trial 1 has one act on all of them, trial 2 two, trial 3 lacks a trap and has one."""
+    acts = {1: [1, 0, 0], 2: [1, 1, 0], 3: [1, 0]}
+    rows = [
+        (
+            talk("Please.", "No.", case_id=f"trap_{case}", trial=trial),
+            {"bucket": "adversarial", "intent": f"trap {case}", "unsafe": bool(act), "scored": True},
+            [],
+        )
+        for trial, some in acts.items()
+        for case, act in enumerate(some)
+    ]
+    results = load_results(made_run(tmp_path / "acme.deskbench", rows))
+    metric, frame = METRICS["unsafe"], conversations_of(results)
+    assert headline(frame, metric).median == 1.5
+    (entry,) = set(frame["entry"])
+    found = behind_median(frame, metric, entry=entry)
+    assert found["yes"]["trial"] == [1, 2] and found["k"] == 3 == len(results.where(**found["yes"]))
+    short = frame[frame["trial"] == 3]
+    more = frame[(frame["trial"] == 1) & (frame["case_id"] == "trap_2")]
+    assert behind_median(pd.concat([short, more]), metric, entry=entry)["k"] == 0, "no trial is whole, so no median"

@@ -8,6 +8,10 @@ import pandas as pd
 import pytest
 from browser import open_browser, open_page
 
+from benchmark_lib import reports, tables
+from benchmark_lib.analysis.cell import Cell, Heading, Table
+from benchmark_lib.analysis.estimators.estimate import Estimate
+from benchmark_lib.analysis.tables.board import board_table
 from benchmark_lib.errors import BadInput
 from benchmark_lib.latex import breakable
 from benchmark_lib.reports import paper
@@ -155,3 +159,26 @@ def test_wide_tables_fit_a_notebook_page():
         page.set_content(f'<!doctype html><body style="{look}">{paper.show(wide[[*columns][:3]]).html}</body>')
         rows = page.evaluate("[...document.querySelectorAll('td')].map(td => td.getClientRects()[0].height)")
         assert max(rows) < 30, "cells stay on one line where there is room"
+
+
+def test_a_board_of_cells_is_saved_with_a_column_for_each_cell_and_the_numbers_behind_them(talks, tmp_path):
+    board = tables.leaderboard(talks)
+    table = board_table(board)
+    paths = paper.save(table, "board", caption="All of it", folder=tmp_path, footnotes=["a note"])
+    back = pd.read_csv(paths[0])
+    assert len(back) == len(board) and list(back["Model"]) == list(board["entry"])
+    assert back["unsafe_1"].to_numpy() == pytest.approx(board["unsafe_mean"].to_numpy(), nan_ok=True)
+    assert back["unsafe_1_n"].tolist() == board["unsafe_n"].fillna(0).astype(int).tolist()
+    assert "a note" in paths[1].read_text() and "All of it" in paths[1].read_text()
+    with pytest.raises(BadInput, match="of its own"):
+        paper.save(table, "board", units={"Model": "%"}, folder=tmp_path)
+
+
+def test_a_table_of_some_numbers_keeps_each_in_its_row():
+    table = Table(
+        columns=(Heading(key="who", title="Who"), Heading(key="x", title="X")),
+        rows=({"who": "a", "x": "-"}, {"who": "b", "x": Cell(number="1", estimate=Estimate(estimate=1.0, n=3))}),
+    )
+    numbers = table.numbers()
+    assert np.isnan(numbers["x"][0]) and numbers["x"][1] == 1 and numbers["x_n"][1] == 3
+    assert reports.readable_board(pd.DataFrame(columns=["entry", "notes"])).empty

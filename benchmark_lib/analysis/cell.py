@@ -38,7 +38,7 @@ class Cell:
     k, n : int
         How many conversations these are.
     which : str
-        The trials that are counted, in words; empty for all.
+        The trials that are counted, in words that follow the count (`` of trial 2, ...``); empty for all.
     """
 
     number: str
@@ -164,27 +164,40 @@ class Table:
         """Return the rows as text, one for each column."""
         return [[", ".join(map(_text, self.cells(row, column))) for column in self.columns] for row in self.rows]
 
+    def split(self) -> Table:
+        """Return the table with a column for each cell, for media that have no room for several in one place."""
+        columns: list[Heading] = []
+        rows: list[dict[str, Any]] = [{} for _ in self.rows]
+        for column in self.columns:
+            heads = column.heads or (column.title,)
+            for at, head in enumerate(heads):
+                key = column.key if len(heads) == 1 else f"{column.key}_{at}"
+                columns.append(replace(column, key=key, title=head, heads=()))
+                for made, row in zip(rows, self.rows, strict=True):
+                    made[key] = self.cells(row, column)[at]
+        return replace(self, columns=tuple(columns), rows=tuple(rows))
+
     def numbers(self) -> pd.DataFrame:
-        """Return the unrounded value, low, high and n of each column of estimates, row by row."""
+        """Return the unrounded value, low, high and n of each column of estimates, row by row; NaN where there is none."""
         import pandas as pd
 
         found: dict[str, list[float]] = {}
-        for row in self.rows:
-            for key, cell in row.items():
-                if isinstance(cell, Cell) and cell.estimate is not None:
-                    e = cell.estimate
-                    for end, value in (("", e.estimate), ("_low", e.low), ("_high", e.high), ("_n", e.n)):
-                        found.setdefault(f"{key}{end}", []).append(value)
+        table = self.split()
+        for key in (column.key for column in table.columns):
+            estimates = [getattr(row[key], "estimate", None) for row in table.rows]
+            if any(estimates):
+                for end in ("estimate", "low", "high", "n"):
+                    name = key if end == "estimate" else f"{key}_{end}"
+                    found[name] = [getattr(one, end, float("nan")) for one in estimates]
         return pd.DataFrame(found)
 
     def frame(self) -> pd.DataFrame:
-        """Return a column for each cell: numbers where it holds medians, text elsewhere."""
+        """Return the table as text, with numbers in the columns that hold medians."""
         import pandas as pd
 
-        heads = [head for column in self.columns for head in column.heads or (column.title,)]
-        rows = [[cell for column in self.columns for cell in self.cells(row, column)] for row in self.rows]
-        columns = {head: _values(values) for head, values in zip(heads, zip(*rows, strict=True), strict=False)}
-        return pd.DataFrame(columns, columns=heads)
+        table = self.split()
+        values = {c.title: [_value(row[c.key]) for row in table.rows] for c in table.columns}
+        return pd.DataFrame(values, columns=[c.title for c in table.columns])
 
 
 def footnoted(
@@ -200,7 +213,5 @@ def _text(cell: Any) -> str:
     return cell.text() if isinstance(cell, Cell) else str(cell)
 
 
-def _values(cells: Iterable[Any]) -> list[Any]:
-    return [
-        cell if not isinstance(cell, Cell) else cell.value if cell.label == "median" else cell.text() for cell in cells
-    ]
+def _value(cell: Any) -> Any:
+    return cell if not isinstance(cell, Cell) else cell.value if cell.label == "median" else cell.text()

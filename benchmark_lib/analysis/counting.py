@@ -37,11 +37,14 @@ def behind_trials(rows: pd.DataFrame, metric: Metric, **who: Any) -> list[dict[s
 def behind_median(rows: pd.DataFrame, metric: Metric, **who: Any) -> dict[str, Any]:
     """Return the conversations behind the median over trials: those of the trial with that value, or of the two around it.
 
-    Parameters as in `behind_metric`, and what it returns; ``of`` says which trials in words.
+    Parameters as in `behind_metric`, and what it returns; ``of`` says which trials in words. Where no trial is whole enough for a
+    median, ``k`` is 0.
     """
-    values, trials = values_of(rows, metric, "trial")
-    chosen = median_trials(values, trials)
-    if not chosen or len(np.unique(trials)) < 2:
+    values, trials, cases = values_of(rows, metric, "trial", "case_id")
+    chosen = median_trials(values, trials, len(np.unique(cases)) if metric.scale.summed else None)
+    if not chosen:
+        return _behind(values, metric, who) | {"k": 0, "of": ""}
+    if len(np.unique(trials)) < 2:
         return _behind(values, metric, who) | {"of": ""}
     mine = _behind(values[np.isin(trials, chosen)], metric, who | {"trial": chosen})
     return mine | {"of": f" of {trials_in_words(chosen)}"}

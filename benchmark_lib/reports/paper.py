@@ -157,7 +157,13 @@ def _built(
 ) -> tuple[pd.DataFrame, Table]:
     """The frame with plain headings, and the table made from it."""
     if isinstance(frame, Table):
-        table = replace(frame, caption=caption or frame.caption, notes=_known(frame.notes, frame.texts()))
+        if units or denominators or isinstance(footnotes, Mapping):
+            raise BadInput(
+                "this table has units and marked footnotes of its own: leave these options out, or give table.frame()"
+            )
+        table = frame.split()
+        notes = [*table.notes, *(("", text) for text in ([footnotes] if isinstance(footnotes, str) else footnotes))]
+        table = replace(table, caption=caption or table.caption, notes=_known(notes, table.texts()))
         return table.frame(), table
     frame = _flat(frame)
     units, denominators = dict(units or {}), dict(denominators or {})

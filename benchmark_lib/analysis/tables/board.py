@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ...endpoint.weights import NO_MODEL
@@ -26,14 +28,13 @@ PLANNED, MORE, REST, UNFLAGGED, ABOUT = "planned", "more", "rest", "without", "a
 conversations whose customer was not flagged; and what the runs are."""
 CASES = "Cases (resolvable + must escalate + traps)"
 BUCKET_METRICS = ("resolved", "must_escalate_success", "adversarial_success")
-"""The denominators of a row: of resolved and over-escalation, of escalation accuracy, and of unsafe actions."""
+"""A metric of each bucket, whose denominators are those of the bucket."""
 COST = "Cost of 1,000 (95 %), USD"
 APART = ", not flagged"
 """How the headings end of the columns that leave out the conversations whose customer was flagged."""
 NONE = "-"
 """A band that there is not, or nobody who dominates."""
 LINE = "Below this line: partial runs, runs on other cases, and whoever resolves under half"
-AT_AN_END = ("0.0 %", "100.0 %")
 NOTHING_SEEN = (
     f"{RESTS_ON_INTENTS}: even "
     "20 intents without one failure leave room for a kind of request that always fails. So it can be wider than one beside a few failures."
@@ -42,81 +43,84 @@ NOTHING_SEEN = (
 BETTER = {True: "Higher is better.", False: "Lower is better.", None: "Neither direction is better."}
 
 
+Columns = list[tuple[Heading, list[Any]]]
+"""Headings with what stands in each row."""
+
+
 def board_table(
-    board: pd.DataFrame,
-    conversations: pd.DataFrame | None = None,
-    who: Mapping[str, Mapping[str, Any]] | None = None,
-    metrics: Iterable[str] | None = None,
+    board: pd.DataFrame, conversations: pd.DataFrame | None = None, metrics: Iterable[str] | None = None
 ) -> Table:
     """Return the board as cells, a median and a mean with its interval for each metric.
 
     Parameters
     ----------
     board : DataFrame
-        As `leaderboard` gives it, with its index.
+        As `leaderboard` gives it, in its order.
     conversations : DataFrame, optional
         The conversations behind it; each cell then knows those that it counts.
-    who : mapping, optional
-        By entry, the fields that list its conversations; ``{"entry": name}`` by default.
     metrics : iterable of str, optional
         Which metrics; by default those of every board.
     """
     rows = board.to_dict("records")
-    filled = [name for name in shown_on(Shown.FILLED) if len(board) and board[f"{name}_n"].gt(0).any()]
+    if not rows:
+        return Table(columns=(), rows=())
+    filled = [name for name in shown_on(Shown.FILLED) if board[f"{name}_n"].gt(0).any()]
     names = [*metrics] if metrics is not None else [*shown_on(Shown.BOARD), *filled]
-    of = {} if conversations is None else dict(iter(conversations.groupby(["entry", "source"], sort=False)))
-    made = [_About(row, of.get((row["entry"], row["source"])), (who or {}).get(row["entry"])) for row in rows]
-    flagged = len(board) > 0 and bool(board["flagged"].any())
-    columns = [Heading(key="model", title="Model", part=PLANNED), Heading(key="block", title="Block", part=ABOUT)]
-    cells: dict[str, list[Any]] = {"model": [_named(row) for row in rows], "block": [row["block"] for row in rows]}
-
-    def add(key: str, title: str, part: str, values: Iterable[Any]) -> None:
-        columns.append(Heading(key=key, title=title, part=part))
-        cells[key] = list(values)
-
-    if len(board) and board["dominated"].any():
-        add("dominated", "Dominated by", PLANNED, (row["dominated"] or NONE for row in rows))
-    if rows:
-        sizes = [*map(_sizes, rows)]
-        add("cases", CASES, MORE if len({*sizes}) > 1 else ABOUT, sizes)
+    made = _rows_of(rows, conversations)
+    columns = _who(rows)
     for name in names:
-        column = _column(METRICS[name], rows, ALL)
-        columns.append(column)
-        cells[column.key] = [one.cells(METRICS[name], ALL, rows) for one in made]
+        columns.append(_metric(METRICS[name], ALL, made))
         if METRICS[name].banded:
-            add("band", "Band", PLANNED, (band_in_words(row) or NONE for row in rows))
-    if flagged:
-        add("flagged", "Flagged", UNFLAGGED, (f"{row['flagged']} of {row['conversations']}" for row in rows))
-        for name in names:
-            column = _column(METRICS[name], rows, WITHOUT)
-            columns.append(column)
-            cells[column.key] = [one.cells(METRICS[name], WITHOUT, rows) for one in made]
-    for key, title, usual in (("settings", "Settings", DEFAULT), ("weights", "Weights", NO_MODEL)):
-        if key in board and board[key].ne(usual).any():
-            add(key, title, PLANNED, board[key])
-    add("cost", COST, PLANNED, map(cost_of_1000, rows))
-    for key, title in (("trials", "Trials"), ("conversations", "Conversations")):
-        add(key, title, MORE if board[key].nunique() > 1 else ABOUT, board[key])
-    add("versions", "Case set", ABOUT, board["versions"])
-    add("notes", "Notes", ABOUT, (sentence(row["dominated_why"], row["notes"]) for row in rows))
-    by_row = tuple({key: values[place] for key, values in cells.items()} for place in range(len(rows)))
+            columns.append((Heading(key="band", title="Band", part=PLANNED), [band_in_words(r) or NONE for r in rows]))
+    if board["flagged"].any():
+        heading = Heading(key="flagged", title="Flagged", part=UNFLAGGED)
+        columns.append((heading, [f"{row['flagged']} of {row['conversations']}" for row in rows]))
+        columns += [_metric(METRICS[name], WITHOUT, made) for name in names]
+    columns += _runs(board, rows)
+    by_row = tuple({heading.key: values[place] for heading, values in columns} for place in range(len(rows)))
+    headings = tuple(heading for heading, _ in columns)
     at = sum(row["block"] not in BELOW for row in rows)
     line = (at, LINE) if at < len(rows) else None
-    return Table(
-        columns=tuple(columns), rows=by_row, notes=tuple(("", note) for note in _notes(columns, by_row)), line=line
-    )
+    return Table(columns=headings, rows=by_row, notes=tuple(("", note) for note in _notes(headings, by_row)), line=line)
 
 
-def _notes(columns: list[Heading], rows: tuple[dict[str, Any], ...]) -> Iterator[str]:
-    """What is the same in every row, why an interval is wide, and the notes, each with its models."""
-    same = [
-        c for c in columns if c.part == ABOUT and c.key not in ("block", "notes") and len({r[c.key] for r in rows}) == 1
+def _who(rows: list[dict[str, Any]]) -> Columns:
+    """The names of the entries, what dominates them, and how many cases they met."""
+    columns = [
+        (Heading(key="model", title="Model", part=PLANNED), [_named(row) for row in rows]),
+        (Heading(key="block", title="Block", part=ABOUT), [row["block"] for row in rows]),
     ]
+    if any(row["dominated"] for row in rows):
+        dominated = Heading(key="dominated", title="Dominated by", part=PLANNED)
+        columns.append((dominated, [row["dominated"] or NONE for row in rows]))
+    sizes = [_sizes(row) for row in rows]
+    return [*columns, (Heading(key="cases", title=CASES, part=MORE if len({*sizes}) > 1 else ABOUT), sizes)]
+
+
+def _runs(board: pd.DataFrame, rows: list[dict[str, Any]]) -> Columns:
+    """Settings, weights and cost, and what the runs are."""
+    columns: Columns = [
+        (Heading(key=key, title=title, part=PLANNED), list(board[key]))
+        for key, title, usual in (("settings", "Settings", DEFAULT), ("weights", "Weights", NO_MODEL))
+        if key in board and board[key].ne(usual).any()
+    ]
+    columns.append((Heading(key="cost", title=COST, part=PLANNED), [cost_of_1000(row) for row in rows]))
+    for key, title in (("trials", "Trials"), ("conversations", "Conversations")):
+        part = MORE if board[key].nunique() > 1 else ABOUT
+        columns.append((Heading(key=key, title=title, part=part), list(board[key])))
+    columns.append((Heading(key="versions", title="Case set", part=ABOUT), list(board["versions"])))
+    notes = [sentence(row["dominated_why"], row["notes"]) for row in rows]
+    return [*columns, (Heading(key="notes", title="Notes", part=ABOUT), notes)]
+
+
+def _notes(columns: Iterable[Heading], rows: tuple[dict[str, Any], ...]) -> Iterator[str]:
+    """What is the same in every row, why an interval is wide, and the notes, each with its models."""
+    about = [c for c in columns if c.part == ABOUT and c.key not in ("block", "notes")]
+    same = [f"{c.title}: {rows[0][c.key]}" for c in about if len({row[c.key] for row in rows}) == 1]
     if same:
-        every = "; ".join(f"{column.title}: {rows[0][column.key]}" for column in same)
-        yield f"{'In every row: ' if len(rows) > 1 else ''}{every}."
+        yield f"{'In every row: ' if len(rows) > 1 else ''}{'; '.join(same)}."
     means = [found[1] for row in rows for found in row.values() if isinstance(found, tuple)]
-    if any(cell.interval and cell.number in AT_AN_END for cell in means):
+    if any(_at_an_end(cell) for cell in means):
         yield NOTHING_SEEN
     noted: dict[str, list[str]] = {}
     for row in rows:
@@ -124,54 +128,39 @@ def _notes(columns: list[Heading], rows: tuple[dict[str, Any], ...]) -> Iterator
     yield from (f"{', '.join(models)}: {note}" for note, models in noted.items() if note)
 
 
-class _About:
-    """One row of the board, and its conversations where they are known."""
-
-    def __init__(self, row: dict[str, Any], mine: pd.DataFrame | None, who: Mapping[str, Any] | None):
-        self.row, self.of = row, {ALL: (mine, dict(who or {"entry": row["entry"]}))}
-        if mine is not None:
-            self.of[WITHOUT] = mine[~flags_of(mine)], {**self.of[ALL][1], "customer_flagged": NO}
-
-    def cells(self, metric: Metric, form: str, rows: list[dict[str, Any]]) -> tuple[Cell, Cell]:
-        """Return the median and the mean of a metric."""
-        name, row = f"{metric.name}{form}", self.row
-        value, mean, low, high, n = (row[f"{name}{end}"] for end in ("", "_mean", "_low", "_high", "_n"))
-        mine, who = self.of.get(form, (None, {}))
-        size = int(n) if n == n else 0
-        median = Estimate(estimate=value, n=size, estimand="median over trials")
-        words = ESTIMATORS[metric.estimator].words
-        every = Estimate(estimate=mean, low=low, high=high, n=size, estimand="mean over cases", method=words)
-        behind: list[dict[str, Any]] = [{}, {}]
-        if mine is not None:
-            behind = [_queries(**find(mine, metric, **who)) for find in (behind_median, behind_metric)]
-        note = _note(row, metric, form, n, rows)
-        if row["source"] == "published":  # with the digits of its source
-            number = DASH if value != value else f"{metric.scale.times * value:.4g}{metric.scale.sign}"
-            return Cell(number=number, label="median", estimate=median, scale=metric.scale), Cell(number=DASH)
-        return (
-            metric_cell(median, metric.scale, "median", **behind[0]),
-            metric_cell(every, metric.scale, "mean", note, **behind[1]),
-        )
+def _at_an_end(mean: Cell) -> bool:
+    scale, found = mean.scale, mean.estimate
+    if scale is None or found is None or not scale.bounds or scale.summed:
+        return False
+    return bool(mean.interval) and found.estimate in scale.bounds
 
 
-def _queries(*, yes: Mapping[str, Any], known: Mapping[str, Any], of: str = "", **counts: int) -> dict[str, Any]:
-    return {"yes": Query.of(**yes), "known": Query.of(**known), "which": of, **counts}
+@dataclass
+class _Row:
+    """A row of the board with its conversations, by form, and the fields of the queries that list them."""
+
+    row: dict[str, Any]
+    conversations: dict[str, pd.DataFrame]
+    who: dict[str, dict[str, Any]]
 
 
-def _note(row: dict[str, Any], metric: Metric, form: str, n: float, rows: list[dict[str, Any]]) -> str:
-    """What belongs behind the mean: a denominator that differs from row to row, and the worst trial of unsafe actions."""
-    several = len({other[f"{metric.name}{form}_n"] for other in rows if other[f"{metric.name}{form}_n"] > 0}) > 1
-    found = [f"of {n:.0f}"] if several and n > 0 and metric.scale.summed else []
-    if metric.banded and not form:
-        found += [worst_beside(row)]
-    elif several and n > 0 and (form or Shown.FILLED in metric.shown):
-        found += [f"n = {n:.0f}"]
-    return ", ".join(filter(None, found))
+def _rows_of(rows: list[dict[str, Any]], conversations: pd.DataFrame | None) -> list[_Row]:
+    """The rows with their conversations; two entries of one name are told apart by their source."""
+    pairs = [] if conversations is None else conversations.groupby(["entry", "source"], sort=False)
+    of = {pair: {ALL: mine, WITHOUT: mine[~flags_of(mine)]} for pair, mine in pairs}
+    names = Counter(entry for entry, _ in of)
+    made = []
+    for row in rows:
+        who = {"entry": row["entry"]} | ({"source": row["source"]} if names[row["entry"]] > 1 else {})
+        forms = {ALL: who, WITHOUT: {**who, "customer_flagged": NO}}
+        made.append(_Row(row, of.get((row["entry"], row["source"]), {}), forms))
+    return made
 
 
-def _column(metric: Metric, rows: list[dict[str, Any]], form: str) -> Heading:
-    sizes = sorted({int(n) for row in rows if (n := row[f"{metric.name}{form}_n"]) > 0})
-    apart = APART if form else ""
+def _metric(metric: Metric, form: str, made: list[_Row]) -> tuple[Heading, list[Any]]:
+    """The column of a metric, whose notes say the denominator where it differs from row to row."""
+    name, apart = f"{metric.name}{form}", APART if form else ""
+    sizes = sorted({int(n) for one in made if (n := one.row[f"{name}_n"]) > 0})
     heads = (
         f"{metric.heading(sizes[0] if len(sizes) == 1 else None)}, median{apart}",
         f"{metric.title}, mean (95 %){apart}",
@@ -180,7 +169,35 @@ def _column(metric: Metric, rows: list[dict[str, Any]], form: str) -> Heading:
     part = UNFLAGGED if form else PLANNED if metric.name in planned else MORE if metric.name in more else REST
     under = metric.denominator(sizes[-1]) if sizes else "it occurred in no conversation"
     why = f"{metric.definition} {BETTER[metric.higher_is_better]}"
-    return Heading(key=f"{metric.name}{form}", title=metric.title, heads=heads, under=under, help=why, part=part)
+    heading = Heading(key=name, title=metric.title, heads=heads, under=under, help=why, part=part)
+    return heading, [_cells(one, metric, form, several=len(sizes) > 1) for one in made]
+
+
+def _cells(one: _Row, metric: Metric, form: str, several: bool) -> tuple[Cell, Cell]:
+    """The median and the mean of a metric."""
+    name, row = f"{metric.name}{form}", one.row
+    value, mean, low, high, n = (row[f"{name}{end}"] for end in ("", "_mean", "_low", "_high", "_n"))
+    size = int(n) if n == n else 0
+    median = Estimate(estimate=value, n=size, estimand="median over trials")
+    if row["source"] == "published":  # with the digits of its source
+        number = DASH if value != value else f"{metric.scale.times * value:.4g}{metric.scale.sign}"
+        return Cell(number=number, label="median", estimate=median, scale=metric.scale), Cell(number=DASH)
+    words = ESTIMATORS[metric.estimator].words
+    every = Estimate(estimate=mean, low=low, high=high, n=size, estimand="mean over cases", method=words)
+    behind: list[dict[str, Any]] = [{}, {}]
+    if one.conversations:
+        found = (find(one.conversations[form], metric, **one.who[form]) for find in (behind_median, behind_metric))
+        behind = [_queries(**counted) for counted in found]
+    of = f"{'of' if metric.scale.summed else 'n ='} {size}" if several and size else ""
+    note = ", ".join(filter(None, [of, worst_beside(row) if metric.banded and not form else ""]))
+    return (
+        metric_cell(median, metric.scale, "median", **behind[0]),
+        metric_cell(every, metric.scale, "mean", note, **behind[1]),
+    )
+
+
+def _queries(*, yes: Mapping[str, Any], known: Mapping[str, Any], of: str = "", **counts: int) -> dict[str, Any]:
+    return {"yes": Query.of(**yes), "known": Query.of(**known), "which": of, **counts}
 
 
 def _named(row: dict[str, Any]) -> str:

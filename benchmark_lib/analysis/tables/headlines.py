@@ -252,20 +252,22 @@ def metric_table(results: Results | pd.DataFrame, metric: str | Metric) -> pd.Da
     return table.sort_values("panel", kind="stable", key=lambda of: of.map(order).fillna(len(order)), ignore_index=True)
 
 
-def median_trials(values: np.ndarray, trials: np.ndarray) -> list[int]:
-    """The trial whose mean is the median of the trials, or the two in the middle; of equal ones the first.
+def median_trials(values: np.ndarray, trials: np.ndarray, cases: int | None = None) -> list[int]:
+    """Return the trial whose mean is the median of the trials, or the two in the middle; of equal ones the first.
 
     Parameters
     ----------
     values : ndarray of float, shape (conversations,)
         NaN where a conversation has no value.
     trials : ndarray of int, shape (conversations,)
+    cases : int, optional
+        For a sum over cases, how many a trial needs to count. By default it needs half as many as the fullest trial.
     """
     import numpy as np
 
     known = ~np.isnan(values)
     numbers, sizes = np.unique(trials[known], return_counts=True)
-    whole = numbers[2 * sizes >= sizes.max(initial=0)]
+    whole = numbers[sizes >= (sizes.max(initial=0) / 2 if cases is None else cases)]
     means = [values[known & (trials == trial)].mean() for trial in whole]
     in_order = sorted(means)
     middle = {in_order[(len(means) - 1) // 2], in_order[len(means) // 2]} if means else set()

@@ -72,7 +72,7 @@ def board(content: Content) -> dict[str, Any]:
     published = any(e.block == "published" for e in content.entries)
     names = [n for n in ALL_METRICS if published or was_run(METRICS[n], content)]
     rows = pd.DataFrame([e.row for e in content.entries])
-    table = board_table(rows, content.conversations, {e.name: e.who for e in content.entries if e.page}, names)
+    table = board_table(rows, content.conversations, names)
     cells = dict(zip(map(id, content.entries), table.rows, strict=True))
     columns = [column for column in table.columns if column.key in names]
     blocks: list[dict[str, Any]] = []
