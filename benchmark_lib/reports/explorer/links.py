@@ -38,7 +38,7 @@ WHERE: dict[str, dict[str, Callable[[Row], Where]]] = {
 """By view and column of its table: a row -> the fields; the row's own model is added."""
 
 
-def where_of(view: str, column: str, row: Row, entry: str | None = None) -> Where | None:
+def where_of(view: str, column: str, row: Row) -> Where | None:
     """Return the fields of the conversations behind one number; None where it is no number of conversations.
 
     Parameters
@@ -46,50 +46,37 @@ def where_of(view: str, column: str, row: Row, entry: str | None = None) -> Wher
     view : str
         How the table is read: a key of `WHERE`.
     row : dict
-        Its row; a column `entry` names the model.
-    entry : str, optional
-        The model, for a table of one model.
+        Its row; its column ``entry`` names the model.
     """
     where = WHERE.get(view, {}).get(column)
     value = row.get(column)
     if where is None or value is None or value != value or value == 0:
         return None
-    whose = row.get("entry") or entry
-    return ({"entry": whose} if whose else {}) | where(row)
+    return {"entry": row["entry"]} | where(row)
 
 
-def linked(
-    results: Results,
-    table: pd.DataFrame,
-    view: str,
-    *,
-    entry: str | None = None,
-    **options: Any,
-) -> LinkedPage:
-    """A table of estimates as `readable` shows it, whose counts and shares lead to their conversations.
+def linked(results: Results, table: pd.DataFrame, view: str, **options: Any) -> LinkedPage:
+    """Return a table of estimates as `readable` shows it, whose counts and shares lead to their conversations.
 
     Parameters
     ----------
     view : str
         How it is read: a key of `benchmark_lib.reports.views.VIEWS`.
-    entry : str, optional
-        The model it is about, if it has no column `entry`.
     **options
         As for `explore`: labels, labeller, store.
     """
     shown, rows = readable(table, view), table.to_dict("records")
     read = [VIEWS[view][heading][0] for heading in shown.columns]
-    names = [str(shown.index.name)] if shown.index.name else []
-    columns = [Heading(key=str(heading), title=str(heading)) for heading in (*names, *shown.columns)]
+    columns = [Heading(key=heading, title=heading) for heading in (str(shown.index.name), *map(str, shown.columns))]
     numeric = [heading for heading in shown if reads_as_numbers(shown[heading].tolist())]
     made = []
     for row, (name, texts) in zip(rows, shown.iterrows(), strict=True):
-        where = [where_of(view, column, row, entry) for column in read]
+        where = [where_of(view, column, row) for column in read]
         cells = [
             Cell(number=str(text), yes=Query.of(**found) if found else None) if heading in numeric or found else text
             for text, found, heading in zip(texts, where, shown.columns, strict=True)
         ]
-        made.append(dict(zip((c.key for c in columns), [str(name), *cells] if names else cells, strict=True)))
+        made.append(dict(zip((c.key for c in columns), [str(name), *cells], strict=True)))
     return _linked(results, [Table(columns=tuple(columns), rows=tuple(made))], options)
 
 
