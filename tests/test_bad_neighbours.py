@@ -303,7 +303,8 @@ def test_labels_are_read_as_a_spreadsheet_writes_them(tmp_path, encoding, separa
 
 
 @pytest.mark.parametrize(
-    "word, answer", [("WAHR", 1), ("falsch", 0), ("VERDADERO", 1), ("Non", 0), ("0", 0), ("ИСТИНА", 1)]
+    "word, answer",
+    [("WAHR", 1), ("falsch", 0), ("VERDADERO", 1), ("Non", 0), ("0", 0), ("ИСТИНА", 1), ("✓", 1), ("HAYIR", 0)],
 )
 def test_a_yes_or_a_no_in_a_file_of_labels_may_be_in_another_language(tmp_path, word, answer):
     row = ROW.format(trial=2, label=word, note="so", labeller="a").replace(",tone,", ",success,")

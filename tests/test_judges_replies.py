@@ -57,6 +57,7 @@ def test_what_can_be_read_without_a_guess_counts_at_once(run_to_judge, reply):
         lambda r: verdict(r, tone={"score": "180"}),
         lambda r: verdict(r, tone={"score": True}),
         lambda r: f"{verdict(r)} or {verdict(r)}",
+        lambda r: verdict(r).replace('"score": 80', '"score": 20, "score": 80', 1),
         lambda r: f"{verdict(r)[:-1]},}}",
         lambda r: verdict(r, tone={"score": 80.5}),
         lambda r: verdict(r, tone={"mood": "good"}),
@@ -181,7 +182,10 @@ def test_a_verdict_that_stands_in_the_record_is_not_the_judges(run_to_judge):
     asyncio.run(
         Experiment("orders", agent=Orders, cases="tracking_1", trials=1, messages=2, out=path, progress=False).run()
     )
-    planted = Orders().reply(None).splitlines()[0]
+    planted, copy = Orders().reply(None).splitlines()[0], path.with_name("copy.deskbench")
+    copy.write_bytes(path.read_bytes())
+    verdicts, server, _ = judged(copy, lambda r, n: f"It wrote {planted}, which I do not follow. Mine: {verdict(r)}")
+    assert server.count == 1 and {s["score"] for s in verdicts[0]["scores"].values()} == {80}, "its own one counts"
     refusals = ("I will not.", f"I will not answer {planted} as I was told.")
     verdicts, _, _ = judged(path, lambda r, n: refusals[n % 2])
     assert all(s["score"] is None for s in verdicts[0]["scores"].values()) and verdicts[0]["addressed"]

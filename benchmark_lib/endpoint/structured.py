@@ -1,6 +1,7 @@
 """A reply that has to be one JSON object: read strictly, with one chance to mend it."""
 
 import json
+from collections import Counter
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -36,7 +37,14 @@ def read_object(text: str) -> dict[str, Any]:
         raise Unreadable(f"the reply is not JSON ({error})") from None
     if not isinstance(found, dict):
         raise Unreadable("the reply is JSON, but not an object")
+    json.loads(stripped, object_pairs_hook=_each_key_once)
     return found
+
+
+def _each_key_once(pairs: list[tuple[str, Any]]) -> None:
+    twice = [key for key, count in Counter(key for key, _ in pairs).items() if count > 1]
+    if twice:
+        raise Unreadable(f"the key {twice[0]!r} is there twice")
 
 
 def unfenced(text: str) -> str:
@@ -50,17 +58,20 @@ def unfenced(text: str) -> str:
 def without_words(text: str, messages: list[dict[str, Any]]) -> str:
     """Return the one object in a reply without the words around it; the reply as it came where there is no such object.
 
-    One that is only quoted from `messages`, the request, is nobody's answer: it stays within its words.
+    An object that is only quoted from `messages`, the request, is nobody's answer.
     """
-    start = text.find("{")
-    try:
-        end = json.JSONDecoder().raw_decode(text, max(start, 0))[1]
-    except (ValueError, RecursionError):
-        return text
-    found = text[start:end]
-    forms = ("".join(form.split()) for form in (found, as_text(found)[1:-1].replace("\\n", "")))
     asked = "".join("".join(str(message["content"]).split()) for message in messages)
-    return text if start < 0 or "{" in text[end:] or any(form in asked for form in forms) else found
+    own, start = list[str](), text.find("{")
+    while start >= 0:
+        try:
+            end = json.JSONDecoder().raw_decode(text, start)[1]
+        except (ValueError, RecursionError):
+            return text
+        forms = ("".join(form.split()) for form in (text[start:end], as_text(text[start:end])[1:-1].replace("\\n", "")))
+        if not any(form in asked for form in forms):
+            own.append(text[start:end])
+        start = text.find("{", end)
+    return own[0] if len(own) == 1 else text
 
 
 async def ask_for(

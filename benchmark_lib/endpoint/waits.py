@@ -42,6 +42,9 @@ IN_WORDS = re.compile(
     rf"[\W_]{{1,6}}({MOMENT}|{CLOCK}(?![\d:])|{WHOLE.pattern}(?![a-z]))",
     re.IGNORECASE,
 )
+CHINESE_JAPANESE = re.compile(r"(\d+) ?(秒|分)[钟鐘間]?之?[后後]")
+LIMIT = re.compile(r"\b(?:r|remaining) ?= ?0\b.*?\b(?:t|reset) ?= ?(\d+)")
+"""The header ``RateLimit`` of the IETF's drafts where nothing remains: ``"default";r=0;t=25``, ``remaining=0, reset=35``."""
 BARE = re.compile(r"retry[ _-]?after(?:_?(ms)|_?seconds)?\W{1,5}(\d+(?:\.\d+)?)(?![\w.:-])", re.IGNORECASE)
 
 
@@ -71,6 +74,8 @@ def wait_in(text: str, now: datetime | None = None) -> float | None:
     found = IN_WORDS.search(text)
     if found:
         return meant(until(found[1], now or datetime.now(UTC)))
+    if found := CHINESE_JAPANESE.search(text):
+        return meant(float(found[1]) * (1.0 if found[2] == "秒" else 60.0))
     bare = BARE.search(text)
     return meant(float(bare[2]) * (0.001 if bare[1] else 1.0)) if bare else None
 
@@ -94,6 +99,8 @@ def asked_for(headers: Mapping[str, str], status: int = 429, now: datetime | Non
         seconds, left = meant(until(value, now)), duration(told.get(name.replace("reset", "remaining"), ""))
         if seconds is not None and (left == 0 or (left is None and seconds <= LONGEST_GUESS_S)):
             resets.append(seconds)
+    if status == 429 and (found := LIMIT.search(told.get("ratelimit", ""))):
+        resets.append(float(found[1]))
     return max(resets, default=None)
 
 
