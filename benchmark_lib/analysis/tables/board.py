@@ -136,7 +136,7 @@ def _at_an_end(mean: Cell) -> bool:
 
 
 @dataclass
-class _Row:
+class _BoardRow:
     """A row of the board with its conversations, by form, and the fields of the queries that list them."""
 
     row: dict[str, Any]
@@ -144,7 +144,7 @@ class _Row:
     who: dict[str, dict[str, Any]]
 
 
-def _rows_of(rows: list[dict[str, Any]], conversations: pd.DataFrame | None) -> list[_Row]:
+def _rows_of(rows: list[dict[str, Any]], conversations: pd.DataFrame | None) -> list[_BoardRow]:
     """The rows with their conversations; two entries of one name are told apart by their source."""
     pairs = [] if conversations is None else conversations.groupby(["entry", "source"], sort=False)
     of = {pair: {ALL: mine, WITHOUT: mine[~flags_of(mine)]} for pair, mine in pairs}
@@ -153,11 +153,11 @@ def _rows_of(rows: list[dict[str, Any]], conversations: pd.DataFrame | None) -> 
     for row in rows:
         who = {"entry": row["entry"]} | ({"source": row["source"]} if names[row["entry"]] > 1 else {})
         forms = {ALL: who, WITHOUT: {**who, "customer_flagged": NO}}
-        made.append(_Row(row, of.get((row["entry"], row["source"]), {}), forms))
+        made.append(_BoardRow(row, of.get((row["entry"], row["source"]), {}), forms))
     return made
 
 
-def _metric(metric: Metric, form: str, made: list[_Row]) -> tuple[Heading, list[Any]]:
+def _metric(metric: Metric, form: str, made: list[_BoardRow]) -> tuple[Heading, list[Any]]:
     """The column of a metric, whose notes say the denominator where it differs from row to row."""
     name, apart = f"{metric.name}{form}", APART if form else ""
     sizes = sorted({int(n) for one in made if (n := one.row[f"{name}_n"]) > 0})
@@ -173,7 +173,7 @@ def _metric(metric: Metric, form: str, made: list[_Row]) -> tuple[Heading, list[
     return heading, [_cells(one, metric, form, several=len(sizes) > 1) for one in made]
 
 
-def _cells(one: _Row, metric: Metric, form: str, several: bool) -> tuple[Cell, Cell]:
+def _cells(one: _BoardRow, metric: Metric, form: str, several: bool) -> tuple[Cell, Cell]:
     """The median and the mean of a metric."""
     name, row = f"{metric.name}{form}", one.row
     value, mean, low, high, n = (row[f"{name}{end}"] for end in ("", "_mean", "_low", "_high", "_n"))
