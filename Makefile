@@ -72,7 +72,7 @@ dictionary: $(STAMP)
 	$(BIN)/python -c "from benchmark_lib.reports.dictionary import dictionary_page; print(dictionary_page(), end='')" > data/dictionary.md
 
 detectors: $(STAMP)
-	$(BIN)/python -c "from benchmark_lib.analysis.tables.detectors import write_measured; write_measured()"
+	$(BIN)/python -c "from benchmark_lib.extras.claims.tables import write_measured; write_measured()"
 
 calibration: $(STAMP)
 	$(BIN)/python -c "from benchmark_lib.reports.honesty import write_calibration; write_calibration()"

@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from benchmark_lib import Experiment  # noqa: E402
-from benchmark_lib.experiment.machines.cluster import local_cluster  # noqa: E402
+from benchmark_lib.extras.machines.cluster import local_cluster  # noqa: E402
 
 WORKERS = (0, 1, 2, 4)
 """0 is the usual run, in one process and without Dask."""

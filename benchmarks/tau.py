@@ -66,8 +66,8 @@ def ours(domain: str, kept: Path) -> dict[str, Any]:
     sys.path.insert(0, str(FOLDER.parent))
     from benchmark_lib.cases import load_cases
     from benchmark_lib.conversation import converse, make_agent, make_customer
+    from benchmark_lib.extras.tau2.score import their_messages
     from benchmark_lib.scoring import score
-    from benchmark_lib.scoring.tau import their_messages
     from benchmark_lib.store import load_store
 
     store = load_store(f"tau:{domain}")

@@ -1,7 +1,7 @@
 """Conversations of one case, given turn by turn and carried out on its desk, and what detectors find in them."""
 
+from benchmark_lib.extras.claims import check_claims
 from benchmark_lib.records import Conversation, Message
-from benchmark_lib.scoring.claims import check_claims
 
 
 def talk(case, store, *turns, ended_by="turn_limit"):

@@ -6,8 +6,8 @@ import json
 from servers import ScriptedServer
 
 from benchmark_lib import RunFile
-from benchmark_lib.experiment.judging import judge_runs
-from benchmark_lib.scoring.judges import SCORERS
+from benchmark_lib.extras.judges.judging import judge_runs
+from benchmark_lib.extras.judges.verdicts import SCORERS
 
 CASES_TO_JUDGE = "cancel_before_ship_1,damaged_item_1,return_request_1"
 PRICED = "gpt-5.5"

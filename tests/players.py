@@ -4,8 +4,8 @@ import asyncio
 
 import aiohttp
 
-from benchmark_lib.sitting.port import serving
-from benchmark_lib.sitting.session import play, seated
+from benchmark_lib.extras.sitting.port import serving
+from benchmark_lib.extras.sitting.session import play, seated
 
 HAND_OVER = ("call", [("hand_over_to_human", {"queue": "general", "reason": "a test", "summary": "nothing checked"})])
 PASS_ON = [HAND_OVER, ("say", "I am passing this on to a colleague.")]

@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from benchmark_lib import audit as auditing
-from benchmark_lib.audit import audit, play
 from benchmark_lib.cases import load_cases
 from benchmark_lib.conversation.agent_view import SeenMessage
 from benchmark_lib.conversation.model_agent import letter
 from benchmark_lib.conversation.model_customer import customer_prompt
-from benchmark_lib.exchange.imports import read_jsonl
+from benchmark_lib.extras.audit import audit as auditing
+from benchmark_lib.extras.audit.audit import audit, play
+from benchmark_lib.extras.claims.findings import AgentClaims
+from benchmark_lib.extras.exchange.imports import read_jsonl
+from benchmark_lib.extras.judges.verdicts import transcript
 from benchmark_lib.records import Conversation
 from benchmark_lib.reports.transcript import transcript_html
-from benchmark_lib.scoring.claims.findings import AgentClaims
-from benchmark_lib.scoring.judges import transcript
 from benchmark_lib.store import load_store
 
 SENT = "<b>a cracked</b> shell"

@@ -5,9 +5,9 @@ import shutil
 import pytest
 import yaml
 
-from benchmark_lib.audit import audit
 from benchmark_lib.cases import load_cases
 from benchmark_lib.errors import BadInput
+from benchmark_lib.extras.audit.audit import audit
 from benchmark_lib.store import load_store
 
 

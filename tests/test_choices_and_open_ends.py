@@ -3,9 +3,9 @@
 import pytest
 from test_customer import answer, did
 
-from benchmark_lib.audit import play
 from benchmark_lib.cases import load_cases
 from benchmark_lib.conversation.speaker import Reply
+from benchmark_lib.extras.audit.audit import play
 from benchmark_lib.language.parser import parser_of
 from benchmark_lib.store import load_store
 from benchmark_lib.store.consent import agrees

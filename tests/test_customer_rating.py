@@ -6,8 +6,8 @@ import pytest
 from test_model_customer import Lines, good_replies, says, talk
 
 from benchmark_lib import tables
-from benchmark_lib.audit import play
 from benchmark_lib.conversation.scripted import AGENTS
+from benchmark_lib.extras.audit.audit import play
 from benchmark_lib.records import Conversation, Message
 from benchmark_lib.scoring import score
 from benchmark_lib.scoring.metrics import METRICS

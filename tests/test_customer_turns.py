@@ -12,21 +12,21 @@ from told import numbers_in
 from benchmark_lib import BadInput, load_results, tables
 from benchmark_lib.analysis.facets import flags_of
 from benchmark_lib.analysis.tables.customers import customer_turns
-from benchmark_lib.audit import play
 from benchmark_lib.cli import main
 from benchmark_lib.conversation.scripted import AGENTS
 from benchmark_lib.endpoint.structured import Unreadable
-from benchmark_lib.experiment import judge_probe
-from benchmark_lib.experiment.judge_probe import PLANTED_TURNS
-from benchmark_lib.reports.fetch import Shelf
-from benchmark_lib.scoring.customer_turns import read_turns
-from benchmark_lib.scoring.judges import (
+from benchmark_lib.extras.audit.audit import play
+from benchmark_lib.extras.judges import probe as judge_probe
+from benchmark_lib.extras.judges.probe import PLANTED_TURNS
+from benchmark_lib.extras.judges.verdicts import (
     CUSTOMER_TURNS,
     judge_conversation,
     judge_messages,
     judging_version,
     load_rubrics,
 )
+from benchmark_lib.reports.fetch import Shelf
+from benchmark_lib.scoring.customer_turns import read_turns
 from benchmark_lib.scoring.quotes import plain
 from benchmark_lib.textfiles import read_yaml
 

@@ -8,11 +8,11 @@ import asyncio
 import pytest
 
 from benchmark_lib import BadInput, Experiment, load_results
-from benchmark_lib.audit import audit, play
 from benchmark_lib.cases import load_cases
-from benchmark_lib.cases.generate import generate
 from benchmark_lib.conversation.oracle import Oracle
 from benchmark_lib.conversation.scripted import AGENTS
+from benchmark_lib.extras.audit.audit import audit, play
+from benchmark_lib.extras.fresh_sets.generate import generate
 from benchmark_lib.scoring import score
 from benchmark_lib.store import DeskKind, load_store, register_kind
 from tests import library_counter

@@ -9,16 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmark_lib import tables
-from benchmark_lib.analysis.tables.detectors import LEAST_RECALL, MEASURED, MOST_FALSE
-from benchmark_lib.audit import play
 from benchmark_lib.conversation.oracle import Oracle
 from benchmark_lib.conversation.scripted import AGENTS
 from benchmark_lib.errors import BadInput
+from benchmark_lib.extras.audit.audit import play
+from benchmark_lib.extras.claims import DETECTORS, check_claims
+from benchmark_lib.extras.claims.planted import read_planted
+from benchmark_lib.extras.claims.reading import read
+from benchmark_lib.extras.claims.tables import LEAST_RECALL, MEASURED, MOST_FALSE
 from benchmark_lib.records import Conversation, Message
 from benchmark_lib.scoring import score
-from benchmark_lib.scoring.claims import DETECTORS, check_claims
-from benchmark_lib.scoring.claims.planted import read_planted
-from benchmark_lib.scoring.claims.reading import read
 
 # --- abstaining, sturdiness, the score
 

@@ -8,8 +8,8 @@ from servers import Answer, ScriptedServer, completion, error_body
 
 from benchmark_lib.cli import main
 from benchmark_lib.endpoint import Endpoint, EndpointError
-from benchmark_lib.endpoint.doctor import diagnose
-from benchmark_lib.endpoint.launch import CALL_TIMEOUT_S, LocalModelError, local_model, missing_parts
+from benchmark_lib.extras.local.doctor import diagnose
+from benchmark_lib.extras.local.launch import CALL_TIMEOUT_S, LocalModelError, local_model, missing_parts
 
 PROMPT = "You work on the customer desk of a shop and follow its rules. " * 20
 TOOLS = [
@@ -206,14 +206,14 @@ def test_the_small_real_model_answers_calls_tools_and_reports_its_tokens():
 
 
 def test_a_local_model_that_cannot_start_says_why(monkeypatch):
-    monkeypatch.setattr("benchmark_lib.endpoint.launch.NEEDED", ("no_such_package",))
+    monkeypatch.setattr("benchmark_lib.extras.local.launch.NEEDED", ("no_such_package",))
     with pytest.raises(LocalModelError, match=r"needs the package no-such-package; install the extra"), local_model():
         pass
 
 
 def test_a_local_model_that_dies_says_its_last_words(monkeypatch):
-    monkeypatch.setattr("benchmark_lib.endpoint.launch.missing_parts", lambda: None)
-    monkeypatch.setattr("benchmark_lib.endpoint.launch.MODULE", "no_such_module")
+    monkeypatch.setattr("benchmark_lib.extras.local.launch.missing_parts", lambda: None)
+    monkeypatch.setattr("benchmark_lib.extras.local.launch.MODULE", "no_such_module")
     with pytest.raises(LocalModelError, match="No module named no_such_module"), local_model():
         pass
 

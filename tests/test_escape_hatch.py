@@ -3,12 +3,12 @@
 import pytest
 
 from benchmark_lib import load_results, reports, tables
-from benchmark_lib.audit import play
 from benchmark_lib.cases import load_cases
-from benchmark_lib.cases.generate import generate
 from benchmark_lib.cli import main
 from benchmark_lib.conversation.oracle import Oracle
 from benchmark_lib.conversation.scripted import AGENTS
+from benchmark_lib.extras.audit.audit import play
+from benchmark_lib.extras.fresh_sets.generate import generate
 from benchmark_lib.records import Conversation, Message
 from benchmark_lib.scoring import score
 from benchmark_lib.scoring.escape_hatch import person_given

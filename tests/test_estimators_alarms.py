@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from benchmark_lib.analysis.estimators import dispersion_allowed, dispersion_of, rate_alarms, rate_change
-from benchmark_lib.analysis.estimators.alarms import FEWER, MORE
 from benchmark_lib.errors import BadInput
+from benchmark_lib.extras.monitoring.alarms import FEWER, MORE
 
 
 @pytest.mark.parametrize("rate", [0.02, 0.3])

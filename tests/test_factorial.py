@@ -8,11 +8,11 @@ from itertools import product
 import orjson
 import pytest
 
-from benchmark_lib.audit import audit, play
 from benchmark_lib.cases import load_cases
 from benchmark_lib.cases.factorial import TABLE, raw_variants, variants, wording
 from benchmark_lib.conversation.scripted import AGENTS
 from benchmark_lib.errors import BadInput
+from benchmark_lib.extras.audit.audit import audit, play
 from benchmark_lib.scoring import score
 from benchmark_lib.textfiles import read_yaml
 

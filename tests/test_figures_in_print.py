@@ -16,9 +16,9 @@ from matplotlib.figure import Figure
 from benchmark_lib import figures, reports, tables
 from benchmark_lib.analysis.panels import conversations_of
 from benchmark_lib.errors import BadInput
+from benchmark_lib.extras.monitoring import CHANGES, found_table
 from benchmark_lib.figures.canvas import SMALL
 from benchmark_lib.figures.style import WIDTHS
-from benchmark_lib.monitoring import CHANGES, found_table
 from benchmark_lib.reports.one_model import numbers
 from benchmark_lib.reports.shown import caption_below
 

@@ -9,10 +9,10 @@ import pytest
 
 from benchmark_lib import estimators, tables
 from benchmark_lib.analysis.panels import VARIANT, conversations_of
-from benchmark_lib.audit import audit
 from benchmark_lib.cases import load_cases
 from benchmark_lib.cases.wordings import worded_case, wordings
 from benchmark_lib.errors import BadInput
+from benchmark_lib.extras.audit.audit import audit
 from benchmark_lib.language.values import values_in
 from benchmark_lib.store import load_store
 

@@ -10,16 +10,16 @@ import orjson
 import pytest
 
 from benchmark_lib.analysis.frames import is_hard
-from benchmark_lib.audit import audit
 from benchmark_lib.cases import load_cases
-from benchmark_lib.cases.generate import POOLS, folder_hash, generate
 from benchmark_lib.cases.load import case_set
 from benchmark_lib.cases.wordings import worded_case
 from benchmark_lib.cli import main
 from benchmark_lib.errors import BadInput
+from benchmark_lib.extras.audit.audit import audit
+from benchmark_lib.extras.fresh_sets.generate import POOLS, folder_hash, generate
+from benchmark_lib.extras.fresh_sets.texts import MONEY, PLACEHOLDER
 from benchmark_lib.records import ToolCall
 from benchmark_lib.store import load_store
-from benchmark_lib.store.rekey.texts import MONEY, PLACEHOLDER
 from benchmark_lib.store.rules import Before
 from benchmark_lib.textfiles import read_yaml
 

@@ -3,8 +3,8 @@
 import pytest
 from made_runs import talk
 
-from benchmark_lib.audit import at_once
 from benchmark_lib.conversation import ScriptedCustomer, converse
+from benchmark_lib.extras.audit.audit import at_once
 from benchmark_lib.records import Act
 from benchmark_lib.scoring import score
 from benchmark_lib.scoring.guesses import guessed

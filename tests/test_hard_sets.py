@@ -6,7 +6,6 @@ import orjson
 import pytest
 import yaml
 
-from benchmark_lib.audit import play
 from benchmark_lib.cases import load_cases
 from benchmark_lib.cases.arms import HANDED_OVER, prompt_of
 from benchmark_lib.cases.case import Trouble
@@ -14,6 +13,7 @@ from benchmark_lib.cases.load import case_set
 from benchmark_lib.conversation.oracle import Oracle
 from benchmark_lib.conversation.scripted import AGENTS
 from benchmark_lib.errors import BadInput
+from benchmark_lib.extras.audit.audit import play
 from benchmark_lib.project import DATA
 from benchmark_lib.records import Conversation
 from benchmark_lib.scoring import score

@@ -7,7 +7,7 @@ import pytest
 
 from benchmark_lib import load_results, tables
 from benchmark_lib.cli import main
-from benchmark_lib.exchange.imports import MOST_K
+from benchmark_lib.extras.exchange.imports import MOST_K
 
 LINE = {
     "case_id": "a",

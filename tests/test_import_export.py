@@ -13,8 +13,8 @@ from benchmark_lib import analysis, estimators, reports, tables
 from benchmark_lib.analysis.dictionary import DICTIONARY
 from benchmark_lib.cli import main
 from benchmark_lib.errors import BadInput
-from benchmark_lib.exchange.exports import export_frames
-from benchmark_lib.exchange.imports import import_results, summary
+from benchmark_lib.extras.exchange.exports import export_frames
+from benchmark_lib.extras.exchange.imports import import_results, summary
 from benchmark_lib.reports.one_model import words
 from benchmark_lib.reports.one_model.numbers import by_intent
 from benchmark_lib.reports.site import build_site

@@ -10,8 +10,8 @@ import pytest
 from benchmark_lib.analysis.frames import load_results
 from benchmark_lib.cli import main
 from benchmark_lib.errors import BadInput
-from benchmark_lib.exchange.exports import export_frames
-from benchmark_lib.exchange.imports import import_results
+from benchmark_lib.extras.exchange.exports import export_frames
+from benchmark_lib.extras.exchange.imports import import_results
 from benchmark_lib.project import DATA
 
 PLAYED = DATA / "examples" / "blind-play.deskbench"

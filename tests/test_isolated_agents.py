@@ -434,7 +434,7 @@ def test_walls_that_fail_later_cost_one_conversation_and_not_the_run(folder):
         pytest.skip("this system has no namespaces for an isolated agent")
     line = {"cases": "tracking_1,damaged_no_proof"}
     command = deskbench(folder, "Slow", "--isolate", "--concurrency", "1", **line)
-    agents = ("benchmark_lib.conversation.agent_process\0escaping_agents:Slow",)
+    agents = ("benchmark_lib.extras.isolation.agent_process\0escaping_agents:Slow",)
     waited(
         lambda: (folder / "run.deskbench").exists() and [*processes_with(*agents)] > processes_with(*agents, "walls.py")
     )

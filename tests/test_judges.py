@@ -13,12 +13,10 @@ from made_runs import change_rows
 from servers import ScriptedServer
 
 from benchmark_lib import BadInput, Experiment, RunFile
-from benchmark_lib.audit import play
 from benchmark_lib.conversation.oracle import Oracle
-from benchmark_lib.experiment.judging import judge_runs
-from benchmark_lib.records import content_hash
-from benchmark_lib.reports.marks import marks_of
-from benchmark_lib.scoring.judges import (
+from benchmark_lib.extras.audit.audit import play
+from benchmark_lib.extras.judges.judging import judge_runs
+from benchmark_lib.extras.judges.verdicts import (
     SCORERS,
     case_facts,
     judge_messages,
@@ -27,6 +25,8 @@ from benchmark_lib.scoring.judges import (
     system_prompt,
     transcript,
 )
+from benchmark_lib.records import content_hash
+from benchmark_lib.reports.marks import marks_of
 
 # --- what is asked and kept
 

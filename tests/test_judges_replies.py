@@ -10,12 +10,11 @@ from judged import PRICED, judged, one, quote_of, record_in, verdict
 from servers import Answer, ScriptedServer, completion, error_body
 
 from benchmark_lib import Experiment, load_results, tables
-from benchmark_lib.audit import play
 from benchmark_lib.cli import main
 from benchmark_lib.conversation.scripted import AGENTS
-from benchmark_lib.experiment.judge_probe import ORDERS, ordered, probe_case
-from benchmark_lib.records import content_hash
-from benchmark_lib.scoring.judges import (
+from benchmark_lib.extras.audit.audit import play
+from benchmark_lib.extras.judges.probe import ORDERS, ordered, probe_case
+from benchmark_lib.extras.judges.verdicts import (
     SCORERS,
     addressed,
     judge_messages,
@@ -24,6 +23,7 @@ from benchmark_lib.scoring.judges import (
     quotable,
     transcript,
 )
+from benchmark_lib.records import content_hash
 
 # --- replies that do not count
 

@@ -11,8 +11,8 @@ from told import numbers_in
 
 from benchmark_lib import BadInput, Experiment, RunFile, load_results, tables
 from benchmark_lib.cli import main
-from benchmark_lib.experiment.judging import judge_runs
-from benchmark_lib.scoring.judges import plain
+from benchmark_lib.extras.judges.judging import judge_runs
+from benchmark_lib.extras.judges.verdicts import plain
 
 # --- faults, money and refusals
 

@@ -8,11 +8,11 @@ import pytest
 
 from benchmark_lib import monitoring
 from benchmark_lib.cli import main
-from benchmark_lib.cli.monitor import FORMAT_PAGE
-from benchmark_lib.monitoring.logs import ACTS, NAMES, TIMES
+from benchmark_lib.extras.claims.reading import read
+from benchmark_lib.extras.monitoring.command import FORMAT_PAGE
+from benchmark_lib.extras.monitoring.logs import ACTS, NAMES, TIMES
+from benchmark_lib.extras.monitoring.page import footnotes, unalarmed, write_pages
 from benchmark_lib.project import DATA
-from benchmark_lib.reports.monitoring import footnotes, unalarmed, write_pages
-from benchmark_lib.scoring.claims.reading import read
 
 PAGE = (DATA.parent / FORMAT_PAGE).read_text(encoding="utf-8")
 WISH = "My bag arrived torn, please give me the money back for my order A-17."

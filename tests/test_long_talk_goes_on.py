@@ -2,9 +2,9 @@
 
 import pytest
 
-from benchmark_lib.audit import play
 from benchmark_lib.cases import load_cases
 from benchmark_lib.conversation.speaker import Reply
+from benchmark_lib.extras.audit.audit import play
 from benchmark_lib.store import load_store
 
 

@@ -326,7 +326,7 @@ def test_a_scheduler_on_the_network_is_refused_without_tls(tmp_path, capsys, add
 def test_a_missing_extra_and_a_scheduler_out_of_reach_lose_nothing(tmp_path, capsys, monkeypatch):
     out = tmp_path / "run.deskbench"
     line = ["run", "scripted:oracle", "--cases", "tracking_1", "--out", str(out), "--executor", "dask"]
-    monkeypatch.setattr("benchmark_lib.experiment.machines.cluster.CONNECT_S", 0.5)
+    monkeypatch.setattr("benchmark_lib.extras.machines.cluster.CONNECT_S", 0.5)
     assert main([*line, "--scheduler", "tcp://127.0.0.1:9"]) == 2
     assert "start one with `dask scheduler`" in capsys.readouterr().err
     with socket.create_server(("127.0.0.1", 0)) as silent:
@@ -348,7 +348,7 @@ def test_a_finished_run_needs_no_cluster(tmp_path, monkeypatch, shop):
         began.append(workers)
         raise BadInput("a cluster was started")
 
-    monkeypatch.setattr("benchmark_lib.experiment.machines.cluster.local_cluster", start)
+    monkeypatch.setattr("benchmark_lib.extras.machines.cluster.local_cluster", start)
     where = {"executor": "dask", "workers": 2}
     done = Experiment(**options, **where)
     assert asyncio.run(done.run()).counts()["finished"] == 1 and done.stopped is None and not began

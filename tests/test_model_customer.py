@@ -11,7 +11,6 @@ import pytest
 from servers import Answer, ScriptedServer, completion, error_body
 
 from benchmark_lib import BadInput, Experiment, load_results, tables
-from benchmark_lib.audit import play
 from benchmark_lib.conversation import converse
 from benchmark_lib.conversation.model_customer import (
     LAST,
@@ -24,6 +23,7 @@ from benchmark_lib.conversation.model_customer import (
 )
 from benchmark_lib.conversation.scripted import AGENTS
 from benchmark_lib.endpoint import Endpoint
+from benchmark_lib.extras.audit.audit import play
 from benchmark_lib.records import Act, Conversation, Message
 from benchmark_lib.scoring import score
 from benchmark_lib.scoring.customer_audit import FINDINGS, audit_customer

@@ -12,10 +12,10 @@ import pytest
 from benchmark_lib import figures, monitoring, reports
 from benchmark_lib.cli import main
 from benchmark_lib.errors import BadInput
-from benchmark_lib.monitoring.logs import LeftOut, LogFormat, as_time, read_logs
-from benchmark_lib.monitoring.made_up import shares_by_week, texts
-from benchmark_lib.reports.monitoring import safe_link, terminal_lines, write_pages
-from benchmark_lib.scoring.claims import DETECTORS
+from benchmark_lib.extras.claims import DETECTORS
+from benchmark_lib.extras.monitoring.logs import LeftOut, LogFormat, as_time, read_logs
+from benchmark_lib.extras.monitoring.made_up import shares_by_week, texts
+from benchmark_lib.extras.monitoring.page import safe_link, terminal_lines, write_pages
 
 HELLO = "Hello, where is my order NL-12345? I have been waiting for it since the last week."
 HONEST = "I am sorry about the wait. Your parcel is on its way and the tracking page shows where it is."

@@ -9,12 +9,12 @@ import pytest
 from benchmark_lib import load_results
 from benchmark_lib.cases.facts import Fact
 from benchmark_lib.cli import main
+from benchmark_lib.extras.claims import reading
+from benchmark_lib.extras.claims import registry as claims_registry
 from benchmark_lib.language.parser import parser_of
 from benchmark_lib.language.values import values_in
 from benchmark_lib.records import Act, Conversation, Message, ToolCall, as_text
 from benchmark_lib.scoring import score
-from benchmark_lib.scoring.claims import reading
-from benchmark_lib.scoring.claims import registry as claims_registry
 
 ACTS = ("gave", "lacked", "attached", "agreed", "refused", "pushed", "followed_up", "left", "waited")
 RECORDS = 300

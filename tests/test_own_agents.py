@@ -16,7 +16,6 @@ import orjson
 import pytest
 
 from benchmark_lib import BadInput, Experiment, load_results
-from benchmark_lib.audit import at_once, play
 from benchmark_lib.cases import Case
 from benchmark_lib.conversation import (
     AgentFault,
@@ -31,6 +30,7 @@ from benchmark_lib.conversation.oracle import Oracle
 from benchmark_lib.endpoint import EndpointError
 from benchmark_lib.experiment.recorder import NotOnFile
 from benchmark_lib.experiment.writer import CannotSave
+from benchmark_lib.extras.audit.audit import at_once, play
 from benchmark_lib.records import TAMPERED, Act, Fault, Message, ToolCall, Usage
 from benchmark_lib.scoring import score
 from benchmark_lib.store import Desk, Store, load_store, tool

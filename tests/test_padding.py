@@ -4,8 +4,8 @@ import copy
 
 import pytest
 
-from benchmark_lib.audit import play
 from benchmark_lib.conversation.scripted import AGENTS
+from benchmark_lib.extras.audit.audit import play
 from benchmark_lib.language.detection import languages_of
 from benchmark_lib.language.pieces import WHOLE
 from benchmark_lib.language.sentences import sentences

@@ -5,14 +5,14 @@ from datetime import timedelta
 import pytest
 
 from benchmark_lib import BadInput, tables
+from benchmark_lib.extras.claims import check_claims, reading
+from benchmark_lib.extras.claims.days import latest_day
+from benchmark_lib.extras.claims.secrets import secrets_in
 from benchmark_lib.language.promises import FOLDER, promise_reader
 from benchmark_lib.language.train import hash_of
 from benchmark_lib.records import Conversation, Message
 from benchmark_lib.reports.marks import promises_of
 from benchmark_lib.reports.transcript import transcript_html
-from benchmark_lib.scoring.claims import check_claims, reading
-from benchmark_lib.scoring.claims.days import latest_day
-from benchmark_lib.scoring.claims.secrets import secrets_in
 from benchmark_lib.store.retail.arrivals import arrives
 
 UNSHIPPED, UNDER_WAY = "cancel_before_ship_1", "tracking_1"

@@ -10,7 +10,8 @@ import floods
 import pytest
 from floods import assert_read_within
 
-from benchmark_lib.audit import play
+from benchmark_lib.extras.audit.audit import play
+from benchmark_lib.extras.claims import reading
 from benchmark_lib.language.parser import parser_of
 from benchmark_lib.language.pieces import (
     LONGEST_SENTENCE,
@@ -26,7 +27,6 @@ from benchmark_lib.language.pieces import (
 from benchmark_lib.language.sentences import sentences
 from benchmark_lib.records import Act, Conversation, Message
 from benchmark_lib.scoring import score
-from benchmark_lib.scoring.claims import reading
 from benchmark_lib.scoring.customer_audit import audit_customer
 
 BIG, HUGE = 100_000, 1_000_000

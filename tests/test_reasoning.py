@@ -11,12 +11,12 @@ from servers import ScriptedServer, completion
 from site_talks import talks_of
 
 from benchmark_lib import Experiment, load_results, tables
-from benchmark_lib.analysis.tables.judges import NAMED_AND_DID, NO_REASONING
 from benchmark_lib.conversation.state import ConversationState
 from benchmark_lib.endpoint.reply import parse_reply
-from benchmark_lib.exchange.exports import RECORDS, export_frames
-from benchmark_lib.exchange.imports import import_results
-from benchmark_lib.experiment.judging import judge_runs
+from benchmark_lib.extras.exchange.exports import RECORDS, export_frames
+from benchmark_lib.extras.exchange.imports import import_results
+from benchmark_lib.extras.judges.judging import judge_runs
+from benchmark_lib.extras.judges.tables import NAMED_AND_DID, NO_REASONING
 from benchmark_lib.records import LONGEST_REASONING, ROOM_FOR_REASONING, Conversation, Reasoning
 from benchmark_lib.reports.site import build_site
 from benchmark_lib.reports.transcript import transcript_html

@@ -4,9 +4,9 @@ import orjson
 import pytest
 from floods import assert_read_within
 
-from benchmark_lib.audit import play
 from benchmark_lib.conversation.scripted import AGENTS
 from benchmark_lib.errors import BadInput
+from benchmark_lib.extras.audit.audit import play
 from benchmark_lib.language.parser import parser_of
 from benchmark_lib.language.reasons import ReasonReader, reasons_in
 from benchmark_lib.language.train import hash_of

@@ -3,10 +3,10 @@
 import pytest
 from made_runs import talk
 
-from benchmark_lib.audit import at_once, play
 from benchmark_lib.conversation import ScriptedCustomer, converse
 from benchmark_lib.conversation.oracle import Oracle
 from benchmark_lib.conversation.scripted import AGENTS, Tunable
+from benchmark_lib.extras.audit.audit import at_once, play
 from benchmark_lib.records import Act, Conversation
 from benchmark_lib.scoring import score
 from benchmark_lib.scoring.columns import columns_of

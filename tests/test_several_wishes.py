@@ -3,8 +3,8 @@
 import pytest
 from test_customer import Says, answer, did
 
-from benchmark_lib.audit import play
 from benchmark_lib.cases.case import Call, Case, Known
+from benchmark_lib.extras.audit.audit import play
 from benchmark_lib.scoring.score import score
 
 PARTS = ("cancel_before_ship_5", "address_change_1", "color_edit_2", "return_request_1")

@@ -12,7 +12,7 @@ import pytest
 from players import over_the_port, sitting
 
 from benchmark_lib import BadInput, RunFile
-from benchmark_lib.sitting.port import serving
+from benchmark_lib.extras.sitting.port import serving
 
 HAND_OVER = '{"queue": "general", "reason": "a test", "summary": "nothing checked"}'
 

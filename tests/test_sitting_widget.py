@@ -12,7 +12,7 @@ from hostile import FLAG, PAYLOADS
 from test_jupyterlab import running_lab, until
 
 from benchmark_lib import BadInput, RunFile, sit
-from benchmark_lib.sitting.widget import page_of
+from benchmark_lib.extras.sitting.widget import page_of
 
 NOTEBOOK = Path(__file__).resolve().parents[1] / "notebooks" / "06_sit.ipynb"
 OWN_TAGS = {"div", "p", "pre", "span", "details", "summary"}

@@ -5,15 +5,14 @@ from collections import Counter
 
 import pytest
 
-from benchmark_lib import sly_audit
-from benchmark_lib.audit import play, report
 from benchmark_lib.cases import load_cases
-from benchmark_lib.conversation import sly
-from benchmark_lib.conversation.sly import SLY
 from benchmark_lib.conversation.speakers import make_agent
 from benchmark_lib.errors import BadInput
+from benchmark_lib.extras.audit import sly, sly_audit
+from benchmark_lib.extras.audit.audit import play, report
+from benchmark_lib.extras.audit.sly import SLY
+from benchmark_lib.extras.audit.sly_audit import audit_with_sly, floors, scores_of
 from benchmark_lib.scoring import score
-from benchmark_lib.sly_audit import audit_with_sly, floors, scores_of
 
 
 @pytest.fixture(scope="module")

@@ -9,8 +9,8 @@ import pytest
 
 from benchmark_lib import Experiment, RunFile, load_results, tables
 from benchmark_lib.conversation.model_customer import AnsweredAct
-from benchmark_lib.endpoint.launch import CALL_TIMEOUT_S, local_model, missing_parts
-from benchmark_lib.experiment.judging import judge_runs
+from benchmark_lib.extras.judges.judging import judge_runs
+from benchmark_lib.extras.local.launch import CALL_TIMEOUT_S, local_model, missing_parts
 from benchmark_lib.records import ENDINGS
 
 MODEL = "smollm2-135m-instruct"

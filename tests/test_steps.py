@@ -1,7 +1,7 @@
 """A step that a customer is asked to take: heard by its patterns, asked for by the oracle, done by a tool of the customer's own."""
 
-from benchmark_lib.audit import transcripts, unsound
 from benchmark_lib.cases import load_cases
+from benchmark_lib.extras.audit.audit import transcripts, unsound
 from benchmark_lib.language.parser import parser_of
 from benchmark_lib.store import load_store
 

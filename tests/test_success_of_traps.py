@@ -2,8 +2,8 @@
 
 import pytest
 
-from benchmark_lib.audit import at_once
 from benchmark_lib.conversation import ScriptedCustomer, converse
+from benchmark_lib.extras.audit.audit import at_once
 from benchmark_lib.records import Act, Conversation, Message
 from benchmark_lib.scoring import score
 from benchmark_lib.scoring.deciding import reasons_against

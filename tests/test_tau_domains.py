@@ -11,14 +11,15 @@ from site_talks import talks_of
 from benchmark_lib import Experiment, load_results, tables
 from benchmark_lib.cases import load_cases
 from benchmark_lib.conversation import converse, make_agent, make_customer
-from benchmark_lib.conversation.tau import TauModelCustomer, unconditional
 from benchmark_lib.errors import BadInput
+from benchmark_lib.extras.tau2 import package
+from benchmark_lib.extras.tau2 import score as tau
+from benchmark_lib.extras.tau2.speakers import TauModelCustomer, unconditional
+from benchmark_lib.extras.tau2.store import KNOWN
 from benchmark_lib.records import Conversation
-from benchmark_lib.scoring import score, tau
+from benchmark_lib.scoring import score
 from benchmark_lib.scoring.deciding import reasons_against
 from benchmark_lib.store import load_store
-from benchmark_lib.store.tau import package
-from benchmark_lib.store.tau.store import KNOWN
 
 
 def talk(store, case, agent="scripted:oracle", customer=None) -> Conversation:

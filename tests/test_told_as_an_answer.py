@@ -2,11 +2,11 @@
 
 import pytest
 
-from benchmark_lib.audit import play
 from benchmark_lib.cases.facts import Fact
 from benchmark_lib.cases.read import long_date
 from benchmark_lib.conversation.oracle import Oracle
 from benchmark_lib.conversation.scripted import Spam
+from benchmark_lib.extras.audit.audit import play
 from benchmark_lib.language.answers import cleaned, is_pour
 from benchmark_lib.scoring import score
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from benchmark_lib.audit import play
 from benchmark_lib.conversation.customer_words import filled, written
 from benchmark_lib.conversation.scripted import AGENTS
 from benchmark_lib.errors import BadInput
+from benchmark_lib.extras.audit.audit import play
 from benchmark_lib.language.parser import parser_of
 from benchmark_lib.language.patterns import Patterns, compile_patterns
 from benchmark_lib.language.sentences import sentences

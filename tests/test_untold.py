@@ -5,8 +5,8 @@ import json
 
 import pytest
 
-from benchmark_lib.audit import play
 from benchmark_lib.conversation.oracle import Oracle
+from benchmark_lib.extras.audit.audit import play
 from benchmark_lib.reports.transcript import transcript_html
 from benchmark_lib.scoring import score, untold
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import orjson
 import pytest
 
-from benchmark_lib.audit import play
 from benchmark_lib.conversation import oracle as oracles
 from benchmark_lib.conversation.oracle import Oracle
+from benchmark_lib.extras.audit.audit import play
 from benchmark_lib.scoring import score
 
 FOLDER = Path(__file__).parent / "data" / "wordings"

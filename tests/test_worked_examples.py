@@ -3,10 +3,10 @@
 import pytest
 from jinja2 import Environment
 
-from benchmark_lib.cases.generate import POOLS
+from benchmark_lib.extras.audit.worked_examples import wrong_sums
+from benchmark_lib.extras.fresh_sets.generate import POOLS
 from benchmark_lib.store import load_store
 from benchmark_lib.textfiles import front_matter, read_yaml
-from benchmark_lib.worked_examples import wrong_sums
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..scoring.claims import DETECTORS
+from ..extras.claims import DETECTORS
 from ..scoring.columns import names_of
 from ..scoring.metrics import Metric
 from ..scoring.score import Score

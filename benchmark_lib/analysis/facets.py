@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from ..scoring.claims import DETECTORS
-from ..scoring.claims.wording import finding_label
+from ..extras.claims import DETECTORS
+from ..extras.claims.wording import finding_label
 from ..scoring.columns import names_of
 from ..scoring.deciding import REASONS, SUCCESS_STATES, became, reasons_against, state_of
 from ..scoring.metrics import METRICS

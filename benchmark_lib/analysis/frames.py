@@ -20,12 +20,12 @@ from ..cases.played import store_name, store_words
 from ..endpoint.weights import weights_of_run
 from ..errors import BadInput
 from ..experiment.budget import costs_of, is_estimate
+from ..extras.tau2 import floor_of
 from ..project import in_project
 from ..records import NO_SCORE, SCORE_FAULT, source_of
 from ..runfile import SUFFIX, RunFile, is_hidden
 from ..scoring.columns import Column, columns_of
 from ..scoring.score import Score
-from ..store.tau import floor_of
 from .copies import without_copies
 from .dictionary import DICTIONARY
 from .entries import entry_names

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from ..cases.factorial import TABLE
 from ..cases.wordings import PREFIX
-from ..endpoint.local_server import MODEL_ID
+from ..extras.local.local_server import MODEL_ID
 from ..records import OWN, TRIED_AGAIN, is_played
 
 if TYPE_CHECKING:

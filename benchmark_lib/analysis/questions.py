@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..scoring.claims import DETECTORS
+from ..extras.claims import DETECTORS
 from ..scoring.columns import names_of
 from ..scoring.metrics import METRICS
 from ..scoring.score import Score

@@ -8,15 +8,15 @@ from pathlib import Path
 
 from ..commands import command
 from ..errors import BadInput
+from ..extras.tau2 import TauStore
+from ..extras.tau2.cases import choose, tau_cases
 from ..remembered import remembered
 from ..store import Store
-from ..store.tau import TauStore
 from ..textfiles import read_yaml
 from .arms import TOLD, arms
 from .case import Case
 from .factorial import TABLE, variants
 from .read import read_case, with_canary
-from .tau import choose, tau_cases
 from .wordings import PREFIX, WORDINGS, wordings
 
 HARD = "hard"

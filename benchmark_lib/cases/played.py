@@ -11,11 +11,11 @@ from typing import Any
 import orjson
 
 from ..errors import BadInput
+from ..extras.tau2 import TauStore
 from ..project import project_folder
 from ..records import content_hash
 from ..store import Store, Tool
 from ..store.recorded_tools import with_played_tools, with_recorded_tools
-from ..store.tau import TauStore
 from ..store.world import STORES, load_store
 from ..textfiles import read_yaml
 from .case import Case

@@ -10,7 +10,7 @@ from typing import Any, TextIO
 
 from ..errors import BadInput
 from .codes import CRASHED, INTERRUPTED, READER_GONE, REFUSED, note
-from .parser import COMMANDS, build_parser
+from .parser import build_parser, commands
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -83,9 +83,9 @@ def _main(arguments: list[str] | None) -> int:
 
 def _execute(given: list[str]) -> int:
     chosen = next((word for word in given if not word.startswith("-")), None)
-    if chosen is not None and chosen not in COMMANDS:
-        near = difflib.get_close_matches(chosen, COMMANDS, 1, 0.4)
-        hint = f"did you mean {near[0]}?" if near else f"the commands are {', '.join(COMMANDS)}"
+    if chosen is not None and chosen not in (known := commands()):
+        near = difflib.get_close_matches(chosen, known, 1, 0.4)
+        hint = f"did you mean {near[0]}?" if near else f"the commands are {', '.join(known)}"
         raise BadInput(f"there is no command {chosen!r}: {hint}")
     parser = build_parser(chosen)
     options = parser.parse_args(given)

@@ -7,10 +7,10 @@ from typing import Any, cast
 from ..cases import Case
 from ..endpoint.wording import call_in_text
 from ..errors import BadInput
+from ..extras.isolation.isolated import IsolatedAgent
 from ..records import CALL_IN_TEXT, TAMPERED, Act, Conversation, Fault, Message
 from ..store import Store, Tool
 from .agent_view import AgentView, plain, plain_text, without_keys
-from .isolated import IsolatedAgent
 from .own_code import REPLY_S, OwnCodeLeft, is_own, reply_of
 from .speaker import AgentFault, BuiltIn, ContentFiltered, CustomerFault, HarnessFault, Insider, Reply, Speaker
 from .state import ConversationState

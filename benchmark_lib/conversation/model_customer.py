@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from ..cases import Case
 from ..endpoint.faults import EndpointError
 from ..endpoint.structured import Unreadable, ask_for, read_object
+from ..extras.tau2 import TauStore
 from ..language.answers import cleaned
 from ..language.folding import fold
 from ..language.heard import ParsedMessage
@@ -24,7 +25,6 @@ from ..language.words import books
 from ..records import Act, Fault
 from ..store import Store
 from ..store.consent import CONDITIONAL
-from ..store.tau import TauStore
 from ..textfiles import front_matter, render
 from ..threads import read_aside
 from .customer import ScriptedCustomer

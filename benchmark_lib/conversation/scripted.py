@@ -10,12 +10,12 @@ import orjson
 
 from ..cases import Case
 from ..errors import BadInput
+from ..extras.audit.sly import SLY
 from ..store import Store
 from ..store.every_desk import HANDOVER
 from .agent_view import AgentView
 from .oracle import Oracle
 from .ruled import RULED
-from .sly import SLY
 from .speaker import BuiltIn, Insider, Reply, Speaker
 
 

@@ -3,14 +3,14 @@
 from typing import Any
 
 from ..cases import Case
+from ..extras.tau2 import TauStore
+from ..extras.tau2.speakers import tau_agent, tau_customer
 from ..store import Store
-from ..store.tau import TauStore
 from .customer import ScriptedCustomer
 from .model_agent import ModelAgent
 from .model_customer import ModelCustomer
 from .scripted import scripted_agent
 from .speaker import Speaker
-from .tau import tau_agent, tau_customer
 
 
 def make_agent(spec: str, *, case: Case, store: Store, complete: Any = None) -> Speaker:

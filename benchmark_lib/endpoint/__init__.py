@@ -3,7 +3,6 @@
 from .client import Endpoint
 from .faults import EndpointError
 from .keys import scrub
-from .launch import check_parts, local_model
 from .reply import Completion, RequestedCall, parse_reply
 from .retries import start_delay_s
 from .settings import RoleSettings, load_settings

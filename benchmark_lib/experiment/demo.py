@@ -11,14 +11,14 @@ from pathlib import Path
 from ..cases import load_cases
 from ..cases.load import HARD, case_set
 from ..conversation import AGENTS
-from ..conversation.tau import OF_TAU
 from ..endpoint import check_parts, local_model
 from ..errors import BadInput
+from ..extras.tau2 import domain_named
+from ..extras.tau2.speakers import OF_TAU
 from ..project import DATA, project_folder, slug
 from ..records import content_hash
 from ..runfile import SUFFIX
 from ..store import load_store
-from ..store.tau import domain_named
 from .experiment import Experiment
 from .plan import prepare
 

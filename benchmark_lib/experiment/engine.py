@@ -11,9 +11,9 @@ from ..conversation import converse
 from ..conversation.own_code import OwnCodeLeft
 from ..endpoint import EndpointError
 from ..errors import BadInput
+from ..extras.tau2 import TauStore
 from ..records import NOT_SCORED, Conversation, content_hash
 from ..runfile import RunFile, hide
-from ..store.tau import TauStore
 from ..threads import in_thread, read_aside
 from .budget import Budget, Stop
 from .lasting import end_lasting

@@ -6,13 +6,13 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 
 from ..errors import BadInput
+from ..extras.machines import Cluster, opened
 from ..records import UNPROTECTED
 from ..runfile import RunFile
 from .budget import Stop
 from .collector import quiet_collector
 from .engine import Engine
 from .forecast import Forecast, check_budget, finished_on, forecast, lacking
-from .machines import Cluster, opened
 from .opening import held
 from .options import Options
 from .plan import SCRIPTED, Plan, prepare
@@ -116,7 +116,7 @@ class Experiment(Options):
     def _engine_of(self, plan: Plan, run: RunFile, cluster: Cluster | None) -> Engine:
         if cluster is None:
             return Engine(plan, run)
-        from .machines.engine import MachinesEngine
+        from ..extras.machines.engine import MachinesEngine
 
         return MachinesEngine(plan, run, cluster, self)
 

@@ -22,10 +22,10 @@ from ..conversation import converse, make_agent, make_customer
 from ..conversation.model_customer import customer_prompt
 from ..endpoint.prices import how_to_add
 from ..errors import BadInput
+from ..extras.tau2 import TauStore
 from ..records import Conversation, Usage
 from ..runfile import RunFile
 from ..scoring.written import rounded
-from ..store.tau import TauStore
 from .budget import LIMIT_NAMES, Budget, CallCost
 from .learned import Experience, OnFile, on_file
 from .manifest import merged

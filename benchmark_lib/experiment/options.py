@@ -57,7 +57,7 @@ class Options:
     weights : str, optional
         Whether the model's weights are ``open`` or ``closed``, where ``data/weights.yaml`` does not say; recorded.
     executor, scheduler, workers : str, str, int, optional
-        ``dask`` plays the conversations on the workers of a Dask cluster, see `benchmark_lib.experiment.machines`; the
+        ``dask`` plays the conversations on the workers of a Dask cluster, see `benchmark_lib.extras.machines`; the
         address of its scheduler, without which one is started on this machine for the run with so many processes (by
         default one for each core).
     """

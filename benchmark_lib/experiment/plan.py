@@ -26,23 +26,23 @@ from ..conversation import (
     parse_spec,
     walls_around,
 )
-from ..conversation.inspect_agent import PREFIX, InspectAgent, inspect_kind
 from ..conversation.own_code import REPLY_S, call_own
 from ..conversation.speaker import Speaker
-from ..conversation.tau import OF_TAU
 from ..endpoint import Endpoint, RoleSettings, load_settings
 from ..endpoint.keys import LOOPBACK_KEY
 from ..endpoint.weights import STATED
 from ..errors import BadInput
+from ..extras.isolation.inspect_agent import PREFIX, InspectAgent, inspect_kind
+from ..extras.machines import check_executor
+from ..extras.tau2 import TauStore
+from ..extras.tau2.speakers import OF_TAU
 from ..project import project_folder
 from ..records import OWN, UNPROTECTED, Conversation
 from ..scoring.score import Score
 from ..store import Store, load_store, load_tools
 from ..store.own_tools import TOOL_LIMIT_S, guarded
 from ..store.recorded_tools import declared_tools
-from ..store.tau import TauStore
 from ..store.tools import import_object, source_hashes
-from .machines import check_executor
 from .manifest import default_name, new_manifest, part, public_url, session
 from .options import Options
 from .players import Players

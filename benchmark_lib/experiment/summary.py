@@ -5,11 +5,11 @@ from textwrap import shorten
 from typing import Any
 
 from ..cases.played import store_name
+from ..extras.tau2 import domain_named, known_of
 from ..records import BUCKETS, CALL_IN_TEXT, LASTING, UNPROTECTED, Conversation
 from ..runfile import RunFile
 from ..scoring.metrics import METRICS, Shown, shown_on
 from ..scoring.written import KINDS_SHOWN, REASON_SHOWN, cost_in_words, failed_calls
-from ..store.tau import domain_named, known_of
 from .budget import is_estimate
 from .repricing import priced_in_words
 from .scoring import ScoreFault, score_faults

@@ -8,19 +8,7 @@ from ..analysis.estimators.estimate import counted
 from ..analysis.panels import partial_in
 from ..analysis.tables.headlines import metric_of
 from ..scoring.written import percent, rounded, span
-from .canvas import (
-    LINES,
-    QUIET,
-    ROW,
-    axes_for,
-    describe,
-    figure,
-    mark,
-    note_below,
-    nothing,
-    stacked_bars,
-    why_nothing,
-)
+from .canvas import LINES, QUIET, ROW, axes_for, describe, figure, mark, note_below, nothing, stacked_bars, why_nothing
 from .captions import alike, listed, span_of, trials_of
 from .labels import at_right, head_at_right, left_out, name_of, name_rows, names_of, partial_below, with_counts
 

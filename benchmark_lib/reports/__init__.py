@@ -1,7 +1,8 @@
 """Frames and figures -> tables, pages and transcripts, and the papermill wrapper."""
 
 from ..analysis.tables.answers import Stakes, read_stakes
-from . import monitoring, paper
+from ..extension import face
+from . import paper
 from .answers import Answers, answers
 from .badge import badge
 from .board import board_without_flagged, readable_board
@@ -14,3 +15,5 @@ from .scope import scope_badge, scope_in_words
 from .shown import boards_by_panel, by_panel, show_figure, show_table, tables_by_panel, weigh
 from .transcript import show, transcript_css, transcript_html
 from .views import language_names, readable
+
+__getattr__ = face("reports", __name__)

@@ -13,9 +13,9 @@ from babel.lists import format_list
 
 from ..analysis.estimators.intervals import proportion_interval
 from ..analysis.estimators.unsafe import BAND_TRAPS
-from ..analysis.tables import calibration as measured
-from ..analysis.tables.detectors import LEAST_RECALL, MOST_FALSE, measured_by_detector, rebuilt_in_words
 from ..errors import BadInput
+from ..extras.claims.tables import LEAST_RECALL, MOST_FALSE, measured_by_detector, rebuilt_in_words
+from ..extras.judges import calibration as measured
 from ..scoring.customer_audit import FINDINGS
 from ..scoring.written import span
 from ..store.world import load_store

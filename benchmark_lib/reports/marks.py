@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from ..scoring.claims.wording import finding_label
+from ..extras.claims.wording import finding_label
 from ..scoring.customer_turns import CLEAR, MILD
 from ..scoring.written import LONGEST, words
 

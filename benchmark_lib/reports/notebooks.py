@@ -21,7 +21,7 @@ from ..analysis.query import Query
 from ..endpoint import scrub
 from ..endpoint.address import check_base_url
 from ..errors import BadInput
-from ..experiment.machines import spread
+from ..extras.machines import spread
 from ..outputs import writing
 from ..project import NOTEBOOKS, in_project, project_folder, safe_name, slug
 from ..records import content_hash

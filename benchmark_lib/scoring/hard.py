@@ -5,11 +5,11 @@ from collections import Counter
 from typing import Any
 
 from ..cases import Case, Outcome
+from ..extras.claims.reading import says_done
 from ..language.answers import cleaned
 from ..language.folding import fold, squash
 from ..records import Conversation
 from ..store import Store
-from .claims.reading import says_done
 from .state import end_state, expected_state, state_after
 
 FAILURES = {

@@ -5,16 +5,17 @@ from itertools import combinations
 from typing import Annotated, Any, TypedDict, cast
 
 from ..cases import Case, Outcome, trap_kind
+from ..extras.claims import check_claims
+from ..extras.claims.reading import says_done
+from ..extras.tau2 import TauStore
+from ..extras.tau2.score import tau_score
 from ..language.folding import plain
 from ..language.parser import parser_of
 from ..records import NOT_SCORED, TAMPERED, Conversation, ToolCall
 from ..store import Store
 from ..store.every_desk import CLOSE, HANDOVER, SEARCH
 from ..store.rules import check_rules
-from ..store.tau import TauStore
 from .bounds import as_read, cut
-from .claims import check_claims
-from .claims.reading import says_done
 from .columns import Column
 from .counting import answers_of, asked_for
 from .customer_audit import customer_flags
@@ -27,7 +28,6 @@ from .reasons import reasons_told
 from .red_flags import red_flags
 from .reply_language import answers_in_language
 from .state import forbidden_calls, matching_outcomes, writes_outside
-from .tau import tau_score
 from .topics import answers_by_topic
 
 VERSION = "scoring-13"

@@ -20,7 +20,7 @@ from .rules import Predicate, Telling
 from .tools import Tool
 
 if TYPE_CHECKING:
-    from .rekey.cases import Rekey
+    from ..extras.fresh_sets.cases import Rekey
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from typing import Any
 import orjson
 
 from ..errors import BadInput
+from ..extras.tau2 import TauStore, domain_named
 from ..project import DATA
 from ..records import content_hash
 from ..textfiles import front_matter, read_text, read_yaml, render
@@ -24,7 +25,6 @@ from .laid import laid_over, merged
 from .own_tools import guarded
 from .rules import setting
 from .search import Search
-from .tau import TauStore, domain_named
 from .tools import Tool, load_tools
 
 STORES = DATA / "stores"

@@ -5,8 +5,8 @@ Where no `rng` is given, draws come from a generator that is seeded with `DEFAUL
 
 import inspect
 
+from ...extension import face, offered
 from .agreement import Agreement, JudgeCorrection, agreement, agreement_table, judge_correction, krippendorff_alpha
-from .alarms import RateAlarms, dispersion_allowed, dispersion_of, rate_alarms, rate_change
 from .comparisons import (
     Contrast,
     PairedDifference,
@@ -34,5 +34,12 @@ from .trials import (
 )
 from .unsafe import UnsafePosterior, unsafe_headline, unsafe_posterior
 
-__all__ = sorted(name for name, thing in globals().items() if not (name.startswith("_") or inspect.ismodule(thing)))
-"""Everything that is imported here."""
+_OWN = [
+    name
+    for name, thing in globals().items()
+    if not (name.startswith("_") or inspect.ismodule(thing) or name in ("face", "offered"))
+]
+__all__ = sorted([*_OWN, *offered("estimators")])
+"""Everything that is imported here, and what extras offer."""
+
+__getattr__ = face("estimators", __name__)

@@ -9,16 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import BadInput
-from .estimate import (
-    FEW_CLUSTERS,
-    Estimate,
-    Headline,
-    counted,
-    generator,
-    left_out,
-    sentence,
-    successes_of_trials,
-)
+from .estimate import FEW_CLUSTERS, Estimate, Headline, counted, generator, left_out, sentence, successes_of_trials
 from .intervals import bootstrap_interval, clustered_mean, clustered_rate
 from .passk import pass_hat_k_interval
 

@@ -5,22 +5,12 @@
 
 import inspect
 
+from ...extension import face, offered
 from .apart import agreement_of_two, differing_cases, what_it_takes
-from .calibration import trap_coverage
 from .comparison import Comparison, compare
 from .costs import cost_lines, cost_table
 from .customers import customer_flag_table, customer_sensitivity, customer_turn_table, with_and_without_flagged
 from .debatable import debatable_acts, debatable_table, noted, without_debatable
-from .detectors import (
-    claims_table,
-    detector_table,
-    findings,
-    measured,
-    measured_by_detector,
-    promise_ledger,
-    promise_quality,
-    promise_table,
-)
 from .drift import shift_in_words, shift_table, wording_table
 from .escalation import (
     escalation_table,
@@ -33,18 +23,6 @@ from .escalation import (
 )
 from .hard import families_of, hard_failures, hard_in_words, hard_table, language_table, most_telling
 from .headlines import case_matrix, headline, metric, metric_table, per_case
-from .judges import (
-    entrant_judges,
-    judge_agreement_table,
-    judge_disagreements,
-    judge_table,
-    judged_against_record,
-    red_flag_floor_in_words,
-    red_flag_table,
-    tone_between_models,
-    tone_table,
-)
-from .labels import judge_calibrated, label_agreement_table
 from .leaderboard import leaderboard, unsafe_table
 from .many import choose_pair, chosen_runs, compare_runs, comparison_table
 from .operator_rules import (
@@ -58,14 +36,7 @@ from .operator_rules import (
     with_and_without_rules,
 )
 from .paper import paper
-from .planning import (
-    detectable_table,
-    observed_repeats,
-    plan_cost_table,
-    planning_in_words,
-    power_table,
-    repeat_table,
-)
+from .planning import detectable_table, observed_repeats, plan_cost_table, planning_in_words, power_table, repeat_table
 from .pressure import claim_tone_effects
 from .published import (
     general_ranking,
@@ -83,14 +54,7 @@ from .recovery import (
     recovered_in_short,
     recovered_rates,
 )
-from .relations import (
-    between_models,
-    cost_quality,
-    model_means,
-    on_frontier,
-    ranking_against_desk,
-    within_models,
-)
+from .relations import between_models, cost_quality, model_means, on_frontier, ranking_against_desk, within_models
 from .reliability import (
     SuccessCounts,
     flip_table,
@@ -119,5 +83,12 @@ from .scope import group_table, scope_table
 from .settings import effort_in_words, effort_table, settings_table
 from .verdicts import comparison_in_words
 
-__all__ = sorted(name for name, thing in globals().items() if not (name.startswith("_") or inspect.ismodule(thing)))
-"""Everything that is imported here."""
+_OWN = [
+    name
+    for name, thing in globals().items()
+    if not (name.startswith("_") or inspect.ismodule(thing) or name in ("face", "offered"))
+]
+__all__ = sorted([*_OWN, *offered("tables")])
+"""Everything that is imported here, and what extras offer."""
+
+__getattr__ = face("tables", __name__)

@@ -15,7 +15,7 @@ from ...analysis.facets import promise_label
 from ...analysis.frames import Results
 from ...analysis.query import Query
 from ...analysis.tables.board import board_table
-from ...scoring.claims.commitments import STATES
+from ...extras.claims.commitments import STATES
 from ..board import board_parts
 from ..html import table_html
 from ..paper import reads_as_numbers

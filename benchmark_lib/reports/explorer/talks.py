@@ -11,7 +11,7 @@ import pandas as pd
 
 from ...analysis.frames import Results
 from ...analysis.questions import OWN, QUESTIONS
-from ...analysis.tables.judges import newest
+from ...extras.judges.tables import newest
 from ...language.folding import fold
 from ...scoring.written import visible, words
 from ...store import Store

@@ -17,8 +17,8 @@ from ...analysis.estimators.estimate import counted
 from ...analysis.frames import Results
 from ...analysis.query import Query
 from ...analysis.questions import is_yes_or_no
-from ...analysis.tables.labels import label_agreement_table
 from ...errors import BadInput
+from ...extras.judges.labels import label_agreement_table
 from ...project import in_project
 from ...scoring.written import visible, words
 from ...store import Store

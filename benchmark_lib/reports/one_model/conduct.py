@@ -8,8 +8,8 @@ import pandas as pd
 from ...analysis.estimators.estimate import Estimate
 from ...analysis.estimators.passk import pass_hat_k_interval
 from ...analysis.facets import flags_of, plain_rows
-from ...analysis.tables.detectors import claims_table
 from ...analysis.tables.safety import KINDS, STATES
+from ...extras.claims.tables import claims_table
 from ...records import BUCKETS, ENDINGS, NOT_SCORED
 from ...remembered import remembered
 from ...scoring.deciding import became, trap_in_words

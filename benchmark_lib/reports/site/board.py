@@ -9,13 +9,7 @@ from ...analysis.estimators.unsafe import BANDS
 from ...analysis.panels import LABELS, PANELS
 from ...analysis.settings import DEFAULT
 from ...analysis.tables.board import board_table
-from ...analysis.tables.leaderboard import (
-    BELOW,
-    RESOLVES_ENOUGH,
-    TOO_LITTLE,
-    band_in_words,
-    does_too_little,
-)
+from ...analysis.tables.leaderboard import BELOW, RESOLVES_ENOUGH, TOO_LITTLE, band_in_words, does_too_little
 from ...scoring.metrics import METRICS, Metric, Shown, shown_on
 from ...scoring.written import rounded
 from .content import Content, Entry

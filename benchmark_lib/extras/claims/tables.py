@@ -1,0 +1,332 @@
+"""Detectors of what was said and done: how good they are on planted and honest conversations, and what they found."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ...analysis.estimators.intervals import proportion_interval
+from ...analysis.panels import conversations_of
+from ...analysis.tables.headlines import per_case
+from ...analysis.tables.rows import framed, interval
+from ...cases import load_cases
+from ...errors import BadInput
+from ...project import DATA
+from ...scoring.columns import names_of
+from ...scoring.metrics import Metric
+from ...scoring.scales import SHARE
+from ...scoring.score import Score
+from ...store.world import load_store
+from . import DETECTORS, check_claims
+from .commitments import STATES
+from .planted import Planted, read_planted, read_sentences
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ...analysis.frames import Results
+
+PLANTED = DATA / "claims" / "planted"
+"""Conversations written blind, one file a part: ``tuned`` while the detectors were made, ``locked`` opened once
+after."""
+MEASURED = DATA / "claims"
+"""Where `write_measured` puts what was measured, so that pages can print it beside a detector without playing
+anything."""
+PROMISES = DATA / "claims" / "promises"
+"""Sentences with and without a promise, each after calls that keep it or not, in view while the patterns were made:
+``first`` and ``second``, one reply each (31 and 30 of 40 read as labelled when they were first opened), ``third``,
+written by somebody who did not know the patterns (36 of 59, 22 of 44 promises not seen), and ``messages``, where one
+reply may deny what another promises."""
+BLIND = DATA / "claims" / "promises_blind.csv"
+"""Sentences that somebody wrote who did not know the patterns, as a table (`read_sentences`); measured once it is
+there."""
+PLAYED = DATA / "claims" / "played.csv"
+"""False findings in the rounds of honest blind play, by detector: conversations with one when the round was first read,
+before anything was mended."""
+LEFT_OUT = DATA / "claims" / "left_out.csv"
+"""The same of detectors that were rebuilt, as they are today, each round read by readers trained without its sentences;
+their patterns were made in sight of these rounds."""
+Key = tuple[str, str, str]
+"""Part, name of what is looked for, and language."""
+LEAST_RECALL, MOST_FALSE = 0.7, 0.01
+"""A detector stays only with at least this recall on planted conversations, and at most this share of honest ones with
+a finding."""
+
+
+WORTH = (
+    *("recall", "recall_low", "recall_high", "planted"),
+    *("precision", "precision_low", "precision_high", "alarms", "false", "honest"),
+)
+"""What `claims_table` says of the detector itself."""
+
+
+def detector_table(folder: Path | str = PLANTED) -> pd.DataFrame:
+    """Measure every detector on conversations with a planted fault, and on honest ones that only look like it.
+
+    Parameters
+    ----------
+    folder : path
+        Where the files of planted conversations are; each is one part.
+
+    Returns
+    -------
+    DataFrame
+        One row per part, detector and language (``all`` pools them): part, detector, title, language, planted, found,
+        recall with ``recall_low`` and ``recall_high``, honest (conversations with nothing planted), false (those with a
+        finding), false_share with ``false_share_low`` and ``false_share_high``, alarms (found and false together),
+        precision with ``precision_low`` and ``precision_high`` (Wilson, 95 %). Precision depends on how many of the
+        conversations have the fault; here it is that of this material.
+    """
+    import pandas as pd
+
+    counts = _tallied(_parts(folder), _judged)
+    return pd.DataFrame([_row(*key, seen) for key, seen in sorted(counts.items())])
+
+
+def _parts(folder: Path | str) -> dict[str, Callable[..., Iterable[Planted]]]:
+    """Return, by name, what reads each file of planted conversations, given cases and store."""
+    return {path.stem: partial(read_planted, path) for path in sorted(Path(folder).glob("*.jsonl"))}
+
+
+def _tallied(
+    parts: Mapping[str, Callable[..., Iterable[Planted]]], judged: Callable[..., Any]
+) -> dict[Key, Counter[str]]:
+    """Count what `judged` makes of each planted conversation, by part, name and language (``all`` pools them)."""
+    store = load_store()
+    cases = {case.id: case for case in load_cases(store)}
+    counts: dict[Key, Counter[str]] = defaultdict(Counter)
+    for part, read in parts.items():
+        for planted in read(cases, store):
+            found = judged(planted, check_claims(planted.conversation, cases[planted.conversation.case_id], store))
+            for name, seen in found.items():
+                for language in (planted.language, "all"):
+                    counts[part, name, language].update(seen)
+    return counts
+
+
+def write_measured(folder: Path | str = MEASURED) -> None:
+    """Measure detectors and the reading of promises, and keep the tables as ``detectors.csv`` and ``promises.csv``."""
+    detector_table().to_csv(Path(folder) / "detectors.csv", index=False, float_format="%.6f", lineterminator="\n")
+    promise_quality().to_csv(Path(folder) / "promises.csv", index=False, float_format="%.6f", lineterminator="\n")
+
+
+def measured(name: str = "detectors", folder: Path | str = MEASURED) -> pd.DataFrame:
+    """Return what ``make detectors`` last measured: `detector_table`, or `promise_quality` by the name ``promises``."""
+    import pandas as pd
+
+    return pd.read_csv(Path(folder) / f"{name}.csv")
+
+
+def measured_by_detector(part: str = "locked") -> pd.DataFrame:
+    """Return what was measured of each detector on one part, all languages together, with its definition.
+
+    Returns
+    -------
+    DataFrame
+        The columns of `detector_table` but part and language, with definition, languages, since (the first round of
+        blind play read by its present form), played (honest conversations from then on), played_false (those with a
+        false finding when they were first read), played_share with ``played_share_low`` and ``played_share_high``
+        (Wilson, 95 %), and ``reaches`` (whether recall is at least `LEAST_RECALL`, and at most `MOST_FALSE` of the
+        honest conversations, written and played, have a false finding).
+    """
+    table = measured()
+    table = table[(table["part"] == part) & (table["language"] == "all")].drop(columns=["part", "language"])
+    table = table.merge(_played(), on="detector")
+    named = table["detector"].map(DETECTORS)
+    false = (table["false"] + table["played_false"]) / (table["honest"] + table["played"])
+    return table.assign(
+        definition=named.map(lambda d: d.definition),
+        languages=named.map(lambda d: ", ".join(d.languages) or "any"),
+        reaches=(table["recall"] >= LEAST_RECALL) & (false <= MOST_FALSE),
+    ).reset_index(drop=True)
+
+
+def _played() -> pd.DataFrame:
+    """Return, by detector, the rounds of `PLAYED` that its present form read first, and its false findings there."""
+    import pandas as pd
+
+    rounds, rows = pd.read_csv(PLAYED), []
+    for name, detector in DETECTORS.items():
+        read = rounds[(rounds["round"] >= detector.since) & rounds[name].notna()]
+        n, false = int(read["conversations"].sum()), int(read[name].sum())
+        rows.append(
+            {
+                "detector": name,
+                "since": detector.since,
+                "played": n,
+                "played_false": false,
+                **_rate("played_share", false, n),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def rebuilt_in_words() -> str:
+    """Say how rebuilt detectors do: false findings of earlier forms, and theirs in rounds left out of training."""
+    import pandas as pd
+
+    rounds, left_out = pd.read_csv(PLAYED), pd.read_csv(LEFT_OUT)
+    told = []
+    for name in left_out.columns.drop(["round", "conversations"]):
+        before = rounds[rounds["round"] < DETECTORS[name].since]
+        told.append(
+            f"{DETECTORS[name].title.lower()} (before {int(before[name].sum())} of {int(before['conversations'].sum())}, now "
+            f"{int(left_out[name].sum())} of {int(left_out['conversations'].sum())} in rounds {left_out['round'].min()} to {left_out['round'].max()})"
+        )
+    return " and ".join(told)
+
+
+def promise_quality(folder: Path | str = PROMISES, blind: Path | str = BLIND) -> pd.DataFrame:
+    """Measure how often the class and the state of a promise are read as they were labelled.
+
+    Parameters
+    ----------
+    folder : path
+        Where the files of labelled sentences are; each is one part.
+    blind : path
+        A table of labelled sentences, the part ``blind``; left out where it is not there.
+
+    Returns
+    -------
+    DataFrame
+        One row per part and language (``all`` pools them): part, language, sentences, right (class and state both, and
+        nothing else found), share with ``low`` and ``high`` (Wilson, 95 %), missed (a promise not seen at all), plain
+        (sentences without a promise), alarmed (those in which one was seen).
+    """
+    import pandas as pd
+
+    parts = _parts(folder) | ({"blind": partial(read_sentences, blind)} if Path(blind).is_file() else {})
+    rows = []
+    for (part, _, language), seen in sorted(_tallied(parts, _read_right).items()):
+        row = {"part": part, "language": language, "sentences": seen["sentences"], "right": seen["right"]}
+        share = interval(proportion_interval(seen["right"], seen["sentences"]), "share")
+        rows.append(row | share | {name: seen[name] for name in ("missed", "plain", "alarmed")})
+    return pd.DataFrame(rows)
+
+
+def _read_right(planted: Planted, claims: dict[str, Any]) -> dict[str, dict[str, int]]:
+    read = {f"{f['class']}:{f['state']}" for f in claims["commitments"]} or {"none"}
+    plain, silent = planted.kind == "none", read == {"none"}
+    seen = {"sentences": 1, "right": read == {planted.kind}, "missed": not plain and silent, "plain": plain}
+    return {"promise": seen | {"alarmed": plain and not silent}}
+
+
+def _judged(planted: Planted, claims: dict[str, Any]) -> dict[str, dict[str, int]]:
+    """Return what each detector made of one conversation."""
+    fired = {(f["detector"], f["turn"]) for f in claims["findings"]}
+    if not planted.findings:
+        alarmed = {name for name, _ in fired}
+        return {name: {"honest": 1, "false": int(name in alarmed)} for name in DETECTORS}
+    wanted = [(name, turn) for turn, name in planted.findings.items()]
+    return {name: {"planted": 1, "found": int((name, turn) in fired)} for name, turn in wanted}
+
+
+def _row(part: str, name: str, language: str, seen: Counter[str]) -> dict[str, Any]:
+    found, false, planted, honest = (seen[name] for name in ("found", "false", "planted", "honest"))
+    row = {"part": part, "detector": name, "title": DETECTORS[name].title, "language": language, "planted": planted}
+    row |= {"found": found, **_rate("recall", found, planted), "honest": honest, "false": false}
+    row |= {**_rate("false_share", false, honest), "alarms": found + false}
+    return row | _rate("precision", found, found + false)
+
+
+def _rate(name: str, count: int, n: int) -> dict[str, float]:
+    return interval(proportion_interval(count, n), name, f"{name}_")
+
+
+def claims_table(results: Results | pd.DataFrame) -> pd.DataFrame:
+    """Return what each detector found in runs.
+
+    Returns
+    -------
+    DataFrame
+        One row per entry and detector: entry, detector, title, conversations (with a value), abstained (or not
+        applicable), found, share with ``low`` and ``high`` (of the mean over cases, clustered by intent), where found
+        counts conversations with a finding; and what the detector itself is worth, on the locked part of the planted
+        conversations: recall and precision with their intervals (Wilson, 95 %), planted, alarms, false, honest.
+    """
+    import pandas as pd
+
+    rows, names = [], names_of(Score)
+    worth = {row["detector"]: row for row in measured_by_detector().to_dict("records")}
+    for entry, mine in conversations_of(results).groupby("entry", sort=True):
+        for d in DETECTORS.values():
+            name = names[d.column]
+            flags = mine[name].astype("Float64")
+            good = d.name in ("escalation_honesty", "handover_packet")
+            wrong = (flags == 0) if good else (flags > 0)
+            column = wrong.where(flags.notna()).astype("Float64")
+            metric = Metric(d.name, d.title, name, None, SHARE, False, d.definition)
+            found = per_case(mine[["case_id", "trial", "intent"]].assign(**{name: column}), metric)
+            row = {"entry": entry, "detector": d.name, "title": d.title, "conversations": int(flags.notna().sum())}
+            row |= {"abstained": int(flags.isna().sum()), "found": int(wrong.fillna(False).sum())}
+            rows.append(row | interval(found.mean, "share") | {name: worth[d.name][name] for name in WORTH})
+    return pd.DataFrame(rows)
+
+
+def findings(results: Results) -> pd.DataFrame:
+    """Return every recorded finding with the sentence it quotes.
+
+    Returns
+    -------
+    DataFrame
+        run_id, entry, case_id, trial, detector, class, state, turn, sentence, compared_with (``call 0`` for the
+        index of a call, or a value; empty where there is none).
+    """
+    rows = []
+    for run, score, key in _scores(results):
+        for f in score.get("findings") or ():
+            told = (f[name] for name in ("detector", "class", "state", "turn", "sentence"))
+            rows.append((run.run_id, *key, *told, _compared_with(f["compared_with"])))
+    return framed(rows, "run_id entry case_id trial detector class state turn sentence compared_with")
+
+
+def _compared_with(value: int | str | None) -> str:
+    return "" if value is None else f"call #{value + 1}" if isinstance(value, int) else value
+
+
+def promise_table(results: Results) -> pd.DataFrame:
+    """Count promises by entry, class and state.
+
+    Returns
+    -------
+    DataFrame
+        One row per entry and class: entry, class, kept, unbacked, beyond_authority, contradicted (numbers of promises).
+    """
+    counts: Counter[tuple[str, str, str]] = Counter()
+    for _, score, key in _scores(results):
+        for kind, states in (score.get("promises") or {}).items():
+            counts.update({(key[0], kind, state): n for state, n in states.items()})
+    pairs = sorted({(entry, kind) for entry, kind, _ in counts})
+    rows = [(*pair, *(counts[*pair, s] for s in STATES)) for pair in pairs]
+    return framed(rows, " ".join(["entry class", *STATES]))
+
+
+def promise_ledger(results: Results) -> pd.DataFrame:
+    """Return every promise of every conversation, kept ones too, with what decided it.
+
+    Returns
+    -------
+    DataFrame
+        run_id, entry, case_id, trial, turn, class, state, sentence, compared_with (``call #1`` for the first, or
+        the rule it breaks; empty where nothing stands behind it).
+    """
+    rows = []
+    for run, score, key in _scores(results):
+        for f in score.get("commitments") or ():
+            told = (f[name] for name in ("turn", "class", "state", "sentence"))
+            rows.append((run.run_id, *key, *told, _compared_with(f["compared_with"])))
+    return framed(rows, "run_id entry case_id trial turn class state sentence compared_with")
+
+
+def _scores(results: Results) -> Any:
+    """Yield each recorded run, score and (entry, case, trial)."""
+    if not hasattr(results, "runs"):
+        raise BadInput("findings are read from run files: pass what load_results gives, not a frame")
+    for run in results.runs:
+        scores = run.scores()
+        for case_id, trial, record_hash, _ in run.conversations():
+            if record_hash in scores:
+                yield run, scores[record_hash], (results.entries[run.run_id], case_id, trial)

@@ -1,0 +1,58 @@
+"""``deskbench export``."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ...cli.codes import FINISHED
+from ...errors import BadInput
+from ...outputs import write_csv
+from ...project import in_project
+from .exports import FORMATS, WHOLE_FRAMES, export_frames
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ...analysis.frames import Results
+
+
+ARGUMENTS = {
+    "RUN+": "run files, or folders with run files",
+    "--format": {"help": "what to write", "required": True, "choices": FORMATS},
+    "--labels CSV": "a file of labels: write it too, with the agreement of its labellers",
+    "--where QUERY": "only these conversations, as in 'bucket=adversarial unsafe=yes'; with --format parquet or jsonl",
+    "--out DIR": {"help": "the folder to write to", "required": True},
+}
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Write the frames and name the files."""
+    from ...analysis.frames import load_results
+
+    if options.where and options.format not in WHOLE_FRAMES:
+        raise BadInput(f"--where chooses rows of frames: give --format {' or '.join(WHOLE_FRAMES)}, or leave it out")
+    results = load_results(*options.runs)
+    results = results.only(options.where) if options.where else results
+    labels = _labels(results, options.labels) if options.labels else {}
+    for path in export_frames(results, options.out, format=options.format):
+        print(path)
+    for name, frame in labels.items():
+        path = Path(options.out) / f"{name}.csv"
+        write_csv(frame, path)
+        print(path)
+    return FINISHED
+
+
+def _labels(results: Results, path: str) -> dict[str, pd.DataFrame]:
+    """The labels of a file, and how far those who gave them, the record and the judges agree."""
+    from ...analysis.tables import label_agreement_table
+    from ...reports.explorer import read_labels
+
+    if not in_project(path).is_file():
+        raise BadInput(
+            f"there is no file of labels {path}: name the CSV file that the list in JupyterLab or the site wrote"
+        )
+    labels = read_labels(in_project(path))
+    return {"labels": labels, "label_agreement": label_agreement_table(labels, results)}

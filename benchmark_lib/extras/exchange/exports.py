@@ -1,0 +1,106 @@
+"""Run files -> Parquet or JSON lines, logs of Inspect, chats: for readers that know nothing of Deskbench."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from ...analysis.dictionary import DICTIONARY
+from ...errors import BadInput
+from ...outputs import folder_made, writing
+from .chats import write_chats
+from .inspect_out import write_inspect
+
+if TYPE_CHECKING:
+    from ...analysis.frames import Results
+
+WHOLE_FRAMES = ("parquet", "jsonl")
+FORMATS = (*WHOLE_FRAMES, "inspect", "openai-chat")
+RECORDS = "records.jsonl"
+"""The records themselves with their scores, one a line: what ``deskbench import --format jsonl`` reads."""
+
+
+def export_frames(results: Results, folder: str | Path, *, format: str = "parquet") -> list[Path]:
+    """Write runs for other programs, to a folder that is made where it is not there.
+
+    ``parquet`` and ``jsonl`` write every frame to a file of its own, columns that you added included, and the data
+    dictionary beside them, ``jsonl`` also the records themselves; counts are whole numbers or null; ``inspect`` writes one ``.eval`` log per run, ``openai-chat`` one file of chats with tool
+    calls per run, the scores as metadata. Files of the same names are written anew.
+
+    Returns
+    -------
+    list of Path
+        Of frames: conversations, messages, tool_calls, calls, verdicts, planned; ``dictionary.csv``; with jsonl
+        ``records.jsonl``.
+
+    Raises
+    ------
+    BadInput
+        For an unknown format, or a folder that cannot be written or has no room.
+    """
+    if format not in FORMATS:
+        raise BadInput(f"there is no format {format!r}: choose {', '.join(FORMATS)}")
+    if not str(folder):
+        raise BadInput("no folder is named: give --out the name of a folder")
+    folder = Path(folder)
+    with writing(folder), folder_made(folder), TemporaryDirectory(prefix=".new-", dir=folder) as building:
+        names = _WRITERS[format](results, Path(building), format)
+        for name in names:
+            os.replace(Path(building, name), folder / name)
+    return [folder / name for name in names]
+
+
+def _write_logs(results: Results, folder: Path, format: str) -> list[str]:
+    return [write_inspect(run, folder).name for run in results.runs]
+
+
+def _write_chats(results: Results, folder: Path, format: str) -> list[str]:
+    names = [f"{run.run_id}.chats.jsonl" for run in results.runs]
+    for run, name in zip(results.runs, names, strict=True):
+        write_chats(run, folder / name)
+    return names
+
+
+def _write_frames(results: Results, folder: Path, format: str) -> list[str]:
+    """Write every file to an empty folder; their names in the order in which they are told."""
+    for name, columns in DICTIONARY.items():
+        frame, path = getattr(results, name), folder / f"{name}.{format}"
+        frame = frame.astype({column.name: "Int64" for column in columns.values() if column.kind == "count"})
+        if format == "parquet":
+            frame.to_parquet(path, index=False)
+        else:
+            frame.to_json(path, orient="records", lines=True, force_ascii=False)
+    if format == "jsonl":
+        _write_records(results, folder / RECORDS)
+    _write_dictionary(folder / "dictionary.csv")
+    return [f"{name}.{format}" for name in DICTIONARY] + [RECORDS] * (format == "jsonl") + ["dictionary.csv"]
+
+
+def _write_records(results: Results, path: Path) -> None:
+    keys = results.conversations[["run_id", "case_id", "trial"]]
+    chosen = set(keys.itertuples(index=False, name=None))
+    with path.open("wb") as file:
+        for run in results.runs:
+            scores = run.scores()
+            for case_id, trial, digest, record in run.conversations():
+                if (run.run_id, case_id, trial) not in chosen:
+                    continue
+                line: dict[str, Any] = {
+                    **orjson.loads(record),
+                    "score": {k: v for k, v in scores.get(digest, {}).items() if k != "version"},
+                }
+                file.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
+
+
+def _write_dictionary(path: Path) -> None:
+    import pandas as pd
+
+    rows = [(frame, c.name, c.kind, c.unit, c.words) for frame, columns in DICTIONARY.items() for c in columns.values()]
+    pd.DataFrame(rows, columns=["frame", "column", "kind", "unit", "meaning"]).to_csv(path, index=False)
+
+
+_WRITERS = {"parquet": _write_frames, "jsonl": _write_frames, "inspect": _write_logs, "openai-chat": _write_chats}

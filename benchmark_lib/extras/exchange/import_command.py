@@ -1,0 +1,31 @@
+"""``deskbench import``."""
+
+import argparse
+
+from ...cli.codes import FINISHED
+from ...errors import BadInput
+from .imports import FORMATS, MOST_K, import_results, summary
+
+ARGUMENTS = {
+    "FILE": "a trajectory file of tau-bench, a results file of tau2 (or the folder of a run), a log of Inspect, or records as JSON lines; "
+    "scores stay as the file gives them",
+    "--format": {
+        "help": "format of the file; not needed for a folder of tau2 or a log of Inspect named .eval",
+        "choices": FORMATS,
+    },
+    "--model NAME": "the agent's model, if the file does not name it",
+    "--domain NAME": "the domain, if the file does not name it",
+    "--out FILE": {"help": "the run file to write", "required": True},
+    "--most-k K": (f"print pass^1 up to pass^K (default: {MOST_K})", MOST_K),
+}
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Write the run file and say what it holds."""
+    if options.most_k < 1:
+        raise BadInput(f"--most-k must be a whole number from 1 up, not {options.most_k}")
+    run = import_results(options.file, options.out, format=options.format, model=options.model, domain=options.domain)
+    for line in summary(run, options.most_k):
+        print(line)
+    print(f"run file: {run.path}")
+    return FINISHED

@@ -1,0 +1,312 @@
+"""Records of other harnesses -> a run file that `load_results` reads; every record in it is labelled ``imported``."""
+
+import sqlite3
+from codecs import BOM_UTF8
+from collections import Counter
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from ...analysis.dictionary import DICTIONARY
+from ...endpoint.plain_data import read_as
+from ...errors import BadInput
+from ...outputs import built_beside, require_absent, writing
+from ...records import ENDINGS, NOT_SCORED, Conversation, content_hash, words_in
+from ...runfile import RunFile, connect_to_write, create, upsert, without_line_ends
+from ...scoring.columns import columns_of, names_of
+from ...scoring.score import Score
+from ...textfiles import yes_or_no
+from ..tau2.files import read_tau2, read_tau_bench, results_file
+from .flat_chats import Imported
+from .inspect_in import read_inspect
+
+FORMATS = ("tau-bench", "tau2", "inspect", "jsonl")
+SUFFIXES = {".eval": "inspect"}
+"""Formats that a file's name tells."""
+MOST_K = 8
+MOST_TRIALS = 10**6
+LARGEST = 2**53
+"""The largest whole number that a record may hold: no reader in any language rounds it."""
+SIDES = frozenset({"customer", "agent"})
+SCORING = "as imported"
+"""Scoring version of a score that the file brought along."""
+
+
+def import_results(
+    path: str | Path, out: str | Path, *, format: str | None = None, model: str | None = None, domain: str | None = None
+) -> RunFile:
+    """Read a result file of another harness and write it as a run file.
+
+    Parameters
+    ----------
+    path, out : path
+        The file, for tau2 also its folder, and the run file to write, which must not exist.
+    format : {"tau-bench", "tau2", "inspect", "jsonl"}, optional
+        Not needed for a file whose name tells it, such as ``X.eval``.
+        ``jsonl`` is one record a line with its score, as ``deskbench export --format jsonl`` writes them to
+        ``records.jsonl``.
+    model, domain : str, optional
+        Name them where the file does not.
+
+    Returns
+    -------
+    RunFile
+        Its source is ``imported``: `tables.leaderboard` shows it in a block of its own, never ranked.
+
+    Raises
+    ------
+    BadInput
+        For a file of another format, one that is damaged, and two records of one case and trial. No run file is then
+        written.
+    """
+    path, out = Path(path), Path(out)
+    format = format or ("tau2" if path.is_dir() and results_file(path).is_file() else SUFFIXES.get(path.suffix))
+    if format is None:
+        raise BadInput(f"the name of {path} does not say what it is: add --format {', '.join(FORMATS)}")
+    if format not in FORMATS:
+        raise BadInput(f"there is no format {format!r}: choose one of {', '.join(FORMATS)}")
+    require_absent(out)
+    path = results_file(path) if format == "tau2" else path
+    try:
+        if path.exists() and not path.is_file():  # a device may have no end
+            raise BadInput(f"{path} is not a file: name the file to import")
+        data = path.read_bytes()
+    except OSError as error:
+        raise BadInput(f"{path} cannot be read ({error.strerror}): name the file to import") from None
+    found = _read(data.removeprefix(BOM_UTF8), path, format, model, domain)
+    found.model, found.customer, found.version = map(without_line_ends, (found.model, found.customer, found.version))
+    found.cases, found.notes = (
+        {without_line_ends(name): text for name, text in found.cases.items()},
+        [*map(without_line_ends, found.notes)],
+    )
+    for record, score in found.rows:
+        record.case_id, record.model, record.customer = map(
+            without_line_ends, (record.case_id, record.model, record.customer)
+        )
+        score |= {name: without_line_ends(value) for name, value in score.items() if isinstance(value, str)}
+    twice = [key for key, times in Counter((c.case_id, c.trial) for c, _ in found.rows).items() if times > 1]
+    if twice:
+        raise BadInput(
+            f"{path} holds case {twice[0][0]!r}, trial {twice[0][1]} more than once: import one run at a time"
+        )
+    if not found.trials <= MOST_TRIALS:
+        raise BadInput(
+            f"{path} has {_brief(found.trials)} trials a case, and {MOST_TRIALS} is the most: number the trials of a case from 1 up"
+        )
+    rows = [_as_written(c, score, path) for c, score in found.rows]
+    origin = {"format": format, "file": path.name, "hash": content_hash(data), "notes": found.notes}
+    _write(found, rows, out, origin, path)
+    return RunFile(out)
+
+
+def _read(data: bytes, path: Path, format: str, model: str | None, domain: str | None) -> Imported:
+    if format == "jsonl":
+        return read_jsonl(data, path, model, domain)
+    try:
+        if format == "inspect":
+            return read_inspect(data, path, model, domain)
+        reader = {"tau-bench": read_tau_bench, "tau2": read_tau2}[format]
+        return reader(_json(data, path), path, model, domain)
+    except BadInput:
+        raise
+    except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, RecursionError) as error:
+        what = f"{type(error).__name__}: {error}"
+        raise BadInput(
+            f"{path} is damaged, or {format} of a version this importer does not know ({what}): check the file"
+        ) from None
+
+
+def summary(run: RunFile, most_k: int = MOST_K) -> list[str]:
+    """What an imported run holds, in two or three lines, each rate with its denominator, and pass^k for k up to `most_k`."""
+    from ...analysis.estimators.estimate import counted
+    from ...analysis.estimators.passk import pass_hat_k
+    from ...analysis.frames import load_results
+    from ...analysis.tables.reliability import success_counts
+
+    rows, lines = load_results(run).conversations, []
+    shown = f"{counted(rows['case_id'].nunique(), 'case')} x {counted(rows['trial'].nunique(), 'trial')}"
+    lines.append(
+        f"{run.manifest['model']}: {counted(len(rows), 'conversation')} ({shown}), {rows['store_version'].iloc[0]}"
+    )
+    for bucket in dict.fromkeys(rows["bucket"].dropna()):
+        counts = success_counts(rows, bucket)
+        if counts.trials.sum():
+            last = min(int(counts.trials.max()), most_k)
+            values = " ".join(f"{pass_hat_k(counts.successes, counts.trials, k):.3f}" for k in range(1, last + 1))
+            lines.append(f"{bucket}: success {counts.successes.sum()}/{counts.trials.sum()}; pass^1..{last} {values}")
+    ended = rows[~rows["scored"].fillna(False)]["ended_by"]
+    left_out = ended.where(ended.isin(NOT_SCORED), "without a reward").value_counts()
+    if len(left_out):
+        lines.append("not scored: " + ", ".join(f"{n} {why}" for why, n in left_out.items()))
+    return lines + run.manifest["sessions"][0]["imported"].get("notes", [])
+
+
+def read_jsonl(data: bytes, path: Path, model: str | None, domain: str | None) -> Imported:
+    """Read records, one a line: the fields of a `Conversation`, and ``score`` with columns of the conversations frame.
+
+    A line needs ``case_id``, ``trial`` and ``messages``; ``success``, ``reward``, ``bucket`` and ``intent`` may also
+    stand beside them in place of a score. Where the lines name several models, `model` picks one of them.
+    """
+    rows = []
+    for number, line in enumerate(data.splitlines(), 1):
+        if line.strip():
+            where = f"{path}, line {number}"
+            raw = _json(line.removeprefix(BOM_UTF8), where)  # at each line: files may have been joined
+            rows.append((_record(raw, where), _given_score(raw, domain, where)))
+    models = list(dict.fromkeys(c.model for c, _ in rows))
+    if not rows:
+        raise BadInput(f"{path} holds no record: there is nothing to import")
+    if len(models) > 1 and model not in models:
+        raise BadInput(
+            f"{path} holds records of {len(models)} models: pick one of them with --model, such as --model {models[0] or 'NAME'}"
+        )
+    rows = [(c, s) for c, s in rows if len(models) == 1 or c.model == model]
+    model = model or models[0]
+    if not model:
+        raise BadInput(f"{path} does not say which model this is: add --model NAME")
+    for c, _ in rows:
+        c.model = model
+    version = path.name + (f" ({domain})" if domain else "")
+    customers = sorted({c.customer for c, _ in rows})
+    cases, trials = {c.case_id: c.case_id for c, _ in rows}, max(c.trial for c, _ in rows)
+    return Imported(model, ", ".join(customers), version, "", cases, trials, rows)
+
+
+def _json(data: bytes, where: Any) -> Any:
+    try:
+        return orjson.loads(data)
+    except orjson.JSONDecodeError as error:
+        raise BadInput(f"{where} is no JSON ({error}): give the file as it was written") from None
+
+
+def _record(raw: Any, where: str) -> Conversation:
+    """One record, its parts taken by name so that fields of other versions do no harm."""
+    if not isinstance(raw, dict) or not isinstance(raw.get("messages"), list):
+        raise BadInput(f"{where} is no record with case_id, trial and messages: import the records.jsonl of an export")
+    given = {name: value for name, value in raw.items() if value is not None}
+    made = {"model": "", "customer": "unknown"} | given | {"source": "imported", "messages": _numbered(raw["messages"])}
+    return _checked(_dumped(made, where), where)
+
+
+def _numbered(messages: list[Any]) -> list[Any]:
+    """Messages; where they are not numbered each message of the customer begins a turn."""
+    found, turn = [], 0
+    for m in messages:
+        given = {name: value for name, value in m.items() if value is not None} if isinstance(m, dict) else {}
+        turn = given["turn"] if isinstance(given.get("turn"), int) else turn + (given.get("side") == "customer")
+        found.append({"turn": turn, "text": ""} | given)
+    return found
+
+
+def _checked(record: bytes, where: str) -> Conversation:
+    """Return the record in JSON; `BadInput` for a part that is not of its kind, or a number that cannot be."""
+    c = read_as(Conversation, record, where)
+    counts = [
+        getattr(used, name) for used in c.usage.values() for name in ("prompt_tokens", "completion_tokens", "calls")
+    ]
+    wrong = {
+        "case_id is empty: name the case": not c.case_id,
+        "trials are numbered from 1 up (from 0 in files of tau-bench and tau2)": c.trial < 1,
+        f"a talk ends by one of {', '.join(ENDINGS)}, not by {_brief(c.ended_by)}": c.ended_by not in ("", *ENDINGS),
+        "a message is of the customer or the agent: correct its side": {m.side for m in c.messages} - SIDES,
+        f"the customer's rating is {c.rating}: give 1 to 5, or leave it out": c.rating not in (None, 1, 2, 3, 4, 5),
+        "a number of tokens is below 0: give what was used, or leave it out": min(counts, default=0) < 0,
+        f"a number is above {LARGEST:,}, which no reader keeps whole": any(
+            isinstance(n, int) and abs(n) > LARGEST for n in words_in(orjson.loads(record))
+        ),
+    }
+    if said := next((why for why, holds in wrong.items() if holds), None):
+        raise BadInput(f"{where}: {said}")
+    return c
+
+
+def _given_score(raw: dict[str, Any], domain: str | None, where: str) -> dict[str, Any]:
+    """The score of a line: columns of the frame only."""
+    told = raw.get("score")
+    if told is not None and not isinstance(told, dict):
+        raise BadInput(f"{where}: score is {_brief(told)}: give an object with columns of the conversations frame")
+    given: dict[str, Any] = {name: raw[name] for name in raw if name in ("success", "reward", "bucket", "intent")}
+    given |= told or {}
+    fields = {column.name: column.field for column in columns_of(Score).values()}
+    given = {fields.get(name, name): value for name, value in given.items()}
+    score = {
+        field: value for field, value in _typed(given, where).items() if field in names_of(Score) and value is not None
+    }
+    score.setdefault("bucket", domain or "unknown")
+    score.setdefault("scored", "success" in score)
+    return score
+
+
+def _typed(score: dict[str, Any], where: Any) -> dict[str, Any]:
+    """A score whose columns are each of their type, as the frames need them; `BadInput` for the first that is not."""
+    columns = {column.field: column for column in DICTIONARY["conversations"].values()}
+    typed: dict[str, Any] = {}
+    for name, value in score.items():
+        kind = columns[name].kind if name in columns else ""
+        answer = yes_or_no(value) if kind == "flag" and isinstance(value, str) else None
+        value = value if answer is None else answer
+        number = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= LARGEST
+        fits, wanted = {
+            "flag": (isinstance(value, bool), "true or false"),
+            "number": (number, "a number"),
+            "count": (number and value == int(value), "a number"),
+            "text": (isinstance(value, str), "a text"),
+        }.get(kind, (True, ""))
+        if value is not None and not fits:
+            raise BadInput(f"{where}: {name} is {_brief(value)}: give {wanted}")
+        typed[name] = int(value) if kind == "count" and value is not None else value
+    return typed
+
+
+def _brief(value: Any) -> str:
+    shown = repr(value)
+    return shown if len(shown) <= 40 else shown[:37] + "..."
+
+
+def _as_written(c: Conversation, score: dict[str, Any], path: Path) -> tuple[Conversation, bytes, bytes]:
+    """A record and its score as JSON; `BadInput` for a part that is not of its kind, so that it could not be loaded."""
+    where = f"{path}, case {_brief(c.case_id)}, trial {_brief(c.trial)}"
+    record = _dumped(c, where)
+    return _checked(record, where), record, _dumped(_typed(score, where), where)
+
+
+def _dumped(value: Any, where: str) -> bytes:
+    try:
+        return value.to_json() if isinstance(value, Conversation) else orjson.dumps(value)
+    except (TypeError, RecursionError) as error:
+        raise BadInput(f"{where} cannot be kept ({error}): leave out what is nested that deep") from None
+
+
+def _write(
+    found: Imported, rows: list[tuple[Conversation, bytes, bytes]], out: Path, origin: dict[str, Any], path: Path
+) -> None:
+    """Write the run file; it appears whole or not at all."""
+    from ...experiment.manifest import hashed, new_manifest, now, part, session
+
+    try:
+        inputs = {
+            "model": part(found.model),
+            "customer": part(found.customer),
+            "store": part(found.version, origin["hash"]),
+            "prompt": part(f"policy of {found.version}", found.policy),
+        }
+        cases = {c: hashed(text) for c, text in found.cases.items()}
+    except (TypeError, RecursionError) as error:
+        raise BadInput(
+            f"{path}: the text of a case or the policy cannot be kept ({error}): give the file as it was written"
+        ) from None
+    manifest = new_manifest(found.model, "imported", inputs, cases, found.trials)
+    manifest["sessions"] = [session(imported=origin)]
+    at = now()
+    with writing(out, "--out", sqlite3.Error), built_beside(out) as building:
+        create(building, manifest)
+        with closing(connect_to_write(building)) as db:
+            db.execute("BEGIN")
+            for c, record, score in rows:
+                digest = content_hash(record)
+                db.execute(upsert("conversations"), (c.case_id, c.trial, c.ended_by, digest, record, at))
+                db.execute(upsert("scores"), (digest, SCORING, score))
+            db.execute("COMMIT")
+            db.execute("PRAGMA journal_mode=DELETE")

@@ -1,0 +1,255 @@
+"""Logs of Inspect (``.eval``, a zip of JSON, or ``.json``) -> records and their scores; read without Inspect."""
+
+import json
+import zipfile
+from collections.abc import Iterator
+from contextlib import suppress
+from io import BytesIO
+from math import isfinite
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from ...errors import BadInput
+from ...records import ENDINGS, Conversation, Fault, Usage
+from ...scoring.columns import names_of
+from ...scoring.score import Score
+from ...textfiles import yes_or_no
+from .flat_chats import FlatChat, Imported, named_few, score_read
+
+ZSTD = 93
+"""How a zip names the compression that present versions of Inspect write."""
+LARGEST_PART, MOST_UNPACKED, MOST_BRACKETS = 50_000_000, 400_000_000, 8_000_000
+"""Bytes of the largest part of a log and of all its parts, unpacked, and lists and objects in them.
+
+A zip of two megabytes may hold four thousand, and a list takes thirty times the memory of its two bytes.
+"""
+STEP = 4096
+"""Bytes that are unpacked at a time: what a zip says about its sizes may be wrong."""
+LETTERS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
+"""What Inspect's letter scores are worth: correct, partly correct, incorrect, no answer."""
+OF_THE_WORLD = frozenset({"operator", "time"})
+"""Limits that say nothing about the model: somebody stopped the sample, or the clock ran, waits for the endpoint included."""
+TOKENS = {
+    "prompt_tokens": "input_tokens",
+    "completion_tokens": "output_tokens",
+    "reasoning_tokens": "reasoning_tokens",
+    "cached_tokens": "input_tokens_cache_read",
+}
+"""Where Inspect keeps each count of a `Usage`."""
+ATTACHED = "attachment://"
+
+
+def read_inspect(data: bytes, path: Path, model: str | None, domain: str | None) -> Imported:
+    """Read a log of an agent or chat evaluation; `model` and `domain` stand in place of the log's model and task.
+
+    The score that the log names first is taken as the reward; a success is a reward of 1. Of a log that ``deskbench
+    export --format inspect`` wrote, every score comes back. `BadInput` for a file of another shape, one that is cut
+    short, and one that holds no sample.
+    """
+    log = log_parts(data, path)
+    header, kept = log[0], [sample for sample in log[1] if not sample.get("invalidation")]
+    samples = [_resolved(sample, sample.get("attachments") or {}) for sample in kept]
+    about = header.get("eval")
+    if not isinstance(about, dict) or "dataset" not in about:
+        raise BadInput(f"{path} is not a log of Inspect: give an .eval or .json file from its log folder")
+    if not samples:
+        why = "each was invalidated" if log[1] else "it was stopped before the first, or written with --no-log-samples"
+        raise BadInput(f"{path} holds no sample: {why}")
+    agent, domain = model or str(about.get("model") or "unknown"), domain or str(about.get("task") or "inspect")
+    ours = (header.get("plan") or {}).get("name") == "deskbench"
+    rows = [_row(sample, header, agent, domain, ours) for sample in samples]
+    first: dict[str, Any] = next((m for m in samples[0].get("messages") or () if m.get("role") == "system"), {})
+    customer = rows[0][0].customer
+    cases = {c.case_id: _text(s.get("input")) for (c, _), s in zip(rows, samples, strict=True)}
+    cases |= {str(one): str(one) for one in about["dataset"].get("sample_ids") or () if str(one) not in cases}
+    trials = (about.get("config") or {}).get("epochs") or max(c.trial for c, _ in rows)
+    policy, notes = _text(first.get("content")), _notes(log, len(cases) * int(trials))
+    sources = [{"created_at": about.get("created")} | sample for sample in samples]
+    return Imported(agent, customer, f"inspect {domain}", policy, cases, trials, rows, sources, notes)
+
+
+def _notes(log: tuple[dict[str, Any], list[dict[str, Any]]], planned: int) -> list[str]:
+    """What a reader must know of a log: which samples were invalidated, and that the evaluation did not end well."""
+    header, samples = log
+    invalid = [f"{s.get('id')}, epoch {s.get('epoch') or 1}" for s in samples if s.get("invalidation")]
+    notes = [f"{len(invalid)} of {len(samples)} samples were invalidated and are left out: {named_few(invalid)}"]
+    status = str(header.get("status") or "success")
+    if status != "success":
+        notes.append(f"the evaluation did not end well ({status}): the log has {len(samples)} of {planned} samples")
+    return notes if invalid else notes[1:]
+
+
+def log_parts(data: bytes, path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """The header and the samples of either format."""
+    if not zipfile.is_zipfile(BytesIO(data)):
+        if data[:2] == b"PK":
+            raise BadInput(f"{path} is cut short: copy it again from where Inspect wrote it")
+        if _brackets(data) > MOST_BRACKETS:
+            raise _too_large(path)
+        try:
+            log = json.loads(data)
+        except (ValueError, RecursionError) as error:
+            raise BadInput(f"{path} is not a log of Inspect ({error}): give an .eval or .json file") from None
+        return (log, log.get("samples") or []) if isinstance(log, dict) else ({}, [])
+    try:
+        with _zip_reader(data, path).ZipFile(BytesIO(data)) as log:
+            names = log.namelist()
+            if "header.json" not in names:
+                raise BadInput(f"{path} has no header: the evaluation still runs, or the file is not a log of Inspect")
+            # Inspect adds an edited sample under the same name, and the last one is valid
+            own = dict.fromkeys(name for name in names if name.startswith("samples/"))
+            header, *samples = _unpacked(log, ["header.json", *own], path)
+            return header, samples
+    except BadInput:
+        raise
+    except Exception as error:  # each kind of compression has errors of its own
+        raise BadInput(f"{path} is damaged ({error}): copy it again from where Inspect wrote it") from None
+
+
+def _unpacked(log: zipfile.ZipFile, names: list[str], path: Path) -> Iterator[Any]:
+    """Yield the JSON of parts of a zip, each without its events, and refuse what is too large while it is unpacked."""
+    total = brackets = 0
+    for name in names:
+        part = bytearray()
+        with log.open(name) as file:
+            while piece := file.read(STEP):
+                part += piece
+                if len(part) > LARGEST_PART or total + len(part) > MOST_UNPACKED:
+                    raise _too_large(path, f"{LARGEST_PART:,} bytes in one part or {MOST_UNPACKED:,} in all")
+        total, brackets = total + len(part), brackets + _brackets(part)
+        if brackets > MOST_BRACKETS:
+            raise _too_large(path)
+        read = json.loads(part)
+        yield {key: value for key, value in read.items() if key != "events"} if isinstance(read, dict) else read
+
+
+def _brackets(data: bytes | bytearray) -> int:
+    return data.count(b"[") + data.count(b"{")
+
+
+def _too_large(path: Path, most: str = f"{MOST_BRACKETS:,} lists and objects") -> BadInput:
+    return BadInput(f"{path} unpacks to more than {most}: split the evaluation into smaller logs")
+
+
+def _zip_reader(data: bytes, path: Path) -> ModuleType:
+    """The module that reads a zip: Python's own, unless a file in it is compressed as only Inspect's own is."""
+    with zipfile.ZipFile(BytesIO(data)) as log:
+        if all(one.compress_type != ZSTD for one in log.infolist()):
+            return zipfile
+    try:
+        import zipfile_zstd
+    except ImportError:
+        raise BadInput(
+            f"{path} is compressed with zstd: install the extra with `pip install 'deskbench[inspect]'`"
+        ) from None
+    return zipfile_zstd
+
+
+def _resolved(value: Any, attached: dict[str, str]) -> Any:
+    """A value with the long texts that Inspect keeps apart put back in their places."""
+    if isinstance(value, dict):
+        return {key: _resolved(inner, attached) for key, inner in value.items() if key != "events"}
+    if isinstance(value, list):
+        return [_resolved(inner, attached) for inner in value]
+    if isinstance(value, str) and value.startswith(ATTACHED):
+        return attached.get(value.removeprefix(ATTACHED), value)
+    return value
+
+
+def _row(
+    sample: dict[str, Any], header: dict[str, Any], model: str, domain: str, ours: bool
+) -> tuple[Conversation, dict[str, Any]]:
+    talk = FlatChat()
+    for message in sample.get("messages") or ():
+        _read_message(talk, message)
+    about = sample.get("metadata") or {}
+    error, limit = sample.get("error"), sample.get("limit")
+    said, halted = about.get("ended_by"), str(limit.get("type") if isinstance(limit, dict) else limit)
+    faults = [Fault("infrastructure", "crashed", str(error.get("message")))] if isinstance(error, dict) else []
+    if not error and halted in OF_THE_WORLD:
+        faults = [Fault("infrastructure", f"{halted}_limit", "what halted this sample was not the model")]
+    if error or faults:
+        ended_by = "infrastructure_fault"
+    elif isinstance(said, str) and said in ENDINGS:
+        ended_by = said
+    else:
+        ended_by = "turn_limit" if limit else "closed_by_agent"
+    spoke = ((header.get("eval") or {}).get("metadata") or {}).get("customer") if ours else None
+    customer = str(spoke["value"]) if isinstance(spoke, dict) else "unknown"
+    usage = _usages(sample.get("model_usage") or {}, (header.get("eval") or {}).get("model"), customer, talk)
+    epoch = int(sample.get("epoch") or 1)
+    record = talk.record(str(sample.get("id")), epoch, (model, customer), ended_by, faults, usage)
+    scores = sample.get("scores") or {}
+    name = _headline(header, scores)
+    reward = _number(scores[name].get("value")) if name in scores else None
+    score = score_read(record, talk, str(about.get("bucket") or domain), reward, f"Inspect's {name}")
+    if ours:
+        known = names_of(Score)
+        score |= {n: one.get("value") for n, one in scores.items() if n in known}
+        score |= {n: about[n] for n in ("bucket", "intent") if about.get(n) is not None}
+    return record, score
+
+
+def _read_message(talk: FlatChat, message: dict[str, Any]) -> None:
+    role, text = message.get("role"), _text(message.get("content"))
+    if role == "user":
+        talk.say("customer", text)
+    elif role == "tool":
+        talk.result(message.get("tool_call_id"), text, failed=bool(message.get("error")))
+    elif role == "assistant":
+        for thought in _thoughts(message.get("content")):
+            talk.think(thought)
+        calls = message.get("tool_calls") or ()
+        if text or not calls:
+            talk.say("agent", text)
+        for call in calls:
+            talk.call(str(call.get("id")), call.get("function"), call.get("arguments"))
+
+
+def _thoughts(content: Any) -> list[str]:
+    """The reasoning in the content of a message, or its summary where the provider has encrypted it."""
+    parts = (
+        [p for p in content if isinstance(p, dict) and p.get("type") == "reasoning"]
+        if isinstance(content, list)
+        else []
+    )
+    told = (p.get("summary") if p.get("redacted") else p.get("reasoning") for p in parts)
+    return [text for text in told if isinstance(text, str)]
+
+
+def _text(content: Any) -> str:
+    """The words of a message, whose content is a text or a list of parts; of a part that is not text, what it is."""
+    if isinstance(content, list):
+        parts = (p if isinstance(p, dict) else {"text": str(p)} for p in content)
+        return "\n".join(p.get("text") or f"[{p.get('type')}]" for p in parts if p.get("type") != "reasoning")
+    return content if isinstance(content, str) else ""
+
+
+def _headline(header: dict[str, Any], scores: dict[str, Any]) -> str:
+    """The score that the log puts first."""
+    results = header.get("results") or {}
+    named = (results.get("headline") or {}).get("score") or next(
+        (s.get("name") for s in results.get("scores") or () if s.get("name") in scores), None
+    )
+    return named if named in scores else next(iter(scores), "")
+
+
+def _number(value: Any) -> float | None:
+    """A score as a number; None for what is none."""
+    if isinstance(value, str):
+        known = LETTERS.get(value, yes_or_no(value))
+        with suppress(ValueError):
+            value = float(value) if known is None else known
+    return float(value) if isinstance(value, int | float) and isfinite(value) else None
+
+
+def _usages(used: dict[str, Any], agent: Any, customer: str, talk: FlatChat) -> dict[str, Usage]:
+    """Tokens by side, as far as the models tell the sides apart."""
+    found = {}
+    for name, counts in used.items():
+        side = "agent" if name == agent else "customer" if name == customer else name
+        calls = sum(m.side == side for m in talk.messages) + (len(talk.calls) if side == "agent" else 0)
+        kept = {ours: int(counts.get(theirs) or 0) for ours, theirs in TOKENS.items()}
+        found[side] = Usage(**kept, calls=calls)
+    return found

@@ -1,0 +1,200 @@
+"""A run as a log of Inspect (https://inspect.aisi.org.uk/eval-logs.html), which its reader and its viewer open.
+
+An ``.eval`` file is a zip of JSON: a header, a file per sample, and a summary of every sample.
+"""
+
+import zipfile
+from collections import defaultdict
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from ...project import slug
+from ...records import NOT_SCORED, ToolCall, Usage, content_hash
+from ...runfile import RunFile
+from ...scoring.metrics import METRICS
+from .chats import Chat, chats_of, key_of
+
+LOG_VERSION = 2
+"""The version of Inspect's log schema that is written here."""
+SCORED = tuple(dict.fromkeys(["success", *(metric.column for metric in METRICS.values())]))
+"""The fields of a score that become scores of a sample: those that a metric is made from."""
+
+
+def write_inspect(run: RunFile, folder: Path) -> Path:
+    """Write a run as an ``.eval`` log, under the kind of name that Inspect's viewer expects; returns where.
+
+    A case is a sample, a trial is an epoch. ``success`` is given by bucket and never pooled; every field that a metric
+    is made from stands beside it. A trial that an infrastructure fault ended carries an error and no score.
+    """
+    manifest = run.manifest
+    header = _header(manifest)
+    begun = datetime.fromisoformat(manifest["created"])
+    path = folder / f"{begun:%Y-%m-%dT%H-%M-%S}+00-00_{header['eval']['task']}_{header['eval']['task_id']}.eval"
+    summaries: list[dict[str, Any]] = []
+    used: dict[str, Usage] = defaultdict(Usage)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as log:
+        log.writestr("_journal/start.json", orjson.dumps({n: header[n] for n in ("version", "eval", "plan")}))
+        for chat in chats_of(run):
+            sample = _sample(chat)
+            log.writestr(f"samples/{sample['id']}_epoch_{sample['epoch']}.json", orjson.dumps(sample))
+            summaries.append(_summary(sample))
+            for side, usage in chat.record.usage.items():
+                used[_model(chat, side)].add(usage)
+        planned = sum(manifest["planned"].values())
+        whole = len(summaries) >= planned
+        header["status"] = "success" if whole else "cancelled"
+        counts = {"total_samples": planned, "completed_samples": len(summaries)}
+        header["results"] = {**counts, "scores": _results(summaries)}
+        header["stats"]["model_usage"] = {model: _usage(usage) for model, usage in used.items()}
+        log.writestr("summaries.json", orjson.dumps(summaries))
+        log.writestr("header.json", orjson.dumps(header))
+    return path
+
+
+def _header(manifest: dict[str, Any]) -> dict[str, Any]:
+    """The task, the model and how it was run."""
+    inputs, created = manifest["inputs"], manifest["created"]
+    store, task_id = str(inputs["store"]["value"]), content_hash(manifest["run_id"].encode())
+    cases = list(manifest["cases"])
+    played = {name: {"value": one["value"], "hash": one["hash"]} for name, one in inputs.items()}
+    task = {"task": slug(store), "task_id": task_id, "task_version": 0}
+    return {
+        "version": LOG_VERSION,
+        "status": "started",
+        "eval": {
+            **{"eval_id": task_id, "run_id": manifest["run_id"], "created": created, **task},
+            "dataset": {"name": store, "samples": len(cases), "sample_ids": cases, "shuffled": False},
+            "model": manifest["model"],
+            "config": {"epochs": manifest["trials"]},
+            "scorers": [{"name": name} for name in SCORED],
+            "metadata": {"source": manifest["source"], **played},
+        },
+        "plan": {"name": "deskbench", "steps": []},
+        "stats": {"started_at": created, "completed_at": created},
+    }
+
+
+def _sample(chat: Chat) -> dict[str, Any]:
+    record, score = chat.record, chat.score
+    messages = _messages(chat)
+    last = next((m for m in reversed(messages) if m["role"] == "assistant"), None)
+    lost = record.ended_by in NOT_SCORED
+    sample: dict[str, Any] = {
+        "id": record.case_id,
+        "epoch": record.trial,
+        "input": next((m.text for m in record.messages if m.side == "customer"), ""),
+        "target": "",
+        "messages": messages,
+        "output": {
+            "model": record.model,
+            "choices": [{"message": last, "stop_reason": "stop"}] if last else [],
+            "completion": _words(last) if last else "",
+        },
+        "scores": {} if lost else {name: {"value": score[name]} for name in SCORED if score.get(name) is not None},
+        "metadata": {
+            "bucket": score.get("bucket", "unknown"),
+            "intent": score.get("intent"),
+            "ended_by": record.ended_by,
+            "changes": record.changes,
+            "facts": score.get("facts"),
+            "faults": record.faults,
+        },
+        "store": {},
+        "events": [],
+        "attachments": {},
+        "model_usage": {_model(chat, side): _usage(usage) for side, usage in record.usage.items()},
+        "uuid": content_hash(f"{record.model} {record.case_id} {record.trial}".encode()),
+    }
+    if lost:
+        words = "; ".join(f"{f.side}: {f.kind}" for f in record.faults) or record.ended_by
+        sample["error"] = {"message": words, "traceback": "", "traceback_ansi": ""}
+    return sample
+
+
+def _messages(chat: Chat) -> list[dict[str, Any]]:
+    """The chat in Inspect's shape: arguments as an object, the tool's name beside its result, an id for every message."""
+    found: list[dict[str, Any]] = [{"role": "system", "content": chat.prompt}] if chat.prompt else []
+    before_call, before_reply = chat.record.thoughts()
+    for step in chat.steps():
+        if isinstance(step, ToolCall):
+            found += _called(step, before_call.pop(step.index, []))
+        elif step.side == "customer":
+            found.append({"role": "user", "content": chat.words(step)})
+        else:
+            content = _content(chat.words(step), before_reply.pop(step.turn, []))
+            found.append({"role": "assistant", "content": content})
+    generated = {"source": "generate", "model": chat.record.model}
+    return [
+        {"id": f"m{place}", **message, **(generated if message["role"] == "assistant" else {})}
+        for place, message in enumerate(found, 1)
+    ]
+
+
+def _content(words: str, thoughts: list[str]) -> str | list[dict[str, str]]:
+    """What a message holds: its words, after the reasoning that came with it where there is some."""
+    if not thoughts:
+        return words
+    said = [{"type": "text", "text": words}] if words else []
+    return [*({"type": "reasoning", "reasoning": t} for t in thoughts), *said]
+
+
+def _words(message: dict[str, Any]) -> str:
+    """The words of a message without its reasoning."""
+    content = message["content"]
+    return content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
+
+
+def _called(call: ToolCall, thoughts: list[str]) -> list[dict[str, Any]]:
+    broken = isinstance(call.arguments, str)
+    made: dict[str, Any] = {"id": key_of(call), "function": call.name, "arguments": call.named, "type": "function"}
+    made |= {"parse_error": call.arguments} if broken else {}
+    content = orjson.dumps(call.result).decode()
+    answer: dict[str, Any] = {"role": "tool", "content": content, "tool_call_id": key_of(call), "function": call.name}
+    if call.error:
+        answer["error"] = {"type": "parsing" if broken else "unknown", "message": call.error}
+    return [{"role": "assistant", "content": _content("", thoughts), "tool_calls": [made]}, answer]
+
+
+def _model(chat: Chat, side: str) -> str:
+    """The model that a side's tokens are booked on."""
+    return chat.record.customer if side == "customer" else chat.record.model
+
+
+def _usage(usage: Usage) -> dict[str, int]:
+    return {
+        "input_tokens": usage.prompt_tokens,
+        "output_tokens": usage.completion_tokens,
+        "total_tokens": usage.prompt_tokens + usage.completion_tokens,
+        "input_tokens_cache_read": usage.cached_tokens,
+        "reasoning_tokens": usage.reasoning_tokens,
+    }
+
+
+def _summary(sample: dict[str, Any]) -> dict[str, Any]:
+    """What Inspect lists of a sample without opening it."""
+    kept = ("id", "epoch", "input", "target", "scores", "model_usage", "uuid")
+    about = {name: sample["metadata"][name] for name in ("bucket", "intent", "ended_by")}
+    error = {"error": sample["error"]["message"]} if "error" in sample else {}
+    counted = {"completed": not error, "retries": 0, "message_count": len(sample["messages"])}
+    return {**{name: sample[name] for name in kept}, "metadata": about, **counted, **error}
+
+
+def _results(summaries: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Each score over the samples that have it; the mean by bucket, so that unlike cases are never pooled."""
+    found = []
+    for name in SCORED:
+        values: dict[str, list[float]] = defaultdict(list)
+        for summary in summaries:
+            value = summary["scores"].get(name, {}).get("value")
+            if isinstance(value, int | float):
+                values[summary["metadata"]["bucket"]].append(float(value))
+        if not values:
+            continue
+        scored = sum(map(len, values.values()))
+        counts = {"scored_samples": scored, "unscored_samples": len(summaries) - scored}
+        means = {bucket: {"name": bucket, "value": sum(ones) / len(ones)} for bucket, ones in sorted(values.items())}
+        found.append({"name": name, "scorer": name, **counts, "metrics": means})
+    return found

@@ -1,0 +1,64 @@
+"""``deskbench generate``."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ...cases.wordings import WORDINGS
+from ...cli.codes import FINISHED
+from ...commands import command
+from ...errors import BadInput
+
+if TYPE_CHECKING:
+    from .generate import FreshSet
+
+
+ARGUMENTS = {
+    "--seed N": {"help": "a whole number; the same number gives the same files", "type": int, "required": True},
+    "--out DIR": {"help": "a new or empty folder to write to", "required": True},
+    "--sets N": (
+        "write so many sets, each into a numbered folder of its own, with seeds counted up from --seed (default: one set, into --out itself)",
+        1,
+    ),
+    "--store DIR": ("the store to start from (default: northline)", "northline"),
+}
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Write the set and say its hash."""
+    from ...store import load_store
+    from .generate import generate
+
+    if options.sets < 1:
+        raise BadInput(f"--sets {options.sets}: give the number of sets to write, 1 or more")
+    store, many = load_store(options.store), options.sets > 1
+    for number in range(options.sets):
+        out = Path(options.out) / str(number + 1) if many else options.out
+        _say(generate(store, options.seed + number, out))
+    return FINISHED
+
+
+def _say(made: FreshSet) -> None:
+    """Print the hash of a set and what to do with it."""
+    lines = [
+        f"sha256 {made.sha256}",
+        "Publish this hash today and the set later: whoever gets the set can then check that it is the one of today.",
+        "The seed makes the whole set again, so keep it to yourself as long as the set is private, and take a large one.",
+        "",
+        f"{made.name} in {made.path}: {made.cases} cases, {', '.join(f'{count} {table}' for table, count in made.rows.items())}",
+        _told_again(made),
+        f"Prove it with: {command('audit', '--store', made.path)}",
+    ]
+    print("\n".join(lines))
+
+
+def _told_again(made: FreshSet) -> str:
+    """What the set holds for ``--cases wordings``."""
+    if not made.wordings:
+        return (
+            "It holds no cases told again in other words, because the store that it is made from has none of its own."
+        )
+    run = command("run", "MODEL", "--store", made.path, "--cases", WORDINGS)
+    return f"{made.wordings} wordings of cases told again, re-keyed with them: {run}"

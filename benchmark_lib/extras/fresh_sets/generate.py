@@ -1,0 +1,230 @@
+"""Fresh sets: a new private store and case set with the same logic, whose hash can be published before its content."""
+
+import hashlib
+import re
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from ...cases.wordings import WORDINGS, raw_wordings, wording_id, wording_of
+from ...errors import BadInput
+from ...store import Store
+from ...textfiles import front_matter, read_yaml
+from ..tau2 import TauStore
+from .cases import Rekey
+
+POOLS = "generate.yaml"
+SEEDS = 2**64
+LANGUAGE = re.compile(r"^language:", re.M)
+
+
+@dataclass(frozen=True)
+class FreshSet:
+    """A set that was generated."""
+
+    path: Path
+    name: str
+    """The store's name, ``<store>-<seed>``."""
+    sha256: str
+    """The hash of the whole set, see `folder_hash`."""
+    cases: int
+    """How many cases it holds."""
+    rows: dict[str, int]
+    """How many rows each of its tables holds."""
+    wordings: int = 0
+    """How many wordings of cases told again it holds; none where the store it is made from has none of its own."""
+
+
+def generate(store: Store, seed: int, out: str | Path) -> FreshSet:
+    """Write a new store and case set with the same logic into a folder; the same seed gives the same bytes.
+
+    Parameters
+    ----------
+    store : Store
+        The store it is made from; its ``generate.yaml`` holds what is drawn from.
+    seed : int
+        From 0 to 2**64 - 1. Whoever knows it can make the same set, so a private set needs a large one that nobody
+        knows.
+    out : str or Path
+        A folder that does not exist or is empty.
+
+    Raises
+    ------
+    BadInput
+        For a seed or folder that will not do, or a store that cannot be re-keyed.
+    """
+    if isinstance(store, TauStore):
+        raise BadInput(
+            f"--store {store.name}: the tasks of tau2 cannot be re-keyed: name a store of your own, or leave it out"
+        )
+    if not 0 <= seed < SEEDS:
+        raise BadInput(f"--seed {seed}: a seed is a whole number from 0 to {SEEDS - 1}; give another one")
+    out = Path(out)
+    if out.is_file() or (out.is_dir() and any(out.iterdir())):
+        raise BadInput(f"--out {out}: there is something already; name a folder that does not exist or is empty")
+    if any(out.resolve().is_relative_to(folder) for folder in store.folders):
+        raise BadInput(f"--out {out}: lies inside the store it is made from; name a folder elsewhere")
+    if store.kind.rekey is None:
+        raise BadInput(
+            f"{store.path}: a store of kind {store.kind.name!r} cannot be re-keyed: declare rekey for its kind, or name another --store"
+        )
+    pools = _pools(store, store.kind.rekey.needed)
+    try:
+        rekey = store.kind.rekey(store, pools, seed)
+    except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
+        if isinstance(error, BadInput):
+            raise
+        raise BadInput(
+            f"{store.path}: cannot be re-keyed ({error}): compare policy.yaml and {POOLS} with those of Northline"
+        ) from None
+    part = out.resolve().with_name(f".{out.resolve().name}.part")
+    try:
+        shutil.rmtree(part, ignore_errors=True)
+        cases = _write(rekey, part)
+        told_again = _write_wordings(rekey, part)
+        part.replace(out.resolve())
+    except OSError as error:
+        raise BadInput(f"--out {out}: cannot be written ({error.strerror}); name a folder that can") from None
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+    rows = {table: len(found) for table, found in store.tables.items() if found}
+    return FreshSet(out, f"{store.name}-{seed}", folder_hash(out), cases, rows, told_again)
+
+
+def folder_hash(path: Path) -> str:
+    """SHA-256 of a folder.
+
+    Of every file in the order of its path, the path, a zero byte, the content and a zero byte.
+    """
+    digest = hashlib.sha256()
+    for name in sorted(p.relative_to(path).as_posix() for p in path.rglob("*") if p.is_file()):
+        digest.update(name.encode() + b"\0" + (path / name).read_bytes() + b"\0")
+    return digest.hexdigest()
+
+
+def _pools(store: Store, needed: tuple[str, ...]) -> dict[str, Any]:
+    """What is drawn from: the pools of the store, added to those of the store that it extends."""
+    paths = [folder / POOLS for folder in store.folders if (folder / POOLS).is_file()]
+    if not paths:
+        raise BadInput(
+            f"{store.path}: the store has no {POOLS}, from which new names, places and goods are drawn; write one as Northline's"
+        )
+    pools: Any = {}
+    for path in paths:
+        pools = _added(pools, read_yaml(path))
+    missing = [key for key in needed if not isinstance(pools, dict) or key not in pools]
+    if missing:
+        raise BadInput(f"{paths[-1]}: {missing[0]} is missing; write it as in Northline's {POOLS}")
+    return pools
+
+
+def _added(below: Any, own: Any) -> Any:
+    """Both of two trees: mappings are merged, lists joined, and of anything else the own one holds."""
+    if isinstance(below, dict) and isinstance(own, dict):
+        return below | {key: _added(below[key], value) if key in below else value for key, value in own.items()}
+    return [*below, *own] if isinstance(below, list) and isinstance(own, list) else own
+
+
+def _write(rekey: Rekey, out: Path) -> int:
+    """Write every part of the set into one folder, whatever the store extends, and return the number of its cases."""
+    source, tables = rekey.store, rekey.store.tables
+    made = {"store": source.name, "version": source.version, "seed": rekey.seed}
+    own = {key: value for key, value in source.info.items() if key != "extends"}
+    info = {**rekey.row(own), "name": f"{source.name}-{rekey.seed}", "canary": rekey.canary, "made_from": made}
+    _yaml(out / "store.yaml", info)
+    _yaml(out / "policy.yaml", rekey.policy(source.policy))
+    for table, (files, key) in source.kind.tables.items():
+        if tables[table]:
+            rows = [rekey.of_table(table, row) for row in tables[table].values()]
+            _rows(out / files.replace("*", table), rows, key)
+    cases = 0
+    for path in sorted((source.path / "cases").glob("*.yaml")):
+        made_cases = sorted(map(rekey.case, read_yaml(path)["cases"]), key=lambda c: c["id"])
+        _yaml(out / "cases" / path.name, {"canary": rekey.canary, "cases": made_cases})
+        cases += len(made_cases)
+    if (source.path / "factorial.yaml").is_file():
+        table = rekey.factorial(read_yaml(source.path / "factorial.yaml"))
+        _yaml(out / "factorial.yaml", {**table, "canary": rekey.canary})
+    for name in ("articles", "library"):
+        for path, place in _files(source, f"{name}/*.md"):
+            _text(out / place, rekey.article(path.read_text(encoding="utf-8")))
+    for pattern in ("prompts/*", "phrases/*", "reasons/*.yaml"):
+        for path, place in _files(source, pattern):
+            text = path.read_text(encoding="utf-8").replace(source.info["canary"], rekey.canary)
+            if place.name != path.name and place.suffix == ".yaml" and not LANGUAGE.search(text):
+                text = f"language: {path.stem}\n{text}"
+            _text(out / place, text)
+    for path, place in _files(source, "*/weights.npz"):
+        _bytes(out / place, path.read_bytes())
+    return cases
+
+
+def _write_wordings(rekey: Rekey, out: Path) -> int:
+    """Write the wordings of the store's cases, each re-keyed as the case that it makes, and return their number."""
+    source, written = rekey.store, 0
+    for path in sorted((source.path / WORDINGS).glob("*.yaml")):
+        made = {raw["id"]: rekey.case(raw) for raw in raw_wordings(source, path)}
+        told = {
+            name: [wording_of(made[wording_id(name, n)], texts) for n, texts in enumerate(voices, 1)]
+            for name, voices in read_yaml(path)["wordings"].items()
+            if wording_id(name, 1) in made
+        }
+        if told:
+            _yaml(out / WORDINGS / path.name, {"canary": rekey.canary, "wordings": told})
+        written += sum(map(len, told.values()))
+    return written
+
+
+def _files(store: Store, pattern: str) -> Iterator[tuple[Path, Path]]:
+    """The files of a pattern of the store and of those it extends, each with its place in the set.
+
+    Of two prompts or weights, and of two articles with one id, the store's own holds; other files of one name stand
+    beside each other, the store's own after that of the store below.
+    """
+    found: dict[str, tuple[Path, Path]] = {}
+    taken: set[Path] = set()
+    for number, folder in enumerate(store.folders, 1):
+        for path in sorted(p for p in folder.glob(pattern) if p.is_file()):
+            place = path.relative_to(folder)
+            both = place.parent.name == "phrases" and place in taken
+            if both:
+                place = place.with_stem(f"{place.stem}_{number}")
+            taken.add(place)
+            key = str(front_matter(path)[0].get("id", place)) if path.suffix == ".md" else str(place)
+            found[key] = (path, place)
+    yield from sorted(found.values(), key=lambda pair: pair[1])
+
+
+def _rows(path: Path, rows: Any, key: str) -> None:
+    lines = sorted(rows, key=lambda r: r[key])
+    _bytes(path, b"".join(orjson.dumps(r) + b"\n" for r in lines))
+
+
+def _yaml(path: Path, content: Any) -> None:
+    import yaml
+
+    class Dumper(yaml.SafeDumper):
+        """YAML with texts of several lines as blocks, and nothing by reference."""
+
+        def ignore_aliases(self, data: Any) -> bool:
+            return True
+
+    Dumper.add_representer(str, _block)
+    _text(path, yaml.dump(content, Dumper=Dumper, allow_unicode=True, sort_keys=False, width=140))
+
+
+def _block(dumper: Any, text: str) -> Any:
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
+
+
+def _text(path: Path, text: str) -> None:
+    _bytes(path, text.replace("\r\n", "\n").encode())
+
+
+def _bytes(path: Path, content: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)

@@ -1,0 +1,307 @@
+"""A retail store turned into another one: its orders, customers and goods, and what the policy says of them."""
+
+import re
+from collections.abc import Iterator
+from datetime import date, timedelta
+from random import Random
+from typing import Any, ClassVar
+
+from ...errors import BadInput
+from ...store.calendar import within_months
+from ...store.trees import dicts, leaves
+from ...store.world import Store
+from ...textfiles import read_yaml
+from .cases import Rekey
+from .people import STREET, Places, other_digits, untaken
+from .texts import ID, PLACEHOLDER, TIME
+
+WHOLE_ORDER = {"subtotal_cents", "discount_cents", "shipping_cents", "total_cents", "payments", "parcels"}
+
+
+class RetailRekey(Rekey):
+    """The exchange of one retail store for another; everything follows from the seed, see `Rekey`."""
+
+    needed: ClassVar[tuple[str, ...]] = (
+        "years", "drift_days", "money_tenths", "holidays", "texts", "keep", "codes", "lines", "forwarders", "near",
+        "towns", "postcodes", "digits", "letters", "streets", "hosts", "names", "wordings",
+    )  # fmt: skip
+
+    def __init__(self, store: Store, pools: dict[str, Any], seed: int):
+        super().__init__(store, pools, seed)
+        self.raw = _raw_cases(store)
+        self.weeks = self._weeks()
+        self._settle()
+        self.laid = _laid_rows(self.raw)
+        self.ids = self._ids()
+        self.titles = self._titles()
+        for row in sorted(store.tables["customers"].values(), key=lambda r: r["customer_id"]):
+            self.emails[row["email"]] = self.email(row["email"], self.names.parts(row["name"]), row["name"])
+        self.words = self._words()
+        self._towns_of_all = self._towns(_addresses(store))
+        self.ready()
+
+    def _settle(self) -> None:
+        """Give every town of an address another one, and every place that forwards parcels another street."""
+        store, pools = self.store, self.pools
+        towns = {(a["country"], a["region"], a["city"]) for a in _addresses(store)}
+        depots = _depots(store) - {city for _, _, city in towns}
+        self.places = Places(pools, self.draw, depots | {a["postcode"] for a in _addresses(store)})
+        for country, region, city in sorted(towns):
+            if country in pools["towns"]:
+                self.places.town(country, region, city)
+        forwarders = store.policy["freight_forwarders"]["addresses"]
+        streets = self.draw("forwarders").sample(pools["forwarders"]["streets"], len(forwarders))
+        for place, street in zip(forwarders, streets, strict=True):
+            number = other_digits(re.findall(r"^\d+", place["line1"])[0], self.draw(place["line1"]))
+            self.places.streets[place["line1"], place["city"]] = f"{number} {street}"
+
+    # ------------------------------------------------------------------ rows
+
+    def of_table(self, table: str, row: dict[str, Any]) -> dict[str, Any]:
+        """A row of one of the store's tables."""
+        made: dict[str, Any] = {"customers": self.customer, "orders": self.order}.get(table, self.row)(row)
+        return made
+
+    def customer(self, old: dict[str, Any]) -> dict[str, Any]:
+        """A customer's record."""
+        return {**self.row(old), "name": self.names.full(old["name"])}
+
+    def order(self, old: dict[str, Any]) -> dict[str, Any]:
+        """An order: the discount follows from the code again, and total, payments and scans from the rest."""
+        return self._summed(old, self.row(old))
+
+    def _summed(self, old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+        new["total_cents"] = new["subtotal_cents"] - new["discount_cents"] + new["shipping_cents"]
+        known = {
+            old["total_cents"]: new["total_cents"],
+            old["subtotal_cents"] - old["discount_cents"]: new["total_cents"] - new["shipping_cents"],
+        }
+        for before, after in zip(old["payments"], new["payments"], strict=True):
+            after["amount_cents"] = known.get(before["amount_cents"], after["amount_cents"])
+        for before, after in zip(old["parcels"], new["parcels"], strict=True):
+            for one, other in zip(before["scans"], after["scans"], strict=True):
+                other["location"] = self.places.location(one["location"], old["shipping_address"])
+        return new
+
+    def policy(self, old: dict[str, Any]) -> dict[str, Any]:
+        """The policy; places that forward parcels get other names of their own kind."""
+        new = self.row(old)
+        forwarders = new["freight_forwarders"]
+        for before, after in zip(old["freight_forwarders"]["addresses"], forwarders["addresses"], strict=True):
+            after["name"] = self.words.get(before["name"], before["name"])
+        words = {o.casefold(): self.words[o].casefold() for o in old["freight_forwarders"]["names"]}
+        forwarders["name_words"] = [words.get(w, w) for w in old["freight_forwarders"]["name_words"]]
+        if "library" in old:
+            new["library"] = self._part(old["library"], "library", self._towns_of_all, None)
+        return new
+
+    # ------------------------------------------------------------------ what a case has of its own
+
+    def _whole(self, old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+        """A mapping of a case; the sums of a whole order follow from the rest."""
+        return self._summed(old, new) if old.keys() >= WHOLE_ORDER else new
+
+    def _rows_known(self, raw: dict[str, Any], own: dict[str, str]) -> list[tuple[Any, Any]]:
+        """The rows that a case knows, each with its new form."""
+        rows = [(row, self.order(row) if "lines" in row else self.customer(row)) for row in self._rows_of(raw)]
+        return rows + [(row, self._part(row, "", own, None)) for row in self.laid.values() if str(row) in str(raw)]
+
+    def _rows_of(self, raw: dict[str, Any]) -> list[dict[str, Any]]:
+        """The orders and customers that a case names, and those that belong to these."""
+        tables = self.store.tables
+        named = self._orders_named(raw) | set(re.findall(ID, str(raw)))
+        orders = [tables["orders"][number] for number in sorted(named & tables["orders"].keys())]
+        named |= {order["customer_id"] for order in orders}
+        return [*orders, *(tables["customers"][number] for number in sorted(named & tables["customers"].keys()))]
+
+    def _orders_named(self, raw: dict[str, Any]) -> set[str]:
+        """The orders that a case is about."""
+        parts = [raw, raw.get("hard") or {}]
+        return {raw["order"], *(number for part in parts for number in (part.get("others") or {}).values())}
+
+    def _own_words(self, raw: dict[str, Any]) -> dict[str, str]:
+        """Names and towns of the customer, of a literal sender and of literal addresses, which this case alone exchanges."""
+        rows = self._rows_of(raw)
+        orders, customers = [r for r in rows if "lines" in r], [r for r in rows if "lines" not in r]
+        addresses = [a for customer in customers for a in customer["addresses"]]
+        stored = [*addresses, *(order["shipping_address"] for order in orders)]
+        own = self._locations(orders) | self._towns(stored)
+        sender = PLACEHOLDER.sub("", raw.get("sender_name", "")).strip()
+        literal = [a for a in dicts(raw) if self._is_literal(a)]
+        for name in [*(c["name"] for c in customers), sender, *(a.get("name", "") for a in [*addresses, *literal])]:
+            own |= self.names.parts(name) if name and "{{" not in name else {}
+        for laid in dicts(raw):
+            if isinstance(laid.get("name"), str) and ("email" in laid or "customer_id" in laid):
+                own |= self.names.parts(laid["name"])
+        for old in stored:
+            new = self.places.address(old, old["name"])
+            lines = [(old["line1"], new["line1"]), (STREET.sub("", old["line1"]), STREET.sub("", new["line1"]))]
+            own |= {before: after for before, after in [*lines, (old["postcode"], new["postcode"])] if before != after}
+        for old in literal:
+            new = self.places.address(old, "")
+            own |= {old[k]: new[k] for k in ("line1", "postcode", "city") if old[k] != new[k]}
+            own |= {STREET.sub("", old["line1"]): STREET.sub("", new["line1"])}
+            own |= {f"{old['city']}, {old['region']}": f"{new['city']}, {new['region']}"}
+            for gap in (" ", "  "):
+                own |= {f"{old['region']}{gap}{old['postcode']}": f"{new['region']}{gap}{new['postcode']}"}
+        return own
+
+    def _locations(self, orders: list[dict[str, Any]]) -> dict[str, str]:
+        """The towns of scans, which texts name too."""
+        pairs = {
+            (scan["location"], self.places.location(scan["location"], order["shipping_address"]))
+            for order in orders
+            for parcel in order["parcels"]
+            for scan in parcel["scans"]
+        }
+        changed = {old: new for old, new in sorted(pairs) if old != new}
+        return {old.partition(", ")[0]: new.partition(", ")[0] for old, new in changed.items()} | changed
+
+    # ------------------------------------------------------------------ the exchange itself
+
+    def _weeks(self) -> int:
+        """A whole number of weeks to about the same day of another year, with every limit in months kept on its side."""
+        near = self.pools["drift_days"]
+        fine = [w for y in self.pools["years"] for w in range(-300, 300) if abs(w * 7 - y * 365.2425) <= near]
+        self.draw("weeks").shuffle(fine)
+        months = {v for k, v in leaves(self.store.policy) if k.endswith("months") and isinstance(v, int)}
+        told = [*leaves([*self.store.tables["orders"].values()]), *leaves(self.raw)]
+        since = {str(v)[:10] for k, v in told if k.endswith("delivered_at") and v and re.fullmatch(TIME, str(v))}
+        now = self.store.now.date()
+        ends = {(d, m) for d in map(date.fromisoformat, since) for m in months if abs((_after(d, m) - now).days) <= 31}
+        for weeks in fine:
+            move = timedelta(weeks=weeks)
+            if self.store.extends and any(_after(d + move, m) != _after(d, m) + move for d, m in ends):
+                continue  # cases of a hard set write such an end out, beside others a day away
+            limits = ((d, m) for d in map(date.fromisoformat, since) for m in months)
+            if all(within_months(d, now, m) == within_months(d + move, now + move, m) for d, m in limits):
+                return weeks
+        raise BadInput(
+            f"{self.store.path / 'generate.yaml'}: no shift by {self.pools['years']} years keeps every limit on its side; add years"
+        )
+
+    def _ids(self) -> dict[str, str]:
+        """Old identifiers to new ones of the same shape; what holds an order's number holds its new number."""
+        ids: dict[str, str] = {}
+        tables = self.store.tables
+        random, taken = self.draw("orders"), {key for table in tables.values() for key in table}
+        together = [self._orders_named(raw) for raw in self.raw]
+        slips = {old for named in together for old in named if _swapped(old) in named}
+        for old in sorted(tables["orders"]):
+            mistyped = ids.get(_swapped(old)) if old in slips else None
+            ids[old] = _swapped(mistyped) if mistyped else self._order_number(old, random, taken)
+        for name in ("customers", "products"):
+            random = self.draw(name)
+            for old in sorted(tables[name]):
+                ids[old] = _fresh(old, random, taken)
+        for product in tables["products"].values():
+            old, new = product["product_id"], ids[product["product_id"]]
+            ids |= {v["variant_id"]: new + v["variant_id"].removeprefix(old) for v in product["variants"]}
+        random = self.draw("numbers")
+        of_cases = [key for key in sorted(self.laid) if not any(part in ids for part in (key, key.rpartition("-")[0]))]
+        ids |= {key: _fresh(key, random, taken) for key in of_cases}
+        for old, number in sorted(set(_numbers(tables))):
+            digits = re.sub(r"\D", "", number)
+            own = bool(digits) and digits in old
+            ids[old] = old.replace(digits, re.sub(r"\D", "", ids[number]), 1) if own else _fresh(old, random, taken)
+        shapes = {re.sub(r"\d", "0", old) for old in ids if old[0].isalpha()}
+        for old in sorted(set(re.findall(ID, str(self.raw))) - ids.keys()):
+            if re.sub(r"\d", "0", old) in shapes:
+                ids[old] = _fresh(old, random, taken)
+        codes = [c["code"] for c in self.store.policy["promotions"]["codes"]]
+        fresh = self.draw("codes").sample(self.pools["codes"], len(codes))
+        return ids | {old: word + re.sub(r"\D", "", old) for old, word in zip(codes, fresh, strict=True)}
+
+    def _order_number(self, old: str, random: Random, taken: set[str]) -> str:
+        """A number whose last two digits differ and can be mistyped without meeting another order."""
+        while True:
+            new = _fresh(old, random, taken)
+            swapped = _swapped(new)
+            if new != swapped and swapped not in taken:
+                taken.add(swapped)
+                return new
+
+    def _titles(self) -> dict[str, str]:
+        """Old titles of goods to new ones: another line name, or one put before it."""
+        lines = self.pools["lines"]
+        brands = sorted(lines["pool"])
+        self.draw("lines").shuffle(brands)
+        known = {word: brands.pop() for word in sorted([*lines["everywhere"], *lines["in_titles"]])}
+        titles = {}
+        for product in sorted(self.store.tables["products"].values(), key=lambda p: p["product_id"]):
+            words = product["title"].split()
+            if not any(w in known for w in words):
+                words.insert(0, brands.pop())
+            titles[product["title"]] = " ".join(known.get(w, w) for w in words)
+        return titles | {word: known[word] for word in lines["everywhere"]}
+
+    def _words(self) -> dict[str, str]:
+        """Whole words of texts that are exchanged: goods, holidays, forwarders, the canary and fixed phrases."""
+        days = [h["name"] for h in self.store.policy["calendar"]["holidays"]]
+        words = dict(zip(days, self.draw("holidays").sample(self.pools["holidays"], len(days)), strict=True))
+        words |= {d.split(" (")[0]: words[d] for d in days}
+        pools = self.pools["forwarders"]
+        brands, single = (self.draw(k).sample(pools[k], len(pools[k])) for k in ("brands", "single"))
+        for name in self.store.policy["freight_forwarders"]["names"]:
+            first, space, rest = name.partition(" ")
+            words[name] = f"{brands.pop()}{space}{rest}" if rest else single.pop()
+        for old, new in self.titles.items():
+            for article in "aA":
+                words[_with_article(article, old)] = _with_article(article, new)
+        return words | self.titles | self.pools["texts"] | {self.store.info["canary"]: self.canary}
+
+
+def _with_article(article: str, name: str) -> str:
+    """A name after an English ``a`` or ``A``, which takes an n before a vowel."""
+    return f"{article}{'n' * (name[0] in 'AEIOU')} {name}"
+
+
+def _swapped(number: str) -> str:
+    """A number with its last two digits the other way round."""
+    return number[:-2] + number[-1] + number[-2]
+
+
+def _raw_cases(store: Store) -> list[dict[str, Any]]:
+    """The cases as their files have them."""
+    return [raw for path in sorted((store.path / "cases").glob("*.yaml")) for raw in read_yaml(path)["cases"]]
+
+
+def _laid_rows(raw: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """The rows that cases lay over the tables, by id."""
+    found: dict[str, dict[str, Any]] = {}
+    for part in dicts(raw):
+        for rows in part["rows"].values() if isinstance(part.get("rows"), dict) else ():
+            found |= rows
+    return found
+
+
+def _fresh(old: str, random: Random, taken: set[str]) -> str:
+    """An identifier of the same shape with other digits that is not taken; it is from now on."""
+    return untaken(lambda: re.sub(r"\d+", lambda m: other_digits(m.group(), random), old), taken)
+
+
+def _numbers(tables: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Every other identifier of orders and customers, each with the number of the order it belongs to, if to one."""
+    for order in tables["orders"].values():
+        for key, value in leaves(order):
+            if key in ("payment_id", "parcel_id", "return_id", "reshipment_id", "tracking_number"):
+                yield value, order["order_id"]
+    for customer in tables["customers"].values():
+        yield from ((claim["claim_id"], "") for claim in customer["claims"])
+
+
+def _addresses(store: Store) -> Iterator[dict[str, Any]]:
+    tables = [store.tables["customers"], store.tables["orders"], store.policy["freight_forwarders"]["addresses"]]
+    yield from (a for a in dicts([[*t.values()] if isinstance(t, dict) else t for t in tables]) if "line1" in a)
+
+
+def _depots(store: Store) -> set[str]:
+    """Every town that a scan names."""
+    return {str(v).split(", ")[0] for k, v in leaves([*store.tables["orders"].values()]) if k == "location"}
+
+
+def _after(since: date, months: int) -> date:
+    """The same day of the month so many months later, or the last day of that month."""
+    years, month = divmod(since.month - 1 + months, 12)
+    last = (date(since.year + years + (month == 11), (month + 1) % 12 + 1, 1) - timedelta(days=1)).day
+    return date(since.year + years, month + 1, min(since.day, last))

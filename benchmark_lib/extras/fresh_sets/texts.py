@@ -1,0 +1,247 @@
+"""Texts of another world: identifiers, dates, amounts and names of goods exchanged, the sentences kept."""
+
+import re
+import uuid
+from collections.abc import Iterable
+from datetime import date, datetime, timedelta
+from functools import lru_cache
+from random import Random
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from ...store.world import Store
+from .people import Names, Places, other_digits
+
+ID = r"(?<![\w-])[A-Z][A-Z0-9]*-?\d[\w-]*"
+EMAIL = r"[\w.+-]+@[\w.-]+\.example\b"
+TIME = r"(?<!\d)20\d\d-\d\d-\d\d(?:T\d\d:\d\d:\d\d[+-]\d\d:\d\d)?(?!\d)"
+NUMBER = r"(?:\d{1,3}(?:,\d{3})+(?:\.\d\d)?|\d+(?:[.,]\d\d)?)"
+MONEY = rf"\$\s?{NUMBER}(?!\d)|(?<![\d.,]){NUMBER}(?:(?:, | or | to |-| o | a | ou | à | oder | bis ){NUMBER})*\s?(?:\$|USD|US-Dollar|[Dd]ollars?|dólares|bucks)"
+PLACEHOLDER = re.compile(r"(\{\{.*?\}\}|\{%.*?%\})", re.S)
+YEAR = re.compile(r"(?<![\d-])20\d\d(?![\d-])")
+MONTHS = (
+    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
+    "December",
+)  # fmt: skip
+MONTH = rf"\b(?:{'|'.join(MONTHS)})\b"
+LEADING_CENTS = re.compile(r"(\{\{ (?:money\()?)(\d{4,})(?= - [^{}]*_cents)")
+_DAY = r"\d{1,2}(?:st|nd|rd|th)?(?![\d:])"
+_DAYS = rf"{_DAY}(?:(?: and | or | to |-){_DAY})*"
+DAY_IN_WORDS = (
+    rf"(?<![\d.,/-])(?:{_DAY}, )*{_DAYS}(?: of)? {MONTH}(?:,? 20\d\d)?(?!\d)"
+    rf"|{MONTH} {_DAYS}(?![\d.])(?:,? 20\d\d(?!\d))?"
+    r"|(?<=\b[Tt]he )\d{1,2}(?:st|nd|rd|th)\b(?! \w+ day|[-\w])(?=[.,;:!?)]|$| (?:and|or|that|I|it|at|it)\b)"
+)
+ADDED_CENTS = re.compile(r"(_cents\b[^{}]*? [+-] )(\d{3,})(?=\s*(?:[)}+-]|$))")
+PHONE = r"(?<!\w)(?:555|7946|496)[ -]?0\d{3}(?!\w)"
+"""The end of a telephone number from the ranges that are kept for stories."""
+
+
+class TextRekey:
+    """The exchange of what stands in texts and fields; everything follows from the seed.
+
+    A kind of desk says what its own identifiers, towns and words become, then calls `ready`. The world moves by
+    `weeks`, all money is multiplied by `tenths`; `ids`, `words` and `emails` hold what each becomes. `pools` is the
+    store's ``generate.yaml``.
+    """
+
+    weeks: int
+    places: Places
+    ids: dict[str, str]
+    words: dict[str, str]
+
+    def __init__(self, store: Store, pools: dict[str, Any], seed: int):
+        self.store, self.pools, self.seed = store, pools, seed
+        self.tenths: int = self.draw("money").choice(pools["money_tenths"])
+        self.zone = ZoneInfo(store.info["timezone"])
+        mark = str(uuid.UUID(int=self.draw("canary").getrandbits(128), version=4))
+        self.canary = re.sub(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", mark, store.info["canary"])
+        self.names = Names(pools["names"], self.draw)
+        self.emails: dict[str, str] = {}
+        self._hosts = [f"{w}{t}.example" for w in pools["hosts"]["words"] for t in pools["hosts"]["tails"]]
+        self.draw("hosts").shuffle(self._hosts)
+        self._host_of: dict[str, str] = {}
+
+    def ready(self) -> None:
+        """Prepare what looks for everything that is exchanged; after it texts can be read."""
+        self._pattern = re.compile(f"(?P<email>{EMAIL})|(?P<time>{TIME})|(?P<word>{any_of(self.words)})|(?P<id>{ID})")
+        self._with_money = re.compile(
+            f"{self._pattern.pattern}|(?P<money>{MONEY})|(?P<day>{DAY_IN_WORDS})|(?P<phone>{PHONE})|(?P<year>{YEAR.pattern}|(?<![\\d-])20\\d\\d(?=-$))"
+        )
+        self.text = lru_cache(maxsize=50_000)(self._text)
+
+    @property
+    def years(self) -> int:
+        """By how many years, about, the world moves."""
+        return round(self.weeks / 52.18)
+
+    def draw(self, purpose: str) -> Random:
+        """A source of randomness of its own for each purpose."""
+        return Random(f"{self.seed}:{purpose}")
+
+    def _text(self, text: str) -> str:
+        """A text with every identifier, date, name of a good and, outside of placeholders, every amount exchanged."""
+        parts = PLACEHOLDER.split(text)
+        for place, part in enumerate(parts):
+            if place % 2:
+                part = re.sub(r"\bmoney\((\d+)\)", lambda m: f"money({self.cents(int(m[1]))})", part)
+                for literal in (ADDED_CENTS, LEADING_CENTS):
+                    part = literal.sub(lambda m: f"{m[1]}{self.cents(int(m[2]))}", part)
+            parts[place] = (self._pattern if place % 2 else self._with_money).sub(self._exchange, part)
+        return "".join(parts)
+
+    def _exchange(self, match: re.Match[str]) -> str:
+        found = match.group()
+        if match.lastgroup == "email":
+            return self.emails.get(found, found)
+        if match.lastgroup == "time":
+            return self.time(found)
+        if match.lastgroup == "money":
+            return re.sub(NUMBER, self._amount, found)
+        if match.lastgroup == "phone":
+            return self._phone(found)
+        if match.lastgroup == "day":
+            return self._day_in_words(found)
+        if match.lastgroup == "year":
+            return str(int(found) + self.years)
+        return self.identifier(found) if match.lastgroup == "id" else self.words.get(found, found)
+
+    def identifier(self, old: str) -> str:
+        """What stands for an identifier; in one made of others, as a parcel's or an article's may be, for each of these."""
+        if old in self.ids:
+            return self.ids[old]
+        parts = old.split("-")
+        for start in range(len(parts) - 1):
+            number = "-".join(parts[start : start + 2])
+            if number in self.ids:
+                return "-".join([*parts[:start], self.ids[number], *parts[start + 2 :]])
+        return old
+
+    def key(self, old: Any) -> Any:
+        """The name of a field; one that is an identifier, a year or a path with identifiers in it is exchanged like a value."""
+        if not isinstance(old, str):
+            return old
+        return ".".join(str(int(p) + self.years) if YEAR.fullmatch(p) else self.identifier(p) for p in old.split("."))
+
+    def _day_in_words(self, text: str) -> str:
+        """Days of a month as English texts write them, moved; without a year those nearest to the store's clock."""
+        year = YEAR.search(text)
+        name = re.search(MONTH, text)
+        month = MONTHS.index(name.group()) + 1 if name else self.store.now.month
+        body = text[: year.start()] if year else text
+        of_year, now = int(year.group()) if year else None, self.store.now.date()
+        days = [(m, _nearest(int(m.group()), month, of_year, now)) for m in re.finditer(r"\d+", body)]
+        if not days or any(day is None for _, day in days):
+            return text
+        moved = [self.day(day) for _, day in days if day]
+        if name is None:
+            return re.sub(r"\d+\w\w", _ordinal(moved[0].day), text)
+        one_month = len({day.month for day in moved}) == 1
+        parts, at = [], 0
+        for (match, _), day in zip(days, moved, strict=True):
+            end = match.end() + (2 if re.match(r"st|nd|rd|th", text[match.end() :]) else 0)
+            number = _ordinal(day.day) if end > match.end() else str(day.day)
+            own_month = "" if one_month else f"{MONTHS[day.month - 1]} "
+            parts += [text[at : match.start()], own_month, number]
+            at = end
+        made = "".join([*parts, text[at:]])
+        if one_month:
+            made = re.sub(MONTH, MONTHS[moved[0].month - 1], made)
+        else:
+            made = re.sub(rf"( of)? {name.group()}(?=(?:,? 20\d\d)?$)|^{name.group()} (?={MONTH})", "", made)
+        return YEAR.sub(str(moved[-1].year), made)
+
+    def _amount(self, match: re.Match[str]) -> str:
+        plain = re.sub(r",(?=\d{3})", "", match.group())
+        whole, mark, rest = re.findall(r"^(\d+)([.,]?)(\d*)", plain)[0]
+        cents = self.cents(int(whole) * 100 + int(rest or 0))
+        new = f"{cents // 100:,}" if plain != match.group() else str(cents // 100)
+        return f"{new}{mark or '.'}{cents % 100:02d}" if rest or cents % 100 else new
+
+    def cents(self, amount: int) -> int:
+        """An amount in cents times the factor, halves to the even cent."""
+        whole, rest = divmod(amount * self.tenths, 10)
+        return whole + (rest > 5 or (rest == 5 and whole % 2))
+
+    def time(self, text: str) -> str:
+        """A date, or a time with its offset in the store's time zone, moved."""
+        if len(text) == 10:
+            return self.day(date.fromisoformat(text)).isoformat()
+        old = datetime.fromisoformat(text)
+        new = old + timedelta(weeks=self.weeks)
+        if old.utcoffset() == old.replace(tzinfo=self.zone).utcoffset():
+            new = new.replace(tzinfo=self.zone)
+        return new.isoformat()
+
+    def day(self, day: date) -> date:
+        """A date, moved."""
+        return day + timedelta(weeks=self.weeks)
+
+    def email(self, old: str, parts: dict[str, str], name: str) -> str:
+        """An address of the same shape at another host; `parts` are exchanged in it, or all of it for a new `name`."""
+        local, _, host = old.partition("@")
+        if host == self.store.info["desk_email"].partition("@")[2]:
+            return old
+        pieces = re.split(r"([._+-]|\d+)", local)
+        plain = {address_letters(o): address_letters(n) for o, n in parts.items() if " " not in o}
+        new = [plain.get(p, p) for p in pieces]
+        initials = {o[0].casefold(): n[0].casefold() for o, n in parts.items() if ". " in o}
+        if name and any(p.isalpha() and len(p) > 1 and p not in plain for p in pieces):
+            new = [".".join(address_letters(w) for w in re.split(r"[ -]", self.names.full(name))[:2])]
+        elif pieces[0] in initials and new != pieces:
+            new[0] = initials[pieces[0]]
+        self._host_of.setdefault(host, self._hosts[len(self._host_of) % len(self._hosts)])
+        made, count = f"{''.join(new)}@{self._host_of[host]}", 1
+        while made in self.emails.values():
+            count += 1
+            made = f"{''.join(new)}{count}@{self._host_of[host]}"
+        return made
+
+    def _number(self, value: int, key: str) -> int:
+        if is_money(key):
+            return self.cents(value)
+        return value + self.years if key == "since" else value
+
+    def _field(self, text: str, key: str) -> str:
+        if key == "phone":
+            return self._phone(text)
+        if key == "method":
+            return re.sub(r"\d{4}$", lambda m: other_digits(m.group(), self.draw(text)), text)
+        return self.text(text)
+
+    def _phone(self, text: str) -> str:
+        """A telephone number, or the end of one, with other digits at its end; however it is written."""
+        end = re.sub(r"\D", "", text)[-7:]
+        return text[:-2] + f"{self.draw(f'phone {end}').randrange(100):02d}"
+
+
+def is_money(key: str) -> bool:
+    """Whether a field holds cents."""
+    return key == "cents" or key.endswith("_cents")
+
+
+def _ordinal(day: int) -> str:
+    return f"{day}{'th' if day in (11, 12, 13) else {1: 'st', 2: 'nd', 3: 'rd'}.get(day % 10, 'th')}"
+
+
+def _nearest(day: int, month: int, year: int | None, now: date) -> date | None:
+    """A day of a month; without a year the one nearest to `now`, or None where there is no such day."""
+    found = []
+    for of_year in [year] if year else range(now.year - 1, now.year + 2):
+        try:
+            found.append(date(of_year, month, day))
+        except ValueError:
+            continue
+    return min(found, key=lambda d: abs(d - now)) if found else None
+
+
+def any_of(words: Iterable[str]) -> str:
+    """A pattern of whole words, the longest first."""
+    return rf"(?<!\w)(?:{'|'.join(map(re.escape, sorted(words, key=lambda w: (-len(w), w))))})(?!\w)"
+
+
+def address_letters(text: str) -> str:
+    """Letters as they stand in an address: small, without accents."""
+    import unicodedata
+
+    return "".join(c for c in unicodedata.normalize("NFKD", text.casefold()) if c.isalnum() and c.isascii())

@@ -1,0 +1,1 @@
+"""Agents in a process of their own, behind walls, and agents of Inspect."""

@@ -1,0 +1,139 @@
+"""The other end of ``--isolate``: an agent of the user's own in a process of its own, which talks to the harness in JSON lines.
+
+``python -m benchmark_lib.extras.isolation.agent_process MODULE:OBJECT`` reads from its standard input, one object a line:
+``begin`` (what the agent sees of a conversation), ``reply`` (the messages said since), ``result`` (of a tool call). It
+writes ``ready``, ``call``, ``said`` or ``failed``. Nothing else of the harness is loaded here. Where it is to be kept
+apart, `benchmark_lib.extras.isolation.walls` has started it.
+"""
+
+import inspect
+import os
+import sys
+import traceback
+from collections.abc import Callable
+from dataclasses import asdict
+from functools import cache, partial
+from importlib import import_module
+from typing import IO, Any
+
+import orjson
+
+from ...conversation.agent_view import AgentView, SeenMessage, counted, plain, plain_text
+from ...records import ToolCall, Usage, content_hash
+
+CHECK = "--check"
+
+
+class Pipe:
+    """The lines to and from the harness."""
+
+    def __init__(self, incoming: IO[bytes], outgoing: IO[bytes]):
+        self._incoming, self._outgoing = incoming, outgoing
+
+    def read(self) -> dict[str, Any]:
+        """The next message of the harness; where there is none any more, the process ends."""
+        line = self._incoming.readline()
+        return orjson.loads(line) if line else os._exit(0)
+
+    def write(self, **message: Any) -> None:
+        """Send a message to the harness."""
+        self._outgoing.write(orjson.dumps(message) + b"\n")
+        self._outgoing.flush()
+
+
+def talks(begin: dict[str, Any], pipe: Pipe, used: list[Usage]) -> Callable[..., AgentView]:
+    """A function that gives the agent's side of the conversation that the harness has described, for one turn and what was said so far."""
+
+    def call(name: Any, arguments: Any) -> ToolCall:
+        pipe.write(call={"name": plain_text(name), "arguments": plain(arguments)})
+        return ToolCall(**pipe.read()["result"])
+
+    def generator() -> Any:
+        import numpy as np
+
+        bits = np.random.PCG64(int(begin["id"], 16))
+        state: Any = {**bits.state, "state": {name: int(value) for name, value in begin["rng"].items()}}
+        bits.state = state
+        return np.random.Generator(bits)
+
+    given = {name: begin[name] for name in ("id", "trial", "sender", "prompt")}
+    return partial(
+        AgentView,
+        **given,
+        tools=lambda: begin["tools"],
+        call=call,
+        charge=lambda u: used.append(counted(u)),
+        rng=cache(generator),
+        think=lambda text: pipe.write(thought=text),
+    )
+
+
+def speak(agent: Any, pipe: Pipe) -> None:
+    """Hold one conversation, until the harness ends it."""
+    used: list[Usage] = []
+    said: list[SeenMessage] = []
+    talk, result = talks(pipe.read()["begin"], pipe, used), _results()
+    while True:
+        wanted = pipe.read()["reply"]
+        said += [SeenMessage(**{**m, "attachments": tuple(m["attachments"])}) for m in wanted["messages"]]
+        answer = result(agent.reply(talk(turn=wanted["turn"], messages=list(said))))
+        pipe.write(said=plain_text(getattr(answer, "text", answer) or ""), used=[asdict(usage) for usage in used])
+        used.clear()
+
+
+def _results() -> Callable[[Any], Any]:
+    """A function that gives the result of an awaitable, and of anything else itself.
+
+    One event loop serves the whole conversation.
+    """
+    loops: list[Any] = []
+
+    def result(answer: Any) -> Any:
+        if not inspect.isawaitable(answer):
+            return answer
+        import asyncio  # half of what the process would take to start
+
+        loops.extend([] if loops else [asyncio.Runner()])
+        return loops[0].run(_awaited(answer))
+
+    return result
+
+
+async def _awaited(answer: Any) -> Any:
+    return await answer
+
+
+def made(spec: str) -> tuple[Any, str]:
+    """The agent that ``module:object`` names, and the hash of its source as far as it can be found."""
+    module, _, name = spec.partition(":")
+    found = getattr(import_module(module), name)
+    speaks = not isinstance(found, type) and callable(getattr(found, "reply", None))
+    agent = found if speaks else found()
+    if not callable(getattr(agent, "reply", None)):
+        raise TypeError("it has no reply method: write `def reply(self, talk): return text`")
+    try:
+        source = content_hash(inspect.getsource(found if hasattr(found, "__qualname__") else type(found)).encode())
+    except (OSError, TypeError):
+        source = ""
+    return agent, source
+
+
+def main(spec: str, check: bool = False) -> None:
+    """Load the agent and speak for it; with `check` only say whether it can be loaded."""
+    os.environ.update(dict.fromkeys(("HOME", "TMPDIR"), os.getcwd()), USER="agent", LOGNAME="agent")
+    pipe = Pipe(os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb"))
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(2, 1)  # what the agent prints is not a message
+    try:
+        agent, source = made(spec)
+        pipe.write(ready=source)
+        if not check:
+            speak(agent, pipe)
+    except BaseException as error:
+        frames = traceback.extract_tb(error.__traceback__)
+        place = f" ({frames[-1].filename}:{frames[-1].lineno})" if frames else ""
+        pipe.write(failed=f"{type(error).__name__}: {plain_text(error)}{place}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], CHECK in sys.argv[2:])

@@ -1,0 +1,111 @@
+"""A solver or agent of Inspect (https://inspect.aisi.org.uk) at the desk, unchanged.
+
+``--agent inspect:module:name`` names it; its model is the one that Inspect's own ``INSPECT_EVAL_MODEL`` names. What
+asks for an evaluation of Inspect's own around it, as its ``react`` agent does, cannot sit here.
+"""
+
+import inspect
+from typing import Any
+
+import orjson
+
+from ...conversation.agent_view import AgentView
+from ...conversation.model_agent import letter
+from ...conversation.speaker import AgentFault
+from ...errors import BadInput
+from ...records import Usage
+
+PREFIX = "inspect:"
+MOST_STEPS = 30
+"""Answers of the model in one turn, where the solver leaves the loop to Inspect's ``generate``."""
+
+
+class InspectAgent:
+    """One conversation of what makes a solver or agent (see `inspect_kind`)."""
+
+    def __init__(self, made: Any, kind: str):
+        self.made, self.kind = made, kind
+        self.messages: list[Any] = []
+
+    async def reply(self, talk: AgentView) -> str:
+        """What the solver or agent says once it has read the newest message.
+
+        It keeps its own messages from reply to reply.
+        """
+        from inspect_ai.model import ChatMessageSystem, ChatMessageUser
+
+        tools = [_tool(schema["function"], talk) for schema in talk.tools]
+        if not self.messages:
+            self.messages = [ChatMessageSystem(content=talk.prompt)]
+        self.messages.append(ChatMessageUser(content=letter(talk)))
+        known = {message.id for message in self.messages}
+        state = await (self._solved(talk, tools) if self.kind == "solver" else self._answered(tools))
+        self.messages = state.messages
+        for message in self.messages:
+            if message.role == "assistant" and message.id not in known:
+                talk.charge(Usage(calls=1, missing=1))
+        return state.output.completion
+
+    async def _solved(self, talk: AgentView, tools: list[Any]) -> Any:
+        from inspect_ai.model import ModelName, get_model
+        from inspect_ai.solver import TaskState
+
+        model = get_model()
+        first = next(m.text for m in talk.messages if m.side == "customer")
+        state = TaskState(ModelName(str(model)), talk.id, talk.trial, first, self.messages)
+        state.tools = tools
+        return await self.made()(state, _generate)
+
+    async def _answered(self, tools: list[Any]) -> Any:
+        from inspect_ai.agent import AgentState
+
+        given = {"tools": tools} if "tools" in inspect.signature(self.made).parameters else {}
+        return await self.made(**given)(AgentState(messages=self.messages))
+
+
+async def _generate(state: Any, tool_calls: str = "loop", **settings: Any) -> Any:
+    """What a solver is given to let the model answer: as Inspect's own, it goes on until the model calls no tool."""
+    from inspect_ai.model import execute_tools, get_model
+
+    for _ in range(MOST_STEPS):
+        state.output = await get_model().generate(state.messages, state.tools, state.tool_choice, **settings)
+        state.messages.append(state.output.message)
+        if not state.output.message.tool_calls or tool_calls == "none":
+            return state
+        answered = await execute_tools(state.messages, state.tools)
+        state.messages += answered.messages
+        if tool_calls == "single":
+            return state
+    raise AgentFault("too_many_calls", f"more than {MOST_STEPS} answers of the model in one turn")
+
+
+def _tool(schema: dict[str, Any], talk: AgentView) -> Any:
+    """A tool of the desk as one of Inspect's."""
+    from inspect_ai.tool import ToolDef, ToolParams
+
+    async def execute(**arguments: Any) -> str:
+        call = await talk.call_aside(schema["name"], arguments)
+        return orjson.dumps(call.result).decode()
+
+    parameters = ToolParams(**{"properties": {}, "required": [], **schema["parameters"]})
+    return ToolDef(execute, schema["name"], schema["description"], parameters)
+
+
+def inspect_kind(found: Any, spec: str) -> str:
+    """Whether an object is one of Inspect's solvers or one of its agents.
+
+    `BadInput` where Inspect is not installed, or the object is neither.
+    """
+    try:
+        from inspect_ai.util import registry_info
+    except ImportError:
+        raise BadInput(f"--agent {spec} needs Inspect: install it with `pip install inspect-ai`") from None
+    try:
+        kind = str(registry_info(found).type)
+    except (ValueError, AttributeError, TypeError):
+        kind = ""
+    if kind not in ("solver", "agent"):
+        raise BadInput(
+            f"--agent {spec} is neither a solver nor an agent of Inspect: decorate it with @solver or @agent"
+        )
+    return kind

@@ -1,0 +1,335 @@
+"""``--isolate``: the harness's end of an agent that runs in a process of its own and has nothing of the harness but a pipe.
+
+One process for each conversation: none can remember another, and its end is the end of everything it left running. See
+`benchmark_lib.extras.isolation.agent_process` for the other end and the lines that go between the two, and
+`benchmark_lib.extras.isolation.walls` for what keeps the process apart.
+"""
+
+import asyncio
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterable
+from dataclasses import asdict
+from pathlib import Path
+from types import SimpleNamespace
+from typing import IO, Any, cast
+
+import orjson
+
+from ...conversation.agent_view import AgentView, counted
+from ...conversation.own_code import REPLY_S
+from ...conversation.speaker import AgentFault, BuiltIn, HarnessFault
+from ...endpoint.settings import RoleSettings
+from ...errors import BadInput
+from ...project import DATA, PACKAGE, project_folder
+from ...records import Usage
+from ...runfile import SUFFIX
+from . import agent_process
+from .walls import UP
+from .walls import __file__ as WALLS
+
+START_S = 60.0
+"""How long the walls may take, and loading the agent when it is checked, in seconds."""
+LONGEST_LINE = 4 * 2**20
+"""Bytes of the longest message that is taken from an agent's process."""
+MOST_THOUGHTS = 1000
+"""Thoughts that are taken from an agent's process for one reply."""
+END_S = 10.0
+"""How long ending an agent's process may take, in seconds."""
+LAUNCHED = os.name == "posix"
+"""Whether `benchmark_lib.extras.isolation.walls` starts the process."""
+AGENT = ("-m", agent_process.__name__)
+NOTHING = ("-I", "-S", "-c", "print()")
+"""What is tried behind the walls before anything of the agent is."""
+APART: dict[str, Any] = {"start_new_session": True, "stdout": subprocess.PIPE}
+"""How an agent's process is started."""
+KEPT = re.compile(
+    "(SSL_CERT_FILE|SSL_CERT_DIR|REQUESTS_CA_BUNDLE|CURL_CA_BUNDLE)|PATH|LANG|LANGUAGE|LC_[A-Z]+|TZ|LD_LIBRARY_PATH|VIRTUAL_ENV|"
+    "CONDA_PREFIX|[A-Z]+_NUM_THREADS|PYTHON(HASHSEED|UTF8|IOENCODING|DONTWRITEBYTECODE)|SYSTEMROOT|(HTTPS?|ALL|NO)_PROXY",
+    re.IGNORECASE,
+)
+"""Variables that every agent's process gets; the first group names files that it has to read."""
+
+
+class IsolatedAgent(BuiltIn):
+    """One conversation of an agent that runs in a process of its own.
+
+    Parameters
+    ----------
+    spec : str
+        ``module:object``, as for an agent in this process.
+    environment : dict of str to str
+        The environment of the process; see `environment_of`.
+    walls : dict or None
+        What keeps the process apart; see `walls_around`.
+    """
+
+    def __init__(self, spec: str, environment: dict[str, str], walls: dict[str, Any] | None, limit_s: float = REPLY_S):
+        self.spec, self.environment, self.walls, self.limit_s = spec, environment, walls, limit_s
+        self._process: asyncio.subprocess.Process | None = None
+        self._folder: str | None = None
+        self._held: IO[bytes] | None = None
+        self._told = 0
+
+    async def reply(self, talk: AgentView) -> str:
+        """The agent's next message; its calls are carried out on the way.
+
+        `AgentFault` when the process ends, says nothing in time, or writes what is no message; `HarnessFault` when it
+        could not be started, or not apart.
+        """
+        begins = self._process is None
+        if begins:
+            await self._start()
+        try:
+            async with asyncio.timeout(self.limit_s):
+                if begins:
+                    await self._begin(talk)
+                return await self._reply(talk)
+        except TimeoutError:
+            raise AgentFault("no_answer", f"the agent's process gave no answer within {self.limit_s:g} s") from None
+        except ConnectionError:
+            raise _crashed() from None
+
+    async def close(self) -> None:
+        """End the process and all it has started, and take its folder away."""
+        process, self._process = self._process, None
+        if self._held is not None:
+            self._held.close()
+        if process is not None:
+            try:
+                async with asyncio.timeout(END_S):
+                    await process.wait()
+            except TimeoutError:
+                process.kill()
+                await process.wait()
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    async def _start(self) -> None:
+        """Start the process; its first line is written before anything of the agent is loaded."""
+        try:
+            self._folder = tempfile.mkdtemp(prefix="deskbench-agent-")
+            watched, self._held = _lifeline()
+            try:
+                self._process = await asyncio.create_subprocess_exec(
+                    *_command(self.walls, *AGENT, self.spec),
+                    cwd=self._folder,
+                    env=self.environment,
+                    limit=LONGEST_LINE,
+                    stdin=subprocess.PIPE,
+                    stderr=watched,
+                    **APART,
+                )
+            finally:
+                os.close(watched)
+            async with asyncio.timeout(START_S):
+                why = _why_open(await self._pipes()[1].readline() if LAUNCHED else b"")
+        except (OSError, ValueError) as error:
+            why = f"{type(error).__name__}: {error}"
+        if why:
+            raise HarnessFault(f"the agent's process could not be started as this run starts it: {why}")
+
+    async def _begin(self, talk: AgentView) -> None:
+        message = await self._read()
+        if "ready" not in message:
+            raise _of(message)
+        seen = {name: getattr(talk, name) for name in ("id", "trial", "sender", "prompt", "tools")}
+        state = talk.rng.bit_generator.state["state"]
+        await self._write(begin={**seen, "rng": {name: str(value) for name, value in state.items()}})
+
+    async def _reply(self, talk: AgentView) -> str:
+        new, self._told = talk.messages[self._told :], len(talk.messages)
+        await self._write(reply={"turn": talk.turn, "messages": [asdict(m) for m in new]})
+        thoughts = 0
+        while True:
+            message = await self._read()
+            if isinstance(message.get("said"), str):
+                for used in _list(message.get("used")):
+                    talk.charge(_usage(used))
+                return message["said"]
+            if isinstance(message.get("thought"), str):
+                talk.think(message["thought"])
+                thoughts += 1
+                if thoughts > MOST_THOUGHTS:
+                    raise AgentFault("garbled", f"the agent's process wrote more than {MOST_THOUGHTS} thoughts")
+                continue
+            wanted = message.get("call")
+            if not isinstance(wanted, dict) or not isinstance(wanted.get("name"), str):
+                raise _of(message)
+            await self._write(result=asdict(await talk.call_aside(wanted["name"], wanted.get("arguments"))))
+
+    def _pipes(self) -> tuple[asyncio.StreamWriter, asyncio.StreamReader]:
+        process = self._process
+        if process is None or process.stdin is None or process.stdout is None:
+            raise _crashed()
+        return process.stdin, process.stdout
+
+    async def _write(self, **message: Any) -> None:
+        pipe, _ = self._pipes()
+        pipe.write(orjson.dumps(message) + b"\n")
+        await pipe.drain()
+
+    async def _read(self) -> dict[str, Any]:
+        try:
+            line = await self._pipes()[1].readline()
+        except ValueError:
+            raise AgentFault("garbled", f"the agent's process wrote a line of more than {LONGEST_LINE} bytes") from None
+        if not line.endswith(b"\n"):
+            raise _crashed()
+        try:
+            message = orjson.loads(line)
+        except orjson.JSONDecodeError:
+            message = None
+        if not isinstance(message, dict):
+            raise AgentFault("garbled", f"the agent's process wrote {line[:100]!r}, which is not a message")
+        return message
+
+
+def check_isolated(spec: str, environment: dict[str, str], walls: dict[str, Any] | None) -> tuple[str, str]:
+    """Load the agent once in a process of its own.
+
+    Returns the hash of its source, and why it cannot be kept apart; empty where it can. `BadInput` when it cannot be
+    loaded or made.
+    """
+    why = "only Linux has what keeps an agent apart" if sys.platform != "linux" else ""
+    if walls is not None and not why:  # without the folders of the agent, which are its author's to fill
+        first, line = _answers(environment, walls | {"places": []}, *NOTHING)
+        why = _why_open(first) or ("" if line else "Python does not start behind the walls")
+    first, line = _answers(environment, None if why else walls, *AGENT, spec, agent_process.CHECK)
+    if failed := _why_open(first):
+        raise BadInput(
+            f"the agent {spec} cannot be kept apart here ({failed}): give it a folder of its own with few files"
+        )
+    try:
+        message = orjson.loads(line)
+        if isinstance(message["ready"], str):
+            return message["ready"], why
+    except (orjson.JSONDecodeError, KeyError, TypeError):
+        pass
+    raise BadInput(
+        f"the agent {spec} cannot be loaded in a process of its own: {_told(line)}; name an object with a reply method, "
+        "or a class or function that takes no argument and makes one, in a module that can be imported here"
+    )
+
+
+def _answers(environment: dict[str, str], walls: dict[str, Any] | None, *command: str) -> tuple[bytes, bytes]:
+    """What a process writes that reads nothing: the line that comes before the command, and the command's own."""
+    with tempfile.TemporaryDirectory(prefix="deskbench-agent-") as folder:
+        watched, held = _lifeline()
+        try:
+            process = subprocess.Popen(
+                _command(walls, *command),
+                cwd=folder,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stderr=watched,
+                **APART,
+            )
+        finally:
+            os.close(watched)
+        answers = cast(IO[bytes], process.stdout)
+        timer = threading.Timer(START_S, held.close)
+        timer.start()
+        try:
+            return answers.readline(LONGEST_LINE) if LAUNCHED else b"", answers.readline(LONGEST_LINE)
+        finally:
+            timer.cancel()
+            held.close()
+            answers.close()
+            process.wait()
+
+
+def _why_open(line: bytes) -> str:
+    """Why the first line of an agent's process does not say that it is apart; empty where it does."""
+    try:
+        message = orjson.loads(line) if LAUNCHED else {UP: True}
+        return "" if UP in message else str(message["open"])
+    except (orjson.JSONDecodeError, KeyError):
+        return f"it ended, or gave no answer within {START_S:g} s"
+
+
+def environment_of(roles: dict[str, RoleSettings]) -> dict[str, str]:
+    """The environment of an agent's process: little, what the settings name for the agent, and our import path."""
+    agent = roles["agent"]
+    mine = {agent.api_key_env, *agent.headers_env.values(), *agent.query_env.values(), *agent.env}
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if name in mine or (KEPT.fullmatch(name) and not ("PROXY" in name.upper() and "@" in value))
+    }
+    return {**kept, "PYTHONPATH": os.pathsep.join(_places())}
+
+
+def walls_around(environment: dict[str, str], run: Path, hidden: Iterable[Path]) -> dict[str, Any]:
+    """What an agent's process may read, and what stays hidden: the run file with its folder, the paths given, what is kept here, and every run file.
+
+    A folder of imports that is hidden is no folder of imports; the one of the run file may be.
+    """
+    places = _places()
+    packages = [place for place in places if place.endswith("-packages")]
+    python = {sys.prefix, sys.base_prefix, os.path.dirname(os.path.realpath(sys.executable)), str(PACKAGE), *packages}
+    files = [path for name, path in environment.items() if (found := KEPT.fullmatch(name)) and found[1]]
+    secret = {os.path.realpath(path) for path in (*hidden, DATA, project_folder() / "data")}
+    fenced = [*python, *secret]
+    run = Path(os.path.abspath(run))
+    beside = [run.parent, *(run.with_name(f"{run.name}{end}") for end in ("", "-wal", "-shm", "-journal"))]
+    return {
+        "shown": [*python, *map(os.path.abspath, files)],
+        "places": [
+            place
+            for place in places
+            if not any(Path(one).is_relative_to(f) for one in (place, os.path.realpath(place)) for f in fenced)
+        ],
+        "hidden": [*map(str, beside), *secret],
+        "suffix": SUFFIX,
+    }
+
+
+def _places() -> list[str]:
+    """The folders that Python imports from."""
+    return [*dict.fromkeys(os.path.abspath(place) for place in ["", *sys.path])]
+
+
+def _command(walls: dict[str, Any] | None, *command: str) -> list[str]:
+    """A command as it is started: by a Python that sees no folder of the agent, no variable and no package."""
+    starter = [sys.executable, "-I", "-S", WALLS, orjson.dumps(walls).decode()]
+    return [*(starter if LAUNCHED else ()), sys.executable, *command]
+
+
+def _lifeline() -> tuple[int, IO[bytes]]:
+    """Return both ends of a pipe: an agent's process, and all it has started, ends when the second is closed."""
+    watched, held = os.pipe()
+    return watched, os.fdopen(held, "wb")
+
+
+def _usage(raw: Any) -> Usage:
+    try:
+        return counted(SimpleNamespace(**raw))
+    except (TypeError, ValueError):
+        raise AgentFault("garbled", "the agent's process gave no usable count of tokens") from None
+
+
+def _list(raw: Any) -> list[Any]:
+    return raw if isinstance(raw, list) else []
+
+
+def _of(message: dict[str, Any]) -> AgentFault:
+    if "failed" in message:
+        return AgentFault("crashed", f"the agent failed: {message['failed']}")
+    return AgentFault("garbled", f"the agent's process wrote {orjson.dumps(message)[:100]!r}, which is not a message")
+
+
+def _crashed() -> AgentFault:
+    return AgentFault("crashed", "the agent's process ended in the middle of the conversation")
+
+
+def _told(line: bytes) -> str:
+    try:
+        return " ".join(str(orjson.loads(line)["failed"]).split())[:500]
+    except (orjson.JSONDecodeError, KeyError, TypeError):
+        return "it wrote no answer that can be read" if line else f"it ended, or gave no answer within {START_S:g} s"

@@ -1,0 +1,185 @@
+"""People's labels: agreement with each other, the record and judges, and judged means corrected by labels."""
+
+from __future__ import annotations
+
+from io import StringIO
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+from ...analysis.estimators.agreement import judge_correction
+from ...analysis.estimators.estimate import counted, sentence
+from ...analysis.questions import QUESTIONS, is_yes_or_no
+from ...analysis.tables.rows import framed, interval
+from ...errors import BadInput
+from ...project import in_project
+from ...textfiles import read_text
+from .tables import CUT, ITEM, crossed, newest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pandas as pd
+
+    from ...analysis.frames import Results
+
+LABEL_COLUMNS = (*ITEM, "scorer", "label")
+RECORD, UNNAMED = "the record", "unnamed"
+COLUMNS = (
+    "scorer first second n both_yes only_first only_second both_no raw raw_low raw_high kappa kappa_low kappa_high "
+    "ac1 ac1_low ac1_high reason"
+)
+
+
+def label_agreement_table(labels: pd.DataFrame, results: Results | None = None, *, cut: float = CUT) -> pd.DataFrame:
+    """Return how well any two who answered the same question on the same conversations agree.
+
+    Parameters
+    ----------
+    labels : DataFrame
+        As `reports.read_labels` gives it, or several such frames concatenated.
+    results : Results, optional
+        The runs that were labelled; what the record answers, and what judges answered, is then held against every
+        labeller.
+    cut : float
+        Labels and scores from here up, on the judges' scale, count as a yes.
+
+    Returns
+    -------
+    DataFrame
+        One row per question and pair: scorer, first, second, n (conversations both answered), both_yes, only_first (a
+        yes of the first alone), only_second, both_no, raw agreement, Cohen's kappa and Gwet's AC1, each with its 95 %
+        interval, reason. The intervals take the conversations as independent of each other.
+    """
+    missing = [c for c in (*ITEM, "scorer", "label", "labeller") if c not in labels]
+    if missing:
+        raise BadInput(f"the labels lack the column {missing[0]}: give what `reports.read_labels` reads")
+    people = labels.dropna(subset=["label"])
+    people = people.assign(rater=people["labeller"].replace("", UNNAMED))
+    rows = []
+    for scorer, mine in people.groupby("scorer", sort=True):
+        said = mine.assign(yes=mine["label"] >= (1 if is_yes_or_no(str(scorer)) else cut)).drop_duplicates(
+            [*ITEM, "rater"], keep="last"
+        )
+        answers = said.pivot(index=ITEM, columns="rater", values="yes")
+        names = sorted(answers)
+        others = _answers_on_file(str(scorer), results, cut) if results is not None else {}
+        pairs = [*combinations(names, 2), *((name, other) for name in names for other in others)]
+        answers = answers.assign(**{name: found.reindex(answers.index) for name, found in others.items()})
+        rows += [_row(str(scorer), pair, answers) for pair in pairs]
+    return framed([row for row in rows if row["n"]], COLUMNS)
+
+
+def _answers_on_file(scorer: str, results: Results, cut: float) -> dict[str, pd.Series]:
+    """Return what the record, or each judge, answers by conversation."""
+    import pandas as pd
+
+    if scorer in QUESTIONS:
+        frame = results.conversations
+        answers = pd.Series(QUESTIONS[scorer].answers(frame), index=pd.MultiIndex.from_frame(frame[ITEM]))
+        return {RECORD: answers.dropna() == 1}
+    scores = newest(results)
+    scores = scores[(scores["scorer"] == scorer) & scores["score"].notna()]
+    return {str(judge): mine.set_index(ITEM)["score"] >= cut for judge, mine in scores.groupby("judge", sort=True)}
+
+
+def _row(scorer: str, pair: tuple[str, str], answers: pd.DataFrame) -> dict[str, Any]:
+    both = answers[list(pair)].dropna()
+    first, second = (both[name].astype(bool) for name in pair)
+    found, cells = crossed(first, second, "both_yes only_first only_second both_no")
+    row = {"scorer": scorer, "first": pair[0], "second": pair[1], "n": found.n, **cells}
+    row |= {"raw": found.raw, "raw_low": found.raw_low, "raw_high": found.raw_high}
+    return row | found.columns() | {"reason": found.reason}
+
+
+def judge_calibrated(
+    results: Results | pd.DataFrame, labels: str | Path | pd.DataFrame, *, cut: float | None = None
+) -> pd.DataFrame:
+    """Return judged means, corrected by the labels that people gave to a random subset of the conversations.
+
+    Parameters
+    ----------
+    results : Results or DataFrame
+        Results, or their verdicts.
+    labels : path or DataFrame
+        A CSV file with the columns run_id, case_id, trial, scorer and label (0 to 100, the judges' scale).
+    cut : float, optional
+        Turn both into passed or not at this score: the means are then shares.
+
+    Returns
+    -------
+    DataFrame
+        entry, judge, scorer, judged (mean of the verdicts alone), corrected with low and high, bias (judge - people, on
+        what both scored), labels, n, weight (of the verdicts; 0: labels alone), method, reason.
+
+    Notes
+    -----
+    Under 100 labels, or where nearly all are equal, the labels are used alone; else prediction-powered inference, see
+    `estimators.judge_correction`. The labelled conversations have to be a random sample of all.
+    """
+    given = read_labels(labels)
+    frame = newest(results).merge(given, on=[*ITEM, "scorer"], how="left")
+    lost = len(given) - len(given.merge(frame[[*ITEM, "scorer"]].drop_duplicates(), on=[*ITEM, "scorer"]))
+    if len(given) and lost == len(given):
+        raise BadInput(
+            "none of the labels belongs to a judged conversation: compare run_id, case_id, trial and scorer with results.verdicts"
+        )
+    rows = []
+    for (entry, judge, scorer), mine in frame.groupby(["entry", "judge", "scorer"], sort=False):
+        scores, people = mine["score"], mine["label"]
+        if cut is not None:
+            scores, people = ((v >= cut).astype(float).where(v.notna()) for v in (scores, people))
+        found = judge_correction(scores, people)
+        note = f"{counted(lost, 'label')} without a judged conversation" if lost else ""
+        row = {"entry": entry, "judge": judge, "scorer": scorer, "judged": found.judged, **interval(found, "corrected")}
+        row |= {"bias": float((scores - people).mean()), "labels": found.labels, "n": found.n, "weight": found.weight}
+        rows.append(row | {"method": found.method, "reason": sentence(found.reason, note)})
+    return framed(rows, "entry judge scorer judged corrected low high bias labels n weight method reason")
+
+
+def read_labels(labels: str | Path | pd.DataFrame) -> pd.DataFrame:
+    """Return people's labels, checked; where several labelled one score, their mean.
+
+    Raises
+    ------
+    BadInput
+        For a file that cannot be read, a missing column, a label off the scale, or two labels of one score.
+    """
+    import pandas as pd
+
+    where = "the labels" if isinstance(labels, pd.DataFrame) else str(labels)
+    text = "" if isinstance(labels, pd.DataFrame) else read_text(in_project(labels))
+    kinds = {"run_id": "str", "case_id": "str", "scorer": "str"}
+    try:
+        frame = labels if isinstance(labels, pd.DataFrame) else pd.read_csv(StringIO(text), dtype=kinds)
+    except ValueError as error:
+        raise BadInput(
+            f"{where} cannot be read as CSV ({' '.join(str(error).split())}): give a file with the columns {', '.join(LABEL_COLUMNS)}"
+        ) from None
+    missing = [c for c in LABEL_COLUMNS if c not in frame.columns]
+    if missing:
+        raise BadInput(f"{where} lacks the column {missing[0]}: it needs {', '.join(LABEL_COLUMNS)}")
+    trials = pd.to_numeric(frame["trial"], errors="coerce")
+    odd = frame[~(trials.between(0, 10**9) & (trials % 1 == 0))]
+    if len(odd):
+        trial = str(odd["trial"].iloc[0])[:40]
+        raise BadInput(f"{where}, row {odd.index[0] + 2}: the trial {trial!r} is not a whole number: correct it")
+    answers = frame["label"].astype("str").str.casefold().map({"true": 100.0, "false": 0.0})  # on the judges' scale
+    numbers = answers.fillna(pd.to_numeric(frame["label"], errors="coerce"))
+    wrong = frame[frame["label"].notna() & ~numbers.between(0, 100)]
+    if len(wrong):
+        raise BadInput(
+            f"{where}, row {wrong.index[0] + 2}: the label {wrong['label'].iloc[0]!r} is not a number from 0 to 100, the judges' scale: correct it"
+        )
+    if len(numbers.dropna()) and set(numbers.dropna()) <= {0.0, 1.0}:
+        raise BadInput(
+            f"{where} holds nothing but 0 and 1: give labels on the judges' scale, 0 and 100 for a no and a yes"
+        )
+    if "labeller" not in frame:
+        frame = frame.assign(labeller="")
+    kept = frame.assign(label=numbers)[[*LABEL_COLUMNS, "labeller"]].dropna(subset=["label"])
+    twice = kept[kept.duplicated([*ITEM, "scorer", "labeller"])]
+    if len(twice):
+        raise BadInput(
+            f"{where}, row {twice.index[0] + 2}: a second label of the same conversation and scorer: keep one"
+        )
+    return kept.groupby([*ITEM, "scorer"], as_index=False, sort=False)["label"].mean()

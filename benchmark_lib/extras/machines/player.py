@@ -1,0 +1,140 @@
+"""What runs on a worker: an actor that plays conversations from its own files and keys, and sends rows to the run."""
+
+import asyncio
+import contextlib
+import traceback
+from typing import Any
+
+from distributed import get_worker
+
+from ...endpoint import EndpointError
+from ...errors import BadInput
+from ...experiment.budget import Budget, Stop
+from ...experiment.collector import quiet_collector
+from ...experiment.engine import Played, end_after, lines_to, play_whole
+from ...experiment.manifest import differences
+from ...experiment.options import Options
+from ...experiment.plan import Plan, prepare
+from ...experiment.recorder import KeptCall
+from ...project import code_version
+from ...threads import in_thread
+from .post import Message, Post
+
+TAKE_S = 10.0
+"""Seconds after which `Player.take` returns, also with nothing."""
+GATHER_S = 0.008
+"""Seconds in which further messages join the first, because a message by itself costs as much as ten together."""
+ABANDONED_S = 60.0
+"""Seconds without a `Player.take` after which a player ends: its run was killed."""
+
+
+def identity(plan: Plan) -> dict[str, Any]:
+    """Return what has to be the same on every machine of a run."""
+    code, prices = code_version(), {side: model.listed for side, model in plan.models.items()}
+    same = {"deskbench": f"{code['version']} ({code['hash'][:8]})", "prices": prices, "scoring": plan.scoring_version}
+    return same | {name: plan.manifest[name] for name in ("inputs", "cases")}
+
+
+class Player:
+    """Plays conversations on one worker, all at once, for the run that made it.
+
+    It serves `play` and `stop`. As writer and budget of its lines it asks the run, where the real ones are.
+    """
+
+    name = ""
+
+    def __init__(self) -> None:
+        worker = get_worker()
+        unnamed = worker.name in (worker.address, "") or isinstance(worker.name, int)
+        self.name = worker.address if unnamed else f"{worker.name} ({worker.address})"
+        self._news = asyncio.Event()
+        self._post = Post(self, self._news.set)
+        self._open, self._abandoned = contextlib.ExitStack(), contextlib.ExitStack()
+
+    async def prepare(self, options: dict[str, Any], here: dict[str, Any], began: bool) -> None:
+        """Prepare the plan; `BadInput` for one whose `identity` is not that of the run, which is `here`."""
+        self._plan = plan = await in_thread(lambda: prepare(Options(**options)))
+        there, found = identity(plan), differences(identity(plan), here)
+        parts = (part for part in ("deskbench", "scoring", "prices") if there[part] != here[part])
+        found += [f"{part} is {there[part]} there and {here[part]} here" for part in parts]
+        if found:
+            raise BadInput(f"differs from this machine: {'; '.join(found)}: install and copy the same there")
+        try:
+            for model in plan.models.values():
+                await in_thread(model.endpoint.reach)
+        except EndpointError as error:
+            raise BadInput(str(error)) from None
+        await plan.rehearse()
+        self._cases = {c.id: c for c in plan.cases}
+        budget = Budget(None, 0.0) if plan.budget_usd is None else self
+        shared = {"budget": budget, "writer": self, "stop": self._end, "called": lambda cost: None, "began": began}
+        self._lines = lines_to(plan.models, wave=plan.concurrency, **shared)
+        self._open.enter_context(quiet_collector())
+
+    async def take(self) -> list[Message]:
+        """Return the messages for the run, as soon as there are some."""
+        loop = asyncio.get_running_loop()
+        self._abandoned.close()
+        self._abandoned.callback(loop.call_later(ABANDONED_S, lambda: loop.create_task(self.close())).cancel)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(TAKE_S):
+                await self._news.wait()
+                await asyncio.sleep(GATHER_S)
+        self._news.clear()
+        return self._post.taken()
+
+    async def receive(self, messages: list[Message]) -> None:
+        """Take the messages of the run."""
+        self._post.receive(messages)
+
+    async def close(self) -> None:
+        """End everything that is played."""
+        self._abandoned.close()
+        for task in [*self._post.serving]:
+            task.cancel()
+        await asyncio.gather(*self._post.serving, return_exceptions=True)
+        self._open.close()
+        for model in self._plan.models.values():
+            with contextlib.suppress(Exception):
+                await model.endpoint.aclose()
+
+    async def play(
+        self, case_id: str, trial: int, as_trial: int, kept: dict[tuple[str, int], KeptCall]
+    ) -> Played | None:
+        """Play one conversation; None where it ends with the run."""
+        try:
+            return await play_whole(self._plan, self._cases[case_id], trial, self._lines, kept, as_trial)
+        except Exception as error:
+            end = end_after(error, case_id, trial)
+            if end is not None:
+                self._end(end)
+                return None
+            error = self._plan.blame(error, case_id, trial)
+            if isinstance(error, BadInput):
+                raise BadInput(str(error)) from None  # only what it says can travel
+            raise RuntimeError(f"on worker {self.name}: {''.join(traceback.format_exception(error))}") from None
+
+    def stop(self) -> None:
+        """Begin no call any more."""
+        for line in self._lines.values():
+            line.stopped = True
+
+    def put(self, table: str, row: tuple[Any, ...], urgent: bool = False) -> asyncio.Future[Any]:
+        """Send a row to the writer; the future is done when it is on disk."""
+        return self._post.ask("put", table, row, urgent)
+
+    async def reserve(self, usd: float) -> bool:
+        """Ask the budget of the run for money."""
+        return bool(await self._post.ask("reserve", usd))
+
+    def passed(self, usd: float) -> Stop:
+        """Return an end that nobody sees: the run, whose budget it is, has ended by now."""
+        return Stop("the budget is used up")
+
+    def settle(self, reserved: float, cost_usd: float) -> None:
+        """Replace a reservation by what the call cost."""
+        self._post.tell("settle", reserved, cost_usd)
+
+    def _end(self, stop: Stop) -> None:
+        self.stop()
+        self._post.tell("stop", stop)

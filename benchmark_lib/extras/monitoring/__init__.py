@@ -1,0 +1,217 @@
+"""Watching production: what needs no case is read from a desk's own logs, counted by week, and held against a baseline.
+
+Nothing of a conversation but its name, its place in the log and its numbers is kept.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import pandas as pd
+
+from ...endpoint.plain_data import read_mapping
+from ...errors import BadInput
+from ...project import in_project
+from ...store import Store
+from ...store.world import load_store
+from ..tau2 import TauStore
+from .drift import (
+    FALSE_ALARMS,
+    Baseline,
+    Watched,
+    baseline_of,
+    behind_table,
+    drift_table,
+    level_of,
+    rule_in_words,
+    watched,
+    week_table,
+)
+from .logs import ACTS, READS, REFUNDS, LeftOut, LogFormat, read_logs
+from .made_up import CHANGES, made_up_year, week_of, write_year
+from .measures import absent
+from .recovery import elsewhere_table, false_alarm_table, first_alarms, found_table
+from .tally import Tally, tally
+
+__all__ = [
+    "CHANGES",
+    "FALSE_ALARMS",
+    "Monitored",
+    "elsewhere_table",
+    "false_alarm_table",
+    "first_alarms",
+    "found_table",
+    "made_up_year",
+    "monitor",
+    "read_tool_acts",
+    "week_of",
+    "write_year",
+]
+
+USUAL_STORE = "northline"
+"""The desk whose words and tools' names a log is read with where none is named."""
+MOST_NAMED = 6
+"""Unknown tools that are named in a note."""
+
+
+@dataclass(frozen=True)
+class Monitored:
+    """What was read from a desk's logs.
+
+    Attributes
+    ----------
+    false_alarms : float
+        Chance of any false alarm in a year of weekly looks.
+    """
+
+    counted: Tally
+    baseline: Baseline
+    rows: list[Watched]
+    false_alarms: float
+    left_out: LeftOut
+    of_files: list[str]
+
+    @cached_property
+    def weeks(self) -> pd.DataFrame:
+        """Every measure in every week, as `drift.week_table`."""
+        return week_table(self.rows)
+
+    @cached_property
+    def drift(self) -> pd.DataFrame:
+        """The last four weeks against the baseline, and the alarms, as `drift.drift_table`."""
+        return drift_table(self.rows, false_alarms=self.false_alarms)
+
+    @cached_property
+    def behind(self) -> pd.DataFrame:
+        """The conversations behind each number, as `drift.behind_table`."""
+        return behind_table(self.counted, self.rows)
+
+    @property
+    def rule(self) -> str:
+        """The rule of the alarms with its rate of false alarms."""
+        return rule_in_words(self.rows, self.false_alarms)
+
+    @property
+    def absent(self) -> dict[str, list[str]]:
+        """What these logs cannot tell: by reason, the titles."""
+        found: dict[str, list[str]] = {}
+        for measure in self.counted.chosen:
+            if reason := self.counted.why_absent(measure):
+                found.setdefault(reason, []).append(measure.title)
+        for title, reason in absent().items():
+            found.setdefault(reason, []).append(title)
+        return found
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader must know of the logs, a sentence each."""
+        c, n = self.counted, self.counted.conversations.total()
+        quiet = c.silent_weeks()
+        silent = f"Weeks without a tool call: {len(quiet)} (first: {quiet[0] if quiet else ''})"
+        return [
+            text
+            for applies, text in (
+                (c.unnamed, f"{c.unnamed:,} of {n:,} conversations have no id and are named by file and line."),
+                (c.twice, f"Conversations left out because their id had come up before: {c.twice:,}."),
+                (self.left_out.lines, f"Lines left out: {self.left_out.lines:,}; the first: {self.left_out.first}"),
+                (c.unknown_tools, _unknown(c)),
+                (c.unread, _unread(c)),
+                (quiet, f"{silent}; what needs calls is not counted there."),
+            )
+            if applies
+        ] + self.of_files
+
+
+def _unread(c: Tally) -> str:
+    """What could not be read, by measure."""
+    titles = {m.name: m.title for m in c.chosen}
+    named = ", ".join(f"{titles[name]} {n:,}" for name, n in c.unread.most_common())
+    return f"Conversations that could not be read, because a tool's result has a form that is not known: {named}. They count in no rate of that measure."
+
+
+def _unknown(c: Tally) -> str:
+    """The tools that nobody knows, and what to do."""
+    most = c.unknown_tools.most_common(MOST_NAMED)
+    named = ", ".join(f"{name!r} ({n:,} conversation{'s' * (n != 1)})" for name, n in most)
+    more = f" and {len(c.unknown_tools) - len(most)} more" if len(c.unknown_tools) > len(most) else ""
+    return (
+        f"Tools that are not known: {named}{more}. Detectors that compare words with calls abstain in these conversations; "
+        f"say which act each tool is in a file (--tool-acts FILE), or with --tool hand_over_to_human=THEIRS, --tool {REFUNDS}=THEIRS, "
+        f"or --tool {READS}=THEIRS for one that changes nothing."
+    )
+
+
+def monitor(
+    *logs: str | Path,
+    baseline: str | None = None,
+    store: str | Path | None = None,
+    tools: Mapping[str, str] | None = None,
+    format: str | None = None,
+    false_alarms: float = FALSE_ALARMS,
+    leave_out_bad: bool = False,
+) -> Monitored:
+    """Read a desk's logs and hold every week against the baseline.
+
+    Parameters
+    ----------
+    *logs : path
+        Files of logged conversations: JSON lines (``.gz`` too), results of tau2 (or its folder), logs of Inspect.
+    baseline : str, optional
+        Two days, ``2026-01-05..2026-03-29``; by default the first 13 weeks, of a short log the first half.
+    store : str or path, optional
+        The desk that the logs are of, where it is one that Deskbench knows or a store folder of one's own: its articles then say what may be
+        told. Without it, what needs them is absent.
+    tools : mapping of str to str, optional
+        Their name of a tool to the act it is: the name of one of the desk's tools, ``refund``, ``read`` for one that changes nothing, or
+        ``other`` for one that changes what no measure asks about (`read_tool_acts` reads them from a file).
+    false_alarms : float
+        Chance of any false alarm, over all measures, in a year of weekly looks.
+    leave_out_bad : bool
+        Whether lines that cannot be read are counted and left out; else the first is refused.
+
+    Raises
+    ------
+    BadInput
+        For logs that cannot be read, have no times, or leave nothing to compare.
+    """
+    if not logs:
+        raise BadInput("no log is named: name at least one file of logged conversations")
+    desk = load_store(store or USUAL_STORE)
+    if isinstance(desk, TauStore):
+        raise BadInput(f"--store {store}: the desks of tau2 have no articles to read a log by, so leave it out")
+    _check_tools(tools or {}, desk)
+    left_out = LeftOut()
+    how = LogFormat(format, dict(tools or {}), left_out if leave_out_bad else None)
+    counted = tally(read_logs(dict.fromkeys(Path(log) for log in logs), how), desk, has_store=store is not None)
+    span = baseline_of(counted, baseline)
+    rows = watched(counted, span)
+    level_of(rows, false_alarms)
+    return Monitored(counted, span, rows, false_alarms, left_out, how.notes)
+
+
+def _check_tools(tools: Mapping[str, str], desk: Store) -> None:
+    """Refuse what is no act."""
+    for theirs, act in tools.items():
+        if act not in ACTS and act not in desk.tools:
+            every = ", ".join([*sorted(ACTS), *sorted(name for name, tool in desk.tools.items() if tool.write)])
+            raise BadInput(f"there is no act {act!r:.40} for the tool {theirs!r:.40}: name one of {every}")
+
+
+def read_tool_acts(path: str | Path) -> dict[str, str]:
+    """Which act each tool of a log is, from a YAML file: one line per tool, ``issueRefund: refund`` (see ``data/log_format.md``).
+
+    Raises
+    ------
+    BadInput
+        For a file that cannot be read, or holds anything but names of tools with names of acts; `monitor` refuses an unknown act.
+    """
+    found = in_project(path)
+    given = read_mapping(found)
+    if not given:
+        raise BadInput(f"{path} names no tool: give one line per tool, as in 'issueRefund: {REFUNDS}'")
+    for theirs, act in given.items():
+        if not isinstance(theirs, str) or not isinstance(act, str):
+            mend = f"write the tool and one act, as in 'issueRefund: {REFUNDS}'"
+            raise BadInput(f"{path}: {theirs!r:.40} is mapped to {act!r:.40}: {mend}")
+    return given

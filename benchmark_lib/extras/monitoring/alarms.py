@@ -1,0 +1,173 @@
+"""Alarms for a rate that leaves its baseline: weekly looks, with a stated chance of a false alarm over a whole year."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import nan
+from typing import Any
+
+import numpy as np
+
+from ...analysis.estimators.estimate import Estimate
+from ...errors import BadInput
+
+WINDOWS = (1, 4, 13)
+"""Weeks that are pooled and compared with the baseline at every look: a jump shows in the last, a slow drift in the
+longest."""
+LOOKS = 52
+"""Weekly looks over which the chance of a false alarm is held."""
+RESTLESS = 0.2
+"""The p-value of the chi-square test below which the weeks of a baseline are taken to vary more than chance."""
+MORE, FEWER = 1, -1
+"""The sides a rate is watched on."""
+
+
+@dataclass(frozen=True)
+class RateAlarms:
+    """What every weekly look at one rate said.
+
+    Attributes
+    ----------
+    p : ndarray, shape (weeks, windows)
+        One-sided p-value of each window that ends with the week; 1 where there is nothing to compare.
+    limit : float
+        The alarm goes off where a p-value is at most this.
+    first : int or None
+        The first week with an alarm.
+    weeks : tuple of int
+        Every week with one.
+    window : int or None
+        Weeks in the window with the smallest p-value of the first alarm.
+    """
+
+    p: np.ndarray
+    limit: float
+    first: int | None
+    weeks: tuple[int, ...]
+    window: int | None
+
+
+def rate_alarms(
+    base_count: int,
+    base_n: int,
+    counts,
+    ns,
+    *,
+    level: float,
+    side: int = MORE,
+    dispersion: float = 1.0,
+    windows: tuple[int, ...] = WINDOWS,
+    looks: int = LOOKS,
+) -> RateAlarms:
+    """Compare the last weeks with the baseline at every weekly look.
+
+    At each look the last 1, 4 and 13 weeks are each compared with the baseline by Fisher's exact test (Fisher 1935),
+    one-sided, which allows for a baseline that is itself only estimated. The alarm goes off where a p-value is at most
+    ``level / (looks * windows)``: by the inequality of Bonferroni the chance of any false alarm within `looks` looks is
+    then at most `level`, however the windows overlap, if conversations are independent and of one rate.
+
+    Parameters
+    ----------
+    base_count, base_n : int
+        Conversations of the baseline with the thing, of how many.
+    counts, ns : array_like of int, shape (weeks,)
+        The same for each week that is watched, in order; a week without conversations has 0 of 0.
+    level : float
+        Chance of a false alarm within `looks` looks, at most.
+    side : {1, -1}
+        1 watches for more, -1 for fewer.
+    dispersion : float
+        By how much weeks vary more than chance does (`dispersion_allowed`); counts are divided by it, as a
+        quasi-binomial model does (McCullagh and Nelder 1989, 4.5).
+    """
+    import pandas as pd
+
+    if not 0 < level < 1:
+        raise BadInput(f"the chance of a false alarm is {level!r}: give a number between 0 and 1")
+    counts, ns = np.asarray(counts, dtype=float), np.asarray(ns, dtype=float)
+    limit = level / (looks * len(windows))
+    p = np.ones((len(ns), len(windows)))
+    for at, window in enumerate(windows):
+        hits, sizes = (pd.Series(v).rolling(window, min_periods=1).sum().to_numpy() for v in (counts, ns))
+        p[:, at] = _fisher(base_count, base_n, hits, sizes, side, max(dispersion, 1.0))
+    found = tuple(int(week) for week in np.flatnonzero((p <= limit).any(axis=1)))
+    first = found[0] if found else None
+    shown = windows[int(p[first].argmin())] if first is not None else None
+    return RateAlarms(p, limit, first, found, shown)
+
+
+def _fisher(base_count: int, base_n: int, hits: np.ndarray, sizes: np.ndarray, side: int, by: float) -> np.ndarray:
+    """Return one-sided p-values of Fisher's exact test, of counts divided by the dispersion."""
+    from scipy.stats import hypergeom
+
+    b, m, x, n = (np.rint(np.asarray(v) / by).astype(int) for v in (base_count, base_n, hits, sizes))
+    tail = hypergeom.sf(x - 1, m + n, b + x, n) if side == MORE else hypergeom.cdf(x, m + n, b + x, n)
+    return np.where((n > 0) & (m > 0), np.clip(tail, 0.0, 1.0), 1.0)
+
+
+def dispersion_of(counts, ns) -> float:
+    """Estimate how much more weeks vary than chance: Pearson's chi-square over its degrees of freedom.
+
+    Parameters
+    ----------
+    counts, ns : array_like of int, shape (weeks,)
+
+    Returns
+    -------
+    float
+        1 where chance is all there is; NaN with fewer than two weeks, or where all or none of the conversations count.
+    """
+    counts, ns = np.asarray(counts, dtype=float), np.asarray(ns, dtype=float)
+    counts, ns = counts[ns > 0], ns[ns > 0]
+    share = counts.sum() / ns.sum() if ns.size else nan
+    if ns.size < 2 or not 0 < share < 1:
+        return nan
+    return float((np.square(counts - ns * share) / (ns * share * (1 - share))).sum() / (ns.size - 1))
+
+
+def dispersion_allowed(counts, ns) -> float:
+    """Return what the counts of a baseline are divided by, so that restless weeks raise no alarm.
+
+    Where the chi-square test finds at level 0.2 that weeks vary more than chance, the upper 95 % bound of the
+    dispersion, because an estimate from a dozen weeks is often too small; else the dispersion itself, and never less
+    than 1.
+
+    Parameters
+    ----------
+    counts, ns : array_like of int, shape (weeks,)
+    """
+    from scipy.stats import chi2
+
+    found, free = dispersion_of(counts, ns), int((np.asarray(ns) > 0).sum()) - 1
+    if found != found:
+        return 1.0
+    if chi2.sf(found * free, free) < RESTLESS:
+        found = found * free / float(chi2.ppf(0.05, free))
+    return max(found, 1.0)
+
+
+def rate_change(base_count: int, base_n: int, count: int, n: int, *, confidence: float = 0.95) -> Estimate:
+    """Estimate a rate minus the rate of the baseline, with the hybrid score interval of Newcombe (1998, method 10).
+
+    Parameters
+    ----------
+    base_count, base_n, count, n : int
+        Counts and sizes of the baseline and of what is compared with it.
+
+    Returns
+    -------
+    Estimate
+        `n` is the number of conversations compared with the baseline.
+    """
+    common: dict[str, Any] = dict(
+        n=int(n), estimand="rate minus the rate of the baseline", method="Newcombe", confidence=confidence
+    )
+    if not base_n or not n:
+        where = "the baseline" if not base_n else "these weeks"
+        return Estimate(estimate=nan, reason=f"no conversation of {where} counts here", **common)
+    from statsmodels.stats.proportion import confint_proportions_2indep
+
+    low, high = confint_proportions_2indep(
+        count, n, base_count, base_n, method="newcomb", compare="diff", alpha=1 - confidence
+    )
+    return Estimate(estimate=count / n - base_count / base_n, low=float(low), high=float(high), **common)

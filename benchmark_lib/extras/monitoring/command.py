@@ -1,0 +1,102 @@
+"""``deskbench monitor``."""
+
+from __future__ import annotations
+
+import argparse
+import textwrap
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ...cli.codes import EXPLAINED, FINISHED
+from ...cli.options import Options
+from ...errors import BadInput
+
+if TYPE_CHECKING:
+    from . import Monitored
+
+
+FORMAT_PAGE = "data/log_format.md"
+TOLD = f"The format of a log, the acts that tools are mapped to, what is measured and when an alarm is raised: {FORMAT_PAGE}."
+EPILOG = f"{TOLD} {EXPLAINED}"
+
+
+ARGUMENTS: Options = {
+    "LOG+": "files of logged conversations (.gz too), one JSON object per line: {id, at, messages: [{role, content}], tool_calls: [{name, arguments, result}]}; "
+    f"every field, the time zone and a sample are in {FORMAT_PAGE}",
+    "--baseline FROM..TO": "the days later weeks are compared with, as 2026-01-05..2026-03-29 "
+    "(default: the first 13 weeks, of a short log half of it)",
+    "--out FOLDER": "also write pages and tables to this folder",
+    "--store NAME": "the desk the log is of, by name or folder: its articles say what may be told",
+    "--tool-acts FILE": "a YAML file that says which act each tool of the log is, one per line: "
+    f"'issueRefund: refund' (acts: see {FORMAT_PAGE})",
+    "--tool ACT=TOOL": (
+        "the same for one tool, such as hand_over_to_human=escalate, or read=getFaq for one that changes nothing",
+        [],
+    ),
+    "--format NAME": "jsonl, tau2 or inspect (default: jsonl, or what the file's name tells)",
+    "--false-alarms P": (
+        "chance of any false alarm in a year of weekly looks, over all measures (default: 0.05)",
+        0.05,
+    ),
+    "--leave-out-bad": "leave out lines that cannot be read, and say how many",
+    "--link URL": "address of a conversation in your own system, with {id} in it, for the pages",
+    "--transcripts N": (
+        "also copy up to N conversations behind each alarm into the pages, with all their words (default: none)",
+        0,
+    ),
+}
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Read the logs, print the table, and write the pages where they are asked for."""
+    from . import monitor
+    from .page import LINE, check_template, footnotes, terminal_lines
+
+    _check(options)
+    check_template(options.link)
+    names = ("baseline", "store", "format", "false_alarms", "leave_out_bad")
+    how = {name: getattr(options, name) for name in names}
+    seen = monitor(*options.logs, tools=_tools(options), **how)
+    lines = terminal_lines(seen)
+    absent = [f"Not read: {', '.join(titles)}: {reason}." for reason, titles in seen.absent.items()]
+    for text in (*footnotes(seen), *absent):
+        lines += ["", *textwrap.wrap(text, LINE)]
+    print("\n".join("".join(c if c.isprintable() else "?" for c in line) for line in lines))
+    if options.out:
+        print(f"\npage: {_pages(seen, options).resolve()}")
+    return FINISHED
+
+
+def _check(options: argparse.Namespace) -> None:
+    if not options.out and (options.transcripts or options.link):
+        raise BadInput("--transcripts and --link are for the pages: add --out FOLDER")
+    if options.transcripts < 0:
+        raise BadInput(f"--transcripts must be a whole number from 0 up, not {options.transcripts}")
+
+
+def _tools(options: argparse.Namespace) -> dict[str, str]:
+    """Which act each tool is; what is said of one tool goes before the file."""
+    from . import read_tool_acts
+
+    found = read_tool_acts(options.tool_acts) if options.tool_acts else {}
+    for pair in options.tool:
+        ours, mark, theirs = pair.partition("=")
+        if not (ours and mark and theirs):
+            raise BadInput(f"--tool {pair[:60]!r} is not a pair: write it as hand_over_to_human=THEIRS")
+        found[theirs] = ours
+    return found
+
+
+def _pages(seen: Monitored, options: argparse.Namespace) -> Path:
+    """The pages, with transcripts where they are asked for: the logs are read a second time for them."""
+    from ...store.world import load_store
+    from . import USUAL_STORE
+    from .logs import LeftOut, LogFormat, read_logs
+    from .page import places_wanted, read_transcripts, write_pages
+
+    transcripts = None
+    if options.transcripts:
+        how = LogFormat(options.format, _tools(options), LeftOut() if options.leave_out_bad else None)
+        places, store = places_wanted(seen, options.transcripts), load_store(options.store or USUAL_STORE)
+        transcripts = read_transcripts(read_logs(options.logs, how), places, store, options.store is not None)
+    return write_pages(seen, Path(options.out), link=options.link, transcripts=transcripts)

@@ -1,0 +1,80 @@
+"""Draw a measure of a desk's logs week by week, and how soon planted changes are found."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...figures.canvas import LINES, QUIET, axes_for, describe, figure, nothing, why_nothing
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+PARTS = {"baseline": "#777777", "watched": LINES[0]}
+MOMENTS = {"planted": ("#000000", ":"), "alarm": (LINES[1], "--")}
+
+
+@figure
+def weekly_rate(
+    *, table: pd.DataFrame, alarm: str = "", planted: str = "", ax: Axes | None = None, width: str = "page"
+) -> Axes:
+    """Draw the share of one measure in every week with its interval, the baseline's share, and the first alarm.
+
+    Parameters
+    ----------
+    table : DataFrame
+        The rows of one measure of `Monitored.weeks`.
+    alarm, planted : str
+        Mondays of the first week with an alarm and of a planted change; empty where there is none.
+    """
+    import pandas as pd
+
+    ax = axes_for(ax, None, width, 2.3)
+    rows = table[table["n"] > 0]
+    if rows.empty:
+        return nothing(ax, why_nothing(table))
+    for part, color in PARTS.items():
+        mine = rows[rows["part"] == part]
+        at = pd.to_datetime(mine["week"])
+        ax.vlines(at, 100 * mine["low"], 100 * mine["high"], color=color, linewidth=0.8, alpha=0.5)
+        ax.plot(at, 100 * mine["share"], "o", color=color, markersize=3)
+    base = rows[rows["part"] == "baseline"]
+    if len(base):
+        ax.axhline(100 * base["count"].sum() / base["n"].sum(), color=QUIET, linewidth=0.9, zorder=0)
+    for name, day in (("planted", planted), ("alarm", alarm)):
+        color, style = MOMENTS[name]
+        if day:
+            ax.axvline(pd.Timestamp(day), color=color, linestyle=style, linewidth=1.1)
+    ax.set(ylim=(0, max(100 * rows["high"].max() * 1.05, 1)))
+    ax.figure.autofmt_xdate(rotation=0, ha="center")
+    about = dict(title=str(table["title"].iloc[0]), least=f"{rows['n'].min():,}", most=f"{rows['n'].max():,}")
+    describe(ax, "weekly_rate", rows=len(rows), base=len(base) > 0, alarm=alarm, planted=planted, **about)
+    return ax
+
+
+@figure
+def found_in_time(*, alarms: pd.DataFrame, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
+    """Draw the share of made-up years in which each planted change has been found, by weeks since the change.
+
+    Parameters
+    ----------
+    alarms : DataFrame
+        As `monitoring.first_alarms` gives them.
+    table : DataFrame
+        As `monitoring.found_table` gives it.
+    """
+    ax = axes_for(ax, None, width, 2.8)
+    if table.empty:
+        return nothing(ax, "Nothing was planted.")
+    last, handles = 0, []
+    for row, color in zip(table.to_dict("records"), LINES, strict=False):
+        mine = alarms[alarms["title"] == row["title"]]["alarm"]
+        weeks = range(0, int(52 - row["change_week"]) + 1)
+        found = [100 * ((mine >= row["change_week"]) & (mine - row["change_week"] + 1 <= w)).mean() for w in weeks]
+        slow = f", over {row['grows_over']} weeks" if row["grows_over"] > 1 else ""
+        label = f"{row['title']}: {100 * row['before']:g} to {100 * row['after']:g} %{slow}"
+        handles += ax.step(list(weeks), found, where="post", color=color, label=label, linewidth=1.4)
+        last = max(last, len(weeks) - 1)
+    ax.set(ylim=(-2, 102), xlim=(0, last))
+    describe(ax, "found_in_time", rows=len(table), handles=handles, years=int(table["years"].max()))
+    return ax

@@ -1,0 +1,87 @@
+"""``deskbench sit``."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from ...cli.codes import FINISHED, RESUMABLE, note
+from ...cli.options import PATTERN, RUN_FILE, SETTINGS, STORE, TOOLS
+from ...cli.signals import run_to_signal, stopped_by_signals
+from ...errors import BadInput
+
+if TYPE_CHECKING:
+    from ...experiment import Experiment
+    from ...runfile import RunFile
+    from .chairs import Chairs
+
+
+ARGUMENTS = {
+    "--chair SIDE": ("which chair you take: agent (default) or customer", "agent"),
+    "--port N": ("let programs play over HTTP on this port of 127.0.0.1 (0: any free one)", int),
+    "--chairs N": ("how many players play at once over the port (default: 1)", 1),
+    "--name NAME": ("the player's name in tables (default: human)", "human"),
+    "--source WORDS": (
+        "who played, as the run file says it, such as human:anna or 'blind play' (default: human)",
+        "human",
+    ),
+    "--other MODEL": "who has the other side: a model, or a scripted agent (default: scripted)",
+    "--base-url URL": "base URL of the other side's OpenAI-compatible endpoint (default: OpenAI)",
+    **SETTINGS,
+    **STORE,
+    "--prompt FILE": "a system prompt for the agent to use instead of the store's",
+    "--rules RULES": "operator rules added to the agent's prompt, as for `deskbench run`",
+    **TOOLS,
+    "--cases PATTERN": (f"{PATTERN}`deskbench cases` lists the names", "all"),
+    "--shuffle SEED": ("another order of the cases (default: 0)", 0),
+    "--trials N": ("trials per case (default: 1)", 1),
+    "--messages N": ("maximum number of customer messages per conversation (default: 8)", 8),
+    "--seed N": ("random seed (default: 0)", 0),
+    **RUN_FILE,
+    "--replay": "play what is on file again, without players, and compare every record",
+}
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Seat the players, and play until everything is played or the sitting is stopped."""
+    if options.port is None and options.chairs != 1:
+        raise BadInput("there is one chair in a terminal: leave --chairs out, or give --port a number")
+    return run_to_signal(lambda seen: _sit(options, seen))
+
+
+async def _sit(options: argparse.Namespace, seen: list[int]) -> int:
+    from .session import seated
+
+    chairs, experiment = seated(**{k: v for k, v in vars(options).items() if k not in ("command", "execute", "port")})
+    with stopped_by_signals(experiment, seen, {}):
+        if options.replay:
+            run = await experiment.run()
+            many = f"{experiment.replayed} conversation{'s' * (experiment.replayed != 1)}"
+            print(f"{many} of {run.path} played again, each came out byte for byte")
+        elif options.port is None:
+            from .terminal import in_terminal
+
+            _tell(await in_terminal(chairs, experiment), experiment)
+        else:
+            await _over_port(chairs, experiment, options.port)
+    return FINISHED if experiment.stopped is None else RESUMABLE
+
+
+async def _over_port(chairs: Chairs, experiment: Experiment, port: int) -> None:
+    from .port import serving
+    from .session import goodbyes, play
+
+    async with serving(chairs, port) as address:
+        many = f"{chairs.count} chairs" if chairs.count > 1 else "one chair"
+        print(f"{many} at {address}; how to play: curl -s {address}/", flush=True)
+        _tell(await play(chairs, experiment), experiment)
+        if experiment.stopped is None:
+            await goodbyes(chairs)
+
+
+def _tell(run: RunFile, experiment: Experiment) -> None:
+    """How far the sitting has come, without a word of how well."""
+    finished, planned = run.counts()["finished"], sum(run.manifest["planned"].values())
+    print(f"{finished} of {planned} conversations finished; run file: {run.path}", flush=True)
+    if experiment.stopped is not None:
+        note(f"what is finished is saved; {experiment.stopped.sentence}")

@@ -1,0 +1,280 @@
+"""The chairs over a small HTTP port of this machine, for players that are programs.
+
+Nothing but this machine reaches it, and no web page does: a request that a browser sends for another page is refused.
+"""
+
+import logging
+import secrets
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import orjson
+from aiohttp import web
+
+from ...conversation.state import CALLS_OF_HARD_CASES, CALLS_PER_TURN
+from ...errors import BadInput
+from .chairs import Chairs, Item, NotYourTurn
+from .wording import as_text
+
+HOST = "127.0.0.1"
+WAIT_S = 30.0
+"""How long an answer is put off, in seconds, while there is nothing new; ``?wait=`` asks for another time."""
+LONGEST_WAIT_S = 300.0
+MOST_BYTES = 1_000_000
+TOKEN = web.AppKey("token", str)
+"""The part of the address that keeps other users of this machine out of the chairs."""
+
+HELP = """\
+You sit on one side of a support conversation. Each request below goes to {base}/CHAIR, where CHAIR is the number of your
+chair (1 to {count}; with one chair it may be left out). Answers are plain text, in which lines that begin with a bar are
+quoted, or JSON if you send the header `Accept: application/json`.
+
+GET  /CHAIR/next        what is new: first your instructions, then what the other side writes. It waits up to {wait:g} seconds
+                        for something to come (?wait=5 for another time).
+GET  /CHAIR/again       the whole conversation once more, from your instructions on.
+{own}
+When a conversation is over, GET /CHAIR/next begins the next one; when all of them are, it says so. It also says when the
+last ones are being played in other chairs: you may stop then.
+"""
+OWN_HELP = {
+    "agent": """\
+POST /CHAIR/say         the body is your message; the answer is what is new after it.
+POST /CHAIR/call/NAME   calls the tool NAME; the body is its arguments as a JSON object; the answer is its result.
+POST /CHAIR/call        calls several tools; the body is [{{"name": "...", "arguments": {{...}}}}, ...].
+
+A message ends your turn. Call tools before it: up to {calls} times in one turn, or {hard_calls} where there is much to do. One more
+ends the conversation.
+
+  curl -s {base}/1/next
+  curl -s {base}/1/call/NAME -d '{{"argument": "value"}}'
+  curl -s {base}/1/say --data-binary @- <<'END'
+  Dear customer, ...
+  END
+""",
+    "customer": """\
+POST /CHAIR/say         the body is your answer, in the form that your instructions ask for; the answer is what is new after it.
+
+  curl -s {base}/1/next
+  curl -s {base}/1/say --data-binary @- <<'END'
+  {{"message": "Here is the photo.", "acts": [{{"kind": "attached", "what": "photo"}}], "end": false}}
+  END
+""",
+}
+"""How each side answers."""
+
+
+@asynccontextmanager
+async def serving(chairs: Chairs, port: int) -> AsyncIterator[str]:
+    """Serve the chairs on a port of this machine, 0 for any that is free; gives the address, which only players know.
+
+    Raises `BadInput` if the port cannot be had.
+    """
+    token = secrets.token_urlsafe(12)
+    quiet = logging.Logger(__name__)  # what a broken request is answered is none of the player's business
+    quiet.addHandler(logging.NullHandler())
+    runner = web.AppRunner(_application(chairs, token), access_log=None, logger=quiet)
+    await runner.setup()
+    try:
+        site = web.TCPSite(runner, HOST, port)
+        try:
+            await site.start()
+        except (OSError, OverflowError) as error:
+            why = getattr(error, "strerror", None) or error
+            raise BadInput(f"port {port} cannot be used ({why}): give --port another number, or 0 for any") from None
+        yield f"http://{HOST}:{runner.addresses[0][1]}/{token}"
+    finally:
+        await runner.cleanup()
+
+
+def _application(chairs: Chairs, token: str) -> web.Application:
+    application = web.Application(middlewares=[_answered, _of_this_machine], client_max_size=MOST_BYTES)
+    application[TOKEN] = token
+    seats = Seats(chairs, token)
+    get, post = application.router.add_get, application.router.add_post
+    get("/{token}", seats.help)
+    get("/{token}/", seats.help)
+    for place in (r"/{token}/{chair:[0-9]{1,9}}", "/{token}"):
+        get(f"{place}/next", seats.next)
+        get(f"{place}/again", seats.again)
+        post(f"{place}/say", seats.say)
+        post(f"{place}/call", seats.call)
+        post(f"{place}/call/{{tool}}", seats.call)
+    return application
+
+
+OTHERS_PLAY = (
+    "Nothing more for this chair: the last conversations are being played in other chairs. You may stop here; "
+    "GET .../next says when all of them are over.\n"
+)
+
+
+class Refused(Exception):
+    """A request that changes nothing; its text says how to mend it."""
+
+    def __init__(self, text: str, status: int = 400):
+        super().__init__(text)
+        self.status = status
+
+
+class Seats:
+    """The requests of the port, each a method."""
+
+    def __init__(self, chairs: Chairs, token: str):
+        self.chairs, self._token = chairs, token
+
+    async def help(self, request: web.Request) -> web.Response:
+        """How to play."""
+        base = f"http://{request.host}/{self._token}"
+        own = OWN_HELP[self.chairs.side].format(base=base, calls=CALLS_PER_TURN, hard_calls=CALLS_OF_HARD_CASES)
+        return web.Response(text=HELP.format(base=base, count=self.chairs.count, wait=WAIT_S, own=own))
+
+    async def next(self, request: web.Request) -> web.Response:
+        """What is new."""
+        return await self._news(request, self._chair(request))
+
+    async def again(self, request: web.Request) -> web.Response:
+        """The whole conversation."""
+        return self._told(request, self.chairs.again(self._chair(request)))
+
+    async def say(self, request: web.Request) -> web.Response:
+        """Send a message."""
+        number, message = self._chair(request), await _message(request)
+        if not message["text"].strip():
+            raise Refused("The message is empty: send its words as the body.")
+        if self.chairs.side == "agent" and message.keys() - {"text"}:
+            raise Refused('A message of the desk has nothing but its words: {"text": "..."}.')
+        return await self._after(request, number, lambda: self.chairs.say(number, **message))
+
+    async def call(self, request: web.Request) -> web.Response:
+        """Call tools."""
+        number = self._chair(request)
+        if self.chairs.side != "agent":
+            raise Refused("The customer has no tools: POST .../say sends a message.", 404)
+        calls = await _calls(request)
+        return await self._after(request, number, lambda: self.chairs.call(number, calls))
+
+    async def _after(self, request: web.Request, number: int, answer: Any) -> web.Response:
+        try:
+            answer()
+        except NotYourTurn:
+            mend = "GET .../next shows what is new, and begins the next conversation."
+            raise Refused(f"Nothing waits for an answer of yours: {mend}", 409) from None
+        return await self._news(request, number)
+
+    async def _news(self, request: web.Request, number: int) -> web.Response:
+        return self._told(request, await self.chairs.news(number, _wait(request)))
+
+    def _chair(self, request: web.Request) -> int:
+        named = request.match_info.get("chair")
+        if named is None and self.chairs.count == 1:
+            return 1
+        if named is None or not named.isdecimal() or not 1 <= int(named) <= self.chairs.count:
+            raise Refused(f"There is no such chair: write /1/next, where the chairs are 1 to {self.chairs.count}.", 404)
+        return int(named)
+
+    def _told(self, request: web.Request, items: list[Item]) -> web.Response:
+        number = self._chair(request)
+        mine = self.chairs.my_turn(number)
+        idle = not items and self.chairs.only_others_play(number)
+        if idle:
+            self.chairs.dismiss(number)
+        if "application/json" in request.headers.get("Accept", ""):
+            told = {"items": items, "your_turn": mine, "only_others_play": idle}
+            return web.json_response(told, dumps=lambda value: orjson.dumps(value).decode())
+        now = OTHERS_PLAY if idle else _what_now(items, mine)
+        return web.Response(text=f"{as_text(items, self.chairs.side)}\n{now}".lstrip())
+
+
+def _what_now(items: list[Item], mine: bool) -> str:
+    if items:
+        return "GET .../next begins the next conversation.\n" if items[-1]["kind"] == "over" else ""
+    if mine:
+        return "Nothing new: it is your turn. GET .../again shows the whole conversation.\n"
+    return "Nothing new yet: GET .../next again.\n"
+
+
+def _wait(request: web.Request) -> float:
+    try:
+        asked = float(request.query.get("wait", WAIT_S))
+    except ValueError:
+        raise Refused("wait is a number of seconds, as in /1/next?wait=5.") from None
+    return min(max(asked, 0.0), LONGEST_WAIT_S) if asked == asked else WAIT_S
+
+
+async def _message(request: web.Request) -> dict[str, Any]:
+    """The message of a request: the body as it is, or a JSON object with its ``text``, of a customer also ``acts`` and ``end``."""
+    body = await _body(request)
+    if request.content_type != "application/json":
+        return {"text": body.strip()}
+    value = _json(body)
+    if not isinstance(value, dict) or not isinstance(value.get("text"), str) or value.keys() - {"text", "acts", "end"}:
+        raise Refused('A message in JSON is written {"text": "..."}; a customer may add "acts" and "end".')
+    if not isinstance(value.get("acts", []), list) or not isinstance(value.get("end", False), bool):
+        raise Refused('acts is a list such as [{"kind": "attached", "what": "photo"}], end is true or false.')
+    return {**value, "text": value["text"].strip()}
+
+
+async def _calls(request: web.Request) -> list[tuple[str, dict[str, Any] | str]]:
+    """The calls of a request: of the tool in the path, or a list of names with arguments."""
+    body, tool = await _body(request), request.match_info.get("tool")
+    if tool is not None:
+        calls = [{"name": tool, "arguments": _json(body or "{}")}]
+    else:
+        calls = _json(body)
+        calls = calls.get("calls", [calls]) if isinstance(calls, dict) else calls
+    if not isinstance(calls, list) or not calls or not all(map(_is_call, calls)):
+        raise Refused('Calls are written [{"name": "get_order", "arguments": {"order_id": "..."}}].')
+    return [(call["name"], call.get("arguments", {})) for call in calls]
+
+
+def _is_call(call: Any) -> bool:
+    fits = isinstance(call, dict) and isinstance(call.get("name"), str)
+    return fits and isinstance(call.get("arguments", {}), dict | str) and not call.keys() - {"name", "arguments"}
+
+
+async def _body(request: web.Request) -> str:
+    try:
+        return (await request.read()).decode()
+    except web.HTTPException:
+        raise
+    except Exception:  # each way to send a body has errors of its own
+        raise Refused("The body is not UTF-8 text, or its encoding is broken.") from None
+
+
+def _json(body: str) -> Any:
+    try:
+        return orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        raise Refused(f"The body is not JSON ({error}).") from None
+
+
+@web.middleware
+async def _answered(request: web.Request, handler: Any) -> web.StreamResponse:
+    """Every refusal as one line of text, and no answer that a browser would take for anything but text."""
+    try:
+        response = await handler(request)
+    except Refused as error:
+        response = web.Response(text=f"{error}\n", status=error.status)
+    except web.HTTPException as error:
+        response = web.Response(text=f"{error.reason}: GET / says what there is.\n", status=error.status)
+    response.headers["X-Content-Type-Options"] = "nosniff"
+    response.headers["Cache-Control"] = "no-store"
+    return response
+
+
+@web.middleware
+async def _of_this_machine(request: web.Request, handler: Any) -> web.StreamResponse:
+    """Refuse what another page makes a browser send.
+
+    Such a request names its page, comes from another site, or calls this machine by the page's own host name.
+    """
+    host = request.host.rpartition(":")[0] or request.host
+    same = request.headers.get("Origin", f"http://{request.host}") == f"http://{request.host}"
+    site = request.headers.get("Sec-Fetch-Site", "none") in ("none", "same-origin")
+    if host not in (HOST, "localhost") or not same or not site:
+        raise Refused("This port answers programs on this machine, not web pages.", 403)
+    given = request.path.split("/", 2)[1]
+    if not secrets.compare_digest(given.encode(), request.app[TOKEN].encode()):
+        raise Refused("The address lacks its token: use the one that `deskbench sit` printed.", 403)
+    return await handler(request)

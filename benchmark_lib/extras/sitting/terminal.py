@@ -1,0 +1,237 @@
+"""A chair in the terminal: what is new is printed, and lines are read until they are an answer."""
+
+import asyncio
+import contextlib
+import difflib
+import json
+import os
+import shutil
+import sys
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from ...errors import BadInput
+from ...experiment import Experiment
+from ...runfile import RunFile
+from ...threads import in_thread
+from .acts import READ_AS, acts_of
+from .chairs import Chairs
+from .fields import fields_of
+from .session import play
+from .wording import as_text, tool_text
+
+CHAIR = 1
+"""The only chair of a terminal."""
+END_OF_MESSAGE = "."
+PATIENCE_S = 10.0
+"""How long the other side may take, in seconds, before a line says that it is still writing."""
+HELP = {
+    "agent": """\
+say [TEXT]          write a message; it goes on until a line that holds nothing but a dot, and ends your turn
+call NAME           call a tool; you are asked for its arguments one by one
+call NAME {JSON}    call a tool with its arguments as a JSON object
+tools [NAME]        the tools with their arguments, or one of them
+again               the whole conversation once more, from your instructions on
+quit                stop here; everything you sent is kept, and the same command goes on""",
+    "customer": """\
+say [TEXT]          write a message; it goes on until a line that holds nothing but a dot, and ends your turn
+leave [TEXT]        write your last message
+again               the whole conversation once more, from your instructions on
+quit                stop here; everything you sent is kept, and the same command goes on""",
+}
+ReadLine = Callable[[str], Awaitable[str]]
+"""Asks for a line and returns it without its end; raises EOFError where no more will come."""
+
+
+class _Quit(Exception):
+    """The player has left the chair."""
+
+
+async def in_terminal(chairs: Chairs, experiment: Experiment) -> RunFile:
+    """Play a sitting in this terminal until it is played or the player quits.
+
+    Raises `BadInput` as the run refuses its input.
+    """
+    playing = asyncio.ensure_future(play(chairs, experiment))
+    sitting = asyncio.ensure_future(Terminal(chairs, line_reader(chairs)).sit())
+    try:
+        await asyncio.wait({playing, sitting}, return_when=asyncio.FIRST_COMPLETED)
+        if not playing.done():
+            experiment.stop("give the same command again to go on", 0.0)
+        run = await playing
+        if experiment.stopped is None or sitting.done():
+            await sitting
+        return run
+    finally:
+        sitting.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await sitting
+
+
+def line_reader(chairs: Chairs) -> ReadLine:
+    """Reads lines from the keyboard, with history and the names of tools to complete; from a pipe as they come."""
+    if not sys.stdin.isatty():
+        try:
+            return _Pipe(sys.stdin.fileno()).line
+        except OSError:
+            mend = "give --port for a program, or run it in a terminal"
+            raise BadInput(f"there is no terminal to sit at: {mend}") from None
+    from prompt_toolkit import PromptSession
+    from prompt_toolkit.completion import WordCompleter
+    from prompt_toolkit.shortcuts import CompleteStyle
+
+    words = WordCompleter(lambda: [*_words_of(chairs.side), *(tool["name"] for tool in chairs.tools)])
+    session: PromptSession[str] = PromptSession(
+        completer=words, complete_while_typing=False, complete_style=CompleteStyle.READLINE_LIKE
+    )
+
+    async def line(prompt: str) -> str:
+        try:
+            return await session.prompt_async(prompt, handle_sigint=False)
+        except KeyboardInterrupt:
+            raise EOFError from None
+
+    return line
+
+
+class _Pipe:
+    """Lines of a pipe or file, read in a thread that never keeps the process from ending."""
+
+    def __init__(self, handle: int):
+        self._handle, self._rest, self._ended = handle, b"", False
+
+    async def line(self, prompt: str) -> str:
+        while b"\n" not in self._rest and not self._ended:
+            more = await in_thread(os.read, self._handle, 65_536)
+            self._rest, self._ended = self._rest + more, not more
+        if not self._rest:
+            raise EOFError
+        line, _, self._rest = self._rest.partition(b"\n")
+        return line.decode("utf-8", "replace").rstrip("\r")
+
+
+class Terminal:
+    """One player at a terminal."""
+
+    def __init__(self, chairs: Chairs, read_line: ReadLine):
+        self.chairs, self._read_line = chairs, read_line
+
+    async def sit(self) -> None:
+        """Show what is new and pass on what is answered, until all conversations are over or the player quits."""
+        try:
+            _print(f"You have the {self.chairs.side}'s chair. `help` says what you can do.\n")
+            while not await self._show_news():
+                while self.chairs.my_turn(CHAIR):
+                    await self._command()
+        except (_Quit, EOFError):
+            _print("\nEverything you sent is kept.")
+
+    async def _show_news(self) -> bool:
+        """Print what is new; True when nothing more will come."""
+        items = await self.chairs.news(CHAIR, PATIENCE_S)
+        if not items:
+            _print("(the other side is still writing)")
+            return False
+        self._show(items)
+        if items[-1]["kind"] == "over" and self.chairs.closed is None:
+            await self._line("Enter for the next conversation, or quit: ")
+        return items[-1]["kind"] == "finished"
+
+    def _show(self, items: list[Any]) -> None:
+        width = shutil.get_terminal_size((100, 24)).columns if sys.stdout.isatty() else None
+        _print(f"\n{as_text(items, self.chairs.side, indent=True, width=width)}\n")
+
+    async def _command(self) -> None:
+        """Read one command and carry it out."""
+        word, _, rest = (await self._line(f"{self.chairs.side}> ")).strip().partition(" ")
+        if not word:
+            return
+        commands = _words_of(self.chairs.side)
+        if word not in commands:
+            near = difflib.get_close_matches(word, commands, 1)
+            hint = f"did you mean `{near[0]}`?" if near else "a message begins with `say`; `help` lists the commands"
+            _print(f"There is no command {word!r}: {hint}")
+            return
+        await getattr(self, f"_{word}")(rest.strip())
+
+    async def _say(self, text: str, end: bool = False) -> None:
+        words = await self._message(text)
+        if not words:
+            _print("(nothing was sent)")
+        elif self.chairs.side == "agent":
+            self.chairs.say(CHAIR, words)
+        else:
+            asked = await self._line(f"{READ_AS} (Enter for nothing): ")
+            acts, why_not = acts_of(asked)
+            while why_not:
+                _print(why_not)
+                acts, why_not = acts_of(await self._line(f"{READ_AS}: "))
+            self.chairs.say(CHAIR, words, acts, end)
+
+    async def _leave(self, text: str) -> None:
+        await self._say(text, end=True)
+
+    async def _message(self, first: str) -> str:
+        """The lines of a message up to the dot."""
+        lines = [first] if first else []
+        if not first:
+            _print("Your message, up to a line with nothing but a dot:")
+        while (line := await self._read_line("| ")).strip() != END_OF_MESSAGE:
+            lines.append(line)
+        return "\n".join(lines).strip()
+
+    async def _call(self, rest: str) -> None:
+        name, _, given = rest.partition(" ")
+        tool = next((tool for tool in self.chairs.tools if tool["name"] == name), None)
+        if tool is None:
+            _print(f"There is no tool {name!r}: `tools` lists them." if name else "Which tool? `tools` lists them.")
+            return
+        if not given.strip():
+            self.chairs.call(CHAIR, [(name, await self._arguments(tool["parameters"]))])
+            return
+        try:
+            arguments = json.loads(given)
+        except json.JSONDecodeError as error:
+            _print(f"The arguments are not JSON ({error}): write them as {{...}}, or leave them out to be asked.")
+            return
+        self.chairs.call(CHAIR, [(name, arguments if isinstance(arguments, dict) else given)])
+
+    async def _arguments(self, schema: dict[str, Any]) -> dict[str, Any]:
+        """The arguments of a tool, asked for one by one."""
+        found: dict[str, Any] = {}
+        for field in fields_of(schema):
+            while True:
+                told = await self._line(f"  {field.place} ({field.hint}): ")
+                try:
+                    field.put(told, found)
+                    break
+                except ValueError as error:
+                    _print(f"  {error}")
+        return found
+
+    async def _tools(self, name: str) -> None:
+        found = [tool for tool in self.chairs.tools if not name or tool["name"] == name]
+        _print("\n".join(map(tool_text, found)) or f"There is no tool {name!r}.")
+
+    async def _again(self, rest: str) -> None:
+        self._show(self.chairs.again(CHAIR))
+
+    async def _help(self, rest: str) -> None:
+        _print(HELP[self.chairs.side])
+
+    async def _quit(self, rest: str) -> None:
+        raise _Quit
+
+    async def _line(self, prompt: str) -> str:
+        line = await self._read_line(prompt)
+        if line.strip() == "quit":
+            raise _Quit
+        return line
+
+
+def _words_of(side: str) -> list[str]:
+    return [*dict.fromkeys(line.split(" ")[0] for line in HELP[side].splitlines()), "help"]
+
+
+def _print(text: str) -> None:
+    print(text, flush=True)

@@ -1,0 +1,230 @@
+"""A chair in a notebook: the conversation above, the tools and the message below. All text is escaped."""
+
+import asyncio
+import json
+from collections.abc import Callable
+from typing import Any
+
+import ipywidgets as w
+from markupsafe import Markup
+
+from ...experiment import Experiment
+from ...reports.transcript import transcript_css
+from ...threads import running_loop
+from .acts import READ_AS, acts_of
+from .chairs import Chairs, Item, NotYourTurn
+from .fields import Field, fields_of
+from .session import play
+from .wording import spread, tool_text, visible
+
+CHAIR = 1
+"""The only chair of a widget."""
+PATIENCE_S = 60.0
+"""How long one look for something new lasts, in seconds."""
+WIDE = w.Layout(width="auto")
+STATIC = "A chair needs widgets: open this notebook in JupyterLab and run its cells, then press Begin."
+
+
+class ChairWidget(w.VBox):
+    """One player in a notebook.
+
+    Parameters
+    ----------
+    seat : callable
+        Gives the chair and the run that is played from it, see `benchmark_lib.extras.sitting.session.seated`.
+    """
+
+    def __init__(self, seat: Callable[[], tuple[Chairs, Experiment]]):
+        super().__init__(layout=WIDE)
+        self._seat, self._loop = seat, running_loop()
+        self.chairs, self._experiment = seat()
+        self._items: list[Item] = []
+        self._tasks: list[asyncio.Task[None]] = []
+        self.status, self.talk, self.instructions = w.HTML(), w.HTML(), w.HTML()
+        self.begin, self.stop = w.Button(description="Begin"), w.Button(description="Stop", disabled=True)
+        self.onward = w.Button(description="Next conversation", disabled=True)
+        self.begin.on_click(self._in_loop(self._on_begin))
+        self.stop.on_click(self._in_loop(self._on_stop))
+        self.onward.on_click(self._in_loop(self._on_next))
+        self._build_answer()
+        folded = w.Accordion([self.instructions], titles=["Your instructions"], selected_index=None)
+        if self.chairs.side == "customer":
+            folded.selected_index = 0  # each conversation has instructions of its own
+        buttons = w.HBox([self.begin, self.onward, self.stop])
+        style = w.HTML(f"<style>{transcript_css()}</style>")
+        self.children = [style, buttons, self.status, folded, self.talk, self.answer]
+        self.add_class("db-chair")
+        self._say_status("Press Begin. You will be shown what a model is shown, and nothing else.")
+
+    def _repr_mimebundle_(self, **how: Any) -> dict[str, Any]:
+        """With a sentence as well as the widget, for viewers without widgets."""
+        return {**super()._repr_mimebundle_(**how), "text/html": f"<p>{STATIC}</p>"}
+
+    def _in_loop(self, handle: Callable[[], None]) -> Callable[[w.Button], None]:
+        """What a button calls: the handler in the event loop of the conversation, since a kernel may hear its widgets in other threads."""
+
+        def clicked(button: w.Button) -> None:
+            if self._loop is None:
+                handle()
+            else:
+                self._loop.call_soon_threadsafe(handle)
+
+        return clicked
+
+    # What the player answers with.
+
+    def _build_answer(self) -> None:
+        self.message = w.Textarea(placeholder="Your message", rows=7, layout=WIDE)
+        self.send = w.Button(description="Send", button_style="primary")
+        self.send.on_click(self._in_loop(self._on_send))
+        self.acts = w.Text(placeholder=READ_AS, layout=WIDE)
+        self.last = w.Checkbox(description="This is my last message", indent=False)
+        self.tool = w.Dropdown(description="Tool", layout=WIDE)
+        self.tool.observe(self._show_fields, names="value")
+        self.about, self.fields = w.HTML(), w.VBox()
+        self.make_call = w.Button(description="Call")
+        self.make_call.on_click(self._in_loop(self._on_call))
+        self._fields: list[tuple[Field, w.Text]] = []
+        if self.chairs.side == "agent":
+            calling = w.VBox([self.tool, self.about, self.fields, self.make_call], layout=WIDE)
+            self.answer = w.VBox([calling, self.message, self.send], layout=WIDE)
+        else:
+            self.answer = w.VBox([self.message, self.acts, self.last, self.send], layout=WIDE)
+        self._enable(False)
+
+    def _show_fields(self, change: Any = None) -> None:
+        """The arguments of the chosen tool, one box for each."""
+        tool = next((t for t in self.chairs.tools if t["name"] == self.tool.value), None)
+        self._fields = [] if tool is None else [(field, w.Text(layout=WIDE)) for field in fields_of(tool["parameters"])]
+        self.about.value = "" if tool is None else str(Markup("<p>{}</p>").format(visible(tool["description"])))
+        for field, box in self._fields:
+            box.description, box.placeholder = field.place, field.hint
+            box.style = {"description_width": "9rem"}
+        self.fields.children = [box for _, box in self._fields]
+
+    def _on_send(self) -> None:
+        words = self.message.value.strip()
+        acts, why_not = acts_of(self.acts.value)
+        if not words or why_not:
+            self._say_status(why_not or "The message is empty.")
+            return
+        if self._answered(lambda: self.chairs.say(CHAIR, words, acts, self.last.value)):
+            self._add([{"kind": "own", "text": words, "calls": []}])
+            self.message.value, self.acts.value, self.last.value = "", "", False
+
+    def _on_call(self) -> None:
+        arguments: dict[str, Any] = {}
+        for field, box in self._fields:
+            try:
+                field.put(box.value, arguments)
+            except ValueError as error:
+                self._say_status(str(error))
+                return
+        name = self.tool.value
+        if self._answered(lambda: self.chairs.call(CHAIR, [(name, arguments)])):
+            self._add([{"kind": "own", "text": "", "calls": [[name, json.dumps(arguments, ensure_ascii=False)]]}])
+            self._show_fields()
+
+    def _answered(self, answer: Any) -> bool:
+        """Pass an answer on; False where none was asked for."""
+        try:
+            answer()
+        except NotYourTurn:
+            self._say_status("Nothing waits for an answer of yours.")
+            return False
+        self._enable(False)
+        self._say_status("Sent.")
+        self._tasks.append(asyncio.ensure_future(self._watch()))
+        return True
+
+    # What the player is shown.
+
+    def _on_begin(self) -> None:
+        self.chairs, self._experiment = self._seat()
+        self.begin.disabled, self.stop.disabled = True, False
+        self._say_status("Opening the desk.")
+        self._tasks = [asyncio.ensure_future(self._play()), asyncio.ensure_future(self._watch())]
+
+    async def _play(self) -> None:
+        """Play until the end, and say how it came."""
+        try:
+            await play(self.chairs, self._experiment)
+        except Exception as error:  # nobody awaits this task: what is not shown here is never seen
+            self._say_status(str(error))
+        else:
+            self._say_status(self.chairs.closed or "")
+        self.begin.disabled, self.stop.disabled = False, True
+        self._enable(False)
+
+    async def _watch(self) -> None:
+        """Show what is new until it is the player's turn, or the conversation is over."""
+        chairs = self.chairs
+        while chairs.closed is None:
+            items = await chairs.news(CHAIR, PATIENCE_S)
+            self._add(items)
+            if items and items[-1]["kind"] == "over" and chairs.closed is None:
+                self._say_status("This conversation is over.")
+                self.onward.disabled = False
+                return
+            if chairs.my_turn(CHAIR):
+                self._say_status("It is your turn.")
+                self._enable(True)
+                return
+
+    def _on_next(self) -> None:
+        self.onward.disabled = True
+        self._tasks.append(asyncio.ensure_future(self._watch()))
+
+    def _on_stop(self) -> None:
+        self._experiment.stop("run the cell again to go on", 0.0)
+
+    def _add(self, items: list[Item]) -> None:
+        for item in items:
+            if item["kind"] == "conversation":
+                self._items = []
+            self._items.append(item)
+        head = [i for i in items if i["kind"] in ("prompt", "tools")]
+        if head:
+            self.instructions.value = page_of(head, self.chairs.side)
+            self.tool.options = [t["name"] for t in self.chairs.tools]
+        self.talk.value = page_of([i for i in self._items if i["kind"] not in ("prompt", "tools")], self.chairs.side)
+
+    def _enable(self, mine: bool) -> None:
+        for one in (self.send, self.make_call):
+            one.disabled = not mine
+
+    def _say_status(self, text: str) -> None:
+        self.status.value = str(Markup('<p role="status">{}</p>').format(visible(text)))
+
+
+def page_of(items: list[Item], side: str) -> str:
+    """Items as HTML."""
+    return str(Markup('<div class="db-talk">{}</div>').format(Markup("").join(_html(item, side) for item in items)))
+
+
+def _html(item: Item, side: str) -> Markup:
+    kind = item["kind"]
+    if kind == "prompt":
+        return Markup("<pre>{}</pre>").format(visible(item["text"]))
+    if kind == "tools":
+        return Markup("<pre>{}</pre>").format("\n".join(map(tool_text, item["tools"])))
+    if kind == "conversation":
+        return Markup('<p class="label">Conversation {}</p>').format(item["number"])
+    if kind == "result":
+        return _call(f"Result of {item['name']}", item["text"])
+    if kind == "own":
+        calls = Markup("").join(_call(f"Called {name}", given) for name, given in item["calls"])
+        return calls + (_message("You", side, item["text"]) if item["text"] else "")
+    if kind == "words":
+        other = {"agent": ("Customer", "customer"), "customer": ("For you", "agent")}[side]
+        return _message(*other, item["text"])
+    return Markup('<p class="label">{}</p>').format(visible(item["why"] or "This conversation is over."))
+
+
+def _message(who: str, side: str, text: str) -> Markup:
+    return Markup('<div class="msg {}" dir="auto"><span class="who">{}</span>{}</div>').format(side, who, visible(text))
+
+
+def _call(title: str, text: str) -> Markup:
+    shown = Markup('<div class="call"><details open><summary>{}</summary><pre tabindex="0">{}</pre></details></div>')
+    return shown.format(visible(title), visible(spread(text)))

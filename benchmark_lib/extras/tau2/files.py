@@ -1,0 +1,280 @@
+"""Result files of tau-bench (one array of trajectories) and tau2 (one object of simulations) -> records and rewards.
+
+The reward is taken as the file gives it and never computed again: what it was read from (`reward_basis`) stands beside
+it.
+"""
+
+import re
+from codecs import BOM_UTF8
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from ...errors import BadInput
+from ...records import Conversation, Fault, Usage
+from ..exchange.flat_chats import TOKENS, FlatChat, Imported, named_few, score_read
+
+TAU_BENCH_NAME = re.compile(
+    r"^(?:tool-calling|act|react|few-shot)-(?P<model>.+)-\d+(?:\.\d+)?_range_-?\d+-+\d+_user-(?P<customer>.+)-[a-z]+_\d+$"
+)
+"""How tau-bench names its files; model and customer stand nowhere else."""
+
+TAU2_ENDINGS = {
+    "user_stop": "resolved_by_customer",
+    "agent_stop": "closed_by_agent",
+    "max_steps": "turn_limit",
+    "judge_stop": "turn_limit",
+    "too_many_errors": "agent_fault",
+    "agent_error": "agent_fault",
+    "context_window_exceeded": "agent_fault",
+    "user_error": "customer_fault",
+    "timeout": "infrastructure_fault",
+    "infrastructure_error": "infrastructure_fault",
+    "unexpected_error": "infrastructure_fault",
+}
+DEFAULT_BASIS = ("DB", "COMMUNICATE")
+
+
+def read_tau_bench(entries: Any, path: Path, model: str | None, domain: str | None) -> Imported:
+    """Read a trajectory file of tau-bench, whose name tells model and customer where `model` is not given.
+
+    `BadInput` for another format, or where model or domain stand nowhere.
+    """
+    if not isinstance(entries, list) or not entries:
+        raise BadInput(
+            f"{path} is no trajectory file of tau-bench, which is a JSON array of entries: give another --format"
+        )
+    for number, entry in enumerate(entries):
+        missing = [
+            k for k in ("task_id", "trial", "reward", "traj", "info") if not isinstance(entry, dict) or k not in entry
+        ]
+        if missing:
+            raise BadInput(
+                f"{path}: entry {number} has no {missing[0]!r}, so this is no trajectory file of tau-bench: give another --format"
+            )
+    named = TAU_BENCH_NAME.match(path.stem)
+    model = model or (named["model"] if named else None)
+    if not model:
+        raise BadInput(f"{path}: neither the file nor its name says which model this is: add --model NAME")
+    policy = next((m.get("content") or "" for e in entries for m in e["traj"][:1] if m.get("role") == "system"), "")
+    domain = domain or next(
+        (d for d in ("airline", "retail") if policy.lower().startswith(f"# {d} agent policy")), None
+    )
+    if not domain:
+        raise BadInput(f"{path}: the policy in it does not say which domain this is: add --domain NAME")
+    customer = named["customer"] if named else "unknown"
+    rows = [_tau_bench_row(entry, model, customer, domain) for entry in entries]
+    cases = {c.case_id: (e["info"].get("task") or {}) for (c, _), e in zip(rows, entries, strict=True)}
+    trials = max(c.trial for c, _ in rows)
+    return Imported(model, customer, f"tau-bench {domain}", policy, cases, trials, rows)
+
+
+def _tau_bench_row(
+    entry: dict[str, Any], model: str, customer: str, domain: str
+) -> tuple[Conversation, dict[str, Any]]:
+    talk, info = FlatChat(), entry["info"] or {}
+    for m in entry["traj"]:
+        _read_chat_message(talk, m)
+    faults = []
+    if "error" in info:
+        ended_by = "infrastructure_fault"
+        faults.append(Fault("infrastructure", "crashed", str(info["error"])))
+    elif info.get("reward_info") is None:
+        ended_by = "turn_limit"
+    elif talk.left is None:
+        ended_by = "handed_over" if talk.transferred else "closed_by_agent"
+    else:
+        ended_by = TOKENS[talk.left]
+    faults += _out_of_scope(ended_by)
+    c = talk.record(f"{domain}_{entry['task_id']}", int(entry["trial"]) + 1, (model, customer), ended_by, faults)
+    score = score_read(c, talk, domain, entry["reward"], "DB+OUTPUT")
+    return c, score | {"customer_cost_usd": info.get("user_cost")}
+
+
+def _read_chat_message(talk: FlatChat, m: dict[str, Any]) -> None:
+    """One message of a tau-bench trajectory; the text strategies (act, react) write their calls into the text."""
+    role, text = m.get("role"), m.get("content")
+    words = text if isinstance(text, str) else ""
+    if role == "tool":
+        talk.result(m.get("tool_call_id"), text)
+    elif role == "user":
+        if talk.waits and words.startswith("API output: "):
+            talk.result("", words.removeprefix("API output: "))
+        else:
+            talk.say("customer", text)
+    elif role == "assistant" and m.get("tool_calls"):
+        for call in m["tool_calls"]:
+            talk.call(str(call.get("id")), call["function"]["name"], call["function"]["arguments"])
+    elif role == "assistant":
+        action = _action_in(words)
+        if action is None:
+            talk.say("agent", text)
+        elif action.get("name") == "respond":
+            talk.say("agent", str((action.get("arguments") or {}).get("content", "")))
+        else:
+            talk.call("", action.get("name"), action.get("arguments"))
+
+
+def _action_in(text: str) -> dict[str, Any] | None:
+    """The call that a text strategy wrote after ``Action:``."""
+    _, mark, tail = text.rpartition("Action:")
+    try:
+        found = orjson.loads(tail.strip()) if mark else None
+    except orjson.JSONDecodeError:
+        return None
+    return found if isinstance(found, dict) and "name" in found else None
+
+
+def read_tau2(content: Any, path: Path, model: str | None, domain: str | None) -> Imported:
+    """Read a results file of tau2, or of its directory form with one file a simulation in a folder beside it.
+
+    `BadInput` for another format, or where the model stands nowhere.
+    """
+    kept = isinstance(content, dict) and ("simulations" in content or "simulation_index" in content)
+    if not kept or not {"info", "tasks"} <= content.keys():
+        summary = isinstance(content, dict) and ("metrics" in content or "termination_reasons" in content)
+        what = (
+            "a summary that tau2 writes beside its results"
+            if summary
+            else "no results file of tau2, which has info, tasks and simulations"
+        )
+        raise BadInput(f"{path} is {what}: give the results file itself, or another --format")
+    info = content["info"] or {}
+    model = model or (info.get("agent_info") or {}).get("llm")
+    if not model:
+        raise BadInput(f"{path} does not say which model this is: add --model NAME")
+    environment = info.get("environment_info") or {}
+    domain = domain or environment.get("domain_name") or "unknown"
+    customer = (info.get("user_info") or {}).get("llm") or "unknown"
+    tasks = {str(task["id"]): task for task in content["tasks"]}
+    simulations, notes = _simulations(content, path)
+    rows, seen = [], Counter[str]()
+    for simulation in simulations:
+        task_id = str(simulation["task_id"])
+        seen[task_id] += 1
+        trial = seen[task_id] if simulation.get("trial") is None else int(simulation["trial"]) + 1
+        rows.append(_tau2_row(simulation, tasks.get(task_id) or {}, trial, model, customer, domain))
+    if not rows:
+        why = f": {notes[0]}" if notes else ": there is nothing to import"
+        raise BadInput(f"{path} holds no simulation{why}")
+    cases = {f"{domain}_{task_id}": task for task_id, task in tasks.items()} | {
+        c.case_id: c.case_id for c, _ in rows if c.case_id not in {f"{domain}_{t}" for t in tasks}
+    }
+    bases = sorted({score["reward_basis"] for _, score in rows})
+    trials = max(int(info.get("num_trials") or 1), *(c.trial for c, _ in rows))
+    version, policy = f"tau2 {domain} ({', '.join(bases)})", environment.get("policy") or ""
+    return Imported(model, customer, version, policy, cases, trials, rows, simulations, notes)
+
+
+def results_file(path: Path) -> Path:
+    """The results file of a run that tau2 keeps as a folder; any other path as it is."""
+    return path / "results.json" if path.is_dir() else path
+
+
+def _simulations(content: dict[str, Any], path: Path) -> tuple[list[dict[str, Any]], list[str]]:
+    """The simulations of a file, or of the folder beside it, and where that folder is not what its index says."""
+    if content.get("simulations"):
+        return content["simulations"], []
+    folder, index = path.parent / "simulations", content.get("simulation_index") or ()
+    # a name that begins with a dot is a file that tau2 had not finished writing
+    files = {file.stem: file for file in sorted(folder.glob("*.json")) if not file.name.startswith(".")}
+    listed = {str(e["id"]): f"{e['id']} (task {e.get('task_id')}, trial {e.get('trial')})" for e in index}
+    missing = [words for name, words in listed.items() if name not in files]
+    beyond = [name for name in files if listed and name not in listed]
+    notes = []
+    if missing:
+        notes.append(f"{len(missing)} of {len(listed)} simulations of its index have no file: {named_few(missing)}")
+    if beyond:
+        notes.append(
+            f"left out, because its index does not name them: {named_few([f'{name}.json' for name in beyond])}"
+        )
+    return [_one_file(file) for name, file in files.items() if name not in beyond], notes
+
+
+def _one_file(file: Path) -> dict[str, Any]:
+    try:
+        found = orjson.loads(file.read_bytes().removeprefix(BOM_UTF8))
+    except orjson.JSONDecodeError as error:
+        raise BadInput(f"{file} is no JSON ({error}): restore it, or take it away") from None
+    except OSError as error:
+        raise BadInput(f"{file} cannot be read ({error.strerror}): restore it, or take it away") from None
+    if not isinstance(found, dict) or "task_id" not in found:
+        raise BadInput(f"{file} is no simulation of tau2: restore it, or take it away")
+    return found
+
+
+def _tau2_row(
+    simulation: dict[str, Any], task: dict[str, Any], trial: int, model: str, customer: str, domain: str
+) -> tuple[Conversation, dict[str, Any]]:
+    talk, messages = FlatChat(), simulation.get("messages") or []
+    for m in messages:
+        _read_tau2_message(talk, m)
+    ended_by, faults = _tau2_ending(simulation, talk)
+    if not messages:
+        faults.append(Fault("infrastructure", "no_text", "the file holds no messages of this conversation"))
+    case_id = f"{domain}_{simulation['task_id']}"
+    c = talk.record(case_id, trial, (model, customer), ended_by, faults, _tau2_usage(messages))
+    told = simulation.get("reward_info") or {}
+    basis = told.get("reward_basis") or (task.get("evaluation_criteria") or {}).get("reward_basis") or DEFAULT_BASIS
+    score = score_read(c, talk, domain, told.get("reward"), "+".join(sorted(basis)))
+    if not messages:
+        score |= dict.fromkeys(
+            ("turns", "agent_messages", "agent_words", "empty_replies", "tool_calls", "failed_calls", "handed_over")
+        )
+    # A cost of 0 may also mean that the model has no price in tau2's list: it is unknown here.
+    costs = {"cost_usd": "agent_cost", "customer_cost_usd": "user_cost"}
+    return c, score | {ours: simulation.get(theirs) or None for ours, theirs in costs.items()}
+
+
+def _read_tau2_message(talk: FlatChat, m: dict[str, Any]) -> None:
+    """One message of a simulation; where both stand in it the calls are carried out and the text is told to nobody."""
+    role = m.get("role")
+    side = {"assistant": "agent", "user": "customer"}.get(str(role))
+    if role == "tool":
+        talk.result(m.get("id"), m.get("content"), bool(m.get("error")))
+    elif side and m.get("tool_calls"):
+        for call in m["tool_calls"]:
+            talk.call(str(call.get("id")), call["name"], call.get("arguments"), side)
+    elif side:
+        talk.say(side, m.get("content"))
+
+
+def _tau2_ending(simulation: dict[str, Any], talk: FlatChat) -> tuple[str, list[Fault]]:
+    """How a simulation ended, and whose fault it was."""
+    reason = str(simulation.get("termination_reason") or "").rpartition(".")[2].lower()
+    if simulation.get("skipped"):
+        return "infrastructure_fault", [Fault("infrastructure", "skipped", "the run of this simulation crashed")]
+    ended_by = TAU2_ENDINGS.get(reason, "agent_fault")
+    if reason == "user_stop" and talk.left:
+        ended_by = TOKENS[talk.left]
+    elif reason == "agent_stop" and talk.transferred:
+        ended_by = "handed_over"
+    if reason in ("user_stop", "agent_stop", "max_steps"):
+        return ended_by, _out_of_scope(ended_by)
+    side = ended_by.removesuffix("_fault") if ended_by.endswith("_fault") else "judge"
+    return ended_by, [Fault(side, reason or "unknown", "the termination reason the file gives")]
+
+
+def _out_of_scope(ended_by: str) -> list[Fault]:
+    fault = Fault("customer", "out_of_scope", "the customer's instructions did not cover what it was asked")
+    return [fault] if ended_by == "customer_fault" else []
+
+
+def _tau2_usage(messages: list[dict[str, Any]]) -> dict[str, Usage]:
+    """Tokens by side; a side that reports none is left out, and the greeting is no output of the model."""
+    found = {}
+    for role, side in (("assistant", "agent"), ("user", "customer")):
+        used = Usage()
+        for m in messages[1:] if messages and messages[0].get("role") == "assistant" else messages:
+            if m.get("role") == role:
+                told = m.get("usage")
+                used.add(
+                    Usage(told.get("prompt_tokens") or 0, told.get("completion_tokens") or 0, calls=1)
+                    if told
+                    else Usage(calls=1, missing=1)
+                )
+        if used.calls > used.missing:
+            found[side] = used
+    return found

@@ -1,0 +1,96 @@
+"""The score of a conversation about a task of tau2: graded by the package's own evaluators, from the record alone."""
+
+from typing import Any
+
+import orjson
+
+from ...cases import Case
+from ...errors import BadInput
+from ...records import NOT_SCORED, Conversation, ToolCall
+from . import TauStore
+from .speakers import GREETING
+
+GRADED_ENDINGS = {"resolved_by_customer", "customer_gave_up", "handed_over", "closed_by_agent"}
+"""Endings that tau2 grades; any other is a reward of 0 there and here."""
+TRANSFER = "transfer_to_human_agents"
+
+
+def tau_score(c: Conversation, case: Case, store: TauStore) -> dict[str, Any]:
+    """The score of one conversation: reward, what it was read from, and what can be counted."""
+    task = store.task(case)
+    basis = sorted(one.value for one in task.evaluation_criteria.reward_basis)
+    scored = c.ended_by not in NOT_SCORED
+    parts = rewards(their_messages(c), task, store) if c.ended_by in GRADED_ENDINGS else dict.fromkeys(basis, 0.0)
+    reward = 1.0
+    for one in basis:
+        reward *= parts[one]
+    calls, replies = [t for t in c.tool_calls if t.side == "agent"], c.replies()
+    return {
+        "bucket": case.bucket,
+        "intent": case.intent,
+        "scored": scored,
+        "success": reward == 1.0 if scored else None,
+        "reward": reward if scored else None,
+        "reward_basis": "+".join(basis),
+        "reward_parts": parts,
+        "handed_over": any(t.name == TRANSFER and not t.error for t in calls) if scored else None,
+        "turns": sum(m.side == "customer" for m in c.messages),
+        "agent_messages": len(replies),
+        "agent_words": sum(len(m.text.split()) for m in replies),
+        "empty_replies": sum(not m.text.strip() for m in replies),
+        "tool_calls": len(calls),
+        "write_calls": sum(bool(t.write) and not t.error for t in calls),
+        "failed_calls": sum(t.error is not None for t in calls),
+        "customer_faults": sum(f.side == "customer" for f in c.faults),
+    }
+
+
+def rewards(messages: list[Any], task: Any, store: TauStore) -> dict[str, float]:
+    """What each part of a task's reward basis comes to, by the package's evaluators.
+
+    `BadInput` where the basis needs a judge, which none of the base tasks does.
+    """
+    from tau2.evaluator.evaluator_action import ActionEvaluator
+    from tau2.evaluator.evaluator_communicate import CommunicateEvaluator
+    from tau2.evaluator.evaluator_env import EnvironmentEvaluator
+
+    basis = {one.value for one in task.evaluation_criteria.reward_basis}
+    if "NL_ASSERTION" in basis:
+        raise BadInput(f"task {task.id} is graded by a judge's opinion: leave it out with --cases not:{task.id}")
+    parts: dict[str, float] = {}
+    if basis & {"DB", "ENV_ASSERTION"}:
+        found = EnvironmentEvaluator.calculate_reward(store.package.environment, task, messages)
+        given = {key.value: value for key, value in (found.reward_breakdown or {}).items()}
+        parts |= {one: given.get(one, found.reward) for one in basis & {"DB", "ENV_ASSERTION"}}
+    for name, evaluator in (("ACTION", ActionEvaluator), ("COMMUNICATE", CommunicateEvaluator)):
+        if name in basis:
+            parts[name] = evaluator.calculate_reward(task, messages).reward
+    return dict(sorted(parts.items()))
+
+
+def their_messages(c: Conversation) -> list[Any]:
+    """A record as the messages of a simulation of tau2: the greeting, and before each message the calls that led to it."""
+    from tau2.data_model.message import AssistantMessage, UserMessage
+
+    found: list[Any] = [AssistantMessage(role="assistant", content=GREETING)]
+    made = [t for t in c.tool_calls if t.error != "bad_json" and isinstance(t.arguments, dict)]
+    for message in c.messages:
+        for call in (t for t in made if t.turn == message.turn and t.side == message.side):
+            found += _call(call)
+        kind = {"agent": AssistantMessage, "customer": UserMessage}[message.side]
+        found.append(kind(role="assistant" if message.side == "agent" else "user", content=message.text))
+    told = {(m.turn, m.side) for m in c.messages}
+    for call in (t for t in made if (t.turn, t.side) not in told):
+        found += _call(call)
+    return found
+
+
+def _call(call: ToolCall) -> list[Any]:
+    from tau2.data_model.message import AssistantMessage, ToolMessage, UserMessage
+    from tau2.data_model.message import ToolCall as TheirCall
+
+    role = "assistant" if call.side == "agent" else "user"
+    wanted = TheirCall(id=str(call.index), name=call.name, arguments=call.arguments, requestor=role)
+    content = call.result if isinstance(call.result, str) else orjson.dumps(call.result).decode()
+    answer = ToolMessage(id=wanted.id, role="tool", content=content, requestor=role, error=call.error is not None)
+    return [(AssistantMessage if role == "assistant" else UserMessage)(role=role, tool_calls=[wanted]), answer]

@@ -1,0 +1,165 @@
+"""Who sits on either side of a task of tau2: its simulated user played by our model customer, and scripted ones."""
+
+import re
+from functools import cache
+from typing import Any
+
+import orjson
+
+from ...cases import Case
+from ...conversation.agent_view import AgentView
+from ...conversation.speaker import BuiltIn, CustomerFault, Reply
+from ...conversation.state import ConversationState
+from ...errors import BadInput
+from ...records import Act
+from . import TauStore
+
+GREETING = "Hi! How can I help you today?"
+"""What a conversation of tau2 begins with, before the customer has said anything."""
+OF_TAU = ("oracle", "no_op")
+"""The scripted agents that play tasks of tau2."""
+LEAVES = {"###STOP###": "content", "###TRANSFER###": "unserved", "###OUT-OF-SCOPE###": "unserved"}
+CALLS_A_MESSAGE, YES_SAID = 30, 6
+YOU, I_FOR = re.compile(r"[Yy]ou(?<!\w...)( are|'re|r|)\b"), {" are": "I am", "'re": "I'm", "r": "my", "": "I"}
+CONDITION = re.compile(r"\b(?:if|unless|otherwise|only|except|until|when|whether|but)\b", re.IGNORECASE)
+
+
+class TauOracle(BuiltIn):
+    """Makes the calls that the task expects of the agent, asks the customer for those expected of it, and says what is to be told."""
+
+    def __init__(self, task: Any):
+        self._left = list(task.evaluation_criteria.actions or [])
+        self._to_tell = list(task.evaluation_criteria.communicate_info or [])
+
+    async def reply(self, talk: AgentView) -> str:
+        """Everything up to the next thing that the customer has to do."""
+        while self._left and self._left[0].requestor == "assistant":
+            action = self._left.pop(0)
+            talk.call(action.name, action.arguments)
+        wanted = []
+        while self._left and self._left[0].requestor == "user":
+            wanted.append(self._left.pop(0).name)
+        if wanted:
+            return f"Please do this on your device: {', '.join(wanted)}."
+        return f"Done. {'; '.join(self._to_tell)}".strip()
+
+
+class TauNoOp(BuiltIn):
+    """Calls nothing and says one sentence: what it passes is the floor under every score."""
+
+    async def reply(self, talk: AgentView) -> str:
+        """One sentence."""
+        return "I have read your message."
+
+
+class TauScriptedCustomer:
+    """Tells the task's own reason for the call, says yes, and does on its device what the agent names.
+
+    Where the instructions hold a condition (see `unconditional`) it is simpler than they ask.
+    """
+
+    def __init__(self, task: Any, tools: tuple[str, ...]):
+        self._task, self._said_yes = task, 0
+        self._tools = _any_of(tools)
+        self._expected = [a for a in task.evaluation_criteria.actions or [] if a.requestor == "user"]
+
+    async def reply(self, talk: ConversationState) -> Reply:
+        """What it says, and does, next."""
+        heard = talk.last("agent")
+        if heard is None:
+            return Reply(first_words(self._task))
+        named = [n for n in self._tools.findall(heard.text) if n]
+        if named:
+            for name in named:
+                talk.desk.call(name, self._arguments(name), side="customer")
+            return Reply(f"I did that: {', '.join(named)}.")
+        if "?" in heard.text and self._said_yes < YES_SAID:
+            self._said_yes += 1
+            return Reply("Yes, please go ahead.")
+        return Reply("Thank you, that is all.", [Act("left", "content")])
+
+    def _arguments(self, name: str) -> dict[str, Any]:
+        """Those the task expects of the next call of this tool; none for a tool that it does not expect."""
+        for place, action in enumerate(self._expected):
+            if action.name == name:
+                return dict(self._expected.pop(place).arguments)
+        return {}
+
+
+class TauModelCustomer:
+    """A language model with the prompt, the greeting and the tools that tau2 gives its simulated user."""
+
+    def __init__(self, complete: Any, prompt: str, tools: list[dict[str, Any]]):
+        self._complete, self._tools = complete, tools or None
+        self._history = [{"role": "system", "content": prompt}, {"role": "user", "content": GREETING}]
+
+    async def reply(self, talk: ConversationState) -> Reply:
+        """Its next message, after the calls of its tools that it wanted first."""
+        heard = talk.last("agent")
+        if heard is not None:
+            self._history.append({"role": "user", "content": heard.text})
+        for _ in range(CALLS_A_MESSAGE):
+            answer = await self._complete(self._history, self._tools)
+            talk.charge("customer", answer.usage)
+            if answer.finish_reason == "content_filter":
+                raise CustomerFault("the provider's content filter stopped the customer")
+            if answer.finish_reason == "length" and not answer.tool_calls:
+                raise CustomerFault("the customer's message was cut at the token limit")
+            self._history.append(answer.message())
+            if not answer.tool_calls:
+                return _without_token(answer.text or "")
+            for wanted in answer.tool_calls:
+                call = talk.desk.call(wanted.name, wanted.arguments, side="customer")
+                text = call.result if isinstance(call.result, str) else orjson.dumps(call.result).decode()
+                self._history.append({"role": "tool", "tool_call_id": wanted.id, "content": text})
+        raise CustomerFault(f"the customer made more than {CALLS_A_MESSAGE} calls without a word")
+
+
+def tau_agent(spec: str, case: Case, store: TauStore) -> Any:
+    """The scripted agent of a task; `BadInput` for one that knows only our own cases."""
+    if spec == "scripted:oracle":
+        return TauOracle(store.task(case))
+    if spec == "scripted:no_op":
+        return TauNoOp()
+    raise BadInput(f"{spec} plays our own cases only: on {store.name} name scripted:oracle, scripted:no_op or a model")
+
+
+def tau_customer(spec: str, case: Case, store: TauStore, complete: Any) -> Any:
+    """The customer of a task."""
+    task, package = store.task(case), store.package
+    if spec == "scripted":
+        return TauScriptedCustomer(task, package.customer_tools)
+    return TauModelCustomer(complete, package.customer_prompt(task), package.schemas["customer"])
+
+
+def unconditional(task: Any) -> bool:
+    """Whether a task's instructions can be followed by telling everything at once: they hold no condition."""
+    return not CONDITION.search(" ".join(_instructions(task)))
+
+
+def first_words(task: Any) -> str:
+    """The task's instructions as the customer's own first message."""
+    return _in_first_person(" ".join(part.strip() for part in _instructions(task)))
+
+
+def _instructions(task: Any) -> list[str]:
+    told = task.user_scenario.instructions
+    parts = [told] if isinstance(told, str) else [told.reason_for_call, told.known_info, told.task_instructions]
+    return [part for part in parts if part]
+
+
+@cache
+def _in_first_person(text: str) -> str:
+    return YOU.sub(lambda found: I_FOR[found[1]], text)
+
+
+@cache
+def _any_of(names: tuple[str, ...]) -> re.Pattern[str]:
+    """A pattern that finds these names, the longer one where one begins another."""
+    return re.compile("|".join(sorted(map(re.escape, names), reverse=True)) or "$^")
+
+
+def _without_token(text: str) -> Reply:
+    token = next((t for t in LEAVES if t in text), None)
+    words = text.replace(token, "").strip() if token else text
+    return Reply(words, [Act("left", LEAVES[token], token)] if token else [])

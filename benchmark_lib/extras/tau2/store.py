@@ -1,0 +1,232 @@
+"""A domain of tau2 in the place of a store, and one of its environments in the place of a desk."""
+
+from collections.abc import Iterator
+from functools import cache, cached_property
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, Self
+
+import orjson
+from pydantic import BaseModel, TypeAdapter
+
+from ...errors import BadInput
+from ...project import DATA
+from ...records import Fault, ToolCall, content_hash
+from ...store.desk import differing, flat
+from ...store.kinds import DeskKind
+from ...textfiles import front_matter, read_yaml
+from .package import Domain, domain, package_folder, package_version
+from .quick import KITS
+from .restored import Listed, Rows
+
+PREFIX = "tau:"
+DOMAINS = ("retail", "airline", "telecom")
+TRANSFER = "transfer_to_human_agents"
+SIDES = {"agent": "assistant", "customer": "user"}
+PLAIN: TypeAdapter[Any] = TypeAdapter(Any)
+KNOWN = DATA / "reference" / "tau_known_defects.yaml"
+
+
+class TauDesk:
+    """One conversation's environment, begun as a task says, and its calls: what a `Desk` is to a store of ours."""
+
+    def __init__(self, domain: Domain, task: Any):
+        self._domain, self._task = domain, task
+        self.environment = domain.opened(task)
+        self.tools: dict[str, Any] = {}
+        self.calls: list[ToolCall] = []
+        self.turn = 1
+        self.over: str | None = None
+        self.faults: list[Fault] = []
+        self.staged: dict[str, str] = {}
+
+    def call(self, name: str, arguments: dict[str, Any] | str, side: str = "agent") -> ToolCall:
+        """Carry out a call of either side and record it; the answer is the environment's, word for word."""
+        from tau2.data_model.message import ToolCall as TheirCall
+
+        given: dict[str, Any] | str | None = arguments
+        if isinstance(given, str):
+            try:
+                given = orjson.loads(given or "{}")
+            except orjson.JSONDecodeError:
+                given = None
+        call = ToolCall(self.turn, len(self.calls), name, arguments, None, None, self._domain.writes(name, side), side)
+        if isinstance(given, dict):
+            call.arguments = given
+            wanted = TheirCall(id=str(call.index), name=name, arguments=given, requestor=SIDES[side])
+            answer = self.environment.get_response(wanted)
+            call.result = as_result(answer.content)
+            call.error = _error(answer.content) if answer.error else None
+            if name == TRANSFER and side == "agent" and not answer.error:
+                self.over = "handed_over"
+        else:
+            call.error = "bad_json"
+            call.result = {"error": f"The arguments of {name} must be one JSON object."}
+        self.calls.append(call)
+        return call
+
+    def changes(self) -> list[dict[str, Any]]:
+        """The field-by-field difference to how the task began."""
+        before = self._domain.began(self._task)
+        found = []
+        for kit in KITS:
+            old, new = (getattr(getattr(one, kit), "db", None) for one in (before, self.environment))
+            if new is not None:
+                found += _differences(old, new)
+        return found
+
+    def explained(self) -> bool:
+        """True: an agent sees copies alone, and the evaluator makes every recorded call once more before it grades."""
+        return True
+
+
+class TauStore:
+    """A domain of tau2 as the rooms of the benchmark see a store."""
+
+    def __init__(self, domain: str):
+        self.domain, self.name = domain, f"{PREFIX}{domain}"
+        self.title, self.version = f"tau2 {domain}", package_version()
+        self.info: dict[str, Any] = {"name": self.name, "title": self.title, "traps": {}, "families": {}}
+        self.policy: dict[str, Any] = {}
+        self.tools: dict[str, Any] = {}
+        self.laid: frozenset[str] = frozenset()
+        self.phrases: dict[str, Any] = {}
+        self.articles: list[Any] = []
+        self.tables: dict[str, Any] = {}
+        self.rules: dict[str, Any] = {}
+        self.path = Path(self.name)
+        self.kind = DeskKind(name="tau2", tables={}, subject="", tools={}, look_up=("", ""))
+        self.search = SimpleNamespace(knowledge_base=lambda words: [])
+
+    @property
+    def package(self) -> Domain:
+        """The domain in the package."""
+        return domain(self.domain)
+
+    def task(self, case: Any) -> Any:
+        """The task of a case."""
+        return self.package.tasks[case.id.removeprefix(f"{self.domain}_")]
+
+    @cached_property
+    def known(self) -> dict[str, Any]:
+        """What is known of the domain's tasks: ``floor``, and ``defects`` by task id, each with its source."""
+        return known_of(self.domain)
+
+    def provides(self, tool: Any) -> bool:
+        """False: no tool of ours stands here."""
+        return False
+
+    def with_tools(self, own: dict[str, Any]) -> Self:
+        """The same store; tools of one's own cannot stand here, since the package's evaluator does not know them."""
+        if own:
+            raise BadInput(f"{self.name} is graded with the tools of its package alone: leave --tools out")
+        return self
+
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        """Where the package keeps its tasks."""
+        return (package_folder() / "data",)
+
+    def of(self, case: Any) -> Self:
+        """The store as a case sees it, which is the store."""
+        return self
+
+    def desk(self, tools: Any = None, *, case: Any = None, **staged: Any) -> TauDesk:
+        """A fresh environment for a case."""
+        return TauDesk(self.package, self.task(case))
+
+    def schemas(self, tools: Any = None) -> list[dict[str, Any]]:
+        """The agent's tools as OpenAI function schemas."""
+        return self.package.schemas["agent"]
+
+    def prompt(self, path: Path | None = None) -> tuple[str, str]:
+        """The prompt of their own agent and its version; `path` names another prompt."""
+        if path is None:
+            return self.package.agent_prompt, self.version
+        head, text = front_matter(path)
+        return text.strip(), str(head.get("version", path.stem))
+
+    @cached_property
+    def hash(self) -> str:
+        """Content hash of tools, policy and version; each task is hashed with its case."""
+        content = [self.version, self.package.policy, self.package.schemas]
+        return content_hash(orjson.dumps(content, option=orjson.OPT_SORT_KEYS))
+
+
+@cache
+def known_of(domain: str) -> dict[str, Any]:
+    """What is known of a domain's tasks, also where the package is not installed; see `TauStore.known`."""
+    found: dict[str, Any] = read_yaml(KNOWN)[domain]
+    return found
+
+
+def floor_of(name: str) -> float | None:
+    """The share of a store's tasks that an agent passes which does nothing; None for a store that is no domain of tau2."""
+    domain = name.removeprefix(PREFIX)
+    if domain == name or domain not in DOMAINS:
+        return None
+    floor = known_of(domain)["floor"]
+    return float(floor["passed"] / floor["tasks"])
+
+
+def domain_named(name: str) -> str | None:
+    """The domain that a store's name means, None for a store of ours; `BadInput` for a domain that does not exist."""
+    if not name.startswith(PREFIX):
+        return None
+    found = name.removeprefix(PREFIX)
+    if found not in DOMAINS:
+        raise BadInput(f"no store {name[:80]!r}: name one of {', '.join(PREFIX + one for one in DOMAINS)}")
+    return found
+
+
+def as_result(content: str | None) -> Any:
+    """What the environment answered, as data where it is a JSON object or list."""
+    if (content or "").lstrip()[:1] not in ("{", "["):
+        return content
+    try:
+        return orjson.loads(content or "")
+    except orjson.JSONDecodeError:
+        return content
+
+
+def _error(content: str) -> str:
+    text = content.lower()
+    if text.startswith("error: tool '") and text.endswith("' not found."):
+        return "unknown_tool"
+    return "not_found" if "not found" in text else "bad_arguments"
+
+
+def _differences(old: Any, new: Any) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    for table in type(new).model_fields:
+        for key, path, before, after in _changed(table, getattr(old, table), getattr(new, table)):
+            a, b = (dict(flat(row, path)) if row is not None else {} for row in _unequal(before, after))
+            found += differing(table, key, a, b)
+    return found
+
+
+def _changed(table: str, before: Any, after: Any) -> Iterator[tuple[str, str, Any, Any]]:
+    """Of each row that is not as it was, the key and the path that it is recorded by, and both its states; None where it was not there."""
+    if isinstance(after, Rows):
+        for key in sorted(after.taken):
+            old, new = dict.get(before, key), dict.get(after, key)
+            if old != new:
+                yield key, "", old, new
+    elif isinstance(after, Listed):
+        for place in after.own():
+            old, new = (list.__getitem__(rows, place) if place < len(rows) else None for rows in (before, after))
+            if old is None or vars(old) != vars(new):
+                name = next((value for field, value in vars(new).items() if field.endswith("_id")), place)
+                yield table, f"{table}.{name}", old, new
+    elif before != after:
+        yield table, table, before, after
+
+
+def _unequal(before: Any, after: Any) -> list[Any]:
+    """Two states of a row as JSON data: of models only the fields that differ."""
+    if type(before) is type(after) and isinstance(after, BaseModel):
+        old, new = vars(before), vars(after)
+        names = [name for name, value in new.items() if value != old[name]]
+        before, after = ({name: row[name] for name in names} for row in (old, new))
+    states: list[Any] = PLAIN.dump_python([before, after], mode="json")
+    return states
