@@ -8,8 +8,6 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from .extension import face, offered
-
 _FACE = {
     "Experiment": ("benchmark_lib.experiment", "Experiment"),
     "RunFile": ("benchmark_lib.runfile", "RunFile"),
@@ -25,16 +23,16 @@ _FACE = {
 }
 """What a notebook imports, and where it stands; nothing is loaded before it is asked for."""
 
-__all__ = [*_FACE, *offered("package")]
-
 
 def __getattr__(name: str) -> Any:
     if name not in _FACE:
-        return face("package", __name__)(name)
+        from .extension import face, offered
+
+        return [*_FACE, *offered("package")] if name == "__all__" else face("package", __name__)(name)
     module, attribute = _FACE[name]
     found = import_module(module)
     return found if attribute is None else getattr(found, attribute)
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__getattr__("__all__")})

@@ -12,12 +12,19 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from .errors import BadInput
+
 EXTRAS = Path(__file__).with_name("extras")
 
 
 @lru_cache
 def _tables() -> dict[str, dict[str, Any]]:
     return {path.parent.name: tomllib.loads(path.read_text("utf-8")) for path in sorted(EXTRAS.glob("*/offers.toml"))}
+
+
+def groups() -> set[str]:
+    """Return the groups in which something is offered."""
+    return {group for found in _tables().values() for group in found}
 
 
 def offered(group: str) -> dict[str, tuple[str, Any]]:
@@ -27,10 +34,13 @@ def offered(group: str) -> dict[str, tuple[str, Any]]:
     }
 
 
-def offer(group: str, name: str, default: Any = None) -> Any:
-    """Return one offer, imported; `default` where no extra makes it."""
-    found = offered(group).get(name)
-    return default if found is None else load(*found)
+def offer(group: str, name: str) -> Any:
+    """Return one offer, imported; `BadInput` where the folder of its extra is not there."""
+    if name not in offered(group):
+        raise BadInput(
+            f"{name} ({group}) comes with a folder of benchmark_lib/extras that is not here: install it whole"
+        )
+    return load(*offered(group)[name])
 
 
 def offers(group: str) -> Iterator[Any]:

@@ -55,6 +55,8 @@ Such a trial is never a success.
 """
 SCORE_FAULT = "score_fault"
 """The key of a stored score that says why scoring failed; such a trial enters no rate."""
+LOCAL_MODEL = "smollm2-135m-instruct"
+"""The name of the small model that an extra brings; its runs have a panel of their own."""
 UNPROTECTED = "unprotected"
 """What a run is called whose isolated agent this system could not keep from the run file and the cases."""
 NO_SCORE = "no score on file: run `deskbench score`"

@@ -15,8 +15,8 @@ from benchmark_lib.errors import BadInput
 from benchmark_lib.extras.audit.audit import play
 from benchmark_lib.extras.claims import DETECTORS, check_claims
 from benchmark_lib.extras.claims.planted import read_planted
-from benchmark_lib.extras.claims.reading import read
 from benchmark_lib.extras.claims.tables import LEAST_RECALL, MEASURED, MOST_FALSE
+from benchmark_lib.language.said import read
 from benchmark_lib.records import Conversation, Message
 from benchmark_lib.scoring import score
 

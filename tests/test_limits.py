@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from benchmark_lib import load_results, tables
-from benchmark_lib.extras.judges import calibration as measured
+from benchmark_lib.analysis.tables import calibration as measured
 from benchmark_lib.reports import honesty
 from benchmark_lib.reports.site.content import Content
 from benchmark_lib.reports.site.method import method_view

@@ -8,10 +8,10 @@ import pytest
 
 from benchmark_lib import monitoring
 from benchmark_lib.cli import main
-from benchmark_lib.extras.claims.reading import read
 from benchmark_lib.extras.monitoring.command import FORMAT_PAGE
 from benchmark_lib.extras.monitoring.logs import ACTS, NAMES, TIMES
 from benchmark_lib.extras.monitoring.page import footnotes, unalarmed, write_pages
+from benchmark_lib.language.said import read
 from benchmark_lib.project import DATA
 
 PAGE = (DATA.parent / FORMAT_PAGE).read_text(encoding="utf-8")

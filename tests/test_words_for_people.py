@@ -6,12 +6,12 @@ from types import SimpleNamespace
 import pytest
 
 from benchmark_lib.extras.claims import DETECTORS
-from benchmark_lib.extras.claims.wording import STATES, finding_label
 from benchmark_lib.records import Act
 from benchmark_lib.reports.conversation_view import act_words, pressure_words
 from benchmark_lib.reports.marks import marks_of
 from benchmark_lib.reports.watching import Look
 from benchmark_lib.scoring.customer_audit import FINDINGS
+from benchmark_lib.scoring.detectors import STATES, finding_label
 
 
 @pytest.mark.parametrize("name", [*DETECTORS, *FINDINGS])

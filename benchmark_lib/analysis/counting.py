@@ -5,12 +5,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..extras.claims import DETECTORS
 from ..scoring.columns import names_of
+from ..scoring.detectors import WHERE_TRUE_IS_RIGHT, detectors
 from ..scoring.metrics import Metric
 from ..scoring.score import Score
 from .query import KNOWN, NO, YES
-from .questions import WHERE_TRUE_IS_RIGHT
 from .tables.headlines import median_trials, trials_in_words, values_of
 
 
@@ -82,7 +81,7 @@ def behind_repeats(rows: pd.DataFrame, **who: Any) -> dict[str, Any]:
 
 def behind_finding(detector: str, **who: Any) -> dict[str, dict[str, Any]]:
     """Return the fields that list the conversations of a detector's finding, and all on which it did not abstain."""
-    column = names_of(Score)[DETECTORS[detector].column]
+    column = names_of(Score)[detectors()[detector].column]
     return {"yes": {**who, column: NO if detector in WHERE_TRUE_IS_RIGHT else YES}, "known": {**who, column: KNOWN}}
 
 

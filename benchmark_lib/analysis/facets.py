@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from ..extras.claims import DETECTORS
-from ..extras.claims.wording import finding_label
 from ..scoring.columns import names_of
 from ..scoring.deciding import REASONS, SUCCESS_STATES, became, reasons_against, state_of
+from ..scoring.detectors import detectors, finding_label
 from ..scoring.metrics import METRICS
 from ..scoring.score import Score
 from ..scoring.written import words
@@ -66,7 +65,7 @@ def facets(results: Results | pd.DataFrame) -> pd.DataFrame:
     if "customer_flagged" in f:
         found["customer_flagged"] = _flags(flags_of(f))
     names = names_of(Score)
-    counted = {names[d.column] for d in DETECTORS.values()} - flags
+    counted = {names[d.column] for d in detectors().values()} - flags
     found |= {name: _flags(f[name].astype("Float64") > 0) for name in sorted(counted) if name in f}
     some = (name for name in metrics if name in f and name not in found)
     found |= {name: ["some" if known else None for known in f[name].notna()] for name in some}

@@ -20,12 +20,12 @@ from ..cases.played import store_name, store_words
 from ..endpoint.weights import weights_of_run
 from ..errors import BadInput
 from ..experiment.budget import costs_of, is_estimate
-from ..extras.tau2 import floor_of
 from ..project import in_project
 from ..records import NO_SCORE, SCORE_FAULT, source_of
 from ..runfile import SUFFIX, RunFile, is_hidden
 from ..scoring.columns import Column, columns_of
 from ..scoring.score import Score
+from ..store import foreign_named
 from .copies import without_copies
 from .dictionary import DICTIONARY
 from .entries import entry_names
@@ -326,7 +326,8 @@ def _scored_rows(run: RunFile, entry: str, version: str) -> Iterator[tuple[Any, 
     run_id, model, planned = manifest["run_id"], manifest["model"], sum(manifest["planned"].values())
     nothing = {SCORE_FAULT: NO_SCORE}
     settings, weights = settings_in_words(manifest), weights_of_run(manifest)
-    floor = floor_of(store_name(manifest))
+    foreign = foreign_named(store_name(manifest))
+    floor = foreign.floor if foreign else None
     for case_id, trial, record_hash, record in run.conversations():
         raw, score = orjson.loads(record), scores.get(record_hash, nothing)
         usage = raw["usage"].get("agent") or {}

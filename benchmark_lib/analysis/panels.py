@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from ..cases.factorial import TABLE
 from ..cases.wordings import PREFIX
-from ..extras.local.local_server import MODEL_ID
-from ..records import OWN, TRIED_AGAIN, is_played
+from ..records import LOCAL_MODEL, OWN, TRIED_AGAIN, is_played
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -73,7 +72,7 @@ def panel_of(model: str, source: str) -> str:
         return "recovery panel" if source == "scripted" and model.startswith(TUNABLE) else _BY_SOURCE[source]
     if is_played(source):
         return "players"
-    return "local model" if model == MODEL_ID else "models"
+    return "local model" if model == LOCAL_MODEL else "models"
 
 
 def conversations_of(results: Results | pd.DataFrame, *, variants: bool = False) -> pd.DataFrame:

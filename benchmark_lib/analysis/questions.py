@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..extras.claims import DETECTORS
 from ..scoring.columns import names_of
+from ..scoring.detectors import WHERE_TRUE_IS_RIGHT, detectors
 from ..scoring.metrics import METRICS
 from ..scoring.score import Score
 
@@ -19,8 +19,6 @@ SUCCESS = "success"
 """The question that every scored conversation has an answer to."""
 FINDING, RULE, OWN = "finding:", "rule:", "own: "
 """How the names of a detector's, a rule's and the labeller's own question begin in a file of labels."""
-WHERE_TRUE_IS_RIGHT = ("escalation_honesty", "handover_packet")
-"""The detectors whose column is true where they found nothing."""
 RULES = ("identity", "confirmation", "evidence", "lookup", "window", "recipient")
 
 
@@ -69,14 +67,14 @@ class RecordQuestion:
 
 def _questions() -> list[RecordQuestion]:
     names = names_of(Score)
-    columns = {d.name: names[d.column] for d in DETECTORS.values()}
+    columns = {d.name: names[d.column] for d in detectors().values()}
     found = [RecordQuestion(SUCCESS, "Success", "yes", "no", "A success by the rules of its bucket.", "success")]
     found += [
         RecordQuestion(m.name, m.title, "yes", "no", m.definition, m.column, m.bucket)
         for m in METRICS.values()
         if m.scale.bounds is not None and m.column not in columns.values()
     ]
-    for d in DETECTORS.values():
+    for d in detectors().values():
         yes_is = "false" if d.name in WHERE_TRUE_IS_RIGHT else "above 0"
         words = ("found", "nothing found", f"Is there a finding? {d.definition}")
         found.append(RecordQuestion(f"{FINDING}{d.name}", d.title, *words, columns[d.name], None, yes_is))

@@ -8,10 +8,8 @@ from pathlib import Path
 
 from ..commands import command
 from ..errors import BadInput
-from ..extras.tau2 import TauStore
-from ..extras.tau2.cases import choose, tau_cases
 from ..remembered import remembered
-from ..store import Store
+from ..store import Store, foreign_named
 from ..textfiles import read_yaml
 from .arms import TOLD, arms
 from .case import Case
@@ -43,8 +41,8 @@ def load_cases(store: Store, pattern: str = "all") -> list[Case]:
     list of Case
         In the order bucket (resolvable, must_escalate, adversarial), intent, id; those of a hard set by family.
     """
-    if isinstance(store, TauStore):
-        return choose(store, pattern)
+    if store.foreign:
+        return store.foreign.choose(pattern)
     cases = every_case(store)
     if pattern == "all":
         return [c for c in cases if c.arm != TOLD]
@@ -85,7 +83,7 @@ def case_set(store: str | Path, pattern: str) -> tuple[str | Path, str]:
     within = [re.sub(f"^({HARD}: *)+", "", part) or "all" for part in parts]
     if str(store).endswith(f":{HARD}") or _is_hard_set(store):  # there the name alone is that of an arm
         return store, ",".join(within)
-    if str(store).startswith("tau:"):
+    if foreign_named(str(store)):
         raise BadInput(f"{store} has no hard set: change --cases {pattern}, or leave --store out")
     if not asked[0]:
         raise BadInput(
@@ -124,8 +122,8 @@ def trap_kind(case: Case, store: Store) -> str | None:
 @remembered()
 def every_case(store: Store) -> tuple[Case, ...]:
     """Every case of a store's files, in the order of `load_cases`."""
-    if isinstance(store, TauStore):
-        return tau_cases(store)
+    if store.foreign:
+        return store.foreign.cases()
     found: list[Case] = []
     for path in sorted((store.path / "cases").glob("*.yaml")):
         content = read_yaml(path)

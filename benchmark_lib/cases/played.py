@@ -11,7 +11,6 @@ from typing import Any
 import orjson
 
 from ..errors import BadInput
-from ..extras.tau2 import TauStore
 from ..project import project_folder
 from ..records import content_hash
 from ..store import Store, Tool
@@ -34,7 +33,7 @@ _STORE_NAME = re.compile(r"\w[\w.:-]*")
 def known_cases(store: Store) -> dict[str, Case]:
     """Every case of a store by its id, including the variants of its evidence x pressure table and its wordings."""
     cases = every_case(store)
-    table = () if isinstance(store, TauStore) else (*variants(store), *wordings(store))
+    table = () if store.foreign else (*variants(store), *wordings(store))
     return {case.id: case for case in (*cases, *table)}
 
 
@@ -86,7 +85,7 @@ def store_played(manifest: dict[str, Any], near: Sequence[Path] = ()) -> Store |
     about them.
     """
     found = _found(manifest, near)
-    if found is None or isinstance(found, TauStore):
+    if found is None or found.foreign:
         return None
     store = with_recorded_tools(found, manifest)
     return store if store is not found or _is_readable(found, manifest) else None
@@ -105,7 +104,7 @@ def _is_readable(store: Store, manifest: dict[str, Any]) -> bool:
 def _found(manifest: dict[str, Any], near: Sequence[Path] = ()) -> Store | None:
     name, content = store_name(manifest), manifest["inputs"]["store"].get("hash")
     found = _store_named(name)
-    if content and not isinstance(found, TauStore) and (found is None or _content(found) != content):
+    if content and (found is None or not (found.foreign or _content(found) == content)):
         found = _store_near(name, content, (*near, Path.cwd(), project_folder())) or found
     return found
 

@@ -25,7 +25,26 @@ COMMANDS = {
 """Name to help line. The module of the same name has its ``ARGUMENTS`` and does what they say in ``execute(options) -> exit code``;
 it is imported when its command is given, and its own heavy imports belong inside ``execute``."""
 
-ORDER = "run runs watch sit score doctor compare judge monitor cases audit generate notebook notebooks demo site export import".split()
+ORDER = [
+    "run",
+    "runs",
+    "watch",
+    "sit",
+    "score",
+    "doctor",
+    "compare",
+    "judge",
+    "monitor",
+    "cases",
+    "audit",
+    "generate",
+    "notebook",
+    "notebooks",
+    "demo",
+    "site",
+    "export",
+    "import",
+]
 """The order in which help lists the commands; those of extras that it does not name follow."""
 
 

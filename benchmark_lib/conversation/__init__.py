@@ -6,7 +6,6 @@ from typing import Any
 _FACE = {
     "agent_view": ("AgentView", "SeenMessage"),
     "customer": ("ScriptedCustomer",),
-    "isolated": ("IsolatedAgent", "check_isolated", "environment_of", "walls_around"),
     "loop": ("converse",),
     "model_agent": ("ModelAgent",),
     "model_customer": ("ModelCustomer", "customer_content"),

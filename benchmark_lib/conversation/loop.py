@@ -7,12 +7,11 @@ from typing import Any, cast
 from ..cases import Case
 from ..endpoint.wording import call_in_text
 from ..errors import BadInput
-from ..extras.isolation.isolated import IsolatedAgent
 from ..records import CALL_IN_TEXT, TAMPERED, Act, Conversation, Fault, Message
 from ..store import Store, Tool
 from .agent_view import AgentView, plain, plain_text, without_keys
 from .own_code import REPLY_S, OwnCodeLeft, is_own, reply_of
-from .speaker import AgentFault, BuiltIn, ContentFiltered, CustomerFault, HarnessFault, Insider, Reply, Speaker
+from .speaker import RELAYS, AgentFault, BuiltIn, ContentFiltered, CustomerFault, HarnessFault, Insider, Reply, Speaker
 from .state import ConversationState
 
 EMPTY_REPLIES = 2
@@ -177,7 +176,7 @@ async def _answer(agent: Speaker, talk: ConversationState, own: bool, reply_s: f
             talk.faults.append(Fault("agent", CALL_IN_TEXT, f"message {talk.turn}: {form}"))
         return text
     except Exception as error:
-        believed = not own or type(agent) is IsolatedAgent or issubclass(type(error), AgentFault)
+        believed = not own or type(agent) in RELAYS or issubclass(type(error), AgentFault)
         if believed or not _belongs_to_the_harness(error):
             raise
         raise AgentFault("raised", f"the agent raised {type(error).__name__}: {plain_text(error)}") from error

@@ -15,7 +15,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from ..cases import Case
 from ..endpoint.faults import EndpointError
 from ..endpoint.structured import Unreadable, ask_for, read_object
-from ..extras.tau2 import TauStore
 from ..language.answers import cleaned
 from ..language.folding import fold
 from ..language.heard import ParsedMessage
@@ -383,7 +382,7 @@ def customer_content(spec: str, store: Store) -> list[str] | None:
 
     `BadInput` if a model is named and the store has no prompt for it.
     """
-    if spec != "scripted" and isinstance(store, TauStore):
+    if spec != "scripted" and store.foreign:
         return [spec, store.version]
     return None if spec == "scripted" else [spec, front_matter(prompt_path(store))[1], FORM]
 
@@ -395,8 +394,8 @@ def customer_prompt(case: Case, store: Store, messages: int = 8) -> str:
     """
     from babel import Locale
 
-    if isinstance(store, TauStore):
-        return str(store.package.customer_prompt(store.task(case)))
+    if store.foreign:
+        return store.foreign.customer_prompt(case)
     path = prompt_path(store)
     told, kept_back, lacking = (
         {slot: known for slot, known in case.ledger.items() if known.when == when}

@@ -60,6 +60,10 @@ class AgentFault(Exception):
         self.kind = kind
 
 
+RELAYS: set[type] = set()
+"""Agents of an extra that run a user's own agent elsewhere: a fault they report is believed."""
+
+
 class HarnessFault(Exception):
     """An isolated agent's process did not start; never scored as the agent's failure."""
 

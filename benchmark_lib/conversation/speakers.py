@@ -3,8 +3,6 @@
 from typing import Any
 
 from ..cases import Case
-from ..extras.tau2 import TauStore
-from ..extras.tau2.speakers import tau_agent, tau_customer
 from ..store import Store
 from .customer import ScriptedCustomer
 from .model_agent import ModelAgent
@@ -15,8 +13,8 @@ from .speaker import Speaker
 
 def make_agent(spec: str, *, case: Case, store: Store, complete: Any = None) -> Speaker:
     """The agent for one conversation: a scripted one, or a model behind `complete`."""
-    if spec.startswith("scripted:") and isinstance(store, TauStore):
-        return tau_agent(spec, case, store)
+    if spec.startswith("scripted:") and store.foreign:
+        return store.foreign.agent(spec, case)  # type: ignore[no-any-return]
     if spec.startswith("scripted:"):
         return scripted_agent(spec, case, store)
     return ModelAgent(complete)
@@ -24,7 +22,7 @@ def make_agent(spec: str, *, case: Case, store: Store, complete: Any = None) -> 
 
 def make_customer(spec: str, *, case: Case, store: Store, complete: Any = None) -> Speaker:
     """The customer for one conversation: ``scripted``, which needs no model, or a model behind `complete`."""
-    if isinstance(store, TauStore):
-        return tau_customer(spec, case, store, complete)
+    if store.foreign:
+        return store.foreign.customer(spec, case, complete)  # type: ignore[no-any-return]
     store = store.of(case)
     return ScriptedCustomer(case, store) if spec == "scripted" else ModelCustomer(complete, case, store)

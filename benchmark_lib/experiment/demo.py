@@ -11,14 +11,12 @@ from pathlib import Path
 from ..cases import load_cases
 from ..cases.load import HARD, case_set
 from ..conversation import AGENTS
-from ..endpoint import check_parts, local_model
 from ..errors import BadInput
-from ..extras.tau2 import domain_named
-from ..extras.tau2.speakers import OF_TAU
+from ..extension import offer
 from ..project import DATA, project_folder, slug
 from ..records import content_hash
 from ..runfile import SUFFIX
-from ..store import load_store
+from ..store import foreign_named, load_store
 from .experiment import Experiment
 from .plan import prepare
 
@@ -58,7 +56,7 @@ def demo(cases: str = "all", trials: int = 3, model: Experiment | str | None = N
     runs = project_folder() / "data" / "runs"
     if model == LOCAL:  # a file of other inputs, or what is missing, is told of before anything is played
         local_slice("http://127.0.0.1/v1", runs).on_file()
-        check_parts()
+        offer("local", "check_parts")()
     prepare(Experiment("scripted:oracle", cases=cases, trials=trials))
     sets = {pattern: _set_name(pattern) for pattern in ((HARD, cases) if cases == "all" else (cases,))}
     whole = {pattern: _set_name(HARD if pattern.startswith(HARD) else "all") for pattern in sets}
@@ -74,7 +72,7 @@ def demo(cases: str = "all", trials: int = 3, model: Experiment | str | None = N
             yield Experiment(f"scripted:{agent}", cases=pattern, trials=times, out=out)
     if model == LOCAL:
         print("starting the small local model; six cases take one to four minutes on two cores", flush=True)
-        with local_model() as url:
+        with offer("local", "local_model")() as url:
             yield local_slice(url, runs)
     elif isinstance(model, Experiment):
         yield model
@@ -88,7 +86,8 @@ def every_scripted(experiment: Experiment) -> list[Experiment]:
     if experiment.out is not None and Path(experiment.out).is_file():
         raise BadInput(f"{experiment.out} is a file, and scripted:all makes one file an agent: give --out a folder")
     found = []
-    for name in OF_TAU if domain_named(str(experiment.store)) else AGENTS:
+    foreign = foreign_named(str(experiment.store))
+    for name in foreign.scripted if foreign else AGENTS:
         model = f"scripted:{name}"
         out = None if experiment.out is None else Path(experiment.out) / f"{slug(model)}{SUFFIX}"
         found.append(replace(experiment, model=model, out=out))

@@ -11,7 +11,6 @@ from ..conversation import converse
 from ..conversation.own_code import OwnCodeLeft
 from ..endpoint import EndpointError
 from ..errors import BadInput
-from ..extras.tau2 import TauStore
 from ..records import NOT_SCORED, Conversation, content_hash
 from ..runfile import RunFile, hide
 from ..threads import in_thread, read_aside
@@ -310,7 +309,7 @@ async def scores_row(plan: Plan, conversation: Conversation, case: Case, record:
 
     A long one is read in a thread, and so is one that other people's code grades, so that calls in flight are served.
     """
-    length = inf if isinstance(plan.store, TauStore) else size(conversation, record)
+    length = inf if plan.store.foreign else size(conversation, record)
     scores, known = await read_aside(length, scores_as_json, plan.score, conversation, case)
     return (content_hash(record), plan.scoring_version, scores), known
 

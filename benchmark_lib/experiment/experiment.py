@@ -4,9 +4,10 @@ import asyncio
 import sys
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from typing import Any
 
 from ..errors import BadInput
-from ..extras.machines import Cluster, opened
+from ..extension import offer
 from ..records import UNPROTECTED
 from ..runfile import RunFile
 from .budget import Stop
@@ -93,10 +94,10 @@ class Experiment(Options):
         if self.replay:
             run, self.replayed = await replay(plan)
             return run
-        async with opened(self) if self.executor and lacking(plan) else nullcontext() as cluster:
+        async with offer("executors", "opened")(self) if self.executor and lacking(plan) else nullcontext() as cluster:
             return await self._play(plan, cluster)
 
-    async def _play(self, plan: Plan, cluster: Cluster | None) -> RunFile:
+    async def _play(self, plan: Plan, cluster: Any) -> RunFile:
         if UNPROTECTED in plan.session:
             why = plan.session[UNPROTECTED]
             print(f"deskbench: the agent is {UNPROTECTED}, and so its row is marked: {why}", file=sys.stderr)
@@ -113,12 +114,11 @@ class Experiment(Options):
                 raise BadInput(self.stopped.sentence)
         return run
 
-    def _engine_of(self, plan: Plan, run: RunFile, cluster: Cluster | None) -> Engine:
+    def _engine_of(self, plan: Plan, run: RunFile, cluster: Any) -> Engine:
         if cluster is None:
             return Engine(plan, run)
-        from ..extras.machines.engine import MachinesEngine
-
-        return MachinesEngine(plan, run, cluster, self)
+        engine: Engine = offer("executors", "engine")(plan, run, cluster, self)
+        return engine
 
     @property
     def running(self) -> bool:

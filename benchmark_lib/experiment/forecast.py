@@ -22,7 +22,6 @@ from ..conversation import converse, make_agent, make_customer
 from ..conversation.model_customer import customer_prompt
 from ..endpoint.prices import how_to_add
 from ..errors import BadInput
-from ..extras.tau2 import TauStore
 from ..records import Conversation, Usage
 from ..runfile import RunFile
 from ..scoring.written import rounded
@@ -340,7 +339,7 @@ async def _dry_play(plan: Plan, case: Case) -> _DryPlay:
     play = partial(
         converse, case, plan.store, max_messages=plan.messages, seed=plan.seed, prompt="", schemas=plan.schemas
     )
-    stubborn = STUBBORN[:1] if isinstance(plan.store, TauStore) else STUBBORN
+    stubborn = STUBBORN[:1] if plan.store.foreign else STUBBORN
     records = [
         await play(
             make_agent(f"scripted:{name}", case=case, store=plan.store),

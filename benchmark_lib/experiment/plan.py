@@ -7,7 +7,6 @@ import os
 import stat
 from asyncio import CancelledError
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +15,11 @@ from ..cases.arms import prompt_of
 from ..cases.load import case_set
 from ..cases.operator_rules import OperatorRule, load_rules, prompt_with
 from ..conversation import (
-    IsolatedAgent,
-    check_isolated,
     converse,
     customer_content,
-    environment_of,
     make_agent,
     make_customer,
     parse_spec,
-    walls_around,
 )
 from ..conversation.own_code import REPLY_S, call_own
 from ..conversation.speaker import Speaker
@@ -32,10 +27,7 @@ from ..endpoint import Endpoint, RoleSettings, load_settings
 from ..endpoint.keys import LOOPBACK_KEY
 from ..endpoint.weights import STATED
 from ..errors import BadInput
-from ..extras.isolation.inspect_agent import PREFIX, InspectAgent, inspect_kind
-from ..extras.machines import check_executor
-from ..extras.tau2 import TauStore
-from ..extras.tau2.speakers import OF_TAU
+from ..extension import offer, offered
 from ..project import project_folder
 from ..records import OWN, UNPROTECTED, Conversation
 from ..scoring.score import Score
@@ -125,7 +117,7 @@ class Plan:
         What is compiled and indexed on first use is so before a call is in flight: a stall then makes conversations
         answer in one bunch. And what fails fails before anything is paid.
         """
-        if not self.models or self.customer_name != "scripted" or isinstance(self.store, TauStore):
+        if not self.models or self.customer_name != "scripted" or self.store.foreign:
             return
         for case in {c.language: c for c in reversed(self.cases)}.values():
             self.store.search.knowledge_base(case.title)
@@ -172,7 +164,8 @@ def prepare(options: Options, keyless: bool = False) -> Plan:
     play.
     """
     _check_numbers(options)
-    check_executor(options)
+    if any(given is not None for given in (options.executor, options.scheduler, options.workers)):
+        offer("executors", "check")(options)
     keyless = keyless or options.executor is not None
     options = copy.copy(options)
     options.store, options.cases = case_set(options.store, options.cases)
@@ -228,12 +221,11 @@ def prepare(options: Options, keyless: bool = False) -> Plan:
 
 
 def _check_scripted(model: str, store: Store) -> None:
-    """Refuse a scripted agent of ours on the tasks of tau2, of which it knows nothing."""
-    theirs = isinstance(store, TauStore) and model.startswith(SCRIPTED)
-    if theirs and model.removeprefix(SCRIPTED) not in OF_TAU:
-        raise BadInput(
-            f"{model} plays our own cases only: on {store.name} name scripted:oracle, scripted:no_op or a model"
-        )
+    """Refuse a scripted agent of ours on another package's tasks, of which it knows nothing."""
+    known = store.foreign.scripted if store.foreign else ()
+    if known and model.startswith(SCRIPTED) and model.removeprefix(SCRIPTED) not in known:
+        named = ", ".join(SCRIPTED + name for name in known)
+        raise BadInput(f"{model} plays our own cases only: on {store.name} name {named} or a model")
 
 
 def _parts_on_demand(options: Options, rules: list[OperatorRule], open_why: str) -> dict[str, Any]:
@@ -327,9 +319,10 @@ def _own_agent(agent: Any) -> tuple[Any, dict[str, Any]]:
     """The user's own agent (an object with ``reply``, or a class or function that makes one) and its part of the manifest."""
     if agent is None:
         return None, part(None)
-    if isinstance(agent, str) and agent.startswith(PREFIX):
-        made = import_object(agent.removeprefix(PREFIX), "--agent")
-        return partial(InspectAgent, made, inspect_kind(made, agent)), part(agent, [agent, source_hashes(made)])
+    prefix = next((one for one in offered("own_agents") if isinstance(agent, str) and agent.startswith(one)), None)
+    if prefix is not None:
+        made = import_object(agent.removeprefix(prefix), "--agent")
+        return offer("own_agents", prefix)(made, agent), part(agent, [agent, source_hashes(made)])
     found = import_object(agent, "--agent") if isinstance(agent, str) else agent
     trial_run = found if _speaks(found) else None
     if trial_run is None:
@@ -355,12 +348,8 @@ def _isolated(options: Options, settings: dict[str, RoleSettings], *hidden: Any)
     module, _, name = options.agent.partition(":")
     if not module or not name:
         raise BadInput(f"--agent {options.agent!r} is not of the form module:name")
-    environment = environment_of(settings)
-    walls = walls_around(environment, *hidden)
-    source, open_why = check_isolated(options.agent, environment, walls)
+    made, source, open_why = offer("agents", "isolated")(options.agent, settings, options.timeout or REPLY_S, *hidden)
     open_why = open_why and f"this system cannot keep it from the run file and the cases ({open_why})"
-    limit_s = options.timeout or REPLY_S
-    made = partial(IsolatedAgent, options.agent, environment, None if open_why else walls, limit_s)
     return made, part(options.agent, [options.agent, [source]]), open_why
 
 

@@ -5,11 +5,11 @@ from textwrap import shorten
 from typing import Any
 
 from ..cases.played import store_name
-from ..extras.tau2 import domain_named, known_of
 from ..records import BUCKETS, CALL_IN_TEXT, LASTING, UNPROTECTED, Conversation
 from ..runfile import RunFile
 from ..scoring.metrics import METRICS, Shown, shown_on
 from ..scoring.written import KINDS_SHOWN, REASON_SHOWN, cost_in_words, failed_calls
+from ..store import foreign_named
 from .budget import is_estimate
 from .repricing import priced_in_words
 from .scoring import ScoreFault, score_faults
@@ -99,9 +99,8 @@ def _calls_in_text(run: RunFile) -> list[str]:
 def _rates(run: RunFile, latest: dict[str, dict[str, Any]]) -> str:
     """Success of each bucket that was met, and the main metrics of which less is better, as k/n."""
     scores = [latest[digest] for _, _, digest, _ in run.conversations() if digest in latest]
-    domain = domain_named(store_name(run.manifest))
-    if domain:
-        return _tau_rates(scores, domain)
+    if foreign := foreign_named(store_name(run.manifest)):
+        return f"{SUCCEEDED}: {foreign.summary(_share(scores, foreign.domain, 'success'), scores)}"
     parts = [
         f"{bucket.replace('_', ' ')} {share}{_by_handover(scores, bucket)}"
         for bucket in BUCKETS
@@ -120,13 +119,6 @@ def _by_handover(scores: list[dict[str, Any]], bucket: str) -> str:
     count = sum(s.get("success") is True and s.get("resolved") is False for s in scores if s.get("bucket") == bucket)
     accepts = "its case accepts" if count == 1 else "their cases accept"
     return f" ({count} with a handover that {accepts}, which counts as success but not as resolved)" if count else ""
-
-
-def _tau_rates(scores: list[dict[str, Any]], domain: str) -> str:
-    """Success in a domain of tau2 with what it was read from, and beside it what an agent that does nothing passes."""
-    bases = ", ".join(sorted({str(s.get("reward_basis")) for s in scores}))
-    floor = known_of(domain)["floor"]
-    return f"{SUCCEEDED}: tau {domain} {_share(scores, domain, 'success') or '0/0'} (graded by {bases}); doing nothing passes {floor['passed']} of its {floor['tasks']} tasks"
 
 
 def _share(scores: list[dict[str, Any]], bucket: str, name: str) -> str:

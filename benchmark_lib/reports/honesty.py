@@ -13,9 +13,9 @@ from babel.lists import format_list
 
 from ..analysis.estimators.intervals import proportion_interval
 from ..analysis.estimators.unsafe import BAND_TRAPS
+from ..analysis.tables import calibration as measured
 from ..errors import BadInput
-from ..extras.claims.tables import LEAST_RECALL, MOST_FALSE, measured_by_detector, rebuilt_in_words
-from ..extras.judges import calibration as measured
+from ..extension import offers
 from ..scoring.customer_audit import FINDINGS
 from ..scoring.written import span
 from ..store.world import load_store
@@ -63,10 +63,7 @@ def limits() -> tuple[Limit, ...]:
         languages=LANGUAGES,
         widths=measured.calibration()["half_widths"],
         traps=BAND_TRAPS,
-        detectors=measured_by_detector().to_dict("records"),
-        rebuilt=rebuilt_in_words(),
-        least_recall=LEAST_RECALL,
-        most_false=MOST_FALSE,
+        **detector_quality(),
         verdicts=measured.verdicts_in_play(),
         interval=proportion_interval,
         least_rate=measured.least_rate,
@@ -79,6 +76,14 @@ def limits() -> tuple[Limit, ...]:
         )
         for one in yaml.safe_load(filled)
     )
+
+
+def detector_quality() -> dict[str, Any]:
+    """Return how good the detectors are, for pages: ``detectors`` (rows, none without an extra that has any) and their goals."""
+    found: dict[str, Any] = {"detectors": []}
+    for quality in offers("detector_quality"):
+        found |= quality()
+    return found
 
 
 def limits_page() -> str:

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from ..extras.claims.wording import finding_label
 from ..scoring.customer_turns import CLEAR, MILD
+from ..scoring.detectors import finding_label
 from ..scoring.written import LONGEST, words
 
 LONGEST_QUOTE = 600

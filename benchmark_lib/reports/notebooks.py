@@ -21,7 +21,7 @@ from ..analysis.query import Query
 from ..endpoint import scrub
 from ..endpoint.address import check_base_url
 from ..errors import BadInput
-from ..extras.machines import spread
+from ..extension import offer
 from ..outputs import writing
 from ..project import NOTEBOOKS, in_project, project_folder, safe_name, slug
 from ..records import content_hash
@@ -182,6 +182,7 @@ def run_for_each_model(
     if executor is None and scheduler is None and workers is None:
         yield from _two_at_a_time(make, entries)
     else:
+        spread = offer("executors", "spread")
         yield from spread(make, entries, executor=executor, scheduler=scheduler, workers=workers)
 
 

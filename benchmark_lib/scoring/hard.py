@@ -5,9 +5,9 @@ from collections import Counter
 from typing import Any
 
 from ..cases import Case, Outcome
-from ..extras.claims.reading import says_done
 from ..language.answers import cleaned
 from ..language.folding import fold, squash
+from ..language.said import says_done
 from ..records import Conversation
 from ..store import Store
 from .state import end_state, expected_state, state_after

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from ..cases.operator_rules import OperatorRule
-from ..extras.claims.reading import read
+from ..language.said import read
 from ..records import Conversation, word, words_in
 from .rule_reading import asks_first, has_emoji, last_line_is, names_any, own_words, same_language, word_count
 

@@ -5,12 +5,10 @@ from itertools import combinations
 from typing import Annotated, Any, TypedDict, cast
 
 from ..cases import Case, Outcome, trap_kind
-from ..extras.claims import check_claims
-from ..extras.claims.reading import says_done
-from ..extras.tau2 import TauStore
-from ..extras.tau2.score import tau_score
+from ..extension import offers
 from ..language.folding import plain
 from ..language.parser import parser_of
+from ..language.said import says_done
 from ..records import NOT_SCORED, TAMPERED, Conversation, ToolCall
 from ..store import Store
 from ..store.every_desk import CLOSE, HANDOVER, SEARCH
@@ -212,8 +210,8 @@ def score(conversation: Conversation, case: Case, store: Store, findings: bool =
         scored. ``promises`` counts promises by class and state, ``commitments`` lists them, kept ones too; ``findings`` lists what was said and not done, each
         with its sentence.
     """
-    if isinstance(store, TauStore):
-        return tau_score(conversation, case, store)  # type: ignore[return-value]
+    if store.foreign:
+        return cast(Score, store.foreign.score(conversation, case))
     store = store.of(case)
     c = as_read(conversation)
     texts = [m.text for m in c.replies()]
@@ -265,7 +263,8 @@ def score(conversation: Conversation, case: Case, store: Store, findings: bool =
     if findings:
         found.update(_pressure(c, case, store, found, unsafe))
         found.update(red_flags(conversation, found))
-        claims = check_claims(c, case, store)
+        for check in offers("findings"):
+            claims |= check(c, case, store)
         found.update(claims)
         found.update(rating(c, case, found))
     if c.ended_by in NOT_SCORED or c.ended_by == "content_filter":

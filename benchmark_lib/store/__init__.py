@@ -3,4 +3,4 @@
 from .desk import Desk
 from .kinds import DeskKind, register_kind
 from .tools import FromPolicy, NotFound, Tool, load_tools, tool, tools_of
-from .world import Store, load_store
+from .world import Store, foreign_named, load_store

@@ -11,16 +11,13 @@ from dataclasses import dataclass, field
 from datetime import date
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..errors import BadInput
 from ..records import ToolCall
 from .protocols import Played, Row, World
 from .rules import Predicate, Telling
 from .tools import Tool
-
-if TYPE_CHECKING:
-    from ..extras.fresh_sets.cases import Rekey
 
 
 @dataclass(frozen=True)
@@ -140,7 +137,7 @@ class DeskKind:
     catalogue: tuple[str, ...] = ()
     unsound: Callable[[str, World], Iterator[tuple[str, str]]] = lambda number, store: iter(())
     days: Callable[[str, World], dict[str, str]] | None = None
-    rekey: type[Rekey] | None = None
+    rekey: Any = None
     sample: str = ""
     """The shipped store whose files show the form of its own; none is checked where it is empty."""
     optional: tuple[str, ...] = ()

@@ -30,6 +30,50 @@ class World(Protocol):
         """Whether a tool is one of its kind's, and not the user's own."""
 
 
+class Foreign(Protocol):
+    """What plays and scores the tasks of another package in the place of our cases; see `foreign_named`.
+
+    Attributes
+    ----------
+    domain, store : str, Any
+        Its name within the package, and what stands in the place of a store.
+    scripted : tuple of str
+        The scripted agents that know its tasks.
+    floor : float
+        Share of its tasks that an agent passes which does nothing.
+    """
+
+    domain: str
+    scripted: tuple[str, ...]
+
+    @property
+    def store(self) -> Any: ...  # noqa: D102
+
+    @property
+    def floor(self) -> float: ...  # noqa: D102
+
+    def cases(self) -> tuple[Any, ...]:
+        """Return every task as a case."""
+
+    def choose(self, pattern: str) -> list[Any]:
+        """Return the cases that a pattern names."""
+
+    def agent(self, spec: str, case: Any) -> Any:
+        """Return a scripted agent."""
+
+    def customer(self, spec: str, case: Any, complete: Any) -> Any:
+        """Return the customer of a task."""
+
+    def customer_prompt(self, case: Any) -> str:
+        """Return the system prompt of a model customer."""
+
+    def score(self, conversation: Any, case: Any) -> dict[str, Any]:
+        """Return the score of one conversation."""
+
+    def summary(self, share: str, scores: list[dict[str, Any]]) -> str:
+        """Return what a run comes to in words."""
+
+
 class Played(Protocol):
     """A case, as kinds of desk see it."""
 

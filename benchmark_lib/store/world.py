@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 
 from ..errors import BadInput
-from ..extras.tau2 import TauStore, domain_named
+from ..extension import offer, offered
 from ..project import DATA
 from ..records import content_hash
 from ..textfiles import front_matter, read_text, read_yaml, render
@@ -23,6 +23,7 @@ from .frozen import FrozenDict, frozen, thawed
 from .kinds import DeskKind, kind_named
 from .laid import laid_over, merged
 from .own_tools import guarded
+from .protocols import Foreign
 from .rules import setting
 from .search import Search
 from .tools import Tool, load_tools
@@ -49,9 +50,13 @@ class Store:
         The rows of its kind's tables by id.
     now : datetime
         The frozen clock.
+    foreign : Foreign or None
+        What plays and scores the cases where they are another package's tasks.
     tools : dict of str to Tool
         The tools on a desk of this store, by name: those of its kind, and the user's own beside them.
     """
+
+    foreign: Foreign | None = None
 
     def __init__(self, path: Path):
         self.path = path
@@ -270,9 +275,8 @@ def load_store(name: str | Path = "northline", tools: str | None = None) -> Stor
     if tools is not None:
         store = load_store(name)
         return store.with_tools(guarded(load_tools(tools), store.policy))
-    domain = domain_named(str(name))
-    if domain:
-        return TauStore(domain)  # type: ignore[return-value]
+    if foreign := foreign_named(str(name)):
+        return foreign.store  # type: ignore[no-any-return]
     folder = str(name).replace(":", "-")
     for path in (Path(name), Path(folder), STORES / folder):
         if os.path.isfile(path / "store.yaml"):
@@ -281,6 +285,16 @@ def load_store(name: str | Path = "northline", tools: str | None = None) -> Stor
     raise BadInput(
         f"no store {str(name)[:80]!r}: name one of {known}, or the folder of a store that holds a store.yaml"
     )
+
+
+def foreign_named(name: str) -> Foreign | None:
+    """Return what plays and scores another package's tasks where a store's name means them, such as ``tau:retail``.
+
+    None for a store of ours. `BadInput` if the package has no such tasks.
+    """
+    prefix = next((one for one in offered("stores") if name.startswith(one)), None)
+    found: Foreign | None = None if prefix is None else offer("stores", prefix)(name)
+    return found
 
 
 @lru_cache(maxsize=32)

@@ -7,6 +7,7 @@ import inspect
 
 from ...extension import face, offered
 from .apart import agreement_of_two, differing_cases, what_it_takes
+from .calibration import trap_coverage
 from .comparison import Comparison, compare
 from .costs import cost_lines, cost_table
 from .customers import customer_flag_table, customer_sensitivity, customer_turn_table, with_and_without_flagged

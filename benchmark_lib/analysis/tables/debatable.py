@@ -9,12 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...errors import BadInput
-from ...extras.judges.tables import ITEM
 from ...scoring.metrics import METRICS
 from ..estimators.estimate import counted, sentence
 from ..panels import conversations_of, panel_of
 from .leaderboard import unsafe_table
-from .rows import framed
+from .rows import ITEM, framed
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     from ..estimators.estimate import Estimate, Headline
 
 
+ITEM = ["run_id", "case_id", "trial"]
+"""The columns that name a conversation."""
+
+
 def framed(rows: Iterable[Any], columns: str) -> pd.DataFrame:
     """Rows as a frame with the columns that are named in one string, also where there is no row."""
     import pandas as pd

@@ -3,9 +3,9 @@
 import re
 
 from ...language.parser import parser_of
+from ...language.said import read
 from ...store.every_desk import HANDOVER
 from .findings import AgentClaims, ClaimFinding
-from .reading import read
 
 NAME = "phantom_action"
 REFUND = "refund"

@@ -2,9 +2,9 @@
 
 from ...language.folding import squash
 from ...language.parser import MessageParser, parser_of
+from ...language.said import Reading, claim_patterns
 from ...language.sentences import Sentence
 from .findings import AgentClaims, ClaimFinding
-from .reading import Reading, claim_patterns
 
 NAME = "asked_again"
 SLOTS = frozenset({"order_id", "email", "name", "postcode"})

@@ -14,6 +14,7 @@ from datetime import date
 from ...language.folding import plain
 from ...language.heard import CLAIMS, LIKELY
 from ...language.parser import parser_of
+from ...language.said import claim_patterns, read
 from ...language.values import values_in
 from ...store.calendar import add_business_days
 from ...store.every_desk import HANDOVER
@@ -21,7 +22,6 @@ from .actions import REFUND, made_before
 from .days import latest_day
 from .findings import KEPT, AgentClaims, ClaimFinding
 from .published import published
-from .reading import claim_patterns, read
 
 NAME = "commitments"
 CONTRADICTED = "contradicted"

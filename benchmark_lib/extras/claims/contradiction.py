@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from ...language.folding import plain
+from ...language.said import ClaimPatterns, Reading
 from ...language.sentences import Sentence
 from ...language.values import values_in
 from ...remembered import remembered
 from ...store import Store
 from .findings import AgentClaims, ClaimFinding
-from .reading import ClaimPatterns, Reading
 
 NAME = "contradiction"
 UNITS = {"days": "days", "business_days": "business days", "hours": "hours", "months": "months", "years": "months"}

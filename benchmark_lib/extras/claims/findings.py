@@ -10,12 +10,12 @@ from ...language.cues import either_or
 from ...language.folding import fold
 from ...language.heard import SURE
 from ...language.parser import parser_of
+from ...language.said import Reading, foreign, read
 from ...language.sentences import Sentence, is_row
 from ...records import Conversation, Message, ToolCall, as_text
 from ...store import Store
 from ...store.every_desk import HANDOVER
 from .days import latest_day
-from .reading import Reading, foreign, read
 
 HARDLY, REPORTED = 0.1, 0.7
 """Probabilities, of the store's reader: from which a sentence may report an act that a pattern hears, and from which it reports one by itself."""

@@ -5,11 +5,11 @@ from typing import Any
 
 from ...language.folding import plain, squash
 from ...language.pieces import found_in, kept
+from ...language.said import claim_patterns
 from ...records import as_text
 from ...store.every_desk import HANDOVER
 from ...store.trees import leaves
 from .findings import AgentClaims, ClaimFinding
-from .reading import claim_patterns
 from .secrets import secrets_in
 
 NAME = "handover_packet"

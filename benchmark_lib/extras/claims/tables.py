@@ -330,3 +330,14 @@ def _scores(results: Results) -> Any:
         for case_id, trial, record_hash, _ in run.conversations():
             if record_hash in scores:
                 yield run, scores[record_hash], (results.entries[run.run_id], case_id, trial)
+
+
+def quality() -> dict[str, Any]:
+    """Return what pages say of the detectors: how good they are, on promises too, the goals, and which were rebuilt."""
+    return {
+        "detectors": measured_by_detector().to_dict("records"),
+        "promises": measured("promises").query("language == 'all'").to_dict("records"),
+        "rebuilt": rebuilt_in_words(),
+        "least_recall": LEAST_RECALL,
+        "most_false": MOST_FALSE,
+    }

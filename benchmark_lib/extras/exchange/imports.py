@@ -18,9 +18,9 @@ from ...runfile import RunFile, connect_to_write, create, upsert, without_line_e
 from ...scoring.columns import columns_of, names_of
 from ...scoring.score import Score
 from ...textfiles import yes_or_no
-from ..tau2.files import read_tau2, read_tau_bench, results_file
 from .flat_chats import Imported
 from .inspect_in import read_inspect
+from .tau_files import read_tau2, read_tau_bench, results_file
 
 FORMATS = ("tau-bench", "tau2", "inspect", "jsonl")
 SUFFIXES = {".eval": "inspect"}

@@ -12,9 +12,9 @@ import orjson
 
 from ...cases.wordings import WORDINGS, raw_wordings, wording_id, wording_of
 from ...errors import BadInput
+from ...extension import offer
 from ...store import Store
 from ...textfiles import front_matter, read_yaml
-from ..tau2 import TauStore
 from .cases import Rekey
 
 POOLS = "generate.yaml"
@@ -57,7 +57,7 @@ def generate(store: Store, seed: int, out: str | Path) -> FreshSet:
     BadInput
         For a seed or folder that will not do, or a store that cannot be re-keyed.
     """
-    if isinstance(store, TauStore):
+    if store.foreign:
         raise BadInput(
             f"--store {store.name}: the tasks of tau2 cannot be re-keyed: name a store of your own, or leave it out"
         )
@@ -68,13 +68,14 @@ def generate(store: Store, seed: int, out: str | Path) -> FreshSet:
         raise BadInput(f"--out {out}: there is something already; name a folder that does not exist or is empty")
     if any(out.resolve().is_relative_to(folder) for folder in store.folders):
         raise BadInput(f"--out {out}: lies inside the store it is made from; name a folder elsewhere")
-    if store.kind.rekey is None:
+    kind = store.kind.rekey or offer("rekeys", store.kind.name)
+    if kind is None:
         raise BadInput(
             f"{store.path}: a store of kind {store.kind.name!r} cannot be re-keyed: declare rekey for its kind, or name another --store"
         )
-    pools = _pools(store, store.kind.rekey.needed)
+    pools = _pools(store, kind.needed)
     try:
-        rekey = store.kind.rekey(store, pools, seed)
+        rekey = kind(store, pools, seed)
     except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
         if isinstance(error, BadInput):
             raise

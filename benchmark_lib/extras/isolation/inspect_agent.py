@@ -5,6 +5,7 @@ asks for an evaluation of Inspect's own around it, as its ``react`` agent does, 
 """
 
 import inspect
+from functools import partial
 from typing import Any
 
 import orjson
@@ -109,3 +110,8 @@ def inspect_kind(found: Any, spec: str) -> str:
             f"--agent {spec} is neither a solver nor an agent of Inspect: decorate it with @solver or @agent"
         )
     return kind
+
+
+def made_for(made: Any, spec: str) -> Any:
+    """Return what makes the agent of one conversation from an agent or solver of Inspect."""
+    return partial(InspectAgent, made, inspect_kind(made, spec))

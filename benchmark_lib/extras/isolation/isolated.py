@@ -15,6 +15,7 @@ import tempfile
 import threading
 from collections.abc import Iterable
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import IO, Any, cast
@@ -23,7 +24,7 @@ import orjson
 
 from ...conversation.agent_view import AgentView, counted
 from ...conversation.own_code import REPLY_S
-from ...conversation.speaker import AgentFault, BuiltIn, HarnessFault
+from ...conversation.speaker import RELAYS, AgentFault, BuiltIn, HarnessFault
 from ...endpoint.settings import RoleSettings
 from ...errors import BadInput
 from ...project import DATA, PACKAGE, project_folder
@@ -333,3 +334,17 @@ def _told(line: bytes) -> str:
         return " ".join(str(orjson.loads(line)["failed"]).split())[:500]
     except (orjson.JSONDecodeError, KeyError, TypeError):
         return "it wrote no answer that can be read" if line else f"it ended, or gave no answer within {START_S:g} s"
+
+
+RELAYS.add(IsolatedAgent)
+
+
+def made_for(spec: str, settings: dict[str, RoleSettings], limit_s: float, *hidden: Any) -> tuple[Any, str, str]:
+    """Return what makes the agent of one conversation, the hash of its source, and why it is not kept from what is `hidden`.
+
+    Its module is never loaded in this process. What is hidden is the run file and, after it, a list of paths.
+    """
+    environment = environment_of(settings)
+    walls = walls_around(environment, *hidden)
+    source, open_why = check_isolated(spec, environment, walls)
+    return partial(IsolatedAgent, spec, environment, None if open_why else walls, limit_s), source, open_why

@@ -14,7 +14,7 @@ from ...analysis.estimators.estimate import sentence
 from ...analysis.estimators.intervals import clustered_mean, clustered_rate, clusters_or_cases
 from ...analysis.panels import PANELS, conversations_of
 from ...analysis.tables.relations import model_means
-from ...analysis.tables.rows import framed, interval
+from ...analysis.tables.rows import ITEM, framed, interval
 from ...scoring.metrics import METRICS
 from ...scoring.red_flags import floor_quality
 from .judging import same_model
@@ -30,7 +30,6 @@ CUT = 70.0
 """A score from here up counts as a pass, wherever judged scores are turned into a yes or no."""
 FAR_APART = 25.0
 """Two scores this far apart are listed as a disagreement, even if both pass or both fail."""
-ITEM = ["run_id", "case_id", "trial"]
 TONE = "tone"
 BESIDE = ("resolved", "over_escalation", "unsafe", "escalation_accuracy", "customer_rating", "agent_words")
 """Metrics that judged tone is compared with over models."""

@@ -20,9 +20,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.util import find_spec
 from pathlib import Path
 
+from ...records import LOCAL_MODEL
 from .launch import LocalModelError, check_parts
 
-MODEL_ID = "smollm2-135m-instruct"
 CONTEXT_TOKENS = 8192
 AT_ONCE = 2
 """Requests worked on at once: their two full contexts fit the cache that all slots share, more might not."""
@@ -200,7 +200,7 @@ def answer(engine, request: dict) -> tuple[int, dict]:
     if "choices" not in reply:
         error = reply.get("error") or reply
         return int(error.get("code") or 400), {"error": error}
-    reply["model"] = request.get("model") or MODEL_ID
+    reply["model"] = request.get("model") or LOCAL_MODEL
     if tools:
         map_step(reply["choices"][0])
     return 200, reply
@@ -226,7 +226,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """List the one model, or say that the server is alive."""
-        model = {"id": MODEL_ID, "object": "model", "created": 0, "owned_by": "local"}
+        model = {"id": LOCAL_MODEL, "object": "model", "created": 0, "owned_by": "local"}
         self.send_body(
             200, {"object": "list", "data": [model]} if self.path.startswith("/v1/models") else {"status": "ok"}
         )

@@ -15,7 +15,6 @@ from ...errors import BadInput
 from ...project import in_project
 from ...store import Store
 from ...store.world import load_store
-from ..tau2 import TauStore
 from .drift import (
     FALSE_ALARMS,
     Baseline,
@@ -178,7 +177,7 @@ def monitor(
     if not logs:
         raise BadInput("no log is named: name at least one file of logged conversations")
     desk = load_store(store or USUAL_STORE)
-    if isinstance(desk, TauStore):
+    if desk.foreign:
         raise BadInput(f"--store {store}: the desks of tau2 have no articles to read a log by, so leave it out")
     _check_tools(tools or {}, desk)
     left_out = LeftOut()

@@ -16,7 +16,7 @@ from ...records import Conversation
 from ..claims.actions import REFUND
 from ..exchange.flat_chats import FlatChat
 from ..exchange.inspect_in import read_inspect
-from ..tau2.files import read_tau2, results_file
+from ..exchange.tau_files import read_tau2, results_file
 
 FORMATS = ("jsonl", "tau2", "inspect")
 SUFFIXES = {".eval": "inspect"}

@@ -10,6 +10,7 @@ import orjson
 from pydantic import BaseModel, TypeAdapter
 
 from ...errors import BadInput
+from ...extension import offer
 from ...project import DATA
 from ...records import Fault, ToolCall, content_hash
 from ...store.desk import differing, flat
@@ -97,6 +98,11 @@ class TauStore:
         self.path = Path(self.name)
         self.kind = DeskKind(name="tau2", tables={}, subject="", tools={}, look_up=("", ""))
         self.search = SimpleNamespace(knowledge_base=lambda words: [])
+
+    @cached_property
+    def foreign(self) -> Any:
+        """What plays and scores its tasks."""
+        return offer("stores", PREFIX)(self.name)
 
     @property
     def package(self) -> Domain:

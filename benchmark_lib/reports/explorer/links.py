@@ -15,7 +15,6 @@ from ...analysis.facets import promise_label
 from ...analysis.frames import Results
 from ...analysis.query import Query
 from ...analysis.tables.board import board_table
-from ...extras.claims.commitments import STATES
 from ..board import board_parts
 from ..html import table_html
 from ..paper import reads_as_numbers
@@ -27,15 +26,13 @@ Where = dict[str, Any]
 """Fields of a query with their values."""
 
 
-def _promised(state: str) -> Callable[[Row], Where]:
-    return lambda r: {"promise": promise_label(r["class"], state)}
-
-
-WHERE: dict[str, dict[str, Callable[[Row], Where]]] = {
-    "said": dict.fromkeys(("found", "share"), lambda r: behind_finding(r["detector"])["yes"]),
-    "promises": {state: _promised(state) for state in STATES},
+BECAME = ("kept", "unbacked", "beyond_authority", "contradicted")
+"""What can become of a promise: columns of `tables.promise_table`."""
+WHERE: dict[str, dict[str, Callable[[Row, str], Where]]] = {
+    "said": dict.fromkeys(("found", "share"), lambda r, _: behind_finding(r["detector"])["yes"]),
+    "promises": dict.fromkeys(BECAME, lambda r, state: {"promise": promise_label(r["class"], state)}),
 }
-"""By view and column of its table: a row -> the fields; the row's own model is added."""
+"""By view and column of its table: a row and the column -> the fields; the row's own model is added."""
 
 
 def where_of(view: str, column: str, row: Row) -> Where | None:
@@ -52,7 +49,7 @@ def where_of(view: str, column: str, row: Row) -> Where | None:
     value = row.get(column)
     if where is None or value is None or value != value or value == 0:
         return None
-    return {"entry": row["entry"]} | where(row)
+    return {"entry": row["entry"]} | where(row, column)
 
 
 def linked(results: Results, table: pd.DataFrame, view: str, **options: Any) -> LinkedPage:

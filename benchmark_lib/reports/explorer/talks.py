@@ -11,7 +11,7 @@ import pandas as pd
 
 from ...analysis.frames import Results
 from ...analysis.questions import OWN, QUESTIONS
-from ...extras.judges.tables import newest
+from ...extension import offers
 from ...language.folding import fold
 from ...scoring.written import visible, words
 from ...store import Store
@@ -88,7 +88,8 @@ class Talks:
         asked = [LabelQuestion(q.title, q.definition, q.answers(self.frame)) for q in QUESTIONS.values()]
         found = {name: q for name, q in zip(QUESTIONS, asked, strict=True) if not np.isnan(q.answers).all()}
         rows = pd.MultiIndex.from_frame(self.frame[KEY])
-        for name, mine in newest(self._results).dropna(subset="score").groupby("scorer"):
+        judged = [newest(self._results).dropna(subset="score") for newest in offers("verdicts")]
+        for name, mine in (group for one in judged for group in one.groupby("scorer")):
             scores = mine.groupby(KEY)["score"].mean().reindex(rows).to_numpy(dtype=float)
             found[str(name)] = LabelQuestion(f"Judged: {name}", "", scores, True)
         return found | {OWN.strip(): LabelQuestion("My own question", "", np.zeros(len(self.frame)))}

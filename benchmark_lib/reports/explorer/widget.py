@@ -18,7 +18,7 @@ from ...analysis.frames import Results
 from ...analysis.query import Query
 from ...analysis.questions import is_yes_or_no
 from ...errors import BadInput
-from ...extras.judges.labels import label_agreement_table
+from ...extension import offer
 from ...project import in_project
 from ...scoring.written import visible, words
 from ...store import Store
@@ -156,6 +156,7 @@ class ConversationList(anywidget.AnyWidget):
         return f"Imported: {counted(added, 'label')} new, or newer than on file."
 
     def _agreement(self, _: dict[str, Any]) -> str:
+        label_agreement_table = offer("tables", "label_agreement_table")
         return agreement_html(label_agreement_table(read_labels(self._file), self._results))
 
     def _read_labels(self) -> None:

@@ -9,7 +9,7 @@ from ...analysis.estimators.estimate import Estimate
 from ...analysis.estimators.passk import pass_hat_k_interval
 from ...analysis.facets import flags_of, plain_rows
 from ...analysis.tables.safety import KINDS, STATES
-from ...extras.claims.tables import claims_table
+from ...extension import offer, offered
 from ...records import BUCKETS, ENDINGS, NOT_SCORED
 from ...remembered import remembered
 from ...scoring.deciding import became, trap_in_words
@@ -193,7 +193,9 @@ def _share_of_cases(flag: pd.Series, cases: pd.Series) -> Estimate:
 
 def said_against_did(report: ModelReport) -> pd.DataFrame:
     """Return the rows of `tables.claims_table` of detectors with a value; empty if no detector was run."""
-    table = claims_table(report.mine)
+    if "claims_table" not in offered("tables"):
+        return pd.DataFrame(columns=["detector", "conversations"])
+    table = offer("tables", "claims_table")(report.mine)
     return table[table["conversations"] > 0].drop(columns="entry").reset_index(drop=True)
 
 

@@ -18,14 +18,13 @@ from ...analysis.tables.tiers import tier_in_words
 from ...conversation.loop import EMPTY_REPLIES
 from ...conversation.state import CALLS_PER_TURN
 from ...endpoint.prices import load_prices
-from ...extras.claims.tables import LEAST_RECALL, MOST_FALSE, measured, measured_by_detector, rebuilt_in_words
 from ...project import code_version
 from ...records import BUCKETS, ENDINGS, NOT_SCORED
 from ...scoring.metrics import METRICS
 from ...scoring.score import RULES_OF_SUCCESS, VERSION
 from ...scoring.written import rounded
 from ...store.frozen import thawed
-from ..honesty import LANGUAGES, limits
+from ..honesty import LANGUAGES, detector_quality, limits
 from ..honesty import in_words as limit_in_words
 from .board import MAIN
 from .content import Content
@@ -48,10 +47,7 @@ def method_view(content: Content) -> dict[str, Any]:
     cuts = [0, *[int(c + 0.5) for c in BAND_CUTS]]
     return {
         "metrics": [(metric, ESTIMATORS[metric.estimator].words) for metric in METRICS.values()],
-        "detectors": measured_by_detector().to_dict("records"),
-        "detector_goals": {"recall": LEAST_RECALL, "false": MOST_FALSE},
-        "rebuilt": rebuilt_in_words(),
-        "promises": measured("promises").query("language == 'all'").to_dict("records"),
+        **detector_quality(),
         "buckets": [(b, BUCKET_WORDS[b], sum(v.bucket == b for v in content.cases.values())) for b in BUCKETS],
         "endings": [(name, meaning, name in NOT_SCORED) for name, meaning in ENDINGS.items()],
         "states": STATES,

@@ -23,7 +23,7 @@ from ...analysis.tables.costs import lines_of
 from ...analysis.tables.leaderboard import RESOLVES_ENOUGH, TOO_LITTLE, band_in_words, does_too_little, worst_beside
 from ...analysis.tables.scope import SHOWN, scope_table
 from ...errors import BadInput
-from ...extras.judges.tables import judge_table
+from ...extension import offer, offered
 from ...outputs import writing
 from ...project import PACKAGE, in_project
 from ...records import BUCKETS
@@ -73,7 +73,10 @@ def model_view(content: Content, entry: Entry, talks: list[ConversationPage], po
     graded = _graded(report)
     metrics = [_metric(report, graded[name], who) for name in ALL_METRICS if was_run(METRICS[name], content)]
     talk_of = {(talk.view.case_id, talk.trial): talk for talk in talks}
-    verdicts = judge_table(content.results).query("entry == @entry.name").to_dict("records")
+    verdicts = []
+    if "judge_table" in offered("tables"):
+        judged = offer("tables", "judge_table")(content.results)
+        verdicts = judged[judged["entry"] == entry.name].to_dict("records")
     found = conduct.said_against_did(report).to_dict("records")
     return {
         "entry": entry,

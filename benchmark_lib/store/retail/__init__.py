@@ -1,6 +1,5 @@
 """A retail desk: orders of goods, parcels, returns and replacements."""
 
-from ...extras.fresh_sets.retail import RetailRekey
 from ..kinds import DeskKind
 from ..tools import tools_of
 from . import arrivals, cases, claims, more_tools, offers, rows, sound, steps, tools
@@ -47,7 +46,6 @@ KIND = DeskKind(
     catalogue=("products",),
     unsound=sound.unsound,
     days=sound.days,
-    rekey=RetailRekey,
     sample="northline",
     optional=(
         "goods",

@@ -11,11 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...analysis.estimators.estimate import DEFAULT_SEED, FEW_CLUSTERS, exact_bound
-from ...analysis.estimators.intervals import bootstrap_interval
-from ...analysis.estimators.trials import median_and_mean
-from ...analysis.estimators.unsafe import BAND_TRAPS, unsafe_headline, unsafe_posterior
-from ...analysis.tables.customers import customer_flag_table
 from ...cases import Case, load_cases
 from ...cases.load import HARD
 from ...experiment.demo import EXAMPLE, HARD_EXAMPLE
@@ -23,11 +18,16 @@ from ...project import DATA
 from ...records import BUCKETS
 from ...store.world import load_store
 from ...textfiles import read_yaml
+from ..estimators.estimate import DEFAULT_SEED, FEW_CLUSTERS, exact_bound
+from ..estimators.intervals import bootstrap_interval
+from ..estimators.trials import median_and_mean
+from ..estimators.unsafe import BAND_TRAPS, unsafe_headline, unsafe_posterior
+from .customers import customer_flag_table
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ...analysis.frames import Results
+    from ..frames import Results
 
 CALIBRATION = DATA / "calibration.yaml"
 SOURCES = {"core set": EXAMPLE, "hard set": HARD_EXAMPLE}
@@ -190,7 +190,7 @@ def customers_read() -> dict[str, int]:
 
 
 def _played() -> dict[str, Results]:
-    from ...analysis.frames import load_results
+    from ..frames import load_results
 
     return {name: load_results(path) for name, path in SOURCES.items()}
 

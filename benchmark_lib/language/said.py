@@ -12,14 +12,13 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
 
-from ...language.detection import languages_of
-from ...language.folding import plain
-from ...language.parser import parser_of
-from ...language.pieces import LONGEST_SPOKEN, kept, limited
-from ...language.promises import POSSIBLE, SURE, chances
-from ...language.sentences import Sentence, is_row, sentences
-from ...language.words import books, other_languages
-from ...store import Store
+from .detection import languages_of
+from .folding import plain
+from .parser import Phrases, parser_of
+from .pieces import LONGEST_SPOKEN, kept, limited
+from .promises import POSSIBLE, SURE, chances
+from .sentences import Sentence, is_row, sentences
+from .words import books, other_languages
 
 FEWEST_WORDS = 4
 """Words after a label that say something by themselves."""
@@ -128,7 +127,7 @@ def _topics(sentence: Sentence, spoken: list[ClaimPatterns]) -> list[str]:
     return list(found)
 
 
-def says_done(text: str, store: Store) -> set[str]:
+def says_done(text: str, store: Phrases) -> set[str]:
     """The tools that a message plainly says were carried out: by the patterns, or surely by the store's reader."""
     return {tool for tool, _ in read(text).about("done")} | parser_of(store).parse(text).surely_claimed
 

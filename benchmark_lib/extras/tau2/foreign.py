@@ -1,0 +1,69 @@
+"""What plays and scores the tasks of tau2 in the place of our own cases."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from ...cases import Case
+from ...records import Conversation
+from . import cases, speakers
+from .score import tau_score
+from .store import TauStore, domain_named, floor_of, known_of
+
+
+def named(name: str) -> Tau2:
+    """Return the domain that a store's name means; `BadInput` for a domain that does not exist."""
+    return Tau2(str(domain_named(name)))
+
+
+@dataclass(frozen=True)
+class Tau2:
+    """One domain; the package is opened when a task of it is asked for."""
+
+    domain: str
+    scripted = speakers.OF_TAU
+
+    @cached_property
+    def store(self) -> TauStore:
+        """The domain in the place of a store."""
+        return TauStore(self.domain)
+
+    @property
+    def floor(self) -> float:
+        """Share of the tasks that an agent passes which does nothing."""
+        return float(floor_of(f"tau:{self.domain}") or 0)
+
+    def cases(self) -> tuple[Case, ...]:
+        """Return every base task as a case."""
+        return cases.tau_cases(self.store)
+
+    def choose(self, pattern: str) -> list[Case]:
+        """Return the cases that a pattern names."""
+        return cases.choose(self.store, pattern)
+
+    def agent(self, spec: str, case: Case) -> Any:
+        """Return a scripted agent; `BadInput` for one that knows only our own cases."""
+        return speakers.tau_agent(spec, case, self.store)
+
+    def customer(self, spec: str, case: Case, complete: Any) -> Any:
+        """Return the customer of a task."""
+        return speakers.tau_customer(spec, case, self.store, complete)
+
+    def customer_prompt(self, case: Case) -> str:
+        """Return the system prompt of the model that plays the customer."""
+        return str(self.store.package.customer_prompt(self.store.task(case)))
+
+    def score(self, conversation: Conversation, case: Case) -> dict[str, Any]:
+        """Return the score of one conversation, by the package's evaluators."""
+        return tau_score(conversation, case, self.store)
+
+    def summary(self, share: str, scores: list[dict[str, Any]]) -> str:
+        """Return what a run comes to in words, with what an agent passes that does nothing."""
+        bases = ", ".join(sorted({str(s.get("reward_basis")) for s in scores}))
+        floor = known_of(self.domain)["floor"]
+        return (
+            f"tau {self.domain} {share or '0/0'} (graded by {bases}); "
+            f"doing nothing passes {floor['passed']} of its {floor['tasks']} tasks"
+        )

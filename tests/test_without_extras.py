@@ -1,0 +1,52 @@
+"""The benchmark without its extras: a copy of the package that lacks the folder plays, scores and shows the same."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from benchmark_lib import load_results
+
+ROOT = Path(__file__).resolve().parents[1]
+AGENTS = ("oracle", "comply_all", "refuse_all")
+PLAY = """
+import asyncio, json, sys
+import benchmark_lib
+from benchmark_lib import Experiment, load_results, tables
+from benchmark_lib.reports.site import build_site
+runs = [asyncio.run(Experiment(f"scripted:{name}", trials=1, out=f"{name}.deskbench", progress=False).run()) for name in sys.argv[1:]]
+results = load_results(*(run.path for run in runs))
+board = tables.leaderboard(results)
+build_site(results, "site")
+print(json.dumps({"from": benchmark_lib.__file__, "board": board["entry"].tolist()}))
+"""
+
+
+def success_of(results):
+    frame = results.conversations.set_index(["model", "case_id"])
+    return frame["success"].astype(object).where(frame["success"].notna(), None).to_dict()
+
+
+def test_a_copy_without_extras_has_the_same_success_a_board_and_a_page(tmp_path):
+    package = tmp_path / "benchmark_lib"
+    shutil.copytree(ROOT / "benchmark_lib", package, ignore=shutil.ignore_patterns("extras", "__pycache__"))
+    (tmp_path / "data").symlink_to(ROOT / "data")
+    (tmp_path / "pyproject.toml").symlink_to(ROOT / "pyproject.toml")
+    made = subprocess.run(
+        [sys.executable, "-c", PLAY, *AGENTS], cwd=tmp_path, capture_output=True, text=True, timeout=280
+    )
+    assert made.returncode == 0, made.stderr[-2000:]
+    told = json.loads(made.stdout.splitlines()[-1])
+    assert Path(told["from"]) == package / "__init__.py"
+    assert sorted(told["board"]) == sorted(f"scripted:{name}" for name in AGENTS)
+    front = (tmp_path / "site" / "index.html").read_text(encoding="utf-8")
+    assert "scripted:oracle" in front
+    alone = success_of(load_results(*(tmp_path / f"{name}.deskbench" for name in AGENTS)))
+    assert len(alone) == 162 * len(AGENTS) and {True, False} <= set(alone.values())
+    score = "import sys; from benchmark_lib.cli import main; sys.exit(main(sys.argv[1:]))"
+    again = [sys.executable, "-c", score, "score", *(f"{name}.deskbench" for name in AGENTS)]
+    whole = {**os.environ, "PYTHONPATH": str(ROOT)}
+    subprocess.run(again, cwd=tmp_path, check=True, capture_output=True, env=whole, timeout=280)
+    assert success_of(load_results(*(tmp_path / f"{name}.deskbench" for name in AGENTS))) == alone
