@@ -43,10 +43,13 @@ def test_a_copy_without_extras_has_the_same_success_a_board_and_a_page(tmp_path)
     assert sorted(told["board"]) == sorted(f"scripted:{name}" for name in AGENTS)
     front = (tmp_path / "site" / "index.html").read_text(encoding="utf-8")
     assert "scripted:oracle" in front
-    alone = success_of(load_results(*(tmp_path / f"{name}.deskbench" for name in AGENTS)))
+    played = load_results(*(tmp_path / f"{name}.deskbench" for name in AGENTS))
+    alone = success_of(played)
+    assert played.conversations["phantom_action"].isna().all()
     assert len(alone) == 162 * len(AGENTS) and {True, False} <= set(alone.values())
     score = "import sys; from benchmark_lib.cli import main; sys.exit(main(sys.argv[1:]))"
-    again = [sys.executable, "-c", score, "score", *(f"{name}.deskbench" for name in AGENTS)]
+    again = [sys.executable, "-P", "-c", score, "score", *(f"{name}.deskbench" for name in AGENTS)]
     whole = {**os.environ, "PYTHONPATH": str(ROOT)}
     subprocess.run(again, cwd=tmp_path, check=True, capture_output=True, env=whole, timeout=280)
-    assert success_of(load_results(*(tmp_path / f"{name}.deskbench" for name in AGENTS))) == alone
+    scored = load_results(*(tmp_path / f"{name}.deskbench" for name in AGENTS))
+    assert scored.conversations["phantom_action"].notna().any() and success_of(scored) == alone
