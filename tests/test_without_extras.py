@@ -1,13 +1,13 @@
 """The benchmark without its extras: a copy of the package that lacks the folder plays, scores and shows the same."""
 
+import asyncio
 import json
-import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
-from benchmark_lib import load_results
+from benchmark_lib import Experiment, load_results
 
 ROOT = Path(__file__).resolve().parents[1]
 AGENTS = ("oracle", "comply_all", "refuse_all")
@@ -47,9 +47,9 @@ def test_a_copy_without_extras_has_the_same_success_a_board_and_a_page(tmp_path)
     alone = success_of(played)
     assert played.conversations["phantom_action"].isna().all()
     assert len(alone) == 162 * len(AGENTS) and {True, False} <= set(alone.values())
-    score = "import sys; from benchmark_lib.cli import main; sys.exit(main(sys.argv[1:]))"
-    again = [sys.executable, "-P", "-c", score, "score", *(f"{name}.deskbench" for name in AGENTS)]
-    whole = {**os.environ, "PYTHONPATH": str(ROOT)}
-    subprocess.run(again, cwd=tmp_path, check=True, capture_output=True, env=whole, timeout=280)
-    scored = load_results(*(tmp_path / f"{name}.deskbench" for name in AGENTS))
-    assert scored.conversations["phantom_action"].notna().any() and success_of(scored) == alone
+    runs = [
+        Experiment(f"scripted:{name}", trials=1, out=tmp_path / f"whole-{name}.deskbench", progress=False)
+        for name in AGENTS
+    ]
+    whole = load_results(*(asyncio.run(run.run()) for run in runs))
+    assert whole.conversations["phantom_action"].notna().any() and success_of(whole) == alone
