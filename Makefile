@@ -9,7 +9,8 @@
 # make dictionary  data/dictionary.md from the declarations of the columns
 # make calibration  data/calibration.yaml and data/limits.md: intervals measured again, and what the numbers cannot tell
 # make reader  the trained readers of a store anew from its labelled sentences, STORE=name or folder (needs the extra `train`)
-# make lock    requirements.lock from pyproject.toml     make clean  removes the virtual environment     make help  this list
+# make extras  what only some need: the local model, tau2, logs of Inspect, Dask, training, the tests; `make test` does it, too
+# make lock    requirements.lock and requirements-extras.lock from pyproject.toml     make clean  removes the virtual environment     make help  this list
 # make system  the one step that needs the system's package manager (root): libgomp1 for the small local model, Chromium for browser tests,
 #              LaTeX for the tests of tables and figures in a paper, sqlite3 for mending a damaged run file
 
@@ -18,17 +19,18 @@ PYTHON ?= $(shell for name in python3.13 python3.12 python3.11 python3; do \
 	$$name -c "import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))" 2>/dev/null && echo $$name && break; done)
 BIN := .venv/bin
 STAMP := .venv/.installed
+EXTRAS := .venv/.extras
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: run test test-slow lint lab notebooks figures site audit bench dictionary detectors calibration reader lock system clean help
+.PHONY: run test test-slow extras lint lab notebooks figures site audit bench dictionary detectors calibration reader lock system clean help
 
 # A misspelled name is refused: make itself would take BASEURL=... without a word.
-KNOWN := MODEL SET TRIALS CASES BUDGET BASE_URL DRY YES STORE PYTHON BIN STAMP
+KNOWN := MODEL SET TRIALS CASES BUDGET BASE_URL DRY YES STORE PYTHON BIN STAMP EXTRAS
 UNKNOWN := $(filter-out $(KNOWN),$(foreach name,$(.VARIABLES),$(if $(filter command,$(firstword $(origin $(name)))),$(name))))
-$(if $(UNKNOWN),$(error no such variable: $(UNKNOWN); there are $(filter-out BIN STAMP,$(KNOWN))))
+$(if $(UNKNOWN),$(error no such variable: $(UNKNOWN); there are $(filter-out BIN STAMP EXTRAS,$(KNOWN))))
 
 # So is one that the target does not read.
-GIVEN := $(filter-out PYTHON BIN STAMP,$(foreach name,$(KNOWN),$(if $(filter command,$(firstword $(origin $(name)))),$(name))))
+GIVEN := $(filter-out PYTHON BIN STAMP EXTRAS,$(foreach name,$(KNOWN),$(if $(filter command,$(firstword $(origin $(name)))),$(name))))
 READ_run := MODEL SET TRIALS CASES BUDGET BASE_URL DRY YES
 READ_reader := STORE
 $(foreach goal,$(or $(MAKECMDGOALS),run),$(foreach name,$(filter-out $(READ_$(goal)),$(GIVEN)),$(error make $(goal) does not read $(name)$(if \
@@ -36,7 +38,7 @@ $(foreach goal,$(or $(MAKECMDGOALS),run),$(foreach name,$(filter-out $(READ_$(go
 
 PLAYED = $(SET)$(if $(SET),$(if $(CASES),:))$(CASES)
 
-run: $(STAMP)
+run: $(if $(filter local,$(MODEL)),$(EXTRAS),$(STAMP))
 	@$(BIN)/deskbench demo $(if $(PLAYED),--cases "$(PLAYED)") $(if $(TRIALS),--trials "$(TRIALS)") $(if $(MODEL),--model "$(MODEL)") \
 		$(if $(BASE_URL),--base-url "$(BASE_URL)") $(if $(BUDGET),--budget-usd "$(BUDGET)") $(if $(YES),--yes) $(if $(DRY),--dry-run)
 
@@ -46,7 +48,9 @@ test: lint
 test-slow: lint
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
-lint: $(STAMP)
+extras: $(EXTRAS)
+
+lint: $(EXTRAS)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -65,7 +69,7 @@ audit: $(STAMP)
 	$(BIN)/deskbench audit --sly
 	$(BIN)/deskbench audit --cases hard --sly
 
-bench: $(STAMP)
+bench: $(EXTRAS)
 	$(BIN)/python -m benchmarks
 
 dictionary: $(STAMP)
@@ -77,7 +81,7 @@ detectors: $(STAMP)
 calibration: $(STAMP)
 	$(BIN)/python -c "from benchmark_lib.reports.honesty import write_calibration; write_calibration()"
 
-reader: $(STAMP)
+reader: $(EXTRAS)
 	$(BIN)/python -m benchmark_lib.language $(STORE)
 
 system:
@@ -85,8 +89,12 @@ system:
 	apt-get install -y --no-install-recommends libgomp1 sqlite3 chromium fonts-dejavu-core texlive-latex-base texlive-latex-recommended
 
 # Needs uv; leaves no index address behind.
+LOCK := uv pip compile pyproject.toml --universal --python-version 3.11 --no-emit-index-url --no-header --no-annotate --quiet
 lock:
-	uv pip compile pyproject.toml --extra local --extra inspect --extra tau --extra test --extra train --extra dask --universal --python-version 3.11 --no-emit-index-url --no-header --no-annotate -o requirements.lock
+	$(LOCK) $(foreach name,local inspect tau test train dask,--extra $(name)) -o .all.lock
+	$(LOCK) -c .all.lock -o requirements.lock
+	LC_ALL=C sort requirements.lock > .run.lock && LC_ALL=C sort .all.lock | LC_ALL=C comm -23 - .run.lock > requirements-extras.lock
+	rm .all.lock .run.lock
 
 $(STAMP): requirements.lock pyproject.toml
 	@$(if $(PYTHON),,echo "Deskbench needs Python 3.11, 3.12 or 3.13, and none is on the path: set PYTHON=/path/to/python3.13"; exit 1)
@@ -94,6 +102,10 @@ $(STAMP): requirements.lock pyproject.toml
 	$(BIN)/pip install --quiet --no-deps -r requirements.lock
 	$(BIN)/pip install --quiet --no-deps -e .
 	touch $(STAMP)
+
+$(EXTRAS): $(STAMP) requirements-extras.lock
+	$(BIN)/pip install --quiet --no-deps -r requirements-extras.lock
+	touch $(EXTRAS)
 
 clean:
 	rm -rf .venv

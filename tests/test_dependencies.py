@@ -18,8 +18,12 @@ def project():
     return tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 
-def locked():
-    lines = (ROOT / "requirements.lock").read_text().splitlines()
+LOCKS = ("requirements.lock", "requirements-extras.lock")
+"""What every run needs, and what the tests and some features need beside it."""
+
+
+def locked(names=LOCKS):
+    lines = [line for name in names for line in (ROOT / name).read_text().splitlines()]
     return dict(line.split(" ;")[0].split("==") for line in lines if "==" in line)
 
 
@@ -32,13 +36,19 @@ def test_the_lock_holds_every_requirement_within_its_bounds():
         assert pinned[wanted.name.lower()] in wanted.specifier, text
 
 
+def test_a_run_needs_the_first_lock_alone():
+    pinned = {name.lower().replace("_", "-") for name in locked(LOCKS[:1])}
+    assert all(Requirement(text).name.lower() in pinned for text in project()["dependencies"])
+    assert not pinned & {"pytest", "mypy", "playwright", "scikit-learn", "distributed", "xllamacpp"}
+
+
 def test_every_import_is_declared_and_every_dependency_used_or_excused():
     found = subprocess.run([sys.executable, "-m", "deptry", "."], cwd=ROOT, capture_output=True, text=True)
     assert found.returncode == 0, found.stderr
 
 
 def test_the_lock_carries_no_address():
-    text = (ROOT / "requirements.lock").read_text()
+    text = "".join((ROOT / name).read_text() for name in LOCKS)
     assert "://" not in text and "--" not in text.replace("# --", "")
 
 

@@ -42,7 +42,7 @@ def test_the_readme_shows_commands():
 
 @pytest.mark.parametrize("target", MAKE)
 def test_make_knows_the_target(target):
-    done = make("-n", "-o", ".venv/.installed", target)
+    done = make("-n", "-o", ".venv/.installed", "-o", ".venv/.extras", target)
     assert done.returncode == 0, done.stderr
 
 
@@ -167,7 +167,7 @@ def test_make_forecasts_the_run_of_a_model(line, played, capsys):
     given += ["DRY=1", "CASES=tracking_1"]
     if any(word.startswith("BASE_URL") for word in given):
         given.append(f"BASE_URL={os.environ['OPENAI_BASE_URL']}")
-    told = make("-n", "-o", ".venv/.installed", *given)
+    told = make("-n", "-o", ".venv/.installed", "-o", ".venv/.extras", *given)
     words = shlex.split(told.stdout.replace("\\\n", " "))
     if "SET=hard" in given:  # its forecast takes long, and is another test's
         assert words[words.index("--cases") + 1] == "hard:tracking_1"

@@ -141,7 +141,7 @@ def _zip_reader(data: bytes, path: Path) -> ModuleType:
         import zipfile_zstd
     except ImportError:
         raise BadInput(
-            f"{path} is compressed with zstd: install the extra with `pip install 'deskbench[inspect]'`"
+            f"{path} is compressed with zstd: install the extra with `make extras`, or `pip install 'deskbench[inspect]'`"
         ) from None
     return zipfile_zstd
 

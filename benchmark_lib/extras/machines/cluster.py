@@ -121,7 +121,7 @@ def check_executor(options: Options) -> None:
         import distributed  # noqa: F401
     except ImportError as error:
         raise BadInput(
-            f"--executor dask needs the extra `dask` ({error}): pip install 'deskbench[dask]', or leave --executor out"
+            f"--executor dask needs the extra `dask` ({error}): run `make extras` or pip install 'deskbench[dask]', or leave --executor out"
         ) from None
 
 

