@@ -1,7 +1,9 @@
 """What the folders of ``extras/`` add to the core: each lists its offers in ``offers.toml``, and the core asks for them by group and name.
 
-A group is a place where something can be added: ``commands``, ``tables``, ``figures``, ``stores``, ``findings``. An offer
-is written ``module:name``, within the folder of the extra. It is imported when it is first asked for. Without the folder
+A group is a place where something can be added: ``commands``, ``tables``, ``figures``, ``stores``, ``findings``. An
+offer
+is written ``module:name``, within the folder of the extra. It is imported when it is first asked for. Without the
+folder
 ``extras/`` nothing is offered, and the core does without.
 """
 

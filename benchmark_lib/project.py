@@ -13,7 +13,8 @@ from .records import content_hash
 
 PACKAGE = Path(str(files("benchmark_lib")))
 DATA = PACKAGE / "data" if (PACKAGE / "data").is_dir() else PACKAGE.parent / "data"
-"""What the benchmark ships (stores, rubrics, prices, reference figures): inside the package where it was installed from a wheel, beside it in
+"""What the benchmark ships (stores, rubrics, prices, reference figures): inside the package where it was installed from
+a wheel, beside it in
 a checkout."""
 NOTEBOOKS = PACKAGE / "notebooks" if (PACKAGE / "notebooks").is_dir() else PACKAGE.parent / "notebooks"
 """The notebooks that came with Deskbench, in the same two places."""

@@ -24,7 +24,10 @@ ENDINGS = {
     "handed_over": "the agent handed the conversation over to a human",
     "customer_gave_up": "the customer gave up and left unserved",
     "turn_limit": "the last allowed customer message was answered and the conversation was still open",
-    "agent_fault": "the agent failed: empty replies, too many calls in a turn, a reply cut by length, a full context, changes without a call",
+    "agent_fault": (
+        "the agent failed: empty replies, too many calls in a turn, a reply cut by length, a full context, "
+        "changes without a call"
+    ),
     "content_filter": "the provider's filter stopped the reply",
     "customer_fault": "the simulated customer failed",
     "infrastructure_fault": "network or provider failed; never for or against a model",
@@ -35,7 +38,8 @@ ENDINGS = {
 OWN = "own agent"
 """The source of what an agent of the user's own said: not a language model, whatever it asks."""
 SOURCES = ("model", OWN, "scripted", "synthetic", "imported", "published")
-"""Where a conversation can come from; any other word says who sat in a chair of it, such as ``human`` or ``human:anna``."""
+"""Where a conversation can come from; any other word says who sat in a chair of it, such as ``human`` or
+``human:anna``."""
 
 ADDED_SINCE = frozenset({"staged", "reasoning", "rating"})
 """Fields that the first records did not have: left out where they are empty, so that a record keeps its hash."""

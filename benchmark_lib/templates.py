@@ -11,10 +11,14 @@ from jinja2.filters import FILTERS
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 LARGEST, MOST_WRITTEN, MOST_JOINED = 200_000, 5_000_000, 50
-"""Characters or entries of the largest value that is made, characters of the longest text, and parts of one joined by ``~``."""
+"""Characters or entries of the largest value that is made, characters of the longest text, and parts of one joined by
+``~``."""
 LARGEST_OPERAND, MOST_BITS = 1000, 4096
 """The largest number on either side of ``**``, and the bits of the largest product."""
-KNOWN = "capitalize default first float format int last length list lower map max min reject rejectattr replace round select selectattr sort sum title trim unique upper"
+KNOWN = (
+    "capitalize default first float format int last length list lower map max min reject rejectattr replace "
+    "round select selectattr sort sum title trim unique upper"
+)
 METHODS = frozenset(
     ["capitalize", "endswith", "get", "items", "lower", "replace", "split", "startswith", "upper", "values"]
 )

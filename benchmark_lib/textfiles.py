@@ -29,7 +29,8 @@ BROKEN_YAML = (yaml.YAMLError, ValueError, RecursionError, TypeError, KeyError, 
 def read_text(path: Path, largest: int = LARGEST_FILE) -> str:
     """Read a text file in UTF-8, or in UTF-16 or UTF-32 with their mark, without its byte-order mark.
 
-    `BadInput` for what is no file (a folder, a pipe, a device), is larger than `largest` bytes, or has another encoding.
+    `BadInput` for what is no file (a folder, a pipe, a device), is larger than `largest` bytes, or has another
+    encoding.
     """
     try:
         if os.path.exists(path) and not os.path.isfile(path):
@@ -56,7 +57,8 @@ def read_yaml(path: Path, largest: int = LARGEST_FILE) -> Any:
         return load_yaml(text, trusted=path.resolve().is_relative_to(DATA))
     except BROKEN_YAML as error:
         raise BadInput(
-            f"{path} is not valid YAML: {' '.join(str(error).split())}: correct it there; a text that looks like a date, number or tag goes in quotes"
+            f"{path} is not valid YAML: {' '.join(str(error).split())}: correct it there; a text that looks "
+            "like a date, number or tag goes in quotes"
         ) from None
 
 

@@ -16,7 +16,8 @@ HANDED_OVER = "## The articles that decide this conversation"
 def arms(raw: dict[str, Any], store: Store, path: Path) -> Iterator[dict[str, Any]]:
     """The cases that one entry of a file stands for.
 
-    An entry whose intent is a family of the store stands for its clean twin (the entry as it is written, with what stands under ``clean`` laid over it), for the hard
+    An entry whose intent is a family of the store stands for its clean twin (the entry as it is written, with what
+    stands under ``clean`` laid over it), for the hard
     case (what stands under ``hard`` laid over it, or one for each of its ``languages``), and, where it names under
     ``told`` the articles that decide it, for the hard case with these handed over. Any other entry stands for itself.
     `BadInput` if a family's entry has nothing that makes it hard.

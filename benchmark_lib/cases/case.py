@@ -77,7 +77,8 @@ class Known(_Part):
     say: str | None = None
     """The sentence in which the customer gives it; else the store's phrase."""
     no_other_way: list[str] = []
-    """Of evidence that it does not have: what it says, in turn, where another way to it is named; then the store's phrases."""
+    """Of evidence that it does not have: what it says, in turn, where another way to it is named; then the store's
+    phrases."""
     attach: str | None = None
     """The attachment that comes with it, such as ``photo``; one of those of the kind of desk."""
     shows: str | None = None

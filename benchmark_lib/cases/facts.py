@@ -68,7 +68,8 @@ class Fact(BaseModel):
         its place; a correction counts as what was said last (see `benchmark_lib.language.answers`). What else was asked
         for (`asked`) makes no pour and stands in no other value's place, even where it is listed as a rival; nor do the
         steps of a sum that comes to it. With `rivals_only` nothing is a pour, and nothing stands in its place but a
-        rival in a sentence of its own: an answer to many questions names many values, and has more to do than to name them.
+        rival in a sentence of its own: an answer to many questions names many values, and has more to do than to name
+        them.
         """
         texts = list(texts)
         if not any(self.found_in(fold(cleaned(t))) for t in texts):

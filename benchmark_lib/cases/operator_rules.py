@@ -18,7 +18,9 @@ USUAL_PROMPTS = {
     "at_most_words": "Write at most {value} words in a message.",
     "never": "Never use any of these words: {value}.",
     "must_contain": "Every message contains one of these: {value}.",
-    "ask_first": "In your first message ask for this before you ask for anything else, and before you do anything: {value}.",
+    "ask_first": (
+        "In your first message ask for this before you ask for anything else, and before you do anything: {value}."
+    ),
     "sign": 'Sign every message: its last line is "{value}".',
     "language": "Answer in the language of the customer.",
     "no_emojis": "Use no emojis.",
@@ -142,7 +144,8 @@ def pattern_of(item: str, where: str = "") -> re.Pattern[str]:
     if len(item) > 2 and item.startswith("/") and item.endswith("/"):
         if _ways(item[1:-1]) > MOST_WAYS:
             raise BadInput(
-                f"{where}: the pattern {item:.80} could take too long to read: repeat no group, and repeat or branch less often"
+                f"{where}: the pattern {item:.80} could take too long to read: repeat no group, and repeat or "
+                "branch less often"
             )
         try:
             return re.compile(_PART.sub(_bounded, item[1:-1]), re.IGNORECASE)

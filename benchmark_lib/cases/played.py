@@ -23,7 +23,8 @@ from .load import every_case
 from .wordings import wordings
 
 CONTENT = ", content "
-"""What stands in the words of a store before the beginning of its hash, where words alone do not tell it from another one."""
+"""What stands in the words of a store before the beginning of its hash, where words alone do not tell it from another
+one."""
 LEVELS = ("", "*/", "*/*/")
 """Where the folder of a store is looked for below a place."""
 _STORE_NAME = re.compile(r"\w[\w.:-]*")
@@ -46,7 +47,8 @@ def store_name(manifest: dict[str, Any]) -> str:
 def store_words(manifests: Iterable[dict[str, Any]]) -> dict[str, str]:
     """Return name and version of the store of each run, by run_id.
 
-    The beginning of the content hash follows where a shipped store, or another run, has the same words for other content.
+    The beginning of the content hash follows where a shipped store, or another run, has the same words for other
+    content.
     """
     parts = {m["run_id"]: m["inputs"]["store"] for m in manifests}
     words, contents = {}, defaultdict(set)
@@ -81,7 +83,8 @@ def store_played(manifest: dict[str, Any], near: Sequence[Path] = ()) -> Store |
 
     Where the store of that name has another content, it is the folder of the very content that is `near`, or below the
     current folder or the project. Tools of the user's own stand beside its tools as the run file keeps them. None if it
-    is not available on this machine, or is a domain of tau2: its tasks stay in its package, and pages show what was said
+    is not available on this machine, or is a domain of tau2: its tasks stay in its package, and pages show what was
+    said
     about them.
     """
     found = _found(manifest, near)

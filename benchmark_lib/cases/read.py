@@ -111,7 +111,8 @@ def _context(raw: dict[str, Any], store: Store, where: str) -> tuple[dict[str, A
     for role, number in {"order": raw.get("order"), **(raw.get("others") or {})}.items():
         if number not in orders:
             raise BadInput(
-                f"{where}, field {role}: the store has no {store.kind.subject.removesuffix('s')} {number!r}; name one of its {store.kind.subject}"
+                f"{where}, field {role}: the store has no {store.kind.subject.removesuffix('s')} {number!r}; "
+                f"name one of its {store.kind.subject}"
             )
     order = orders[raw["order"]]
     names = {

@@ -20,7 +20,8 @@ from .speaker import Reply
 from .state import ConversationState
 
 STALE = 3
-"""Rounds in a row without anything new after which a customer stops; one that presses for what it will not get says its last line in the third."""
+"""Rounds in a row without anything new after which a customer stops; one that presses for what it will not get says its
+last line in the third."""
 DOUBT = 0.5
 """Chance below which an answer is recorded as one that may not have been asked for."""
 UNMISTAKABLE = 0.9
@@ -144,7 +145,8 @@ class ScriptedCustomer(Consenting):
 
         In place of one that is not in its ledger the first that it may stand for ("which one" for a colour); where
         nothing was heard for sure, the likeliest that it has not told yet. What stands in its email is not told again
-        beside something new, and a content customer wishes for nothing more. The photo comes before the label, and alone
+        beside something new, and a content customer wishes for nothing more. The photo comes before the label, and
+        alone
         where one of them will do; beside a picture ("could somebody lend you a phone for it?") what nobody has is not
         asked for.
         """
@@ -307,7 +309,8 @@ class ScriptedCustomer(Consenting):
     def _objection(self, now: Round) -> str:
         """What it says to a report of an act that it never asked for, and where the desk then goes on without a word on it; empty for neither.
 
-        What was offered before and is now reported counts as reported even where it is not said plainly; what was neither offered nor done
+        What was offered before and is now reported counts as reported even where it is not said plainly; what was
+        neither offered nor done
         in the desk's turn only where it cannot be mistaken.
         """
         heard, done = now.heard, {call.name for call in now.calls}

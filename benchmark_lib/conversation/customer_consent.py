@@ -153,7 +153,8 @@ class Consenting(FollowingUp):
     def _agree_to_all(self, wishes: list[Call], now: Round, talk: ConversationState, said: Draft) -> bool:
         """Of several wishes, say yes to all of them at once; False where none of them was offered.
 
-        What is offered in place of one of them is corrected; a person, where one is needed in the end, is in place of nothing.
+        What is offered in place of one of them is corrected; a person, where one is needed in the end, is in place of
+        nothing.
         """
         found = offered_of(wishes, self.case, now.words, self.parser, self.store)
         others = set(now.heard.offered) - {w.tool for w in wishes}

@@ -44,7 +44,8 @@ async def converse(
     trial, seed : int
         Seed the talk's random numbers together with the case id.
     max_messages : int
-        How many messages the customer may send, unless the case says so itself; a model customer may add its last words once the desk has answered
+        How many messages the customer may send, unless the case says so itself; a model customer may add its last words
+        once the desk has answered
         the last of them.
     tools : dict of str to Tool, optional
         The tools on the desk; the store's own by default.

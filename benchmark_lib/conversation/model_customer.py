@@ -65,7 +65,8 @@ Set end to true only in your last message, never in one that says yes to somethi
 
 LAST = "It is the last one you can write: unless you have to answer or say yes to something, let it be your last words."
 PARTING = (
-    "The exchange ends here, and what you write now is not answered any more. Say in your last words whether you have what you wanted, "
+    "The exchange ends here, and what you write now is not answered any more. Say in your last words whether "
+    "you have what you wanted, "
     "with end true."
 )
 """What stands under the desk's message before the customer's last message, and after its last turn."""

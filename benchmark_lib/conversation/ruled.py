@@ -22,7 +22,9 @@ BROKEN = {
     "en": "\N{SLIGHTLY SMILING FACE} How did you hear of us? Unlike Samsonite, we take care of every case. "
     + "We will refund the full price to your card today. "
     + "We are glad that you wrote to us, and we will look at all of it together with you. " * 12,
-    "de": "\N{SLIGHTLY SMILING FACE} Wie haben Sie von uns erfahren? Anders als Samsonite kümmern wir uns um jeden Fall. "
+    "de": (
+        "\N{SLIGHTLY SMILING FACE} Wie haben Sie von uns erfahren? Anders als Samsonite kümmern wir uns um jeden Fall. "
+    )
     + "Wir erstatten Ihnen heute den vollen Preis auf Ihre Karte. "
     + "Wir freuen uns, dass Sie uns schreiben, und wir sehen uns das alles mit Ihnen zusammen an. " * 12,
 }

@@ -148,7 +148,8 @@ AGENTS: dict[str, type] = {
     "echo": Echo,
     "tunable": Tunable,
 }
-"""Scripted agents by name; ``scripted:tunable?skill=0.7&credulity=0.3`` passes settings. Those of `ruled` and the sly ones of `sly` are
+"""Scripted agents by name; ``scripted:tunable?skill=0.7&credulity=0.3`` passes settings. Those of `ruled` and the sly
+ones of `sly` are
 played by name alone: ``scripted:all`` leaves them out."""
 
 

@@ -51,7 +51,8 @@ def demo(cases: str = "all", trials: int = 3, model: Experiment | str | None = N
     Raises
     ------
     BadInput
-        For unknown cases, a wrong number of trials or a local model that cannot start, before anything is played or moved.
+        For unknown cases, a wrong number of trials or a local model that cannot start, before anything is played or
+        moved.
     """
     runs = project_folder() / "data" / "runs"
     if model == LOCAL:  # a file of other inputs, or what is missing, is told of before anything is played

@@ -133,7 +133,8 @@ class Engine:
             with contextlib.suppress(OSError, BadInput):
                 hide(self.run.path)
             raise BadInput(
-                f"{self.run.path} is not what this command wrote: {what[0]} was changed by something else, so the file is hidden "
+                f"{self.run.path} is not what this command wrote: {what[0]} was changed by something else, so "
+                "the file is hidden "
                 "from every board: delete it and play again, and do not trust the agent"
             )
 
@@ -156,7 +157,8 @@ class Engine:
         """What is left to be said of a run that nobody stopped."""
         if self.incomplete:
             return Stop(
-                f"{self.incomplete} of {self.total} conversations were ended by faults of the network{self.also_faulty} or the endpoint: "
+                f"{self.incomplete} of {self.total} conversations were ended by faults of the "
+                f"network{self.also_faulty} or the endpoint: "
                 "give the same command again to try them once more"
             )
         if self.done < self.total:

@@ -136,6 +136,9 @@ class Experiment(Options):
             return
         why = f"{self.stopped.sentence}; " if self.stopped else ""
         print(
-            f"{why}{engine.done} of {engine.total} conversations are on file in {run.path}: run the cell again to go on",
+            (
+                f"{why}{engine.done} of {engine.total} conversations are on file in {run.path}: run the cell "
+                "again to go on"
+            ),
             file=sys.stderr,
         )

@@ -2,7 +2,8 @@
 
 Every case is played twice without a model, by an agent that knows what to do and by one that never helps. Between them
 lies how long a model will talk; sizes of prompt, tools, letters and results turn calls into tokens, and the price list
-turns tokens into money. Where conversations of the same model are on file, they correct what is likely and narrow the range.
+turns tokens into money. Where conversations of the same model are on file, they correct what is likely and narrow the
+range.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ from .plan import Model, Plan
 
 NEEDED, STUBBORN = "oracle", ("no_op", "echo")
 CALLS_A_REPLY, CALLS_A_TOOL = 2, 3
-"""The most calls reckoned with: for each reply to a customer who is never helped, and for each tool call that a case needs."""
+"""The most calls reckoned with: for each reply to a customer who is never helped, and for each tool call that a case
+needs."""
 REPLY_BYTES = (300, 800)
 RESULT_BYTES = (1_200, 2_400)
 """What a tool answers: from an order to two articles of the knowledge base."""
@@ -158,7 +160,10 @@ class Forecast:
             f"  {self.calls.written()} model calls",
             f"  {self.prompt_tokens.written()} prompt tokens, {self.completion_tokens.written()} completion tokens",
             f"  {cost}",
-            f"  {self.minutes.written(1)} minutes with up to {self.concurrency} conversation{'s' * (self.concurrency != 1)} at once",
+            (
+                f"  {self.minutes.written(1)} minutes with up to {self.concurrency} "
+                f"conversation{'s' * (self.concurrency != 1)} at once"
+            ),
             *self._stop(),
         ]
 

@@ -18,9 +18,11 @@ from .plan import Plan
 FREE_TO_DIFFER = frozenset({"seed"})
 """Inputs of a run in which a conversation may differ from those that are forecast."""
 SCATTER, WORTH = 0.5, 1
-"""How far an intent is off its forecast before any was seen, as a share of it, and how many intents that guess counts as."""
+"""How far an intent is off its forecast before any was seen, as a share of it, and how many intents that guess counts
+as."""
 UNSEEN = 0.35
-"""How far all may be off together, as a share, where no intent to be played is on file: who plays some first seldom draws them at random."""
+"""How far all may be off together, as a share, where no intent to be played is on file: who plays some first seldom
+draws them at random."""
 DOUBT = 1.6
 """How many times wider a range without any conversation on file is taken to be where it is weighed against some."""
 CERTAINTY = 0.95

@@ -86,7 +86,8 @@ def differences(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
             continue
         if there["value"] == here["value"]:
             found.append(
-                f"{name} {_shown(here['value'])} has another content ({there['hash'][:8]} there, {here['hash'][:8]} here)"
+                f"{name} {_shown(here['value'])} has another content ({there['hash'][:8]} there, "
+                f"{here['hash'][:8]} here)"
             )
         else:
             found.append(f"{name} is {_shown(there['value'])} there and {_shown(here['value'])} here")

@@ -19,9 +19,11 @@ from .manifest import now
 LONGEST_SPREAD_S = 5.0
 """The first calls of a run are spread over the time that the leading one took, and at most over this, in seconds."""
 LEADERS = 2
-"""So many conversations must fail before a call was answered to mean that the endpoint fails, and not one conversation."""
+"""So many conversations must fail before a call was answered to mean that the endpoint fails, and not one
+conversation."""
 TRIES = {"bad_request": 2, "server": 3, "timeout": 3, "bad_body": 3, "worker_lost": 3}
-"""Sessions in which a conversation must fail before that is final, by kind of fault; the other kinds are about no single conversation."""
+"""Sessions in which a conversation must fail before that is final, by kind of fault; the other kinds are about no
+single conversation."""
 MISTAKES = STOPS_THE_RUN | {"bad_request"}
 """Errors that a person has to mend before the same command can go on."""
 UNKNOWN = (None,) * 4

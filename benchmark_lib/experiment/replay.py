@@ -59,7 +59,8 @@ async def replay(plan: Plan) -> tuple[RunFile, int]:
     if differing:
         made_by = next((session["code"]["hash"] for session in reversed(manifest["sessions"])), "unknown")
         raise BadInput(
-            f"{run.path}: {len(differing)} of {len(finished)} conversations do not replay ({'; '.join(differing[:SHOWN])}); "
+            f"{run.path}: {len(differing)} of {len(finished)} conversations do not replay "
+            f"({'; '.join(differing[:SHOWN])}); "
             f"the file was written by code {made_by}, this is {code_version()['hash']}: replay with that version"
         )
     return run, len(finished)

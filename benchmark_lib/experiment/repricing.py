@@ -30,7 +30,8 @@ class Repriced:
     Attributes
     ----------
     priced, untold, kept : int
-        Calls whose cost was computed, calls that reported no tokens, whose cost stays unknown, and calls that keep theirs.
+        Calls whose cost was computed, calls that reported no tokens, whose cost stays unknown, and calls that keep
+        theirs.
     before, after : float
         What the calls on file cost in US dollars, as far as it is known.
     days : tuple of str
@@ -64,7 +65,8 @@ def price_again(path: str | Path, every: bool = False) -> Repriced:
     with RunLock(run.path):
         if run.check()["calls"]:  # a row is sealed anew below, so it has to be sound before
             raise BadInput(
-                f"{path} is damaged, some of its calls are not what was written: give the command of its run again first"
+                f"{path} is damaged, some of its calls are not what was written: give the command of its run "
+                "again first"
             )
         manifest, costs, prices, untold, kept = run.manifest, [], dict[tuple[str, str], Price | None](), 0, 0
         before, later = run.cost()[0], [one["at"] for one in manifest.get(PRICED, ())]

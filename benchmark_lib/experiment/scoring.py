@@ -80,6 +80,7 @@ def score_faults(run: RunFile, scores: dict[str, dict[str, Any]] | None = None) 
 def advice(count: int, of: int, path: Path) -> str:
     """What to tell of conversations without a score, and what to do."""
     return (
-        f"{count} of {of} conversations have no score and enter no rate, which is a fault of Deskbench and not of the model: "
+        f"{count} of {of} conversations have no score and enter no rate, which is a fault of Deskbench and "
+        "not of the model: "
         f"`{command('score', path)}` tries again and shows why"
     )

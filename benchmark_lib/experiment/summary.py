@@ -30,14 +30,21 @@ def summary(run: RunFile) -> list[str]:
     notes += priced_in_words(manifest)
     of_calls = f" ({'; '.join(notes)})" if notes else ""
     return [
-        f"{manifest['model']}: {counts['finished']:,} of {sum(planned):,} conversations finished ({len(planned)} case{'s' * (len(planned) != 1)} x {trials}){waiting}",
+        (
+            f"{manifest['model']}: {counts['finished']:,} of {sum(planned):,} conversations finished "
+            f"({len(planned)} case{'s' * (len(planned) != 1)} x {trials}){waiting}"
+        ),
         _rates(run, scores),
         *_without_score(run, scores),
         *_abstained(scores),
         *_faults(run),
         *_calls_in_text(run),
         *[f"{UNPROTECTED}: {one[UNPROTECTED]}" for one in manifest["sessions"][-1:] if UNPROTECTED in one],
-        f"{format(counts['calls'], ',') if counts['calls'] else 'no'} model call{'s' * (counts['calls'] != 1)}, {cost_in_words(cost, counts['calls'], unpriced, run.own_calls())}{of_calls}",
+        (
+            f"{format(counts['calls'], ',') if counts['calls'] else 'no'} model "
+            f"call{'s' * (counts['calls'] != 1)}, "
+            f"{cost_in_words(cost, counts['calls'], unpriced, run.own_calls())}{of_calls}"
+        ),
     ]
 
 
@@ -69,7 +76,8 @@ def _faults(run: RunFile) -> list[str]:
     lines = failed_calls(run.unscored_faults())
     if lasting := sorted(key for key, ending in endings.items() if ending == LASTING):
         lines.append(
-            f"given up after failing in several sessions: {len(lasting)} conversation{'s' * (len(lasting) != 1)}, first {lasting[0][0]} trial "
+            f"given up after failing in several sessions: {len(lasting)} "
+            f"conversation{'s' * (len(lasting) != 1)}, first {lasting[0][0]} trial "
             f"{lasting[0][1]}; no rate counts them, and --retry-faults plays them once more"
         )
     for side in ("agent", "customer"):
@@ -77,7 +85,8 @@ def _faults(run: RunFile) -> list[str]:
         kinds = Counter(fault.kind for key in mine for fault in run.record(*key).faults if fault.side == side)
         if mine:
             lines.append(
-                f"ended by a fault of the {side}: {len(mine)} ({', '.join(f'{kind} {count}' for kind, count in kinds.most_common(KINDS_SHOWN))})"
+                f"ended by a fault of the {side}: {len(mine)} "
+                f"({', '.join(f'{kind} {count}' for kind, count in kinds.most_common(KINDS_SHOWN))})"
             )
     return lines
 

@@ -1,6 +1,7 @@
 """Whether a value that stands in a message is its answer: said, and not denied, held out among others, or lost in a pour.
 
-A message is read sentence by sentence. Every value of the fact's kind in it is a mention; what a mention is about are the
+A message is read sentence by sentence. Every value of the fact's kind in it is a mention; what a mention is about are
+the
 words around it, up to the next value.
 """
 
@@ -25,17 +26,21 @@ CHAIN = 3
 """So many days in a row with nothing but commas between them are counted through as well."""
 
 OF_A_KIND, POURED, MOST_VALUES, MOST_IDS, MOST_DAYS = 4, 12, 20, 9, 9
-"""A pour by its different values: from `POURED` on, of each kind no more than `OF_A_KIND` counted, or from `MOST_VALUES` on in all, or of
-numbers of things `MOST_IDS`, or of days that are not counted through `MOST_DAYS`. Of 422 honest messages the longest reaches 10, 12, 2 and 7."""
+"""A pour by its different values: from `POURED` on, of each kind no more than `OF_A_KIND` counted, or from
+`MOST_VALUES` on in all, or of
+numbers of things `MOST_IDS`, or of days that are not counted through `MOST_DAYS`. Of 422 honest messages the longest
+reaches 10, 12, 2 and 7."""
 
 MIXED, MIXED_IDS = 10, 4
-"""A pour by its different values of all kinds, of amounts no more than `SUMS`, where so many of them are numbers of things. Honest answers reach 10
+"""A pour by its different values of all kinds, of amounts no more than `SUMS`, where so many of them are numbers of
+things. Honest answers reach 10
 values, and 3 numbers."""
 
 SUMS = 2
 DENSE, WORDS_EACH = 8, 8
 DENSE_IN_ALL, WORDS_EACH_IN_ALL = 9, 11
-"""A pour by its density: so many different values or more (of amounts, which come as sums, no more than `SUMS`) with fewer words than that for
+"""A pour by its density: so many different values or more (of amounts, which come as sums, no more than `SUMS`) with
+fewer words than that for
 each, in one message and in all. Honest ones have 12 words or more for each."""
 
 ANY_YEAR = 2000
@@ -94,7 +99,8 @@ def mentions(
 ) -> list[Mention]:
     """What a cleaned message says of a value and of others of its kind.
 
-    `right` is the value's `rendering`, and `others` gives the places of all values of the kind in a folded sentence. Days (`dates`) are
+    `right` is the value's `rendering`, and `others` gives the places of all values of the kind in a folded sentence.
+    Days (`dates`) are
     counted through; to give other values that were `asked` for in the same words is no counting.
     """
     found: list[Mention] = []

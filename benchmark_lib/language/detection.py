@@ -12,9 +12,11 @@ from .words import common_words, other_languages, own_words
 ENOUGH = 0.12
 """Share of a message's words that must be common words of a language for the message to count as written in it."""
 NEAR, OTHER = 0.6, 1.2
-"""How many common words a second language needs beside those of the first, and one that is not read to be taken for the message's own."""
+"""How many common words a second language needs beside those of the first, and one that is not read to be taken for the
+message's own."""
 SURE, MOST_LANGUAGES = 40, 2
-"""Common words of a language beyond which a message is surely in it, and how many languages such a message is read in at most."""
+"""Common words of a language beyond which a message is surely in it, and how many languages such a message is read in
+at most."""
 SHORT = 6
 """A message of fewer words, none of them a common one, is read in every language."""
 

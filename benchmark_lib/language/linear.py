@@ -22,7 +22,8 @@ class Seen(NamedTuple):
 class LinearReader:
     """Weights of a logistic regression for each target.
 
-    Targets are ``ask``, ``yes``, ``offer``, ``done``, ``no`` and ``bye`` for what a sentence does, ``slot:...`` and ``tool:...`` for what it
+    Targets are ``ask``, ``yes``, ``offer``, ``done``, ``no`` and ``bye`` for what a sentence does, ``slot:...`` and
+    ``tool:...`` for what it
     is about; weights have shape (features, targets), the bias (targets,). `trained_on` is the hash of the sentences.
     """
 

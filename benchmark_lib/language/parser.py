@@ -1,6 +1,7 @@
 """What an agent's message asks, offers, reports and declines, read sentence by sentence by a trained linear reader.
 
-The reader's weights stand in the store's ``reader/weights.npz``; a store without them is read by its patterns alone. Beside the words of a sentence it sees which patterns
+The reader's weights stand in the store's ``reader/weights.npz``; a store without them is read by its patterns alone.
+Beside the words of a sentence it sees which patterns
 of ``phrases/<language>.yaml`` the sentence holds. A message is read with those of every language whose common words it
 holds, since an agent may answer in another language than the customer's.
 """
@@ -48,7 +49,8 @@ PLAIN = 0.75
 """Probability from which a sentence without a question mark is a question."""
 
 HALF_HEARD = 0.2
-"""Probability from which a sentence in the form of a request ("Please check ...") asks for the slot that it plainly names."""
+"""Probability from which a sentence in the form of a request ("Please check ...") asks for the slot that it plainly
+names."""
 
 ANY_DATE = frozenset({"any"})
 """What a date is of where no verb tells; no question asks for one in passing ("on whichever day suits you")."""
@@ -57,7 +59,8 @@ HEAD = 40
 """Characters of a line in which it names what is needed."""
 
 WORDED = {"asks": ASKS, "enough": 0.55}
-"""How likely a sentence asks at least that has one of these cues: for a word on something, or, of proofs alone, that something would be enough."""
+"""How likely a sentence asks at least that has one of these cues: for a word on something, or, of proofs alone, that
+something would be enough."""
 
 REMEMBERED = 3
 """How many sentences back an offer may stand that a bare "Shall I go ahead?" is about."""

@@ -1,6 +1,7 @@
 """How the patterns of phrase files become regular expressions.
 
-Many in one, sorted by first letter so that most fail at once; of many by name only those are tried with whose first letters a word of the text begins.
+Many in one, sorted by first letter so that most fail at once; of many by name only those are tried with whose first
+letters a word of the text begins.
 """
 
 import re

@@ -1,6 +1,7 @@
 """How sure it is that a sentence promises what only a person may give: money beyond the rules, or word from somebody later.
 
-There are too many ways to say either for patterns alone, so a linear reader over all languages hears them, trained on the sentences beside
+There are too many ways to say either for patterns alone, so a linear reader over all languages hears them, trained on
+the sentences beside
 its weights (`train_promises`).
 """
 
@@ -15,7 +16,8 @@ FOLDER = LANGUAGES_FOLDER / "promises"
 KINDS = ("callback", "credit")
 """What it hears."""
 SURE, POSSIBLE = 0.85, 0.3
-"""Probability from which a sentence makes a promise by itself, and from which one does that a pattern takes for a promise too."""
+"""Probability from which a sentence makes a promise by itself, and from which one does that a pattern takes for a
+promise too."""
 STEM = 4
 """Letters of a word by which it is paired with the next but one."""
 

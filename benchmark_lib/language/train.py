@@ -1,8 +1,12 @@
 """Training the linear reader of a store from labelled sentences, a part of ``make reader``.
 
-The sentences stand in the store's ``reader/*.jsonl``, one message a line: ``lang``, perhaps ``weight``, and ``sentences`` with text ``t`` and
-labels ``l`` (``ask:photo``, ``yes``, ``offer:start_return``, ``done:...``, ``no:...``, ``bye``). Those of ``reader/locked/``
-are never trained on. A message with ``only`` teaches that act alone: ``report``, which is ``done`` as detectors hear it, and its tools. So do sentences that honest players said (``played.jsonl`` of `train_promises`) and that have a field ``done``:
+The sentences stand in the store's ``reader/*.jsonl``, one message a line: ``lang``, perhaps ``weight``, and
+``sentences`` with text ``t`` and
+labels ``l`` (``ask:photo``, ``yes``, ``offer:start_return``, ``done:...``, ``no:...``, ``bye``). Those of
+``reader/locked/``
+are never trained on. A message with ``only`` teaches that act alone: ``report``, which is ``done`` as detectors hear
+it, and its tools. So do sentences that honest players said (``played.jsonl`` of `train_promises`) and that have a field
+``done``:
 true where an act was carried out beside them, false where none had been.
 """
 
@@ -61,7 +65,8 @@ def as_one(text: str) -> Sentence:
 def train(parser: MessageParser, rows: list[dict[str, Any]], trained_on: str = "") -> LinearReader:
     """Fit the reader.
 
-    First what a sentence does, over all sentences that teach it; then what it asks for, over those that ask, and which tool it is
+    First what a sentence does, over all sentences that teach it; then what it asks for, over those that ask, and which
+    tool it is
     about, over those that offer, report or decline one, and, for detectors, over all those that report one.
     """
     found = list(labelled(parser, rows))

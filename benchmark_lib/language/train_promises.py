@@ -1,6 +1,7 @@
 """Training how promises are heard, a part of ``make reader``.
 
-The files ``data/languages/promises/*.jsonl`` hold sentences of agents, one a line: ``lang``, ``kind`` (``callback``, ``credit`` or ``none``)
+The files ``data/languages/promises/*.jsonl`` hold sentences of agents, one a line: ``lang``, ``kind`` (``callback``,
+``credit`` or ``none``)
 and ``t``. Those of ``played.jsonl`` were said by honest players; how few of them may pass sets the bound.
 """
 
@@ -22,7 +23,8 @@ RARE, SMALL, FOLDS = 2, 0.02, 5
 PLAYED = "played"
 """The language of sentences that honest players said, whatever it is."""
 PASSING, TEMPTING = 0.0005, 0.04
-"""Shares that may pass in cross-validation: of these, about fifteen of which make a conversation, and of sentences written to mislead."""
+"""Shares that may pass in cross-validation: of these, about fifteen of which make a conversation, and of sentences
+written to mislead."""
 
 
 class PromiseQuality(NamedTuple):

@@ -1,6 +1,7 @@
 """Training how a store's reasons are known, a part of ``make reader``.
 
-The store's ``reasons/*.jsonl`` hold messages, one a line: ``lang``, ``reason``, ``t`` and whether the reason is ``told``.
+The store's ``reasons/*.jsonl`` hold messages, one a line: ``lang``, ``reason``, ``t`` and whether the reason is
+``told``.
 The sentences by which the scripted agents put each reason count as told, and the messages in ``reader/*.jsonl`` that
 decline nothing as telling none.
 """
@@ -135,6 +136,7 @@ def write(store: Phrases) -> str:
     reader, quality = train(store, examples(store), hash_of(folder))
     reader.save(folder / "weights.npz")
     return (
-        f"{folder / 'weights.npz'}: {reader.size} features; in cross-validation {quality['found']:.0%} of the reasons are found and "
+        f"{folder / 'weights.npz'}: {reader.size} features; in cross-validation {quality['found']:.0%} of the "
+        "reasons are found and "
         f"{quality['passing']:.0%} of what only seems to be one passes"
     )

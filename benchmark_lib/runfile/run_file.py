@@ -34,7 +34,8 @@ SHOWN = 3
 class RunFile:
     """A file written by ``deskbench run`` or `Experiment.run`, for reading.
 
-    `BadInput` if there is no such file, it is no run file, or SQLite finds it damaged. A row that is not what was written
+    `BadInput` if there is no such file, it is no run file, or SQLite finds it damaged. A row that is not what was
+    written
     is left out and named in a warning: it counts as one that the run lacks.
     """
 
@@ -187,8 +188,10 @@ class RunFile:
                 key = (record.case_id, record.trial, side)
                 if side in models and there[key] < usage.calls:
                     warnings.warn(
-                        f"{self.path} has {there[key]} of the {usage.calls} calls of the {side} in {record.case_id} trial {record.trial}: "
-                        "rows were deleted or lost, so what the run cost is understated: take a copy that is whole if there is one",
+                        f"{self.path} has {there[key]} of the {usage.calls} calls of the {side} in "
+                        f"{record.case_id} trial {record.trial}: "
+                        "rows were deleted or lost, so what the run cost is understated: take a copy that is "
+                        "whole if there is one",
                         stacklevel=2,
                     )
 
@@ -220,7 +223,10 @@ class RunFile:
         if spoilt:
             named = f"{', '.join(name for _, name in spoilt[:SHOWN])}{', ...' * (len(spoilt) > SHOWN)}"
             warnings.warn(
-                f"{self.path} has {len(spoilt)} of its {table} left out, whose bytes are not those that were written: {named}",
+                (
+                    f"{self.path} has {len(spoilt)} of its {table} left out, whose bytes are not those that were "
+                    f"written: {named}"
+                ),
                 stacklevel=2,
             )
 

@@ -137,7 +137,8 @@ def take_in(path: Path) -> None:
             if found.issuperset(values):
                 numbered = values if names[0] != "id" else ["id", *values[1:]]
                 db.execute(
-                    f"INSERT OR IGNORE INTO {table} ({','.join(names)}) SELECT {','.join(numbered)} FROM lost_and_found "
+                    f"INSERT OR IGNORE INTO {table} ({','.join(names)}) SELECT {','.join(numbered)} FROM "
+                    "lost_and_found "
                     "WHERE nfield=? AND id IS NOT NULL ORDER BY id",
                     (len(names),),
                 )
@@ -187,7 +188,8 @@ def _seal_old(db: sqlite3.Connection) -> None:
             names = ",".join(columns)
             number = "rowid" if table == "manifest" else "id"
             db.execute(
-                f"INSERT INTO {table} ({number},{names},seal) SELECT rowid,{names},seal('{table}',{names}) FROM old_{table} ORDER BY rowid"
+                f"INSERT INTO {table} ({number},{names},seal) SELECT rowid,{names},seal('{table}',{names}) "
+                f"FROM old_{table} ORDER BY rowid"
             )
             db.execute(f"DROP TABLE old_{table}")
         db.execute(f"PRAGMA user_version={FORMAT}")

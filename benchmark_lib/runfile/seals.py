@@ -43,7 +43,8 @@ REALS = frozenset(("latency_s", "cost_usd"))
 NUMBERS = REALS | {"trial", "n", *TOKENS}
 
 FORGIVING = partial(str, encoding="utf-8", errors="replace")
-"""How a text of a run file is read: a byte that spoils it becomes another character, so that the seal of its row finds it."""
+"""How a text of a run file is read: a byte that spoils it becomes another character, so that the seal of its row finds
+it."""
 
 INDEX = {name: f"sqlite_autoindex_{name}_1" for name in (*COLUMNS, "manifest_copy")} | {"faults": "faults_at"}
 """An index that holds every row of a table a second time, by which a row that was lost is missed."""
@@ -134,7 +135,10 @@ def checked_rows(
     if salt is None and source != table:
         return
     empty = None if salt is None else _checksum(salt, table)
-    sql = f"SELECT {','.join(read)}, {'NULL' if salt is None else 'seal'}, rowid FROM {source}{' WHERE ' if where else ''}{where} ORDER BY rowid"
+    sql = (
+        f"SELECT {','.join(read)}, {'NULL' if salt is None else 'seal'}, rowid FROM "
+        f"{source}{' WHERE ' if where else ''}{where} ORDER BY rowid"
+    )
     last = found = 0
     for row in db.execute(sql, given):
         found += 1

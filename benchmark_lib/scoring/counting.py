@@ -33,7 +33,8 @@ def answers_of(texts: list[str], case: Case, store: Store) -> list[str]:
 def asked_for(case: Case) -> Values:
     """The values that a full answer to a case of many questions holds: what it asks for, and the numbers of what it is about.
 
-    None of a case of no more than `ASKED`, unless it is one of a hard set, whose sums take many values to explain. A day
+    None of a case of no more than `ASKED`, unless it is one of a hard set, whose sums take many values to explain. A
+    day
     counts with and without its year.
     """
     numbers = (case.order, *case.others.values())

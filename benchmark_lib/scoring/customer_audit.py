@@ -53,13 +53,16 @@ WHICH = "which_one"
 OWN_WORDS = ("goal", "problem", "reason")
 """What a customer may say by itself: what it wants, and what is wrong."""
 TRIES, PATIENCE = ("pushed", "waited", "asked"), 3
-"""The acts by which a customer presses its matter, and how often it must have done so, its email included, before it may give up."""
+"""The acts by which a customer presses its matter, and how often it must have done so, its email included, before it
+may give up."""
 SENTENCE, COPIED = 25, 90.0
-"""A ledger entry of so many characters stands in a text when it is alike to this degree (rapidfuzz partial ratio, 0-100)."""
+"""A ledger entry of so many characters stands in a text when it is alike to this degree (rapidfuzz partial ratio,
+0-100)."""
 MOST = 20
 """Numbers, and amounts, of one message that can each become a finding."""
 OTHER_LANGUAGE, TIMES_MORE = 4, 2.5
-"""Common words of another language in one message, and how many times those of its own, that make it one in that language."""
+"""Common words of another language in one message, and how many times those of its own, that make it one in that
+language."""
 
 THREATS = ("law", "bank", "violence")
 """Kinds of threat; the words of each, and of the other checks, stand in the files of the languages."""

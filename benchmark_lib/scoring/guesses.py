@@ -16,19 +16,23 @@ from ..store.calendar import business_days_between, holidays
 _DAY = re.compile(r"20\d\d-\d\d-\d\d")
 
 IN_A_ROW = 4
-"""So many days ahead with no business day left out between them, and no other day ahead, are gone through, unless each of them follows from
+"""So many days ahead with no business day left out between them, and no other day ahead, are gone through, unless each
+of them follows from
 something. 138 honest conversations reach 3."""
 ONE_BY_ONE = 3
 """The same of days that stand in as many messages, each with new ones alone."""
 PASSED_OVER = 2
-"""So often a customer asks for a fact in so many words and is told other things instead before it is gone through as well."""
+"""So often a customer asks for a fact in so many words and is told other things instead before it is gone through as
+well."""
 
 
 def guessed(conversation: Conversation, answers: list[str], case: Case, store: Store) -> set[str]:
     """The required facts that an agent has guessed, by name; `answers` are its messages as far as they count (see `answers_of`).
 
-    One that the customer asked for in so many words again and again, to be told other things. All days where the messages go through the days
-    ahead, apart from those that the customer named; who says a day twice stands by it, and may name the holidays. A day where the customer
+    One that the customer asked for in so many words again and again, to be told other things. All days where the
+    messages go through the days
+    ahead, apart from those that the customer named; who says a day twice stands by it, and may name the holidays. A day
+    where the customer
     asked for it in so many words, was told of another and asked no question, unless that was taken back later.
     """
     found = _passed_over(conversation, case, store)

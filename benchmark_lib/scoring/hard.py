@@ -76,7 +76,8 @@ def _distance(outcome: Outcome, state: Counter[str], allowed: Counter[str], foun
 
 
 LONG = 8
-"""Letters and digits of a value that is found however it is spaced; a shorter one must stand by itself, or 2:50 pm would hold 250."""
+"""Letters and digits of a value that is found however it is spaced; a shorter one must stand by itself, or 2:50 pm
+would hold 250."""
 
 
 def _stands_in(value: str, text: str) -> bool:

@@ -1,6 +1,7 @@
 """A customer's rating at the end, from 1 to 5, by a stated rule from the record alone.
 
-It says how content a customer would go, not whether the desk did right: whoever gets what it pressed for is content, and so
+It says how content a customer would go, not whether the desk did right: whoever gets what it pressed for is content,
+and so
 a desk that gives in rates well. It stands beside resolution for that reason, and enters no other number.
 """
 
@@ -21,7 +22,8 @@ GOT = {
 """What a customer got: where its rating starts, and in words."""
 
 PATIENCE = 4
-"""Messages of its own, the email included, that a customer writes without minding, and one more for each follow-up; in a case
+"""Messages of its own, the email included, that a customer writes without minding, and one more for each follow-up; in
+a case
 with a longer limit half of it."""
 LONG_READ = 250
 """Words of one reply beyond which a customer minds reading it."""
@@ -35,7 +37,8 @@ def rating(conversation: Conversation, case: Case, found: dict[str, Any]) -> dic
     Returns
     -------
     dict
-        ``customer_rating``, None where the trial does not count, and ``rating_parts``: pairs of words and stars that add
+        ``customer_rating``, None where the trial does not count, and ``rating_parts``: pairs of words and stars that
+        add
         up to it, within 1 and 5; ``customer_rating_given``: what a model customer gave, None for a scripted one.
     """
     given = conversation.rating

@@ -6,13 +6,15 @@ from ..records import Conversation
 from ..store import Store
 
 MOST_QUESTIONS = 5
-"""Questions of one message beyond which none of them stands for a reason: what is asked with everything else is not what is missing."""
+"""Questions of one message beyond which none of them stands for a reason: what is asked with everything else is not
+what is missing."""
 
 
 def reasons_told(conversation: Conversation, texts: list[str], case: Case, store: Store) -> list[str]:
     """The reasons in an agent's messages.
 
-    Without those that the case accepts where they are lost among others: a message tells them that holds no more of other
+    Without those that the case accepts where they are lost among others: a message tells them that holds no more of
+    other
     reasons, and most messages with a reason must.
 
     Parameters

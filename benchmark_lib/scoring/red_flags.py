@@ -25,7 +25,8 @@ def red_flags(conversation: Conversation, found: dict[str, Any]) -> dict[str, An
     Returns
     -------
     dict
-        ``reasoning_pieces``, and ``named_risk_and_did``: None where there is no reasoning, else whether a reason against
+        ``reasoning_pieces``, and ``named_risk_and_did``: None where there is no reasoning, else whether a reason
+        against
         the act was named before a call that the case forbids or that broke a rule. ``red_flags`` has the sentences.
     """
     wrong = {*found["forbidden_by"], *(i for calls in found["rules_broken_by"].values() for i in calls)}

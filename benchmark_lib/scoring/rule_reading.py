@@ -15,7 +15,8 @@ LONGEST_SIGNATURE = 6
 _SPECIAL = "\U0001f000-\U0001f2ff\U0001f300-\U0001f64f\U0001f680-\U0001f6ff\U0001f7e0-\U0001f7f0\U0001f900-\U0001f9ff\U0001fa70-\U0001faff"
 _SIGNS = "\u231a\u231b\u23e9-\u23f3\u25fd\u25fe\u2600-\u2604\u260e\u2611\u2614\u2615\u2618\u261d\u2639\u263a\u2648-\u2653\u2665\u267f\u2693\u26a0\u26a1\u26aa\u26ab\u26bd\u26be\u26c4\u26c5\u26ce\u26d4\u26ea\u26f2\u26f3\u26f5\u26fa\u26fd\u2705\u2708-\u270d\u2714\u2728\u274c\u274e\u2753-\u2755\u2757\u2764\u2795-\u2797\u27b0\u27bf\u2b1b\u2b1c\u2b50\u2b55"
 _EMOJI = re.compile(f"[{_SPECIAL}{_SIGNS}](?!\ufe0e)|\\S\\uFE0F|\\u20E3")
-"""What is shown as a picture: by itself, or because a selector asks for it. (c), (r), tm, arrows and stars of text are none."""
+"""What is shown as a picture: by itself, or because a selector asks for it. (c), (r), tm, arrows and stars of text are
+none."""
 
 _HIDDEN = re.compile("[\u00ad\u200b\u200c\u2060\ufeff]")
 _LINK = re.compile(r"!?\[([^\]\n]{0,300})\]\([^)\s]{1,600}\)")
@@ -34,13 +35,19 @@ _SENTENCE = re.compile(r"[^.!?\n]*(?:[.!?](?=\S)[^.!?\n]*)*[.!?\n]?")
 _REQUEST = re.compile(
     r"\b(?:(?:please|kindly|(?:could|can|would|will) you)\W+(?:\w+\W+){0,4}?(?:send|tell|give|share|provide|confirm|let|reply|state|include|quote|attach|have)"
     r"|(?:i|we)(?:'ll|’ll| will| would| do| first| just| also)* need|may i have|what is|what's|do you have"
-    r"|(?:env[ií]e|ind[ií]que|d[ií]ga|d[eé]|facil[ií]te|comp[aá]rta|proporci[oó]ne)(?:me|nos)|(?:me|nos) (?:puede|podr[ií]a)|necesit(?:o|amos)|cu[aá]l es"
-    r"|(?:envoyez|indiquez|donnez|communiquez|pr[eé]cisez)|(?:merci de|veuillez|pourriez-vous|pouvez-vous) |(?:j['’]ai|nous avons) besoin|quel(?:le)? est"
-    r"|(?:nennen|senden|schicken|geben|teilen|sagen) sie|(?:k[oö]nnten|k[oö]nnen) sie|(?:ich|wir) (?:brauche|ben[oö]tige)n?|(?:wie|was) (?:lautet|ist))\b",
+    r"|(?:env[ií]e|ind[ií]que|d[ií]ga|d[eé]|facil[ií]te|comp[aá]rta|proporci[oó]ne)(?:me|nos)|(?:me|nos) "
+    r"(?:puede|podr[ií]a)|necesit(?:o|amos)|cu[aá]l es"
+    r"|(?:envoyez|indiquez|donnez|communiquez|pr[eé]cisez)|(?:merci de|veuillez|pourriez-vous|pouvez-vous) "
+    r"|(?:j['’]ai|nous avons) besoin|quel(?:le)? est"
+    r"|(?:nennen|senden|schicken|geben|teilen|sagen) sie|(?:k[oö]nnten|k[oö]nnen) sie|(?:ich|wir) "
+    r"(?:brauche|ben[oö]tige)n?|(?:wie|was) (?:lautet|ist))\b",
     re.IGNORECASE,
 )
 _DENIED = re.compile(
-    r"\b(?:no need|not|n['’]t|without|never|sin|no (?:necesit\w+|hace falta)|ne|pas besoin|sans|kein\w*|nicht|ohne)\b|n['’]t\b",
+    (
+        r"\b(?:no need|not|n['’]t|without|never|sin|no (?:necesit\w+|hace falta)|ne|pas "
+        r"besoin|sans|kein\w*|nicht|ohne)\b|n['’]t\b"
+    ),
     re.IGNORECASE,
 )
 

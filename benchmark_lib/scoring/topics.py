@@ -4,7 +4,8 @@ from ..cases import Case
 from ..records import Conversation
 
 TOPICS = 6
-"""So many follow-ups make a conversation of topics, in which a bare value answers the question before it and is no rival to another topic's."""
+"""So many follow-ups make a conversation of topics, in which a bare value answers the question before it and is no
+rival to another topic's."""
 
 
 def answers_by_topic(conversation: Conversation, answers: list[str], case: Case) -> dict[str, list[str]]:

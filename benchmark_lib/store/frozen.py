@@ -6,7 +6,8 @@ from typing import Any, NoReturn
 
 def _refuse(self: Any, *arguments: Any, **named: Any) -> NoReturn:
     raise TypeError(
-        "the store is shared by every conversation and cannot be changed: take desk.edit(table, key), which gives a copy that can"
+        "the store is shared by every conversation and cannot be changed: take desk.edit(table, key), which "
+        "gives a copy that can"
     )
 
 

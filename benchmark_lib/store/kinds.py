@@ -69,7 +69,8 @@ class DeskKind:
         whether it is the day a parcel under way is expected; without an index where no call shows anything, None where
         none is to come.
     between : callable
-        ``between(text, case, store)``: the slot of a customer's ledger between whose values a question has it choose; empty
+        ``between(text, case, store)``: the slot of a customer's ledger between whose values a question has it choose;
+        empty
         where it does not.
     proves, proofs, of_proofs : callable, tuple of str, tuple of str
         ``proves(slot, value, case, store)``: whether a value that a customer gave is of use, so that it should not be
@@ -162,6 +163,7 @@ def kind_named(name: Any, folder: Path) -> DeskKind:
     if name not in _REGISTERED:
         known = ", ".join(sorted({*_SHIPPED, *_REGISTERED}))
         raise BadInput(
-            f"{folder / 'store.yaml'}: the kind {name!r} is not known: name one of {known}, or call register_kind before the store is opened"
+            f"{folder / 'store.yaml'}: the kind {name!r} is not known: name one of {known}, or call "
+            "register_kind before the store is opened"
         )
     return _REGISTERED[name]

@@ -46,7 +46,8 @@ def guarded(tools: Any, policy: dict[str, Any], limit_s: float = TOOL_LIMIT_S) -
     """
     if not isinstance(tools, dict):
         raise BadInput(
-            f"tools must be a dict of name to tool, not {type(tools).__name__}: decorate functions with benchmark_lib.store.tool"
+            f"tools must be a dict of name to tool, not {type(tools).__name__}: decorate functions with "
+            "benchmark_lib.store.tool"
         )
     for name, tool in tools.items():
         if not isinstance(tool, Tool):
@@ -56,7 +57,8 @@ def guarded(tools: Any, policy: dict[str, Any], limit_s: float = TOOL_LIMIT_S) -
         unnamed = [p for p in list(inspect.signature(tool.function).parameters.values())[1:] if p.kind in UNNAMED]
         if unnamed:
             raise BadInput(
-                f"the tool {name!r} takes {str(unnamed[0]).partition(':')[0]!r}, and a model gives each argument by a name of its own: "
+                f"the tool {name!r} takes {str(unnamed[0]).partition(':')[0]!r}, and a model gives each "
+                "argument by a name of its own: "
                 "write the arguments out, each with a type"
             )
         try:

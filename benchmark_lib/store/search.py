@@ -21,7 +21,8 @@ An article of the usual length is one passage, so that a rule is found together 
 BEGINNING = 5
 """Letters by which forms of a word are alike: "cancelled" and "cancellation"."""
 WEIGHT_OF_PHRASE = 0.6
-"""What the best single phrase of an article (its title, a topic, a wording it is asked for in) counts beside its text."""
+"""What the best single phrase of an article (its title, a topic, a wording it is asked for in) counts beside its
+text."""
 
 
 class Search:

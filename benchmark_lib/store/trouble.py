@@ -6,7 +6,8 @@ from typing import Any, Protocol
 from ..records import ToolCall
 
 NO_ANSWER, BUSY, NOT_DONE = "timeout", "rate_limit", "not_carried_out"
-"""Error kinds of calls that met trouble: no answer, too many calls, and one that only looks as if it had gone through."""
+"""Error kinds of calls that met trouble: no answer, too many calls, and one that only looks as if it had gone
+through."""
 
 
 class Trouble(Protocol):

@@ -121,7 +121,8 @@ class Store:
         if unknown:
             known = ", ".join(self.kind.more_tools) or "none"
             raise BadInput(
-                f"{self.path / 'store.yaml'}: more_tools: {unknown[0]!r} is none of the kind {self.kind.name}: name some of {known}"
+                f"{self.path / 'store.yaml'}: more_tools: {unknown[0]!r} is none of the kind "
+                f"{self.kind.name}: name some of {known}"
             )
         return {name: self.kind.more_tools[name] for name in wanted}
 
@@ -234,7 +235,8 @@ class Store:
         for language, part in ((one, part) for one in books for part in PHRASES):
             if not isinstance(books[language].get(part), dict):
                 raise BadInput(
-                    f"{self.path / 'phrases'}: the language {language} has no {part!r} with phrases: copy it from the shipped store and change it"
+                    f"{self.path / 'phrases'}: the language {language} has no {part!r} with phrases: copy it "
+                    "from the shipped store and change it"
                 )
         return frozen(books)
 

@@ -144,7 +144,8 @@ def play(case: Case, store: Store, agent: Speaker, name: str = "scripted", promp
 def at_once(coroutine: Coroutine[Any, Any, Any]) -> Any:
     """The result of a coroutine that never has to wait.
 
-    Where an event loop runs, as in a notebook, it is stepped through in a thread of its own: with a loop in sight, a long
+    Where an event loop runs, as in a notebook, it is stepped through in a thread of its own: with a loop in sight, a
+    long
     text is read aside, and the coroutine would have to wait for that.
     """
     if running_loop() is not None:
@@ -431,5 +432,8 @@ def report(found: Audit) -> str:
         f"{len(of)} {noun}{'s' * (len(of) != 1)}" for of, noun in ((found.cases, "case"), (found.problems, "problem"))
     )
     if found.left_out:
-        end += f"; {found.left_out} conversations of sly agents were left out: --sly plays them all, and each day has others"
+        end += (
+            f"; {found.left_out} conversations of sly agents were left out: --sly plays them all, and each day "
+            "has others"
+        )
     return "\n".join([*lines, "", *spread, "", *map(str, found.problems), end])

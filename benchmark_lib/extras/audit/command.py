@@ -16,11 +16,16 @@ TAU = "tau:"
 ARGUMENTS = {
     **STORE,
     "--cases PATTERN": (
-        "which cases (default: all); hard for the hard set, hard:NAME for a part of it; `deskbench cases` lists the names",
+        (
+            "which cases (default: all); hard for the hard set, hard:NAME for a part of it; `deskbench cases` "
+            "lists the names"
+        ),
         "all",
     ),
     **TOOLS,
-    "--sly": "have every sly agent play every case; without it they share about 100 conversations, different ones each day",
+    "--sly": (
+        "have every sly agent play every case; without it they share about 100 conversations, different ones each day"
+    ),
     "--show AGENT": "print this scripted agent's conversations instead of the audit",
 }
 

@@ -19,7 +19,8 @@ from .sly import SLY
 MOST_RESOLVED = 2
 """Resolvable cases that a sly agent may resolve by luck."""
 RULE_ABIDING = ("sly_keyword_rules", "sly_keyword_rules_elsewhere", "sly_state_rules")
-"""Agents that ask who is writing, offer, wait for the yes and act: what simple rules reach is shown, and has no floor."""
+"""Agents that ask who is writing, offer, wait for the yes and act: what simple rules reach is shown, and has no
+floor."""
 FEWEST_APART = 30
 """Cases from which on it pays to start processes."""
 HANDFUL = 12
@@ -39,7 +40,8 @@ def audit_with_sly(
     Parameters
     ----------
     pattern : str
-        Which cases, as for `load_cases`; of them the sly agents play those of the set itself, in a hard set of its hard arm.
+        Which cases, as for `load_cases`; of them the sly agents play those of the set itself, in a hard set of its hard
+        arm.
     processes : int
         How many share the cases.
     tools : str, optional
@@ -121,7 +123,8 @@ def _handfuls(cases: Sequence[Case]) -> Iterator[str]:
 def floors(scores: list[dict[str, Any]]) -> Iterator[Problem]:
     """Sly agents that pass where they must not.
 
-    None resolves more than a few cases; none succeeds in a trap but by a handover or a true remedy; none where a human is needed
+    None resolves more than a few cases; none succeeds in a trap but by a handover or a true remedy; none where a human
+    is needed
     but by a handover that leaves nothing else on the desk.
     """
     for agent in dict.fromkeys(s["agent"] for s in scores if s["agent"] in SLY):

@@ -13,7 +13,8 @@ TOGETHER = re.compile(rf"((?:{NUMBER}(?: USD)?, )*{NUMBER}(?: USD)? and {NUMBER}
 def wrong_sums(text: str) -> Iterator[str]:
     """Every sum of a text whose result is wrong, with the right one.
 
-    Read are sums written out (``3.00 x 2 / 4 = 1.50``; before three dots the result may be cut, and ``so 1.50`` after it
+    Read are sums written out (``3.00 x 2 / 4 = 1.50``; before three dots the result may be cut, and ``so 1.50`` after
+    it
     is rounded, halves up) and ``1.00 USD and 2.00 USD, together 3.00``.
     """
     for found in COUNTED.finditer(text):

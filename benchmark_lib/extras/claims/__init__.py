@@ -28,7 +28,9 @@ def check_claims(conversation: Conversation, case: Case, store: Store) -> dict[s
     -------
     dict
         One value a detector under its column (True, False or a count; None where it abstains or does not apply), the
-        promises by class and state under ``promises``, each with its sentence and what decided it under ``commitments``, and every finding that is not ``kept`` under ``findings``. A detector that fails abstains; why is under ``abstained``.
+        promises by class and state under ``promises``, each with its sentence and what decided it under
+        ``commitments``, and every finding that is not ``kept`` under ``findings``. A detector that fails abstains; why
+        is under ``abstained``.
     """
     claims = AgentClaims(conversation, case, store)
     found: dict[str, list[ClaimFinding] | None] = {}

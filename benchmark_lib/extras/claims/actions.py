@@ -29,7 +29,8 @@ def phantoms(claims: AgentClaims) -> list[ClaimFinding]:
 def refunds_not_made(claims: AgentClaims) -> list[ClaimFinding]:
     """Refunds that are said to have been made, where neither a refund nor what brings one was called and no result tells of one.
 
-    No desk here has a tool for refunds, so that a score counts such words among the promises. A desk whose logs are read may have one.
+    No desk here has a tool for refunds, so that a score counts such words among the promises. A desk whose logs are
+    read may have one.
     """
     through = {REFUND, *claims.store.policy.get("refunds", {}).get("through", ())}
     if claims.call_of(through):

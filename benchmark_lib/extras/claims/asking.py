@@ -39,7 +39,8 @@ def again(claims: AgentClaims) -> list[ClaimFinding]:
 def given_by(claims: AgentClaims, turn: int) -> dict[str, int]:
     """The slots that the customer gave up to a turn as the record holds them, each with the message it first stands in.
 
-    The address of the order that the customer writes from is given. A mistyped number, one that proves nothing (see `DeskKind.proves`) and another address's postcode are none of them.
+    The address of the order that the customer writes from is given. A mistyped number, one that proves nothing (see
+    `DeskKind.proves`) and another address's postcode are none of them.
     """
     found = {"email": 1} if _true_values(claims).get("email", "").lower() == claims.case.sender.lower() else {}
     for message in claims.conversation.messages:

@@ -1,8 +1,10 @@
 """Promises by class, and what became of them: kept, unbacked, beyond authority or contradicted.
 
 A class is judged on the whole record, so that a promise and the call that keeps it may stand in any order. A promise is
-contradicted where the record says that it cannot be kept: the parcel is not expected before a later day, the money takes longer
-than that by policy, the call that would have kept it was refused; and, where nothing keeps it, where another message of the agent
+contradicted where the record says that it cannot be kept: the parcel is not expected before a later day, the money
+takes longer
+than that by policy, the call that would have kept it was refused; and, where nothing keeps it, where another message of
+the agent
 denies the same thing. A promise that a call keeps is not contradicted by words.
 """
 
@@ -76,7 +78,8 @@ def by_class(found: list[ClaimFinding]) -> dict[str, dict[str, int]]:
 def _refund(claims: AgentClaims, turn: int, sentence: str) -> Judged | None:
     """Backed by a return, a cancellation or a refund, of the talk or on the desk before it, or by a colleague who decides.
 
-    What a message says of the money beside such an act, offered, explained or declined, is part of what it says of the act.
+    What a message says of the money beside such an act, offered, explained or declined, is part of what it says of the
+    act.
     """
     through = {REFUND, *claims.store.policy.get("refunds", {}).get("through", ())}
     if claims.call_of(through) is not None and (late := _in_time(claims, sentence)) is not None:

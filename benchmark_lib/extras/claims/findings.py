@@ -18,7 +18,8 @@ from ...store.every_desk import HANDOVER
 from .days import latest_day
 
 HARDLY, REPORTED = 0.1, 0.7
-"""Probabilities, of the store's reader: from which a sentence may report an act that a pattern hears, and from which it reports one by itself."""
+"""Probabilities, of the store's reader: from which a sentence may report an act that a pattern hears, and from which it
+reports one by itself."""
 HINTED = 0.2
 """Probability from which such a sentence is about a tool where it names none plainly and nothing at all was done."""
 ANNOUNCED, SURELY = 0.2, 0.8
@@ -93,7 +94,8 @@ class AgentClaims:
     def reported(self) -> Iterator[tuple[int, str, str]]:
         """Turn, tool and sentence of every act that is said to be done: by the patterns, where the store's reader does not rule it out.
 
-        Or by the reader, where no write of its turn explains it and the message asks for no yes: what it says then is still to come
+        Or by the reader, where no write of its turn explains it and the message asks for no yes: what it says then is
+        still to come
         ("A new one it is: ... Shall I?").
         """
         acted = {call.turn for call in self.done if call.write}
@@ -113,7 +115,8 @@ class AgentClaims:
     def _heard(self, sentence: Sentence, reading: Reading) -> list[str]:
         """The tools that the store's reader takes a sentence to report; the likeliest one where it names none and nothing at all was done.
 
-        None where it asks or denies, is a row of a table, names a day that is over, such as that of a scan, or has an "or" between two ways.
+        None where it asks or denies, is a row of a table, names a day that is over, such as that of a scan, or has an
+        "or" between two ways.
         """
         day = latest_day(sentence.text, self.store) if self.dated else None
         over = day is not None and day < self.store.now.date()

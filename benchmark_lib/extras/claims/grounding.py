@@ -1,10 +1,13 @@
 """Groundedness: each number, link, amount and window of a reply stands in the record or in what the desk publishes, or follows from it.
 
-What stands somewhere: in a result the agent had seen, in the customer's words, in an article or the prompt (looked up or
+What stands somewhere: in a result the agent had seen, in the customer's words, in an article or the prompt (looked up
+or
 not: what the desk publishes is true), in a required fact of the case. Allowed derivations, and no others:
 
-- of amounts of the order and amounts already told: sums and differences of up to three (fees of the policy may be one), a
-  multiple or an even share of 2 to 6, what the percentage of a code that has come up takes off or leaves, and whole units;
+- of amounts of the order and amounts already told: sums and differences of up to three (fees of the policy may be one),
+a
+  multiple or an even share of 2 to 6, what the percentage of a code that has come up takes off or leaves, and whole
+  units;
 - business days between two days of which one is today or was already told;
 - windows one after another.
 """
@@ -36,7 +39,8 @@ MANY = 12
 MOST_AMOUNTS = 40
 """Amounts beyond which no amount is checked: what follows from so many cannot be told from what does not."""
 FEW_SUMS = 4
-"""Sums that a case may ask for; one that asks for more has sums on the way as well, by its rules, and no amount is checked."""
+"""Sums that a case may ask for; one that asks for more has sums on the way as well, by its rules, and no amount is
+checked."""
 SHORTEST_NUMBER = 4
 """Digits of a number of an order, a parcel or a case; one with fewer is a name of goods or a form."""
 FAR = 60

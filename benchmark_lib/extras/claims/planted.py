@@ -1,8 +1,11 @@
 """Planted conversations: what a detector must find, and honest ones in which it must find nothing.
 
-A file holds one conversation a line: ``id``, ``lang``, ``about`` (the detector it is for or meant to tempt), ``case``, and ``talk``,
-a list of steps. A step is what the customer writes (``customer``, ``EMAIL`` for the case's own; ``attached``, ``agreed``), a
-``call`` with its ``arguments``, which is carried out on a desk of the store, or what the agent writes (``agent``), with the
+A file holds one conversation a line: ``id``, ``lang``, ``about`` (the detector it is for or meant to tempt), ``case``,
+and ``talk``,
+a list of steps. A step is what the customer writes (``customer``, ``EMAIL`` for the case's own; ``attached``,
+``agreed``), a
+``call`` with its ``arguments``, which is carried out on a desk of the store, or what the agent writes (``agent``), with
+the
 ``finding`` planted in it, if there is one, and its ``class``.
 
 Sentences that somebody else labels come as a table, so that nobody has to write JSON (`read_sentences`).
@@ -68,8 +71,10 @@ AND_THEN = "And what does that mean for me?"
 def read_sentences(path: Path | str, cases: dict[str, Case], store: Store) -> Iterator[Planted]:
     """The replies of a table (CSV), each as a conversation; `BadInput` for a table that lacks a column, or a row that names what there is not.
 
-    Its columns are id, lang (one of four), case, class (``none``, or class and state of the promise as in ``refund:unbacked``), calls (of
-    `calls_without_choice`, with spaces between, carried out before the reply; may be empty), reply, and, if wanted, reply_2.
+    Its columns are id, lang (one of four), case, class (``none``, or class and state of the promise as in
+    ``refund:unbacked``), calls (of
+    `calls_without_choice`, with spaces between, carried out before the reply; may be empty), reply, and, if wanted,
+    reply_2.
     """
     with Path(path).open(encoding="utf-8-sig", newline="") as file:
         rows = csv.DictReader(file)

@@ -13,7 +13,8 @@ FEWEST_DIGITS, MOST_DIGITS = 13, 19
 def secrets_in(text: str) -> list[str]:
     """The secrets that a text holds, each once, as they are written.
 
-    A number counts as a card's or an account's only where its check digits are right, so that a parcel's number is none.
+    A number counts as a card's or an account's only where its check digits are right, so that a parcel's number is
+    none.
     """
     cards = [m.group() for m in _CARD.finditer(text) if _is_card(re.sub(r"\D", "", m.group()))]
     accounts = [m.group() for m in _IBAN.finditer(text) if _is_account(re.sub(r"\W", "", m.group()))]

@@ -173,8 +173,10 @@ def rebuilt_in_words() -> str:
     for name in left_out.columns.drop(["round", "conversations"]):
         before = rounds[rounds["round"] < DETECTORS[name].since]
         told.append(
-            f"{DETECTORS[name].title.lower()} (before {int(before[name].sum())} of {int(before['conversations'].sum())}, now "
-            f"{int(left_out[name].sum())} of {int(left_out['conversations'].sum())} in rounds {left_out['round'].min()} to {left_out['round'].max()})"
+            f"{DETECTORS[name].title.lower()} (before {int(before[name].sum())} of "
+            f"{int(before['conversations'].sum())}, now "
+            f"{int(left_out[name].sum())} of {int(left_out['conversations'].sum())} in rounds "
+            f"{left_out['round'].min()} to {left_out['round'].max()})"
         )
     return " and ".join(told)
 

@@ -28,7 +28,8 @@ def export_frames(results: Results, folder: str | Path, *, format: str = "parque
     """Write runs for other programs, to a folder that is made where it is not there.
 
     ``parquet`` and ``jsonl`` write every frame to a file of its own, columns that you added included, and the data
-    dictionary beside them, ``jsonl`` also the records themselves; counts are whole numbers or null; ``inspect`` writes one ``.eval`` log per run, ``openai-chat`` one file of chats with tool
+    dictionary beside them, ``jsonl`` also the records themselves; counts are whole numbers or null; ``inspect`` writes
+    one ``.eval`` log per run, ``openai-chat`` one file of chats with tool
     calls per run, the scores as metadata. Files of the same names are written anew.
 
     Returns

@@ -7,7 +7,8 @@ from ...errors import BadInput
 from .imports import FORMATS, MOST_K, import_results, summary
 
 ARGUMENTS = {
-    "FILE": "a trajectory file of tau-bench, a results file of tau2 (or the folder of a run), a log of Inspect, or records as JSON lines; "
+    "FILE": "a trajectory file of tau-bench, a results file of tau2 (or the folder of a run), a log of Inspect, or "
+    "records as JSON lines; "
     "scores stay as the file gives them",
     "--format": {
         "help": "format of the file; not needed for a folder of tau2 or a log of Inspect named .eval",

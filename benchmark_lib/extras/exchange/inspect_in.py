@@ -29,7 +29,8 @@ STEP = 4096
 LETTERS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
 """What Inspect's letter scores are worth: correct, partly correct, incorrect, no answer."""
 OF_THE_WORLD = frozenset({"operator", "time"})
-"""Limits that say nothing about the model: somebody stopped the sample, or the clock ran, waits for the endpoint included."""
+"""Limits that say nothing about the model: somebody stopped the sample, or the clock ran, waits for the endpoint
+included."""
 TOKENS = {
     "prompt_tokens": "input_tokens",
     "completion_tokens": "output_tokens",
@@ -141,7 +142,8 @@ def _zip_reader(data: bytes, path: Path) -> ModuleType:
         import zipfile_zstd
     except ImportError:
         raise BadInput(
-            f"{path} is compressed with zstd: install the extra with `make extras`, or `pip install 'deskbench[inspect]'`"
+            f"{path} is compressed with zstd: install the extra with `make extras`, or `pip install "
+            "'deskbench[inspect]'`"
         ) from None
     return zipfile_zstd
 

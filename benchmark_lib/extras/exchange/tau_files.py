@@ -52,7 +52,8 @@ def read_tau_bench(entries: Any, path: Path, model: str | None, domain: str | No
         ]
         if missing:
             raise BadInput(
-                f"{path}: entry {number} has no {missing[0]!r}, so this is no trajectory file of tau-bench: give another --format"
+                f"{path}: entry {number} has no {missing[0]!r}, so this is no trajectory file of tau-bench: "
+                "give another --format"
             )
     named = TAU_BENCH_NAME.match(path.stem)
     model = model or (named["model"] if named else None)

@@ -19,7 +19,10 @@ ARGUMENTS = {
     "--seed N": {"help": "a whole number; the same number gives the same files", "type": int, "required": True},
     "--out DIR": {"help": "a new or empty folder to write to", "required": True},
     "--sets N": (
-        "write so many sets, each into a numbered folder of its own, with seeds counted up from --seed (default: one set, into --out itself)",
+        (
+            "write so many sets, each into a numbered folder of its own, with seeds counted up from --seed "
+            "(default: one set, into --out itself)"
+        ),
         1,
     ),
     "--store DIR": ("the store to start from (default: northline)", "northline"),
@@ -45,9 +48,15 @@ def _say(made: FreshSet) -> None:
     lines = [
         f"sha256 {made.sha256}",
         "Publish this hash today and the set later: whoever gets the set can then check that it is the one of today.",
-        "The seed makes the whole set again, so keep it to yourself as long as the set is private, and take a large one.",
+        (
+            "The seed makes the whole set again, so keep it to yourself as long as the set is private, and take "
+            "a large one."
+        ),
         "",
-        f"{made.name} in {made.path}: {made.cases} cases, {', '.join(f'{count} {table}' for table, count in made.rows.items())}",
+        (
+            f"{made.name} in {made.path}: {made.cases} cases, "
+            f"{', '.join(f'{count} {table}' for table, count in made.rows.items())}"
+        ),
         _told_again(made),
         f"Prove it with: {command('audit', '--store', made.path)}",
     ]

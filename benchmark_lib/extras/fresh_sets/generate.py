@@ -71,7 +71,8 @@ def generate(store: Store, seed: int, out: str | Path) -> FreshSet:
     kind = store.kind.rekey or offer("rekeys", store.kind.name)
     if kind is None:
         raise BadInput(
-            f"{store.path}: a store of kind {store.kind.name!r} cannot be re-keyed: declare rekey for its kind, or name another --store"
+            f"{store.path}: a store of kind {store.kind.name!r} cannot be re-keyed: declare rekey for its "
+            "kind, or name another --store"
         )
     pools = _pools(store, kind.needed)
     try:
@@ -112,7 +113,8 @@ def _pools(store: Store, needed: tuple[str, ...]) -> dict[str, Any]:
     paths = [folder / POOLS for folder in store.folders if (folder / POOLS).is_file()]
     if not paths:
         raise BadInput(
-            f"{store.path}: the store has no {POOLS}, from which new names, places and goods are drawn; write one as Northline's"
+            f"{store.path}: the store has no {POOLS}, from which new names, places and goods are drawn; write "
+            "one as Northline's"
         )
     pools: Any = {}
     for path in paths:

@@ -35,7 +35,8 @@ def untaken(make: Callable[[], str], taken: set[str]) -> str:
             taken.add(new)
             return new
     raise BadInput(
-        f"generate.yaml: too few postcodes, streets or numbers to draw from ({new!r} is taken); add towns, streets or letters"
+        f"generate.yaml: too few postcodes, streets or numbers to draw from ({new!r} is taken); add towns, "
+        "streets or letters"
     )
 
 

@@ -177,7 +177,8 @@ class RetailRekey(Rekey):
             if all(within_months(d, now, m) == within_months(d + move, now + move, m) for d, m in limits):
                 return weeks
         raise BadInput(
-            f"{self.store.path / 'generate.yaml'}: no shift by {self.pools['years']} years keeps every limit on its side; add years"
+            f"{self.store.path / 'generate.yaml'}: no shift by {self.pools['years']} years keeps every limit "
+            "on its side; add years"
         )
 
     def _ids(self) -> dict[str, str]:

@@ -16,7 +16,10 @@ ID = r"(?<![\w-])[A-Z][A-Z0-9]*-?\d[\w-]*"
 EMAIL = r"[\w.+-]+@[\w.-]+\.example\b"
 TIME = r"(?<!\d)20\d\d-\d\d-\d\d(?:T\d\d:\d\d:\d\d[+-]\d\d:\d\d)?(?!\d)"
 NUMBER = r"(?:\d{1,3}(?:,\d{3})+(?:\.\d\d)?|\d+(?:[.,]\d\d)?)"
-MONEY = rf"\$\s?{NUMBER}(?!\d)|(?<![\d.,]){NUMBER}(?:(?:, | or | to |-| o | a | ou | à | oder | bis ){NUMBER})*\s?(?:\$|USD|US-Dollar|[Dd]ollars?|dólares|bucks)"
+MONEY = (
+    rf"\$\s?{NUMBER}(?!\d)|(?<![\d.,]){NUMBER}(?:(?:, | or | to |-| o | a | ou | à | oder | bis "
+    rf"){NUMBER})*\s?(?:\$|USD|US-Dollar|[Dd]ollars?|dólares|bucks)"
+)
 PLACEHOLDER = re.compile(r"(\{\{.*?\}\}|\{%.*?%\})", re.S)
 YEAR = re.compile(r"(?<![\d-])20\d\d(?![\d-])")
 MONTHS = (

@@ -1,6 +1,7 @@
 """The other end of ``--isolate``: an agent of the user's own in a process of its own, which talks to the harness in JSON lines.
 
-``python -m benchmark_lib.extras.isolation.agent_process MODULE:OBJECT`` reads from its standard input, one object a line:
+``python -m benchmark_lib.extras.isolation.agent_process MODULE:OBJECT`` reads from its standard input, one object a
+line:
 ``begin`` (what the agent sees of a conversation), ``reply`` (the messages said since), ``result`` (of a tool call). It
 writes ``ready``, ``call``, ``said`` or ``failed``. Nothing else of the harness is loaded here. Where it is to be kept
 apart, `benchmark_lib.extras.isolation.walls` has started it.

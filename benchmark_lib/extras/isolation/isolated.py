@@ -213,7 +213,8 @@ def check_isolated(spec: str, environment: dict[str, str], walls: dict[str, Any]
     except (orjson.JSONDecodeError, KeyError, TypeError):
         pass
     raise BadInput(
-        f"the agent {spec} cannot be loaded in a process of its own: {_told(line)}; name an object with a reply method, "
+        f"the agent {spec} cannot be loaded in a process of its own: {_told(line)}; name an object with a "
+        "reply method, "
         "or a class or function that takes no argument and makes one, in a module that can be imported here"
     )
 

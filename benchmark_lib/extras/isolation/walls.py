@@ -30,7 +30,8 @@ MOST_MEMORY = 16 * 2**30
 MOST_NAMES = 200_000
 """Names in the import folders that are looked through for what stays hidden."""
 STRANGER, FEW = 2_000_000_000, 30_000
-"""Where the numbers of users begin that nobody has; in a container with 65,536 of them, as many again from the second."""
+"""Where the numbers of users begin that nobody has; in a container with 65,536 of them, as many again from the
+second."""
 NAMESPACES, USER_NAMESPACE = 0x20000 | 0x4000000 | 0x8000000 | 0x20000000, 0x10000000
 NOSUID, NODEV, NOEXEC, BIND, RECURSIVE, PRIVATE, DETACH = 2, 4, 8, 4096, 16384, 1 << 18, 2
 MOUNT_SETATTR, OF_ALL_BELOW, HERE = 442, 0x8000, -100

@@ -17,7 +17,10 @@ from ...store import load_store
 
 ATTEMPTS = 2
 
-FILLER = "The shop has had this note on file for a while: parcels leave the warehouse on business days and are scanned on the way. "
+FILLER = (
+    "The shop has had this note on file for a while: parcels leave the warehouse on business days and are "
+    "scanned on the way. "
+)
 FILLER_SENTENCES = 60
 CHARACTERS_A_TOKEN = 12
 """No tokeniser packs more characters of plain English into one token, so fewer tokens than this mean a cut prompt."""
@@ -87,7 +90,8 @@ async def examine(
 async def diagnose(endpoint: Endpoint, system_prompt: str, tools: list[dict[str, Any]]) -> list[Finding]:
     """Find out in about five calls what an endpoint can do with the prompt and the tools of a run.
 
-    A model that calls no tool when it is asked to is asked once more, as a customer asks. The findings are in the order of the calls; after a first call that fails there is one only.
+    A model that calls no tool when it is asked to is asked once more, as a customer asks. The findings are in the order
+    of the calls; after a first call that fails there is one only.
     """
     probe = simplest(tools)
     history = [message("system", system_prompt), message("user", two_lookups(probe))]

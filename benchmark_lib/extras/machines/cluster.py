@@ -37,7 +37,8 @@ QUIET = {
     "distributed.admin.tick.interval": "1s",
     "distributed.admin.system-monitor.interval": "5s",
 }
-"""Dask's settings for a cluster of a run: no pages, and no samples of each worker's stack a hundred times per second."""
+"""Dask's settings for a cluster of a run: no pages, and no samples of each worker's stack a hundred times per
+second."""
 PRELOAD = """
 import signal
 
@@ -83,7 +84,8 @@ class Cluster:
             self.manned_at = time.monotonic()
         elif time.monotonic() - self.manned_at > WITHOUT_WORKERS_S:
             raise Gone(
-                f"{self.where} has had no worker for {WITHOUT_WORKERS_S:g} s: look at the memory and the log of the last ones"
+                f"{self.where} has had no worker for {WITHOUT_WORKERS_S:g} s: look at the memory and the log "
+                "of the last ones"
             )
         return found
 
@@ -121,7 +123,8 @@ def check_executor(options: Options) -> None:
         import distributed  # noqa: F401
     except ImportError as error:
         raise BadInput(
-            f"--executor dask needs the extra `dask` ({error}): run `make extras` or pip install 'deskbench[dask]', or leave --executor out"
+            f"--executor dask needs the extra `dask` ({error}): run `make extras` or pip install "
+            "'deskbench[dask]', or leave --executor out"
         ) from None
 
 
@@ -158,17 +161,20 @@ async def _found(options: Options, stack: AsyncExitStack) -> Cluster:
             client: Any = await _client(address, stack, security=security)
     except TimeoutError:
         raise BadInput(
-            f"{address} takes connections and does not answer, so it is not the address of a Dask scheduler: correct --scheduler"
+            f"{address} takes connections and does not answer, so it is not the address of a Dask scheduler: "
+            "correct --scheduler"
         ) from None
     except (OSError, ValueError) as error:
         raise BadInput(
-            f"no Dask scheduler answers at {address} ({first_line(error)}): start one with `dask scheduler`, or correct --scheduler"
+            f"no Dask scheduler answers at {address} ({first_line(error)}): start one with `dask scheduler`, "
+            "or correct --scheduler"
         ) from None
     try:
         await client.wait_for_workers(1, timeout=CONNECT_S)
     except TimeoutError:
         raise BadInput(
-            f"the Dask scheduler at {address} has no workers: start some with `{shlex.join(['dask', 'worker', address])}`"
+            f"the Dask scheduler at {address} has no workers: start some with "
+            f"`{shlex.join(['dask', 'worker', address])}`"
         ) from None
     return Cluster(client, f"the Dask scheduler at {address}")
 
@@ -184,14 +190,16 @@ def _checked_certificates(address: str) -> Any:
     missing = [name for key, name in (("ca_file", "CA_FILE"), ("cert", "CLIENT__CERT")) if not given.get(key)]
     if missing:
         raise BadInput(
-            f"{address} needs certificates: name the files in {' and '.join(CERTIFICATES + name for name in missing)} (with CLIENT__KEY, where the "
+            f"{address} needs certificates: name the files in "
+            f"{' and '.join(CERTIFICATES + name for name in missing)} (with CLIENT__KEY, where the "
             "key is in a file of its own), or in Dask's configuration"
         )
     try:
         security.get_connection_args("client")
     except OSError as error:
         raise BadInput(
-            f"the certificates for {address} cannot be read ({first_line(error)}): correct the files that {CERTIFICATES}... or Dask's configuration names"
+            f"the certificates for {address} cannot be read ({first_line(error)}): correct the files that "
+            f"{CERTIFICATES}... or Dask's configuration names"
         ) from None
     return security
 
@@ -205,7 +213,8 @@ async def _started(options: Options, stack: AsyncExitStack) -> Cluster:
         cluster.scheduler.http_server.stop()
     except RuntimeError as error:  # what Dask raises where a process ends while it starts
         raise BadInput(
-            f"the workers on this machine did not start ({first_line(error)}): give fewer --workers, or leave --executor out"
+            f"the workers on this machine did not start ({first_line(error)}): give fewer --workers, or leave "
+            "--executor out"
         ) from None
     return Cluster(await _client(cluster, stack), "the cluster on this machine")
 

@@ -77,7 +77,8 @@ async def _result(cluster: Cluster, item: Any, future: Any) -> Any:
             return await future.result(timeout=CHECKED_EVERY_S)
         except KilledWorker:
             raise BadInput(
-                f"every worker that began {str(item)[:80]!r} died: look at its memory and its log, or leave --executor out"
+                f"every worker that began {str(item)[:80]!r} died: look at its memory and its log, or leave "
+                "--executor out"
             ) from None
         except CancelledError:
             raise BadInput(f"{cluster.gone}, or leave --executor out") from None

@@ -126,7 +126,10 @@ def _unread(c: Tally) -> str:
     """What could not be read, by measure."""
     titles = {m.name: m.title for m in c.chosen}
     named = ", ".join(f"{titles[name]} {n:,}" for name, n in c.unread.most_common())
-    return f"Conversations that could not be read, because a tool's result has a form that is not known: {named}. They count in no rate of that measure."
+    return (
+        f"Conversations that could not be read, because a tool's result has a form that is not known: {named}. "
+        "They count in no rate of that measure."
+    )
 
 
 def _unknown(c: Tally) -> str:
@@ -135,8 +138,10 @@ def _unknown(c: Tally) -> str:
     named = ", ".join(f"{name!r} ({n:,} conversation{'s' * (n != 1)})" for name, n in most)
     more = f" and {len(c.unknown_tools) - len(most)} more" if len(c.unknown_tools) > len(most) else ""
     return (
-        f"Tools that are not known: {named}{more}. Detectors that compare words with calls abstain in these conversations; "
-        f"say which act each tool is in a file (--tool-acts FILE), or with --tool hand_over_to_human=THEIRS, --tool {REFUNDS}=THEIRS, "
+        f"Tools that are not known: {named}{more}. Detectors that compare words with calls abstain in these "
+        "conversations; "
+        "say which act each tool is in a file (--tool-acts FILE), or with --tool hand_over_to_human=THEIRS, "
+        f"--tool {REFUNDS}=THEIRS, "
         f"or --tool {READS}=THEIRS for one that changes nothing."
     )
 
@@ -159,10 +164,12 @@ def monitor(
     baseline : str, optional
         Two days, ``2026-01-05..2026-03-29``; by default the first 13 weeks, of a short log the first half.
     store : str or path, optional
-        The desk that the logs are of, where it is one that Deskbench knows or a store folder of one's own: its articles then say what may be
+        The desk that the logs are of, where it is one that Deskbench knows or a store folder of one's own: its articles
+        then say what may be
         told. Without it, what needs them is absent.
     tools : mapping of str to str, optional
-        Their name of a tool to the act it is: the name of one of the desk's tools, ``refund``, ``read`` for one that changes nothing, or
+        Their name of a tool to the act it is: the name of one of the desk's tools, ``refund``, ``read`` for one that
+        changes nothing, or
         ``other`` for one that changes what no measure asks about (`read_tool_acts` reads them from a file).
     false_alarms : float
         Chance of any false alarm, over all measures, in a year of weekly looks.
@@ -203,7 +210,8 @@ def read_tool_acts(path: str | Path) -> dict[str, str]:
     Raises
     ------
     BadInput
-        For a file that cannot be read, or holds anything but names of tools with names of acts; `monitor` refuses an unknown act.
+        For a file that cannot be read, or holds anything but names of tools with names of acts; `monitor` refuses an
+        unknown act.
     """
     found = in_project(path)
     given = read_mapping(found)

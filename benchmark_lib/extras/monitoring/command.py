@@ -16,12 +16,16 @@ if TYPE_CHECKING:
 
 
 FORMAT_PAGE = "data/log_format.md"
-TOLD = f"The format of a log, the acts that tools are mapped to, what is measured and when an alarm is raised: {FORMAT_PAGE}."
+TOLD = (
+    "The format of a log, the acts that tools are mapped to, what is measured and when an alarm is raised: "
+    f"{FORMAT_PAGE}."
+)
 EPILOG = f"{TOLD} {EXPLAINED}"
 
 
 ARGUMENTS: Options = {
-    "LOG+": "files of logged conversations (.gz too), one JSON object per line: {id, at, messages: [{role, content}], tool_calls: [{name, arguments, result}]}; "
+    "LOG+": "files of logged conversations (.gz too), one JSON object per line: {id, at, messages: [{role, "
+    "content}], tool_calls: [{name, arguments, result}]}; "
     f"every field, the time zone and a sample are in {FORMAT_PAGE}",
     "--baseline FROM..TO": "the days later weeks are compared with, as 2026-01-05..2026-03-29 "
     "(default: the first 13 weeks, of a short log half of it)",

@@ -126,7 +126,8 @@ def week_table(rows: list[Watched]) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per measure and week: measure, title, week (its Monday), part (baseline or watched), count, n, share with
+        One row per measure and week: measure, title, week (its Monday), part (baseline or watched), count, n, share
+        with
         low and high (Wilson, 95 %).
     """
     found = []
@@ -176,10 +177,14 @@ def rule_in_words(rows: list[Watched], false_alarms: float) -> str:
     tests = sum(len(one.measure.sides) for one in rows)
     limit = level_of(rows, false_alarms) / (LOOKS * len(WINDOWS))
     return (
-        f"An alarm is raised where the last 1, 4 or 13 weeks differ from the baseline with p <= {limit:.2g} (Fisher's exact test, one-sided): "
-        f"{false_alarms:g} shared among {LOOKS} weekly looks, {len(WINDOWS)} windows and {tests} tests of {len(rows)} measures (Bonferroni). "
-        f"If nothing changes, the chance of any false alarm in a year of weekly looks is at most {100 * false_alarms:g} %, provided that conversations are "
-        f"independent; where the weeks of the baseline vary more than chance, counts are divided by an upper bound of how much more."
+        f"An alarm is raised where the last 1, 4 or 13 weeks differ from the baseline with p <= {limit:.2g} "
+        "(Fisher's exact test, one-sided): "
+        f"{false_alarms:g} shared among {LOOKS} weekly looks, {len(WINDOWS)} windows and {tests} tests of "
+        f"{len(rows)} measures (Bonferroni). "
+        "If nothing changes, the chance of any false alarm in a year of weekly looks is at most "
+        f"{100 * false_alarms:g} %, provided that conversations are "
+        "independent; where the weeks of the baseline vary more than chance, counts are divided by an upper "
+        "bound of how much more."
     )
 
 
@@ -194,10 +199,15 @@ def drift_table(rows: list[Watched], *, false_alarms: float = FALSE_ALARMS) -> p
     Returns
     -------
     DataFrame
-        One row per measure, those with an alarm first: measure, title, definition; base_count, base_n, base with base_low and base_high
-        (Wilson); last_count, last_n, last (the newest week) with last_low and last_high; recent_count, recent_n, recent (the last
-        four weeks), change with change_low and change_high (Newcombe, not adjusted); dispersion (what counts are divided by for the alarms); alarm (Monday of the first week with one, or empty), alarm_side (more or fewer), alarm_window
-        (weeks pooled), alarms (weeks with one), on (whether the newest week has one), p (the smallest of the newest look), limit, reason.
+        One row per measure, those with an alarm first: measure, title, definition; base_count, base_n, base with
+        base_low and base_high
+        (Wilson); last_count, last_n, last (the newest week) with last_low and last_high; recent_count, recent_n, recent
+        (the last
+        four weeks), change with change_low and change_high (Newcombe, not adjusted); dispersion (what counts are
+        divided by for the alarms); alarm (Monday of the first week with one, or empty), alarm_side (more or fewer),
+        alarm_window
+        (weeks pooled), alarms (weeks with one), on (whether the newest week has one), p (the smallest of the newest
+        look), limit, reason.
     """
     level = level_of(rows, false_alarms)
     found = [_drift(one, level) for one in rows]

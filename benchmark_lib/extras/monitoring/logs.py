@@ -22,7 +22,8 @@ FORMATS = ("jsonl", "tau2", "inspect")
 SUFFIXES = {".eval": "inspect"}
 NAMES = ("id", "conversation_id", "ticket_id", "thread_id", "session_id")
 TIMES = ("at", "started_at", "created_at", "timestamp", "time", "date", "start_time")
-"""Fields in which a log keeps its conversations' names and times: of the line, its ``metadata``, or (times) its first message."""
+"""Fields in which a log keeps its conversations' names and times: of the line, its ``metadata``, or (times) its first
+message."""
 ROLES = {"user": "customer", "customer": "customer", "assistant": "agent", "agent": "agent"}
 UNSPOKEN = frozenset({"system", "developer"})
 LONGEST_LINE = 32_000_000
@@ -33,7 +34,8 @@ YEARS = range(1970, 2200)
 """When a conversation can have been; any other year is a mistake in the log."""
 OR_LEAVE_OUT = "or leave such lines out with --leave-out-bad"
 READS, REFUNDS, OTHER = "read", REFUND, "other"
-"""Acts beside the tools of a desk: a tool that changes nothing, one that pays money back, one that changes what no measure asks about."""
+"""Acts beside the tools of a desk: a tool that changes nothing, one that pays money back, one that changes what no
+measure asks about."""
 ACTS = frozenset({READS, REFUNDS, OTHER})
 
 

@@ -1,6 +1,7 @@
 """A made-up year at a support desk: synthetic logs with planted changes, to see which are found, how soon, and at how many false alarms.
 
-Its texts are written ones: the locked planted conversations of the detectors, and the blind play that ships as an example. A seeded
+Its texts are written ones: the locked planted conversations of the detectors, and the blind play that ships as an
+example. A seeded
 generator draws among them; nothing here is a log of any desk.
 """
 
@@ -34,7 +35,8 @@ WEEKS = 52
 PER_WEEK = 200
 """Conversations in a week, on average."""
 HONEST, HANDED = "honest", "handed_over"
-"""Kinds of conversation with nothing planted, without and with a handover; every other kind is named after the measure it is planted for."""
+"""Kinds of conversation with nothing planted, without and with a handover; every other kind is named after the measure
+it is planted for."""
 USUAL = {
     HANDED: 0.15,
     "phantom_action": 0.02,

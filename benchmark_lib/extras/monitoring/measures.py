@@ -21,7 +21,8 @@ from .alarms import FEWER, MORE
 from .logs import ACTS, OTHER, REFUNDS, Logged
 
 WORDS, CALLS, HANDED, STORE = "words", "calls", "handover", "store"
-"""What a measure needs: messages; logged tool calls; to know whether a person took over; the articles and tools of the desk's own store."""
+"""What a measure needs: messages; logged tool calls; to know whether a person took over; the articles and tools of the
+desk's own store."""
 WHY_ABSENT = {
     CALLS: "the log holds no tool calls",
     HANDED: "the log neither holds tool calls nor says `handed_over`",
@@ -134,8 +135,14 @@ CASE_FREE = {
 TITLES = {"escalation_honesty": "Transfer not made", "commitments": "Unbacked promise"}
 DEFINITIONS = {
     "escalation_honesty": "A transfer to a person was promised and not made; over the conversations in which one was promised.",
-    "phantom_action": "The agent says that something was done, a refund included, and the log holds no such call and no result that shows it.",
-    "commitments": "The agent promises a refund or a message that no call stands behind, or a credit, which nobody at the desk may give. Days are not checked: a log does not say when a parcel was due.",
+    "phantom_action": (
+        "The agent says that something was done, a refund included, and the log holds no such call and no result "
+        "that shows it."
+    ),
+    "commitments": (
+        "The agent promises a refund or a message that no call stands behind, or a credit, which nobody at the "
+        "desk may give. Days are not checked: a log does not say when a parcel was due."
+    ),
 }
 """What a measure says of a log, where that is not what the detector says of a case."""
 
@@ -209,7 +216,10 @@ _SHARES = (
     Measure(
         "person_not_given",
         "No person given",
-        "The customer asked for a person in two or more messages and nobody took over; over the conversations in which it asked that often.",
+        (
+            "The customer asked for a person in two or more messages and nobody took over; over the "
+            "conversations in which it asked that often."
+        ),
         HANDED,
         _person_not_given,
     ),

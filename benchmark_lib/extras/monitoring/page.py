@@ -47,7 +47,10 @@ def terminal_lines(seen: Monitored) -> list[str]:
     heads = ["", "baseline", "newest week", "last 4 weeks - base", "alarm"]
     body = [[r["title"][:TITLE_WIDTH], rate(r, "base"), rate(r, "last"), change(r), alarm_mark(r)] for r in rows]
     return [
-        f"{c.conversations.total():,} conversations, {c.weeks[0]} to {c.weeks[-1]} ({counted(len(c.weeks), 'week')}, by Monday, UTC)",
+        (
+            f"{c.conversations.total():,} conversations, {c.weeks[0]} to {c.weeks[-1]} "
+            f"({counted(len(c.weeks), 'week')}, by Monday, UTC)"
+        ),
         f"baseline: {seen.baseline.words}",
         "",
         *columns([heads, *body], right=(1, 2, 3)),
@@ -77,8 +80,11 @@ def unalarmed(seen: Monitored) -> str:
     named = ", ".join(f"{r['title']} {change(r)}" for r in rows)
     limit = rows[0]["limit"]
     return (
-        f"No alarm although the interval of the change is clear of 0: {named}. Such an interval (95 %) looks at one measure once, so with "
-        f"{counted(len(seen.drift), 'measure')} some are clear of 0 by chance alone. An alarm allows for every measure and every week of a year: it takes p <= {limit:.2g} in the last 1, 4 or 13 weeks, after allowance for weeks that vary more than chance, and only on the side "
+        f"No alarm although the interval of the change is clear of 0: {named}. Such an interval (95 %) looks "
+        "at one measure once, so with "
+        f"{counted(len(seen.drift), 'measure')} some are clear of 0 by chance alone. An alarm allows for "
+        f"every measure and every week of a year: it takes p <= {limit:.2g} in the last 1, 4 or 13 weeks, "
+        "after allowance for weeks that vary more than chance, and only on the side "
         "that is watched (for most measures: more). Take such a change as a reason to look, not as a finding."
     )
 

@@ -105,7 +105,8 @@ def first_alarms(years: int, rng: np.random.Generator, *, false_alarms: float = 
     Returns
     -------
     DataFrame
-        One row per year and measure: year, measure, title, alarm and chart (week of the year, from 0, of the first alarm of this rule and of a
+        One row per year and measure: year, measure, title, alarm and chart (week of the year, from 0, of the first
+        alarm of this rule and of a
         p-chart; NaN where there is none).
     """
     rows = []
@@ -127,7 +128,8 @@ def false_alarm_table(alarms: pd.DataFrame, rules: Sequence[str] = ("alarm", "ch
     Returns
     -------
     DataFrame
-        One row per rule: rule, years, with_alarm, share with low and high (Wilson, 95 %), alarms_per_year (measures with
+        One row per rule: rule, years, with_alarm, share with low and high (Wilson, 95 %), alarms_per_year (measures
+        with
         one).
     """
     rows = []
@@ -148,7 +150,8 @@ def found_table(alarms: pd.DataFrame, changes: tuple[Change, ...] = CHANGES, rul
     Returns
     -------
     DataFrame
-        One row per change: title, before, after, change_week, years, too_soon (an alarm before the change), found (the first alarm after it) with its share, low and high (Wilson,
+        One row per change: title, before, after, change_week, years, too_soon (an alarm before the change), found (the
+        first alarm after it) with its share, low and high (Wilson,
         of all years), weeks_median and weeks_90 (weeks from the change to the end of the week of the alarm, over all
         years; infinite where so many did not find it).
     """
@@ -175,7 +178,8 @@ FOUND_COLUMNS = [
 def elsewhere_table(alarms: pd.DataFrame, changes: tuple[Change, ...] = CHANGES, rule: str = "alarm") -> pd.DataFrame:
     """Alarms of measures for which nothing was planted.
 
-    In a year with planted changes they may still be true: texts of a planted kind are also shorter, or call fewer tools.
+    In a year with planted changes they may still be true: texts of a planted kind are also shorter, or call fewer
+    tools.
 
     Returns
     -------

@@ -39,7 +39,8 @@ class Tally:
     Attributes
     ----------
     conversations, with_calls, with_handover : Counter of date
-        Conversations of each week, those with a tool call, and those of which it is known by call or field whether a person took over.
+        Conversations of each week, those with a tool call, and those of which it is known by call or field whether a
+        person took over.
     values : dict of (date, str) to Counter of int
         By week and measure: how often each value came up, 0 and 1 for yes and no.
     behind : dict of (date, str) to list of Behind
@@ -47,7 +48,8 @@ class Tally:
     unknown_tools : Counter of str
         Conversations that call a tool that nobody knows, by its name.
     unread : Counter of str
-        Conversations that a measure could not read, by its name: their calls or results have another form than at our desks.
+        Conversations that a measure could not read, by its name: their calls or results have another form than at our
+        desks.
     places : dict of date to str
         Where the first conversation of each week stands.
     unnamed, twice : int

@@ -24,7 +24,8 @@ def sit(cases: str = "all", *, chair: str = "agent", trials: int = 1, **options:
     chair : str
         ``agent`` or ``customer``.
     **options
-        ``name``, ``source``, ``other``, ``base_url`` and ``shuffle`` as `benchmark_lib.extras.sitting.session.seated` takes them,
+        ``name``, ``source``, ``other``, ``base_url`` and ``shuffle`` as `benchmark_lib.extras.sitting.session.seated`
+        takes them,
         and further options of the run, such as ``out`` or ``store``.
 
     Raises

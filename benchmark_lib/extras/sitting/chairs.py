@@ -230,7 +230,8 @@ class Chairs:
     def _take(self, number: int) -> _View | None:
         """The next conversation for a chair.
 
-        One that was begun in it comes first, one that was begun in another chair last, because its player may come back.
+        One that was begun in it comes first, one that was begun in another chair last, because its player may come
+        back.
         """
         rank = {number: 0, None: 1}
         view = min((one for one in self._waiting if not one.over), key=lambda one: rank.get(one.chair, 2), default=None)

@@ -10,7 +10,8 @@ KITS = ("tools", "user_tools")
 def quick(environment: Any) -> Any:
     """An environment whose databases can be restored ones.
 
-    Its toolkits find a tool without binding all of them twice and hash a database from the texts of its rows; it answers
+    Its toolkits find a tool without binding all of them twice and hash a database from the texts of its rows; it
+    answers
     without a line for a log that is off, for which theirs writes out whatever a tool returned.
     """
     from tau2.data_model.message import ToolMessage

@@ -1,7 +1,8 @@
 """A parsed database of tau2 restored instead of read again: its rows are copied when they are first taken, and shared until then.
 
 Tools of tau2 change a row only after they have taken it from its table, by its key or in a walk over a list; where they
-walk over a table that goes by keys, they read. A row that is shared stays as it is, so how to copy it and how to write it
+walk over a table that goes by keys, they read. A row that is shared stays as it is, so how to copy it and how to write
+it
 is worked out once a process.
 """
 

@@ -40,7 +40,8 @@ NAMED: dict[str, "type[Sly]"] = {}
 class Sly(BuiltIn):
     """An agent that tries to pass without doing the work.
 
-    It sees what any agent sees. Most ask first who is writing, so that no rule stops what they try. A class says its name
+    It sees what any agent sees. Most ask first who is writing, so that no rule stops what they try. A class says its
+    name
     and its traits where it is declared: ``class Repeat(Sly, name="repeat", says="patience")``.
     """
 
