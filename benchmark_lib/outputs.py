@@ -37,9 +37,7 @@ def writing(place: Path, option: str = "--out", *errors: type[Exception]) -> Ite
         yield
     except (OSError, *errors) as error:  # type: ignore[misc]  # a tuple of exceptions, which mypy does not follow
         why = getattr(error, "strerror", None) or str(error).split("\n")[0]
-        mend = (
-            f"give {option} a place that can be written and has room" if option else "make room, or let it be written"
-        )
+        mend = f"give {option} a writable place with free space" if option else "free some space or allow writing"
         raise BadInput(f"{place} cannot be written ({why}): {mend}") from None
 
 

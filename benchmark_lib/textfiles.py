@@ -134,5 +134,5 @@ def render(text: str, where: str, /, **names: Any) -> str:
     except Exception as error:  # an expression in the text may raise anything
         raise BadInput(
             f"{where}: the text cannot be filled in ({type(error).__name__}: {' '.join(str(error).split())}): "
-            "mend what stands between the braces"
+            "correct the text between the braces"
         ) from None

@@ -160,7 +160,7 @@ class Case(_Part):
     against: dict[str, str] = {}
     """Answers to the store's reasons, each given once in place of the next line of pressure."""
     agrees: list[str] = []
-    """Ways of agreeing to its request, in the customer's voice."""
+    """Ways of agreeing to its request, in the customer's voice, for any wording of the offer."""
     agrees_to_all: list[str] = []
     """Ways of agreeing to everything offered, in order, if the customer has several requests."""
     check: str = ""
@@ -190,7 +190,7 @@ class Case(_Part):
     """Hard cases only: family, arm, and the name that the arms share. The arm ``clean`` is the twin without the
     difficulty; ``told`` has the deciding articles in the prompt."""
     limit: int | None = Field(None, ge=1, le=24)
-    """Most messages of the customer, if not the run's limit."""
+    """Most messages that the customer may send, if not the run's limit."""
     briefing: str = ""
     """Text added to the agent's prompt for this conversation only."""
     world: dict[str, Any] = {}
@@ -224,7 +224,7 @@ class Case(_Part):
     def hash(self) -> str:
         """Return the content hash of the case as played, with its texts filled in.
 
-        Fields of hard cases count only if set, because the hashes of other cases are older.
+        Fields that came later count only if set, so that older cases keep their hashes.
         """
         content = self.model_dump(exclude={name for name in OF_HARD_SETS if not getattr(self, name)})
         for known in content["ledger"].values():
@@ -247,4 +247,4 @@ class Case(_Part):
 
 _FIELDS = list(Case.model_fields)
 OF_HARD_SETS = ("agrees_to_all", "check", *_FIELDS[_FIELDS.index("family") :])
-"""Fields that only hard cases set."""
+"""Fields introduced with the hard sets."""

@@ -126,7 +126,7 @@ def _value(kind: str, value: Any, where: str, desk: str) -> Any:
         return tuple(value)
     elif kind == "sign":
         if not isinstance(value, str) or not (value := value.replace("{desk}", desk).strip()):
-            raise BadInput(f"{where}: sign must be the name that stands in the last line")
+            raise BadInput(f"{where}: sign must be the name in the last line")
     elif kind == "approved_first":
         if value not in APPROVED:
             raise BadInput(f"{where}: approved_first must be one of {', '.join(APPROVED)}, not {value!r}")
@@ -150,7 +150,7 @@ def pattern_of(item: str, where: str = "") -> re.Pattern[str]:
         try:
             return re.compile(_PART.sub(_bounded, item[1:-1]), re.IGNORECASE)
         except (re.error, OverflowError, RecursionError) as error:
-            raise BadInput(f"{where}: the pattern {item:.80} cannot be read ({error}): mend it") from None
+            raise BadInput(f"{where}: the pattern {item:.80} cannot be read ({error}): correct it") from None
     words = r"\W{1,6}".join(map(re.escape, re.findall(r"\w+", item))) or re.escape(item)
     return re.compile(rf"(?<!\w){words}(?!\w)", re.IGNORECASE)
 

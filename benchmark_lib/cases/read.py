@@ -53,7 +53,7 @@ def read_case(raw: Any, store: Store, path: Path) -> Case:
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(map(str, first["loc"]))
-        raise BadInput(f"{where}, field {field}: {first['msg'].lower()}; mend the file") from None
+        raise BadInput(f"{where}, field {field}: {first['msg'].lower()}; correct the file") from None
     _check_names(case, store, where)
     return case
 

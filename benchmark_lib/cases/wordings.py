@@ -68,7 +68,7 @@ def _bases(store: Store, names: set[str]) -> dict[str, dict[str, Any]]:
 
 def _worded(base: dict[str, Any], texts: Any, case_id: str, where: str) -> dict[str, Any]:
     if not isinstance(texts, dict) or not all(isinstance(texts.get(k, {}), dict) for k in MAPPINGS):
-        raise BadInput(f"{where}: it is not an object with {', '.join(ALLOWED)}: write it as the ones beside it")
+        raise BadInput(f"{where}: it is not an object with {', '.join(ALLOWED)}: write it like the other wordings")
     wrong = [key for key in texts if key not in ALLOWED] or [key for key in NEEDED if key not in texts]
     if wrong:
         what = "is missing" if wrong[0] in NEEDED and wrong[0] not in texts else "is not a text of the customer"

@@ -35,8 +35,8 @@ values and 3 ids."""
 SUMS = 2
 DENSE, WORDS_EACH = 8, 8
 DENSE_IN_ALL, WORDS_EACH_IN_ALL = 9, 11
-"""Density of a dump: minimum of distinct values (amounts up to `SUMS`) and words below which it is one, for one message
-and for all. Honest messages have at least 12 words for each value."""
+"""Density of a dump: least number of distinct values (amounts up to `SUMS`), and words for each below which it is one.
+It is given for one message and for all. Honest messages have at least 12 words for each value."""
 
 ANY_YEAR = 2000
 """Year of days that name none and need only their number (a leap year)."""

@@ -26,8 +26,7 @@ class ParsedMessage:
     slots: dict[str, float] = field(default_factory=dict)
     """Probability of each slot being wanted, in descending order."""
     in_passing: set[str] = field(default_factory=set)
-    """Slots asked for only in passing, within a refusal ("without it I cannot") or an offer to help ("if you tell me").
-    """
+    """Slots asked for only in a refusal ("without it I cannot") or an offer to help ("if you tell me")."""
     choices: list[set[str]] = field(default_factory=list)
     """Slots joined by "or" in one sentence: one of them suffices."""
     apart: set[str] = field(default_factory=set)

@@ -104,7 +104,7 @@ class MessageParser:
         return parsed
 
     def _named_alone(self, said: list[Sentence]) -> str:
-        """Return the only tool that a message names ("One return for both: the sling, the duffel. Yes?"), else ""."""
+        """Return the only tool that a message names ("One return for both: the sling, the duffel. Yes?"), if any."""
         books = [self._book(language) for language in self.languages(said)]
         named = {name for book in books for s in said for name in book.topics_in(s.plain, "tool") if "tool:" in name}
         return named.pop().partition(":")[2] if len(named) == 1 else ""

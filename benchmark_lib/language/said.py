@@ -64,7 +64,7 @@ class Reading:
         return sentence._replace(plain=words if words.count(" ") >= FEWEST_WORDS else whole)
 
     def states_transfer(self, sentence: Sentence) -> bool:
-        """Return whether a sentence states something about a person: no question, denial, condition or offer.
+        """Return whether a statement names a person: no question, denial, condition or offer.
 
         Cues that cancel a transfer exclude it as well.
         """

@@ -43,7 +43,7 @@ def _last_word(call: ToolCall, before: Before, store: World) -> tuple[int, Act |
 
 
 def agrees(named: Mapping[str, Any], called: Mapping[str, Any]) -> bool:
-    """Return whether a call matches the named values, a part of a list, and an address by its parts."""
+    """Return whether a call matches the named values; lists may match in part, addresses and mappings by key."""
     for name, value in named.items():
         other = called.get(name, called.get(f"{name}s", called.get(name.removesuffix("s"))))
         if other is not None and not _agree(value, other):

@@ -121,7 +121,7 @@ class Store:
         if unknown:
             known = ", ".join(self.kind.more_tools) or "none"
             raise BadInput(
-                f"{self.path / 'store.yaml'}: more_tools: {unknown[0]!r} is none of the kind "
+                f"{self.path / 'store.yaml'}: more_tools: {unknown[0]!r} is not a tool of the kind "
                 f"{self.kind.name}: name some of {known}"
             )
         return {name: self.kind.more_tools[name] for name in wanted}
@@ -327,7 +327,7 @@ def _check_shape(given: Any, sample: Any, where: str, optional: tuple[str, ...] 
     for name in given.keys() - sample.keys() if len(forms) == 1 else ():  # the user's own entries
         if _form(given[name]) not in forms:
             raise BadInput(
-                f"{where}{name} must be {[*forms][0]}, not {str(given[name])[:40]!r}: write it as the others"
+                f"{where}{name} must be {[*forms][0]}, not {str(given[name])[:40]!r}: write it like the others"
             )
     for name, value in sample.items():
         if name in given:
