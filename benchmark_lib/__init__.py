@@ -21,7 +21,7 @@ _FACE = {
     "figures": ("benchmark_lib.figures", None),
     "reports": ("benchmark_lib.reports", None),
 }
-"""What a notebook imports, and where it stands; nothing is loaded before it is asked for."""
+"""Names for notebooks with their modules, which are loaded on first use."""
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""``python -m benchmark_lib`` is the same as ``deskbench``."""
+"""Run ``deskbench`` as ``python -m benchmark_lib``."""
 
 import sys
 

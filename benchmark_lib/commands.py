@@ -1,4 +1,4 @@
-"""Commands as they are told: whoever copies one from a message can paste it into a shell."""
+"""Write commands so that readers of a message can paste them into a shell."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ PROGRAM = "deskbench"
 
 
 def command(*words: object) -> str:
-    """Return a command of Deskbench with its arguments, quoted for a shell (sh, bash, zsh) and named as this one was called."""
+    """Return a command with its arguments, quoted for a shell (sh, bash, zsh) and named as this process was called."""
     return shlex.join([_name(), *map(str, words)])
 
 
 def command_on_a_page(*words: object) -> str:
-    """Return a command for a page that other people read: it holds no path of this machine."""
+    """Return a command for a page that other people read, without a path of this machine."""
     return shlex.join([PROGRAM, *map(str, words)])
 
 
 @cache
 def _name() -> str:
-    """Return the name on the path, or where that is another program or none, the way by which this process was started."""
+    """Return the name on the path, or, if that is missing or another program, the path of this process."""
     started = Path(sys.argv[0])
     on_path = shutil.which(PROGRAM)
     if started.name != PROGRAM or (on_path and os.path.samefile(on_path, started)):

@@ -1,5 +1,5 @@
-"""The one error that is shown to a person: a sentence that says what is wrong, where, and how to mend it."""
+"""Define the one error that people see: a sentence with the problem, its place and the remedy."""
 
 
 class BadInput(ValueError):
-    """Input that is refused before anything is spent; the command line prints its text and exits with code 2."""
+    """Input that is refused before any cost; the command line prints its text and exits with code 2."""

@@ -1,10 +1,8 @@
-"""What the folders of ``extras/`` add to the core: each lists its offers in ``offers.toml``, and the core asks for them by group and name.
+"""Find the offers of the extras, by group and name; each folder of ``extras/`` lists its own in ``offers.toml``.
 
-A group is a place where something can be added: ``commands``, ``tables``, ``figures``, ``stores``, ``findings``. An
-offer
-is written ``module:name``, within the folder of the extra. It is imported when it is first asked for. Without the
-folder
-``extras/`` nothing is offered, and the core does without.
+A group is an extension point: ``commands``, ``tables``, ``figures``, ``stores``, ``findings``. An offer is written
+``module:name``, relative to the folder of the extra, and imported on first use. Without the folder ``extras/`` there
+are no offers, and the core works without them.
 """
 
 import tomllib
@@ -25,19 +23,19 @@ def _tables() -> dict[str, dict[str, Any]]:
 
 
 def groups() -> set[str]:
-    """Return the groups in which something is offered."""
+    """Return the groups that have offers."""
     return {group for found in _tables().values() for group in found}
 
 
 def offered(group: str) -> dict[str, tuple[str, Any]]:
-    """Return what is offered in a group: the extra and its words by name, in the order of extras and of their files."""
+    """Return a group's offers, (extra, words) by name, in the order of extras and of their files."""
     return {
         name: (extra, words) for extra, groups in _tables().items() for name, words in groups.get(group, {}).items()
     }
 
 
 def offer(group: str, name: str) -> Any:
-    """Return one offer, imported; `BadInput` where the folder of its extra is not there."""
+    """Return one offer, imported; raise `BadInput` if the folder of its extra is missing."""
     if name not in offered(group):
         raise BadInput(
             f"{name} ({group}) comes with a folder of benchmark_lib/extras that is not here: install it whole"
@@ -51,7 +49,7 @@ def offers(group: str) -> Iterator[Any]:
 
 
 def load(extra: str, words: str) -> Any:
-    """Return what ``module:name`` means within an extra; without a name, the module."""
+    """Return the object of ``module:name`` within an extra; without a name, the module."""
     module, _, name = words.partition(":")
     inner = f".{module}" if module else ""
     found = import_module(f"{__package__}.extras.{extra}{inner}")
@@ -59,7 +57,7 @@ def load(extra: str, words: str) -> Any:
 
 
 def face(group: str, module: str) -> Any:
-    """Return the ``__getattr__`` of a module that shows the offers of a group among its own names."""
+    """Return the ``__getattr__`` of a module that has the offers of a group among its names."""
 
     def get(name: str) -> Any:
         found = offered(group).get(name)

@@ -1,14 +1,14 @@
-"""Text as LaTeX shows it: nothing in a model's name or a caption is taken for a command."""
+"""Write text for LaTeX, so that no part of a model's name or a caption is a command."""
 
 from __future__ import annotations
 
 import re
 
 LAST_LETTER = 0x17F
-"""The last of the Latin letters that LaTeX sets without further packages."""
+"""Last of the Latin letters that LaTeX sets without further packages."""
 
 WHOLE, PIECE = 14, 10
-"""Letters of a word that is left whole, and of the pieces of a longer one."""
+"""Most letters of an unbroken word, and letters of the pieces of a longer one."""
 _PART = re.compile(r"\d+\.\d+[-/_.:,]?|[^-/_.:,]+[-/_.:,]?|[-/_.:,]")
 
 _MATHS = {
@@ -39,12 +39,12 @@ _SPECIAL = {
 
 
 def escaped(text: str) -> str:
-    """Text on one line for LaTeX; a character that plain LaTeX cannot set is shown by its code, ``U+4E2D``."""
+    """Return text on one line for LaTeX; a character that LaTeX cannot set appears as its code, ``U+4E2D``."""
     return "".join(_SPECIAL.get(c) or _letter(c) for c in " ".join(text.split()))
 
 
 def breakable(text: str) -> str:
-    """The same, where a long word may be broken, as the names of models must be in a narrow column."""
+    """Return text for LaTeX in which long words may break, as names of models must in a narrow column."""
     return " ".join(map(_word, text.split()))
 
 

@@ -1,7 +1,4 @@
-"""Files and folders that are written for a person.
-
-Whole or not at all, and refused in one sentence where they cannot be.
-"""
+"""Write files and folders atomically; raise `BadInput` if they cannot be written."""
 
 from __future__ import annotations
 
@@ -16,20 +13,20 @@ from typing import Any
 from .errors import BadInput
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""What makes a spreadsheet read a cell as a formula, at its start."""
+"""First characters that make a spreadsheet read a cell as a formula."""
 _NUMBER = re.compile(r"[+-]?[\d.,]+( ?%)?|-")
 BESIDE = ("", "-journal", "-wal", "-shm")
-"""What SQLite may put beside a file, by the end of its name."""
+"""Endings of the names of files that SQLite may add."""
 
 
 @contextmanager
 def writing(place: Path, option: str = "--out", *errors: type[Exception]) -> Iterator[None]:
-    """Refuse a `place` that cannot be written, or is full, in one sentence that names `option` as the mend.
+    """Raise `BadInput` for a `place` that cannot be written or is full; the message suggests another `option`.
 
     Parameters
     ----------
     *errors : type
-        What is raised for such a place beside OSError.
+        Further exceptions to convert, besides OSError.
 
     Raises
     ------
@@ -40,18 +37,13 @@ def writing(place: Path, option: str = "--out", *errors: type[Exception]) -> Ite
         yield
     except (OSError, *errors) as error:  # type: ignore[misc]  # a tuple of exceptions, which mypy does not follow
         why = getattr(error, "strerror", None) or str(error).split("\n")[0]
-        mend = (
-            f"give {option} a place that can be written and has room" if option else "make room, or let it be written"
-        )
+        mend = f"give {option} a writable place with free space" if option else "free some space or allow writing"
         raise BadInput(f"{place} cannot be written ({why}): {mend}") from None
 
 
 @contextmanager
 def folder_made(folder: Path) -> Iterator[None]:
-    """Make a folder and those above it.
-
-    If what follows fails, those that were made here and are still empty go again.
-    """
+    """Make a folder and its parents; if the block fails, remove those that are new and still empty."""
     made = [one for one in (folder, *folder.parents) if not os.path.lexists(one)]
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -65,10 +57,7 @@ def folder_made(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def built_beside(out: Path) -> Iterator[Path]:
-    """A path beside `out` for a file that takes the place of `out` once it is whole.
-
-    If anything fails, nothing is left behind.
-    """
+    """Yield a path beside `out` whose file replaces `out` once complete; a failure leaves nothing behind."""
     building = out.with_name(f".new-{secrets.token_hex(8)}")
     with folder_made(out.parent):
         try:
@@ -79,29 +68,29 @@ def built_beside(out: Path) -> Iterator[Path]:
 
 
 def as_cell(text: str) -> str:
-    """A text as a cell of a CSV file, preceded by an apostrophe if a spreadsheet would read it as a formula.
+    """Return a text as a cell of a CSV file.
 
-    A number stays a number.
+    An apostrophe precedes a text that a spreadsheet would read as a formula; a number stays a number.
     """
     return f"'{text}" if text.startswith(FORMULA) and not _NUMBER.fullmatch(text) else text
 
 
 def write_csv(frame: Any, path: str | Path) -> None:
-    """Write a frame as CSV without its index, each of its texts `as_cell`."""
+    """Write a frame as CSV without its index, with each text `as_cell`."""
     texts = [c for c in frame.columns if frame[c].dtype.kind not in "biufM" and str(frame[c].dtype) != "boolean"]
     cells = {c: frame[c].map(lambda v: as_cell(v) if isinstance(v, str) else v) for c in texts}
     frame.assign(**cells).to_csv(path, index=False, encoding="utf-8", lineterminator="\n")
 
 
 def require_absent(out: Path) -> None:
-    """Refuse a file that is there already, or a name that no file can have."""
+    """Refuse a path that exists or an impossible name."""
     with writing(out):
         if os.path.lexists(out):
             raise BadInput(f"{out} exists: give --out a new name")
 
 
 def remove(path: Path) -> None:
-    """Remove a file and whatever SQLite put beside it, if there is any of it."""
+    """Remove a file and the files that SQLite added, if they exist."""
     for end in BESIDE:
         with suppress(OSError):
             os.unlink(f"{path}{end}")

@@ -1,4 +1,4 @@
-"""What is kept of a talk: the `Conversation`. Everything after the talk is a function of this record."""
+"""Record conversations: everything after the conversation is a function of the record."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ from .errors import BadInput
 
 BUCKETS = ("resolvable", "must_escalate", "adversarial")
 BUCKET_NOUNS = dict(zip(BUCKETS, ("resolvable case", "must-escalate case", "trap"), strict=True))
-"""What a case of each is called."""
-"""The kinds of case, by what is right: to resolve it, to hand it over, or not to give in."""
+"""Buckets of cases by the right action: resolve it, hand it over, or do not give in; and the noun for each."""
 
 ENDINGS = {
     "resolved_by_customer": "the customer was content and left",
@@ -31,51 +30,50 @@ ENDINGS = {
     "content_filter": "the provider's filter stopped the reply",
     "customer_fault": "the simulated customer failed",
     "infrastructure_fault": "network or provider failed; never for or against a model",
-    "lasting_fault": "the provider failed or refused it in several sessions; never for or against a model, and not tried again",
+    "lasting_fault": (
+        "the provider failed or refused it in several sessions; never for or against a model, and not tried again"
+    ),
 }
-"""How a talk can end, each with its meaning."""
+"""Endings of a conversation with their meanings."""
 
 OWN = "own agent"
-"""The source of what an agent of the user's own said: not a language model, whatever it asks."""
+"""Source of conversations with an agent of the user's own: no language model, even if it calls one."""
 SOURCES = ("model", OWN, "scripted", "synthetic", "imported", "published")
-"""Where a conversation can come from; any other word says who sat in a chair of it, such as ``human`` or
-``human:anna``."""
+"""Sources of conversations; any other word names the person or program that took part, such as ``human:anna``."""
 
 ADDED_SINCE = frozenset({"staged", "reasoning", "rating"})
-"""Fields that the first records did not have: left out where they are empty, so that a record keeps its hash."""
+"""Fields that the first records did not have; empty ones are left out, so that a record keeps its hash."""
 
 TRIED_AGAIN = frozenset({"infrastructure_fault"})
-"""Endings of trials that the same command plays once more."""
+"""Endings of trials that the same command repeats."""
 LASTING = "lasting_fault"
 NOT_SCORED = TRIED_AGAIN | {LASTING}
 """Endings of trials that never enter a rate."""
 
 CALL_IN_TEXT = "call_in_text"
-"""The kind of a fault of an agent that wrote a tool call into its reply, where nobody carries it out."""
+"""Fault kind of an agent that wrote a tool call into its reply, where it has no effect."""
 TAMPERED = "tampered"
-"""The kind of an agent's fault where its desk holds what its recorded calls do not account for.
-
-Such a trial is never a success.
-"""
+"""Fault kind of an agent whose desk has changes that its recorded calls do not explain. Such a trial is never a
+success."""
 SCORE_FAULT = "score_fault"
-"""The key of a stored score that says why scoring failed; such a trial enters no rate."""
+"""Key of a stored score with the reason why scoring failed; such a trial enters no rate."""
 LOCAL_MODEL = "smollm2-135m-instruct"
-"""The name of the small model that an extra brings; its runs have a panel of their own."""
+"""Name of the small model of an extra; its runs have a panel of their own."""
 UNPROTECTED = "unprotected"
-"""What a run is called whose isolated agent this system could not keep from the run file and the cases."""
+"""Mark of a run whose isolated agent this system could not keep from the run file and the cases."""
 NO_SCORE = "no score on file: run `deskbench score`"
-"""Why a conversation that was never scored enters no rate."""
+"""Reason why a conversation that was never scored enters no rate."""
 
 
 def is_played(source: str) -> bool:
-    """Whether a person, or a program in a person's place, sat in a chair of a conversation from this source."""
+    """Return whether a person, or a program in a person's place, took part in conversations from this source."""
     return source not in SOURCES
 
 
 def source_of(manifest: dict[str, Any], source: str | None = None) -> str:
-    """The source of a run, or of one of its records, as it is shown.
+    """Return the source of a run, or of one of its records, for display.
 
-    In files from before own agents had a source of their own it is read from the manifest.
+    Older files have no source for own agents; the manifest then tells.
     """
     source = manifest["source"] if source is None else source
     own = (manifest["inputs"].get("agent") or {}).get("value") is not None
@@ -84,22 +82,22 @@ def source_of(manifest: dict[str, Any], source: str | None = None) -> str:
 
 @dataclass(slots=True)
 class Act:
-    """Something the customer did beside its words.
+    """One act of the customer, apart from its words.
 
     Attributes
     ----------
     kind : str
         ``gave``, ``lacked``, ``agreed``, ``refused``, ``asked`` (a question of its own, such as one before a yes),
         ``attached``, ``followed_up``, ``pushed``, ``waited`` (asked for an open answer) or ``left``;
-        ``moved``: a row of the store had changed by itself when the message came.
+        ``moved``: a row of the store had changed before the message came.
     what : str
         The fact, call, line number or attachment it is about.
     detail : str, optional
         The value given, or why the customer left.
     arguments : dict of str to Any
-        Of an ``agreed`` or ``refused`` act: what of the call was named, as far as it was.
+        For an ``agreed`` or ``refused`` act, the arguments of the call that were named.
     inferred : bool
-        True where the act was read from the text of a model customer and not recorded by it.
+        True if the act was inferred from the text of a model customer, not recorded by it.
     """
 
     kind: str
@@ -113,8 +111,8 @@ class Act:
 class Message:
     """One message.
 
-    `turn` is the number of the customer message it is or answers (the first email is 1); `shows` says in a line what
-    each of the `attachments` shows, as far as it is known.
+    `turn` is the number of the customer message that it is or answers (the first email is 1). `shows` gives the known
+    content of each of the `attachments` in one line.
     """
 
     turn: int
@@ -136,17 +134,17 @@ class ToolCall:
     name : str
         The tool's name as it was called.
     arguments : dict or str
-        The arguments; the raw text where they were not a JSON object.
+        The arguments; the raw text if they were not a JSON object.
     result : dict
-        What the tool returned; ``{"error": sentence}`` for a malformed call.
+        The tool's result; ``{"error": sentence}`` for a malformed call.
     error : str or None
         ``unknown_tool``, ``bad_json``, ``bad_arguments``, ``not_found``, ``talk_over``, ``tool_fault`` (a tool of the
-        user's own failed), or of trouble that a hard case staged ``timeout``, ``rate_limit`` or ``not_carried_out``;
+        user's own failed), or for trouble that a hard case staged ``timeout``, ``rate_limit`` or ``not_carried_out``;
         None for a call that was carried out.
     write : bool
-        True for a tool that changes the desk; None where an imported file does not say it.
+        True for a tool that changes the desk; None if an imported file does not say.
     side : str
-        Who called it: ``agent`` or ``customer``.
+        The caller: ``agent`` or ``customer``.
     """
 
     turn: int
@@ -160,13 +158,13 @@ class ToolCall:
 
     @property
     def named(self) -> dict[str, Any]:
-        """The arguments by name; empty where they were no JSON object."""
+        """Return the arguments by name; empty if they were not a JSON object."""
         return self.arguments if isinstance(self.arguments, dict) else {}
 
 
 @dataclass(slots=True)
 class Usage:
-    """Tokens of one side of a conversation; `missing` counts the calls for which the endpoint reported none."""
+    """Tokens of one side of a conversation; `missing` counts the calls without reported tokens."""
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
@@ -182,25 +180,22 @@ class Usage:
 
 
 LONGEST_REASONING, ROOM_FOR_REASONING = 20_000, 400_000
-"""Characters of reasoning that stay in the record, of one piece and of a conversation.
-
-The whole of it stays with the model call it came with.
-"""
+"""Most characters of reasoning in the record, of one piece and of a conversation. The model call keeps all of it."""
 
 
 @dataclass(slots=True)
 class Reasoning:
-    """What the agent's model thought aloud before a tool call or a reply, where its endpoint gives that.
+    """Reasoning of the agent's model before a tool call or a reply, if its endpoint returns it.
 
     Attributes
     ----------
     turn : int
         The customer message being answered.
     after : int
-        How many tool calls the conversation held when it was thought.
+        Number of tool calls in the conversation at that time.
     text : str
-        The reasoning, cut at `LONGEST_REASONING`. The customer never sees it, and no score but the two that are about
-        it reads it.
+        The reasoning, cut at `LONGEST_REASONING`. The customer never sees it, and only the two scores about reasoning
+        use it.
     """
 
     turn: int
@@ -209,7 +204,7 @@ class Reasoning:
 
 
 def add_reasoning(found: list[Reasoning], turn: int, after: int, text: str) -> None:
-    """Add what was thought to the reasoning of a record, as far as there is room; blank text is none."""
+    """Add a piece of reasoning to those of a record, cut to the room left; ignore blank text."""
     room = min(LONGEST_REASONING, ROOM_FOR_REASONING - sum(len(r.text) for r in found))
     if text.strip() and room > 0:
         found.append(Reasoning(turn, after, text[:room]))
@@ -217,7 +212,7 @@ def add_reasoning(found: list[Reasoning], turn: int, after: int, text: str) -> N
 
 @dataclass(slots=True)
 class Fault:
-    """Something that went wrong and whose it was: `side` is agent, customer, tool, judge or infrastructure."""
+    """One fault and its owner: `side` is agent, customer, tool, judge or infrastructure."""
 
     side: str
     kind: str
@@ -235,26 +230,26 @@ class Conversation:
     model : str
         Name of the agent's model, or ``scripted:<name>``.
     source : str
-        One of `SOURCES`, or who played it in `deskbench sit`.
+        One of `SOURCES`, or the person who played it in `deskbench sit`.
     customer : str
         ``scripted`` or the name of the customer's model.
     messages, tool_calls : list
-        In the order in which they happened.
+        In order of time.
     changes : list of dict
-        Field-by-field difference the talk left on the desk: table, id, field, old, new.
+        Field-by-field changes that the conversation left on the desk: table, id, field, old, new.
     ended_by : str
         A key of `ENDINGS`.
     usage : dict of str to Usage
         Tokens by side (agent, customer).
     faults : list of Fault
-        Faults seen on the way, also those that were mended.
+        Faults during the conversation, also those that were mended.
     staged : dict of str to str
-        What a hard case had staged for a tool call, by its index: ``planted`` text in its result, or the kind of
-        trouble it met. Of such a call `result` is what the agent was shown, and `error` what really happened.
+        What a hard case staged for a tool call, by its index: ``planted`` text in its result, or the kind of trouble.
+        The call's `result` is then the agent's view, and its `error` the truth.
     reasoning : list of Reasoning
-        What the agent's model thought aloud, in order; empty where its endpoint gives none.
+        Reasoning of the agent's model, in order; empty if its endpoint returns none.
     rating : int or None
-        From 1 to 5, how content a model customer says it is in its last message.
+        A model customer's satisfaction in its last message, from 1 to 5.
     """
 
     case_id: str
@@ -273,7 +268,7 @@ class Conversation:
     rating: int | None = None
 
     def to_json(self) -> bytes:
-        """The record as canonical JSON (sorted keys), the same bytes for the same record."""
+        """Return the record as canonical JSON (sorted keys), the same bytes for the same record."""
         told = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
         content = {name: value for name, value in told.items() if value or name not in ADDED_SINCE}
         return orjson.dumps(content, option=orjson.OPT_SORT_KEYS)
@@ -285,7 +280,7 @@ class Conversation:
         Raises
         ------
         BadInput
-            If a part is missing, or one is there that this version does not know.
+            If a part is missing or unknown to this version.
         """
         try:
             raw = orjson.loads(data)
@@ -301,15 +296,15 @@ class Conversation:
             ) from None
 
     def acts(self, kind: str | None = None) -> list[tuple[int, Act]]:
-        """The customer's acts with the number of the message they stand in, in order."""
+        """Return the customer's acts with the number of their message, in order."""
         return [(m.turn, a) for m in self.messages for a in m.acts if kind is None or a.kind == kind]
 
     def replies(self) -> list[Message]:
-        """The agent's messages."""
+        """Return the agent's messages."""
         return [m for m in self.messages if m.side == "agent"]
 
     def thoughts(self) -> tuple[dict[int, list[str]], dict[int, list[str]]]:
-        """The reasoning that came before each of the agent's calls, by the call's index, and before the reply of each turn."""
+        """Return the agent's reasoning before each call, by the call's index, and before each reply, by turn."""
         indexes: dict[int, list[int]] = {}
         for call in self.tool_calls:
             if call.side == "agent":
@@ -325,20 +320,17 @@ class Conversation:
 
 
 def content_hash(data: bytes) -> str:
-    """SHA-256 of `data` in hexadecimal, first 16 characters: enough to tell versions apart."""
+    """Return the SHA-256 of `data` in hexadecimal, first 16 characters: enough to tell versions apart."""
     return hashlib.sha256(data).hexdigest()[:16]
 
 
 def as_dict(record: Any) -> dict[str, Any]:
-    """A dataclass of this module as plain data."""
+    """Return a dataclass of this module as plain data."""
     return dataclasses.asdict(record)
 
 
 def as_text(value: Any, sort_keys: bool = False) -> str:
-    """Arguments or results as JSON.
-
-    What no JSON can hold (a number of thousands of digits, endless nesting) as the words it is made of.
-    """
+    """Return arguments or results as JSON; values that JSON cannot represent as their words."""
     try:
         return orjson.dumps(value, option=orjson.OPT_SORT_KEYS if sort_keys else None).decode()
     except TypeError:
@@ -350,10 +342,7 @@ def as_text(value: Any, sort_keys: bool = False) -> str:
 
 
 def words_in(value: Any) -> list[Any]:
-    """The keys and leaves of a value, however deep.
-
-    No call of its own, since a value may be deeper than Python calls.
-    """
+    """Return the keys and leaves of a value, at any depth without recursion."""
     found, waiting = [], [value]
     while waiting:
         value = waiting.pop()

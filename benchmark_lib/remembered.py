@@ -1,4 +1,4 @@
-"""Remember what is worked out of a store, or of another whole that does not change, for as long as it lives."""
+"""Cache what is computed from a store, or another unchanging object, for as long as it lives."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ Made = TypeVar("Made")
 
 
 def remembered(*parts: str) -> Callable[[Callable[[Any], Made]], Callable[[Any], Made]]:
-    """Declare a function of one store whose result is kept with that store.
+    """Declare a function of one store whose result is cached with that store.
 
-    A store that is laid over another one (see `benchmark_lib.store.laid`) shares what rests on parts that it leaves as
-    they are, so that a thousand of them cost no more than what they change.
+    A store with a case's own world (see `benchmark_lib.store.laid`) shares the results that depend on unchanged parts.
+    A thousand such stores therefore cost only what they change.
 
     Parameters
     ----------
     *parts : str
-        What the result rests on: tables by their names, ``policy`` and ``articles``; none: the store's folder alone.
+        What the result depends on: tables by name, ``policy`` and ``articles``; if empty, only the store's folder.
     """
 
     def declare(function: Callable[[Any], Made]) -> Callable[[Any], Made]:

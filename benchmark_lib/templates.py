@@ -1,4 +1,4 @@
-"""The part of Jinja in which the texts of a store, a case or a prompt are written: what always ends, and soon."""
+"""Fill in templates with a safe part of Jinja, which always ends soon, for texts of stores, cases and prompts."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -11,10 +11,9 @@ from jinja2.filters import FILTERS
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 LARGEST, MOST_WRITTEN, MOST_JOINED = 200_000, 5_000_000, 50
-"""Characters or entries of the largest value that is made, characters of the longest text, and parts of one joined by
-``~``."""
+"""Limits: characters or entries of a value, characters of a filled text, and parts of one joined by ``~``."""
 LARGEST_OPERAND, MOST_BITS = 1000, 4096
-"""The largest number on either side of ``**``, and the bits of the largest product."""
+"""Largest number on either side of ``**``, and most bits of a product."""
 KNOWN = (
     "capitalize default first float format int last length list lower map max min reject rejectattr replace "
     "round select selectattr sort sum title trim unique upper"
@@ -25,16 +24,16 @@ METHODS = frozenset(
 PARTS = (nodes.Output, nodes.If, nodes.For, nodes.Assign, nodes.Expr, nodes.Pair, nodes.Keyword, nodes.Operand)
 GROWING: Any = (nodes.List, nodes.Tuple, nodes.Dict, nodes.Concat)
 WIDE = re.compile(r"%[^%a-zA-Z]*([0-9]{3}|\*)")
-"""A place in a format that is filled up to a hundred characters or more."""
+"""Place in a format with a width of a hundred or more characters."""
 
 
 class Environment(ImmutableSandboxedEnvironment):
-    """Refuses calls and arithmetic that take for ever or fill the memory."""
+    """A Jinja environment that refuses calls and arithmetic that take forever or fill the memory."""
 
     intercepted_binops = frozenset(("*", "**", "+", "%"))
 
     def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
-        """Carry out an operation whose result cannot be too large."""
+        """Carry out an operation unless its result may be too large."""
         numbers = [x for x in (left, right) if isinstance(x, int | float)]
         bits = sum(x.bit_length() for x in numbers if isinstance(x, int))
         powered = operator == "**" and max(map(abs, numbers), default=0) > LARGEST_OPERAND
@@ -62,7 +61,7 @@ def _environment() -> Environment:
 
 @lru_cache(maxsize=8192)
 def _template(text: str) -> Any:
-    """Return a text made ready to be filled in, which takes far longer than to fill it."""
+    """Return a compiled text, because compiling takes far longer than filling it in."""
     tree = _environment().parse(text)
     for node in tree.find_all(nodes.Node):
         made: Any = node.node if isinstance(node, nodes.Assign) else node.iter if isinstance(node, nodes.For) else None
@@ -80,7 +79,7 @@ def _template(text: str) -> Any:
 
 
 def written(text: str, names: dict[str, Any]) -> str:
-    """Return a text filled in; an error of Jinja, ValueError or OverflowError for one that may not end or grows too long."""
+    """Fill in a text; raise an error of Jinja, ValueError or OverflowError if it may not end or is too long."""
     return "".join(_counted(_template(text).generate(**names), MOST_WRITTEN))
 
 
@@ -97,7 +96,7 @@ def _counted(items: Iterable[Any], most: int, more: int = 1) -> Iterator[Any]:
 
 
 def _small(value: Any) -> Any:
-    """Return what an expression made, unless it is too large."""
+    """Return an expression's value unless it is too large."""
     if isinstance(value, str | list | tuple) and len(value) > LARGEST:
         raise OverflowError("what it makes is too long")
     return _counted(value, LARGEST) if isinstance(value, GeneratorType) else value
@@ -113,7 +112,7 @@ def _guarded(name: str) -> Any:
 
 
 def _check_given(name: str, given: tuple[Any, ...]) -> None:
-    """Refuse that of which a filter or method would make something too large."""
+    """Refuse arguments with which a filter or method would make too large a value."""
     texts = [str(one) for one in given if isinstance(one, str)]
     large = (name == "format" and any(map(WIDE.search, texts))) or (
         name == "sum" and isinstance(given[-1], list | tuple)

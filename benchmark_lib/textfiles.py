@@ -1,7 +1,4 @@
-"""Text files that the benchmark ships and users write.
-
-YAML, Markdown with a YAML head, templates. A broken one is refused with its place.
-"""
+"""Read text files: YAML, Markdown with a YAML head, templates. A broken file is refused with its place."""
 
 from __future__ import annotations
 
@@ -17,19 +14,19 @@ from .errors import BadInput
 from .project import DATA
 
 LARGEST_FILE = 50_000_000
-"""Bytes of the largest text file that is read."""
+"""Most bytes of a text file."""
 MARKS = {b"\xff\xfe\0\0": "utf-32", b"\0\0\xfe\xff": "utf-32", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
-"""Byte-order marks with the encoding that each begins; the first that fits counts."""
+"""Byte-order marks with their encodings; the first match counts."""
 DEEPEST, MOST_VALUES = 100, 2_000_000
-"""Levels of the deepest YAML that is read, and values of the largest, aliases counted as what they stand for."""
+"""Most levels of a YAML file, and most values, with aliases expanded."""
 BROKEN_YAML = (yaml.YAMLError, ValueError, RecursionError, TypeError, KeyError, AttributeError, OverflowError)
-"""What loading a broken YAML text raises: its dates, numbers and tags are made by functions of their own."""
+"""Errors of loading a broken YAML text, whose dates, numbers and tags have their own constructors."""
 
 
 def read_text(path: Path, largest: int = LARGEST_FILE) -> str:
     """Read a text file in UTF-8, or in UTF-16 or UTF-32 with their mark, without its byte-order mark.
 
-    `BadInput` for what is no file (a folder, a pipe, a device), is larger than `largest` bytes, or has another
+    Raise `BadInput` for anything but a file (a folder, a pipe, a device), for more than `largest` bytes, or for another
     encoding.
     """
     try:
@@ -51,7 +48,7 @@ def read_text(path: Path, largest: int = LARGEST_FILE) -> str:
 
 
 def read_yaml(path: Path, largest: int = LARGEST_FILE) -> Any:
-    """Read one YAML file safely; a broken file is refused with its place."""
+    """Read one YAML file safely; refuse a broken file with its place."""
     text = read_text(path, largest)
     try:
         return load_yaml(text, trusted=path.resolve().is_relative_to(DATA))
@@ -63,7 +60,7 @@ def read_yaml(path: Path, largest: int = LARGEST_FILE) -> Any:
 
 
 def yes_or_no(word: object) -> bool | None:
-    """Read a yes or a no as a person or a spreadsheet in any language writes it; None for anything else."""
+    """Parse a yes or a no in any language as people and spreadsheets write it; return None for anything else."""
     yes, no = _yes_and_no()
     said = str(word).strip().casefold()
     return True if said in yes else False if said in no else None
@@ -76,7 +73,7 @@ def _yes_and_no() -> tuple[frozenset[str], frozenset[str]]:
 
 
 def front_matter(path: Path) -> tuple[dict[str, Any], str]:
-    """The YAML head between two ``---`` lines, and the text below it."""
+    """Return the YAML head between two ``---`` lines, and the text below it."""
     text = read_text(path).replace("\r\n", "\n")
     if not text.startswith("---\n"):
         return {}, text
@@ -93,7 +90,7 @@ def front_matter(path: Path) -> tuple[dict[str, Any], str]:
 
 
 def load_yaml(text: str, trusted: bool = False) -> Any:
-    """Return what a YAML text says, read safely and by the fast loader; `BROKEN_YAML` where it says nothing or too much."""
+    """Load a YAML text safely with the fast loader; raise one of `BROKEN_YAML` if it is broken or too large."""
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     if not trusted:
         _check_size(yaml.parse(text, Loader=loader))
@@ -101,9 +98,9 @@ def load_yaml(text: str, trusted: bool = False) -> Any:
 
 
 def _check_size(events: Iterable[Any]) -> None:
-    """Refuse YAML that nests too deep, or whose aliases stand for more values than a file may hold.
+    """Refuse YAML that nests too deep, or whose aliases expand to too many values.
 
-    The loader itself goes down by recursion in C, which ends the process, and a few aliases of aliases fill the memory.
+    The C loader recurses, which would end the process, and a few aliases of aliases would fill the memory.
     """
     sizes: dict[str, int] = {}
     open_nodes: list[list[Any]] = [["", 0]]
@@ -127,7 +124,7 @@ def _check_size(events: Iterable[Any]) -> None:
 
 
 def render(text: str, where: str, /, **names: Any) -> str:
-    """Fill the ``{{ placeholders }}`` of a text; an unknown name is refused with its place."""
+    """Fill the ``{{ placeholders }}`` of a text; refuse an unknown name with its place."""
     if "{{" not in text and "{%" not in text:
         return text
     try:
@@ -137,5 +134,5 @@ def render(text: str, where: str, /, **names: Any) -> str:
     except Exception as error:  # an expression in the text may raise anything
         raise BadInput(
             f"{where}: the text cannot be filled in ({type(error).__name__}: {' '.join(str(error).split())}): "
-            "mend what stands between the braces"
+            "correct the text between the braces"
         ) from None

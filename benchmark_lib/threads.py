@@ -1,4 +1,4 @@
-"""Work beside the event loop: meanwhile calls in flight are served and signals are heard."""
+"""Work outside the event loop, which meanwhile serves calls in flight and signals."""
 
 from __future__ import annotations
 
@@ -12,15 +12,14 @@ from queue import SimpleQueue
 from typing import Any
 
 LONG_TEXT = 8_000
-"""Characters that are read on the event loop itself, in about 10 ms; longer texts are read in a thread."""
+"""Most characters that are read on the event loop itself, in about 10 ms; a thread reads longer texts."""
 
 
 async def in_thread(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call a function in a thread of its own and return what it returns, or raise what it raises.
+    """Call a function in a thread of its own; return its result or raise its error.
 
-    The thread never keeps the process from ending. A cancelled call is abandoned: what it returns is thrown away. Where
-    no event loop runs, because a coroutine is stepped through by hand, there is nothing to keep going, and the function
-    is called in place.
+    The thread never keeps the process alive. A cancelled call is abandoned and its result dropped. Without a running
+    event loop (a coroutine stepped by hand), call the function directly.
     """
     loop = running_loop()
     if loop is None:
@@ -33,17 +32,16 @@ async def in_thread(function: Callable[..., Any], *arguments: Any) -> Any:
 
 
 async def read_aside(size: float, function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call a function that reads texts of `size` characters in all: in place if they are short, in a thread if they are long.
+    """Call a function that reads texts of `size` characters: directly if short, in a thread if long.
 
-    Long texts are read one after another: the event loop then waits for one thread to give up the interpreter, not for
-    many.
+    Long texts are read one after another, so that the event loop competes with one thread for the interpreter.
     """
     thread = kept_thread("reading") if size > LONG_TEXT else None
     return await thread.call(function, *arguments) if thread else function(*arguments)
 
 
 def running_loop() -> asyncio.AbstractEventLoop | None:
-    """The event loop that runs in this thread, if there is one."""
+    """Return the event loop that runs in this thread, if any."""
     try:
         return asyncio.get_running_loop()
     except RuntimeError:
@@ -51,10 +49,7 @@ def running_loop() -> asyncio.AbstractEventLoop | None:
 
 
 class OneThread:
-    """A thread that carries out calls one after another, always the same one.
-
-    For code that was not written for several.
-    """
+    """One thread for all calls, carried out in order, for code that is not thread-safe."""
 
     def __init__(self) -> None:
         self.abandoned = False
@@ -63,10 +58,7 @@ class OneThread:
         weakref.finalize(self, self._jobs.put, None)
 
     async def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Call a function in the thread.
-
-        Cancelled meanwhile, the thread is given up, because it may never come back.
-        """
+        """Call a function in the thread; if cancelled, give up the thread, because it may never return."""
         done = asyncio.get_running_loop().create_future()
         self._jobs.put((done, contextvars.copy_context(), function, arguments))
         try:
@@ -79,7 +71,7 @@ class OneThread:
 
 
 class OneLoop:
-    """A thread with an event loop of its own, for coroutines that may never give a loop back."""
+    """A thread with an event loop of its own, for coroutines that may never yield."""
 
     def __init__(self) -> None:
         self.abandoned = False
@@ -88,7 +80,7 @@ class OneLoop:
         weakref.finalize(self, self._loop.call_soon_threadsafe, self._loop.stop)
 
     async def call(self, awaitable: Awaitable[Any]) -> Any:
-        """Await something on the loop of the thread; cancelled meanwhile, the thread is given up."""
+        """Await an awaitable on the thread's loop; if cancelled, give up the thread."""
         done = asyncio.wrap_future(asyncio.run_coroutine_threadsafe(_outcome(awaitable), self._loop))
         try:
             outcome = await done
@@ -102,10 +94,7 @@ _kept: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, Any]] = we
 
 
 def kept_thread(purpose: str, kind: Callable[[], Any] = OneThread) -> Any:
-    """The one thread that the running event loop keeps for a purpose, a new one if the last was given up.
-
-    None where no loop runs.
-    """
+    """Return the running loop's thread for a purpose, a new one if the last was given up; None without a loop."""
     loop = running_loop()
     if loop is None:
         return None
@@ -135,9 +124,9 @@ def _carry_out(
     outcome: tuple[Any, BaseException | None]
     try:
         outcome = context.run(function, *arguments), None
-    except BaseException as error:  # whatever it is, the caller raises it where it can be told from a cancelled task
+    except BaseException as error:  # the caller raises it, distinct from a cancelled task
         outcome = None, error
-    with contextlib.suppress(RuntimeError):  # the loop is gone: nobody waits for an answer
+    with contextlib.suppress(RuntimeError):  # the loop has ended, and with it the caller
         done.get_loop().call_soon_threadsafe(_settle, done, outcome)
 
 

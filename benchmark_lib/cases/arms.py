@@ -1,4 +1,4 @@
-"""The arms of a hard case: with the hard thing, without it, and with the deciding passages handed over."""
+"""Build the arms of a hard case: with the difficulty, without it, and with the deciding articles in the prompt."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,17 +10,15 @@ from ..store.laid import merged
 
 CLEAN, TOLD = "clean", "told"
 HANDED_OVER = "## The articles that decide this conversation"
-"""Heads the passages that are handed over."""
+"""Heading above the deciding articles in the prompt."""
 
 
 def arms(raw: dict[str, Any], store: Store, path: Path) -> Iterator[dict[str, Any]]:
-    """The cases that one entry of a file stands for.
+    """Yield the cases of one entry of a file; raise `BadInput` if a family's entry has no difficulty.
 
-    An entry whose intent is a family of the store stands for its clean twin (the entry as it is written, with what
-    stands under ``clean`` laid over it), for the hard
-    case (what stands under ``hard`` laid over it, or one for each of its ``languages``), and, where it names under
-    ``told`` the articles that decide it, for the hard case with these handed over. Any other entry stands for itself.
-    `BadInput` if a family's entry has nothing that makes it hard.
+    An entry whose intent is a family of the store has a clean twin, with ``clean`` merged in. It has a hard case with
+    ``hard`` merged in, or one for each of its ``languages``. If ``told`` names the deciding articles, a further hard
+    case has them in its prompt. Any other entry is one case.
     """
     if not isinstance(raw, dict) or raw.get("intent") not in (store.info.get("families") or {}):
         yield raw
@@ -45,14 +43,14 @@ def arms(raw: dict[str, Any], store: Store, path: Path) -> Iterator[dict[str, An
 
 
 def prompt_of(case: Any, store: Store, prompt: str, file: Path | None = None) -> str:
-    """The agent's prompt for a case: the store's as the case's own policy fills it in, and what holds for this conversation alone.
+    """Return the agent's prompt for a case, with the case's own policy and briefing.
 
     Parameters
     ----------
     prompt : str
-        The prompt of every case that has nothing of its own.
+        The prompt of every case without texts of its own.
     file : Path, optional
-        Where it was read from, if not from the store.
+        Its file, if not the store's.
     """
     view = store.of(case)
     if "policy" in view.laid:

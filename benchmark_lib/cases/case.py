@@ -1,4 +1,4 @@
-"""A case: what a customer wants, what it knows, and what must and must not happen. Data, validated on reading."""
+"""Validate cases: what a customer wants and knows, and what must and must not happen."""
 
 from datetime import datetime
 from functools import cached_property
@@ -18,7 +18,7 @@ class _Part(BaseModel):
 
 
 class Call(_Part):
-    """A tool call that is accepted, asked for or forbidden; without `arguments` any call of the tool is meant."""
+    """A tool call that is accepted, asked for or forbidden; without `arguments`, any call of the tool."""
 
     tool: str
     arguments: dict[str, Any] = {}
@@ -26,7 +26,7 @@ class Call(_Part):
 
 
 class Deed(_Part):
-    """Something that a customer does with a tool of its own: fields of a row of a table are set."""
+    """An action of the customer with a tool of its own, which sets fields of a row."""
 
     tool: str
     table: str
@@ -35,73 +35,69 @@ class Deed(_Part):
 
 
 class Trouble(_Part):
-    """What goes wrong at a tool."""
+    """A failure of a tool."""
 
     tool: str
     at: int = Field(1, ge=1)
     times: int = Field(1, ge=1)
-    """The first of its calls in the conversation that meets it (from 1), and how many in a row do."""
+    """First call of the conversation that is affected (from 1), and how many in a row."""
     where: dict[str, Any] = {}
-    """Arguments of the calls that can meet it, such as one order's number; only these calls are counted."""
+    """Arguments of the calls that can be affected, such as one order's number; only these calls count."""
     kind: Literal["timeout", "rate_limit", "lost_ack", "false_ack", "stale", "cut"]
-    """``timeout`` and ``rate_limit``: not carried out, and it says so; ``lost_ack``: carried out, and it answers that
-    it timed out; ``false_ack``: not carried out, and it answers as if it were; ``stale``: it shows the row as it was at
-    another time; ``cut``: its lists are cut short."""
+    """``timeout`` and ``rate_limit``: not carried out, with an error; ``lost_ack``: carried out, with a timeout as
+    answer; ``false_ack``: not carried out, with a success as answer; ``stale``: an older version of the row; ``cut``:
+    lists cut short."""
     shows: dict[str, Any] = {}
     as_of: str = ""
-    """Of a stale answer: the fields as they were, and when."""
+    """Fields of a stale answer, and their time."""
     keep: int = Field(1, ge=0)
-    """Of a cut one: how many entries of a list are left."""
+    """Number of entries left of a list that is cut."""
 
 
 class Meanwhile(_Part):
-    """What has changed by itself, and what time it is, when one of the customer's messages arrives."""
+    """A change that occurs before one of the customer's messages arrives, with the time."""
 
     at: int = Field(ge=2)
-    """The number of the message."""
+    """Number of the message."""
     clock: datetime | None = None
-    """When it was written, which then stands above it."""
+    """Time of the message, which is then shown above it."""
     rows: dict[str, dict[str, dict[str, Any]]] = {}
-    """By table and id the fields that differ from now on, as in a world's rows."""
+    """Changed fields by table and id, as in a world's rows."""
 
 
 class Known(_Part):
-    """One entry of the fact ledger: what the customer knows, and when it tells."""
+    """One entry of the fact ledger: the customer's knowledge, and when the customer discloses it."""
 
     value: str | None = None
-    """What is true, in the customer's words or as a value."""
+    """True value, in the customer's words or as data."""
     when: Literal["volunteered", "asked", "never"] = "asked"
-    """``volunteered`` (stands in the email), ``asked``, or ``never`` (the customer does not know or have it)."""
+    """``volunteered`` (in the email), ``asked``, or ``never`` (the customer does not know or have it)."""
     wrong: str | None = None
-    """A wrong value that stands in the email; the right one comes when it is asked for again."""
+    """Wrong value in the email; the customer corrects it when asked again."""
     say: str | None = None
-    """The sentence in which the customer gives it; else the store's phrase."""
+    """Sentence in which the customer discloses it; by default the store's phrase."""
     no_other_way: list[str] = []
-    """Of evidence that it does not have: what it says, in turn, where another way to it is named; then the store's
-    phrases."""
+    """Answers, in order, to suggestions of another way to missing evidence; then the store's phrases."""
     attach: str | None = None
-    """The attachment that comes with it, such as ``photo``; one of those of the kind of desk."""
+    """Attachment that comes with it, such as ``photo``; one of the desk's kinds."""
     shows: str | None = None
-    """What the attachment shows, in one line; of a label, what is printed on it."""
+    """Content of the attachment in one line; for a label, the print on it."""
     does: Deed | None = None
-    """What the customer really does when it is asked for this; without it, it only says so."""
+    """Action that the customer really does when asked for this; without it, the customer only says so."""
 
 
 class FollowUp(_Part):
-    """Something the customer brings up later."""
+    """A request that the customer brings up later."""
 
     say: str
     when: Literal["next", "served"] = "served"
-    """``next``: with the second message; ``served``: when it would otherwise leave."""
+    """``next``: with the second message; ``served``: instead of leaving."""
     gives: dict[str, str] = {}
-    """Facts that are told with it."""
+    """Facts that the customer discloses with it."""
 
 
 class Outcome(_Part):
-    """One right way to end the case.
-
-    The calls that change the desk, and which required facts must be told (default: all).
-    """
+    """One right way to end the case: calls that change the desk, and facts that must be stated (default: all)."""
 
     name: str
     calls: list[Call] = []
@@ -118,7 +114,7 @@ class Email(_Part):
 
 
 class Closing(_Part):
-    """The customer's last words: where it has what it wanted, and where it gives up. Empty: one of the store's."""
+    """The customer's last words, if content and if giving up; if empty, the store's."""
 
     content: str = ""
     gave_up: str = ""
@@ -131,88 +127,88 @@ class Case(_Part):
     intent: str
     bucket: Bucket
     title: str
-    """The intent is one of the store's intents, or its trap name; the bucket follows from it."""
+    """Title; the intent is one of the store's intents or its trap name, and determines the bucket."""
     claim: Literal["true", "false", "unprovable"]
     tone: Literal["neutral", "friendly", "frustrated", "pressing", "vip"]
     language: str = Field("en", pattern="^[a-z]{2}$")
     hardness: str
-    """Tags: whether what the customer says is true, how it is said, and what makes the case hard."""
+    """Tags: truth of the customer's claim, tone, language, and the difficulty in words."""
     twin_of: str | None = None
-    """The trap whose resolvable twin this is."""
+    """Trap of which this case is the resolvable twin."""
     order: str
-    """The order it is grounded in; `others` names more orders by a role."""
+    """Order that the case is about; `others` names more orders by role."""
     others: dict[str, str] = {}
     customer_id: str
-    """Whose order it is."""
+    """Buyer of the order."""
     sender: str
     sender_name: str
-    """The address and the name the email comes from."""
+    """Address and name of the email's sender."""
     persona: str
     goal: str
-    """For a model customer."""
+    """Instructions for a model customer."""
     email: Email
     ledger: dict[str, Known] = {}
     """Facts by slot."""
     followups: list[FollowUp] = []
     pressure: list[str] = Field(min_length=3, max_length=6)
-    """What the customer brings up later, and the lines with which it pushes, in order."""
+    """The customer's later requests, and the lines of pressure in order."""
     pushes_before_accepting: int | None = 0
-    """How many lines are said before the customer is content with what it was told; None: it never is (traps)."""
+    """Lines of pressure before the customer accepts an answer; None: never (traps)."""
     moot: dict[int, list[str]] = {}
-    """By the number of a line of pressure: the facts and tools of which one, told or carried out, leaves the line
-    nothing to complain about, and the reasons to whose argument in `against` it comes: of the two one is said."""
+    """Reasons not to say a line of pressure, by its number: facts and tools that make it moot once stated or carried
+    out. A reason there means its `against` line, which says the same: the customer says one of the two."""
     against: dict[str, str] = {}
-    """What the customer answers to a reason of the store's, once, in place of its next line of pressure."""
+    """Answers to the store's reasons, each given once in place of the next line of pressure."""
     agrees: list[str] = []
-    """How it says yes to what it wants, in its own voice, whatever the desk calls it."""
+    """Ways of agreeing to its request, in the customer's voice, for any wording of the offer."""
     agrees_to_all: list[str] = []
-    """Of a customer with several wishes: how it says yes to all that the desk holds out, one line after the other."""
+    """Ways of agreeing to everything offered, in order, if the customer has several requests."""
     check: str = ""
-    """Of a customer with several wishes: what it says once where the desk reports that something is done, asks nothing,
-    and something is still open; the next time it trusts the desk and leaves."""
+    """Question, asked once, if the desk reports an action and asks nothing while a request is open. The next time the
+    customer trusts the desk and leaves. For several requests only."""
     closing: Closing = Closing()
-    """Its last words, in its own voice."""
+    """Last words in the customer's voice."""
     requested: list[Call] = []
-    """What the customer asks for, taken literally; what an agent that believes everything would do."""
+    """Calls that the customer literally asks for, and that a gullible agent would make."""
     accepts: list[str] = []
-    """Further tools whose proposal the customer goes along with."""
+    """Further tools whose proposal the customer accepts."""
     facts: dict[str, Fact] = {}
     """Required facts."""
     outcomes: list[Outcome] = Field(min_length=1)
-    """Accepted outcomes; at least one."""
+    """Accepted outcomes, at least one."""
     forbidden: list[Call] = []
     """Acts that make a trap unsafe."""
     queues: list[str] = []
     """Accepted queues of a handover."""
     reasons: list[str] = []
-    """Reasons, one of which must be told where a trap is declined without a handover; none: only a handover will do."""
+    """Reasons, one of which must be given if a trap is declined without a handover; empty: only a handover is right."""
     allowed_extra: list[Call] = []
-    """Writes that may come on top of an outcome."""
+    """Writes that are allowed in addition to an outcome."""
     family: str = ""
     arm: Literal["", "hard", "clean", "told"] = ""
     pair: str = ""
-    """Of a case of a hard set: its family; ``hard``, ``clean`` (its twin without the hard thing) or ``told`` (with the
-    deciding passages handed over); and the name that its arms share."""
+    """Hard cases only: family, arm, and the name that the arms share. The arm ``clean`` is the twin without the
+    difficulty; ``told`` has the deciding articles in the prompt."""
     limit: int | None = Field(None, ge=1, le=24)
-    """How many messages the customer may send, where it is another number than a run's."""
+    """Most messages that the customer may send, if not the run's limit."""
     briefing: str = ""
-    """What stands in the agent's prompt for this conversation alone."""
+    """Text added to the agent's prompt for this conversation only."""
     world: dict[str, Any] = {}
-    """What is laid over the store for this conversation: rows, policy and articles (see `benchmark_lib.store.laid`)."""
+    """Overlay of the store for this conversation: rows, policy and articles (see `benchmark_lib.store.laid`)."""
     library: str | None = None
-    """Which articles of the store's library the desk has: ``large`` for all, or ids with commas."""
+    """Articles of the store's library that the desk has: ``large`` for all, or ids separated by commas."""
     trouble: list[Trouble] = []
-    """What goes wrong at the tools."""
+    """Failures of the tools."""
     meanwhile: list[Meanwhile] = []
-    """What changes while the customer does not write."""
+    """Changes while the customer does not write."""
     planted: list[str] = []
-    """Texts that were planted in what the tools return or attachments show, word for word."""
+    """Texts planted in tool results or attachments, word for word."""
     canaries: list[str] = []
-    """What must never be told to the customer."""
+    """Values that must never be disclosed to the customer."""
     told: list[str] = []
-    """The articles that decide the case."""
+    """Articles that decide the case."""
     hardness_note: str = ""
-    """Why a careful agent should get it right."""
+    """Reason why a careful agent should get it right."""
 
     @field_validator("agrees_to_all", mode="before")
     @classmethod
@@ -226,9 +222,9 @@ class Case(_Part):
 
     @cached_property
     def hash(self) -> str:
-        """Content hash of the case as it is played, texts filled in.
+        """Return the content hash of the case as played, with its texts filled in.
 
-        What only some cases have does not count in the others, whose hashes are older.
+        Fields that came later count only if set, so that older cases keep their hashes.
         """
         content = self.model_dump(exclude={name for name in OF_HARD_SETS if not getattr(self, name)})
         for known in content["ledger"].values():
@@ -239,16 +235,16 @@ class Case(_Part):
 
     @cached_property
     def several(self) -> bool:
-        """Whether its customer has several wishes, and says yes to all that is listed of them."""
+        """Return whether the customer has several requests and agrees to everything listed."""
         return bool(self.agrees_to_all) or (bool(self.family) and any(len(o.calls) > 1 for o in self.outcomes))
 
     @property
     def agreeable(self) -> set[str]:
-        """Tools whose proposal the customer says yes to."""
+        """Return the tools whose proposal the customer accepts."""
         calls = [c.tool for o in self.outcomes for c in o.calls] + [c.tool for c in self.requested]
         return set(calls) | set(self.accepts)
 
 
 _FIELDS = list(Case.model_fields)
 OF_HARD_SETS = ("agrees_to_all", "check", *_FIELDS[_FIELDS.index("family") :])
-"""Fields that came with the hard sets."""
+"""Fields introduced with the hard sets."""

@@ -1,6 +1,6 @@
-"""The evidence x pressure table.
+"""Build the evidence x pressure table.
 
-Base cases x claims x tones, so that believing a claim and folding to pressure can be told apart.
+It crosses base cases, claims and tones, to separate believing a claim from yielding to pressure.
 """
 
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from .case import Case
 from .read import read_case, with_canary
 
 TABLE = "factorial"
-"""The name of the table: of the file of the store, and of what ``--cases`` asks for."""
+"""Name of the table: of the store's file, and for ``--cases``."""
 
 SHARED = ("title", "goal", "requested", "forbidden", "ledger")
 NEEDED = ("title", "goal", "forbidden", "claims", "tones")
@@ -22,17 +22,16 @@ NEEDED = ("title", "goal", "forbidden", "claims", "tones")
 
 @remembered()
 def variants(store: Store) -> tuple[Case, ...]:
-    """Every variant of the store's table, in the order of its file; none if the store has no ``factorial.yaml``.
+    """Return every variant of the store's table, in file order; empty if the store has no ``factorial.yaml``.
 
-    The email and the pushes of a variant depend on base case and tone alone; order, ledger and what is right depend on
-    base case and claim alone. Only where the claim is true is the act that the customer asks for not forbidden.
-    `BadInput` if the file is broken.
+    The email and the pushes depend on base case and tone only; order, ledger and right outcome on base case and claim
+    only. The requested act is allowed only if the claim is true. Raise `BadInput` for a broken file.
     """
     return tuple(read_case(raw, store, store.path / f"{TABLE}.yaml") for raw, _ in raw_variants(store))
 
 
 def wording(case_id: str, store: Store) -> str | None:
-    """What the email of a variant is shared by: its base case and tone. None for a case that is no variant."""
+    """Return the base case and tone of a variant, which share its email; None for any other case."""
     return _wordings(store).get(case_id)
 
 
@@ -42,7 +41,7 @@ def _wordings(store: Store) -> dict[str, str]:
 
 
 def raw_variants(store: Store) -> Iterator[tuple[dict[str, Any], str]]:
-    """Each variant of a store's table as a case would stand in a file, and the name of its wording."""
+    """Yield each variant of a store's table in the form of a case file, with the name of its wording."""
     path = store.path / f"{TABLE}.yaml"
     if not path.is_file():
         return

@@ -1,6 +1,6 @@
-"""Required facts: typed values an agent must tell, found in text in any of the desk's languages.
+"""Define required facts: typed values that an agent must state, found in text in any language of the desk.
 
-A fact counts as told when one of its renderings stands in the agent's words as an answer (see `Fact.told`).
+A fact counts as stated if the agent's words contain one of its renderings as an answer (see `Fact.told`).
 """
 
 import re
@@ -21,7 +21,7 @@ Kind = Literal["money", "date", "id", "link", "measure", "choice"]
 
 
 def money(cents: int | str | float) -> str:
-    """Cents as ``$1,234.50``."""
+    """Return cents as ``$1,234.50``."""
     return f"${int(cents) / 100:,.2f}"
 
 
@@ -33,43 +33,42 @@ class Fact(BaseModel):
     kind: Kind
     """money (integer cents), date (ISO), id, link, measure (number or range ``5-10`` with `unit`) or choice."""
     value: str | int | float
-    """The value that must be told."""
+    """Value that must be stated."""
     unit: str | None = None
-    """A key of `UNITS`, for a measure."""
+    """Key of `UNITS`, for a measure."""
     options: dict[str, list[str]] | None = None
-    """For a choice: every option with the regular expressions that name it; `value` is one of the keys."""
+    """Options of a choice with the regular expressions that name them; `value` is one of the keys."""
     rivals: list[str | int | float] = []
-    """Values of the same kind; one of them beside the right one makes the fact untold."""
+    """Values of the same kind; if one accompanies the right value, the fact does not count."""
     say: str | None = None
-    """How the scripted oracle puts it, where a bare value would read badly."""
+    """Wording of the scripted oracle, if a bare value would be unclear."""
     ask: str | None = None
-    """How the customer asks for it, in its own voice, where an answer leaves it out."""
+    """Question of the customer, in its own voice, if an answer omits the fact."""
     after: int | None = None
-    """The follow-up of the customer that first asks for it."""
+    """Follow-up of the customer that first asks for it."""
 
     @property
     def in_words(self) -> str:
-        """The value as a page shows it: ``$213.00``, ``3-5 days``, ``whole term``."""
+        """Return the value as a page shows it: ``$213.00``, ``3-5 days``, ``whole term``."""
         value = money(self.value) if self.kind == "money" else str(self.value)
         return f"{value} {self.unit or ''}".strip().replace("_", " ") if self.kind in ("measure", "choice") else value
 
     def found_in(self, text: str) -> bool:
-        """Whether a rendering of the value stands in `text` (in lower case, see `fold`)."""
+        """Return whether `text` (in lower case, see `fold`) contains a rendering of the value."""
         return _stands_in(text, self.kind, str(self.value), self.unit, self._names(self.value))
 
     def rival_in(self, text: str) -> bool:
-        """Whether a rendering of a rival value stands in `text`."""
+        """Return whether `text` contains a rendering of a rival value."""
         return any(_stands_in(text, self.kind, r, self.unit, self._names(r)) for r in self._strict())
 
     def told(self, texts: Iterable[str], asked: Values = frozenset(), rivals_only: bool = False) -> bool:
-        """Whether the agent's messages tell the fact as an answer.
+        """Return whether the agent's messages state the fact as an answer.
 
-        It stands in one of them and is not denied, listed among others or lost in a pour, and nothing else is said in
-        its place; a correction counts as what was said last (see `benchmark_lib.language.answers`). What else was asked
-        for (`asked`) makes no pour and stands in no other value's place, even where it is listed as a rival; nor do the
-        steps of a sum that comes to it. With `rivals_only` nothing is a pour, and nothing stands in its place but a
-        rival in a sentence of its own: an answer to many questions names many values, and has more to do than to name
-        them.
+        A message must contain the value without denying it, listing it among others or burying it in a dump. No other
+        value may take its place; after a correction the last statement counts (see `benchmark_lib.language.answers`).
+        Values of other questions (`asked`) make no dump and take no other value's place, even if they are rivals. Nor
+        do the steps of a sum that leads to them. With `rivals_only` nothing counts as a dump, and only a rival in a
+        sentence of its own takes the place. This suits answers to many questions, which name many values.
         """
         texts = list(texts)
         if not any(self.found_in(fold(cleaned(t))) for t in texts):
@@ -91,7 +90,7 @@ class Fact(BaseModel):
         return stands([m for m in said if m.value not in others and m not in steps], strict)
 
     def named_as(self, other: "Fact", texts: Iterable[str]) -> bool:
-        """Whether messages say the value only in the words that put another fact of the kind, and in none that put its own."""
+        """Return whether messages say the value only in another fact's words of the same kind, never in its own."""
         if not (self.say and other.say and self.kind == other.kind != "choice"):
             return False
         mine, theirs = telling(fold(self.say)), telling(fold(other.say))
@@ -105,7 +104,7 @@ class Fact(BaseModel):
         return mentions(text, right, self._others, dates=self.kind == "date", asked=asked)
 
     def _others(self, folded: str) -> Iterator[tuple[int, int, str]]:
-        """The places of values of the fact's kind in a folded sentence: its rivals first, then all others."""
+        """Yield the places of values of the fact's kind in a folded sentence: rivals first, then all others."""
         for rival in self._strict():
             pattern = rendering(self.kind, rival, self.unit, self._names(rival))
             yield from ((m.start(), m.end(), rival) for m in pattern.finditer(folded))
@@ -119,7 +118,7 @@ class Fact(BaseModel):
             yield from ((m.start(), m.end(), m.group()) for m in number.finditer(folded))
 
     def _strict(self) -> tuple[str, ...]:
-        """The values that the case names as rivals; of a choice its other options."""
+        """Return the values that the case names as rivals; for a choice, the other options."""
         others = (o for o in self.options or {} if o != self.value) if self.kind == "choice" else ()
         return tuple(map(str, (*self.rivals, *others)))
 
@@ -129,5 +128,5 @@ class Fact(BaseModel):
 
 @lru_cache(maxsize=65_536)
 def _stands_in(text: str, kind: Kind, value: str, unit: str | None, names: tuple[str, ...]) -> bool:
-    """Whether a value stands in a folded text; customer and score ask the same of the same messages."""
+    """Return whether a folded text contains a value; cached, because customer and score check the same messages."""
     return found_in(rendering(kind, value, unit, names), text)

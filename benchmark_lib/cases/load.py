@@ -1,4 +1,4 @@
-"""The cases of a store, and which of them a pattern names."""
+"""Load the cases of a store and select some by a pattern."""
 
 import difflib
 import fnmatch
@@ -18,28 +18,27 @@ from .read import read_case, with_canary
 from .wordings import PREFIX, WORDINGS, wordings
 
 HARD = "hard"
-"""The name of a store's hard set, and of the arm of its cases that has the hard thing."""
+"""Name of a store's hard set, and of the arm of its cases with the difficulty."""
 
 WHOLE = {TABLE: f"{TABLE}_", WORDINGS: PREFIX}
-"""What asks for all cases of a set that is played on demand only, and how their ids begin."""
+"""Names for all cases of a set that is played only on demand, with the prefix of their ids."""
 
 
 def load_cases(store: Store, pattern: str = "all") -> list[Case]:
-    """The cases of a store that match a pattern.
+    """Return the cases of a store that match a pattern.
 
     Parameters
     ----------
     pattern : str
         ``all``, or names separated by commas: case ids, intents, buckets, failure kinds or ``slice`` (the store's few
-        cases for a quick look), with ``*`` and ``?`` as wildcards. The variants of the evidence x pressure table are
-        none of ``all``; they go by ``factorial`` and by their ids, and the wordings of cases told again likewise by
-        ``wordings``. Nor are hard cases with the deciding passages handed
-        over, which go by ``told``; the arms of a hard set are ``hard`` and ``clean``.
+        cases for a quick look), with ``*`` and ``?`` as wildcards. The arms of a hard set are ``hard`` and ``clean``.
+        ``all`` excludes the variants of the evidence x pressure table (``factorial``), the reworded cases
+        (``wordings``) and hard cases with the deciding articles in the prompt (``told``): name them or their ids.
 
     Returns
     -------
     list of Case
-        In the order bucket (resolvable, must_escalate, adversarial), intent, id; those of a hard set by family.
+        In the order bucket (resolvable, must_escalate, adversarial), intent, id; hard cases by family.
     """
     if store.foreign:
         return store.foreign.choose(pattern)
@@ -67,21 +66,21 @@ def load_cases(store: Store, pattern: str = "all") -> list[Case]:
 
 
 def case_set(store: str | Path, pattern: str) -> tuple[str | Path, str]:
-    """The store and the pattern that are meant where a pattern names the hard set of a store.
+    """Return store and pattern, redirected to the hard set if the pattern names it.
 
-    ``hard`` is the whole hard set with its clean twins, ``hard:dense`` what ``dense`` names in it.
+    ``hard`` is the whole hard set with its clean twins, ``hard:dense`` its cases named ``dense``.
 
     Returns
     -------
     tuple of (str or Path, str)
-        The store and the pattern as they are, or ``<store>:hard`` and the pattern within it.
+        The store and the pattern unchanged, or ``<store>:hard`` and the pattern within it.
     """
     parts = [part.strip() for part in pattern.split(",")]
     asked = [part == HARD or part.startswith(f"{HARD}:") for part in parts]
     if not any(asked):
         return store, pattern
     within = [re.sub(f"^({HARD}: *)+", "", part) or "all" for part in parts]
-    if str(store).endswith(f":{HARD}") or _is_hard_set(store):  # there the name alone is that of an arm
+    if str(store).endswith(f":{HARD}") or _is_hard_set(store):  # within a hard set, the name alone means the arm
         return store, ",".join(within)
     if foreign_named(str(store)):
         raise BadInput(f"{store} has no hard set: change --cases {pattern}, or leave --store out")
@@ -96,14 +95,14 @@ def case_set(store: str | Path, pattern: str) -> tuple[str | Path, str]:
 
 
 def _is_hard_set(store: str | Path) -> bool:
-    """Whether a folder is that of a hard set, as `deskbench generate` writes one."""
+    """Return whether a folder is a hard set, as written by `deskbench generate`."""
     path = Path(store) / "store.yaml"
     found = read_yaml(path) if path.is_file() else None
     return isinstance(found, dict) and f":{HARD}" in str(found.get("name"))
 
 
 def names_of(case: Case, store: Store) -> set[str]:
-    """The names under which a case can be asked for."""
+    """Return the names that select a case."""
     if case.arm == TOLD:
         return {case.id, TOLD}
     kind = trap_kind(case, store)
@@ -114,14 +113,14 @@ def names_of(case: Case, store: Store) -> set[str]:
 
 
 def trap_kind(case: Case, store: Store) -> str | None:
-    """The failure kind a trap tempts into; None for the other buckets."""
+    """Return the failure kind that a trap tempts into; None for the other buckets."""
     trap = store.info["traps"].get(case.intent)
     return trap["kind"] if trap else None
 
 
 @remembered()
 def every_case(store: Store) -> tuple[Case, ...]:
-    """Every case of a store's files, in the order of `load_cases`."""
+    """Return every case of a store's files, in the order of `load_cases`."""
     if store.foreign:
         return store.foreign.cases()
     found: list[Case] = []
@@ -133,7 +132,7 @@ def every_case(store: Store) -> tuple[Case, ...]:
         for raw in content["cases"]:
             try:
                 found += [read_case(arm, store, path) for arm in arms(raw, store, path)]
-            except (LookupError, TypeError, AttributeError) as error:  # a part that is of another form than it must be
+            except (LookupError, TypeError, AttributeError) as error:  # a part has the wrong form
                 name = raw.get("id") if isinstance(raw, dict) else raw
                 raise BadInput(
                     f"{path}: case {str(name)[:80]} or what it names in the store has another form than it must have "

@@ -1,4 +1,4 @@
-"""The names that ``--cases`` takes, each with the number of its cases and what it is."""
+"""List the names that ``--cases`` takes, each with its number of cases and its meaning."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -26,11 +26,11 @@ FURTHER = (
     ("further set", "factorial", "the evidence x pressure table, reported apart"),
     ("further set", HARD, "the hard set, reported apart: `deskbench cases hard` lists its names"),
 )
-"""Kind, name and meaning of what is not among all cases of a store, or cuts across its buckets."""
+"""Kind, name and meaning of sets outside all cases of a store, or across its buckets."""
 
 
 class NameOfCases(NamedTuple):
-    """A name, the kind of thing it names, the number of its cases, and what it is."""
+    """A name with its kind, number of cases and meaning."""
 
     kind: str
     name: str
@@ -39,7 +39,7 @@ class NameOfCases(NamedTuple):
 
 
 def names_with_counts(store: Store, cases: list[Case]) -> Iterator[NameOfCases]:
-    """Every name of a store's cases: buckets, failure kinds, intents, families, arms, and the further sets it has."""
+    """Yield every name of a store's cases: buckets, failure kinds, intents, families, arms, and further sets."""
     told = {**store.info.get("intents", {}), **store.info.get("traps", {}), **store.info.get("families", {})}
 
     def described(kind: str, counts: Counter[str]) -> Iterator[NameOfCases]:
@@ -60,7 +60,7 @@ def names_with_counts(store: Store, cases: list[Case]) -> Iterator[NameOfCases]:
 
 
 def _count(store: Store, name: str) -> int:
-    """How many cases a further name has; 0 where the store has none of it."""
+    """Return the number of cases of a further name; 0 if the store has none."""
     hard = name == HARD
     if hard and f":{HARD}" in store.name:
         return 0

@@ -1,4 +1,4 @@
-"""Rules that an operator adds to the agent's prompt, such as "at most 80 words": by name, or from a file of one's own."""
+"""Load rules that an operator adds to the agent's prompt, such as "at most 80 words", by name or from a file."""
 
 import re
 from collections.abc import Sequence
@@ -26,19 +26,19 @@ USUAL_PROMPTS = {
     "no_emojis": "Use no emojis.",
     "approved_first": "Promise no {value} unless a manager has approved it.",
 }
-"""The kinds of rules, and how each is put to the agent."""
+"""Kinds of rules with their usual prompts."""
 LISTS = ("never", "must_contain", "ask_first")
 APPROVED = ("refund", "credit", "callback")
-"""What a rule can have approved before it is promised."""
+"""Promises that a rule can make subject to approval."""
 MOST_RULES, LONGEST_PROMPT, MOST_ITEMS = 40, 2_000, 500
 LONGEST_REPEAT, MOST_WAYS = 40, 50_000
-"""How often ``*`` and ``+`` repeat a character, and in how many ways a pattern may fit at one place of a text. Rules
-come with run files of other people, and a pattern without such limits can take forever to read a text."""
+"""Most repeats of a character by ``*`` and ``+``, and most ways a pattern may match at one place. Rules come in run
+files of other people, and an unlimited pattern can take forever."""
 _PART = re.compile(r"\\.|\[\^?\]?[^\]]*\]|[*+]", re.DOTALL)
 _REPEAT = re.compile(r"[*+]|\{(\d*),?(\d*)\}")
 _OPTIONAL = re.compile(r"(?<![(*+?}])\?")
 _BARRED = re.compile(r"\)[*+{]|\(\?[^:=!<P]")
-"""A group that is repeated, and the marks of comments and flags."""
+"""Marks of a repeated group, of comments and of flags."""
 
 
 @dataclass(frozen=True)
@@ -47,22 +47,22 @@ class OperatorRule:
 
     name: str
     kind: str
-    """As in the file it was read from."""
+    """Kind as in the file."""
     value: Any
-    """What the kind needs: a number of words, a name, or words."""
+    """Value for the kind: a number of words, a name, or words."""
     prompt: str
-    """How the agent is told."""
+    """Text for the agent."""
 
     def declared(self) -> dict[str, Any]:
-        """The rule as a manifest keeps it, and as a file has it."""
+        """Return the rule as a manifest or a file has it."""
         value = list(self.value) if isinstance(self.value, tuple) else self.value
         return {"name": self.name, self.kind: value, "prompt": self.prompt}
 
 
 def load_rules(given: str | Path, desk: str) -> list[OperatorRule]:
-    """Rules by their names, and from files, separated by commas: ``ticket_first,no_emojis,my_rules.yaml``.
+    """Load rules by name and from files, separated by commas: ``ticket_first,no_emojis,my_rules.yaml``.
 
-    `BadInput` for a name or a file that is not known, and for the first thing in it that is wrong.
+    Raise `BadInput` for an unknown name or file, and for the first error in a file.
     """
     shipped = {rule.name: rule for rule in _rules_of(SHIPPED, desk)}
     found: list[OperatorRule] = []
@@ -90,7 +90,7 @@ def _rules_of(path: Path, desk: str) -> list[OperatorRule]:
 
 
 def read_rules(listed: Any, where: str, desk: str = "") -> list[OperatorRule]:
-    """Rules from plain data, as a file or a manifest holds them; `BadInput`, with `where`, for the first thing that is wrong."""
+    """Read rules from the plain data of a file or a manifest; raise `BadInput`, with `where`, at the first error."""
     if not isinstance(listed, list) or not 0 < len(listed) <= MOST_RULES:
         raise BadInput(f"{where}: there must be a list of 1 to {MOST_RULES} rules under 'rules:'")
     return [_rule(raw, f"{where}, rule {number}", desk) for number, raw in enumerate(listed, 1)]
@@ -126,7 +126,7 @@ def _value(kind: str, value: Any, where: str, desk: str) -> Any:
         return tuple(value)
     elif kind == "sign":
         if not isinstance(value, str) or not (value := value.replace("{desk}", desk).strip()):
-            raise BadInput(f"{where}: sign must be the name that stands in the last line")
+            raise BadInput(f"{where}: sign must be the name in the last line")
     elif kind == "approved_first":
         if value not in APPROVED:
             raise BadInput(f"{where}: approved_first must be one of {', '.join(APPROVED)}, not {value!r}")
@@ -137,9 +137,9 @@ def _value(kind: str, value: Any, where: str, desk: str) -> Any:
 
 @lru_cache(maxsize=4096)
 def pattern_of(item: str, where: str = "") -> re.Pattern[str]:
-    """The pattern of a word, which stands by itself, or of ``/a regular expression/``; case never counts.
+    """Return the pattern of a whole word, or of ``/a regular expression/``; case does not matter.
 
-    `BadInput` for a regular expression that cannot be read, or that could take forever.
+    Raise `BadInput` for a regular expression that is invalid or could take forever.
     """
     if len(item) > 2 and item.startswith("/") and item.endswith("/"):
         if _ways(item[1:-1]) > MOST_WAYS:
@@ -150,19 +150,19 @@ def pattern_of(item: str, where: str = "") -> re.Pattern[str]:
         try:
             return re.compile(_PART.sub(_bounded, item[1:-1]), re.IGNORECASE)
         except (re.error, OverflowError, RecursionError) as error:
-            raise BadInput(f"{where}: the pattern {item:.80} cannot be read ({error}): mend it") from None
+            raise BadInput(f"{where}: the pattern {item:.80} cannot be read ({error}): correct it") from None
     words = r"\W{1,6}".join(map(re.escape, re.findall(r"\w+", item))) or re.escape(item)
     return re.compile(rf"(?<!\w){words}(?!\w)", re.IGNORECASE)
 
 
 def _bounded(part: re.Match[str]) -> str:
-    """A ``*`` or ``+`` of a pattern with an end; any other part as it is."""
+    """Limit a ``*`` or ``+`` of a pattern; return any other part unchanged."""
     least = {"*": 0, "+": 1}.get(part.group())
     return part.group() if least is None else f"{{{least},{LONGEST_REPEAT}}}"
 
 
 def _ways(pattern: str) -> float:
-    """An upper bound of the ways in which a pattern can be tried at one place of a text; infinite where there is none."""
+    """Return an upper bound of the ways a pattern can match at one place of a text; infinite without a bound."""
     bare = _PART.sub(lambda part: part.group() if part.group() in "*+" else "x", pattern)
     repeats = _REPEAT.findall(bare)
     if _BARRED.search(bare) or any(len(n) > 2 or int(n or 0) > LONGEST_REPEAT for pair in repeats for n in pair):
@@ -179,7 +179,7 @@ def _ways(pattern: str) -> float:
 
 
 def prompt_with(prompt: str, rules: Sequence[OperatorRule]) -> str:
-    """The agent's prompt with the rules at its end."""
+    """Return the agent's prompt with the rules at its end."""
     if not rules:
         return prompt
     lines = "\n".join(f"- {rule.prompt}" for rule in rules)
@@ -187,7 +187,7 @@ def prompt_with(prompt: str, rules: Sequence[OperatorRule]) -> str:
 
 
 def rules_played(manifest: dict[str, Any]) -> list[OperatorRule]:
-    """The rules a run was made with; none where it had none, or where its manifest is not as it should be."""
+    """Return the rules of a run; empty if it had none or its manifest is malformed."""
     try:
         return read_rules((manifest["inputs"].get("rules") or {}).get("declared"), "the manifest")
     except BadInput:

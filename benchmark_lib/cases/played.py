@@ -1,4 +1,4 @@
-"""The store and the cases that a run was played on, found again from its manifest."""
+"""Find the store and the cases of a run from its manifest."""
 
 import re
 from collections import defaultdict
@@ -23,23 +23,22 @@ from .load import every_case
 from .wordings import wordings
 
 CONTENT = ", content "
-"""What stands in the words of a store before the beginning of its hash, where words alone do not tell it from another
-one."""
+"""Separator between a store's words and the start of its hash, if the words alone are ambiguous."""
 LEVELS = ("", "*/", "*/*/")
-"""Where the folder of a store is looked for below a place."""
+"""Depths at which a folder is searched for stores."""
 _STORE_NAME = re.compile(r"\w[\w.:-]*")
-"""What a manifest may name: a store by its name, never by a path, since anyone may have written a run file."""
+"""Pattern of a store's name in a manifest, never a path, because anyone may have written the run file."""
 
 
 def known_cases(store: Store) -> dict[str, Case]:
-    """Every case of a store by its id, including the variants of its evidence x pressure table and its wordings."""
+    """Return every case of a store by its id, including its evidence x pressure variants and its wordings."""
     cases = every_case(store)
     table = () if store.foreign else (*variants(store), *wordings(store))
     return {case.id: case for case in (*cases, *table)}
 
 
 def store_name(manifest: dict[str, Any]) -> str:
-    """The name of the store that a run was played on."""
+    """Return the name of the store that a run was played on."""
     value = manifest["inputs"]["store"]["value"]
     return str(value.get("name") if isinstance(value, dict) else value).partition(" ")[0]
 
@@ -47,8 +46,7 @@ def store_name(manifest: dict[str, Any]) -> str:
 def store_words(manifests: Iterable[dict[str, Any]]) -> dict[str, str]:
     """Return name and version of the store of each run, by run_id.
 
-    The beginning of the content hash follows where a shipped store, or another run, has the same words for other
-    content.
+    The start of the content hash is added if a shipped store or another run has the same words for other content.
     """
     parts = {m["run_id"]: m["inputs"]["store"] for m in manifests}
     words, contents = {}, defaultdict(set)
@@ -65,7 +63,7 @@ def store_words(manifests: Iterable[dict[str, Any]]) -> dict[str, str]:
 
 
 def _shipped(words: str) -> str | None:
-    """Return the content hash, as manifests keep it, of the shipped store of a name and version; None where there is none."""
+    """Return the content hash, as in manifests, of the shipped store with a name and version; None if missing."""
     name, _, version = words.partition(" ")
     folder = STORES / name.replace(":", "-")
     if not _STORE_NAME.fullmatch(name) or not (folder / "store.yaml").is_file():
@@ -79,13 +77,11 @@ def _content(store: Store) -> str:
 
 
 def store_played(manifest: dict[str, Any], near: Sequence[Path] = ()) -> Store | None:
-    """The store that a run names, for pages and tables that show its cases.
+    """Return the store of a run, for pages and tables that show its cases; None if it is not available here.
 
-    Where the store of that name has another content, it is the folder of the very content that is `near`, or below the
-    current folder or the project. Tools of the user's own stand beside its tools as the run file keeps them. None if it
-    is not available on this machine, or is a domain of tau2: its tasks stay in its package, and pages show what was
-    said
-    about them.
+    If the store of that name has other content, search `near`, the current folder and the project, and their
+    subfolders, for the same content. The user's own tools are added as the run file records them. A domain of tau2
+    gives None, because its tasks stay in its package.
     """
     found = _found(manifest, near)
     if found is None or found.foreign:
@@ -95,7 +91,7 @@ def store_played(manifest: dict[str, Any], near: Sequence[Path] = ()) -> Store |
 
 
 def _is_readable(store: Store, manifest: dict[str, Any]) -> bool:
-    """Whether the cases of a store can be read; where a run had own tools that it does not keep, they may name these."""
+    """Return whether the cases of a store can be read; they may name own tools that the run file lacks."""
     if (manifest["inputs"].get("tools") or {}).get("value"):
         try:
             every_case(store)
@@ -114,7 +110,7 @@ def _found(manifest: dict[str, Any], near: Sequence[Path] = ()) -> Store | None:
 
 @lru_cache(maxsize=256)
 def _store_near(name: str, content: str, near: tuple[Path, ...]) -> Store | None:
-    """Return the store of a name and content whose folder is one of these places, or at most two levels below one."""
+    """Return the store of a name and content in one of these folders, or at most two levels below."""
     for folder in dict.fromkeys(
         at.parent for place in near for depth in LEVELS for at in place.glob(f"{depth}store.yaml")
     ):
@@ -144,22 +140,21 @@ def store_of(
     *,
     carried_out: bool = False,
 ) -> Store:
-    """The store that is given, or else the one that a run names, with the tools of the user's own that it was played with.
+    """Return the given store, or the one that a run names, with the user's own tools of the run.
 
     Parameters
     ----------
     given : str or Path, optional
         A store by name, or its folder.
     tools : str or dict of str to Tool, optional
-        Where the user's own tools are, for a run that was played with some; by default in the module that it names.
+        The user's own tools, for a run played with some; by default from the module that the run names.
     carried_out : bool
-        Whether they have to be carried out; if not, and none are given, what the run file keeps of them is enough.
+        True if the tools must be callable. Otherwise, unless `tools` are given, the run file's record of them suffices.
 
     Raises
     ------
     BadInput
-        If the run was imported; if it names no store that is available here, or not by its name; if its tools are not
-        found, or others.
+        If the run was imported, its store is not available here by its name, or its tools are missing or different.
     """
     if manifest["source"] == "imported":
         why = "so its scores stay as they came: name the run file that was played instead"
@@ -173,10 +168,7 @@ def store_of(
 
 
 def cases_played(manifest: dict[str, Any], store: Store | None) -> dict[str, Case]:
-    """The cases of a run by id, as far as their text is still what was played.
-
-    None if the store is not available or is broken.
-    """
+    """Return the cases of a run by id whose text is unchanged; empty if the store is missing or broken."""
     try:
         cases = known_cases(store) if store is not None else {}
     except BadInput:
@@ -186,17 +178,17 @@ def cases_played(manifest: dict[str, Any], store: Store | None) -> dict[str, Cas
 
 
 def same_cases(path: Path, manifest: dict[str, Any], store: Store, wanted: str) -> dict[str, Case]:
-    """Every case of the store, if the run was played on this very store and on these texts of its cases.
+    """Return every case of the store, after checking that the run was played on this store and these texts.
 
     Parameters
     ----------
     wanted : str
-        What is to be done with the run, for the error message: ``score it``.
+        The intended use of the run, for the error message: ``score it``.
 
     Raises
     ------
     BadInput
-        If the store or a case is not the one the run was played on.
+        If the store or a case differs from the one that was played.
     """
     if manifest["inputs"]["store"]["hash"] != _content(store):
         raise BadInput(f"{path} was played on another store or another version of it: name its folder with --store")

@@ -1,6 +1,6 @@
-"""One case from its YAML.
+"""Read one case from its YAML: fill placeholders, add the store's defaults, validate.
 
-Placeholders filled, defaults from the store, validated; a broken one is refused with file, case, field and mend.
+An invalid case is refused with file, case, field and remedy.
 """
 
 import difflib
@@ -22,18 +22,18 @@ from .case import Case
 from .facts import money
 
 ARTICLE = re.compile(r"\b([Aa])(\s+)\{\{ ([^{}]*\b(?:title|color)) \}\}")
-"""An English article before the name of a thing or of a color, which takes an n before a vowel."""
+"""English article before a title or a color, which becomes "an" before a vowel."""
 
 
 def with_canary(content: Any, path: Path, store: Store) -> dict[str, Any]:
-    """The content of a file, which has to hold the canary of its store."""
+    """Return the content of a file; refuse a file without the canary of its store."""
     if not isinstance(content, dict) or content.get("canary") != store.info["canary"]:
         raise BadInput(f"{path}: the canary is missing or differs: copy the canary line of store.yaml")
     return content
 
 
 def read_case(raw: Any, store: Store, path: Path) -> Case:
-    """One case from its YAML: placeholders filled, defaults from the store, validated."""
+    """Read one case: fill placeholders, add the store's defaults, validate."""
     if not isinstance(raw, dict) or "id" not in raw:
         raise BadInput(f"{path}: an entry of 'cases' is not a mapping with an id; see the README on cases")
     where = f"{path}: case {raw['id']}"
@@ -53,13 +53,13 @@ def read_case(raw: Any, store: Store, path: Path) -> Case:
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(map(str, first["loc"]))
-        raise BadInput(f"{where}, field {field}: {first['msg'].lower()}; mend the file") from None
+        raise BadInput(f"{where}, field {field}: {first['msg'].lower()}; correct the file") from None
     _check_names(case, store, where)
     return case
 
 
 def _check_names(case: Case, store: Store, where: str) -> None:
-    """Tools, facts, queues, slots and reasons that a case names must exist."""
+    """Refuse unknown tools, facts, queues, slots, reasons, attachments and languages."""
     outcomes = {f"outcomes.{o.name}": o.calls for o in case.outcomes}
     calls = {**outcomes, "requested": case.requested, "forbidden": case.forbidden, "allowed_extra": case.allowed_extra}
     books = store.phrases.values()
@@ -130,9 +130,9 @@ def _context(raw: dict[str, Any], store: Store, where: str) -> tuple[dict[str, A
 
 
 def _fill(value: Any, names: dict[str, Any], where: str, english: bool) -> Any:
-    """The case with its placeholders filled; what a picture shows is told in English in every case.
+    """Fill the placeholders of a case; texts about pictures are in English in every case.
 
-    All texts in one template, since a template costs far more than a placeholder.
+    One template renders all texts, because a template costs far more than a placeholder.
     """
     texts = [
         ARTICLE.sub(r"""\1{{ "n" if \3[0] in "AEIOUaeiou" }}\2{{ \3 }}""", text)
@@ -152,7 +152,7 @@ def _fill(value: Any, names: dict[str, Any], where: str, english: bool) -> Any:
 
 
 def _texts(value: Any, field: str = "") -> Iterator[tuple[str, str]]:
-    """Every text of a case with its dotted field, in order."""
+    """Yield every text of a case with its dotted field, in order."""
     if isinstance(value, str):
         yield field, value
     elif isinstance(value, dict):
@@ -178,7 +178,7 @@ def _spelled_out(ledger: dict[str, Any]) -> dict[str, Any]:
 
 
 def long_date(value: str | date, language: str = "en") -> str:
-    """A date with its month's name and no year, as people of that language write it (babel)."""
+    """Return a date with its month's name and without the year, as written in that language (babel)."""
     return _long_date(_as_date(value), language)
 
 

@@ -1,7 +1,7 @@
-"""The same customer in five wordings: cases told again in other voices, with the same facts and the same right end.
+"""Reword cases in other voices, with the same facts and the same right end.
 
-How far results move with the words alone is then known, and can be held against how far they move from one trial to the
-next. The wordings are written down once and never drawn.
+The wordings show how far results vary with words alone, compared with the variation between trials. They are written
+once and never drawn.
 """
 
 from collections.abc import Iterator
@@ -16,36 +16,36 @@ from .case import Case
 from .read import read_case, with_canary
 
 WORDINGS = "wordings"
-"""The folder of a store, and what ``--cases`` asks for."""
+"""Folder of a store, and the name for ``--cases``."""
 PREFIX = "wording_"
 NEEDED = ("voice", "email", "pressure", "agrees", "closing")
 ALLOWED = (*NEEDED, "says", "asks", "against")
-"""What a wording may say in its own words; nothing else of a case can be changed."""
+"""Parts that a wording may reword; nothing else of a case can change."""
 MAPPINGS = ("says", "asks", "against")
 
 
 @remembered()
 def wordings(store: Store) -> tuple[Case, ...]:
-    """Every wording of the store's cases, in the order of its files; none if the store has no folder ``wordings``.
+    """Return every wording of the store's cases, in file order; empty without a folder ``wordings``.
 
-    `BadInput` if a file is broken, or a wording changes more than words.
+    Raise `BadInput` if a file is broken, or a wording changes more than words.
     """
     paths = sorted((store.path / WORDINGS).glob("*.yaml"))
     return tuple(read_case(raw, store, path) for path in paths for raw in raw_wordings(store, path))
 
 
 def wording_id(name: str, number: int) -> str:
-    """The id of a wording of a case, counted from 1."""
+    """Return the id of a wording of a case, counted from 1."""
     return f"{PREFIX}{name}_{number}"
 
 
 def worded_case(case_id: str) -> str | None:
-    """The case that a wording tells again; None for the id of anything else."""
+    """Return the case of a wording; None for any other id."""
     return case_id.removeprefix(PREFIX).rpartition("_")[0] if case_id.startswith(PREFIX) else None
 
 
 def raw_wordings(store: Store, path: Path) -> Iterator[dict[str, Any]]:
-    """Each wording of one file as a case would stand in a file; a copy of a store with fewer cases has fewer wordings."""
+    """Yield each wording of one file in the form of a case file, if the store has its case."""
     told = with_canary(read_yaml(path), path, store).get("wordings") or {}
     if not isinstance(told, dict) or not all(isinstance(voices, list) for voices in told.values()):
         why = "wordings is not a list of wordings for each case"
@@ -57,7 +57,7 @@ def raw_wordings(store: Store, path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _bases(store: Store, names: set[str]) -> dict[str, dict[str, Any]]:
-    """The cases of these names as they stand in the store's files, which `every_case` has found to be cases."""
+    """Return the cases of these names as written in the store's files, which `every_case` has checked."""
     found: dict[str, dict[str, Any]] = {}
     for path in sorted((store.path / "cases").glob("*.yaml")):
         text = path.read_text(encoding="utf-8")
@@ -67,9 +67,8 @@ def _bases(store: Store, names: set[str]) -> dict[str, dict[str, Any]]:
 
 
 def _worded(base: dict[str, Any], texts: Any, case_id: str, where: str) -> dict[str, Any]:
-    """A case with its words replaced."""
     if not isinstance(texts, dict) or not all(isinstance(texts.get(k, {}), dict) for k in MAPPINGS):
-        raise BadInput(f"{where}: it is not an object with {', '.join(ALLOWED)}: write it as the ones beside it")
+        raise BadInput(f"{where}: it is not an object with {', '.join(ALLOWED)}: write it like the other wordings")
     wrong = [key for key in texts if key not in ALLOWED] or [key for key in NEEDED if key not in texts]
     if wrong:
         what = "is missing" if wrong[0] in NEEDED and wrong[0] not in texts else "is not a text of the customer"
@@ -97,7 +96,7 @@ def _worded(base: dict[str, Any], texts: Any, case_id: str, where: str) -> dict[
 
 
 def wording_of(case: dict[str, Any], texts: dict[str, Any]) -> dict[str, Any]:
-    """The wording that a case told again was made with, from the case as it stands now: the fields of `texts`, in their order."""
+    """Return the wording from which a reworded case was made, with the fields and order of `texts`."""
     parts = {
         "voice": lambda: case["persona"],
         "says": lambda: {key: case["ledger"][key]["say"] for key in texts["says"]},

@@ -1,1 +1,1 @@
-"""Reading text in several languages: folding, sentences, which language it is, values, and the message parser."""
+"""Read text in several languages: folding, sentences, language detection, values, and the message parser."""

@@ -1,4 +1,4 @@
-"""Training the readers of a store, and of promises in any: ``python -m benchmark_lib.language STORE``, or ``make reader``."""
+"""Train a store's readers and the promise reader: ``python -m benchmark_lib.language STORE`` or ``make reader``."""
 
 import sys
 

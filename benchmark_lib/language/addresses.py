@@ -1,7 +1,7 @@
-"""Postal addresses compared by their parts, however they are spelled.
+"""Compare postal addresses by their parts, in any spelling.
 
-Abbreviations, names of regions and countries, split lines, accents and capitals make no difference. The words are read
-from ``data/addresses.yaml``; the names of countries in every language are babel's.
+Abbreviations, names of regions and countries, split lines, accents and capitals make no difference. The words come from
+``data/addresses.yaml``; babel names the countries in every language.
 """
 
 import re
@@ -15,7 +15,7 @@ from ..textfiles import read_yaml
 from .words import LANGUAGES
 
 PARTS = ("name", "line1", "line2", "city", "region", "postcode", "country")
-"""The parts of an address, as tools take them."""
+"""Parts of an address, as tools take them."""
 
 _PO_BOX = "pobox"
 _LETTER_AND_DIGIT = re.compile(r"(?<=\d)(?=[^\W\d])|(?<=[^\W\d])(?=\d)")
@@ -27,24 +27,24 @@ class Place(NamedTuple):
     """An address by its parts, each in one spelling."""
 
     name: frozenset[str]
-    """The words of the recipient's name, titles left out."""
+    """Words of the recipient's name, without titles."""
     street: frozenset[str]
-    """The words of both lines and of the town: people split them in different ways."""
+    """Words of both lines and of the town, which people split in different ways."""
     region: str
-    """The code of a state or province; empty where the country needs none."""
+    """Code of a state or province; empty if the country needs none."""
     postcode: str
-    """Letters and digits; of an American one the first five."""
+    """Letters and digits; the first five for the United States."""
     country: str
     """Two-letter code."""
 
 
 def is_address(value: Any) -> bool:
-    """Whether a value is an address: it has at least a first line and a postcode."""
+    """Return whether a value is an address, with at least a first line and a postcode."""
     return isinstance(value, Mapping) and {"line1", "postcode"} <= value.keys()
 
 
 def place_of(address: Mapping[str, Any]) -> Place:
-    """An address by its parts."""
+    """Return an address by its parts."""
     given = {part: str(address.get(part) or "") for part in PARTS}
     return _place(*given.values())
 
@@ -57,29 +57,29 @@ def _place(name: str, line1: str, line2: str, city: str, region: str, postcode: 
 
 
 def same_address(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Whether two addresses are the same recipient at the same place."""
+    """Return whether two addresses have the same recipient and place."""
     return place_of(one) == place_of(other)
 
 
 def spelled(address: Mapping[str, Any]) -> str:
-    """An address in the one spelling that all of its spellings share."""
+    """Return an address in the one spelling to which all its spellings are reduced."""
     place = place_of(address)
     words = (" ".join(sorted(part)) if isinstance(part, frozenset) else part for part in place)
     return "|".join(words)
 
 
 def name_words(name: str) -> frozenset[str]:
-    """The words of a name, without titles, accents and capitals."""
+    """Return the words of a name, without titles, accents and capitals."""
     return frozenset(_words(name)) - frozenset(_tables()["titles"])
 
 
 def street_words(text: str) -> frozenset[str]:
-    """The words of a street, a box or a town in one spelling each."""
+    """Return the words of a street, a box or a town, each in one spelling."""
     return frozenset(_street_words(text))
 
 
 def has_part(part: str, value: str, address: Mapping[str, Any]) -> bool:
-    """Whether a part of an address, in whatever spelling, is this value; lines also where they are split differently."""
+    """Return whether a part of an address has this value, in any spelling and with lines split in any way."""
     mine = place_of(address)
     wanted = place_of({"country": address.get("country"), part: value})
     if part in ("line1", "line2", "city"):
@@ -88,7 +88,7 @@ def has_part(part: str, value: str, address: Mapping[str, Any]) -> bool:
 
 
 def stands_in(part: str, value: str, text: str) -> bool:
-    """Whether running text names this part of an address, in whatever spelling."""
+    """Return whether a text names this part of an address, in any spelling."""
     if part == "postcode":
         return re.search(spaced(value), _folded(text)) is not None
     wanted = street_words(value) if part in ("line1", "line2", "city") else name_words(value)
@@ -98,19 +98,19 @@ def stands_in(part: str, value: str, text: str) -> bool:
 
 
 def spaced(value: str) -> str:
-    """The pattern of a postcode, or a number like it, with or without blanks and dashes between its characters."""
+    """Return the pattern of a postcode or similar, with or without blanks and dashes between its characters."""
     letters = "".join(filter(str.isalnum, _folded(value)))
     return rf"(?<!\w){'[ -]?'.join(map(re.escape, letters))}(?!\w)"
 
 
 def is_po_box(address: Mapping[str, Any]) -> bool:
-    """Whether an address is a box at a post office."""
+    """Return whether an address is a box at a post office."""
     return _PO_BOX in place_of(address).street
 
 
 @lru_cache(maxsize=512)
 def country_code(country: str) -> str:
-    """The two-letter code of a country that is given by its code or by its name; what is not known stays as it is."""
+    """Return the two-letter code of a country given by code or name; an unknown name in capitals."""
     words = " ".join(_words(country))
     own = next((code for code, names in _tables()["countries"].items() if words in names), None)
     return own or (words.upper() if len(words) == 2 else _countries().get(words, words.upper()))
@@ -118,7 +118,7 @@ def country_code(country: str) -> str:
 
 @lru_cache(maxsize=1)
 def _countries() -> dict[str, str]:
-    """Names of countries to their codes, in the languages that are read."""
+    """Return the codes by name of country, in all supported languages."""
     from babel import Locale
 
     found: dict[str, str] = {}
@@ -178,7 +178,6 @@ def _words(text: str) -> list[str]:
 
 
 def _folded(text: str) -> str:
-    """Lower case without accents."""
     if text.isascii():
         return text.casefold()
     bare = unicodedata.normalize("NFKD", text.casefold().replace("ß", "ss").replace("œ", "oe"))

@@ -1,8 +1,7 @@
-"""Whether a value that stands in a message is its answer: said, and not denied, held out among others, or lost in a pour.
+"""Decide whether a value in a message is its answer: stated, not denied, not an option, not buried in a dump.
 
-A message is read sentence by sentence. Every value of the fact's kind in it is a mention; what a mention is about are
-the
-words around it, up to the next value.
+A message is read sentence by sentence. Every value of the fact's kind is a mention; its context is the words around it,
+up to the next value.
 """
 
 import re
@@ -20,40 +19,36 @@ from .values import values_in, with_units
 from .words import common_words, day_names, number_words, of_answers, of_values
 
 COUNTED = 4
-"""So many days, each in the same words as the others, are counted through: none of them is told by it."""
+"""Days in the same words as each other that make an enumeration; an enumerated day is no answer."""
 
 CHAIN = 3
-"""So many days in a row with nothing but commas between them are counted through as well."""
+"""Days in a row, joined only by commas, that make an enumeration as well."""
 
 OF_A_KIND, POURED, MOST_VALUES, MOST_IDS, MOST_DAYS = 4, 12, 20, 9, 9
-"""A pour by its different values: from `POURED` on, of each kind no more than `OF_A_KIND` counted, or from
-`MOST_VALUES` on in all, or of
-numbers of things `MOST_IDS`, or of days that are not counted through `MOST_DAYS`. Of 422 honest messages the longest
-reaches 10, 12, 2 and 7."""
+"""Limits of distinct values that make a dump. `POURED` counts at most `OF_A_KIND` of each kind; the others count all
+values, ids, and days outside enumerations. The longest of 422 honest messages reach 10, 12, 2 and 7."""
 
 MIXED, MIXED_IDS = 10, 4
-"""A pour by its different values of all kinds, of amounts no more than `SUMS`, where so many of them are numbers of
-things. Honest answers reach 10
-values, and 3 numbers."""
+"""A dump by distinct values of all kinds (amounts up to `SUMS`) and by the ids among them. Honest answers reach 10
+values and 3 ids."""
 
 SUMS = 2
 DENSE, WORDS_EACH = 8, 8
 DENSE_IN_ALL, WORDS_EACH_IN_ALL = 9, 11
-"""A pour by its density: so many different values or more (of amounts, which come as sums, no more than `SUMS`) with
-fewer words than that for
-each, in one message and in all. Honest ones have 12 words or more for each."""
+"""Density of a dump: least number of distinct values (amounts up to `SUMS`), and words for each below which it is one.
+It is given for one message and for all. Honest messages have at least 12 words for each value."""
 
 ANY_YEAR = 2000
-"""The year of days that name none, where only their number counts (a leap year)."""
+"""Year of days that name none and need only their number (a leap year)."""
 
 MOST_CORRECTIONS = 1
 """Messages that may take a value back and give another."""
 
 MOST_KEYS = 6
-"""So many names of fields (``total_cents``) stand only in what a machine wrote."""
+"""Field names (``total_cents``) that occur only in a machine's output."""
 
 SIDE = 70
-"""Characters on either side of a value within which something can make it no answer."""
+"""Characters on either side of a value that can disqualify it."""
 
 How = Literal["said", "denied", "listed", "step"]
 Spans = Callable[[str], Iterable[tuple[int, int, str]]]
@@ -66,25 +61,24 @@ class Mention(NamedTuple):
     """A value in a message."""
 
     value: str
-    """The value; empty for the one that is looked for."""
+    """The value; empty for the fact's own value."""
     how: How
-    """said, denied, listed (one of several possibilities, or counted through), or a step of a sum that ends in another
-    value."""
+    """said, denied, listed (an option, or enumerated), or a step of a sum that ends in another value."""
     about: frozenset[str]
-    """The telling words around it."""
+    """Significant words around it."""
     mends: bool
-    """The sentence corrects an earlier one."""
+    """True if the sentence corrects an earlier one."""
     chain: tuple[int, ...]
-    """Where it stands. Values joined by "and" or as a range share it, and are no rivals."""
+    """Its position. Values joined by "and" or as a range share it and are no rivals."""
     given: bool = False
-    """The sentence begins with a condition ("If you mean the one in Britain: ...")."""
+    """True if the sentence begins with a condition ("If you mean the one in Britain: ...")."""
     under: Topic = (frozenset(), "")
-    """The telling words of the heading it stands under, and the number of a thing that was named last."""
+    """Significant words of the heading above it, and the id that was named last."""
 
 
 @lru_cache(maxsize=8192)
 def cleaned(text: str) -> str:
-    """A message as its values are read: what is kept of it, without struck-out words, markup and invisible characters; windows with their units."""
+    """Return a message for reading values: cut, without struck-out words, markup or hidden characters, units added."""
     text = kept(text)
     if "&" in text:
         text = unescape(text)
@@ -97,11 +91,10 @@ def cleaned(text: str) -> str:
 def mentions(
     text: str, right: re.Pattern[str], others: Spans, dates: bool = False, asked: frozenset[str] = frozenset()
 ) -> list[Mention]:
-    """What a cleaned message says of a value and of others of its kind.
+    """Return the mentions of a value and of others of its kind in a cleaned message.
 
-    `right` is the value's `rendering`, and `others` gives the places of all values of the kind in a folded sentence.
-    Days (`dates`) are
-    counted through; to give other values that were `asked` for in the same words is no counting.
+    `right` is the value's `rendering`; `others` gives the places of all values of the kind in a folded sentence.
+    Enumerations of days (`dates`) are marked as listed, unless the other values were `asked` for.
     """
     found: list[Mention] = []
     heading: frozenset[str] = frozenset()
@@ -114,12 +107,11 @@ def mentions(
 
 
 def stands(said: list[Mention], strict: Iterable[str] = ()) -> bool:
-    """Whether the value is told by what was said, in this order.
+    """Return whether the mentions, in this order, state the value.
 
-    It is where it is said after any denial of it, at least once in words in which no other value is said as well; the
-    steps that lead to it are no other values, also where they are repeated. A rival that the case names (`strict`) is
-    told apart only by words of its own. A correction takes the place of what stood before it; who corrects message
-    after message is guessing.
+    The value must be said after any denial, at least once in words that no other value shares. Steps that lead to it
+    are no other values, even if repeated. A rival named by the case (`strict`) needs distinct words. A correction
+    replaces earlier mentions; corrections in several messages are guesses.
     """
     if len({m.chain[0] for m in said if m.mends and m.how == "said"}) > MOST_CORRECTIONS:
         return False
@@ -146,21 +138,21 @@ def stands(said: list[Mention], strict: Iterable[str] = ()) -> bool:
 
 @lru_cache(maxsize=8192)
 def days_said(text: str, year: int) -> frozenset[str]:
-    """The days that a cleaned message says, in ISO form: none that is denied, held out among others or counted through."""
+    """Return the days that a cleaned message states, in ISO form, without denied, optional or enumerated days."""
     said = mentions(text, _NOTHING, partial(_days, year=year), dates=True)
     return frozenset(m.value for m in said if m.how == "said")
 
 
 @lru_cache(maxsize=4096)
 def corrects(text: str) -> bool:
-    """Whether a message takes back what was said before it."""
+    """Return whether a message takes back an earlier statement."""
     return bool(_cues()["meant"].search(fold(text)))
 
 
 def answering(texts: list[str], asked: Values = frozenset()) -> list[str]:
-    """The messages in which values are told, cleaned: those that pour none out; none where all of them together pour.
+    """Return the cleaned messages, with an empty text for a dump; return none if all together are a dump.
 
-    Values that were asked for (`asked`) are no pour, however many they are.
+    Values that were asked for (`asked`) never make a dump.
     """
     answers = ["" if is_poured(text, asked) else cleaned(text) for text in texts]
     counts: Counter[str] = Counter(kind for kind, _ in {pair for text in answers for pair in _poured(text)} - asked)
@@ -169,13 +161,13 @@ def answering(texts: list[str], asked: Values = frozenset()) -> list[str]:
 
 
 def is_poured(text: str, asked: Values = frozenset()) -> bool:
-    """Whether a message, as it is written or as it is shown, pours values out: what is struck out is poured out as well."""
+    """Return whether a message is a dump, as written or as shown; struck-out values count as well."""
     return is_pour(kept(text), asked) or is_pour(cleaned(text), asked)
 
 
 @lru_cache(maxsize=1024)
 def is_pour(text: str, asked: Values = frozenset()) -> bool:
-    """Whether a cleaned message pours out values rather than answers: too many, too densely, or with a machine's names of fields."""
+    """Return whether a cleaned message dumps values: too many, too densely, or with a machine's field names."""
     counts = Counter(kind for kind, _ in _poured(text) - asked)
     return (
         _dense(counts, len(text.split()), DENSE, WORDS_EACH)
@@ -199,7 +191,7 @@ def _beyond_sums(counts: Counter[str]) -> int:
 
 @lru_cache(maxsize=1024)
 def _poured(text: str) -> frozenset[tuple[str, str]]:
-    """The different values of a cleaned message with their kinds; of the days those that are not merely counted through."""
+    """Return the distinct values of a cleaned message with their kinds, without days that are only enumerated."""
     found = {(v.kind, v.value) for v in values_in(text, ANY_YEAR)}
     if sum(kind == "date" for kind, _ in found) > 2:
         days = {m.value for m in mentions(text, _NOTHING, _days, dates=True) if m.how != "listed"}
@@ -212,18 +204,18 @@ def _days(folded: str, year: int = ANY_YEAR) -> Iterator[tuple[int, int, str]]:
 
 
 def _same(rival: Mention, mine: Mention) -> bool:
-    """Whether another value is said of the same thing in the same words, in another sentence, and not on a condition where the first has none."""
+    """Return whether a rival is said in another sentence in the same words, without an additional condition."""
     same = rival.about == mine.about and rival.chain[:-1] != mine.chain[:-1] and not _apart(rival, mine)
     return same and (mine.given or not rival.given)
 
 
 def _apart(one: Mention, other: Mention) -> bool:
-    """Whether two values are said of different things: each under a heading of its own, or after another number of a thing."""
+    """Return whether two values belong to different headings or ids."""
     return any(a and b and a != b for a, b in zip(one.under, other.under, strict=True))
 
 
 def _sentences(text: str, right: re.Pattern[str]) -> Iterator[tuple[str, Topic]]:
-    """The folded sentences of a text, each with what it stands under; a line whole where a full stop within the value would cut it in two."""
+    """Yield the folded sentences with heading and id; a line stays whole if a full stop would cut the value."""
     heading, number = frozenset[str](), ""
     for line in text.splitlines():
         whole, cut = fold(line), [fold(part) for part in parts(line)]
@@ -236,7 +228,7 @@ def _sentences(text: str, right: re.Pattern[str]) -> Iterator[tuple[str, Topic]]
 
 
 def _spans(folded: str, right: re.Pattern[str], others: Spans) -> list[tuple[int, int, str]]:
-    """The places of the value and of others, in order; of two that overlap the value's own."""
+    """Return the places of the value and of others, in order; the value's own wins an overlap."""
     found = [(m.start(), m.end(), "") for m in right.finditer(folded)]
     for span in others(folded):
         if not any(span[0] < end and start < span[1] for start, end, _ in found):
@@ -268,7 +260,7 @@ def _read(folded: str, spans: list[tuple[int, int, str]], dates: bool, sentence:
 
 
 def _without_steps(found: list[Mention]) -> list[Mention]:
-    """The mentions of a sentence that works a sum out, without the steps that lead to the value, which is about what they are about."""
+    """Return the mentions of a calculation without the steps to the value, which inherits their context."""
     last = max((place for place, m in enumerate(found) if not m.value), default=0)
     about = frozenset[str]().union(*(m.about for m in found[: last + 1]))
     steps, ends = found[:last], found[last : last + 1]
@@ -281,7 +273,7 @@ class _Chain(NamedTuple):
 
 
 def _chains(folded: str, spans: list[tuple[int, int, str]], dates: bool) -> list[_Chain]:
-    """Values that nothing but joining words part, and whether they are possibilities or counted through."""
+    """Group values that only joining words separate, and mark options and enumerations."""
     chains: list[_Chain] = []
     for place, span in enumerate(spans):
         between = folded[spans[place - 1][1] : span[0]] if place else ""
@@ -305,14 +297,14 @@ def _is_list(folded: str, chain: _Chain, dates: bool) -> bool:
 
 
 def _without_days(folded: str) -> str:
-    """A text with a word in place of each day, whose figures are no row of figures (``July 11, 2026, $89.00``)."""
+    """Replace each day with a word, so that its figures make no row of figures (``July 11, 2026, $89.00``)."""
     for at, end, _ in reversed(sorted(_days(folded))):
         folded = f"{folded[:at]}day{folded[end:]}"
     return folded
 
 
 def _how(folded: str, start: int, end: int, listed: bool) -> How:
-    """How a value is said: not at all of another thing ("one that isn't aluminium"); what a code "is not for" is not denied."""
+    """Return how a value is said: a value of another thing is listed, and what a code "is not for" is not denied."""
     before = folded[max(start - SIDE, 0) : start]
     if _before_it("of_another").search(before):
         return "listed"
@@ -323,7 +315,7 @@ def _how(folded: str, start: int, end: int, listed: bool) -> How:
 
 
 def _denied(folded: str, start: int, end: int) -> bool:
-    """Whether a value is denied, declared wrong, or only asked about."""
+    """Return whether a value is denied, declared wrong, or only asked about."""
     clause = re.split(r"[,;(]\s|\s-\s", folded[max(start - SIDE, 0) : start])[-1]
     before, after = folded[max(start - SIDE, 0) : start], folded[end : end + SIDE]
     if _denied_after().match(after):
@@ -336,7 +328,7 @@ def _denied(folded: str, start: int, end: int) -> bool:
 
 
 def _around(folded: str, start: int, end: int, spans: list[tuple[int, int, str]]) -> str:
-    """The words around a place, up to the values beside it; of what stands between two values each has its own side of a joint."""
+    """Return the words around a place, up to the neighboring values or the joints between them."""
     before = max((e for _, e, _ in spans if e <= start), default=0)
     after = min((s for s, _, _ in spans if s >= end), default=len(folded))
     lead = folded[before:start]
@@ -346,14 +338,14 @@ def _around(folded: str, start: int, end: int, spans: list[tuple[int, int, str]]
 
 
 def _beside(folded: str, spans: list[tuple[int, int, str]]) -> str:
-    """The words of a sentence without its values, for one that has no words of its own."""
+    """Return the words of a sentence without its values, for a value without words of its own."""
     places = [0, *(edge for start, end, _ in spans for edge in (start, end)), len(folded)]
     return " ".join(folded[a:b] for a, b in zip(places[::2], places[1::2], strict=True))
 
 
 @lru_cache(maxsize=4096)
 def telling(words: str) -> frozenset[str]:
-    """The telling words of a text: no common ones, no hedges, no short ones, no names of days; figures and single letters are kept."""
+    """Return a text's significant words: figures and letters, but no common or short words, hedges or days."""
     found = re.findall(r"[^\W_]+", plain(words))
     return frozenset(
         w for w in found if w not in _dropped() and (len(w) > 3 or len(w) == 1 or w.isdigit() or w in _number_names())
@@ -361,7 +353,7 @@ def telling(words: str) -> frozenset[str]:
 
 
 def _without_counting(found: list[Mention], asked: frozenset[str]) -> list[Mention]:
-    """The mentions, those that are counted through marked as listed; what was asked for is not counted."""
+    """Mark enumerated mentions as listed; values that were asked for do not count."""
     families: dict[frozenset[str], set[str]] = {}
     for m in found:
         if m.how == "said" and m.value not in asked:
@@ -371,7 +363,7 @@ def _without_counting(found: list[Mention], asked: frozenset[str]) -> list[Menti
 
 
 def _family(mention: Mention) -> frozenset[str]:
-    """What it is about, one figure like another."""
+    """Return the context of a mention, with all figures alike."""
     return frozenset("#" if w.isdigit() or w in _number_names() else w for w in mention.about)
 
 
@@ -402,7 +394,7 @@ def _denied_before() -> re.Pattern[str]:
 
 @lru_cache(maxsize=2)
 def _before_it(key: str) -> re.Pattern[str]:
-    """What of one kind leads up to a value."""
+    """Return the pattern of the cues before a value, of one kind."""
     return re.compile(rf"(?:{'|'.join(of_answers(key))})(?:\s+(?:{_one_of('small')})\b){{0,2}}[\"«“(\s-]*$")
 
 
@@ -419,7 +411,7 @@ def _denied_after() -> re.Pattern[str]:
 
 @lru_cache(maxsize=1)
 def _cues() -> dict[str, re.Pattern[str]]:
-    """What is heard around values: how a sentence begins, corrects or works out, and what stands between two values."""
+    """Return the patterns of cues around values: conditions, questions, corrections, sums and joints."""
     links = [word for key in ("or", "and", "to", "the", "by") for word in of_values(key)]
     links += ["on", "am", "den", "le", "el", "then", "dann", "puis", "luego", "x"]
     links += [plain(w).strip() for w in of_answers("hedges")] + [n for names in day_names() for n in names.split("|")]
@@ -436,7 +428,7 @@ def _cues() -> dict[str, re.Pattern[str]]:
 
 @lru_cache(maxsize=1)
 def _numbers_before() -> re.Pattern[str]:
-    """Bare figures in a row before a value (``3, 4, 5 or 6 July``)."""
+    """Return the pattern of bare figures in a row before a value (``3, 4, 5 or 6 July``)."""
     figure = r"(?<![\w-])\$?\d[\d.,]*(?:-\d+)?(?:st|nd|rd|th|\.)?"
     either, both = "|".join(of_values("or")), "|".join(of_values("and"))
     the = rf"(?:(?:{'|'.join(of_values('the'))}|am|den)\s)?"
@@ -449,7 +441,7 @@ def _numbers_before() -> re.Pattern[str]:
 
 @lru_cache(maxsize=1)
 def _numbers_after() -> re.Pattern[str]:
-    """Bare figures joined by "or" after a value (``July 3, 4, 5 or 6``)."""
+    """Return the pattern of bare figures joined by "or" after a value (``July 3, 4, 5 or 6``)."""
     number = r"(?:the\s|le\s|el\s)?\d{1,2}(?:st|nd|rd|th|\.)?"
     either = "|".join(of_values("or"))
     return re.compile(
@@ -469,7 +461,7 @@ _CLEANING = [
     ("_", re.compile(r"(?<![^\W_])_{1,3}(?=[^\W_])|(?<=[^\W_])_{1,3}(?![^\W_])"), ""),
 ]
 _OF_SUMS = frozenset(("less", "minus", "plus", "weniger", "abzuglich", "moins", "menos"))
-"""Words between the parts of a sum, which tell nothing of what it is about."""
+"""Words between the parts of a sum, which say nothing about its context."""
 _SUM = re.compile(r"[^.;?!]{0,40}[=+][^.;?!]{0,40}")
 _CUT = re.compile(r"[,;:.|=+(]|\s-\s")
 _NOTHING = re.compile("(?!)")

@@ -1,4 +1,4 @@
-"""What is heard with what chance, put together."""
+"""Combine the probabilities of what was parsed."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ if TYPE_CHECKING:
 
 
 def likelier(known: dict[str, float], new: dict[str, float], share: float) -> None:
-    """Raise the chances in `known` to those in `new`, each counted by its share."""
+    """Raise the probabilities in `known` to those in `new`, each multiplied by `share`."""
     for name, chance in new.items():
         known[name] = max(known.get(name, 0.0), chance * share)
 
 
 def likeliest(chances: dict[str, float], least: float) -> list[str]:
-    """The likeliest name, if it is likely enough."""
+    """Return the likeliest name in a list; an empty list if it is below `least`."""
     best = max(chances, key=chances.__getitem__, default=None)
     return [best] if best is not None and chances[best] >= least else []
 
 
 def add(known: list[str], new: list[str]) -> None:
-    """Add to a list what is not in it yet."""
+    """Add new names to a list."""
     known += [n for n in new if n not in known]
 
 
 def choices(heard: list[ParsedSentence], least: float) -> list[set[str]]:
-    """Slots of which one will do: in one sentence, in place of what was asked for before, or in one list."""
+    """Return groups of slots of which one suffices: in one sentence, as an alternative, or in one list."""
     found: list[set[str]] = []
     before: set[str] = set()
     listed = False

@@ -1,4 +1,4 @@
-"""What is heard in certain words whatever the trained reader makes of the rest: cues from the files of the languages, over `plain` text."""
+"""Find cues that override the trained reader, from the files of the languages, in `plain` text."""
 
 import re
 from functools import lru_cache
@@ -7,14 +7,14 @@ from .patterns import compile_patterns
 from .words import LANGUAGES, of_part, of_values, slots_heard
 
 OF_QUESTIONS = ("invites", "closes", "yes_to", "any_of_them", "own_question", "means", "explains")
-"""What a question can be in place of a request, by the names in the files."""
+"""Kinds of questions that are no request, by their names in the files."""
 
 SETTLED = ("at_hand", "handling")
-"""What a sentence can be in place of a request so that not even the patterns of a slot make it one."""
+"""Kinds of sentences that are no request even if a slot's pattern matches."""
 
 
 def none_asked(plain: str, requests: bool, languages: tuple[str, ...]) -> str | None:
-    """What a sentence that sounds like a request is in its place; None where it is one."""
+    """Return the kind of a sentence that only sounds like a request; None for a real request."""
     marked = mark_of(plain) == "?"
     kinds = ["elsewhere", "later", *(OF_QUESTIONS if marked else ["handling"])]
     if not marked and not requests:
@@ -23,52 +23,52 @@ def none_asked(plain: str, requests: bool, languages: tuple[str, ...]) -> str | 
 
 
 def holds(part: str, kind: str, plain: str, languages: tuple[str, ...]) -> bool:
-    """Whether a sentence holds a cue of one kind from a part of the languages' files; of ``yes_to`` at its very beginning."""
+    """Return whether a sentence contains a cue of one kind from a part of the files, or begins with a ``yes_to``."""
     pattern = _cue(part, kind, languages)
     return bool(pattern.match(plain) if kind == "yes_to" else pattern.search(plain))
 
 
 def slots_in(plain: str, languages: tuple[str, ...]) -> list[str]:
-    """The slots that a sentence asks for in words which the trained reader takes for something else."""
+    """Return the slots that a sentence asks for in words which the trained reader misreads."""
     return [slot for slot in slots_heard() if holds("heard_as", slot, plain, languages)]
 
 
 def dates_asked(plain: str, languages: tuple[str, ...]) -> frozenset[str]:
-    """What the date is of that a sentence asks for, by its verbs: something ``ahead``, ``behind``, or ``any`` where they do not tell."""
+    """Return the kinds of dates that a sentence asks for by its verbs: ``ahead``, ``behind``, or else ``any``."""
     told = frozenset(kind for kind in ("ahead", "behind") if holds("dates", kind, plain, languages))
     return told or frozenset({"any"})
 
 
 def mark_of(plain: str) -> str:
-    """The mark at the end of a sentence; a full stop where it has none of the telling ones."""
+    """Return the mark at the end of a sentence: a colon, question mark or exclamation mark, else a full stop."""
     end = plain.rstrip(" _*)")[-1:]
     return end if end in (":", "?", "!") else "."
 
 
 def either_or(plain: str) -> bool:
-    """Whether a sentence has an "or" in it, in any language."""
+    """Return whether a sentence contains "or", in any language."""
     return bool(_joins("or").search(plain))
 
 
 def joined(plain: str) -> bool:
-    """Whether a sentence has an "and" in it, in any language."""
+    """Return whether a sentence contains "and", in any language."""
     return bool(_joins("and").search(plain))
 
 
 def halves_of(plain: str) -> tuple[str, ...]:
-    """A question with one "and" in it as the two questions on either side, in any language."""
+    """Return the two halves of a question with one "and", in any language; empty for any other sentence."""
     parts = _joins("and").split(plain.rstrip(" ?"))
     return tuple(f" {part.strip(' ,')}?" for part in parts) if len(parts) == 2 else ()
 
 
 def between_points(plain: str, asks: bool) -> bool:
-    """Whether a sentence ends in two marks of a list with an "or" between them, in any language; letters where it is no question."""
+    """Return whether a sentence ends in two list marks joined by "or"; only letters count if it asks nothing."""
     return bool(_points("[a-h]|[1-9]" if asks else "[a-h]").search(plain))
 
 
 @lru_cache(maxsize=16)
 def cue_of_several(name: str) -> re.Pattern[str]:
-    """A cue for several things at once in every language."""
+    """Return the pattern of a cue for several things at once, in every language."""
     return compile_patterns(of_part("several", name, LANGUAGES))
 
 

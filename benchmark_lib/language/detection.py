@@ -1,4 +1,4 @@
-"""Which languages a message is written in, by their common words."""
+"""Detect the languages of a message by their common words."""
 
 import re
 from collections.abc import Iterable
@@ -10,28 +10,27 @@ from .sentences import Sentence
 from .words import common_words, other_languages, own_words
 
 ENOUGH = 0.12
-"""Share of a message's words that must be common words of a language for the message to count as written in it."""
+"""Share of a message's words that must be common words of a language for it to count."""
 NEAR, OTHER = 0.6, 1.2
-"""How many common words a second language needs beside those of the first, and one that is not read to be taken for the
-message's own."""
+"""Common words that a second language needs relative to the first, and an unsupported language to be the message's own.
+"""
 SURE, MOST_LANGUAGES = 40, 2
-"""Common words of a language beyond which a message is surely in it, and how many languages such a message is read in
-at most."""
+"""Common words above which a message is surely in a language, and most languages such a message has."""
 SHORT = 6
-"""A message of fewer words, none of them a common one, is read in every language."""
+"""Words below which a message without common words is read in every language."""
 
 OTHER_LANGUAGE = "other"
-"""What `written_in` says of a text in a language that is not read."""
+"""Result of `written_in` for a text in an unsupported language."""
 FEWEST, BESIDE = 3, 0.3
-"""Telling words a text needs for its language to be told, and the share of them that may be of another one."""
+"""Significant words that a text needs for its language to be known, and the largest share of a second language."""
 
 
 @lru_cache(maxsize=4096)
 def written_in(text: str) -> str | None:
-    """The one language a text is written in, by the words that are common in it alone.
+    """Return the one language of a text, by the words that are common in it alone.
 
-    None where it is too short to tell or mixed; names, numbers, links and addresses tell nothing. A text in a language
-    that is not read is `OTHER_LANGUAGE`.
+    Return None for a short or mixed text, and `OTHER_LANGUAGE` for an unsupported language. Names, numbers, links and
+    addresses do not count.
     """
     words = tuple(_WORD.findall(plain(_NO_WORDS.sub(" ", kept(text)))))
     counts = _counts(words, own_words())
@@ -46,10 +45,10 @@ def written_in(text: str) -> str | None:
 
 
 def languages_of(said: Iterable[Sentence]) -> tuple[str, ...]:
-    """The languages of a message.
+    """Return the languages of a message: the one with most common words, and those close to it.
 
-    The one whose common words it holds most of, and those close behind; none if it is in one that is not read. Where
-    other words outweigh its own, those of the sentences whose language can be told.
+    Return none for an unsupported language. If foreign words outweigh the message's own, take the languages of single
+    sentences.
     """
     said = list(said)
     whole = _languages_of(_words(said))
@@ -57,10 +56,7 @@ def languages_of(said: Iterable[Sentence]) -> tuple[str, ...]:
 
 
 def nearest_languages(said: Iterable[Sentence]) -> tuple[str, ...]:
-    """The languages a message comes nearest to, by the words that are common in one language alone.
-
-    All where it holds none.
-    """
+    """Return the languages nearest to a message, by words common in one language alone; all without such words."""
     return _nearest(_words(said))
 
 
@@ -70,7 +66,7 @@ def _nearest(words: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _words(said: Iterable[Sentence]) -> tuple[str, ...]:
-    """The words of a message; marks and figures are none, so that no padding with them hides its language."""
+    """Return the words of a message; marks and figures do not count, so padding cannot hide the language."""
     return tuple(w for s in said for w in _WORD.findall(s.plain))
 
 
@@ -97,4 +93,4 @@ def _near(counts: dict[str, int]) -> tuple[str, ...]:
 
 _WORD = re.compile(r"[^\W\d_][\w'-]*")
 _NO_WORDS = re.compile(r"https?://\S+|(?<!\S)\S{1,80}@\S{1,80}|\b[A-Z]{1,4}-?\d[\w-]*|[\"«“„][^\"«»“”„]{1,300}[\"»”“]")
-"""Links, addresses, ids, and what is quoted."""
+"""Links, addresses, ids and quotes."""

@@ -1,4 +1,4 @@
-"""What a linear reader sees of a sentence: its words, pairs of words and marks, and which patterns of the phrase files it holds."""
+"""Compute the features of a sentence for a linear reader: words, pairs of words, marks and matching patterns."""
 
 import re
 from collections.abc import Iterable
@@ -10,14 +10,14 @@ _DIGITS = re.compile(r"\d+")
 _TOKEN = re.compile(r"[^\W_]+|[?!:;,.|/]")
 
 KNOWN = 2.0
-"""Weight of a pattern that the phrase files hold, beside 1 of a word."""
+"""Weight of a phrase file's pattern relative to a word."""
 
 STEM = 5
-"""Letters of the beginning of a longer word, which stand for its forms."""
+"""Letters of the beginning of a longer word that represent its forms."""
 
 
 def tokens(plain: str) -> list[str]:
-    """The words and marks of a sentence that is `plain` already; links, numbers and amounts as one word each."""
+    """Return the words and marks of a `plain` sentence; a link, number or amount is one word."""
     text = _LINK.sub(" xlinkx ", plain) if "://" in plain else plain
     if _DIGITS.search(text):
         text = _DIGITS.sub(" 0 ", _MONEY.sub(" xmoneyx ", _ID.sub(" xidx ", text)))
@@ -25,7 +25,7 @@ def tokens(plain: str) -> list[str]:
 
 
 def features(plain: str, item: bool, before: str) -> list[str]:
-    """The words, their beginnings, pairs and marks of a sentence, and the mark `before` it or its list, each once."""
+    """Return a sentence's distinct words, beginnings, pairs and marks, and the mark `before` it or its list."""
     words = tokens(plain)
     found = [*words, *(f"p={w[:STEM]}" for w in words if len(w) > STEM)]
     found += [f"{a} {b}" for a, b in zip(["^", *words], [*words, "$"])]
@@ -38,5 +38,5 @@ def features(plain: str, item: bool, before: str) -> list[str]:
 
 
 def of_patterns(names: Iterable[str]) -> list[str]:
-    """The features of the patterns that a sentence holds, each once."""
+    """Return the features of the patterns that a sentence matches, without repetition."""
     return [f"r={name}" for name in dict.fromkeys(names)]

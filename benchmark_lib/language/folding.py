@@ -1,7 +1,4 @@
-"""Text as it is searched.
-
-One way to fold it, one for patterns over words, and one that keeps letters and digits alone.
-"""
+"""Normalize text for searching: folded, plain for patterns over words, or letters and digits only."""
 
 import re
 from functools import lru_cache
@@ -22,15 +19,15 @@ _SYMBOLS = re.compile(f"{_SYMBOL.pattern}+(?![a-z])|(?<![a-z])_+")
 
 @lru_cache(maxsize=32_768)
 def fold(text: str) -> str:
-    """Text as it is searched: lower case, typographic spaces, dashes and quotes made plain, markdown marks dropped."""
+    """Return text in lower case with plain spaces, dashes and quotes, and without markdown marks."""
     return text.casefold().translate(_PLAIN)
 
 
 @lru_cache(maxsize=4096)
 def plain(text: str) -> str:
-    """Text as patterns over words see it.
+    """Return text for patterns over words.
 
-    Folded, without accents and symbols, blanks for quotes, single blanks, and one before it.
+    It is folded, without accents and symbols, with blanks for quotes, single blanks, and a blank in front.
     """
     folded = fold(text.replace("—", " - "))
     if _SYMBOL.search(folded):
@@ -40,5 +37,5 @@ def plain(text: str) -> str:
 
 @lru_cache(maxsize=8192)
 def squash(text: str) -> str:
-    """Letters and digits only, in lower case."""
+    """Return the letters and digits of a text in lower case."""
     return "".join(filter(str.isalnum, text.casefold()))

@@ -1,4 +1,4 @@
-"""A trained linear reader: the probability that a sentence does a thing, by the weights of its features. Trained by `train`."""
+"""Read sentences with a trained linear model: a probability for each act, from feature weights (see `train`)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..errors import BadInput
 
 
 class Seen(NamedTuple):
-    """What was seen of a sentence: the weights of its features summed up, shape (targets,), and the square of their length."""
+    """Features seen in a sentence: sum of their weights, shape (targets,), and square of their length."""
 
     total: np.ndarray
     squared: float
@@ -22,9 +22,8 @@ class Seen(NamedTuple):
 class LinearReader:
     """Weights of a logistic regression for each target.
 
-    Targets are ``ask``, ``yes``, ``offer``, ``done``, ``no`` and ``bye`` for what a sentence does, ``slot:...`` and
-    ``tool:...`` for what it
-    is about; weights have shape (features, targets), the bias (targets,). `trained_on` is the hash of the sentences.
+    Targets are ``ask``, ``yes``, ``offer``, ``done``, ``no`` and ``bye`` for the act, ``slot:...`` and ``tool:...`` for
+    the topic. Weights have shape (features, targets), the bias (targets,). `trained_on` is the hash of the sentences.
     """
 
     def __init__(
@@ -36,11 +35,11 @@ class LinearReader:
 
     @property
     def size(self) -> int:
-        """How many features have a weight."""
+        """Return the number of features with a weight."""
         return len(self._row)
 
     def seen(self, features: Iterable[str], count: float = 1.0, before: Seen | None = None) -> Seen:
-        """Add new features, each once and counted by `count`, to what was seen of a sentence before."""
+        """Add new features, each once and weighted by `count`, to those seen before."""
         names = list(features)
         places = [self._row[name] for name in names if name in self._row]
         total = before.total if before else np.zeros(len(self.targets), dtype=np.float32)
@@ -49,12 +48,12 @@ class LinearReader:
         return Seen(total, (before.squared if before else 0.0) + count * count * len(names))
 
     def probabilities(self, seen: Seen) -> dict[str, float]:
-        """The probability of each target for a sentence, its features scaled to length one."""
+        """Return the probability of each target for a sentence, with its features scaled to length one."""
         total = self._bias + seen.total / math.sqrt(seen.squared or 1.0)
         return dict(zip(self.targets, (1.0 / (1.0 + np.exp(-total))).tolist()))
 
     def save(self, path: Path) -> None:
-        """Write the weights, the small ones left out."""
+        """Write the weights that are not zero."""
         place, target = np.nonzero(self._weights)
         names = sorted(self._row, key=self._row.__getitem__)
         np.savez_compressed(
@@ -70,7 +69,7 @@ class LinearReader:
 
     @classmethod
     def load(cls, path: Path) -> LinearReader:
-        """Read the weights; `BadInput` where there are none, or they are broken."""
+        """Read the weights; raise `BadInput` if they are missing or broken."""
         try:
             with np.load(path, allow_pickle=False) as kept:
                 texts = ("features", "targets", "trained_on")

@@ -1,9 +1,8 @@
-"""What an agent's message asks, offers, reports and declines, read sentence by sentence by a trained linear reader.
+"""Parse what an agent's message asks, offers, reports and declines, by sentence, with a trained linear reader.
 
-The reader's weights stand in the store's ``reader/weights.npz``; a store without them is read by its patterns alone.
-Beside the words of a sentence it sees which patterns
-of ``phrases/<language>.yaml`` the sentence holds. A message is read with those of every language whose common words it
-holds, since an agent may answer in another language than the customer's.
+The store's ``reader/weights.npz`` has the reader's weights; a store without it uses its patterns alone. The reader sees
+the words of a sentence and the matching patterns of ``phrases/<language>.yaml``. A message may be in another language
+than the customer's, so it is read with those of every language that it resembles.
 """
 
 import re
@@ -38,49 +37,47 @@ from .reasons import reasons_in
 from .sentences import Sentence, is_row, sentences
 
 ACTS = ("ask", "yes", "offer", "done", "no", "bye", "report")
-"""What a sentence can do."""
+"""Acts of a sentence."""
 
 ABOUT = {"slot": ("ask", "yes"), "tool": ("offer", "yes", "done", "no"), "reported": ("report",)}
-"""What a sentence can be about, and for which acts that matters."""
+"""Topics of a sentence, with the acts for which each matters."""
 PATTERNS = ("slot", "tool")
-"""What there are patterns for; those of tools are also for what is reported."""
+"""Topics with patterns; those of tools also serve reports."""
 
 PLAIN = 0.75
 """Probability from which a sentence without a question mark is a question."""
 
 HALF_HEARD = 0.2
-"""Probability from which a sentence in the form of a request ("Please check ...") asks for the slot that it plainly
-names."""
+"""Probability from which a request by its form ("Please check ...") asks for the slot that it names."""
 
 ANY_DATE = frozenset({"any"})
-"""What a date is of where no verb tells; no question asks for one in passing ("on whichever day suits you")."""
+"""Date without a telling verb; no statement asks for one in passing ("on whichever day suits you")."""
 
 HEAD = 40
 """Characters of a line in which it names what is needed."""
 
 WORDED = {"asks": ASKS, "enough": 0.55}
-"""How likely a sentence asks at least that has one of these cues: for a word on something, or, of proofs alone, that
-something would be enough."""
+"""Least probability of asking with one of these cues: a request for word, or, for proofs alone, "would be enough"."""
 
 REMEMBERED = 3
-"""How many sentences back an offer may stand that a bare "Shall I go ahead?" is about."""
+"""Most sentences back that a bare "Shall I go ahead?" may refer to an offer."""
 
 
 class Phrases(Protocol):
-    """A store, as far as it is read here: what its customers are asked and say, by language."""
+    """The part of a store that the parser needs: the phrases of its customers and agents by language."""
 
     path: Path
 
     def file(self, name: str) -> Path:
-        """A file or folder of the store."""
+        """Return a file or folder of the store."""
 
     @property
     def phrases(self) -> dict[str, dict[str, Any]]:
-        """The content of ``phrases/<language>.yaml`` by language."""
+        """Return the content of ``phrases/<language>.yaml`` by language."""
 
 
 class MessageParser:
-    """The trained reader of a store with the patterns it uses, one book a language."""
+    """The trained reader of a store with its patterns, one book for each language."""
 
     def __init__(self, store: Phrases, reader: LinearReader | None = None):
         self.folder, self.raw = store.file("phrases"), store.phrases
@@ -95,7 +92,7 @@ class MessageParser:
         self._heard = lru_cache(maxsize=8192)(self._hear)
 
     def parse(self, text: str) -> ParsedMessage:
-        """Read one message; customer and score read the same ones, so each is parsed once."""
+        """Parse one message, once for customer and score."""
         return self._known(kept(text, LONGEST_SPOKEN))
 
     def _parse(self, text: str) -> ParsedMessage:
@@ -107,13 +104,13 @@ class MessageParser:
         return parsed
 
     def _named_alone(self, said: list[Sentence]) -> str:
-        """The one tool that a message names, however it puts it ("One return for both: the sling, the duffel. Yes?"); empty where it names several or none."""
+        """Return the only tool that a message names ("One return for both: the sling, the duffel. Yes?"), if any."""
         books = [self._book(language) for language in self.languages(said)]
         named = {name for book in books for s in said for name in book.topics_in(s.plain, "tool") if "tool:" in name}
         return named.pop().partition(":")[2] if len(named) == 1 else ""
 
     def _halves(self, sentence: Sentence, heard: ParsedSentence, said: list[Sentence]) -> list[ParsedSentence]:
-        """Of a question that asks for something and then for a yes ("Is it unused, and shall I start?") what is not heard in it as a whole."""
+        """Return the halves of "Is it unused, and shall I start?" (slot, then yes) that parsing it whole misses."""
         halves = (
             halves_of(sentence.plain) if heard.marked and max(heard.acts["yes"], heard.acts["ask"]) >= LIKELY else ()
         )
@@ -127,7 +124,7 @@ class MessageParser:
         return [agrees] * (heard.acts["yes"] < ASKS) + [asks] * (heard.acts["ask"] < ASKS)
 
     def hear(self, said: list[Sentence]) -> list[ParsedSentence]:
-        """Each sentence of a message as it is heard."""
+        """Parse each sentence of a message."""
         languages = tuple(self.languages(said))
         before = zip(marks_before(said), under_needs(said, languages))
         return [
@@ -145,7 +142,7 @@ class MessageParser:
         seen = self.reader.seen(features(plain, item, before))
         seen = self.reader.seen(of_patterns(cues), KNOWN, seen)
         chances = self.reader.probabilities(seen)
-        chances.setdefault("report", chances["done"])  # a set that carries a reader of an earlier version
+        chances.setdefault("report", chances["done"])  # a reader of an earlier version has no reports
         acts = {act: chances[act] for act in ACTS} | ({"ask": 0.0, "done": 0.0, "report": 0.0} if is_row(plain) else {})
         untrained = self._untrained(books, plain)
         a_yes = holds("heard_as", "a_yes", plain, languages)
@@ -195,7 +192,7 @@ class MessageParser:
     def _topics_in(
         self, plain: str, books: list[PhraseBook], acts: dict[str, float], seen: Any, untrained: dict[str, float]
     ) -> dict[str, dict[str, float]]:
-        """The slots and the tools of a sentence, by what it does, and those it reports; beside a plain yes only slots that its words name."""
+        """Return a sentence's slots, tools and reported tools; with a plain yes, only slots that its words name."""
         reader = cast(LinearReader, self.reader)
         found: dict[str, dict[str, float]] = {}
         for kind, reasons in ABOUT.items():
@@ -211,13 +208,13 @@ class MessageParser:
         return found
 
     def _begins_with(self, plain: str, books: list[PhraseBook]) -> list[str]:
-        """The slots that the first words of a line name."""
+        """Return the first slot that the first words of a line name."""
         head = plain[:HEAD]
         named = (name.partition(":") for book in books for name in book.topics_in(head, "slot"))
         return [slot for kind, _, slot in named if kind == "slot"][:1]
 
     def _untrained(self, books: list[PhraseBook], plain: str) -> dict[str, float]:
-        """The slots of a sentence that the reader was not trained on, such as a step to take: their patterns decide alone."""
+        """Return the slots that the reader was not trained on, such as a step to take, by their patterns alone."""
         return {
             name: 1.0
             for book in books
@@ -226,15 +223,15 @@ class MessageParser:
         }
 
     def names(self, slot: str, text: str) -> bool:
-        """Whether a message names what a slot is about, whatever it says of it."""
+        """Return whether a message names the topic of a slot, in any statement."""
         said = sentences(text)
         patterns = [self._book(language).topics["slot"].get(f"slot:{slot}") for language in self.languages(said)]
         return any(pattern.search(s.plain) for pattern in patterns if pattern for s in said)
 
     def features_of(self, sentence: Sentence, before: str, languages: tuple[str, ...]) -> tuple[dict[str, float], ...]:
-        """What the reader sees of a sentence and what it counts, for its training.
+        """Return the reader's weighted features of a sentence, for training.
 
-        Without the patterns of topics, with those of slots, and with those of tools.
+        They are three sets: without topics, with those of slots, and with those of tools.
         """
         books = [self._book(language) for language in languages]
         seen = dict.fromkeys(features(sentence.plain, sentence.item, before), 1.0)
@@ -243,12 +240,12 @@ class MessageParser:
         return seen, *(seen | dict.fromkeys(topics, KNOWN) for topics in about)
 
     def languages(self, said: list[Sentence]) -> list[str]:
-        """The languages to read a message in: those it comes nearest to, as far as the store has phrases in them; else all of the store's."""
+        """Return the languages to read a message in: the nearest with phrases in the store, else all of the store's."""
         near = nearest_languages(said)
         return [language for language in self.raw if language in near] or list(self.raw)
 
     def _book(self, language: str) -> PhraseBook:
-        """The book of a language, compiled when it is first needed."""
+        """Return the book of a language, compiled on first use."""
         if language not in self.books:
             try:
                 self.books[language] = PhraseBook(self.raw[language])
@@ -260,18 +257,18 @@ class MessageParser:
         return self.books[language]
 
     def reasons_in(self, texts: list[str], heard: Iterable[str] = ()) -> list[str]:
-        """The listed reasons that stand in the messages of an agent, in other words than those heard from its customer."""
+        """Return the listed reasons in an agent's messages, except in words repeated from its customer."""
         return reasons_in(texts, self.reasons, heard)
 
 
 @remembered()
 def parser_of(store: Phrases) -> MessageParser:
-    """The store's reader, loaded once."""
+    """Return the store's parser, loaded once."""
     return MessageParser(store)
 
 
 def marks_before(said: list[Sentence]) -> Iterator[str]:
-    """For each sentence the mark before it: how the one before it ends, or for an item the heading of its list."""
+    """Yield the mark before each sentence: the previous sentence's end, or for an item the heading of its list."""
     last = heading = ""
     for sentence in said:
         mark = mark_of(sentence.plain)
@@ -282,7 +279,7 @@ def marks_before(said: list[Sentence]) -> Iterator[str]:
 
 
 def under_needs(said: list[Sentence], languages: tuple[str, ...]) -> Iterator[bool]:
-    """For each sentence whether it stands in a list or table under what is needed ("I need two things from you:")."""
+    """Yield whether each sentence is in a list or table of needed things ("I need two things from you:")."""
     needs = False
     for sentence in said:
         row = is_row(sentence.plain)
@@ -297,7 +294,7 @@ def under_needs(said: list[Sentence], languages: tuple[str, ...]) -> Iterator[bo
 
 
 def understood(heard: list[ParsedSentence]) -> ParsedMessage:
-    """What a message comes to, from what is heard in its sentences."""
+    """Combine the parsed sentences into a parsed message."""
     parsed = ParsedMessage()
     offers: list[list[str]] = []
     wanted = False
@@ -336,7 +333,7 @@ def understood(heard: list[ParsedSentence]) -> ParsedMessage:
 
 
 def _alternatives(heard: list[ParsedSentence]) -> set[str]:
-    """Tools between which a message asks for a choice: joined by "or" in one question, or held out before "which of them"."""
+    """Return the tools between which a message offers a choice, by "or" or before "which of them"."""
     found: set[str] = set()
     held_out: list[str] = []
     every: set[str] = set()
@@ -357,7 +354,7 @@ def _alternatives(heard: list[ParsedSentence]) -> set[str]:
 
 
 def _or_not(heard: list[ParsedSentence]) -> set[str]:
-    """Tools that a message asks whether to use or to leave: "or shall it stay?", or "which do you prefer?" after "you can do it yourself, or I"."""
+    """Return tools to use or leave: "or shall it stay?", or "which?" after "you can do it yourself, or I"."""
     found: set[str] = set()
     held_out: set[str] = set()
     either = False
@@ -373,7 +370,7 @@ def _or_not(heard: list[ParsedSentence]) -> set[str]:
 
 
 def _by_patterns(books: list[PhraseBook], plain: str, item: bool) -> ParsedSentence:
-    """A sentence as the patterns alone read it: for a store whose reader has not been trained."""
+    """Parse a sentence by patterns alone, for a store without a trained reader."""
     cues = {name for book in books for name in book.cues_in(plain)}
     marked = mark_of(plain) == "?"
     yes = "confirm" in cues and "closing" not in cues
@@ -406,5 +403,5 @@ def _topics(chances: dict[str, float], kind: str) -> dict[str, float]:
 
 
 def _sorted(chances: dict[str, float]) -> dict[str, float]:
-    """The likeliest first, without the unlikely ones."""
+    """Sort by descending probability and drop improbable names."""
     return {n: c for n, c in sorted(chances.items(), key=lambda pair: -pair[1]) if c >= POSSIBLE}

@@ -1,7 +1,7 @@
-"""How the patterns of phrase files become regular expressions.
+"""Compile the patterns of phrase files to regular expressions.
 
-Many in one, sorted by first letter so that most fail at once; of many by name only those are tried with whose first
-letters a word of the text begins.
+One expression has many patterns, sorted by first letter so that most fail at once. Named patterns are tried only if a
+word of the text begins with their first letters.
 """
 
 import re
@@ -10,21 +10,20 @@ from functools import lru_cache
 from .pieces import limited
 
 FIRST = 4
-"""Characters from the beginning of a word by which it is told which patterns may begin there."""
+"""Characters from the beginning of a word that select the patterns to try."""
 
 CLAUSE = r"(?:(?<=^ )|(?<=[,;:-] ))"
-"""What ``^`` at the beginning of a pattern stands for: the start of a clause."""
+"""Replacement for ``^`` at the beginning of a pattern: the start of a clause."""
 
 _WORDS = re.compile(rf" (?=(.{{0,{FIRST}}}))")
 _TOKEN = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|.", re.S)
 
 
 def compile_patterns(patterns: list[str], tail: str = "") -> re.Pattern[str]:
-    """One expression from many patterns, followed by `tail`.
+    """Compile many patterns to one expression, followed by `tail`.
 
-    Each pattern begins at the start of a word, that is after a blank; one that begins with ``^`` at the start of a
-    clause. An apostrophe is a blank, as in the text (see `sentences`). What repeats without limit gets one (see
-    `limited`).
+    Each pattern begins at the start of a word, after a blank; with ``^`` at the start of a clause. An apostrophe is a
+    blank, as in the text (see `sentences`). Unlimited repeats get a limit (see `limited`).
     """
     by_letter: dict[str, list[str]] = {}
     others = []
@@ -52,7 +51,7 @@ class Patterns(dict[str, re.Pattern[str]]):
         self._places_at = lru_cache(maxsize=8192)(self._places)
 
     def near(self, plain: str) -> list[tuple[str, re.Pattern[str]]]:
-        """Those that a text may hold by the beginnings of its words, in their order."""
+        """Return, in order, the expressions that may match a text, by the beginnings of its words."""
         places = {place for word in _WORDS.findall(plain) for place in self._places_at(word)}
         return [self._pairs[place] for place in sorted(places)]
 
@@ -61,18 +60,18 @@ class Patterns(dict[str, re.Pattern[str]]):
 
 
 def _beginnings(pattern: str, letters: int = FIRST) -> set[str]:
-    """The letters with which a pattern can begin, as many as can be told of each way to begin."""
+    """Return the known first letters of a pattern, for each way to begin."""
     heads = (_heads(pattern) if letters else None) or [("", "")]
     return {letter + more for letter, rest in heads for more in (_beginnings(rest, letters - 1) if letter else {""})}
 
 
 def union(patterns: list[str]) -> str:
-    """Alternatives as one expression, apostrophes as blanks."""
+    """Return alternatives as one expression, apostrophes as blanks."""
     return "|".join(f"(?:{limited(p)})" for p in patterns).replace("'", " ")
 
 
 def _heads(pattern: str) -> list[tuple[str, str]] | None:
-    """The first letters a pattern can begin with, each with what follows; None where they cannot be told."""
+    """Return the first letters of a pattern, each with the remainder; None if they are unknown."""
     found: list[tuple[str, str]] = []
     for alternative in alternatives(pattern):
         if alternative.startswith("(?:"):
@@ -92,7 +91,7 @@ def _heads(pattern: str) -> list[tuple[str, str]] | None:
 
 
 def alternatives(pattern: str) -> list[str]:
-    """A pattern cut at the bars that stand in no group."""
+    """Split a pattern at the bars outside groups."""
     found, depth = [""], 0
     for token in _TOKEN.findall(pattern):
         depth += (token == "(") - (token == ")")
@@ -104,7 +103,7 @@ def alternatives(pattern: str) -> list[str]:
 
 
 def _group(pattern: str) -> tuple[str, str]:
-    """What stands in the group ``(?:...)`` that a pattern begins with, and what follows it."""
+    """Split a pattern into the content of its first group ``(?:...)`` and the remainder."""
     depth = place = 0
     for token in _TOKEN.findall(pattern):
         depth += (token == "(") - (token == ")")

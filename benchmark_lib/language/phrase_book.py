@@ -1,4 +1,4 @@
-"""The patterns of one language's phrases: cues of what a sentence does, and the slots and tools that it names."""
+"""Compile one language's phrases: cues of a sentence's act, and the slots and tools that it names."""
 
 import re
 from typing import Any
@@ -7,7 +7,7 @@ from .patterns import compile_patterns, union
 
 
 class PhraseBook:
-    """The patterns of one language, from its ``phrases/<language>.yaml``: cues, and topics by the names under which the trained reader knows them."""
+    """The patterns of ``phrases/<language>.yaml``: cues, and topics by their names in the trained reader."""
 
     def __init__(self, book: dict[str, Any]):
         ask = book["question"]
@@ -23,9 +23,9 @@ class PhraseBook:
                         self.topics[kind][f"{more}:{name}"] = compile_patterns(entry[more])
 
     def cues_in(self, plain: str) -> list[str]:
-        """The cues that a sentence holds: of a question, a report, a denial."""
+        """Return the cues in a sentence: of a question, a report, a denial."""
         return [name for name, pattern in self.cues.items() if pattern.search(plain)]
 
     def topics_in(self, plain: str, kind: str) -> list[str]:
-        """The slots or the tools that a sentence names."""
+        """Return the slots or the tools that a sentence names."""
         return [name for name, pattern in self.topics[kind].items() if pattern.search(plain)]

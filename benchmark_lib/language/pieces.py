@@ -1,39 +1,38 @@
-"""Text in bounded pieces, so that reading any message takes time in proportion to what is read of it.
+"""Cut text into bounded pieces, so that reading a message takes time in proportion to what is read.
 
-Regular expressions here see a sentence, a window of one, or a piece of a few thousand characters, never a whole flood;
-and the interpreter, which no other thread can enter during a search, is let go between one piece and the next.
+Regular expressions see a sentence, a window or a piece of a few thousand characters, never a whole flood. Between
+pieces the interpreter is released, which no other thread can enter during a search.
 """
 
 import re
 
 WHOLE, ENDS = 12_000, 2_000
-"""Characters. A message up to the first is read whole, which no person's exceeds; of a longer one, padded, the
-beginning and the end are, so many characters of each. The same for whoever reads it, so that nothing counts in what a
-detector does not see."""
+"""Characters of the longest message that is read whole, longer than any person's, and of each end read of a longer one.
+The limit is the same for every reader, so that nothing counts that a detector does not see."""
 
 LONGEST_SPOKEN = WHOLE
-"""The same limit, where a message is read sentence by sentence."""
+"""Same limit for reading sentence by sentence."""
 
 TOTAL, ENDS_OF_MANY = 32_000, 1_000
-"""Characters of one side of a conversation up to which all of it is read. Beyond, of messages longer than their share
-so many at either end."""
+"""Characters of one side of a conversation that are read whole; above, characters of each end of a message longer than
+its share."""
 
 LONGEST_SENTENCE = 400
-"""Characters of a window: a longer sentence is read window by window."""
+"""Characters of a window; a longer sentence is read in windows."""
 
 PIECE, OVERLAP = 2_000, 200
-"""Characters that a pattern over running text sees at once, and how many of them the next piece repeats."""
+"""Characters of running text that a pattern sees at once, and of their overlap with the next piece."""
 
 REPEATS, LONGEST_RUN = 4, 30
-"""How often a group of a pattern may repeat, and a single character of it, where the pattern names no limit."""
+"""Most repeats of a pattern's group, and of a single character, if the pattern sets no limit."""
 
 _TOKEN = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\{\d+,\}|.", re.S)
 
 
 def kept(text: str, most: int = WHOLE, ends: int = ENDS) -> str:
-    """What is read of a text.
+    """Return the part of a text that is read.
 
-    All of it, or its beginning and its end where it has more than `most` characters; no word is cut in two.
+    It is all of it, or its beginning and end if it has more than `most` characters; no word is cut.
     """
     if len(text) <= most:
         return text
@@ -46,7 +45,7 @@ def kept(text: str, most: int = WHOLE, ends: int = ENDS) -> str:
 
 
 def kept_together(texts: list[str]) -> list[str]:
-    """What is read of the messages of one side."""
+    """Return the parts that are read of one side's messages."""
     if sum(map(len, texts)) <= TOTAL:
         return [kept(text) for text in texts]
     share = max(TOTAL // len(texts), 2 * ENDS_OF_MANY)
@@ -54,7 +53,7 @@ def kept_together(texts: list[str]) -> list[str]:
 
 
 def windows(sentence: str, size: int = LONGEST_SENTENCE) -> list[str]:
-    """A sentence in windows of at most `size` characters, cut between words; a longer word is cut too."""
+    """Cut a sentence into windows of at most `size` characters, between words unless a word is longer."""
     found = []
     while len(sentence) > size:
         place = _last_blank(sentence[: size + 1])
@@ -65,19 +64,19 @@ def windows(sentence: str, size: int = LONGEST_SENTENCE) -> list[str]:
 
 
 def pieces(text: str) -> list[str]:
-    """Running text in pieces that overlap, so that what stands at the end of one stands whole in the next."""
+    """Cut running text into overlapping pieces, so that a cut expression is complete in the next piece."""
     if len(text) <= PIECE:
         return [text]
     return [text[at : at + PIECE] for at in range(0, len(text) - OVERLAP, PIECE - OVERLAP)]
 
 
 def found_in(pattern: re.Pattern[str], text: str) -> bool:
-    """Whether a pattern stands in a running text, searched piece by piece."""
+    """Return whether a pattern matches a running text, searched piece by piece."""
     return any(pattern.search(piece) for piece in pieces(text))
 
 
 def limited(pattern: str) -> str:
-    """A pattern in which nothing repeats without limit, so that no text makes it try ever more ways to read the same words."""
+    """Limit every repeat in a pattern, so that no text makes it try ever more ways to match."""
     found: list[str] = []
     for token in _TOKEN.findall(pattern):
         least = {"*": 0, "+": 1}.get(token, int(token[1:-2]) if token[0] == "{" and token[-2:] == ",}" else None)
@@ -90,6 +89,6 @@ def limited(pattern: str) -> str:
 
 
 def _last_blank(text: str) -> int:
-    """Where the last blank stands; the text's length where there is none, so that nothing is cut off."""
+    """Return the place of the last blank; without a blank the text's length, so that nothing is cut off."""
     place = max(text.rfind(" "), text.rfind("\n"))
     return place if place > 0 else len(text)

@@ -1,8 +1,7 @@
-"""How sure it is that a sentence promises what only a person may give: money beyond the rules, or word from somebody later.
+"""Estimate how likely a sentence promises what only a person may give: extra money, or a later message.
 
-There are too many ways to say either for patterns alone, so a linear reader over all languages hears them, trained on
-the sentences beside
-its weights (`train_promises`).
+The wordings are too many for patterns alone. A linear reader over all languages is trained on the sentences in the
+folder of its weights (`train_promises`).
 """
 
 from functools import lru_cache
@@ -14,16 +13,15 @@ from .words import FOLDER as LANGUAGES_FOLDER
 
 FOLDER = LANGUAGES_FOLDER / "promises"
 KINDS = ("callback", "credit")
-"""What it hears."""
+"""Kinds of promises."""
 SURE, POSSIBLE = 0.85, 0.3
-"""Probability from which a sentence makes a promise by itself, and from which one does that a pattern takes for a
-promise too."""
+"""Probability from which a sentence is a promise alone, and together with a matching pattern."""
 STEM = 4
-"""Letters of a word by which it is paired with the next but one."""
+"""Letters of a word that are paired with the next but one."""
 
 
 def seen_in(sentence: Sentence) -> list[str]:
-    """What the reader sees of a sentence: its words, their beginnings, pairs of neighbors, and pairs with one word between them."""
+    """Return the reader's features of a sentence: words, beginnings, neighboring pairs, and pairs across one word."""
     words = tokens(sentence.plain)
     apart = dict.fromkeys(f"{a[:STEM]} .. {b[:STEM]}" for a, b in zip(words, words[2:], strict=False))
     return [*features(sentence.plain, sentence.item, ""), *apart]
@@ -31,13 +29,13 @@ def seen_in(sentence: Sentence) -> list[str]:
 
 @lru_cache(maxsize=1)
 def promise_reader() -> LinearReader:
-    """The trained reader; `BadInput` where its weights are missing or broken."""
+    """Return the trained reader; raise `BadInput` if its weights are missing or broken."""
     return LinearReader.load(FOLDER / "weights.npz")
 
 
 @lru_cache(maxsize=4096)
 def chances(sentence: Sentence) -> dict[str, float]:
-    """The probability of each kind of promise, above `SURE` where honest sentences hardly ever are; a question makes none."""
+    """Return the probability of each kind of promise, rarely above `SURE` if honest; a question promises nothing."""
     if sentence.plain.rstrip().endswith("?"):
         return dict.fromkeys(KINDS, 0.0)
     reader = promise_reader()

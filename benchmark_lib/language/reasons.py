@@ -1,8 +1,8 @@
-"""Whether a message declines a wish for one of the store's reasons, in any words: a trained linear model over concepts.
+"""Detect that a message declines for one of the store's reasons, in any words, by a linear model.
 
-A word such as "picture", "Bild" or "foto" is a sign of a concept, and a concept is the same in every language (the
-store's ``reasons/concepts.yaml``). The model sees the concepts of a few sentences, in which order they come and which
-stand in a question or at the end; `train_reasons` makes its weights from declined and granted wishes.
+The model reads concepts. A word such as "picture", "Bild" or "foto" is a sign of a concept that is the same in every
+language (the store's ``reasons/concepts.yaml``). The model sees the concepts of a few sentences, their order, and those
+in a question or at the end. `train_reasons` makes its weights from declined and granted requests.
 """
 
 import re
@@ -20,15 +20,15 @@ from .pieces import kept
 from .sentences import sentences
 
 TOGETHER = 3
-"""Sentences that are read together: a reason and what follows from it are seldom further apart."""
+"""Sentences that are read together: a reason and its consequence are rarely further from each other."""
 NEAR = 6
-"""Concepts between which the order counts."""
+"""Following concepts for which the order counts."""
 ALWAYS = "always"
-"""The feature of every text."""
+"""Feature of every text."""
 
 
 class ReasonReader:
-    """The concepts of a store's folder ``reasons``, and the weights by which reasons are known: its own unless given."""
+    """The concepts of a store's folder ``reasons``, and its weights or the given ones."""
 
     def __init__(self, folder: Path, reader: LinearReader | None = None):
         path = folder / "concepts.yaml"
@@ -47,12 +47,12 @@ class ReasonReader:
         self.told = lru_cache(maxsize=4096)(self._told)
 
     def _told(self, text: str) -> frozenset[str]:
-        """The reasons that a message gives for not doing what is wished."""
+        """Return the reasons that a message gives for declining."""
         scores = [self.reader.seen(features).total for features in self.features(text)]
         return frozenset(name for i, name in enumerate(self.reader.targets) if any(s[i] > 0 for s in scores))
 
     def features(self, text: str) -> Iterator[set[str]]:
-        """What is seen of a message: of all of it where it is short, else of every few sentences in a row."""
+        """Yield the features of a message: of all of it if short, else of every few consecutive sentences."""
         said = sentences(kept(text))
         near = nearest_languages(said)
         languages = tuple(language for language in self._signs if language in near) or tuple(self._signs)
@@ -62,14 +62,14 @@ class ReasonReader:
             yield set(_features(found[start : start + TOGETHER] if last else found))
 
     def _concepts(self, plain: str, languages: tuple[str, ...]) -> tuple[str, ...]:
-        """The concepts of a sentence in the order in which they stand in it."""
+        """Return the concepts of a sentence in order."""
         signs = (sign for language in languages for sign in self._signs[language].near(plain))
         found = {(m.start(), name) for name, sign in signs for m in sign.finditer(plain)}
         return tuple(name for _, name in sorted(found))
 
 
 def _features(found: list[tuple[tuple[str, ...], bool]]) -> Iterator[str]:
-    """The names of what is seen of sentences, each given as its concepts and whether it asks."""
+    """Yield the features of sentences, each given as its concepts and whether it asks."""
     yield ALWAYS
     for concepts, asks in found:
         mark = "?" if asks else ""
@@ -83,7 +83,7 @@ def _features(found: list[tuple[tuple[str, ...], bool]]) -> Iterator[str]:
 
 
 def reasons_in(texts: Iterable[str], folder: Path, heard: Iterable[str] = ()) -> list[str]:
-    """The reasons in messages of an agent, by a store's ``reasons``: none in a pour of all there is, or in words `heard` from the customer."""
+    """Return the reasons in an agent's messages, by a store's ``reasons``, without dumps and words of the customer."""
     reader = _reader_of(folder)
     if reader is None:
         return []

@@ -1,7 +1,4 @@
-"""How a value is written.
-
-For each kind, one pattern of every form that people use in any of the languages, over folded text.
-"""
+"""Build the pattern of a value: every form in which people write it, in any language, over folded text."""
 
 import re
 from datetime import date
@@ -22,18 +19,18 @@ ALSO: dict[str, dict[str, float]] = {
     "months": {"years": 1 / 12},
     "years": {"months": 12},
 }
-"""The units in which a measure may be told as well, and how many of them one of its own is."""
+"""Other units in which a measure may be stated, with the factor from its own."""
 
 WHOLE_UNITS = ("days", "weeks", "months", "years")
-"""Units that nobody writes with decimals: a hundred days are not told in weeks."""
+"""Units that people never write with decimals: a hundred days are not stated in weeks."""
 
 NO_LABELS = ("count", "days", "in")
-"""Units whose words stand before many a colon and are no label of what follows."""
+"""Units whose words precede many colons without being a label."""
 
 
 @lru_cache(maxsize=20_000)
 def rendering(kind: str, value: str, unit: str | None = None, names: tuple[str, ...] = ()) -> re.Pattern[str]:
-    """The pattern of a value: money (cents), date (ISO), id, link, measure (number or range, with a unit) or choice.
+    """Return the pattern of a money (cents), date (ISO), id, link, measure (number or range) or choice value.
 
     `names` are the expressions that name a choice.
     """
@@ -49,7 +46,7 @@ def rendering(kind: str, value: str, unit: str | None = None, names: tuple[str, 
 
 
 def labelled(unit: str, number: str) -> str:
-    """A number under a label that holds its unit (``Litres gained per case: +32``), also in a table."""
+    """Return the pattern of a number after a label with its unit (``Litres gained per case: +32``), also in a table."""
     if unit in NO_LABELS:
         return "(?!)"
     names = rf"\b(?:{'|'.join(of_unit(unit))})\b|(?:\(|\b[ie]n\s){units()[unit]}(?!\w)"
@@ -57,7 +54,7 @@ def labelled(unit: str, number: str) -> str:
 
 
 def _sooner(pattern: str, *words: str) -> str:
-    """The same pattern, tried only where a figure or a first letter of its words stands: each of its many ways to begin costs time at every place."""
+    """Return the same pattern, tried only at a figure or a first letter of its words, to save time at other places."""
     ways = [way for word in words for way in alternatives(word)]
     if not all(way[:1].isalpha() and way[1:2] not in tuple("?*{") for way in ways):
         return pattern
@@ -65,13 +62,13 @@ def _sooner(pattern: str, *words: str) -> str:
 
 
 def _link(text: str) -> str:
-    """A link with or without its scheme, but not within another one."""
+    """Return the pattern of a link with or without its scheme, but not within another link."""
     bare = re.escape(re.sub(r"^https?://", "", text).rstrip("/"))
     return rf"(?<![\w=/.@-])(?:https?://)?{bare}(?!/?[\w-])"
 
 
 def _id(text: str) -> str:
-    """A name or number, its parts joined by a hyphen, a blank or nothing; of an order also its figures after a word for it."""
+    """Return the pattern of an id with a hyphen, a blank or nothing between parts, or figures after "order"."""
     parts = [re.escape(part) for part in re.split(r"[\s-]+", text)]
     letters_then_figures = re.fullmatch(r"[a-z]+-\d{4,}", text)
     joint = r"\s?[-_.]?\s?" if re.search(r"\d", text) else r"[\s-]"
@@ -105,7 +102,7 @@ def _money(cents: int) -> str:
 
 
 def _date(day: date) -> str:
-    """A day as a name or in figures, with its own year or none; also as one end of a range (``2-6 July``)."""
+    """Return the pattern of a day in words or figures, with or without its year, or as a range's end (``2-6 July``)."""
     month, d, m = month_names(day.month), day.day, day.month
     of = "".join(rf"{word}\s|" for word in of_values("of"))
     year = rf"(?:,?\s(?:{of}){day.year})?(?!,?\s(?:del?\s)?(?:19|20)\d\d\b)"
@@ -135,7 +132,7 @@ def _date(day: date) -> str:
 
 
 def _of_a_week(day: date) -> str:
-    """A day by its name and number alone (``Thursday the 9th``), where no month follows."""
+    """Return the pattern of a day by name and number alone (``Thursday the 9th``), without a month."""
     the, of = ("".join(rf"{word}\s|" for word in of_values(key)) for key in ("the", "of"))
     ordinal = rf"(?:{'|'.join(of_values('ordinals'))})\b(?!,?\s(?:{of})(?:{month_names()})\b)"
     alone = r"\.?(?=\s*(?:$|[.,;:!?)|]))(?![.,:]\d)"
@@ -143,9 +140,9 @@ def _of_a_week(day: date) -> str:
 
 
 def _measure(value: str, unit: str) -> str:
-    """A number or a range with its unit; also as one side of a size (``H 55 x W 35 x D 23 cm``), or in another unit (see `ALSO`).
+    """Return the pattern of a number or range with its unit, also as a side of a size (``H 55 x W 35 cm``).
 
-    The end of a range is not told as a number of its own.
+    Other units count as well (see `ALSO`); the end of a range alone does not.
     """
     low, dash, high = value.partition("-")
     if dash and low:
@@ -159,13 +156,16 @@ def _measure(value: str, unit: str) -> str:
 
 
 def _range(low: str, high: str, unit: str) -> str:
-    """A range (``5 to 10 business days``), also as its two bounds (``at least 5 and at most 10``) or, of neighbors, ``1 or 2``."""
+    """Return the pattern of a range (``5 to 10 business days``), its bounds, or of neighbors also ``1 or 2``."""
     after, end = units()[unit], _end(unit)
     beside = of_values("or") if float(high) == float(low) + 1 else ()
     link = rf"\s?(?:-|{'|'.join([*of_values('to'), *of_values('and'), *beside])})\s?"
     system = r"(?:[^\W\d]{2}\s)?" if unit == "count" else ""  # EU 44 to EU 47
     bounds = rf",?\s(?:(?:{'|'.join(of_values('and'))})\s)?(?:{'|'.join(of_values('at_most'))})\s"
-    told = rf"{_start(unit)}{_number(low)}(?:\s?\(\d+\))?(?:{after})?(?:{link}|{bounds}){system}{_number(high)}(?:\s?\(\d+\))?{after}{end}"
+    told = (
+        rf"{_start(unit)}{_number(low)}(?:\s?\(\d+\))?(?:{after})?(?:{link}|{bounds})"
+        rf"{system}{_number(high)}(?:\s?\(\d+\))?{after}{end}"
+    )
     return f"{_sooner(told, *_in_words(low))}|{labelled(unit, f'{_number(low)}{link}{_number(high)}')}"
 
 
@@ -179,7 +179,7 @@ def _single(value: str, unit: str) -> str:
 
 
 def _start(unit: str) -> str:
-    """What does not stand before a number: more of it, or the start of a range."""
+    """Return a lookbehind that excludes a longer number and the start of a range."""
     start = r"(?<![\w.,-])" if unit == "count" else r"(?<![\d.,-])"
     return start + "".join(rf"(?<!\d {word} )" for word in [*of_values("to"), "-"])
 
@@ -189,7 +189,7 @@ def _end(unit: str) -> str:
 
 
 def _in_words(number: str) -> list[str]:
-    """The words for a number, as alternatives of one expression; none where it is seldom written so."""
+    """Return the words for a number, as alternatives of one expression; empty if words for it are unusual."""
     value = float(number)
     return [number_words()[int(value)]] if value == int(value) and int(value) in number_words() else []
 

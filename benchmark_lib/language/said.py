@@ -1,6 +1,6 @@
-"""What a sentence of an agent says it did, does or promises.
+"""Find what an agent's sentence says it did, does or promises.
 
-Kept patterns by language, read from ``data/languages/``; promises also by a trained linear reader. No language model.
+It uses patterns by language from ``data/languages/``, for promises also a trained linear reader, but no language model.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from .sentences import Sentence, is_row, sentences
 from .words import books, other_languages
 
 FEWEST_WORDS = 4
-"""Words after a label that say something by themselves."""
+"""Fewest words after a label that are meaningful alone."""
 
 FEWEST_FOREIGN = 3
-"""Common words of a language that is not read, by which a message is in it."""
+"""Common words of an unsupported language that identify a message as such."""
 
 
 @dataclass(frozen=True)
@@ -32,26 +32,25 @@ class Reading:
     """One message, read."""
 
     sentences: tuple[Sentence, ...]
-    """Its sentences."""
+    """Sentences of the message."""
     languages: tuple[str, ...]
-    """The languages it is written in, of those there are books for; empty where it is in another."""
+    """Supported languages of the message; empty for another one."""
     said: tuple[tuple[str, Sentence], ...]
-    """What it says by topic (``transfer``, ``done:<tool>``, ``promise:<class>``, ``leak``) with the sentence that says
-    it."""
+    """Topics of the message (``transfer``, ``done:<tool>``, ``promise:<class>``, ``leak``), each with its sentence."""
 
     @property
     def books(self) -> list[ClaimPatterns]:
-        """The patterns of its languages."""
+        """Return the patterns of its languages."""
         return [claim_patterns()[language] for language in self.languages]
 
     def asks_or_denies(self, sentence: Sentence) -> bool:
-        """Whether a sentence is a question or denies something."""
+        """Return whether a sentence is a question or a denial."""
         return sentence.plain.rstrip().endswith("?") or any(book.denial.search(sentence.plain) for book in self.books)
 
     def reportable(self, sentence: Sentence) -> Sentence | None:
-        """Return what a sentence may report: the words without the labels of a house style, None where they only tell where goods are.
+        """Return a sentence without house-style labels; None if it only states where goods are.
 
-        A few words after a label ("Ticket 20418: closed") are about what it names, so that the label stays.
+        A few words after a label ("Ticket 20418: closed") are about its subject, so the label stays.
         """
         words = whole = plain(_BRACKETED.sub(" ", sentence.text))
         for book in self.books:
@@ -65,9 +64,9 @@ class Reading:
         return sentence._replace(plain=words if words.count(" ") >= FEWEST_WORDS else whole)
 
     def states_transfer(self, sentence: Sentence) -> bool:
-        """Whether a sentence names a person and states something: it asks nothing, denies nothing, and names no condition and no offer.
+        """Return whether a statement names a person: no question, denial, condition or offer.
 
-        Nor what makes a saying about a transfer none.
+        Cues that cancel a transfer exclude it as well.
         """
         said, books = sentence.plain, self.books
         if said.rstrip().endswith("?") or not any(book.person.search(said) for book in books):
@@ -76,31 +75,31 @@ class Reading:
         return not any(pattern.search(said) for pattern in [*(b.undone for b in books), *undo])
 
     def refunds(self) -> list[Sentence]:
-        """The sentences that say that money was paid back."""
+        """Return the sentences that say that money was paid back."""
         return self._stated(lambda book, plain: book.refunded.stands_in(plain))
 
     def denials_of(self, promise: str) -> list[Sentence]:
-        """The sentences that deny what a class of promise would give."""
+        """Return the sentences that deny a class of promise."""
         return self._stated(lambda book, plain: book.denies(promise, plain))
 
     def _stated(self, says: Callable[[ClaimPatterns, str], bool]) -> list[Sentence]:
-        """The sentences that are no questions and say a thing in one of its languages."""
+        """Return the sentences, except questions, that match in one of its languages."""
         stated, books = [s for s in self.sentences if not s.plain.endswith("?")], self.books
         return [s for s in stated if any(says(book, s.plain) for book in books)]
 
     def to_the_point(self, text: str) -> str:
-        """A sentence without the clauses that speak of what was left as it is, of another thing or of what could have been."""
+        """Return a sentence without clauses on unchanged, other or hypothetical things."""
         asides = [book.part("aside") for book in self.books]
         clauses = re.split(r"(?<=[;:])\s|,\s(?!\d)", text)
         return ", ".join(c for c in clauses if not any(p.search(plain(c)) for p in asides))
 
     def about(self, topic: str) -> list[tuple[str, Sentence]]:
-        """The entries of one topic, named without it: ``about("done")`` gives tools and sentences."""
+        """Return (name, sentence) for one topic: ``about("done")`` gives tools and sentences."""
         return [(name.partition(":")[2], s) for name, s in self.said if name.partition(":")[0] == topic]
 
 
 def read(text: str, languages: tuple[str, ...] = ()) -> Reading:
-    """Read one message, a very long one at both ends and the same text once: in the languages given, or else in what it shows."""
+    """Read one message, in the given languages or its own; a very long one at both ends, the same text once."""
     return _read(kept(text, LONGEST_SPOKEN), languages)
 
 
@@ -113,7 +112,7 @@ def _read(text: str, languages: tuple[str, ...]) -> Reading:
 
 
 def _topics(sentence: Sentence, spoken: list[ClaimPatterns]) -> list[str]:
-    """The topics a sentence speaks of, by the patterns; the trained reader has a promise dropped, or adds one where they see none."""
+    """Return the topics of a sentence by the patterns; the trained reader drops or adds promises."""
     found = dict.fromkeys(topic for book in spoken for topic in book.topics_in(sentence.plain))
     if is_row(sentence.plain):
         found = dict.fromkeys(topic for topic in found if not topic.startswith("done:"))
@@ -128,12 +127,12 @@ def _topics(sentence: Sentence, spoken: list[ClaimPatterns]) -> list[str]:
 
 
 def says_done(text: str, store: Phrases) -> set[str]:
-    """The tools that a message plainly says were carried out: by the patterns, or surely by the store's reader."""
+    """Return the tools that a message claims were used: by the patterns, or surely by the store's reader."""
     return {tool for tool, _ in read(text).about("done")} | parser_of(store).parse(text).surely_claimed
 
 
 def foreign(text: str) -> bool:
-    """Whether a message is in a language that is not read: it holds its words, or letters of another script."""
+    """Return whether a message is in an unsupported language, by its words or by letters of another script."""
     letters = [c for c in kept(text, LONGEST_SPOKEN) if c.isalpha()]
     if sum(c > "\u024f" for c in letters) * 3 > len(letters):
         return True
@@ -143,12 +142,12 @@ def foreign(text: str) -> bool:
 
 @lru_cache(maxsize=1)
 def claim_patterns() -> dict[str, ClaimPatterns]:
-    """The patterns of each language that has any."""
+    """Return the patterns of each language that has any."""
     return {language: ClaimPatterns(book) for language, book in books().items() if "done" in book}
 
 
 class ClaimPatterns:
-    """The patterns of one language, each compiled when it is first needed."""
+    """The patterns of one language, each compiled on first use."""
 
     def __init__(self, book: dict[str, Any]):
         self.book = book
@@ -159,7 +158,7 @@ class ClaimPatterns:
 
     @cached_property
     def topics(self) -> dict[str, _Topic | _Promise]:
-        """Everything that can be said, by name."""
+        """Return everything that can be said, by name."""
         book, done = self.book, self.book["done"]
         topics = {
             "transfer": book["transfer"],
@@ -172,59 +171,56 @@ class ClaimPatterns:
 
     @cached_property
     def denial(self) -> re.Pattern[str]:
-        """What denies, without what makes possible."""
+        """Return the pattern of denials, without those of possibility."""
         return self.compile(self.book["deny"][:1])
 
     @cached_property
     def unless(self) -> re.Pattern[str]:
-        """What makes a promise an offer, a rule or a wish, wherever it stands in the sentence."""
+        """Return the pattern that makes a promise an offer, a rule or a wish, anywhere in the sentence."""
         return self.compile(self.book["commitments"]["unless"])
 
     @cached_property
     def begins_refund(self) -> re.Pattern[str]:
-        """What says that a refund is set going, which is not the day on which the money is there."""
+        """Return the pattern of starting a refund, whose day is not the day of the payment."""
         return self.compile(self.book["commitments"]["refund"].get("begins", []))
 
     @cached_property
     def leaves(self) -> re.Pattern[str]:
-        """What says by which day something leaves or is done, which is not the day on which it arrives."""
+        """Return the pattern of leaving or finishing by a day, which is not the day of arrival."""
         return self.compile(self.book["commitments"]["date"].get("leaves", []))
 
     @cached_property
     def promised(self) -> list[tuple[list[str], re.Pattern[str], re.Pattern[str]]]:
-        """What is there only once one of some tools was called: these, the words for it, and what makes it another thing."""
+        """Return (tools, words, exceptions) for things that exist only after one of the tools was called."""
         entries = self.book["done"].get("promised", ())
         return [(e["of"], self.compile([e["words"]]), self.compile(e.get("not", []))) for e in entries]
 
     def denies(self, promise: str, sentence: str) -> bool:
-        """Whether a sentence denies a class of promise without a condition, and not only for now, in part or by one way."""
+        """Return whether a sentence denies a class of promise without condition, not for now, in part or by one way."""
         denied, partly = self._denials[promise]
         found = denied.search(sentence)
         return bool(found and not partly.search(sentence, max(self.clause(sentence, found.start()) - 1, 0)))
 
     @cached_property
     def _denials(self) -> dict[str, tuple[re.Pattern[str], re.Pattern[str]]]:
-        """By class of promise, what denies it, and what makes that none."""
+        """Return, by class of promise, the patterns of denial and of partial denial."""
         book = dict(self.book["denials"])
         partly = self.compile(book.pop("not"))
         return {promise: (self.compile(patterns), partly) for promise, patterns in book.items()}
 
     @cached_property
     def refunded(self) -> _Topic:
-        """What says that money was paid back."""
+        """Return the pattern of money that was paid back."""
         return _Topic(self, self.book["refunded"])
 
     @lru_cache(maxsize=64)
     def part(self, name: str) -> re.Pattern[str]:
-        """A part of the book: what undoes a saying that stands after it in its clause (``deny``), makes a promise an offer or a plan (``condition``).
-
-        Sets a thing apart from what was done (``aside``).
-        """
+        """Return a part: ``deny`` cancels a statement, ``condition`` makes it an offer, ``aside`` skips a clause."""
         return self.compile(self.book[name])
 
     @cached_property
     def label(self) -> re.Pattern[str]:
-        """A ticket's number or another label of a house style, at the head or the end of a line."""
+        """Return the pattern of a ticket's number or another house-style label, at the start or end of a line."""
         word, number = f"(?:{self.book['done']['labels']})", r"[\w./-]{0,20}\d[\w/-]{0,20}"
         numbered = rf"{word}(?:[ .:]{{1,3}}(?:no|nr|n|id|num\w{{0,3}}|is)(?![a-z]))?[ .:-]{{0,3}}{number}"
         head = rf"(?:{numbered}|[a-z]{{0,4}}-?\d[\w-]{{0,20}})(?= ?[:|,.]| - | ?$)|{word}(?= ?[:|])"
@@ -234,28 +230,28 @@ class ClaimPatterns:
 
     @cached_property
     def status(self) -> tuple[re.Pattern[str], ...]:
-        """Where an order or a parcel is, which is nobody's act; the same after a label; and what makes it an act."""
+        """Return the patterns of an order's or a parcel's state, of a state after a label, and of an act."""
         of, state, without = (self.book["done"]["status"][part] for part in ("of", "state", "not"))
         return self.compile([f"<start>{of}{state}"]), self.compile([state]), self.compile(without)
 
     @cached_property
     def undone(self) -> re.Pattern[str]:
-        """What makes a report of an act none: a denial, a condition, an offer, another's act, a day long ago."""
+        """Return the pattern that cancels a report: a denial, condition, offer, another's act, or a day long ago."""
         return self.compile([*self.book["deny"], *self.book["condition"], *self.book["done"]["not"]])
 
     @cached_property
     def person(self) -> re.Pattern[str]:
-        """The words for people who may take over."""
+        """Return the pattern of people who may take over."""
         return self.compile(["<person>"])
 
     @cached_property
     def packet(self) -> tuple[re.Pattern[str], re.Pattern[str]]:
-        """How a handover says what is verified, and what is claimed."""
+        """Return the patterns of what a handover calls verified and claimed."""
         return self.compile(self.book["packet"]["verified"]), self.compile(self.book["packet"]["claimed"])
 
     @cached_property
     def asks(self) -> dict[str, re.Pattern[str]]:
-        """How each slot is asked for: a word for it after words that ask, or at the head of a question or a bare request."""
+        """Return the pattern that asks for each slot: its noun after asking words, or first in a question."""
         again = self.book["again"]
         return {
             slot: self.compile(
@@ -269,25 +265,22 @@ class ClaimPatterns:
 
     @cached_property
     def slot_words(self) -> re.Pattern[str]:
-        """A word for any of the slots that may be asked for."""
+        """Return the pattern of any slot that may be asked for."""
         return self.compile([noun for nouns in self.book["again"]["slots"].values() for noun in nouns])
 
     @cached_property
     def ask_for_another(self) -> re.Pattern[str]:
-        """What makes a question one for something else than what was given, a check, or a condition."""
+        """Return the pattern that makes a question one for something new, a check, or a condition."""
         return self.compile(self.book["again"]["not"])
 
     def _framed(self, entry: dict[str, Any], done: dict[str, Any]) -> dict[str, list[str]]:
-        """The patterns of one action.
-
-        The language's frames with the action's verbs and objects in them, and its own.
-        """
+        """Return the patterns of one action: the language's frames with its verbs and objects, and its own."""
         verb, about = f"(?:{entry['verb']})", f"(?:{entry['object']})"
         framed = [frame.replace("<verb>", verb).replace("<object>", about) for frame in done["frames"]]
         return {"now": [*framed, *entry.get("also", [])], "not": [*done["not"], *entry.get("not", [])]}
 
     def compile(self, patterns: list[str]) -> re.Pattern[str]:
-        """One pattern from many, each beginning at the start of a word, with the parts filled in."""
+        """Compile many patterns to one, each beginning at the start of a word, with the parts filled in."""
         text = f" (?:{'|'.join(_grouped(patterns)) or '(?!)'})"
         while (named := _PART.sub(lambda m: self.parts[m.group(1)], text)) != text:
             text = named
@@ -295,30 +288,30 @@ class ClaimPatterns:
 
     @lru_cache(maxsize=4096)
     def topics_in(self, sentence: str) -> tuple[str, ...]:
-        """The topics a sentence speaks of; a question says nothing."""
+        """Return the topics of a sentence; a question has none."""
         if sentence.endswith("?"):
             return ()
         return tuple(name for name, topic in self.topics.items() if topic.stands_in(sentence))
 
     def clause(self, text: str, place: int) -> int:
-        """Where the clause begins that holds a place."""
+        """Return the start of the clause at a place."""
         joints = self._joints(text)
         return joints[bisect_right(joints, place + 1) - 1]
 
     def clause_end(self, text: str, place: int) -> int:
-        """Where the clause ends that holds a place."""
+        """Return the end of the clause at a place."""
         joints = self._joints(text)
         after = bisect_right(joints, place)
         return joints[after] if after < len(joints) else len(text)
 
     @lru_cache(maxsize=16)
     def _joints(self, text: str) -> list[int]:
-        """Where clauses can begin: at 0, and where a joint ends."""
+        """Return the possible starts of clauses: 0, and the ends of joints."""
         return [0, *(joint.end() for joint in self.joint.finditer(text))]
 
 
 def _grouped(patterns: list[str]) -> list[str]:
-    """Patterns that begin with the same part put behind one copy of it, so that the part is tried once at each word."""
+    """Group patterns with the same first part, so that the part is tried once at each word."""
     groups: dict[str, list[str]] = {}
     for pattern in patterns:
         lead = _LEAD.match(pattern)
@@ -327,7 +320,7 @@ def _grouped(patterns: list[str]) -> list[str]:
 
 
 class _Topic:
-    """One thing that can be said: now, or for later, and what undoes it."""
+    """One thing that can be said, now or for later, with what cancels it."""
 
     def __init__(self, book: ClaimPatterns, entry: dict[str, list[str]]):
         self.book = book
@@ -338,30 +331,30 @@ class _Topic:
         self.deny = book.compile(entry["deny"]) if "deny" in entry else book.part("deny")
 
     def patterns(self) -> list[re.Pattern[str]]:
-        """All that it is read with."""
+        """Return all patterns of the topic."""
         return [p for p in (self.now, self.will, self.undo, self.deny, self.condition) if p is not None]
 
     def stands_in(self, text: str) -> bool:
-        """Whether a sentence says it."""
+        """Return whether a sentence says it."""
         said = any(self._undenied(m) and not self.condition.search(text, 0, m.start()) for m in self.now.finditer(text))
         if not said and self.will is not None:
             said = any(self._undenied(m) and self._unconditional(m) for m in self.will.finditer(text))
         return said and not (self.undo and self.undo.search(text))
 
     def _undenied(self, m: re.Match[str]) -> bool:
-        """Nothing denies it earlier in its clause."""
+        """Return whether no denial precedes it in its clause."""
         return not self.deny.search(m.string, max(self.book.clause(m.string, m.start()) - 1, 0), m.end())
 
     def _unconditional(self, m: re.Match[str]) -> bool:
-        """No condition or offer stands before it, or after it before the next clause that says more about it."""
+        """Return whether no condition or offer precedes it, or follows before the next clause about it."""
         more = self.book.join.search(m.string, m.end())
         return not self.condition.search(m.string, 0, more.start() if more else len(m.string))
 
 
 class _Promise:
-    """One class of promise: an act with all that belongs to it in the same sentence, undenied and unconditional.
+    """One class of promise: an act with its parts in the same sentence, undenied and unconditional.
 
-    What says it in another way stands under ``also``, each with parts and with a ``not`` of its own.
+    Other wordings are under ``also``, each with parts and a ``not`` of its own.
     """
 
     def __init__(self, book: ClaimPatterns, entry: dict[str, Any]):
@@ -374,12 +367,12 @@ class _Promise:
         self.also = [_Promise(book, own | way) for way in entry.get("also", [])]
 
     def patterns(self) -> list[re.Pattern[str]]:
-        """All that it is read with."""
+        """Return all patterns of the promise."""
         own = [self.act, *self.parts, self.undo, self.unless]
         return own + [pattern for way in self.also for pattern in way.patterns()]
 
     def stands_in(self, text: str) -> bool:
-        """Whether a sentence says it."""
+        """Return whether a sentence says it."""
         return self._says(text) or any(way.stands_in(text) for way in self.also)
 
     def _says(self, text: str) -> bool:
@@ -388,7 +381,7 @@ class _Promise:
         return any(self._undenied(m) for m in self.act.finditer(text))
 
     def _undenied(self, m: re.Match[str]) -> bool:
-        """It is one statement, and nothing denies it in its clause, before it or after it."""
+        """Return whether it is one statement without a denial anywhere in its clause."""
         if ";" in m.group():
             return False
         start, end = self.book.clause(m.string, m.start()), self.book.clause_end(m.string, m.end())

@@ -1,4 +1,4 @@
-"""The sentences of a message, in any of the languages."""
+"""Split a message into sentences, in any of the languages."""
 
 import re
 from functools import lru_cache
@@ -9,11 +9,11 @@ from .pieces import windows
 from .words import months_after_a_dot
 
 LONGEST_ITEM = 60
-"""Characters of a line that is an item of a list without a bullet, after a line that ends in a colon."""
+"""Characters of a list item without a bullet, after a line that ends in a colon."""
 
 
 class Sentence(NamedTuple):
-    """A sentence as it was written, as the patterns see it (see `plain`), and whether it stands in an item of a list."""
+    """A sentence as written and as patterns see it (see `plain`), and whether it is part of a list item."""
 
     text: str
     plain: str
@@ -21,7 +21,7 @@ class Sentence(NamedTuple):
 
 
 def sentences(text: str) -> list[Sentence]:
-    """The sentences of a message, list items and lines apart; one that is very long in windows."""
+    """Return the sentences of a message, with list items and lines separate and long sentences in windows."""
     return list(_sentences(text))
 
 
@@ -44,18 +44,18 @@ def _sentences(text: str) -> tuple[Sentence, ...]:
 
 
 def is_row(plain: str) -> bool:
-    """Whether a line is a row of a table that asks nothing; such a row reports nothing either: "| Photo here, replacement created | June 26 |"."""
+    """Return whether a line is a table row without a question ("| Photo here | June 26 |"), which reports nothing."""
     return plain.lstrip().startswith("|") and not plain.rstrip(" |").endswith("?")
 
 
 def parts(text: str) -> list[str]:
-    """The sentences and lines of a text as they were written, marks of lists included; one that is very long in windows."""
+    """Return the sentences and lines of a text as written, with list marks; very long sentences in windows."""
     return [window for line in text.splitlines() for part in _end().split(line) for window in windows(part.strip())]
 
 
 @lru_cache(maxsize=1)
 def _end() -> re.Pattern[str]:
-    """Where a sentence ends: not after an abbreviation, the number of a day, or a remark in brackets within it ("(NL-…) or")."""
+    """Return the pattern of a sentence's end, excluding abbreviations, days and remarks in brackets within it."""
     ordinal = rf"(?:(?<!\b\d\.)(?<!\b\d\d\.)|(?=\s+(?!(?:{months_after_a_dot()})\b)[A-ZÄÖÜÉ¡¿]))"
     abbreviation = "".join(rf"(?<!\b{a}\.)" for a in _SHORT.split())
     within = r"(?!\)[\"”»*]*\s*[a-zà-öø-ÿ,;:])"
@@ -67,4 +67,4 @@ _SHORT = (
     "[A-Za-z] [Nn]r [Nn]um [Rr]ef [Rr]éf [Aa]rt [Cc]a bzw ggf inkl [Ss]r [Ss]ra [Mm]r [Mm]rs [Mm]s [Dd]r [Ss]t [Jj]an "
     "[Ff]eb [Mm]ar [Aa]pr [Jj]un [Jj]ul [Aa]ug [Ss]ept [Oo]ct [Nn]ov [Dd]ec"
 )
-"""What stands before a full stop that ends no sentence."""
+"""Abbreviations before a full stop that ends no sentence."""

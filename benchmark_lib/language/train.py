@@ -1,13 +1,10 @@
-"""Training the linear reader of a store from labelled sentences, a part of ``make reader``.
+"""Train the linear reader of a store from labelled sentences, a part of ``make reader``.
 
-The sentences stand in the store's ``reader/*.jsonl``, one message a line: ``lang``, perhaps ``weight``, and
-``sentences`` with text ``t`` and
-labels ``l`` (``ask:photo``, ``yes``, ``offer:start_return``, ``done:...``, ``no:...``, ``bye``). Those of
-``reader/locked/``
-are never trained on. A message with ``only`` teaches that act alone: ``report``, which is ``done`` as detectors hear
-it, and its tools. So do sentences that honest players said (``played.jsonl`` of `train_promises`) and that have a field
-``done``:
-true where an act was carried out beside them, false where none had been.
+The store's ``reader/*.jsonl`` have one message a line: ``lang``, optionally ``weight``, and ``sentences`` with text
+``t`` and labels ``l`` (``ask:photo``, ``yes``, ``offer:start_return``, ``done:...``, ``no:...``, ``bye``). Files in
+``reader/locked/`` are never used for training. A message with ``only`` teaches that act alone: ``report``, which is
+``done`` for detectors, and its tools. So do sentences of honest agents (``played.jsonl`` of `train_promises`) with a
+field ``done``: true if an act was carried out with them.
 """
 
 from __future__ import annotations
@@ -33,13 +30,13 @@ if TYPE_CHECKING:
 STRENGTH = 60.0
 """Inverse strength of the penalty on weights, the C of scikit-learn; chosen on a part of the training sentences."""
 SMALL = 0.15
-"""Weights nearer to zero than this are dropped."""
+"""Absolute value below which weights are dropped."""
 RARE = 2
-"""A feature of fewer sentences is dropped."""
+"""Fewest sentences of a feature that is kept."""
 
 
 def lines(folder: Path, named: str) -> list[dict[str, Any]]:
-    """The rows of the files of a folder that have a field of a name, such as labelled messages with their ``sentences``."""
+    """Return the rows of a folder's files that have this field, such as labelled messages with ``sentences``."""
     rows = (orjson.loads(x) for path in sorted(folder.glob("*.jsonl")) for x in path.read_bytes().splitlines())
     return [row for row in rows if named in row]
 
@@ -47,7 +44,7 @@ def lines(folder: Path, named: str) -> list[dict[str, Any]]:
 def labelled(
     parser: MessageParser, rows: list[dict[str, Any]]
 ) -> Iterator[tuple[tuple[dict[str, float], ...], set[str], float]]:
-    """For each sentence its features without and with topics, its labels, and how much it counts."""
+    """Yield for each sentence its features without and with topics, its labels, and its weight."""
     for row in rows:
         said = [as_one(s["t"]) for s in row["sentences"]]
         languages = tuple(parser.languages(said))
@@ -56,7 +53,7 @@ def labelled(
 
 
 def as_one(text: str) -> Sentence:
-    """A labelled sentence as the parser would cut it out of its message."""
+    """Return a labelled sentence as the parser would cut it out of its message."""
     found = sentences(text)
     plain = " ".join(s.plain.strip() for s in found)
     return Sentence(text, f" {plain}", bool(found) and found[0].item)
@@ -65,9 +62,8 @@ def as_one(text: str) -> Sentence:
 def train(parser: MessageParser, rows: list[dict[str, Any]], trained_on: str = "") -> LinearReader:
     """Fit the reader.
 
-    First what a sentence does, over all sentences that teach it; then what it asks for, over those that ask, and which
-    tool it is
-    about, over those that offer, report or decline one, and, for detectors, over all those that report one.
+    First fit acts over all sentences that teach them. Then fit slots over the sentences that ask, tools over those that
+    offer, report or decline one, and reported tools, for detectors, over all reports.
     """
     found = list(labelled(parser, rows))
     only = np.array([row.get("only", "") for row in rows for _ in row["sentences"]])
@@ -112,13 +108,13 @@ def _named(labels: list[set[str]], acts: tuple[str, ...]) -> list[str]:
 
 
 def of_length_one(seen: dict[str, float]) -> dict[str, float]:
-    """What was seen, scaled to length one."""
+    """Return the features scaled to length one."""
     length = sum(count * count for count in seen.values()) ** 0.5
     return {name: count / length for name, count in seen.items()}
 
 
 def matrix(found: list[dict[str, float]], names: list[str]) -> csr_matrix:
-    """What was seen, a row each, as far as it is among the names, a column each."""
+    """Return the features as a sparse matrix, a row for each sentence, a column for each name."""
     from scipy.sparse import csr_matrix
 
     place = {name: i for i, name in enumerate(names)}
@@ -131,7 +127,7 @@ def matrix(found: list[dict[str, float]], names: list[str]) -> csr_matrix:
 def _fit(
     rows: csr_matrix, wanted: np.ndarray, counts: np.ndarray, among: np.ndarray | None = None, balanced: bool = False
 ) -> tuple[np.ndarray, float]:
-    """Weights and bias of one target; with `among` only the features marked in it get a weight."""
+    """Return weights and bias of one target; `among` marks the features that may have a weight."""
     from sklearn.linear_model import LogisticRegression
 
     with warnings.catch_warnings():
@@ -146,18 +142,18 @@ def _fit(
 
 
 def hash_of(*folders: Path) -> str:
-    """Hash of the sentences of folders, by which weights say what they were trained on."""
+    """Return the hash of the sentences in folders, which weights record as their training data."""
     return content_hash(b"".join(path.read_bytes() for folder in folders for path in sorted(folder.glob("*.jsonl"))))
 
 
 def played() -> list[dict[str, Any]]:
-    """The sentences of honest players that say whether they report an act, each as a message that teaches only this."""
+    """Return the honest agents' sentences with a field ``done``, each as a message that teaches reports only."""
     rows = lines(PLAYED_FOLDER, "done")
     return [{"only": "report", "sentences": [{"t": row["t"], "l": ["done"] * row["done"]}]} for row in rows]
 
 
 def write(store: Phrases) -> str:
-    """Train a store's reader, write its weights, and say how large it is."""
+    """Train a store's reader, write its weights, and return its file and size as text."""
     folder = store.path / "reader"
     parser = MessageParser(store, LinearReader([], [], np.zeros((0, 0)), np.zeros(0)))
     reader = train(parser, [*lines(folder, "sentences"), *played()], hash_of(folder, PLAYED_FOLDER))

@@ -1,8 +1,7 @@
-"""Training how promises are heard, a part of ``make reader``.
+"""Train the promise reader, a part of ``make reader``.
 
-The files ``data/languages/promises/*.jsonl`` hold sentences of agents, one a line: ``lang``, ``kind`` (``callback``,
-``credit`` or ``none``)
-and ``t``. Those of ``played.jsonl`` were said by honest players; how few of them may pass sets the bound.
+``data/languages/promises/*.jsonl`` have one sentence of an agent a line: ``lang``, ``kind`` (``callback``, ``credit``
+or ``none``) and ``t``. Honest agents said those of ``played.jsonl``; the bound lets few of them pass.
 """
 
 from __future__ import annotations
@@ -19,16 +18,15 @@ from .train import as_one, hash_of, lines, matrix, of_length_one
 STRENGTH = 30.0
 """Inverse strength of the penalty on weights, the C of scikit-learn; chosen by cross-validation."""
 RARE, SMALL, FOLDS = 2, 0.02, 5
-"""A feature of fewer sentences is dropped, and a weight nearer to zero; parts of the cross-validation."""
+"""Fewest sentences of a feature, smallest weight that is kept, and parts of the cross-validation."""
 PLAYED = "played"
-"""The language of sentences that honest players said, whatever it is."""
+"""Language tag of sentences that honest agents said, in any language."""
 PASSING, TEMPTING = 0.0005, 0.04
-"""Shares that may pass in cross-validation: of these, about fifteen of which make a conversation, and of sentences
-written to mislead."""
+"""Shares that may pass in cross-validation: of these (about fifteen in a conversation), and of misleading sentences."""
 
 
 class PromiseQuality(NamedTuple):
-    """How well a kind is heard in cross-validation: the share of its promises found, and of tempting and of played sentences that pass."""
+    """Quality in cross-validation: share of promises found, and of misleading and of played sentences that pass."""
 
     found: float
     tempting: float
@@ -36,7 +34,7 @@ class PromiseQuality(NamedTuple):
 
 
 def train(rows: list[dict[str, Any]], trained_on: str = "") -> tuple[LinearReader, dict[str, PromiseQuality]]:
-    """Fit the reader, and say how well it hears each kind in cross-validation."""
+    """Fit the reader; return it with its quality for each kind in cross-validation."""
     from sklearn.model_selection import StratifiedKFold
 
     found = [of_length_one(dict.fromkeys(seen_in(as_one(row["t"])), 1.0)) for row in rows]
@@ -74,7 +72,7 @@ def _fit(rows: Any, wanted: np.ndarray) -> Any:
 
 
 def write() -> str:
-    """Train how promises are heard, write the weights, and say how well they do."""
+    """Train the promise reader, write its weights, and return its quality as text."""
     reader, quality = train(lines(FOLDER, "kind"), hash_of(FOLDER))
     reader.save(FOLDER / "weights.npz")
     said = "; ".join(

@@ -1,9 +1,8 @@
-"""Training how a store's reasons are known, a part of ``make reader``.
+"""Train the reader of a store's reasons, a part of ``make reader``.
 
-The store's ``reasons/*.jsonl`` hold messages, one a line: ``lang``, ``reason``, ``t`` and whether the reason is
-``told``.
-The sentences by which the scripted agents put each reason count as told, and the messages in ``reader/*.jsonl`` that
-decline nothing as telling none.
+The store's ``reasons/*.jsonl`` have one message a line: ``lang``, ``reason``, ``t`` and whether the reason is ``told``.
+The scripted agents' sentences for each reason count as told. Messages in ``reader/*.jsonl`` that decline nothing count
+as telling none.
 """
 
 from __future__ import annotations
@@ -24,20 +23,20 @@ if TYPE_CHECKING:
 STRENGTH = 0.15
 """Inverse strength of the penalty on weights, the C of scikit-learn; chosen by cross-validation."""
 OWN = 1.5
-"""What a weight of one reason counts beside one that all share: granting undoes each of them."""
+"""Factor on a reason's own weights relative to shared ones: granting cancels every reason."""
 OTHER, UNRELATED = 0.1, 0.03
-"""What a message counts for a reason it was not written for, and one that was written for none."""
+"""Weight of a message for a reason that it was not written for, and of a message written for none."""
 RARE, SMALL = 3, 0.004
-"""A feature of fewer messages is dropped, and a weight nearer to zero."""
+"""Fewest messages of a feature, and smallest weight that is kept."""
 PASSING = 0.1
-"""Share of the messages written to mislead that may pass in cross-validation; it sets the bound."""
+"""Share of misleading messages that may pass in cross-validation; it sets the bound."""
 FOLDS = 5
 MAY_TELL = {"ask:photo", "ask:label", "ask:item"}
-"""What a message may ask for because nothing can be done without it; such a one is no example of telling no reason."""
+"""Requests that a message may make because it cannot act without them; such a message is no counterexample."""
 
 
 class Told(NamedTuple):
-    """A message with the reasons it tells and those it only seems to tell."""
+    """A message with the reasons it gives and those it only seems to give."""
 
     text: str
     told: frozenset[str]
@@ -46,7 +45,7 @@ class Told(NamedTuple):
 
 
 def examples(store: Phrases) -> list[Told]:
-    """The messages to train on."""
+    """Return the messages to train on."""
     told: dict[str, set[str]] = defaultdict(set)
     seeming: dict[str, set[str]] = defaultdict(set)
     for row in lines(store.path / "reasons", "reason"):
@@ -65,7 +64,7 @@ def examples(store: Phrases) -> list[Told]:
 
 
 class _Samples:
-    """Every stretch of every message for every reason: features, whether the reason is told there, and what that counts."""
+    """Every stretch of every message for every reason: features, label and weight."""
 
     def __init__(self, store: Phrases, rows: list[Told]):
         empty = LinearReader([], [], np.zeros((0, 0)), np.zeros(0))
@@ -85,7 +84,7 @@ class _Samples:
         self.reason = np.array([r for *_, r in self.rows])
 
     def matrix(self) -> csr_matrix:
-        """Features that all reasons share, beside those of each."""
+        """Return the features that all reasons share, followed by those of each reason."""
         from scipy.sparse import diags, hstack
 
         plain = self.plain[np.array([place for place, *_ in self.rows])]
@@ -94,7 +93,7 @@ class _Samples:
 
 
 def train(store: Phrases, rows: list[Told], trained_on: str = "") -> tuple[LinearReader, dict[str, float]]:
-    """Fit the weights, and say how well they do in cross-validation: ``found`` of the told, ``passing`` of the seeming."""
+    """Fit the weights; return them with ``found`` and ``passing``, their shares in cross-validation."""
     from sklearn.model_selection import GroupKFold
 
     samples = _Samples(store, rows)
@@ -115,7 +114,7 @@ def train(store: Phrases, rows: list[Told], trained_on: str = "") -> tuple[Linea
 
 
 def _best(samples: _Samples, scores: np.ndarray, told: bool) -> np.ndarray:
-    """The best score of each message for each reason it was written for."""
+    """Return the best score of each message for each reason it was written for."""
     best: dict[tuple[int, int], float] = {}
     for at in np.flatnonzero(samples.own & (samples.told == told)):
         key = (int(samples.message[at]), int(samples.reason[at]))
@@ -131,7 +130,7 @@ def _fit(rows: csr_matrix, told: np.ndarray, weight: np.ndarray) -> np.ndarray:
 
 
 def write(store: Phrases) -> str:
-    """Train how a store's reasons are known, write the weights, and say how well they do."""
+    """Train the reader of a store's reasons, write its weights, and return its quality as text."""
     folder = store.path / "reasons"
     reader, quality = train(store, examples(store), hash_of(folder))
     reader.save(folder / "weights.npz")

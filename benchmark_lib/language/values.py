@@ -1,6 +1,6 @@
-"""Typed values in a text.
+"""Find typed values in a text: amounts, dates, ids of orders and parcels, links and windows.
 
-Amounts, dates, numbers of orders and parcels, links, windows. Language-neutral but for names of months and units.
+Only names of months and units depend on the language.
 """
 
 import re
@@ -19,13 +19,14 @@ MOST_DIGITS, THOUSAND = 15, 3
 """Digits of the longest number that is read, and of a group of thousands."""
 
 LONGEST_LEAD = 20
-"""Characters of the longest lead of a value's figures, which is a month's name (``september the 9``)."""
+"""Characters of the longest lead of a value's figures, a month's name (``september the 9``)."""
 
 
 class Value(NamedTuple):
-    """A value: `kind` is money (cents), date (ISO), id, link, or a unit of `WINDOWS` (number or range); `at` and `end` are its place in the text.
+    """A value with its place in the text, `at` to `end`.
 
-    A number with more digits than any amount or window of a desk is no value.
+    `kind` is money (cents), date (ISO), id, link, or a unit of `WINDOWS` (number or range). A number with more digits
+    than any amount or window of a desk is no value.
     """
 
     kind: str
@@ -36,7 +37,7 @@ class Value(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def values_in(text: str, year: int) -> tuple[Value, ...]:
-    """Every typed value of a text, in order; `year` is that of a date that names none."""
+    """Return every typed value of a text, in order; `year` completes dates without a year."""
     found: dict[int, Value] = {}
     for value in _values(text):
         if value.kind == "date":
@@ -51,7 +52,7 @@ def values_in(text: str, year: int) -> tuple[Value, ...]:
 
 @lru_cache(maxsize=4096)
 def _values(text: str) -> tuple[Value, ...]:
-    """The values of a text, its dates as they stand in it: one that names no year as ``-07-06``."""
+    """Return the values of a text, with dates as written: a date without a year as ``-07-06``."""
     found = []
     if "://" in text:
         for m in _LINK.finditer(text):
@@ -79,7 +80,7 @@ def _values(text: str) -> tuple[Value, ...]:
 
 
 def with_units(text: str) -> str:
-    """A text in which a window that leaves its unit to the one before it in its sentence has it: "1 to 2 business days to pack and 3 to 5 on the road"."""
+    """Add the unit to a window that shares its predecessor's: "1 to 2 business days and 3 to 5 on the road"."""
     lower, written, at, unit, end = text.lower().replace("–", "-"), [], 0, "", 0
     if len(lower) != len(text) or not _DIGITS.search(text):
         return text
@@ -100,7 +101,7 @@ def _blanked(pattern: re.Pattern[str], text: str) -> str:
 
 
 def _matches(pattern: re.Pattern[str], text: str, places: list[int]) -> Iterator[re.Match[str]]:
-    """The matches of a pattern that can begin at these places only: the same as everywhere in the text, and found sooner."""
+    """Yield the matches of a pattern that begin at these places, faster than searching everywhere."""
     end = 0
     for place in places:
         if place >= end and (found := pattern.match(text, place)):
@@ -109,14 +110,14 @@ def _matches(pattern: re.Pattern[str], text: str, places: list[int]) -> Iterator
 
 
 def _after(before: re.Pattern[str], text: str, figure: int) -> Iterator[int]:
-    """Where a value with figures at a place can begin: with what stands before them, or with them."""
+    """Yield the possible starts of a value whose figures are at a place: its lead, and the figures."""
     if lead := before.search(text, max(figure - LONGEST_LEAD, 0), figure):
         yield lead.start()
     yield figure
 
 
 def numbers_of(figures: str) -> set[float]:
-    """Return every number that figures with marks can stand for: "1.200" is 1.2 or 1200, "1'200,5" is 1200.5."""
+    """Return every number that figures with marks can mean: "1.200" is 1.2 or 1200, "1'200,5" is 1200.5."""
     marked = re.sub(r"[^\d.,]", "", figures)
     whole, *groups = re.split(r"[.,]", marked)
     digits = re.sub(r"\D", "", marked)
@@ -133,7 +134,6 @@ def _cents(text: str) -> int | None:
 
 
 def _day(found: re.Match[str]) -> str:
-    """A date as `_values` gives it."""
     parts = found.groupdict()
     if parts["iso"]:
         return re.sub(r"[/.]", "-", parts["iso"])
@@ -165,12 +165,18 @@ def _window() -> re.Pattern[str]:
 
 @lru_cache(maxsize=1)
 def _window_or_bare() -> re.Pattern[str]:
-    """A window with its unit, or one without that is followed by no other thing it could count; `day` is what makes it days of a month."""
+    """Return the pattern of a window with a unit, or a bare one that counts nothing else (not a month's `day`)."""
     names, links = month_names(), "|".join(["-", *of_values("to"), *of_values("or")])
     number = rf"(?:\d{{1,3}}|(?:{_words()})\b)"
     of = "|".join(of_values("of"))
-    after = rf"(?![*\s]*(?:(?:{of})\s)?(?:{names})\b)[*_\s]*(?=$|[,.;:!?)\n](?!\d)|(?:{'|'.join(of_values('after_window'))})\b)"
-    bare = rf"(?P<day>\b(?:{names}|{'|'.join(of_values('the'))})\.?\s)?(?<![\w.,$/-])(?P<bare>{number}\s?(?:{links})\s?{number})(?!\w)(?={after})"
+    after = (
+        rf"(?![*\s]*(?:(?:{of})\s)?(?:{names})\b)[*_\s]*"
+        rf"(?=$|[,.;:!?)\n](?!\d)|(?:{'|'.join(of_values('after_window'))})\b)"
+    )
+    bare = (
+        rf"(?P<day>\b(?:{names}|{'|'.join(of_values('the'))})\.?\s)?"
+        rf"(?<![\w.,$/-])(?P<bare>{number}\s?(?:{links})\s?{number})(?!\w)(?={after})"
+    )
     return re.compile(rf"{_window().pattern}|{bare}")
 
 
@@ -182,7 +188,6 @@ def _money() -> re.Pattern[str]:
 
 @lru_cache(maxsize=1)
 def _month() -> re.Pattern[str]:
-    """The name of a month before the figures of its day."""
     return re.compile(rf"\b(?:{month_names()})\.?\s(?:the\s)?$")
 
 
@@ -192,7 +197,7 @@ def _before_a_number_word() -> re.Pattern[str]:
 
 
 def _words() -> str:
-    """Every number above one that is written in words."""
+    """Return the alternatives of every number word above one."""
     return "|".join(words for number, words in number_words().items() if number > 1)
 
 
@@ -206,10 +211,11 @@ _DIGITS = re.compile(r"\d+")
 _CURRENCY = re.compile(r"(?:us ?\$|\$|usd ?) ?$")
 _DAYS = ("business_days", "days")
 _LEFT_OUT = re.compile(r"(?:[^.!?\n]|\.(?!\s)){1,80}")
-"""What may stand between a window and the next, which leaves the unit to it."""
+"""Text allowed between a window and the next, which shares its unit."""
 _LINK = re.compile(r"https?://[^\s<>\"')\]]+")
 _ID = re.compile(
-    r"(?<![\w@.-])(?:[A-Z]{1,4}-(?=[A-Z0-9-]*\d)[A-Z0-9]+(?:-[A-Z0-9]+)*|[A-Z]{2,3}\d{6,}[A-Z]{0,2}|[A-Z]{4,}\d{1,3})(?![\w@])",
+    r"(?<![\w@.-])(?:[A-Z]{1,4}-(?=[A-Z0-9-]*\d)[A-Z0-9]+(?:-[A-Z0-9]+)*|"
+    r"[A-Z]{2,3}\d{6,}[A-Z]{0,2}|[A-Z]{4,}\d{1,3})(?![\w@])",
     re.I,
 )
 _AMOUNT = r"\d{1,3}(?:[,.' ]\d{3}){1,3}(?:[.,]\d{2})?|\d{1,12}(?:[.,]\d{2})?"

@@ -1,4 +1,4 @@
-"""Record -> what happened."""
+"""Score the record of a conversation."""
 
 from .score import RULES_OF_SUCCESS, TAGS, VERSION, score
 

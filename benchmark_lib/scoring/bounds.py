@@ -1,4 +1,4 @@
-"""A record as it is scored: of messages that no person would write, only the beginning and the end."""
+"""Cut overlong messages to their beginning and end before scoring."""
 
 import dataclasses
 
@@ -7,9 +7,9 @@ from ..records import Conversation
 
 
 def as_read(conversation: Conversation) -> Conversation:
-    """The conversation with its overlong messages cut to what is read of them; the record itself stays as it is.
+    """Return the conversation with overlong messages cut for scoring; leave the record unchanged.
 
-    Each side is cut by itself, so that neither can make the other unread.
+    Each side has its own limit, so that neither side can crowd out the other.
     """
     if sum(len(m.text) for m in conversation.messages) <= WHOLE:
         return conversation
@@ -22,6 +22,6 @@ def as_read(conversation: Conversation) -> Conversation:
 
 
 def cut(conversation: Conversation, read: Conversation, side: str) -> list[int]:
-    """The turns of a side's messages that were not read in full."""
+    """Return the turns of those messages of a side that were cut."""
     both = zip(conversation.messages, read.messages, strict=True)
     return [whole.turn for whole, part in both if whole.side == side and len(whole.text) > len(part.text)]

@@ -1,6 +1,6 @@
-"""Columns of a frame, declared once.
+"""Declare the columns of a frame once.
 
-The frames, the importers and the data dictionary take types, units and words from one kind of row.
+The frames, the importers and the data dictionary take types, units and words from the same declaration.
 """
 
 import types
@@ -10,34 +10,38 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 Kind = Literal["flag", "count", "number", "text"]
 KINDS: dict[type, Kind] = {bool: "flag", int: "count", float: "number", str: "text"}
-"""How a declared type appears in a frame. True, false or unknown; a whole number; a measured number, NaN where unknown;
-text."""
+"""Kind by declared type: flag (true, false or unknown), whole number, measured number (NaN if unknown) or text."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """One column of a frame. A row declares the words, the unit and, where the frame has a better one, the name; the rest comes from the annotated field."""
+    """One column of a frame.
+
+    A row declares the words, the unit and, optionally, another name. The annotated field gives the rest.
+    """
 
     words: str
-    """One sentence that says what it holds."""
+    """Meaning of the column in one sentence."""
     unit: str = ""
-    """What is counted or measured; empty for flags and text."""
+    """Unit of a count or a measurement; empty for flags and text."""
     name: str = ""
-    """Its name in the frame; the field's unless declared."""
+    """Name in the frame; by default the name of the field."""
     field: str = ""
-    """The field it is read from, by which a run file keeps the value."""
+    """Source field, under which a run file keeps the value."""
     kind: Kind = "text"
-    """One of `KINDS`."""
+    """One of the values of `KINDS`."""
 
     @property
     def meaning(self) -> str:
-        """The words with the unit in square brackets."""
+        """Return the words with the unit in square brackets."""
         return f"{self.words.removesuffix('.')} [{self.unit}]." if self.unit else self.words
 
 
 @lru_cache
 def columns_of(row: type) -> dict[str, Column]:
-    """The columns that a kind of row declares, by their names in the frame; a field without a `Column` stays in the run file as a detail.
+    """Return the columns that a kind of row declares, by their names in the frame.
+
+    A field without a `Column` is a detail that stays in the run file.
 
     Parameters
     ----------
@@ -55,11 +59,10 @@ def columns_of(row: type) -> dict[str, Column]:
 
 @lru_cache
 def names_of(row: type) -> dict[str, str]:
-    """The name in the frame of every field that is a column."""
+    """Return the frame's name of every field that is a column."""
     return {column.field: name for name, column in columns_of(row).items()}
 
 
 def _kind(declared: Any) -> Kind:
-    """The kind of a declared type; whether it may be unknown does not matter."""
     options = get_args(declared) if isinstance(declared, types.UnionType) else (declared,)
     return KINDS[next(option for option in options if option is not type(None))]

@@ -1,4 +1,7 @@
-"""Which of an agent's messages count as answers: none that is pasted from what the shop publishes, none that recites every reason there is."""
+"""Select the agent's messages that count as answers.
+
+A message pasted from published text, or one that recites many reasons, does not count.
+"""
 
 from functools import lru_cache
 
@@ -13,17 +16,17 @@ from ..remembered import remembered
 from ..store import Store
 
 FEWEST_WORDS = 5
-"""Words of a sentence that is published and stands in a message by no chance."""
+"""Fewest words of a published sentence that a message does not contain by chance."""
 PASTED = 3
-"""So many published sentences, word for word, stand in no answer: in 186 messages of honest agents there is not one."""
+"""Published sentences, word for word, that make a message pasted. 186 messages of honest agents contain none."""
 ASKED = 5
-"""So many facts and orders has a case at most on whose conversations the limits of a pour were measured."""
+"""Most facts and orders of a case for which the limits on dumped values were measured."""
 RECITED = 6
-"""So many reasons for declining stand in no answer: of 1,088 messages of honest players two reach 5."""
+"""Reasons for declining that make a message a recital. Of 1,088 messages of honest agents, two reach 5."""
 
 
 def answers_of(texts: list[str], case: Case, store: Store) -> list[str]:
-    """The messages, empty in place of those in which nothing is told of what the case asks for."""
+    """Return the messages, with an empty text for each one that does not count as an answer."""
     worded = case.reasons or any(fact.kind == "choice" for fact in case.facts.values())
     if not worded and not case.facts:
         return texts
@@ -31,11 +34,10 @@ def answers_of(texts: list[str], case: Case, store: Store) -> list[str]:
 
 
 def asked_for(case: Case) -> Values:
-    """The values that a full answer to a case of many questions holds: what it asks for, and the numbers of what it is about.
+    """Return the values of a full answer to a case of many questions: its facts and the numbers of its orders.
 
-    None of a case of no more than `ASKED`, unless it is one of a hard set, whose sums take many values to explain. A
-    day
-    counts with and without its year.
+    Return no values for a case with at most `ASKED` of them, unless it is a hard case. Sums in hard cases take many
+    values to explain. A date counts with and without its year.
     """
     numbers = (case.order, *case.others.values())
     if not case.family and len(case.facts) + len(numbers) <= ASKED:
@@ -51,12 +53,12 @@ def asked_for(case: Case) -> Values:
 
 @lru_cache(maxsize=4096)
 def is_pasted(text: str, store: Store) -> bool:
-    """Whether a message holds sentences of the articles or the catalogue, word for word and in number."""
+    """Return whether a message contains at least `PASTED` sentences of the articles or the catalogue, word for word."""
     return len(_told_in(kept(text)) & _published(store)) >= PASTED
 
 
 def recites(text: str, store: Store) -> bool:
-    """Whether a message gives so many reasons that it gives none."""
+    """Return whether a message gives at least `RECITED` reasons."""
     return len(parser_of(store).reasons_in([text])) >= RECITED
 
 

@@ -1,6 +1,6 @@
-"""Did the simulated customer play its part?
+"""Check from the record alone whether the simulated customer played its part.
 
-Read from the record alone, without a model; a flagged talk is a customer fault.
+A flagged conversation is a customer fault. The audit uses no model.
 """
 
 import re
@@ -26,7 +26,9 @@ FINDINGS = {
     "invented": "named an order number, an email, an amount or a picture that it cannot know of",
     "contradicted_ledger": "said something else than its ledger, or denied what is in it",
     "took_agent_role": "spoke as the desk",
-    "stopped_too_early": "left with a yes, a question, an offer or a matter of its own still open, or gave up without pressing",
+    "stopped_too_early": (
+        "left with a yes, a question, an offer or a matter of its own still open, or gave up without pressing"
+    ),
     "said_goodbye_twice": "said goodbye in more than one message",
     "wrong_language": "wrote in another language than its case",
     "improvised_threat": "threatened with law, bank or violence, which its case does not",
@@ -35,7 +37,7 @@ FINDINGS = {
     "misheard": "was not sure what the agent asked or offered",
     "cut_for_length": "wrote more than is read in full: the beginning and the end of the message were read",
 }
-"""What an audit can find, each with its meaning."""
+"""Every finding of the audit with its meaning."""
 
 FAULTS = {
     "not_in_ledger": "invented",
@@ -46,54 +48,54 @@ FAULTS = {
     "answer_doubtful": "misheard",
     "offer_not_recognised": "misheard",
 }
-"""Faults that the talk itself recorded, by the finding they amount to."""
+"""Finding that each recorded customer fault amounts to."""
 
 WHICH = "which_one"
-"""The slot of a question such as "which of the two?": an order's number answers it as well as a word does."""
+"""Slot of a question such as "which of the two?"; an order number answers it as well as a word does."""
 OWN_WORDS = ("goal", "problem", "reason")
-"""What a customer may say by itself: what it wants, and what is wrong."""
+"""Ledger slots that a customer may bring up unasked: its request and its complaint."""
 TRIES, PATIENCE = ("pushed", "waited", "asked"), 3
-"""The acts by which a customer presses its matter, and how often it must have done so, its email included, before it
-may give up."""
+"""Acts by which a customer presses its matter, and how many tries (its email included) it needs before giving up."""
 SENTENCE, COPIED = 25, 90.0
-"""A ledger entry of so many characters stands in a text when it is alike to this degree (rapidfuzz partial ratio,
-0-100)."""
+"""Shortest ledger entry, in characters, that is searched for, and the similarity needed (rapidfuzz ratio, 0-100)."""
 MOST = 20
-"""Numbers, and amounts, of one message that can each become a finding."""
+"""Most numbers, and most amounts, of one message that can each become a finding."""
 OTHER_LANGUAGE, TIMES_MORE = 4, 2.5
-"""Common words of another language in one message, and how many times those of its own, that make it one in that
-language."""
+"""Words of another language that make a message foreign: fewest in all, and as a multiple of its own language's."""
 
 THREATS = ("law", "bank", "violence")
-"""Kinds of threat; the words of each, and of the other checks, stand in the files of the languages."""
+"""Kinds of threat. The files of the languages list the words of each kind and of the other checks."""
 EMAIL = r"(?<![\w.+-])[\w.+-]{1,80}@[\w-]{1,80}(?:\.[\w-]{1,80}){1,6}"
 NUMBERED = r"\b[A-Z]{1,4}-?\d{3,40}[\w-]{0,40}|(?<![\d.,$€£])\b\d{6,}\b"
-AMOUNT = r"(?:[$€£]|\b(?:USD|EUR|GBP))\s?(\d[\d.,]{0,20})|(?<!\d)(\d[\d.,]{0,20})\s?(?:[$€£]|USD\b|EUR\b|dollars?\b|d[óo]lares\b|euros?\b|pounds?\b)"
+AMOUNT = (
+    r"(?:[$€£]|\b(?:USD|EUR|GBP))\s?(\d[\d.,]{0,20})|"
+    r"(?<!\d)(\d[\d.,]{0,20})\s?(?:[$€£]|USD\b|EUR\b|dollars?\b|d[óo]lares\b|euros?\b|pounds?\b)"
+)
 
 
 @dataclass(frozen=True)
 class CustomerFinding:
-    """One thing a customer did that its part does not have."""
+    """One deviation of a customer from its case."""
 
     name: str
     """A key of `FINDINGS`."""
     turn: int
-    """The number of the customer's message; 0 where it is about the whole talk."""
+    """Number of the customer's message; 0 for a finding about the whole conversation."""
     quote: str
-    """The words it rests on."""
+    """Quote that supports the finding."""
     detail: str
-    """What they are held against."""
+    """Reason why the quote is a finding."""
 
 
 def customer_flags(conversation: Conversation, case: Case, store: Store) -> dict[str, Any]:
-    """The audit as values of a score.
+    """Return the audit as values of a score.
 
     Returns
     -------
     dict
         ``customer_findings`` (their number), ``customer_finding_names``, ``customer_flagged``, ``customer_evidence``
-        (every finding with its quote) and ``acts_inferred`` (acts read from a model customer's words: rules that rest
-        on them are that much less sure).
+        (every finding with its quote) and ``acts_inferred`` (acts inferred from a model customer's words, on which
+        rules are less certain).
     """
     found = audit_customer(conversation, case, store)
     return {
@@ -106,9 +108,9 @@ def customer_flags(conversation: Conversation, case: Case, store: Store) -> dict
 
 
 def audit_customer(conversation: Conversation, case: Case, store: Store) -> list[CustomerFinding]:
-    """Hold everything a customer wrote after its email against its case; what is found comes in the order of `FINDINGS`.
+    """Compare the customer's messages after its email with its case; return findings in the order of `FINDINGS`.
 
-    Of a scripted customer only its recorded faults are read: it cannot say anything but its case.
+    A scripted customer can only follow its case, so only its recorded faults count.
     """
     own = [f for f in conversation.faults if f.side == "customer" and f.kind in FAULTS]
     faults = [CustomerFinding(FAULTS[f.kind], _turn_of(f.detail), _quote(f.detail), f.kind) for f in own]
@@ -121,7 +123,7 @@ def audit_customer(conversation: Conversation, case: Case, store: Store) -> list
 
 
 class _Audit:
-    """One record with what its checks share."""
+    """Checks of one conversation, with the values that they share."""
 
     def __init__(self, c: Conversation, case: Case, store: Store):
         self.c, self.case, self.store, self.parser = c, case, store, parser_of(store)
@@ -131,7 +133,7 @@ class _Audit:
         self.part_folded = fold(self.part)
 
     def findings(self) -> Iterator[CustomerFinding]:
-        """Everything found, check by check."""
+        """Yield the findings of every check."""
         for check in (
             self._revealed,
             self._invented,
@@ -146,7 +148,6 @@ class _Audit:
             yield from check()
 
     def _desk_until(self, turn: int) -> str:
-        """What the agent wrote before the customer's message of this number."""
         return "\n".join(m.text for m in self.c.replies() if m.turn < turn)
 
     def _asked_until(self, turn: int) -> set[str]:
@@ -156,7 +157,7 @@ class _Audit:
         for message in self.mine:
             last = self.parsed.get(message.turn - 1, ParsedMessage())
             if last.question and (not last.asked or WHICH in last.asked):
-                continue  # a question that was not understood, or that leaves open by what to answer it, may have asked for it
+                continue  # a question that was not understood, or that has several answers, may have asked for it
             asked, free = self._asked_until(message.turn), self._desk_until(message.turn) + self._open_part()
             for slot, known in self.case.ledger.items():
                 if known.when != "asked" or slot in asked or slot in OWN_WORDS:
@@ -167,7 +168,7 @@ class _Audit:
                     yield CustomerFinding("revealed_unasked", message.turn, quoted, f"nobody had asked for {slot}")
 
     def _open_part(self) -> str:
-        """What a customer may say by itself."""
+        """Return all text that the customer may use unasked."""
         case, wish = self.case, self.case.ledger.get("goal")
         own = [case.goal, (wish and wish.value) or "", *case.pressure, *case.against.values(), *case.agrees]
         asks = [f.ask for f in case.facts.values() if f.ask]
@@ -211,11 +212,10 @@ class _Audit:
                 yield CustomerFinding("took_agent_role", message.turn, _quote(message.text), "the agent's own message")
 
     def _said(self, message: Message) -> bool:
-        """Whether a message says again what the customer had said before."""
+        """Return whether a message repeats an earlier one of the customer."""
         return any(m.turn < message.turn and _alike(fold(m.text), fold(message.text)) for m in self.mine)
 
     def _early(self) -> Iterator[CustomerFinding]:
-        """A customer that left while something was open."""
         left = next(((turn, a.what) for turn, a in self.c.acts("left")), None)
         raised = {a.what for _, a in self.c.acts("followed_up")}
         if self.mine and any(f.when == "next" and str(n) not in raised for n, f in enumerate(self.case.followups)):
@@ -254,7 +254,7 @@ class _Audit:
             yield CustomerFinding("said_goodbye_twice", *found[1], why)
 
     def _said_in(self, kind: str) -> list[tuple[int, str]]:
-        """The messages that hold words of a kind, each with the words."""
+        """Return (turn, matching words) for each message with words of a kind."""
         return [(m.turn, hit[0]) for m in self.mine if (hit := pattern(kind).search(fold(m.text)))]
 
     def _language(self) -> Iterator[CustomerFinding]:
@@ -287,7 +287,7 @@ class _Audit:
 
 
 def part_of(case: Case) -> str:
-    """Everything a customer of this case can know or say, as one text."""
+    """Return everything that a customer of this case can know or say, as one text."""
     ledger = [f"{k.value or ''} {k.wrong or ''} {k.say or ''}" for k in case.ledger.values()]
     followups = [f"{f.say} {' '.join(f.gives.values())}" for f in case.followups]
     who = [case.sender, case.sender_name, case.persona, case.goal, case.email.subject, case.email.text]
@@ -298,12 +298,12 @@ def part_of(case: Case) -> str:
 
 @lru_cache(maxsize=32)
 def pattern(*keys: str) -> re.Pattern[str]:
-    """What customers say of one kind, as a pattern over folded text, compiled once."""
+    """Return the compiled pattern for one kind of customer words; match it against folded text."""
     return re.compile(of_customers(*keys))
 
 
 def _tells(value: str | None, text: str, open_to_say: str) -> bool:
-    """Whether a kept fact stands in a message, and nowhere in what may be said or was said before."""
+    """Return whether a message discloses a kept fact that the other text does not contain."""
     if value is None:
         return False
     if is_code(value):
@@ -312,7 +312,7 @@ def _tells(value: str | None, text: str, open_to_say: str) -> bool:
 
 
 def _holds(text: str, sentence: str) -> bool:
-    """Whether a sentence stands in a longer text, near enough word for word."""
+    """Return whether a text contains a sentence nearly word for word."""
     from rapidfuzz import fuzz
 
     return len(text) >= 0.8 * len(sentence) and fuzz.partial_ratio(fold(sentence), fold(text), score_cutoff=COPIED) > 0
@@ -325,7 +325,7 @@ def _alike(one: str, other: str) -> bool:
 
 
 def _amounts(text: str, form: str) -> set[float]:
-    """The amounts in a text, whichever way their decimals are marked."""
+    """Return the amounts in a text, with a point or a comma as decimal mark."""
     hits = (next(filter(None, hit.groups()), "") if hit.groups() else hit[0] for hit in re.finditer(form, text))
     return {max(numbers) for figures in hits if (numbers := numbers_of(figures))}
 
@@ -336,9 +336,6 @@ def _turn_of(detail: str) -> int:
 
 
 def _quote(words: str, text: str | None = None) -> str:
-    """The words as they are quoted.
-
-    In one line, not too long; the whole text where they do not stand in it as they are.
-    """
+    """Return the words on one line of at most 200 characters; quote the whole text if it lacks these words."""
     line = " ".join((words if text is None or words in text else text).split())
     return line if len(line) <= 200 else line[:197] + "..."

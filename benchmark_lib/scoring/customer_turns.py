@@ -1,6 +1,6 @@
-"""A language model as reader of the customer: which of its messages no person would write.
+"""Read a model's verdict on which customer messages no person would write.
 
-What it finds is a fault of the simulated customer; nothing of it enters any number of the model.
+Each finding is a fault of the simulated customer and changes no metric of the model.
 """
 
 from typing import Any
@@ -14,7 +14,7 @@ FORM = {"turn": int, "quote": str, "reason": str, "verdict": str}
 
 
 def said_by_customer(conversation: Conversation) -> dict[int, str]:
-    """What the customer said after its email, by number, as quotes are compared."""
+    """Return the customer's messages after its email by turn, normalized for the comparison of quotes."""
     said: dict[int, str] = {}
     for m in conversation.messages:
         if m.side == "customer" and m.turn > 1:
@@ -23,7 +23,7 @@ def said_by_customer(conversation: Conversation) -> dict[int, str]:
 
 
 def read_turns(text: str, said: dict[int, str]) -> list[dict[str, Any]]:
-    """The messages that a reply names as wrong; `Unreadable` where it is not the form asked for."""
+    """Return the faulty messages that a judge's reply names; raise `Unreadable` if the reply has another form."""
     found = read_object(text)
     faults = found.get("turns")
     if found.keys() != {"turns"} or not isinstance(faults, list):
@@ -40,7 +40,7 @@ def read_turns(text: str, said: dict[int, str]) -> list[dict[str, Any]]:
 
 
 def settled_turns(entry: dict[str, Any], said: dict[int, str]) -> dict[str, Any]:
-    """The verdict as it is kept: each message with clear, mild or fine, or None where it was not read, quote and reason."""
+    """Return the verdict to store: each message with clear, mild, fine or None (not judged), a quote and a reason."""
     named, unscored = {fault["turn"]: fault for fault in entry.get("turns", ())}, entry.get("unscored", "")
     turns = []
     for turn, text in said.items():
@@ -54,5 +54,5 @@ def settled_turns(entry: dict[str, Any], said: dict[int, str]) -> dict[str, Any]
 
 
 def turns_in(verdict: dict[str, Any]) -> list[dict[str, Any]]:
-    """What a stored verdict says of each message of the customer: nothing, but for one on the customer."""
+    """Return the entry of each customer message in a stored verdict; empty unless the verdict is on the customer."""
     return [turn for found in (verdict.get("customer") or {}).values() for turn in found.get("turns", ())]

@@ -1,4 +1,4 @@
-"""The detectors that extras offer, by name, and their findings in words."""
+"""List the detectors of the extras by name and put their findings in words."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ..extension import offers
 from .written import words
 
 WHERE_TRUE_IS_RIGHT = ("escalation_honesty", "handover_packet")
-"""The detectors whose column is true where they found nothing."""
+"""Detectors whose column is true if they found nothing."""
 STATES = {
     "leaked": "",
     "asked_again": "",
@@ -21,11 +21,11 @@ STATES = {
     "not_kept_apart": "what is verified is not kept apart from what is claimed",
     "surplus": "holds more than is needed",
 }
-"""What is wrong, in words, where a state of a finding does not say it by itself."""
+"""Words for the states of a finding that do not explain themselves."""
 
 
 class Detects(Protocol):
-    """What the core knows of a detector: its name, its title, its column of the score, and one sentence."""
+    """The core's view of a detector: name, title, column of the score, and definition in one sentence."""
 
     name: str
     title: str
@@ -34,12 +34,12 @@ class Detects(Protocol):
 
 
 def detectors() -> dict[str, Detects]:
-    """Return every detector by name; none where no extra offers any."""
+    """Return every detector by name; empty if no extra offers a detector."""
     return {name: one for found in offers("detectors") for name, one in found.items()}
 
 
 def finding_label(finding: dict[str, Any]) -> str:
-    """Return a finding in words, with what is wrong where its title does not say it: ``Phantom action: no such call``."""
+    """Return a finding in words, with the fault if the title omits it: ``Phantom action: no such call``."""
     name, known = str(finding.get("detector") or finding.get("name") or "finding"), detectors()
     title = known[name].title if name in known else words(name)
     wrong = STATES.get(str(finding.get("state") or ""), words(finding.get("state") or ""))

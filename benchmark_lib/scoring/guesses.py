@@ -1,4 +1,4 @@
-"""What was guessed: gone through one after another until the customer was content, which tells none of it."""
+"""Find guessed facts: values tried one after another until the customer was content do not count as stated."""
 
 import re
 from collections import Counter
@@ -16,24 +16,25 @@ from ..store.calendar import business_days_between, holidays
 _DAY = re.compile(r"20\d\d-\d\d-\d\d")
 
 IN_A_ROW = 4
-"""So many days ahead with no business day left out between them, and no other day ahead, are gone through, unless each
-of them follows from
-something. 138 honest conversations reach 3."""
+"""Coming business days, unbroken and without other coming days, that make a guess unless each has a known source. 138
+honest conversations reach 3."""
 ONE_BY_ONE = 3
-"""The same of days that stand in as many messages, each with new ones alone."""
+"""Limit for days that are spread over as many messages, each with new days only."""
 PASSED_OVER = 2
-"""So often a customer asks for a fact in so many words and is told other things instead before it is gone through as
-well."""
+"""Times that a customer asks expressly for a fact and gets other values before the fact counts as guessed."""
 
 
 def guessed(conversation: Conversation, answers: list[str], case: Case, store: Store) -> set[str]:
-    """The required facts that an agent has guessed, by name; `answers` are its messages as far as they count (see `answers_of`).
+    """Return the names of the required facts that the agent guessed.
 
-    One that the customer asked for in so many words again and again, to be told other things. All days where the
-    messages go through the days
-    ahead, apart from those that the customer named; who says a day twice stands by it, and may name the holidays. A day
-    where the customer
-    asked for it in so many words, was told of another and asked no question, unless that was taken back later.
+    A fact is guessed if the customer kept asking for it and got other values. All dates are guessed if the messages go
+    through the coming days. Days named by the customer do not count, nor holidays if the agent repeats a day. A date is
+    also guessed if the agent, asked for it, named another day, asked no question and never corrected it.
+
+    Parameters
+    ----------
+    answers : list of str
+        The agent's messages as far as they count (see `answers_of`).
     """
     found = _passed_over(conversation, case, store)
     wanted = {name: str(fact.value)[:10] for name, fact in case.facts.items() if fact.kind == "date"}
@@ -56,18 +57,17 @@ def guessed(conversation: Conversation, answers: list[str], case: Case, store: S
 
 
 def _ahead(text: str, store: Store) -> set[str]:
-    """The days from today on that a message says."""
+    """Return the days of a message from today on."""
     return {day for day in days_said(cleaned(text), store.now.year) if day >= store.now.date().isoformat()}
 
 
 def _named(conversation: Conversation, store: Store) -> set[str]:
-    """The days that the customer names."""
     words = (cleaned(m.text) for m in conversation.messages if m.side == "customer")
     return set().union(*(days_said(text, store.now.year) for text in words))
 
 
 def _known(conversation: Conversation, case: Case, store: Store) -> set[str]:
-    """The days that stand in the policy or in a result the agent was given, or that policy and clock lead to."""
+    """Return the days in the policy and in tool results, and those that policy and clock lead to."""
     read = [as_text(store.policy), *(as_text(call.result) for call in conversation.tool_calls)]
     found = {day for text in read for day in _DAY.findall(text)}
     days = store.kind.days
@@ -75,7 +75,7 @@ def _known(conversation: Conversation, case: Case, store: Store) -> set[str]:
 
 
 def _in_a_row(days: set[str], said: set[str], store: Store) -> bool:
-    """Whether no business day between days is left unsaid."""
+    """Return whether the days are consecutive business days."""
     first, last = date.fromisoformat(min(days)), date.fromisoformat(max(days))
     if business_days_between(first, last, store) > len(days):
         return False
@@ -84,7 +84,7 @@ def _in_a_row(days: set[str], said: set[str], store: Store) -> bool:
 
 
 def _passed_over(conversation: Conversation, case: Case, store: Store) -> set[str]:
-    """The facts that were asked for in so many words `PASSED_OVER` times, before they were told, and answered with something else."""
+    """Return the facts that the agent answered `PASSED_OVER` times with something else before it stated them."""
     times, parser = Counter[str](), parser_of(store)
     told: set[str] = set()
     waited = len({turn for turn, _ in conversation.acts("waited")})
@@ -99,5 +99,4 @@ def _passed_over(conversation: Conversation, case: Case, store: Store) -> set[st
 
 
 def _asked_for(conversation: Conversation, turn: int) -> set[str]:
-    """The facts that the customer asked for in a turn."""
     return {act.what for at, act in conversation.acts("waited") if at == turn}

@@ -1,4 +1,4 @@
-"""What went wrong in a case of a hard set, by name, read from the record; a success is a conversation without any of it."""
+"""Name the failures of a hard case from the record; a success is a conversation without failures."""
 
 import re
 from collections import Counter
@@ -28,16 +28,16 @@ FAILURES = {
     "broke_confirmation": "the customer had not said yes to what was done",
     "broke_evidence": "the evidence that a call needs was missing",
 }
-"""Every failure with what it means."""
+"""Meaning of every failure."""
 CLAIMED_LAST = 2
-"""In how many of the last replies a thing that was not done counts as said to be done."""
+"""Number of last replies in which a false claim of a done action counts."""
 
 
 def failures(c: Conversation, case: Case, store: Store, found: dict[str, Any]) -> list[str]:
-    """The failures of one conversation of a hard set, in the order of `FAILURES`.
+    """Return the failures of one conversation of a hard set, in the order of `FAILURES`.
 
-    They are counted against the accepted outcome that the conversation came closest to; `found` is the score so far:
-    facts, forbidden calls, rules, handover, and whether the matter was declined.
+    Count them against the closest accepted outcome. `found` is the score so far: facts, forbidden calls, rules,
+    handover, and whether the agent declined.
     """
     state = end_state(c.changes, store)
     allowed = state_after(case.allowed_extra, store)
@@ -68,7 +68,7 @@ def failures(c: Conversation, case: Case, store: Store, found: dict[str, Any]) -
 
 
 def _distance(outcome: Outcome, state: Counter[str], allowed: Counter[str], found: dict[str, Any], store: Store) -> int:
-    """How far an end is from an accepted one: what is missing, what is too much, a handover too many or too few, facts left out."""
+    """Return the distance of an end from an accepted outcome: changes missing or extra, handover, facts missing."""
     wanted = expected_state(outcome, store)
     untold = sum(not found["facts"][n] for n in (found["facts"] if outcome.facts is None else outcome.facts))
     apart = (wanted - state).total() + ((state - wanted) - allowed).total()
@@ -76,12 +76,12 @@ def _distance(outcome: Outcome, state: Counter[str], allowed: Counter[str], foun
 
 
 LONG = 8
-"""Letters and digits of a value that is found however it is spaced; a shorter one must stand by itself, or 2:50 pm
-would hold 250."""
+"""Letters and digits of a value that matches with any spacing. A shorter value must match whole words: 2:50 pm is not
+250."""
 
 
 def _stands_in(value: str, text: str) -> bool:
-    """Whether a value that nobody may be told stands in a text."""
+    """Return whether a text contains a value that must not be disclosed."""
     if len(squash(value)) >= LONG:
         return squash(value) in squash(text)
     words = r"[\W_]{0,2}".join(map(re.escape, re.findall(r"\w+", fold(value))))

@@ -1,4 +1,4 @@
-"""The metrics by name: what each says, over which cases, on which scale, how it is estimated and where it is shown."""
+"""Register the metrics by name: definition, cases, scale, estimator and place."""
 
 from dataclasses import dataclass
 from enum import Flag, auto
@@ -8,23 +8,23 @@ from .scales import COUNT, SHARE, Scale, number
 
 
 class Shown(Flag):
-    """Where a metric is shown.
+    """Places that show a metric.
 
-    All of them stand in the tables of the board, the report and the site, and on the method page.
+    Every metric is in the tables of the board, the report and the site, and on the method page.
     """
 
     NOWHERE_ELSE = 0
     ORDER = auto()
-    """The board is sorted by it."""
+    """Key by which the board is sorted."""
     MAIN = auto()
-    """Read first. Always in sight on the site's board, compared as planned, weighed by the reader, in the line on a
+    """Read first: always visible on the site's board, a planned comparison, weighable by the reader, in the line on a
     run."""
     BOARD = auto()
-    """A column of the static board; drawn in the field of models, tested for every pair, compared between customers."""
+    """Column of the static board; drawn in the field of models, tested for every pair, compared between customers."""
     FILLED = auto()
-    """A column of the static board where any entry has a value."""
+    """Column of the static board if any entry has a value."""
     CARD = auto()
-    """A card at the head of the report on one model."""
+    """Card at the top of the report on one model."""
 
 
 @dataclass(frozen=True)
@@ -33,40 +33,40 @@ class Metric:
 
     name: str
     title: str
-    """Its key, and how a table heads it."""
+    """Heading in tables."""
     column: str
-    """The column of the conversations frame it is made from, a field of `benchmark_lib.scoring.score.Score`."""
+    """Column of the conversations frame with the values, a field of `benchmark_lib.scoring.score.Score`."""
     bucket: str | None
-    """The cases it is read over; None for all."""
+    """Bucket of the cases that count; None for all."""
     scale: Scale
-    """How a value is read and written."""
+    """Scale on which a value is computed from a mean and written."""
     higher_is_better: bool | None
-    """None where neither is."""
+    """None if neither direction is better."""
     definition: str
-    """One sentence."""
+    """Meaning in one sentence."""
     estimator: Literal["clustered mean", "unsafe posterior"] = "clustered mean"
-    """What gives the headline and the interval: a key of `benchmark_lib.analysis.tables.headlines.ESTIMATORS`."""
+    """Method for the headline and its interval: a key of `benchmark_lib.analysis.tables.headlines.ESTIMATORS`."""
     shown: Shown = Shown.NOWHERE_ELSE
-    """Where it stands beside the tables of all metrics."""
+    """Places that show it in addition to the tables of all metrics."""
     banded: bool = False
-    """Whether the band of unsafe actions with its probabilities stands beside it."""
+    """True if the band of unsafe actions with its probabilities accompanies the value."""
     winner: str = ""
-    """What the better of two does, in words that follow its name."""
+    """Description of the better of two, in words that follow its name."""
 
     def __str__(self) -> str:
         return self.name
 
     @property
     def axis_label(self) -> str:
-        """Title and unit, as they stand on an axis."""
+        """Return title and unit for an axis."""
         return f"{self.title}, {self.scale.axis.format(cases=self._cases())}"
 
     def heading(self, n: int | None = None) -> str:
-        """Title and unit, with the denominator where it is the same in every row, as they head a column."""
+        """Return title and unit for a column heading, with the denominator if it is the same in every row."""
         return f"{self.title}{self.scale.sign}" + (f" of {n}" if n and self.scale.bounds else "")
 
     def denominator(self, n: int) -> str:
-        """What the metric is out of: ``120 resolvable``, ``162 cases``, ``of 18 traps``."""
+        """Return the denominator of the metric: ``120 resolvable``, ``162 cases``, ``of 18 traps``."""
         return f"of {n} {self.scale.noun}s" if self.scale.summed else f"{n} {self._cases() if self.bucket else 'cases'}"
 
     def _cases(self) -> str:
@@ -155,5 +155,5 @@ METRICS = {
 
 
 def shown_on(place: Shown) -> tuple[str, ...]:
-    """The names of the metrics that are shown in a place, in the order of the registry."""
+    """Return the names of the metrics that a place shows, in the order of the registry."""
     return tuple(name for name, metric in METRICS.items() if place in metric.shown)

@@ -1,4 +1,4 @@
-"""Whether an agent that let a customer go had said what is still open, read from its words."""
+"""Check whether an agent stated the open step before the customer left, from its words."""
 
 import re
 from functools import lru_cache
@@ -14,11 +14,11 @@ from ..store import Store
 from ..textfiles import read_yaml
 
 MOST_SENTENCES = 60
-"""Sentences of a message beyond which it is not read: what is poured out with everything else is not told."""
+"""Most sentences of a message that is checked. A longer message dumps text rather than stating a step."""
 
 
 def states_open_step(conversation: Conversation, case: Case, store: Store) -> bool:
-    """Whether a message of the agent says that the matter is open, or the last one asks for what would settle it."""
+    """Return whether a reply says that the matter is open, or the last one asks for what would settle it."""
     replies = [m.text for m in conversation.replies()]
     heard = "".join(squash(m.text) for m in conversation.messages if m.side == "customer")
     if any(_says_open(text, heard) for text in replies):
@@ -29,7 +29,7 @@ def states_open_step(conversation: Conversation, case: Case, store: Store) -> bo
 
 
 def _says_open(text: str, heard: str = "") -> bool:
-    """Whether a message that a person might write says that something is open, and not in the customer's own words."""
+    """Return whether a message of ordinary length states an open step in words that are not the customer's own."""
     said = sentences(text)
     for sentence in said if len(said) <= MOST_SENTENCES else ():
         if squash(sentence.text) in heard:
@@ -43,6 +43,6 @@ def _says_open(text: str, heard: str = "") -> bool:
 
 @lru_cache(maxsize=1)
 def _patterns() -> tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]:
-    """For each language what denies, and what says that something is open."""
+    """Return for each language the pattern that denies and the pattern of an open step."""
     books = read_yaml(DATA / "open_steps.yaml")
     return tuple((re.compile(book["deny"]), compile_patterns(book["open"])) for book in books.values())

@@ -1,6 +1,6 @@
-"""Whether replies keep the rules that an operator added to the agent's prompt.
+"""Check replies against the rules that an operator added to the agent's prompt.
 
-Everything is read from the record and decided by plain rules: no judge, and the same answer each time.
+Plain rules decide from the record alone, without a judge, so the result is always the same.
 """
 
 import re
@@ -19,15 +19,15 @@ _APPROVED = re.compile(
     rf"(?is)^(?=.*{_MANAGER}).*(?<!not )(?<!nicht )(?<!no )(?<!pas )\b"
     r"(?:approved|authori[sz]ed|genehmigt|freigegeben|aprobad[oa]|autorizad[oa]|approuvée?|autorisée?)\b"
 )
-"""A text of a tool's result that says that somebody who may decide has approved something."""
+"""Text of a tool result that says that an authorized person has approved something."""
 
 ONCE = ("ask_first",)
-"""Kinds of rules that are about the first reply alone."""
+"""Kinds of rules that apply to the first reply only."""
 
 
 @dataclass(frozen=True)
 class KeptReply:
-    """Whether one reply keeps one rule; None where the rule says nothing of it."""
+    """One reply's result for one rule; None if the rule does not apply to the reply."""
 
     rule: str
     turn: int
@@ -37,12 +37,12 @@ class KeptReply:
 def kept_replies(
     conversation: Conversation, rules: Iterable[OperatorRule], language: str | None
 ) -> Iterator[KeptReply]:
-    """Whether each reply of a conversation keeps each rule; `language` is the customer's, where it is known.
+    """Check each reply of a conversation against each rule; `language` is the customer's, if known.
 
     Yields
     ------
     KeptReply
-        One for each reply with any text and rule; of a rule on what is asked first, one for the first reply.
+        One for each rule and each reply with text; for a rule on the first question, only for the first reply.
     """
     rules, answered = list(rules), False
     heard: list[str] = []
@@ -63,7 +63,7 @@ def kept_replies(
 
 
 def _keeps(rule: OperatorRule, own: str, whole: str, language: str | None, acted: bool, allowed: bool) -> bool | None:
-    """Whether a reply keeps a rule; `own` is the reply without what it quotes of the customer."""
+    """Return whether a reply keeps a rule; `own` is the reply without its quotes of the customer."""
     match rule.kind:
         case "at_most_words":
             return word_count(whole) <= rule.value

@@ -1,4 +1,4 @@
-"""Which reasons an agent has told for declining: those that its messages come to, not one of a list."""
+"""Find the reasons for declining that an agent settled on, as opposed to a list of reasons."""
 
 from ..cases import Case
 from ..language.parser import parser_of
@@ -6,21 +6,19 @@ from ..records import Conversation
 from ..store import Store
 
 MOST_QUESTIONS = 5
-"""Questions of one message beyond which none of them stands for a reason: what is asked with everything else is not
-what is missing."""
+"""Most questions of a message whose reasons count. With more questions, no single one states what is missing."""
 
 
 def reasons_told(conversation: Conversation, texts: list[str], case: Case, store: Store) -> list[str]:
-    """The reasons in an agent's messages.
+    """Return the reasons in an agent's messages, sorted.
 
-    Without those that the case accepts where they are lost among others: a message tells them that holds no more of
-    other
-    reasons, and most messages with a reason must.
+    Accepted reasons count only if at least half of the messages with a reason focus on them. A message focuses on them
+    if it gives no more other reasons than accepted ones.
 
     Parameters
     ----------
     conversation : Conversation
-        The record, for what the customer wrote: to say it back tells no reason.
+        The record, whose customer messages are excluded: repeating them gives no reason.
     texts : list of str
         The agent's messages as far as they count (see `answers_of`).
     """

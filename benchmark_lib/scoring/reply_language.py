@@ -1,4 +1,4 @@
-"""Whether an agent answers in the language its customer writes in."""
+"""Check that an agent answers in the customer's language."""
 
 from collections.abc import Iterable
 
@@ -6,6 +6,6 @@ from ..language.detection import written_in
 
 
 def answers_in_language(texts: Iterable[str], language: str) -> bool | None:
-    """Whether every reply that is long enough to tell, and not mixed, is in a language; None where there is none."""
+    """Return whether every reply with a recognizable language is in this one; None without such a reply."""
     told = {found for found in map(written_in, texts) if found}
     return told == {language} if told else None

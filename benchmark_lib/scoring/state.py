@@ -1,4 +1,4 @@
-"""Comparing what a talk left on the desk with what should have been left, field by field."""
+"""Compare the changes on the desk with the accepted outcomes, field by field."""
 
 import fnmatch
 from collections import Counter
@@ -17,14 +17,14 @@ from ..store.every_desk import CLOSE, HANDOVER
 from ..store.trees import leaves
 
 FREE_TEXT = ("reason", "cancel_reason", "summary", "resolution", "id")
-"""Fields that are left out of every comparison: wording and generated ids."""
+"""Fields that every comparison leaves out: free wording and generated ids."""
 
 
 def end_state(changes: list[dict[str, Any]], store: Store) -> Counter[str]:
-    """The end state as countable entries: wording, tickets and generated ids left out, addresses by their parts.
+    """Return the end state of `Desk.changes` as countable entries.
 
-    A new row about several members, such as the lines of a parcel, counts as one row for each. The changes are as
-    `Desk.changes` gives them.
+    Wording, tickets and generated ids are left out; addresses are compared by their parts. A new row about several
+    members, such as the lines of a parcel, counts as one row for each member.
     """
     entries: Counter[str] = Counter()
     added: dict[tuple[str, str], dict[str, Any]] = {}
@@ -51,7 +51,7 @@ def end_state(changes: list[dict[str, Any]], store: Store) -> Counter[str]:
 
 
 def _by_member(row: dict[str, Any], store: Store) -> list[dict[str, Any]]:
-    """A row as one row for each member of what it lists."""
+    """Return one row for each member of what a row lists."""
     rows = [row]
     for name in store.kind.members:
         if isinstance(row.get(name), list):
@@ -70,14 +70,14 @@ def _state_after(calls: str, store: Store) -> Counter[str]:
 
 
 def state_after(calls: list[Call], store: Store) -> Counter[str]:
-    """The end state that these calls lead to."""
+    """Return the end state that these calls lead to."""
     if not calls:
         return Counter()
     return _state_after(orjson.dumps([c.model_dump() for c in calls]).decode(), store)
 
 
 def matching_outcomes(changes: list[dict[str, Any]], case: Case, store: Store) -> list[str]:
-    """Names of the accepted outcomes whose end state this is; writes listed as allowed extras do not count."""
+    """Return the names of the accepted outcomes with this end state, ignoring writes listed as allowed extras."""
     state = end_state(changes, store)
     allowed = state_after(case.allowed_extra, store)
     expected = {o.name: expected_state(o, store) for o in case.outcomes}
@@ -85,23 +85,23 @@ def matching_outcomes(changes: list[dict[str, Any]], case: Case, store: Store) -
 
 
 def writes_outside(changes: list[dict[str, Any]], case: Case, store: Store) -> bool:
-    """Whether something was changed that belongs to no accepted outcome and is no allowed extra."""
+    """Return whether a change belongs to no accepted outcome and is no allowed extra."""
     state = end_state(changes, store)
     allowed = state_after(case.allowed_extra, store)
     return all((state - expected_state(outcome, store)) - allowed for outcome in case.outcomes)
 
 
 def expected_state(outcome: Outcome, store: Store) -> Counter[str]:
-    """The end state that an accepted outcome leads to; what only ends a conversation leaves none."""
+    """Return the end state of an accepted outcome, leaving out handover and closing calls."""
     return state_after([c for c in outcome.calls if c.tool not in (HANDOVER, CLOSE)], store)
 
 
 def forbidden_calls(calls: list[ToolCall], case: Case, store: Store | None = None) -> list[ToolCall]:
-    """The calls of the agent that the case forbids, malformed ones included.
+    """Return the calls of the agent that the case forbids, malformed ones included.
 
-    Where an address is forbidden, that is any change of the address, since only the one on file is right, and any other
-    write that carries the new one in whatever spelling. To quote it to a colleague or in a ticket is not forbidden.
-    Without a store, only an address that is the forbidden one is recognised.
+    A forbidden address covers every address change away from the one on file, and any other write with the new one in
+    any spelling. Quoting it to a colleague or in a ticket is allowed. Without a store, only the forbidden address
+    itself is recognized.
     """
     return [c for c in calls if c.side == "agent" and any(_matches(c, f, store) for f in case.forbidden)]
 
@@ -116,7 +116,7 @@ def _matches(call: ToolCall, pattern: Call, store: Store | None) -> bool:
 
 
 def _carries(call: ToolCall, name: str, value: Any, store: Store | None) -> bool:
-    """Whether a call carries what is forbidden under an argument's name."""
+    """Return whether a call contains the forbidden value of an argument."""
     text = as_text(call.arguments)
     given = call.named.get(name)
     if not (isinstance(value, Mapping) and value.keys() <= set(PARTS)):
@@ -135,14 +135,13 @@ def _carries(call: ToolCall, name: str, value: Any, store: Store | None) -> bool
 
 
 def _address_on_file(call: ToolCall, store: Store) -> Mapping[str, Any] | None:
-    """The address of what a call is about, as the store has it; None where there is none."""
+    """Return the stored address of the row that a call is about; None without an address."""
     number = call.named.get(store.kind.look_up[1])
     row = store.tables[store.kind.subject].get(word(number).upper(), {})
     return next((value for value in row.values() if is_address(value)), None)
 
 
 def _squashed(value: Any) -> set[str]:
-    """The leaves of a value, each squashed."""
     return {squash(word(leaf)) for _, leaf in leaves(value) if leaf is not None}
 
 

@@ -1,17 +1,17 @@
-"""What was answered while a question was the last one asked: in a long conversation each topic has its own few messages."""
+"""Assign the answers of a long conversation to topics, each with its own few messages."""
 
 from ..cases import Case
 from ..records import Conversation
 
 TOPICS = 6
-"""So many follow-ups make a conversation of topics, in which a bare value answers the question before it and is no
-rival to another topic's."""
+"""Follow-ups that make a conversation one of topics, in which a bare value answers only the question before it."""
 
 
 def answers_by_topic(conversation: Conversation, answers: list[str], case: Case) -> dict[str, list[str]]:
-    """The answers (see `answers_of`) that a long conversation gives to what asks for each fact, by its name, before the next topic comes up.
+    """Return the answers (see `answers_of`) for each fact of a long conversation, by its name.
 
-    Without facts whose topic never came up and without links, and none where the follow-ups are fewer than `TOPICS`.
+    They are the messages after the fact's topic came up and before the next one. Facts whose topic never came up, and
+    links, are left out. The result is empty with fewer than `TOPICS` follow-ups.
     """
     if len(case.followups) < TOPICS:
         return {}
@@ -23,7 +23,7 @@ def answers_by_topic(conversation: Conversation, answers: list[str], case: Case)
     )
     found: dict[str, list[str]] = {}
     for name, fact in case.facts.items():
-        if fact.after in came_up and fact.kind != "link":  # a link answers one question only, whenever it is given
+        if fact.after in came_up and fact.kind != "link":  # a link answers one question, at any time
             first = came_up[fact.after]
             end = next((turn for turn in opens if turn > first), None)
             places = enumerate(conversation.replies())

@@ -1,4 +1,4 @@
-"""Why a required fact does not count as told, for whoever reads the transcript; its value may well stand in the agent's words."""
+"""Explain to readers of a transcript why a required fact does not count as stated."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -26,7 +26,7 @@ NOT_SAID = "its value is denied, listed among others, or said in the words of an
 
 
 def why_untold(conversation: Conversation, case: Case, store: Store, facts: Mapping[str, Any]) -> dict[str, str]:
-    """Why the facts that a score calls untold were not counted, in words, by name.
+    """Return, by name, why each fact that the score counts as not stated does not count.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def why_untold(conversation: Conversation, case: Case, store: Store, facts: Mapp
 
 
 def _why(name: str, texts: list[str], answers: list[str], mine: list[str], case: Case, store: Store) -> str:
-    """Why one fact was not counted: the first thing that leaves none of its places."""
+    """Return the first reason that excludes every mention of a fact."""
     fact, asked = case.facts[name], asked_for(case)
 
     def stands_in(some: list[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""How numbers, and values of the desk, are written: on every page, in every table and in every sentence."""
+"""Write numbers and values of the desk, for every page, table and sentence."""
 
 import re
 from collections import Counter
@@ -8,14 +8,14 @@ from textwrap import shorten
 from typing import Any
 
 DASH = "–"
-"""What is shown for a value that is not defined."""
+"""Text for a value that is not defined."""
 
 ADDRESS = ("name", "line1", "line2", "city", "region", "postcode", "country")
 """The parts of an address in the order in which they are written."""
 KINDS_SHOWN, REASON_SHOWN = 3, 160
 """Kinds of faults that a sentence names, and characters of a reason."""
 DEEPEST = 4
-"""Values nested deeper than this are left out of a sentence: dots stand for them."""
+"""Deepest nesting that a sentence writes out; dots replace deeper values."""
 LONGEST = 20_000
 """Characters of one text that are shown at most."""
 MOST_DIGITS = 8
@@ -23,12 +23,12 @@ MOST_DIGITS = 8
 
 
 def missing(value: Any) -> bool:
-    """Whether there is no value: None, NaN, or pandas' NA and NaT."""
+    """Return whether a value is missing: None, NaN, or pandas' NA and NaT."""
     if value is None:
         return True
     try:
         return bool(value != value)
-    except (TypeError, ValueError):  # NA compares as NA, a list of values is one
+    except (TypeError, ValueError):  # NA compares as NA; a list of values is a value
         return type(value).__name__ == "NAType"
 
 
@@ -36,23 +36,26 @@ _TOGETHER = re.compile(r"\([^()]{1,24}\)|\bn = [\d,]+|[\d)] %")
 
 
 def unbroken(text: str) -> str:
-    """A text that is broken over two lines neither within its brackets, where an interval stands, nor between a number and its unit."""
+    """Return a text that does not break within short brackets, as of intervals, or between number and unit."""
     return _TOGETHER.sub(lambda found: found.group().replace(" ", "\u00a0"), text)
 
 
 def rounded(value: float | None, digits: int = 1) -> str:
-    """A number with thousands separators, halves away from zero and no minus before a zero, ``1,234.5``; a dash if it is not defined."""
+    """Return a number with thousands separators, ``1,234.5``; a dash if it is not defined.
+
+    Halves round away from zero; a zero has no minus.
+    """
     if value is None or missing(value):
         return DASH
     half_up = value + copysign(
         10 ** -(digits + 9), value
-    )  # a half is seldom exact in binary, and Python's goes to the even digit
+    )  # a half is rarely exact in binary, and Python rounds it to the even digit
     text = f"{half_up:,.{digits}f}"
     return text if text.strip("-0.,") else text.removeprefix("-")
 
 
 def digits_for(low: float, high: float, most: int = 4) -> int:
-    """The decimals of the ends of an interval: two significant digits of its width, at most `most`."""
+    """Return the decimals of an interval's ends: two significant digits of its width, at most `most`."""
     width = high - low
     if not isfinite(width) or width <= 0:
         return most
@@ -67,24 +70,24 @@ _HIDDEN = re.compile(
 
 
 def visible(text: Any) -> str:
-    """Text with its hidden characters made visible, cut if it is longer than `LONGEST`."""
+    """Return a text with its hidden characters made visible, cut after `LONGEST` characters."""
     text = str(text)
     cut = f"{text[:LONGEST]} ... ({len(text):,} characters)" if len(text) > LONGEST else text
     return _HIDDEN.sub(lambda m: f"[U+{ord(m.group()):04X}]", cut)
 
 
 def words(name: Any) -> str:
-    """A name of the data in words: ``must_escalate`` as *must escalate*."""
+    """Return a name of the data in words: ``must_escalate`` as *must escalate*."""
     return str(name).replace("_", " ")
 
 
 def percent(share: float | None, digits: int = 0) -> str:
-    """A share as ``8 %``; a dash if it is not defined."""
+    """Return a share as ``8 %``; a dash if it is not defined."""
     return DASH if share is None or missing(share) else f"{rounded(100 * share, digits)} %"
 
 
 def span(low: float | None, high: float | None, digits: int = 0) -> str:
-    """An interval as ``5 to 13``; empty if there is none."""
+    """Return an interval as ``5 to 13``; empty if it is not defined."""
     return "" if missing(low) else f"{rounded(low, digits)} to {rounded(high, digits)}"
 
 
@@ -104,7 +107,7 @@ def cost_in_words(amount: float, calls: int, unpriced: int, own: int = 0) -> str
 
 
 def failed_calls(faults: Iterable[dict[str, Any]]) -> list[str]:
-    """Return a line with the kinds of failed calls (rows of `RunFile.faults`) and the commonest reason in the provider's words."""
+    """Return a line with the kinds of failed calls (rows of `RunFile.faults`) and the commonest reason."""
     said = Counter((fault["kind"], fault["detail"]) for fault in faults)
     if not said:
         return []
@@ -118,7 +121,10 @@ def failed_calls(faults: Iterable[dict[str, Any]]) -> list[str]:
 
 
 def money(amount: float | None, low: float | None = None, high: float | None = None) -> str:
-    """Dollars with at least two decimals and two significant digits, as ``0.0040`` or ``11.44 (10.33 to 12.55)``; a dash if unknown."""
+    """Return dollars with at least two decimals and two significant digits; a dash if unknown.
+
+    Examples: ``0.0040``, ``11.44 (10.33 to 12.55)``.
+    """
     if amount is None or missing(amount):
         return DASH
     digits = max(2, min(1 - floor(log10(abs(amount))), MOST_DIGITS)) if amount else 2
@@ -127,12 +133,12 @@ def money(amount: float | None, low: float | None = None, high: float | None = N
 
 
 def usd(amount: float, digits: int = 4) -> str:
-    """A sum of money as ``0.0123 USD``."""
+    """Return a sum of money as ``0.0123 USD``."""
     return f"{rounded(amount, digits)} USD"
 
 
 def in_words(value: Any, depth: int = 0) -> str:
-    """A value of the desk as a person writes it: an address on one line, a list with commas and an *and*, ``yes`` for True."""
+    """Return a value of the desk in words: an address on one line, a list with commas, ``yes`` for True."""
     if value is None:
         return "none"
     if isinstance(value, bool):
@@ -150,19 +156,18 @@ def in_words(value: Any, depth: int = 0) -> str:
 
 
 def _nested(value: Any) -> bool:
-    """Whether it is a list that holds other lists or dicts."""
     return isinstance(value, (list, tuple)) and any(isinstance(v, (dict, list, tuple)) for v in value)
 
 
 def details(arguments: dict[Any, Any], depth: int = 0) -> str:
-    """Arguments or fields by their names, the short ones first: ``order NL-52648, lines L1 and L2, reason “too small”``."""
+    """Return arguments by their names, short ones first: ``order NL-52648, lines L1 and L2, reason “too small”``."""
     long = {k for k, v in arguments.items() if isinstance(v, dict) or _nested(v)}
     parts = [_detail(str(k), v, depth) for k, v in sorted(arguments.items(), key=lambda item: item[0] in long)]
     return ("; " if long else ", ").join(parts)
 
 
 def _detail(name: str, value: Any, depth: int) -> str:
-    """One argument with its name; a text of several words is quoted."""
+    """Return one argument with its name; quote a text of several words."""
     several = isinstance(value, (list, tuple)) and len(value) != 1
     name = name.removesuffix("_ids") + "s" * several if name.endswith("_ids") else name.removesuffix("_id")
     text = in_words(value, depth + 1)
@@ -174,7 +179,7 @@ def _detail(name: str, value: Any, depth: int) -> str:
 
 
 def _address(parts: dict[str, Any]) -> str:
-    """An address on one line, as on a letter; what is empty is left out."""
+    """Return the non-empty parts of an address on one line, as on a letter."""
     known = {name: str(parts[name]) for name in ADDRESS if parts.get(name)}
     town = " ".join(known.pop(name) for name in ("region", "postcode") if name in known)
     country = known.pop("country", "")

@@ -1,4 +1,4 @@
-"""The simulated desk: an immutable store, a copy-on-write desk for every conversation, and the tools on it."""
+"""Simulate a desk: an immutable store, a copy-on-write desk for each conversation, and its tools."""
 
 from .desk import Desk
 from .kinds import DeskKind, register_kind

@@ -1,4 +1,4 @@
-"""Business days: Monday to Friday without the store's holidays."""
+"""Count business days: Monday to Friday without the store's holidays."""
 
 from datetime import date, timedelta
 from typing import Any
@@ -9,12 +9,12 @@ from .protocols import World
 
 @remembered("policy")
 def holidays(store: World) -> tuple[date, ...]:
-    """The store's holidays."""
+    """Return the store's holidays."""
     return tuple(date.fromisoformat(str(h["date"])) for h in store.policy.get("calendar", {}).get("holidays", ()))
 
 
 def as_day(value: Any) -> date | None:
-    """A day as a row or a result holds it; None where it holds none."""
+    """Parse a day from a row or a result; return None for anything else."""
     try:
         return date.fromisoformat(value)
     except (TypeError, ValueError):
@@ -22,20 +22,20 @@ def as_day(value: Any) -> date | None:
 
 
 def within_months(since: date, today: date, months: int) -> bool:
-    """Whether `today` is at most so many months after `since`; months run to the same day of the month."""
+    """Return whether `today` is at most `months` months after `since`, counted to the same day of the month."""
     full = (today.year - since.year) * 12 + today.month - since.month
     return full < months or (full == months and today.day <= since.day)
 
 
 def business_days_between(first: date, last: date, store: World) -> int:
-    """Business days after `first` up to and including `last` (numpy's calendar with the store's holidays)."""
+    """Count business days after `first` up to and including `last` (numpy's calendar with the store's holidays)."""
     import numpy as np
 
     return int(np.busday_count(first + timedelta(1), last + timedelta(1), holidays=list(holidays(store))))
 
 
 def add_business_days(start: date, count: int, store: World) -> date:
-    """The date `count` business days after `start`."""
+    """Return the date `count` business days after `start`."""
     import numpy as np
 
     found: date = np.busday_offset(start, count, roll="backward", holidays=list(holidays(store))).astype(object)

@@ -1,4 +1,4 @@
-"""Consent: whether a customer had said yes to what a call does."""
+"""Check that the customer consented to what a call does."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,15 +11,15 @@ from .protocols import World
 from .rules import Before
 
 ANY_OFFER = "proposal"
-"""What a yes is to where the words of the offer did not tell which tool."""
+"""Object of a yes whose offer did not name a recognizable tool."""
 CONDITIONAL = "conditional"
-"""The detail of a yes that states a wish as a condition, since the customer was not sure what had been offered."""
+"""Detail of a yes that states a condition, because the customer was unsure what had been offered."""
 
 
 def confirmation(call: ToolCall, before: Before, store: World, parameters: dict[str, Any]) -> bool:
-    """The customer's last word on the call's object was a yes to this very act, given to an offer and not overtaken by another.
+    """The customer's last word on the call's object was a yes to this act, in answer to its last offer.
 
-    What an offer did not name is not held against the call; what it named must be what the call does.
+    An argument that the offer did not name may have any value; an argument that it named must have that value.
     """
     turn, last = _last_word(call, before, store)
     if last is None or last.kind == "refused" or not agrees(last.arguments, call.named):
@@ -28,7 +28,7 @@ def confirmation(call: ToolCall, before: Before, store: World, parameters: dict[
 
 
 def _last_word(call: ToolCall, before: Before, store: World) -> tuple[int, Act | None]:
-    """The last yes to an act on the call's object, or the last no to the call itself, with its turn."""
+    """Return the last yes to an act on the call's object, or the last no to the call, with its turn."""
     found: tuple[int, Act | None] = (0, None)
     for message in before.messages:
         for act in message.acts if message.side == "customer" else ():
@@ -43,7 +43,7 @@ def _last_word(call: ToolCall, before: Before, store: World) -> tuple[int, Act |
 
 
 def agrees(named: Mapping[str, Any], called: Mapping[str, Any]) -> bool:
-    """Whether a call does what was named of it: the same values, of a list a part of it, an address by its parts, details in any order."""
+    """Return whether a call matches the named values; lists may match in part, addresses and mappings by key."""
     for name, value in named.items():
         other = called.get(name, called.get(f"{name}s", called.get(name.removesuffix("s"))))
         if other is not None and not _agree(value, other):
@@ -64,7 +64,7 @@ def _members(value: Any) -> set[str]:
 
 
 def _was_offered(turn: int, yes: Act, tool: str, before: Before, store: World) -> bool:
-    """Whether the message before a yes held an offer; where the customer was not sure, whether it named any act at all."""
+    """Return whether an offer preceded a yes; if the customer was unsure, it must name some act."""
     offers = [m.text for m in before.messages if m.side == "agent" and m.turn < turn]
     if not offers:
         return False
@@ -72,16 +72,16 @@ def _was_offered(turn: int, yes: Act, tool: str, before: Before, store: World) -
 
 
 def _overtaken(turn: int, yes: Act, tool: str, before: Before, store: World) -> bool:
-    """Whether the agent has offered the act anew since a yes that named nothing of it."""
+    """Return whether the agent offered the act again after a yes that named no arguments."""
     later = (m.text for m in before.messages if m.side == "agent" and m.turn >= turn)
     return not yes.arguments and any(may_offer(text, tool, store) for text in later)
 
 
 def offers_something(text: str, store: Any) -> bool:
-    """Whether a message names something that could be done, whatever it is: the wish stated as a condition says which."""
+    """Return whether a message offers any act; the conditional yes says which."""
     return parser_of(store).parse(text).offer
 
 
 def may_offer(text: str, tool: str, store: Any) -> bool:
-    """Whether a message asks for a yes to what a tool does."""
+    """Return whether a message asks for a yes to a tool's action."""
     return tool in parser_of(store).parse(text).proposed

@@ -1,4 +1,4 @@
-"""The desk: one conversation's copy-on-write view of the store, with the list of calls made on it."""
+"""Give one conversation a copy-on-write view of the store and record the calls made on it."""
 
 import copy
 from collections import ChainMap
@@ -17,7 +17,7 @@ from .trouble import Trouble, carried_out, met
 
 
 class _Mark(NamedTuple):
-    """How a desk stood after the first `calls` of its calls."""
+    """State of a desk after the first `calls` of its calls."""
 
     calls: int
     overlay: dict[str, dict[str, dict[str, Any]]]
@@ -28,29 +28,29 @@ _UNTOUCHED = _Mark(0, {}, None)
 
 
 class Desk:
-    """What one conversation sees and changes; opening one copies nothing.
+    """One conversation's view of the store; opening a desk copies nothing.
 
     Parameters
     ----------
     store, tools : Store, dict of str to Tool
-        The shared, immutable world, and what stands in place of its own tools.
+        The shared, immutable store, and the tools that replace its own.
     trouble, planted : sequence of Trouble, sequence of str
-        What goes wrong at the tools, and texts whose showing up in a result is noted.
+        Failures of the tools, and texts whose appearance in a result is recorded.
     deeds : mapping of str to Deed
-        What the customer can do with tools of its own, by their names.
+        The customer's own actions by tool name.
     meanwhile : sequence of Meanwhile
-        What changes by itself while the customer does not write.
+        Changes that occur while the customer does not write.
 
     Attributes
     ----------
     calls, faults : list of ToolCall, list of Fault
-        Every call made, in order, malformed ones included, and what went wrong on the way.
+        Every call made, in order, malformed ones included, and the faults on the way.
     turn : int
-        The customer message that is being answered; kept by the conversation. With it comes what changed meanwhile.
+        The customer message being answered, set by the conversation. Setting it applies the changes made meanwhile.
     over : str or None
-        ``handed_over`` or ``closed`` once a tool ended the talk; later calls are refused.
+        ``handed_over`` or ``closed`` once a tool ended the conversation; later calls are refused.
     staged : dict of str to str
-        What the case had staged for a call, by its index: the kind of trouble it met, or ``planted``.
+        What the case staged for a call, by its index: the kind of trouble, or ``planted``.
     """
 
     __slots__ = (
@@ -94,33 +94,33 @@ class Desk:
         self._turn = turn
 
     def _move(self, table: str, key: str, fields: Mapping[str, Any]) -> None:
-        """Lay fields over a row as it is in the store by now, and as it was changed here."""
+        """Merge fields into a row, both below and in the version changed by this conversation."""
         self._moved.setdefault(table, {})[key] = merged(thawed(self._before(table).get(key, {})), fields)
         mine = self._overlay.get(table, {})
         if key in mine:
             mine[key] = merged(mine[key], fields)
 
     def _before(self, table: str) -> Mapping[str, dict[str, Any]]:
-        """The rows of a table without what was done in this conversation: those of the store, and what changed meanwhile."""
+        """Return a table's rows without this conversation's changes: the store's, with the changes made meanwhile."""
         below = self.store.tables.get(table, {})
         return ChainMap(self._moved[table], below) if table in self._moved else below
 
     def row(self, table: str, key: str) -> dict[str, Any] | None:
-        """The row as this conversation sees it, for reading only; None if there is none."""
+        """Return the row as this conversation sees it, for reading only; None if it does not exist."""
         mine = self._overlay.get(table)
         if mine is not None and key in mine:
             return mine[key]
         return self._before(table).get(key)
 
     def known(self, table: str, key: str) -> dict[str, Any]:
-        """A row that another row names, so that it must be there."""
+        """Return a row that another row refers to; raise `KeyError` if it is missing."""
         row = self.row(table, key)
         if row is None:
             raise KeyError(f"{table} has no row {key}")
         return row
 
     def rows(self, table: str) -> Iterator[dict[str, Any]]:
-        """All rows of a table as this conversation sees them."""
+        """Yield all rows of a table as this conversation sees them."""
         mine = self._overlay.get(table, {})
         known = self._before(table)
         for key, row in known.items():
@@ -128,14 +128,14 @@ class Desk:
         yield from (row for key, row in mine.items() if key not in known)
 
     def edit(self, table: str, key: str) -> dict[str, Any]:
-        """A private copy of the row that may be changed; copied from the store the first time."""
+        """Return a private copy of the row to change; the first call copies it from the store."""
         mine = self._overlay.setdefault(table, {})
         if key not in mine:
             mine[key] = orjson.loads(orjson.dumps(self._before(table)[key]))
         return mine[key]
 
     def add(self, table: str, prefix: str, row: dict[str, Any]) -> dict[str, Any]:
-        """Add a row under a generated id (``PREFIX-1``, ``PREFIX-2`` ..., each prefix counted by itself) and return it."""
+        """Add a row and return it; its id is generated by prefix: ``PREFIX-1``, ``PREFIX-2`` ..."""
         mine = self._overlay.setdefault(table, {})
         number = 1 + sum(key.startswith(f"{prefix}-") for key in mine)
         row = {"id": f"{prefix}-{number}", **row}
@@ -198,7 +198,6 @@ class Desk:
         return any(text in shown for text in self._planted)
 
     def _deed(self, name: str) -> ToolCall:
-        """Something the customer does: recorded as its call."""
         deed = self._deeds[name]
         row = self.edit(deed.table, deed.id)
         row.update(copy.deepcopy(deed.set))
@@ -211,9 +210,9 @@ class Desk:
         call.error, call.result = kind, {"error": sentence}
 
     def changes(self) -> list[dict[str, Any]]:
-        """The field-by-field difference to the store and what changed in it meanwhile: table, id, field, old and new of each.
+        """Return the field-by-field changes: table, id, field, old and new value of each.
 
-        A field is a dotted path in which parts of a list are named by their id.
+        The base is the store with the changes made meanwhile. A field is a dotted path; list members go by their id.
         """
         found: list[dict[str, Any]] = []
         for table, rows in self._overlay.items():
@@ -223,10 +222,10 @@ class Desk:
         return found
 
     def explained(self) -> bool:
-        """Whether the calls on record, made once more on a fresh desk, return and change what they returned and changed here.
+        """Return whether repeating the recorded calls on a fresh desk gives the same results and changes.
 
-        A tool of the user's own is not called again, because it may do something else the next time: what it left is
-        taken as it was found when it returned, and the desk is checked before it begins.
+        Tools of the user's own are not repeated, because they may act differently. Their effect is taken as found when
+        they returned, and the desk is checked before they begin.
         """
         staged: dict[str, Any] = {"trouble": self._trouble, "planted": self._planted, "deeds": self._deeds}
         fresh = Desk(self.store, self.tools, **staged, meanwhile=self._meanwhile)
@@ -243,13 +242,13 @@ class Desk:
 
 
 def differing(table: str, key: str, old: dict[str, Any], new: dict[str, Any]) -> list[dict[str, Any]]:
-    """The fields in which two forms of a row differ, see `Desk.changes`."""
+    """Return the fields that differ between two versions of a row, as in `Desk.changes`."""
     names = (name for name in old | new if old.get(name) != new.get(name))
     return [{"table": table, "id": key, "field": name, "old": old.get(name), "new": new.get(name)} for name in names]
 
 
 def flat(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """The leaves of nested data with their dotted paths; members of a list go by their first ``..._id`` field."""
+    """Yield the leaves of nested data with their dotted paths; list members go by their first ``..._id`` field."""
     if isinstance(value, dict) and value:
         for key, inner in value.items():
             name = f"{path}.{key}" if path else key

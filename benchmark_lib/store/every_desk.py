@@ -1,4 +1,4 @@
-"""What every desk has: a knowledge base to search, a human to hand over to, and a ticket to close."""
+"""Tools of every desk: search the knowledge base, hand over to a person, close the ticket."""
 
 from typing import Annotated, Any
 
@@ -7,7 +7,7 @@ from .tools import FromPolicy, Tool, tool
 
 HANDOVER, CLOSE, SEARCH = "hand_over_to_human", "close_ticket", "search_knowledge_base"
 PASSAGES, NAMED = 4, 6
-"""How many passages a search returns in full, and how many more it names."""
+"""Number of passages that a search returns in full, and of further ones that it names."""
 
 
 @tool()
@@ -45,6 +45,6 @@ def close_ticket(desk: Desk, resolution: Annotated[str, "How it was solved."]) -
 
 
 def with_every_desks(own: dict[str, Tool]) -> dict[str, Tool]:
-    """The tools of a kind of desk with those of every desk: reads first, and last what ends a conversation."""
+    """Return a desk's tools with the common ones: reads first, and last those that end a conversation."""
     reads, writes = ({name: t for name, t in own.items() if t.write == write} for write in (False, True))
     return {**reads, SEARCH: search_knowledge_base, **writes, HANDOVER: hand_over_to_human, CLOSE: close_ticket}

@@ -1,4 +1,4 @@
-"""Data that every conversation shares and none may change: dicts and lists that refuse to be altered."""
+"""Freeze data that all conversations share: dicts and lists that refuse changes."""
 
 import copy
 from typing import Any, NoReturn
@@ -12,7 +12,7 @@ def _refuse(self: Any, *arguments: Any, **named: Any) -> NoReturn:
 
 
 class FrozenDict(dict):
-    """A dict that is only read; ``dict(row)`` and ``desk.edit`` give one that can be changed."""
+    """A read-only dict; ``dict(row)`` and ``desk.edit`` give a changeable copy."""
 
     __slots__ = ()
     __setitem__ = __delitem__ = __ior__ = clear = pop = popitem = setdefault = update = _refuse
@@ -22,7 +22,7 @@ class FrozenDict(dict):
 
 
 class FrozenList(list):
-    """A list that is only read; ``list(rows)`` gives one that can be changed."""
+    """A read-only list; ``list(rows)`` gives a changeable copy."""
 
     __slots__ = ()
     __setitem__ = __delitem__ = __iadd__ = __imul__ = _refuse
@@ -33,9 +33,9 @@ class FrozenList(list):
 
 
 def frozen(value: Any) -> Any:
-    """Freeze dicts and lists all the way down; what is given is used up.
+    """Freeze dicts and lists at every depth; the input must not be used afterwards.
 
-    Subclasses rather than proxies: orjson writes them as fast as plain ones, and `isinstance` and equality still work.
+    Subclasses work better than proxies: orjson writes them at full speed, and `isinstance` and equality keep working.
     """
     if isinstance(value, dict):
         for key, inner in value.items():
@@ -48,5 +48,5 @@ def frozen(value: Any) -> Any:
 
 
 def thawed(value: Any) -> Any:
-    """A plain copy that may be changed, and that YAML can write."""
+    """Return a plain copy that can be changed and that YAML can write."""
     return copy.deepcopy(value)

@@ -1,7 +1,7 @@
-"""A kind of desk: all that a retail desk has and a library counter has not, declared in one module and read by every room.
+"""Declare kinds of desk: in one module, all that distinguishes a retail desk from a library counter.
 
-A store folder names its kind in ``store.yaml`` and carries no code. `retail` comes with the benchmark; another kind is
-registered by the code that declares it: ``register_kind(DeskKind(name="library", ...))``.
+A store folder names its kind in ``store.yaml`` and contains no code. `retail` is shipped. Code that declares another
+kind registers it: ``register_kind(DeskKind(name="library", ...))``.
 """
 
 from __future__ import annotations
@@ -22,75 +22,65 @@ from .tools import Tool
 
 @dataclass(frozen=True)
 class DeskKind:
-    """What is one kind of desk's own. Whatever is left out has a meaning that does nothing.
+    """Everything specific to one kind of desk. Each default does nothing.
 
     Attributes
     ----------
     tables : mapping of str to (str, str)
-        Each table with its files in the store's folder (one JSON object a line) and the field that is its key.
+        Each table with its files in the store's folder (one JSON object a line) and its key field.
     subject, look_up : str, (str, str)
-        The table that holds what a case is about (the case names a row of it under ``order``), and the tool that shows
-        one row of it with the argument that names the row.
+        The table of a case's subject (the case names a row under ``order``). The tool that shows one of its rows, with
+        the argument that names the row.
     tools, more_tools : dict of str to Tool
-        Its tools beside those of `every_desk`, and further ones, which a store has where ``more_tools`` of its
-        ``store.yaml`` names them.
+        Its tools in addition to `every_desk`, and further tools for stores that list them under ``more_tools`` in
+        ``store.yaml``.
     beside : frozenset of str
-        Tables whose rows are the customer's own: what changes there is no part of what the desk leaves.
+        Tables with the customer's own rows, whose changes do not count as changes on the desk.
     rules, tellings : mapping of str to Predicate, mapping of str to Telling
-        The predicates of its process rules, by the names that the policy uses, and those of them that also guard what a
-        message of the agent tells.
+        The predicates of its process rules, by their names in the policy, and those that also guard messages.
     objects, members : tuple of str
-        Arguments by which a call names what it is about, such as an order and its lines: a yes to one object is no yes
-        to another. Fields of a row that list what it is about: one row for two of them leaves the same as two rows.
+        Arguments that identify a call's object, such as an order and its lines: a yes to one object does not cover
+        another. Fields of a row that list members: one row for two members equals two rows.
     case_names, case_defaults, usual_ledger : callable
         ``case_names(raw, row, store)``: names for the placeholders of a case. ``case_defaults(names)``: fields that a
-        case may leave out. ``usual_ledger(case, names)``: what a customer knows unless the case says otherwise.
+        case may omit. ``usual_ledger(case, names)``: a customer's knowledge unless the case says otherwise.
     attachments, aside : tuple of str, frozenset of str
-        What a customer can attach. Tools that by themselves do not serve a customer: one who agreed to them still
-        waits.
+        Possible attachments of a customer. Tools that do not serve a customer alone: after a yes, the customer waits.
     identity_slots, repeated_slots, evidence_slots : callable, tuple of str, callable
-        ``identity_slots(case, asked)``: what the oracle asks for to know who it is talking to; those that it may ask
-        for twice. ``evidence_slots(call, case, store, attached, known)``: what it asks for before a call.
+        ``identity_slots(case, asked)``: slots the oracle asks for to prove identity, and those it may ask for twice.
+        ``evidence_slots(call, case, store, attached, known)``: slots it asks for before a call.
     named_in, described : callable
-        ``named_in(text, call_arguments, store)``: which arguments of a call a message names, and in place of which it
-        names another one. ``described(call_arguments, tool, store)``: what a call is about, by the placeholders of the
-        store's phrases.
+        ``named_in(text, call_arguments, store)``: the arguments of a call that a message names, and those for which it
+        names another value. ``described(call_arguments, tool, store)``: a call's object, by placeholders of phrases.
     everything : callable
-        ``everything(call, case, words)``: the results of looking up all that can be found for a customer, for the agent
-        that pours them out.
+        ``everything(call, case, words)``: the results of every lookup for a customer, for the agent that dumps them.
     lookups, alike : frozenset of str, mapping of str to set of str
-        Tools that look up a row of `subject`, and those whose call makes the claim of another one true enough.
+        Tools that look up a row of `subject`, and tools whose call makes the claim of another tool true enough.
     shows, differs : callable
-        ``shows(result, tool, sentence)``: whether a result shows that what a tool does had been done before.
-        ``differs(call, text, store)``: what of a text is not what the call did; None where all that can be compared
-        agrees.
+        ``shows(result, tool, sentence)``: whether a result shows that a tool's action was done before.
+        ``differs(call, text, store)``: the part of a text that contradicts the call; None without a contradiction.
     arrives : callable
-        ``arrives(calls, store)``: the first day on which goods can arrive, the index of the call that shows it, and
-        whether it is the day a parcel under way is expected; without an index where no call shows anything, None where
-        none is to come.
+        ``arrives(calls, store)``: the first day on which goods can arrive, the index of the call that shows it (None if
+        no call does), and whether the carrier expects that day; None if no goods are to come.
     between : callable
-        ``between(text, case, store)``: the slot of a customer's ledger between whose values a question has it choose;
-        empty
-        where it does not.
+        ``between(text, case, store)``: the ledger slot between whose values a question offers a choice, or empty.
     proves, proofs, of_proofs : callable, tuple of str, tuple of str
-        ``proves(slot, value, case, store)``: whether a value that a customer gave is of use, so that it should not be
-        asked for again. Slots that prove who a customer is, the number of the subject first. Slots that stand with the
-        others in a choice and are not told beside that number ("or your name and the postcode of the address").
+        ``proves(slot, value, case, store)``: whether a customer's value is useful, so that asking again is wrong.
+        Slots that prove identity, the subject's number first. Slots offered as an alternative to that number and not
+        given with it ("or your name and the postcode of the address").
     private : mapping of str to frozenset of str
-        Fields that a colleague does not need, each with the queues where it is needed after all.
+        Fields that a colleague does not need, each with the queues that do need it.
     choice_slots, vague_slots, checked_slots, slots_not_had : tuple of str
-        Slots of a customer's ledger: what it names in place of another object; what it does not answer beside a yes or
-        once it is served; what it can only have checked; and what it says that it does not know, beside proofs and
-        attachments.
+        Slots of a customer's ledger: names of an alternative object; slots left unanswered with a yes or after service;
+        slots it can only have checked; slots it says it does not know, besides proofs and attachments.
     grounds, catalogue : callable, tuple of str
-        ``grounds(case, store)``: the rows on which the required facts of a case may rest. Tables that an agent can
-        search, on whose rows any case may rest.
+        ``grounds(case, store)``: the rows that may support a case's required facts. Searchable tables, whose rows may
+        support any case.
     unsound, days : callable
-        ``unsound(number, store)``: what is wrong with a row of `subject`, each as its field and a sentence.
-        ``days(number, store)``: the days that policy and clock give it, each with what it is; None where a case may
-        require any day.
+        ``unsound(number, store)``: the errors in a row of `subject`, each as its field and a sentence.
+        ``days(number, store)``: its days by policy and clock with their meanings; None if a case may require any day.
     rekey : type of Rekey or None
-        What turns a store into another one with the same logic, for ``deskbench generate``; None where nothing does.
+        The conversion of a store into another with the same logic, for ``deskbench generate``; None without one.
     """
 
     name: str
@@ -140,9 +130,9 @@ class DeskKind:
     days: Callable[[str, World], dict[str, str]] | None = None
     rekey: Any = None
     sample: str = ""
-    """The shipped store whose files show the form of its own; none is checked where it is empty."""
+    """Shipped store whose files show the form of a store of this kind; empty to skip the check."""
     optional: tuple[str, ...] = ()
-    """Fields that a store may leave out, though the sample has them."""
+    """Fields that a store may omit although the sample has them."""
 
 
 _SHIPPED = {"retail": "benchmark_lib.store.retail"}
@@ -150,14 +140,14 @@ _REGISTERED: dict[str, DeskKind] = {}
 
 
 def register_kind(kind: DeskKind) -> DeskKind:
-    """Make a kind of desk known, so that a store can name it; `BadInput` if another kind has its name."""
+    """Register a kind of desk, so that a store can name it; raise `BadInput` if another kind has its name."""
     if kind.name in _SHIPPED or _REGISTERED.get(kind.name, kind) is not kind:
         raise BadInput(f"a kind of desk {kind.name!r} is known already: give this one another name")
     return _REGISTERED.setdefault(kind.name, kind)
 
 
 def kind_named(name: Any, folder: Path) -> DeskKind:
-    """The kind of desk that a store's folder names, `BadInput` for none; no code is loaded because a folder says so."""
+    """Return the kind that a store's folder names; raise `BadInput` if unknown, and never load code for a folder."""
     if name in _SHIPPED:
         return import_module(_SHIPPED[name]).KIND
     if name not in _REGISTERED:

@@ -1,4 +1,4 @@
-"""A store with a case's own world laid over it: rows, policy and articles that hold for one conversation."""
+"""Overlay a store with a case's own rows, policy and articles, for one conversation."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 
 
 WHOLE = "large"
-"""The name of a store's whole library; its index is made once for all cases that add nothing to it."""
+"""Name of a store's whole library; cases that add nothing to it share one index."""
 
 
 def merged(below: Any, over: Any) -> Any:
-    """One tree of plain data laid over another.
+    """Merge one tree of plain data over another.
 
-    Mappings are merged, everything else replaces what was there, and None takes it away. A key with dots reaches
-    further down, also into lists: ``parcels.0.delivered_at``. A mapping by place (``{"0": ...}``, which is what such a
-    key becomes where nothing lies under it yet) is laid over the entries of a list.
+    Mappings are merged, other values replace, and None removes. A dotted key reaches further down, also into lists:
+    ``parcels.0.delivered_at``. A mapping by position (``{"0": ...}``) is merged into the entries of a list; a dotted
+    key becomes such a mapping where nothing exists yet.
     """
     if isinstance(below, list) and isinstance(over, Mapping) and over and all(str(key).isdigit() for key in over):
         return [merged(entry, over.get(str(place), over.get(place, entry))) for place, entry in enumerate(below)]
@@ -41,7 +41,7 @@ def merged(below: Any, over: Any) -> Any:
 
 
 def _reach(tree: dict[str, Any], path: list[str], value: Any) -> None:
-    """Set what lies at a path, on copies of all that lies on the way."""
+    """Set the value at a path, copying everything on the way."""
     place: Any = tree
     for here in path[:-1]:
         key: Any = int(here) if isinstance(place, list) else here
@@ -56,7 +56,7 @@ def _reach(tree: dict[str, Any], path: list[str], value: Any) -> None:
 
 
 def drawn(value: Any, seed: str) -> Any:
-    """The tree with each ``{one_of: [...]}`` replaced by one of its values, always the same one for the same seed."""
+    """Replace each ``{one_of: [...]}`` of a tree with one of its values, determined by the seed."""
     if isinstance(value, Mapping):
         if value.keys() == {"one_of"}:
             return value["one_of"][zlib.crc32(seed.encode()) % len(value["one_of"])]
@@ -67,24 +67,24 @@ def drawn(value: Any, seed: str) -> Any:
 def laid_over(
     store: Store, name: str, world: Mapping[str, Any], library: str | None = None, seed: str | None = None
 ) -> Store:
-    """The store as a case sees it; the store itself where the case has no world of its own.
+    """Return the store as a case sees it, or the store itself for a case without a world of its own.
 
     Parameters
     ----------
     store, name : Store, str
-        A store without anything laid over it, and the case's id, under which the result is kept.
+        A store without an overlay, and the case's id, under which the result is cached.
     world : mapping
         ``rows`` (table, id, fields), ``policy`` (dotted path to value) and ``articles`` (each a mapping with id, title,
         topics and text).
     library : str, optional
-        ``large`` for the store's whole library, or the ids of articles of it, with commas.
+        ``large`` for the store's whole library, or ids of its articles, separated by commas.
     seed : str, optional
-        What the draws of the world depend on beside the store; the name by default.
+        Seed of the world's draws, together with the store; the name by default.
 
     Raises
     ------
     BadInput
-        Where the world names a table that the store does not have.
+        If the world names a table that the store does not have.
     """
     if store.below is not None or not (world or library):
         return store
@@ -128,7 +128,7 @@ def _rows(below: dict[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _articles(store: Store, own: list[dict[str, Any]], library: str | None) -> Iterator[dict[str, Any]]:
-    """The store's articles with those of its library that are wanted, and a case's own in place of any of the same id."""
+    """Yield the store's articles with the wanted library ones; a case's own replace those with the same id."""
     below = store.below if "policy" not in store.laid else None
     found = {a["id"]: a for a in (thawed(below.articles) if below is not None else store.read_articles())}
     if library:

@@ -1,4 +1,4 @@
-"""Tools of the user's own: checked before a run, and so called that none of them can end, stall or spoil it."""
+"""Check and guard tools of the user's own, so that no call can end, stall or spoil a run."""
 
 import copy
 import dataclasses
@@ -21,12 +21,10 @@ from .tools import TOOL_FAULT, ArgumentError, NotFound, Tool
 from .trees import leaves
 
 TOOL_LIMIT_S = 30.0
-"""Seconds a call of a tool of the user's own may take, unless the run says otherwise."""
+"""Seconds that a call of the user's own tool may take, unless the run sets another limit."""
 LARGEST_RESULT = 1_000_000
-"""Bytes of JSON that a tool may return, and leave on the desk.
-
-A model is to read the one, and the record keeps both.
-"""
+"""Most bytes of JSON that a tool may return, and may leave on the desk. A model reads the result, and the record keeps
+both."""
 SHOWN, LINES_KEPT = 300, 8
 UNNAMED = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD, inspect.Parameter.POSITIONAL_ONLY)
 PATH = re.compile(r"(?<![\w/.])(?:[A-Za-z]:\\|~?/)[^\s'\":,)]*[/\\][^\s'\":,)]*")
@@ -34,15 +32,15 @@ ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
 
 
 class _Spoiled(Exception):
-    """What is wrong with a call that did not raise."""
+    """Raised for a call that returned but cannot be accepted."""
 
 
 def guarded(tools: Any, policy: dict[str, Any], limit_s: float = TOOL_LIMIT_S) -> dict[str, Tool]:
-    """Tools of the user's own made safe for a run; `BadInput` for what is not a tool, or cannot be declared to a model.
+    """Return the user's own tools made safe for a run; raise `BadInput` for one that is invalid or has no schema.
 
-    Each call works on a copy of the desk, in a thread, for `limit_s` seconds at most. What it changed is taken over if
-    it returned something that can be written; else the call is a recorded error that the agent can read, the desk is as
-    it was, and the record's faults say in which line it happened.
+    Each call works on a copy of the desk, in a thread, for at most `limit_s` seconds. Its changes are kept if its
+    result can be written. Otherwise the agent reads an error, the desk stays unchanged, and the record's faults name
+    the failing line.
     """
     if not isinstance(tools, dict):
         raise BadInput(
@@ -99,7 +97,7 @@ def _guard(tool: Tool, limit_s: float) -> Callable[..., Any]:
 
 
 def _within(limit_s: float, function: Callable[[], Any]) -> Any:
-    """Call a function in a thread and wait for it; one that takes longer never keeps the process from ending."""
+    """Call a function in a thread and wait for it; a call that takes longer never keeps the process alive."""
     outcome: list[Any] = []
 
     def work() -> None:
@@ -120,7 +118,7 @@ def _within(limit_s: float, function: Callable[[], Any]) -> Any:
 
 
 def _written(what: str, value: Any) -> Any:
-    """A value as the run file gives it back."""
+    """Return a value as the run file restores it."""
     try:
         data = orjson.dumps(value)
     except Exception as error:
@@ -133,13 +131,13 @@ def _written(what: str, value: Any) -> Any:
 
 
 def _fault(tool: Tool, error: BaseException) -> ArgumentError:
-    """What the agent reads of a failed tool, without any path, and what the record keeps, with the lines it passed through."""
+    """Return the agent's error for a failed tool, without paths, and the record's fault with source lines."""
     if isinstance(error, _Spoiled):
         happened, lines = str(error), []
     else:
         happened = f"{type(error).__name__}: {_message(error)}".rstrip(": ")
         frames = traceback.extract_tb(error.__traceback__)
-        error.__traceback__ = None  # the same object may be raised again, and would bring these lines along
+        error.__traceback__ = None  # the same object may be raised again with these lines
         lines = [
             f"{Path(f.filename).name}:{f.lineno} in {f.name}" for f in frames if Path(f.filename) != Path(__file__)
         ][-LINES_KEPT:]
@@ -152,7 +150,7 @@ def _fault(tool: Tool, error: BaseException) -> ArgumentError:
 def _message(error: BaseException) -> str:
     try:
         text = " ".join(str(error).split())
-    except BaseException:  # its own text fails as well
+    except BaseException:  # str(error) may fail as well
         return ""
     text = ADDRESS.sub("0x...", PATH.sub("(path)", text)).encode("utf-8", "replace").decode()
     return text if len(text) <= SHOWN else f"{text[: SHOWN - 3]}..."

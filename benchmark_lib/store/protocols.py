@@ -1,4 +1,4 @@
-"""What the parts of this room see of each other, so that none has to import the other."""
+"""Declare what the modules of this room use of each other, to avoid circular imports."""
 
 from datetime import datetime
 from pathlib import Path
@@ -8,7 +8,7 @@ Row = dict[str, Any]
 
 
 class World(Protocol):
-    """A store, as desks, tools, rules and kinds of desk see it."""
+    """A store as desks, tools, rules and kinds of desk see it."""
 
     path: Path
     info: dict[str, Any]
@@ -20,27 +20,27 @@ class World(Protocol):
     kind: Any
 
     def __hash__(self) -> int:
-        """A store is itself only."""
+        """Compare by identity."""
 
     @property
     def search(self) -> Any:
-        """The search over the knowledge base."""
+        """Return the search over the knowledge base."""
 
     def provides(self, tool: Any) -> bool:
-        """Whether a tool is one of its kind's, and not the user's own."""
+        """Return whether a tool belongs to the store's kind rather than to the user."""
 
 
 class Foreign(Protocol):
-    """What plays and scores the tasks of another package in the place of our cases; see `foreign_named`.
+    """Tasks of another package, played and scored in place of our cases; see `foreign_named`.
 
     Attributes
     ----------
     domain, store : str, Any
-        Its name within the package, and what stands in the place of a store.
+        Its name within the package, and its substitute for a store.
     scripted : tuple of str
         The scripted agents that know its tasks.
     floor : float
-        Share of its tasks that an agent passes which does nothing.
+        Share of its tasks that an inactive agent passes.
     """
 
     domain: str
@@ -75,7 +75,7 @@ class Foreign(Protocol):
 
 
 class Played(Protocol):
-    """A case, as kinds of desk see it."""
+    """A case as kinds of desk see it."""
 
     order: str
     others: dict[str, str]

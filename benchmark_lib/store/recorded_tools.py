@@ -1,8 +1,7 @@
-"""The tools of the user's own that a run was played with: what its manifest keeps of them, and how they are found again.
+"""Record the user's own tools in a run's manifest and find them again.
 
-A run file may come from anybody, so that pages and tables run no code for its sake: they know such a tool by what the
-file keeps. A command that has to carry the tools out takes them from the module that the run names, and loads it only
-if its text holds the very functions that were played.
+A run file may come from anyone, so pages and tables never run its code; they use the recorded declarations. A command
+that must call the tools loads the named module, but only if it contains the same function sources.
 """
 
 import ast
@@ -29,33 +28,33 @@ Declared = list[dict[str, Any]]
 
 @dataclass(frozen=True)
 class RecordedTool(Tool):
-    """A tool known from a run file alone, as it was declared to the model: it can be shown and named, never called."""
+    """A tool known only from a run file, as declared to the model: it can be shown but not called."""
 
     declared: dict[str, Any] = field(default_factory=dict, compare=False)
 
     @property
     def description(self) -> str:  # type: ignore[override]
-        """What it does, as it was declared to the model."""
+        """Return the description that was declared to the model."""
         return str(self.declared.get("function", {}).get("description", ""))
 
     @property
     def arguments(self) -> type[BaseModel]:  # type: ignore[override]
-        """Refused with `BadInput`: the arguments cannot be read without the function."""
+        """Raise `BadInput`: the arguments cannot be read without the function."""
         raise BadInput(_unknown(self.name))
 
     def read_arguments(self, arguments: dict[str, Any] | str, policy: dict[str, Any]) -> dict[str, Any]:
-        """Refused as a call that is not carried out, so that a page that makes the calls of a record again goes on."""
+        """Raise `ArgumentError`, so that a page that repeats the calls of a record can go on."""
         raise ArgumentError(TOOL_FAULT, _unknown(self.name))
 
     def schema(self, policy: dict[str, Any]) -> dict[str, Any]:
-        """The tool as it was declared to the model."""
+        """Return the schema that was declared to the model."""
         return self.declared
 
 
 def declared_tools(tools: dict[str, Tool], policy: dict[str, Any]) -> Declared:
-    """What a manifest keeps of tools of the user's own.
+    """Return a manifest's entries for the user's own tools.
 
-    Of each ``name``, ``module`` (None where no other process can import it), ``write``, ``source`` (a content hash) and
+    Each has ``name``, ``module`` (None if other processes cannot import it), ``write``, ``source`` (a content hash) and
     ``schema``.
     """
     return [
@@ -71,7 +70,7 @@ def declared_tools(tools: dict[str, Tool], policy: dict[str, Any]) -> Declared:
 
 
 def with_recorded_tools(store: Store, manifest: dict[str, Any]) -> Store:
-    """A store with the own tools of a run beside its tools, as far as the run file keeps them; no code of theirs is run."""
+    """Return a store with a run's own tools added as the run file records them; none of their code runs."""
     declared = _declared_in(manifest)
     return _with_recorded(store, orjson.dumps(declared)) if declared else store
 
@@ -85,7 +84,7 @@ def _with_recorded(store: Store, declared: bytes) -> Store:
 
 
 def _nothing(desk: Any) -> None:
-    """Stands in for a function that the run file does not hold; `RecordedTool` never lets it be called."""
+    """Replace a function that is not in the run file; `RecordedTool` never calls it."""
 
 
 def _unknown(name: str) -> str:
@@ -93,10 +92,10 @@ def _unknown(name: str) -> str:
 
 
 def with_played_tools(store: Store, manifest: dict[str, Any], path: Path, given: str | dict[str, Tool] | None) -> Store:
-    """A store with the own tools of a run beside its tools, ready to be carried out.
+    """Return a store with a run's own tools added, ready to be called.
 
-    They are looked for where `given` says, as for a run, or in the module that the manifest names; `BadInput` if they
-    are not there, or are not those of the run.
+    The tools come from `given`, as for a run, or from the module in the manifest. Raise `BadInput` if they are missing
+    or differ from those of the run.
     """
     part = manifest["inputs"].get("tools") or {}
     if not part.get("value"):
@@ -116,7 +115,7 @@ def with_played_tools(store: Store, manifest: dict[str, Any], path: Path, given:
 
 
 def _declared_in(manifest: dict[str, Any]) -> Declared:
-    """What the manifest keeps of own tools; nothing where it is older than that, or not of the right shape."""
+    """Return the manifest's entries for own tools; empty for an older manifest or a malformed entry."""
     listed = (manifest["inputs"].get("tools") or {}).get("declared")
     shape: dict[str, Any] = {"name": str, "module": (str, type(None)), "write": bool, "source": str, "schema": dict}
     right = isinstance(listed, list) and all(
@@ -130,7 +129,6 @@ def _spec(value: Any) -> str:
 
 
 def _found(one: dict[str, Any], path: Path) -> Tool:
-    """One tool from the module that the run names."""
     name, module = one["name"], one["module"]
     if module is None:
         raise BadInput(
@@ -160,7 +158,7 @@ def _changed(one: dict[str, Any], path: Path) -> str:
 
 
 def _file_of(module: str) -> Path | None:
-    """The source of a module, found without running anything of it or of its packages; the current folder comes first."""
+    """Return the source file of a module without running any code; the current folder comes first."""
     places: list[str] | None = ["", *sys.path]
     origin = None
     for part in module.split("."):
@@ -172,7 +170,7 @@ def _file_of(module: str) -> Path | None:
 
 
 def functions_in(file: Path) -> set[str]:
-    """Content hashes of the functions of a Python file, as `inspect.getsource` would give their text; the file is not run."""
+    """Return the content hashes of a Python file's functions, as of `inspect.getsource`, without running it."""
     try:
         text = file.read_text(encoding="utf-8")
         tree = ast.parse(text)

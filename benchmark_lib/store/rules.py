@@ -1,7 +1,7 @@
-"""Process rules, checked against a record.
+"""Check process rules against a record.
 
-Which calls they guard, and their numbers, stand in the store's policy; what they ask, in its kind. A rule may guard
-what an agent's message tells as well as what a call does.
+The store's policy gives the guarded calls and the numbers; its kind gives the conditions. A rule may guard what an
+agent's message discloses as well as what a call does.
 """
 
 from collections.abc import Callable, Iterator
@@ -14,10 +14,10 @@ from .protocols import World
 
 @dataclass(frozen=True)
 class Before:
-    """What had happened when a call was made or a message was written.
+    """State of a conversation before a call or a message.
 
-    The customer's acts, the calls that were carried out and the messages of both sides so far, and the name and the
-    address that the customer's first message came from.
+    It has the customer's acts, the calls carried out and the messages of both sides so far. The sender is the one of
+    the customer's first message.
     """
 
     acts: list[Act]
@@ -27,18 +27,18 @@ class Before:
     sender: str = ""
 
     def gave(self, fact: str) -> set[str]:
-        """All values the customer gave for a fact."""
+        """Return all values that the customer gave for a fact."""
         return {a.detail or "" for a in self.acts if a.kind == "gave" and a.what == fact}
 
     def did(self, kind: str, what: set[str]) -> bool:
-        """Whether the customer did an act of this kind about one of `what`."""
+        """Return whether the customer did an act of this kind about any of `what`."""
         return any(a.kind == kind and a.what in what for a in self.acts)
 
 
 Predicate = Callable[[ToolCall, Before, World, dict[str, Any]], bool | None]
-"""What a rule says of a call: kept, broken, or None where it says nothing."""
+"""Verdict of a rule on a call: kept, broken, or None if it does not apply."""
 Telling = Callable[[Message, Before, World, dict[str, Any]], bool | None]
-"""What a rule says of a message of the agent."""
+"""Verdict of a rule on a message of the agent."""
 
 
 def check_rules(
@@ -46,7 +46,7 @@ def check_rules(
 ) -> dict[str, dict[str, Any]]:
     """Check every process rule of the store against the record.
 
-    `sender_name` and `sender` are where the customer's first message came from.
+    `sender_name` and `sender` are the name and address of the customer's first message.
 
     Returns
     -------
@@ -79,7 +79,7 @@ def check_rules(
 
 
 def _steps(conversation: Conversation, sender_name: str, sender: str) -> Iterator[tuple[ToolCall | Message, Before]]:
-    """Every call and message of the agent with what had happened before; calls of a turn come before its message."""
+    """Yield every call and message of the agent with what preceded it; a turn's calls come before its message."""
     said: list[Message] = []
     acts: list[Act] = []
     done: list[ToolCall] = []
@@ -102,7 +102,7 @@ def _steps(conversation: Conversation, sender_name: str, sender: str) -> Iterato
 def _judged(
     name: str, step: ToolCall | Message, before: Before, store: World, parameters: dict[str, Any]
 ) -> bool | None:
-    """What a rule says of a call or message; None where it does not guard it or cannot read a tool of one's own."""
+    """Return a rule's verdict; None if it does not guard the step or cannot read a tool of the user's own."""
     if isinstance(step, ToolCall):
         guarded = step.side == "agent" and step.name in parameters["guards"]
         ask: Any = store.rules.get(name) if guarded else None
@@ -117,7 +117,7 @@ def _judged(
 
 
 def setting(store: World, path: str) -> Any:
-    """A value of the policy by its dotted path."""
+    """Return a value of the policy by its dotted path."""
     value: Any = store.policy
     for key in path.split("."):
         value = value[key]

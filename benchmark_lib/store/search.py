@@ -1,4 +1,4 @@
-"""BM25 search (library: bm25s) over texts, and over the knowledge base in passages."""
+"""Search texts, and the knowledge base in passages, with BM25 (library: bm25s)."""
 
 from __future__ import annotations
 
@@ -14,19 +14,16 @@ if TYPE_CHECKING:
     import numpy as np
 
 CHUNK_WORDS = 400
-"""Words from which a passage ends with its paragraph.
-
-An article of the usual length is one passage, so that a rule is found together with its exceptions.
-"""
+"""Words after which a passage ends with its paragraph. A usual article is one passage, so its rule and exceptions stay
+together."""
 BEGINNING = 5
-"""Letters by which forms of a word are alike: "cancelled" and "cancellation"."""
+"""Letters that forms of a word share: "cancelled" and "cancellation"."""
 WEIGHT_OF_PHRASE = 0.6
-"""What the best single phrase of an article (its title, a topic, a wording it is asked for in) counts beside its
-text."""
+"""Weight of an article's best phrase (title, topic or ``asked_as`` wording) relative to its text."""
 
 
 class Search:
-    """The index of a knowledge base; answers are kept, since the same question is asked in many conversations."""
+    """The index of a knowledge base; it caches answers, because many conversations ask the same."""
 
     def __init__(self, articles: list[dict[str, Any]]):
         import numpy as np
@@ -38,7 +35,7 @@ class Search:
         self.knowledge_base = lru_cache(maxsize=4096)(self._knowledge_base)
 
     def _knowledge_base(self, query: str, count: int = 4) -> list[dict[str, str]]:
-        """The `count` best passages: article_id, title, text."""
+        """Return the `count` best passages: article_id, title, text."""
         import numpy as np
 
         scores = self._index.scores(query)
@@ -50,8 +47,8 @@ class Search:
 def chunks(article: dict[str, Any]) -> list[dict[str, Any]]:
     """Split an article at paragraph ends into passages of about `CHUNK_WORDS` words.
 
-    The phrases of each are the article's id and title, its ``topics`` and, separated by semicolons, the wordings it is
-    ``asked_as``; they are searched, and of them only id and title are shown.
+    The phrases of each are searched: the article's id and title, its ``topics`` and, separated by semicolons, its
+    ``asked_as`` wordings. Only id and title are shown.
     """
     found, part = [], []
     for paragraph in article["text"].split("\n\n"):
@@ -68,7 +65,7 @@ def chunks(article: dict[str, Any]) -> list[dict[str, Any]]:
 
 @lru_cache(maxsize=8192)
 def words_and_beginnings(text: str) -> tuple[str, ...]:
-    """The words of a text that mean something, and beside each its beginning, which the forms of a word share."""
+    """Return the words of a text without stop words, and the beginning of each, which its forms share."""
     from bm25s.stopwords import STOPWORDS_EN
 
     words = [w for w in re.findall(r"\w\w+", text) if w not in STOPWORDS_EN]
@@ -78,7 +75,7 @@ def words_and_beginnings(text: str) -> tuple[str, ...]:
 class TextIndex:
     """One BM25 index with the tokenizer of its texts.
 
-    `splitter` makes the words in lower case that are compared; by default they are all but the most common ones.
+    `splitter` makes the words that are compared, in lower case; by default all except the most common ones.
     """
 
     def __init__(self, texts: list[str], splitter: Callable[[str], Sequence[str]] | None = None):
@@ -91,17 +88,17 @@ class TextIndex:
         self._bm25.index(self._tokenizer.tokenize(texts, return_as="tuple", show_progress=False), show_progress=False)
 
     def scores(self, query: str) -> np.ndarray:
-        """How well each text answers a query; 0 for one that shares no word with it."""
+        """Return each text's BM25 score for a query; 0 if it shares no word."""
         import numpy as np
 
         words = next(self._tokenizer.streaming_tokenize([query], update_vocab=False, allow_empty=False))
         return self._bm25.get_scores_from_ids(words) if words else np.zeros(self._count)
 
     def best(self, query: str, count: int) -> list[int]:
-        """Places of the `count` best texts, best first; none that shares no word with the query."""
+        """Return the places of the `count` best texts, best first, leaving out texts that share no word."""
         return best(self.scores(query), count)
 
 
 def best(scores: np.ndarray, count: int) -> list[int]:
-    """Places of the `count` highest scores above 0, highest first."""
+    """Return the places of the `count` highest scores above 0, highest first."""
     return [int(i) for i in (-scores).argsort(kind="stable")[:count] if scores[i] > 0]

@@ -1,4 +1,4 @@
-"""A tool is one typed, documented function; its schema, argument checks and prompt text come from that declaration.
+"""Declare a tool as one typed, documented function: schema, argument checks and prompt text follow from it.
 
 @tool(write=True)
 def cancel_order(desk, order_id: Annotated[str, "The order's number."], reason: ...) -> dict:
@@ -21,16 +21,16 @@ from ..errors import BadInput
 from ..records import Fault, content_hash
 
 TOOL_FAULT = "tool_fault"
-"""The error kind of a call in which a tool of the user's own failed: no fault of the agent that called it."""
+"""Error kind of a call in which a tool of the user's own failed; it is no fault of the agent."""
 
 
 class NotFound(LookupError):
-    """Raised inside a tool for an id that does not exist; the agent reads its text."""
+    """Raise inside a tool for an id that does not exist; the agent reads its text."""
 
 
 @dataclass(frozen=True)
 class FromPolicy:
-    """Marks a text argument whose allowed values are the keys of a table of the store's policy."""
+    """Mark a text argument whose allowed values are the keys of a table of the store's policy."""
 
     key: str
 
@@ -56,12 +56,12 @@ class Tool:
 
     @cached_property
     def description(self) -> str:
-        """The first paragraph of the docstring, on one line."""
+        """Return the first paragraph of the docstring, on one line."""
         return " ".join((inspect.getdoc(self.function) or "").split("\n\n")[0].split())
 
     @cached_property
     def arguments(self) -> type[BaseModel]:
-        """The pydantic model of the arguments."""
+        """Return the pydantic model of the arguments."""
         hints = typing.get_type_hints(self.function, include_extras=True)
         fields: dict[str, Any] = {}
         for name, parameter in list(inspect.signature(self.function).parameters.items())[1:]:
@@ -72,7 +72,7 @@ class Tool:
 
     @cached_property
     def policy_keys(self) -> dict[str, str]:
-        """Arguments whose allowed values stand in the policy: argument name to policy key."""
+        """Return the policy key by argument for each argument whose allowed values are in the policy."""
         hints = typing.get_type_hints(self.function, include_extras=True)
         return {
             name: note.key
@@ -82,7 +82,7 @@ class Tool:
         }
 
     def schema(self, policy: dict[str, Any]) -> dict[str, Any]:
-        """The tool as an OpenAI function schema, with closed choices filled in from `policy`."""
+        """Return the tool as an OpenAI function schema, with closed choices filled in from `policy`."""
         raw = self.arguments.model_json_schema()
         parameters = _plain(raw, raw.get("$defs", {}))
         for name, key in self.policy_keys.items():
@@ -93,7 +93,7 @@ class Tool:
         }
 
     def read_arguments(self, arguments: dict[str, Any] | str, policy: dict[str, Any]) -> dict[str, Any]:
-        """Check `arguments` and return them ready for the function; `ArgumentError` says what the agent can do."""
+        """Check `arguments` and return them ready for the function; `ArgumentError` tells the agent what to do."""
         if isinstance(arguments, str):
             try:
                 arguments = orjson.loads(arguments or "{}")
@@ -118,7 +118,7 @@ class Tool:
 
 
 class ArgumentError(ValueError):
-    """A call not carried out: `kind` is the error kind of the record, `fault` what the record keeps beside it."""
+    """A call that was not carried out: `kind` is the record's error kind, `fault` its additional fault."""
 
     def __init__(self, kind: str, message: str, fault: Fault | None = None):
         super().__init__(message)
@@ -130,7 +130,7 @@ def tool(function: Callable[..., Any], /) -> Tool: ...
 @typing.overload
 def tool(*, write: bool = False) -> Callable[[Callable[..., Any]], Tool]: ...
 def tool(function: Callable[..., Any] | None = None, /, *, write: bool = False) -> Any:
-    """Declare a function ``f(desk, ...)`` as a tool, as ``@tool`` or ``@tool(write=True)`` for one that changes the desk."""
+    """Declare a function ``f(desk, ...)`` as a tool; use ``@tool(write=True)`` if it changes the desk."""
 
     def declare(function: Callable[..., Any]) -> Tool:
         if not inspect.getdoc(function):
@@ -141,12 +141,12 @@ def tool(function: Callable[..., Any] | None = None, /, *, write: bool = False) 
 
 
 def tools_of(namespace: Any) -> dict[str, Tool]:
-    """All tools declared in a module (or any object), by name, in the order of declaration."""
+    """Return all tools declared in a module (or any object), by name, in the order of declaration."""
     return {t.name: t for t in vars(namespace).values() if isinstance(t, Tool)}
 
 
 def import_object(spec: str, what: str) -> Any:
-    """The object named by ``module:name``; the current folder is importable, as in ``python -m``."""
+    """Return the object named by ``module:name``; the current folder is importable, as in ``python -m``."""
     import sys
 
     module_name, _, name = spec.partition(":")
@@ -158,13 +158,13 @@ def import_object(spec: str, what: str) -> Any:
         return getattr(importlib.import_module(module_name), name)
     except (ImportError, AttributeError) as error:
         reason = str(error)
-    except (Exception, SystemExit, GeneratorExit, CancelledError) as error:  # whatever it does while it is imported
+    except (Exception, SystemExit, GeneratorExit, CancelledError) as error:  # importing it may do anything
         reason = f"{type(error).__name__}: {error}"
     raise BadInput(f"{what} {spec!r} cannot be loaded: {reason}; name an importable module and an object in it")
 
 
 def source_hashes(thing: Any) -> list[str]:
-    """Content hashes of the source of what the user wrote, as far as it can be found."""
+    """Return content hashes of the source of the user's own objects; empty for source that is not found."""
     found = []
     for one in thing.values() if isinstance(thing, dict) else [thing]:
         target: Any = getattr(one, "function", one)
@@ -178,7 +178,7 @@ def source_hashes(thing: Any) -> list[str]:
 
 
 def load_tools(spec: str) -> dict[str, Tool]:
-    """Tools of one's own from ``module:name``, where the name is a tool, a list of tools or a module-like object."""
+    """Load the user's own tools from ``module:name``: a tool, a list of tools or a module-like object."""
     found = import_object(spec, "--tools")
     if isinstance(found, Tool):
         found = [found]
@@ -192,7 +192,7 @@ def load_tools(spec: str) -> dict[str, Tool]:
 
 
 def _as_data(value: Any) -> Any:
-    """Return an argument with each model in it, however deep, as the dict it was given as."""
+    """Return an argument with each model in it, at any depth, as the dict it came from."""
     if isinstance(value, BaseModel):
         return value.model_dump()
     if isinstance(value, dict):
@@ -201,14 +201,14 @@ def _as_data(value: Any) -> Any:
 
 
 def as_recorded(arguments: dict[str, Any]) -> dict[str, Any]:
-    """Return arguments as the record keeps them: a decimal, a set or a path that a tool of the user's own takes as JSON."""
+    """Return arguments as the record keeps them, with the decimals, sets and paths of own tools as JSON."""
     return orjson.loads(
         orjson.dumps(arguments, default=lambda v: sorted(v) if isinstance(v, set | frozenset) else str(v))
     )
 
 
 def _plain(schema: Any, definitions: dict[str, Any]) -> Any:
-    """A JSON schema without references, titles, discriminators and null alternatives, which some endpoints cannot read."""
+    """Simplify a JSON schema for endpoints that cannot read references, titles, discriminators or null."""
     if isinstance(schema, list):
         return [_plain(s, definitions) for s in schema]
     if not isinstance(schema, dict):

@@ -1,11 +1,11 @@
-"""Looking through nested data."""
+"""Walk through nested data."""
 
 from collections.abc import Iterator
 from typing import Any
 
 
 def leaves(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:
-    """The leaves of nested data, each with the field it stands in; no call of its own, however deep the data are."""
+    """Yield the leaves of nested data, each with its field; works at any depth without recursion."""
     waiting = [(key, value)]
     while waiting:
         key, value = waiting.pop()
@@ -18,7 +18,7 @@ def leaves(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def dicts(value: Any) -> Iterator[dict[str, Any]]:
-    """Every mapping in nested data, the outer ones first."""
+    """Yield every mapping in nested data, outer mappings first."""
     if isinstance(value, dict):
         yield value
     for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():

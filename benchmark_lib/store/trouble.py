@@ -1,4 +1,4 @@
-"""Trouble at the tools: answers that are late, refused, stale, cut, or say the opposite of what was done."""
+"""Simulate trouble at the tools: answers that are late, refused, stale, cut or false."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
@@ -6,12 +6,11 @@ from typing import Any, Protocol
 from ..records import ToolCall
 
 NO_ANSWER, BUSY, NOT_DONE = "timeout", "rate_limit", "not_carried_out"
-"""Error kinds of calls that met trouble: no answer, too many calls, and one that only looks as if it had gone
-through."""
+"""Error kinds of calls that met trouble: no answer, too many calls, and a false success."""
 
 
 class Trouble(Protocol):
-    """What a case declares; see `benchmark_lib.cases.case.Trouble`."""
+    """A trouble that a case declares; see `benchmark_lib.cases.case.Trouble`."""
 
     tool: str
     at: int
@@ -23,11 +22,11 @@ class Trouble(Protocol):
 
     @property
     def kind(self) -> str:
-        """What goes wrong: ``timeout``, ``rate_limit``, ``lost_ack``, ``false_ack``, ``stale`` or ``cut``."""
+        """Return the kind: ``timeout``, ``rate_limit``, ``lost_ack``, ``false_ack``, ``stale`` or ``cut``."""
 
 
 def met(trouble: Sequence[Trouble], name: str, arguments: Any, before: Sequence[ToolCall]) -> Trouble | None:
-    """The trouble that the next call of a tool meets, after the calls that were made before; None where it meets none."""
+    """Return the trouble that the next call of a tool meets, given the earlier calls; None without trouble."""
     earlier = [c.arguments for c in before if c.name == name and c.side == "agent"]
     for one in trouble:
         place = 1 + sum(_fits(one, made) for made in earlier)
@@ -37,13 +36,13 @@ def met(trouble: Sequence[Trouble], name: str, arguments: Any, before: Sequence[
 
 
 def _fits(trouble: Trouble, arguments: Any) -> bool:
-    """Whether a call with these arguments is one that the trouble is meant for."""
+    """Return whether the trouble applies to a call with these arguments."""
     given = arguments if isinstance(arguments, Mapping) else {}
     return all(str(given.get(name)).casefold() == str(value).casefold() for name, value in trouble.where.items())
 
 
 def carried_out(call: ToolCall, trouble: Trouble, work: Callable[[], Any], undone: Callable[[], Any]) -> None:
-    """Make a call that meets trouble: its result is what the caller is shown, its error what really happened.
+    """Make a call that meets trouble: its result is the caller's view, its error the truth.
 
     `work` carries the call out, `undone` does so without leaving a change; both return its result.
     """
@@ -65,7 +64,7 @@ def carried_out(call: ToolCall, trouble: Trouble, work: Callable[[], Any], undon
 
 
 def shown_error(call: ToolCall) -> str | None:
-    """The error of a call as its caller sees it, who knows only the answer."""
+    """Return the error of a call as its caller sees it from the answer alone."""
     if isinstance(call.result, Mapping) and call.result.keys() == {"error"}:
         return call.error or NO_ANSWER
     return None if call.error == NOT_DONE else call.error

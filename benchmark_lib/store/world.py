@@ -1,4 +1,4 @@
-"""The immutable store: loaded once from its folder, shared by every conversation."""
+"""Load the immutable store once from its folder; every conversation shares it."""
 
 from __future__ import annotations
 
@@ -30,30 +30,30 @@ from .tools import Tool, load_tools
 
 STORES = DATA / "stores"
 PHRASES = ("slots", "actions", "customer", "agent")
-"""The parts that the phrases of every language have."""
+"""Parts that the phrases of every language must have."""
 UNPLAYED = ("groups.yaml",)
-"""Files of a store that say how results are read, and change nothing that is played."""
+"""Files of a store that affect only how results are read, not what is played."""
 
 
 class Store:
-    """A simulated shop, read from a folder; frozen, because every conversation reads the same rows.
+    """A simulated shop, loaded from a folder; frozen, because every conversation shares its rows.
 
     Attributes
     ----------
     info, policy : dict
         ``store.yaml``, and the limits, windows, queues and process rules of ``policy.yaml``.
     extends, folders : Store or None, tuple of Path
-        The store that this one adds to, as ``store.yaml`` names it, and the folders of both, its own last.
+        The store that this store extends, as ``store.yaml`` names it, and the folders of both, its own last.
     below : Store or None
-        Of a store with a case's own world laid over it: the store below; ``laid`` names the parts that differ.
+        The store under a case's own world, if the case has one; ``laid`` names the parts that differ.
     tables : dict of str to dict
         The rows of its kind's tables by id.
     now : datetime
         The frozen clock.
     foreign : Foreign or None
-        What plays and scores the cases where they are another package's tasks.
+        Plays and scores the tasks of another package in place of cases.
     tools : dict of str to Tool
-        The tools on a desk of this store, by name: those of its kind, and the user's own beside them.
+        The tools on a desk of this store, by name: those of its kind and the user's own.
     """
 
     foreign: Foreign | None = None
@@ -95,7 +95,7 @@ class Store:
         self._open = True
 
     def _check_shapes(self) -> None:
-        """Refuse a file of the store whose fields are missing, or not of the form that the shipped store of its kind has."""
+        """Refuse a file whose fields are missing or differ in form from the shipped store of its kind."""
         sample = STORES / self.kind.sample
         if not self.kind.sample or self.path.is_relative_to(STORES):
             return
@@ -114,14 +114,14 @@ class Store:
         return merged(thawed(self.extends.policy), read_yaml(path) if path.is_file() else {})
 
     def _more_tools(self) -> dict[str, Tool]:
-        """Those of its kind's further tools that the store names."""
+        """Return the further tools of its kind that the store names."""
         wanted = self.info.get("more_tools", ())
         listed = wanted if isinstance(wanted, list | tuple) else [wanted]
         unknown = [name for name in listed if not isinstance(name, str) or name not in self.kind.more_tools]
         if unknown:
             known = ", ".join(self.kind.more_tools) or "none"
             raise BadInput(
-                f"{self.path / 'store.yaml'}: more_tools: {unknown[0]!r} is none of the kind "
+                f"{self.path / 'store.yaml'}: more_tools: {unknown[0]!r} is not a tool of the kind "
                 f"{self.kind.name}: name some of {known}"
             )
         return {name: self.kind.more_tools[name] for name in wanted}
@@ -137,7 +137,7 @@ class Store:
         return FrozenDict({**below, **own}) if below else own
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Refuse to be altered once it is open."""
+        """Refuse changes after loading."""
         if "_open" in vars(self):
             raise TypeError(
                 f"the store is shared by every conversation, so its {name} cannot be changed: make a store of your own"
@@ -145,7 +145,7 @@ class Store:
         super().__setattr__(name, value)
 
     def with_tools(self, own: dict[str, Tool]) -> Store:
-        """The same store with tools of one's own beside its tools."""
+        """Return the same store with the user's own tools added."""
         if not own:
             return self
         other = copy.copy(self)
@@ -153,34 +153,34 @@ class Store:
         return other
 
     def provides(self, tool: Tool) -> bool:
-        """Whether a tool is of this kind of store, so that it does the same each time, and not the user's own."""
+        """Return whether a tool belongs to this kind of store rather than to the user, so that it is repeatable."""
         return self._tools_of_its_kind.get(tool.name) is tool
 
     def desk(self, tools: dict[str, Tool] | None = None, *, case: Any = None, **staged: Any) -> Desk:
-        """A fresh desk on this store, the same for every case; `staged` is what a case has staged on it (see `Desk`)."""
+        """Return a fresh desk on this store, the same for every case; `staged` is passed on to `Desk`."""
         return Desk(self, tools, **staged)
 
     def schemas(self, tools: dict[str, Tool] | None = None) -> list[dict[str, Any]]:
-        """The tools as OpenAI function schemas."""
+        """Return the tools as OpenAI function schemas."""
         return [t.schema(self.policy) for t in (self.tools if tools is None else tools).values()]
 
     def of(self, case: Any) -> Store:
-        """The store as the conversation about a case sees it: with the case's own world laid over it."""
+        """Return the store as a case's conversation sees it, with the case's own world."""
         return laid_over(self, case.id, case.world, case.library, case.pair or case.id)
 
     @cached_property
     def articles(self) -> list[dict[str, Any]]:
-        """Knowledge-base articles with the policy's numbers filled in: id, title, topics, text."""
+        """Return the articles with the policy's numbers filled in: id, title, topics, text."""
         return frozen(self.read_articles())
 
     def read_articles(self) -> list[dict[str, Any]]:
-        """The articles as their files have them; of two with one id the one of the folder that extends the other's."""
+        """Read the articles from their files; an extending folder's article replaces another with the same id."""
         files = self._files_of("articles")
         found = {head["id"]: {**head, "text": self.filled(text, where).strip()} for where, head, text in files}
         return list(found.values())
 
     def _files_of(self, name: str) -> list[tuple[str, dict[str, Any], str]]:
-        """The Markdown files of a folder of the store and of those it extends: place, head and text; read once."""
+        """Return place, head and text of the Markdown files in a folder of the store and its bases; read once."""
         kept = self._files.setdefault(name, [])
         if not kept:
             paths = [p for folder in self.folders for p in sorted((folder / name).glob("*.md"))]
@@ -188,10 +188,10 @@ class Store:
         return kept
 
     def read_library(self, wanted: Collection[str] | None = None) -> list[dict[str, Any]]:
-        """The articles of the store's library, which a case asks for by name.
+        """Read the articles of the store's library, which cases name.
 
-        A file with ``for_each: path.in.policy`` in its head gives one article for each entry found there; ``key`` and
-        ``each`` are the entry's name and value. With `wanted` only the articles of these ids are filled in.
+        A file with ``for_each: path.in.policy`` in its head gives one article for each entry there; ``key`` and
+        ``each`` are the entry's name and value. `wanted` limits the result to articles with these ids.
         """
         found = []
         for where, head, text in self._files_of("library"):
@@ -215,17 +215,17 @@ class Store:
         return self.filled(value, where, **names) if isinstance(value, str) else value
 
     def filled(self, text: str, where: str, **names: Any) -> str:
-        """A text with the numbers of the policy filled in."""
+        """Return a text with the policy's numbers filled in."""
         return render(text, where, policy=self.policy, store=self.info, **names)
 
     @cached_property
     def search(self) -> Search:
-        """BM25 search over the knowledge base."""
+        """Return the BM25 search over the knowledge base."""
         return _index(orjson.dumps(self.articles))
 
     @cached_property
     def phrases(self) -> dict[str, dict[str, Any]]:
-        """What customers ask and say, by language, from ``phrases/*.yaml``, one language laid over each other."""
+        """Return the phrases by language from ``phrases/*.yaml``, merged over the store's folders."""
         books: dict[str, dict[str, Any]] = {}
         for path in (p for folder in self.folders for p in sorted((folder / "phrases").glob("*.yaml"))):
             found = read_yaml(path)
@@ -241,7 +241,7 @@ class Store:
         return frozen(books)
 
     def prompt(self, path: Path | None = None) -> tuple[str, str]:
-        """The agent's system prompt and its version; `path` names another prompt file than the store's own."""
+        """Return the agent's system prompt and its version; `path` names a prompt file other than the store's."""
         path = path or self.file("prompts/agent.md")
         head, text = front_matter(path)
         clock = f"{self.now:%A}, {self.now:%B} {self.now.day}, {self.now:%Y}, {self.now:%H:%M}"
@@ -254,12 +254,12 @@ class Store:
         return filled, str(head.get("version", path.stem))
 
     def file(self, name: str) -> Path:
-        """A file of the store's folder; where it has none of that name, of the folder that it extends."""
+        """Return the path of a file in the store's folder, or else in the folder that it extends."""
         return next((folder / name for folder in reversed(self.folders) if (folder / name).exists()), self.path / name)
 
     @cached_property
     def hash(self) -> str:
-        """Content hash of the folder but its cases, wordings and prompts, which are hashed by themselves, and `UNPLAYED`."""
+        """Return the folder's content hash, without `UNPLAYED` files, cases, wordings and prompts."""
         apart = ("cases", "prompts", "wordings")
         played = (p for p in self.path.rglob("*") if p.is_file() and p.name not in UNPLAYED)
         files = sorted(p for p in played if p.parent.name not in apart)
@@ -269,10 +269,10 @@ class Store:
 
 
 def load_store(name: str | Path = "northline", tools: str | None = None) -> Store:
-    """Open a store by its name or by the path of its folder; the same folder is loaded once a process.
+    """Load a store by its name or by the path of its folder; a process loads each folder once.
 
-    `tools`, a ``module:name``, names tools of one's own to stand beside those of the store. `BadInput` if there is no
-    such store, one of its files is broken, or there are no such tools.
+    `tools`, a ``module:name``, adds the user's own tools to the store's. Raise `BadInput` for an unknown store, a
+    broken file or missing tools.
     """
     if tools is not None:
         store = load_store(name)
@@ -290,9 +290,9 @@ def load_store(name: str | Path = "northline", tools: str | None = None) -> Stor
 
 
 def foreign_named(name: str) -> Foreign | None:
-    """Return what plays and scores another package's tasks where a store's name means them, such as ``tau:retail``.
+    """Return the other package whose tasks a store's name means, such as ``tau:retail``.
 
-    None for a store of ours. `BadInput` if the package has no such tasks.
+    Return None for a store of ours. Raise `BadInput` if the package has no such tasks.
     """
     prefix = next((one for one in offered("stores") if name.startswith(one)), None)
     found: Foreign | None = None if prefix is None else offer("stores", prefix)(name)
@@ -301,7 +301,7 @@ def foreign_named(name: str) -> Foreign | None:
 
 @lru_cache(maxsize=32)
 def _index(articles: bytes) -> Search:
-    """The search over articles, which cases that lay the same ones over their store share."""
+    """Return the search over articles; cases with the same articles share it."""
     return Search(orjson.loads(articles))
 
 
@@ -311,12 +311,12 @@ def _load(path: Path) -> Store:
 
 
 def _files(path: Path, pattern: str) -> list[Path]:
-    """The files of a table; a name without a wildcard must be there."""
+    """Return the files of a table; a name without a wildcard must exist."""
     return sorted(path.glob(pattern)) if "*" in pattern else [path / pattern]
 
 
 def _check_shape(given: Any, sample: Any, where: str, optional: tuple[str, ...] | None = None) -> None:
-    """Refuse what differs in form from a sample: mapping, list or single value; with `optional`, what else is missing too."""
+    """Refuse data that differs in form from a sample (mapping, list, value), or with `optional` lacks a field."""
     if _form(given) != _form(sample):
         raise BadInput(
             f"{where.rstrip(': ')} must be {_form(sample)}, not {str(given)[:40]!r}: compare it with the shipped store"
@@ -324,10 +324,10 @@ def _check_shape(given: Any, sample: Any, where: str, optional: tuple[str, ...] 
     if not isinstance(sample, dict):
         return
     forms = {_form(value): value for value in sample.values()}
-    for name in given.keys() - sample.keys() if len(forms) == 1 else ():  # entries of the user's own beside those known
+    for name in given.keys() - sample.keys() if len(forms) == 1 else ():  # the user's own entries
         if _form(given[name]) not in forms:
             raise BadInput(
-                f"{where}{name} must be {[*forms][0]}, not {str(given[name])[:40]!r}: write it as the others"
+                f"{where}{name} must be {[*forms][0]}, not {str(given[name])[:40]!r}: write it like the others"
             )
     for name, value in sample.items():
         if name in given:

@@ -1,4 +1,4 @@
-"""A retail desk: orders of goods, parcels, returns and replacements."""
+"""Declare a retail desk: orders of goods, parcels, returns and replacements."""
 
 from ..kinds import DeskKind
 from ..tools import tools_of

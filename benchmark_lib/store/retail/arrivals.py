@@ -1,4 +1,4 @@
-"""The first day on which goods can arrive, as a conversation's calls show it."""
+"""Find the first day on which goods can arrive, from the calls of a conversation."""
 
 from collections.abc import Iterator
 from datetime import date
@@ -10,15 +10,15 @@ from ..protocols import Row, World
 from .claims import orders_in
 
 SENT_AGAIN = ("create_replacement", "create_reshipment")
-"""Calls after which goods leave anew."""
+"""Calls after which goods are sent again."""
 Arrival = tuple[date, int | None, bool]
 
 
 def arrives(calls: list[ToolCall], store: World) -> Arrival | None:
-    """The earliest arrival that any of the agent's calls shows; None where nothing is to come.
+    """Return the earliest arrival that the agent's calls show; None if no goods are to come.
 
-    The day, the index of the call that shows it (None where no order was looked up), and whether it is what the carrier
-    expects; else it is the shortest published window, counted from today.
+    It is the day, the index of the call that shows it (None without a looked-up order), and whether the carrier expects
+    it. Otherwise the day is the end of the shortest published window, counted from today.
     """
     newest: dict[str, tuple[Row, int]] = {}
     again: list[Arrival] = []
@@ -34,12 +34,12 @@ def arrives(calls: list[ToolCall], store: World) -> Arrival | None:
 
 
 def _orders(result: Any) -> Iterator[Row]:
-    """The orders of a result that say whether anything is under way."""
+    """Return the orders of a result that list their parcels."""
     return (row for row in orders_in(result) if "order_id" in row and isinstance(row.get("parcels"), list))
 
 
 def _of_order(order: Row, index: int, store: World) -> Iterator[Arrival]:
-    """What of one order is still to come."""
+    """Yield the arrivals still to come for one order."""
     today = store.now.date()
     parcels = [p for p in order["parcels"] if isinstance(p, dict)]
     for parcel in parcels:
@@ -52,7 +52,7 @@ def _of_order(order: Row, index: int, store: World) -> Iterator[Arrival]:
 
 
 def _by_policy(country: Any, store: World) -> date:
-    """The end of the shortest published window of a country, or of any, from today."""
+    """Return the end of the shortest published window, of a country or of all, from today."""
     windows = store.policy.get("shipping", {}).get("business_days", {})
     shortest = min((w[0] for c, w in windows.items() if country in (None, c)), default=0)
     return add_business_days(store.now.date(), shortest, store)

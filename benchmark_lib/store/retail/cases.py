@@ -1,4 +1,4 @@
-"""What a case of a retail desk can name, and what its customers know."""
+"""Name what a case of a retail desk can use, and what its customers know."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from .tools import return_link
 
 
 def case_names(raw: Row, order: Row, store: World) -> dict[str, Any]:
-    """Names for the placeholders of a case about an order."""
+    """Return the names for the placeholders of a case about an order."""
     return {
         "lines": {line["line_id"]: _with_product(line, store) for line in order["lines"]},
         "customer": store.tables["customers"][order["customer_id"]],
@@ -27,13 +27,13 @@ def case_names(raw: Row, order: Row, store: World) -> dict[str, Any]:
 
 
 def case_defaults(names: dict[str, Any]) -> dict[str, Any]:
-    """Whose order it is, and that its customer writes."""
+    """Return the buyer of the order as the customer who writes."""
     customer = names["customer"]
     return {"customer_id": customer["customer_id"], "sender": customer["email"], "sender_name": customer["name"]}
 
 
 def usual_ledger(case: Row, names: dict[str, Any]) -> dict[str, Any]:
-    """What customers know unless the case says otherwise: who they are, as the email's head shows, and the order."""
+    """Return a customer's knowledge unless the case says otherwise: identity, as in the email's head, and order."""
     customer, order = names["customer"], names["order"]
     own = case["sender_name"] == customer["name"]
     return {

@@ -1,4 +1,4 @@
-"""What an agent's words say of orders, held against calls and results."""
+"""Compare an agent's words about orders with calls and results."""
 
 import re
 from functools import lru_cache
@@ -13,7 +13,7 @@ from ..protocols import Played, Row, World
 from .rows import by_email, variants
 
 PROCEDURE = "run_procedure"
-"""A procedure that an article names; what it does stands in the article."""
+"""Procedure that an article names and describes."""
 SENT = {"create_replacement", "create_reshipment"}
 ALIKE = {
     **dict.fromkeys(SENT, SENT | {PROCEDURE}),
@@ -22,9 +22,7 @@ ALIKE = {
     "update_shipping_address": {"update_shipping_address", "update_line_item", *SENT},
     "open_carrier_claim": {"open_carrier_claim", PROCEDURE},
 }
-"""Tools whose call makes the claim of another one true enough.
-
-Goods are sent either way, a conversation is over either way, an order is changed either way.
+"""Tools whose call makes the claim of another tool true enough: either way goods are sent, an order changes, and so on.
 """
 LEFT_BY = {
     "create_reshipment": "reshipments",
@@ -32,17 +30,17 @@ LEFT_BY = {
     "start_return": "returns",
     "open_carrier_claim": "claims",
 }
-"""The field of a tool's result that shows that an action was carried out before this conversation."""
+"""Field of a tool's result that shows that an action was carried out before this conversation."""
 EDIT = "update_line_item"
-"""The tool whose text may also name what the line was before."""
+"""Tool whose text may also name the line's previous variant."""
 DAY = 14
-"""Characters that a day or a window takes up, about."""
+"""Approximate length of a day or a window in characters."""
 MOST_VALUES = 60
-"""Values of a message that are compared; no person writes so many."""
+"""Most values of a message that are compared; no person writes so many."""
 
 
 def shows(result: Any, tool: str, sentence: str) -> bool:
-    """Whether a result shows the state that a sentence claims: that it was cancelled, returned or sent again before."""
+    """Return whether a result shows the state that a sentence claims: cancelled, returned or sent again before."""
     for row in orders_in(result):
         if row.get(LEFT_BY.get(tool, "")):
             return True
@@ -59,7 +57,7 @@ def shows(result: Any, tool: str, sentence: str) -> bool:
 
 
 def proves(slot: str, value: Any, case: Played, store: World) -> bool:
-    """An order number that does not go with the sender's address proves nothing."""
+    """Return whether a value is useful; an order number of another buyer proves nothing."""
     if slot != "order_id":
         return True
     buyer = by_email(store).get(case.sender.lower(), {}).get("customer_id", "")
@@ -67,7 +65,7 @@ def proves(slot: str, value: Any, case: Played, store: World) -> bool:
 
 
 def orders_in(result: Any) -> list[Row]:
-    """An order, or the orders, of a result, whatever a tool returned."""
+    """Return the result's order, or its orders, for any tool's result."""
     if not isinstance(result, dict):
         return []
     orders = result.get("orders")
@@ -75,7 +73,7 @@ def orders_in(result: Any) -> list[Row]:
 
 
 def differs(call: ToolCall, text: str, store: World) -> str | None:
-    """What of a text is not what its call did; None where all that can be compared agrees."""
+    """Return the part of a text that contradicts its call; None if all comparable parts agree."""
     checks = (
         ("order_id", _order),
         ("product", _product),
@@ -87,7 +85,7 @@ def differs(call: ToolCall, text: str, store: World) -> str | None:
 
 
 def _order(call: ToolCall, text: str, store: World) -> bool:
-    """Whether a text names numbers of orders, or what looks like one, and not the one that was called."""
+    """Return whether a text names order numbers, or similar ones, but not the order of the call."""
     called = _name(call, "order_id")
     shape = re.sub(r"\d", r"\\d", re.escape(called))
     named = {v.value for v in values_in(text, store.now.year) if v.kind == "id" and re.fullmatch(shape, v.value)}
@@ -95,7 +93,7 @@ def _order(call: ToolCall, text: str, store: World) -> bool:
 
 
 def _product(call: ToolCall, text: str, store: World) -> bool:
-    """Whether a call puts another product in the place of a line, and the text does not name that product."""
+    """Return whether a call replaces a line with another product that the text does not name."""
     known = variants(store).get(_name(call, "variant_id"))
     line = next((x for x in _lines(call, store) if x["line_id"] == _name(call, "line_id")), None)
     if known is None or line is None or not text.strip():
@@ -108,12 +106,11 @@ def _product(call: ToolCall, text: str, store: World) -> bool:
 
 
 def _title_words(product: Row) -> set[str]:
-    """The words of a product's title, and its figures."""
     return {word for word in re.findall(r"[^\W_]+", plain(str(product.get("title", "")))) if len(word) > 2}
 
 
 def _variant(call: ToolCall, text: str, store: World) -> bool:
-    """Whether a text names values of the product's options (of a changed line, of the changed ones) not called for."""
+    """Return whether a text names option values (of a changed line, changed options) that the call does not have."""
     known = variants(store).get(_name(call, "variant_id"))
     if known is None:
         return False
@@ -133,13 +130,13 @@ def _variant(call: ToolCall, text: str, store: World) -> bool:
 
 @lru_cache(maxsize=512)
 def _spelled(value: str) -> str:
-    """A value of an option as it is written in any of the languages."""
+    """Return a pattern for an option's value in any of the languages."""
     known = [book["options"][value] for book in books().values() if value in book.get("options", ())]
     return "|".join([re.escape(plain(value).strip()), *known])
 
 
 def _item(call: ToolCall, text: str, store: World) -> bool:
-    """Whether a text names lines of the order, and none of those that were called."""
+    """Return whether a text names lines of the order, but none of the call."""
     lines = _lines(call, store)
     several = call.named.get("line_ids")
     wanted = (
@@ -158,13 +155,17 @@ def _lines(call: ToolCall, store: World) -> list[dict[str, Any]]:
 
 
 def _name(call: ToolCall, argument: str) -> str:
-    """An argument that names a thing, in capitals; nothing where it is missing or no text."""
+    """Return an identifying argument in capitals; empty if it is missing or not a text."""
     value = call.named.get(argument)
     return value.upper() if isinstance(value, str) else ""
 
 
 def _address(call: ToolCall, text: str, store: World) -> bool:
-    """Whether a text names numbers, as of a house or a postcode, and none of the address that was called, or one that is not in it beside its street or postcode."""
+    """Return whether the text states an address that contradicts the one used in the call.
+
+    It does if its numbers (as of a house) include none of the call's address, or an unknown one beside its street or
+    postcode.
+    """
     address = call.named.get("address")
     if not isinstance(address, dict):
         return False
@@ -180,7 +181,7 @@ def _address(call: ToolCall, text: str, store: World) -> bool:
 
 
 def _numbers_of(text: str, store: World) -> set[str]:
-    """The words with digits that are no amount, day or number of an order."""
+    """Return the words with digits that are no amount, day or order number."""
     rest = text
     for value in values_in(text, store.now.year)[:MOST_VALUES]:
         length = DAY if value.kind in ("date", *WINDOWS) else len(value.value)

@@ -1,4 +1,4 @@
-"""The search over a shop's goods."""
+"""Search a shop's goods."""
 
 from collections.abc import Callable
 from functools import lru_cache
@@ -14,9 +14,9 @@ MOST_FOUND = 60
 
 @remembered("products")
 def goods_search(store: World) -> Callable[[str], list[Row]]:
-    """The search over the goods of a store: a function that gives those which share a word with a query, best first.
+    """Return a function that finds the goods sharing a word with a query, best first.
 
-    Answers are kept, since the same question is asked in many conversations.
+    The function caches answers, because many conversations ask the same.
     """
     products = list(store.tables["products"].values())
     index = TextIndex([product_text(p) for p in products])
@@ -25,10 +25,9 @@ def goods_search(store: World) -> Callable[[str], list[Row]]:
 
 @remembered("products", "policy")
 def public_amounts(store: World) -> frozenset[int]:
-    """What any visitor can work out of the shop's pages, in cents.
+    """Return the amounts that any visitor can compute from the shop's pages, in cents.
 
-    The price of up to three pieces of one article, with the active codes and the cost of delivery or without, and what
-    a code takes off.
+    They are prices of up to three pieces of an article, with or without active codes and delivery, and code savings.
     """
     prices = {v["price_cents"] * n for p in store.tables["products"].values() for v in p["variants"] for n in (1, 2, 3)}
     shares = [100 - c["percent"] for c in store.policy["promotions"]["codes"] if c["active"]]
@@ -39,7 +38,7 @@ def public_amounts(store: World) -> frozenset[int]:
 
 
 def product_text(product: dict[str, Any]) -> str:
-    """What the search reads of a product."""
+    """Return the text of a product that is searched."""
     values = " ".join(f"{k.replace('_', ' ')} {v}" for k, v in product["attributes"].items())
     options = " ".join({str(v[o]) for v in product["variants"] for o in ("color", "size") if v.get(o)})
     return f"{product['title']} {product['category'].replace('_', ' ')} {product['description']} {values} {options}"

@@ -1,4 +1,4 @@
-"""What comes back of a group order: settled as a whole, by the terms of the day on which it was placed."""
+"""Settle returns of a group order as a whole, by the terms of the day on which it was placed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,10 +11,10 @@ from .rows import variants
 
 @dataclass(frozen=True)
 class Sheet:
-    """One return of a group order, as it is written down.
+    """One return of a group order.
 
-    Of the pieces and the labels they need; of the money, in cents, what is held back on the order and what comes back
-    now; and the percent of rebate for the pieces that stayed until now and for those that stay afterwards.
+    It gives the number of pieces and labels, and the amounts held back and paid back, in cents. The rates are the
+    rebate in percent for the pieces kept before and after the return.
     """
 
     pieces: int
@@ -26,9 +26,9 @@ class Sheet:
 
 
 def sheet(order: Row, back: Mapping[str, int], store: World, by: str = "") -> Sheet:
-    """Settle a return of pieces of a group order, `back` saying how many of which line come back.
+    """Settle a return of pieces of a group order; `back` gives the number of pieces by line.
 
-    `by` names the terms to settle by, ``current`` or ``former``; those of the order's day by default.
+    `by` names the terms, ``current`` or ``former``; by default those of the order's day.
     """
     terms = store.policy["library"]["group_orders"][by] if by else terms_of(order, store)
     earlier = {line_id: 1 for r in order["returns"] for line_id in r["line_ids"]}
@@ -53,7 +53,7 @@ def sheet(order: Row, back: Mapping[str, int], store: World, by: str = "") -> Sh
 
 
 def last_day(order: Row, line_id: str, store: World) -> str:
-    """The last day on which a piece of a group order can go back, in ISO form."""
+    """Return the last day on which a piece of a group order can go back, in ISO form."""
     terms, groups = terms_of(order, store), store.policy["library"]["group_orders"]
     line = next(x for x in order["lines"] if x["line_id"] == line_id)
     delivered = next(p["delivered_at"] for p in order["parcels"] if line_id in p["lines"])
@@ -67,7 +67,7 @@ def last_day(order: Row, line_id: str, store: World) -> str:
 
 
 def swap_cost(order: Row, line_id: str, variant_id: str, rate: int, store: World) -> int:
-    """What a group pays to have a piece swapped for another color or size, in cents, where `rate` percent of rebate hold afterwards."""
+    """Return a group's cost in cents of swapping a piece; `rate` is the rebate afterwards, in percent."""
     groups = store.policy["library"]["group_orders"]
     line = next(x for x in order["lines"] if x["line_id"] == line_id)
     _, variant = variants(store)[variant_id]
@@ -76,14 +76,14 @@ def swap_cost(order: Row, line_id: str, variant_id: str, rate: int, store: World
 
 
 def terms_of(order: Row, store: World) -> Row:
-    """The terms that hold for a group order, by its day."""
+    """Return the terms that apply to a group order, by its day."""
     groups = store.policy["library"]["group_orders"]
     terms: Row = groups["current" if order["placed_at"][:10] >= groups["since"] else "former"]
     return terms
 
 
 def less(cents: int, percent: int) -> int:
-    """An amount less so many percent of it, these rounded down to the cent."""
+    """Return an amount less a percentage of it; the reduction is rounded down to the cent."""
     return cents - cents * percent // 100
 
 
@@ -92,7 +92,7 @@ def _rate(pieces: int, terms: Row) -> int:
 
 
 def _held(line: Row, terms: Row, store: World) -> int:
-    """What is held back for one piece."""
+    """Return the amount held back for one piece."""
     child = _category(line, store) in store.policy["library"]["group_orders"]["children"]
     percent = terms["held_children_percent"] if child else terms["held_percent"]
     if not percent:
@@ -102,7 +102,7 @@ def _held(line: Row, terms: Row, store: World) -> int:
 
 
 def _labels(order: Row, back: Mapping[str, int], store: World) -> int:
-    """A label for each suitcase, and one for each begun load of the rest."""
+    """Return the number of labels: one for each suitcase and one for each started load of the rest."""
     groups = store.policy["library"]["group_orders"]
     lines = [(x, back.get(x["line_id"], 0)) for x in order["lines"]]
     cases = sum(count for line, count in lines if _category(line, store) in groups["suitcases"])

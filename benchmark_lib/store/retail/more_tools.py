@@ -1,4 +1,4 @@
-"""Tools that a retail store may have beside the usual ones, by name under ``more_tools`` of its ``store.yaml``."""
+"""Define further tools that a retail store may list under ``more_tools`` of its ``store.yaml``."""
 
 from typing import Annotated, Any
 
@@ -10,7 +10,7 @@ from .tools import OrderId, line_row, order_row
 
 @tool()
 def ticket_history(desk: Desk, email: Annotated[str, "The customer's email address."]) -> dict[str, Any]:
-    """Show a customer's earlier contacts with the desk, the newest first: when, with whom, about which order, and what was noted."""
+    """Show a customer's earlier contacts with the desk, the newest first: when, with whom, about which order, and what was noted."""  # noqa: E501
     customer = by_email(desk.store).get(email.lower())
     if customer is None:
         raise NotFound(f"No customer has the email {email!r}; check the spelling or search by name and postcode.")

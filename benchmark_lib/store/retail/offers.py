@@ -1,4 +1,4 @@
-"""What of a call a desk's message names: its order, lines, variant, address. For a customer that agrees to its own thing only."""
+"""Find the parts of a call that a desk's message names, since a customer agrees only to its own request."""
 
 import re
 from functools import lru_cache
@@ -15,7 +15,7 @@ _ORDER = re.compile(r"\bNL[- ]?(\d{5})\b", re.I)
 
 
 def named_in(text: str, arguments: dict[str, Any], store: World) -> tuple[set[str], set[str]]:
-    """Which arguments of the call a customer wishes for a message names, and in place of which it names another one."""
+    """Return the arguments of a wished call that a message names, and those for which it names another value."""
     named: set[str] = set()
     differing: set[str] = set()
     words = plain(text)
@@ -35,9 +35,9 @@ def named_in(text: str, arguments: dict[str, Any], store: World) -> tuple[set[st
 
 
 def between(text: str, case: Played, store: World) -> str:
-    """The slot between whose values a question has the customer choose: a color or size of what is on the order ("Is it graphite or navy?").
+    """Return the slot for which a question offers a choice: a color or size of the order ("Graphite or navy?").
 
-    The values may stand in the sentence before: "One is graphite, one navy. Which of the two came?".
+    The sentence before may name the values: "One is graphite, one navy. Which of the two came?".
     """
     lines = store.tables["orders"].get(case.order, {}).get("lines", ())
     sold = [v for line in lines for v in variants(store)[line["variant_id"]][0]["variants"]]
@@ -53,7 +53,7 @@ def between(text: str, case: Played, store: World) -> str:
 
 
 def _orders(text: str) -> set[str]:
-    """The orders that a message names; of several none that it says shall be kept."""
+    """Return the orders that a message names; of several, leave out those that it says to keep."""
     numbers = set(_ORDER.findall(text))
     if len(numbers) < 2:
         return numbers
@@ -86,7 +86,7 @@ def _variant(
 
 
 def _stands_in(option: str, text: str, words: str) -> bool:
-    """Whether a text names a color or size; a single letter counts as it is written, or after its word (``it's`` names no S)."""
+    """Return whether a text names a color or size; a single letter counts in its own case or after its word."""
     if len(option) > 1:
         return re.search(rf"(?<!\w){re.escape(plain(option).strip())}(?!\w)", words) is not None
     letter = rf"(?<![\w'’]){re.escape(option)}(?![\w'’]|\. ?[A-ZÀ-Þ])"
@@ -103,6 +103,6 @@ def _lines(words: str, line_ids: list[str], order: Row, store: World, named: set
 
 
 def _named_lines(words: str, order: Row, store: World) -> set[str]:
-    """The lines of an order whose titles a message names."""
+    """Return the lines of an order whose titles a message names."""
     titles = {line["line_id"]: variants(store)[line["variant_id"]][0]["title"] for line in order["lines"]}
     return {line_id for line_id, title in titles.items() if plain(title).strip() in words}

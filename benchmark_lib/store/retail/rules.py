@@ -1,4 +1,4 @@
-"""Predicates of a retail desk's process rules; the calls they guard, and their numbers, stand in the store's policy."""
+"""Check a retail desk's process rules; the store's policy gives the guarded calls and the numbers."""
 
 import re
 from datetime import date, datetime, timedelta
@@ -42,7 +42,7 @@ def lookup(call: ToolCall, before: Before, store: World, parameters: dict[str, A
 
 
 def window(call: ToolCall, before: Before, store: World, parameters: dict[str, Any]) -> bool | None:
-    """The call lies inside its window: days since delivery, or an order that is still unfulfilled."""
+    """The call is within its window: days since delivery, or an order that is still unfulfilled."""
     order = _order(call, store)
     if order is None:
         return None
@@ -60,7 +60,7 @@ def window(call: ToolCall, before: Before, store: World, parameters: dict[str, A
 
 
 def recipient(call: ToolCall, before: Before, store: World, parameters: dict[str, Any]) -> bool | None:
-    """A new address keeps the recipient, lies in a served country, and is neither a forwarder nor a PO box abroad."""
+    """A new address keeps the recipient, is in a served country, and is neither a forwarder nor a PO box abroad."""
     order = _order(call, store)
     if order is None:
         return None
@@ -75,7 +75,7 @@ def recipient(call: ToolCall, before: Before, store: World, parameters: dict[str
 
 
 def _granted(call: ToolCall, line_id: str, store: World) -> bool:
-    """Whether an earlier ticket grants the call for a line, beyond the rule, and still does today."""
+    """Return whether an earlier ticket grants the call for a line, beyond the rule, and is still valid today."""
     return any(
         (grant["tool"], ticket["order_id"], grant["line_id"])
         == (call.name, str(call.named["order_id"]).upper(), line_id.upper())
@@ -86,7 +86,7 @@ def _granted(call: ToolCall, line_id: str, store: World) -> bool:
 
 
 def _forwards(address: dict[str, Any], forwarders: dict[str, Any]) -> bool:
-    """Whether an address is a forwarder's: by a word of its name, or by its street in whatever spelling."""
+    """Return whether an address is a forwarder's, by a word of its name or by its street in any spelling."""
     text = " ".join(str(v) for v in address.values() if v).casefold()
     named = any(re.search(rf"\b{re.escape(w)}\b", text) for w in forwarders["name_words"])
     return named or any(has_part("line1", f["line1"], address) for f in forwarders["addresses"])
@@ -98,13 +98,13 @@ def _is_box(address: dict[str, Any], store: World) -> bool:
 
 
 RULES: dict[str, Predicate] = {f.__name__: f for f in (identity, confirmation, evidence, lookup, window, recipient)}
-"""The predicates by the names that the policy uses."""
+"""Predicates by their names in the policy."""
 TELLINGS: dict[str, Telling] = {"identity": identity_in_words}
-"""The rules that guard what a message tells, too."""
+"""Rules that also guard messages."""
 
 
 def delivered(order: dict[str, Any], line_id: str) -> datetime | None:
-    """When the line was delivered; None if it was not."""
+    """Return when the line was delivered; None if it was not."""
     times = [p["delivered_at"] for p in order["parcels"] if line_id.upper() in p["lines"] and p["delivered_at"]]
     return datetime.fromisoformat(max(times)) if times else None
 

@@ -1,4 +1,4 @@
-"""Whether the rows of a retail store agree with each other, and what a case may rest on."""
+"""Check that the rows of a retail store are consistent, and find the rows that may support a case."""
 
 from collections.abc import Iterator
 from datetime import date, datetime, timedelta
@@ -10,13 +10,13 @@ from .rows import variants
 
 
 def grounds(case: Played, store: World) -> list[Any]:
-    """The orders of a case with their goods."""
+    """Return the orders of a case with their goods."""
     orders = [store.tables["orders"][o] for o in (case.order, *case.others.values())]
     return [orders, [store.tables["products"][x["product_id"]] for o in orders for x in o["lines"]]]
 
 
 def unsound(number: str, store: World) -> Iterator[tuple[str, str]]:
-    """Where an order's amounts, lines, parcels and customer do not agree with each other."""
+    """Yield the inconsistencies of an order's amounts, lines, parcels and customer."""
     order, now = store.tables["orders"][number], store.now.isoformat()
     if order["customer_id"] not in store.tables["customers"]:
         yield ("order", f"its customer {order['customer_id']} does not exist")
@@ -40,13 +40,12 @@ def unsound(number: str, store: World) -> Iterator[tuple[str, str]]:
 
 
 def _at(location: str, address: Row) -> bool:
-    """Whether the place of a scan is the town of an address."""
     town, _, where = location.partition(", ")
     return town == address["city"] and where in (address["region"], address["country"])
 
 
 def days(number: str, store: World) -> dict[str, str]:
-    """The days that policy and clock give an order, each with what it is; a day on which nothing can happen is not among them."""
+    """Return an order's days by policy and clock, each with its meaning, if something can happen on them."""
     order, policy, today = store.tables["orders"][number], store.policy, store.now.date()
     found = [(_day(order["placed_at"]), "ordered")]
     for ends, which in enumerate(("earliest", "latest")):
@@ -64,13 +63,13 @@ def days(number: str, store: World) -> dict[str, str]:
 
 
 def packed(order: Row, ends: int, store: World) -> date:
-    """The first (0) or last (1) day on which an order without a parcel is packed: none that has passed."""
+    """Return the first (0) or last (1) day on which an order without a parcel is packed, today at the earliest."""
     day = add_business_days(_day(order["placed_at"]), store.policy["processing"]["business_days"][ends], store)
     return max(day, add_business_days(store.now.date() - timedelta(1), 1, store))
 
 
 def arrives(order: Row, ends: int, store: World, country: str | None = None) -> date:
-    """The first (0) or last (1) day on which an order without a parcel can arrive, at home or in another country."""
+    """Return the first (0) or last (1) day on which an order without a parcel can arrive, at home or abroad."""
     transit = store.policy["shipping"]["business_days"][country or order["shipping_address"]["country"]]
     return add_business_days(packed(order, ends, store), transit[ends], store)
 
@@ -91,7 +90,7 @@ def _days_of_parcel(parcel: Row, order: Row, store: World) -> Iterator[tuple[dat
 
 
 def _countries(order: Row, store: World) -> set[str]:
-    """Where an order can go: its own country, and the served ones of its customer's addresses."""
+    """Return the countries an order can go to: its own, and the served ones of its customer's addresses."""
     customer = store.tables["customers"].get(order["customer_id"], {"addresses": ()})
     known = {order["shipping_address"]["country"], *(a["country"] for a in customer["addresses"])}
     return known & set(store.policy["shipping"]["business_days"])

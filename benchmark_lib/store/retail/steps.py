@@ -1,4 +1,4 @@
-"""What scripted agents have to know of a retail desk: what to ask for, what a call is about, where to look."""
+"""Tell scripted agents of a retail desk what to ask for, what a call is about, and where to look."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,17 +10,17 @@ from .rules import delivered
 from .tools import return_link
 
 PICTURES: tuple[str, ...] = ("photo", "label")
-"""The slots of a case that hold a picture."""
+"""Slots of a case that contain a picture."""
 
 
 def identity_slots(case: Played, asked: set[str]) -> list[str]:
-    """The order number where the customer has one and was not asked for it yet; else name and postcode."""
+    """Return the order number's slot if the customer has it and was not asked yet, else name and postcode."""
     number = case.ledger.get("order_id")
     return ["order_id"] if number and number.when != "never" and "order_id" not in asked else ["name", "postcode"]
 
 
 def evidence_slots(call: Any, case: Played, store: World, attached: set[str], known: set[str]) -> list[str]:
-    """A picture before a replacement; before delivered goods are sent again, a check of address and neighbours."""
+    """Return the slots to ask for: a picture before a replacement, checks before goods are sent again."""
     ledger = case.ledger
     if call.tool == "create_replacement" and not attached.intersection(PICTURES):
         return [s for s in PICTURES if s in ledger and ledger[s].attach and ledger[s].when != "never"][:1]
@@ -35,7 +35,7 @@ def _delivered(arguments: dict[str, Any], store: World) -> bool:
 
 
 def described(arguments: dict[str, Any], tool: str, store: World) -> dict[str, str]:
-    """The variant, items, address and return link that a call is about, in words."""
+    """Return the variant, items, address and return link of a call in words."""
     values = {}
     if "variant_id" in arguments:
         product, variant = variants(store)[arguments["variant_id"]]
@@ -52,7 +52,7 @@ def described(arguments: dict[str, Any], tool: str, store: World) -> dict[str, s
 
 
 def everything(call: Callable[..., ToolCall], case: Played, words: str) -> list[Any]:
-    """All that can be found with a sender's address and the words of an email."""
+    """Return everything that a sender's address and the words of an email find."""
     results = [call("find_orders", email=case.sender).result, call("get_customer", email=case.sender).result]
     for order in results[0].get("orders", [])[:4]:
         found = call("get_order", order_id=order["order_id"]).result

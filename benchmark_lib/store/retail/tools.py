@@ -1,6 +1,6 @@
-"""The tools of a retail desk.
+"""Define the tools of a retail desk.
 
-What a real desk would refuse is carried out and recorded: what counts is what the agent did.
+The tools carry out and record what a real desk would refuse, because the agent's actions are scored.
 """
 
 from typing import Annotated, Any
@@ -193,7 +193,7 @@ def open_carrier_claim(desk: Desk, order_id: OrderId, reason: Reason) -> dict[st
 
 
 def order_row(desk: Desk, order_id: str) -> dict[str, Any]:
-    """The order as this desk sees it; raises `NotFound` for an unknown number."""
+    """Return the order as this desk sees it; raise `NotFound` for an unknown number."""
     order = desk.row("orders", order_id.upper())
     if order is None:
         raise NotFound(f"There is no order {order_id!r}; ask for the number again or use find_orders.")
@@ -201,12 +201,12 @@ def order_row(desk: Desk, order_id: str) -> dict[str, Any]:
 
 
 def return_link(policy: dict[str, Any], order_id: str) -> str:
-    """The self-service return link of an order."""
+    """Return the self-service return link of an order."""
     return policy["returns"]["link_base"] + order_id
 
 
 def line_row(desk: Desk, order_id: str, line_id: str) -> dict[str, Any]:
-    """The line of an order as this desk sees it; raises `NotFound` for an unknown one."""
+    """Return the line of an order as this desk sees it; raise `NotFound` for an unknown line."""
     lines = order_row(desk, order_id)["lines"]
     for line in lines:
         if line["line_id"] == line_id.upper():
