@@ -55,15 +55,15 @@ class Manner:
         calls = [call for message in sent for call in message.get("tool_calls") or ()]
         parts = [own_fields(part) for call in calls for part in (call, call["function"])]
         there = {name for message in sent for name in message if name not in STANDARD}.union(*parts)
-        for name in sorted({*there, *THOUGHTS} - self.refused):
-            if not re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", error.told):
-                continue
-            if not WANTED.search(error.told) and name in there:
-                return replace(self, refused=self.refused | {name}, wanted=self.wanted - {name})
-            if WANTED.search(error.told) and sent and name not in self.wanted:
-                return replace(self, thoughts="all", wanted=self.wanted | {name})
         if not self.no_null and any(m["content"] is None for m in sent) and NO_NULL.search(error.told):
             return replace(self, no_null=True)
+        words = set(re.findall(r"[\w-]+", error.told))
+        named = words & {*there, *THOUGHTS} - self.refused
+        if WANTED.search(error.told):
+            if sent and named - self.wanted:
+                return replace(self, thoughts="all", wanted=self.wanted | named)
+        elif named & there:
+            return replace(self, refused=self.refused | named & there, wanted=self.wanted - named)
         called = {c["function"].get("name") for message in messages for c in message.get("tool_calls") or ()}
         return replace(self, in_words=True) if tools and called - tools and not self.in_words else None
 

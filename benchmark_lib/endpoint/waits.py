@@ -39,9 +39,11 @@ ASKED = (
 )
 IN_WORDS = re.compile(
     rf"{ASKED}(?:[ _-](?:your request|again|in|after|for|at|until|on|least|about|approximately|around))*"
-    rf"[\W_]{{1,6}}({MOMENT}|{CLOCK}(?![\d:])|{WHOLE.pattern}(?![a-z]))",
+    rf"[\W_]{{1,6}}({MOMENT}|{CLOCK}(?![\d:]| ?[ap]\.?m\b)|{WHOLE.pattern}(?![a-z]))",
     re.IGNORECASE,
 )
+TIME_OF_DAY = re.compile(rf"(?:at|until|on|resets?)[\W_]+{CLOCK}$", re.IGNORECASE)
+"""A moment whose day and zone are not known is no wait."""
 CHINESE_JAPANESE = re.compile(r"(\d+) ?(秒|分)[钟鐘間]?之?[后後]")
 LIMIT = re.compile(r"\b(?:r|remaining) ?= ?0\b.*?\b(?:t|reset) ?= ?(\d+)")
 """The header ``RateLimit`` of the IETF's drafts where nothing remains: ``"default";r=0;t=25``, ``remaining=0, reset=35``."""
@@ -71,7 +73,7 @@ def duration(text: str) -> float | None:
 
 def wait_in(text: str, now: datetime | None = None) -> float | None:
     """Return the wait in seconds that an error's words ask for, None where they ask for none."""
-    found = IN_WORDS.search(text)
+    found = next((found for found in IN_WORDS.finditer(text) if not TIME_OF_DAY.search(found[0])), None)
     if found:
         return meant(until(found[1], now or datetime.now(UTC)))
     if found := CHINESE_JAPANESE.search(text):
@@ -101,7 +103,7 @@ def asked_for(headers: Mapping[str, str], status: int = 429, now: datetime | Non
             resets.append(seconds)
     if status == 429 and (found := LIMIT.search(told.get("ratelimit", ""))):
         resets.append(float(found[1]))
-    return max(resets, default=None)
+    return max((seconds for seconds in resets if meant(seconds) is not None), default=None)
 
 
 def until(value: str, now: datetime, in_ms: bool = False) -> float | None:
