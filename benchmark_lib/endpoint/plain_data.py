@@ -7,6 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
+import orjson
 from pydantic import BeforeValidator, TypeAdapter, ValidationError
 
 from ..errors import BadInput
@@ -14,6 +15,12 @@ from ..textfiles import read_yaml
 
 LARGEST_FILE = 1_000_000
 UNKNOWN = ("extra_forbidden", "unexpected_keyword_argument")
+SAID = {
+    "invalid_key": "this name is no text; put it in quotes",
+    "invalid-json-value": "JSON cannot hold this value; put it in quotes",
+    "missing": "field required; add it",
+}
+"""Reasons in place of pydantic's, by its name of the error."""
 T = TypeVar("T")
 Noted = Annotated[str, BeforeValidator(lambda value: str(value) if isinstance(value, (date, int, float)) else value)]
 """A text that YAML may have read as a date or a number."""
@@ -42,19 +49,44 @@ def read_as(kind: type[T], content: Any, where: str, unknown: str = "is not know
             else reader.validate_python(content)
         )
     except ValidationError as error:
-        found = error.errors(include_url=False, include_input=False)
+        found: list[Any] = error.errors(include_url=False, include_input=False)
         first = next((one for one in found if one["type"] in UNKNOWN), found[0])
-        in_list = first["loc"][-1:] != ("[key]",)
-        parts = (f"entry {part + 1}" if isinstance(part, int) and in_list else str(part) for part in first["loc"])
-        place, why = " ".join(", ".join(parts).split())[:100], first["msg"].removeprefix("Value error, ")
+        place = place_of(first, orjson.loads(content) if isinstance(content, bytes) else content)
         if first["type"] in UNKNOWN:
             raise BadInput(f"{where}: {place!r} {unknown}") from None
+        why = (
+            str(first["ctx"]["error"]) if first["type"] == "value_error" else first["msg"][0].lower() + first["msg"][1:]
+        )
+        why = SAID.get(
+            "invalid_key" if first["loc"][-1:] == ("[key]",) and first["type"] != "value_error" else first["type"], why
+        )
+        why = why.partition(" or an instance of ")[0]
         raise BadInput(
-            f"{where}: {place}: {why[0].lower()}{why[1:]}{'' if ';' in why else '; change that value'}"
+            f"{where}: {place}{': ' * bool(place)}{why}{'' if ';' in why else '; change that value'}"
         ) from None
 
 
+def place_of(error: Any, content: Any) -> str:
+    """Return where in `content` an error is, without the names that pydantic gives to keys and to branches of a union."""
+    parts = []
+    for part in error["loc"]:
+        if isinstance(content, list) and isinstance(part, int):
+            parts.append(f"entry {part + 1}")
+            content = content[part]
+        elif isinstance(content, dict) and (part in content or error["type"] == "missing"):
+            parts.append(str(part))
+            content = content.get(part)
+    return " ".join(", ".join(parts).split())[:100]
+
+
 adapter: Callable[[Any], TypeAdapter[Any]] = lru_cache(maxsize=16)(TypeAdapter)
+
+
+def filled(entries: Any) -> Any:
+    """Return a list of mappings without the fields that are left empty; what is no such list as it is."""
+    if not isinstance(entries, list):
+        return entries or []
+    return [{n: v for n, v in e.items() if v not in (None, "")} if isinstance(e, dict) else e for e in entries]
 
 
 def fitting(entries: Iterable[T], model: str) -> Iterator[T]:
