@@ -48,20 +48,10 @@ class ErrorAnswer(Exception):
 class EndpointError(Exception):
     """A call that brought no completion.
 
-    Attributes
-    ----------
-    kind : str
-        One of ``data/endpoints.yaml``, such as ``auth``, ``bad_request``, ``context_overflow``, ``rate_limit`` or ``server``.
-    fatal, retry : bool
-        Whether no other call of this run can fare better, so the run should stop, and whether to try this one again.
-    attempts : list of dict
-        Every failed attempt: ``kind``, ``status`` (None without an answer), ``detail``, ``wait_s`` before the next one.
-    retry_after_s : float or None
-        The wait the endpoint asked for.
-    status : int or None
-        The HTTP status of the last attempt, if there was an answer.
-    told : str
-        More of what the endpoint said than `detail` shows.
+    `kind` is one of ``data/endpoints.yaml``, `status` the HTTP status of the last answer, `told` more of what it said than
+    `detail` shows. `fatal` says that no other call of this run can fare better, `retry` that this one is worth another
+    attempt, after `retry_after_s` seconds if the endpoint asked for a wait. `attempts` are the failed ones: ``kind``,
+    ``status`` (None without an answer), ``detail`` and ``wait_s``, the seconds before the next one.
     """
 
     def __init__(

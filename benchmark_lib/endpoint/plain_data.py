@@ -29,11 +29,9 @@ Noted = Annotated[str, BeforeValidator(lambda value: str(value) if isinstance(va
 def read_mapping(path: Path) -> dict[Any, Any]:
     """Return the mapping in a YAML file; `BadInput` when it cannot be read, or holds anything but one mapping."""
     content = read_yaml(path, LARGEST_FILE)
-    if content is None:
-        return {}
-    if not isinstance(content, dict):
+    if not isinstance(content, dict | None):
         raise BadInput(f"{path} must hold a mapping; begin it with a line like 'agent:'")
-    return content
+    return content or {}
 
 
 def read_as(kind: type[T], content: Any, where: str, unknown: str = "is not known there; take it out") -> T:
@@ -41,29 +39,24 @@ def read_as(kind: type[T], content: Any, where: str, unknown: str = "is not know
 
     `BadInput` names the first part that does not fit; `unknown` is its reason for a field that is not known.
     """
+    reader, in_json = adapter(kind), isinstance(content, bytes)
     try:
-        reader = adapter(kind)
-        return (
-            reader.validate_json(content, strict=True)
-            if isinstance(content, bytes)
-            else reader.validate_python(content)
-        )
+        return reader.validate_json(content, strict=True) if in_json else reader.validate_python(content)
     except ValidationError as error:
-        found: list[Any] = error.errors(include_url=False, include_input=False)
+        found = error.errors(include_url=False, include_input=False)
         first = next((one for one in found if one["type"] in UNKNOWN), found[0])
-        place = place_of(first, orjson.loads(content) if isinstance(content, bytes) else content)
-        if first["type"] in UNKNOWN:
-            raise BadInput(f"{where}: {place!r} {unknown}") from None
-        why = (
-            str(first["ctx"]["error"]) if first["type"] == "value_error" else first["msg"][0].lower() + first["msg"][1:]
-        )
-        why = SAID.get(
-            "invalid_key" if first["loc"][-1:] == ("[key]",) and first["type"] != "value_error" else first["type"], why
-        )
-        why = why.partition(" or an instance of ")[0]
-        raise BadInput(
-            f"{where}: {place}{': ' * bool(place)}{why}{'' if ';' in why else '; change that value'}"
-        ) from None
+        place = place_of(first, orjson.loads(content) if in_json else content)
+        why = f"{place!r} {unknown}" if first["type"] in UNKNOWN else f"{place}: {reason_of(first)}".removeprefix(": ")
+        raise BadInput(f"{where}: {why}") from None
+
+
+def reason_of(error: Any) -> str:
+    """Return why a part does not fit, in a validator's own words or in pydantic's."""
+    if error["type"] == "value_error":
+        return str(error["ctx"]["error"])
+    said = error["msg"].partition(" or an instance of ")[0]
+    kind = "invalid_key" if error["loc"][-1:] == ("[key]",) else error["type"]
+    return SAID.get(kind, f"{said[0].lower()}{said[1:]}; change that value")
 
 
 def place_of(error: Any, content: Any) -> str:

@@ -75,17 +75,7 @@ class PriceText(BaseModel):
 
 
 class PriceFile(NamedTuple):
-    """A price file that was read and checked.
-
-    Attributes
-    ----------
-    prices : tuple of Price
-        In the order of the file, free ones first.
-    tiers : sequence of Tier
-        In rising order.
-    hash : str
-        Content hash of the file, for the manifest.
-    """
+    """A price file that was read and checked: its prices, free ones first, its rising tiers, and its content hash."""
 
     dated: str
     prices: Sequence[Price]

@@ -106,9 +106,8 @@ class Completion:
         message: dict[str, Any] = {"role": "assistant", "content": whole or ("" if not self.tool_calls else None)}
         if self.tool_calls:
             message["tool_calls"] = [call.as_sent() for call in self.tool_calls]
-        more = sent.get(
-            "provider_specific_fields"
-        )  # a gateway puts thoughts there that its provider wants by their name
+        # A gateway puts thoughts here that its provider wants by their name.
+        more = sent.get("provider_specific_fields")
         sent = {name: more[name] for name in THOUGHTS if name in more} | sent if isinstance(more, dict) else sent
         return message | {name: value for name, value in sent.items() if name not in STANDARD and value is not None}
 

@@ -88,17 +88,9 @@ async def ask_for(
 ) -> T:
     """Ask for an object; where the reply cannot be read, say why and ask once more.
 
-    Parameters
-    ----------
-    complete, noted : callable
-        ``complete(messages) -> Completion``, and what is told of every completion.
-    read : callable
-        ``read(text, last)`` gives the value or raises `Unreadable`; `last` is True for the second reply.
-
-    Raises
-    ------
-    Unreadable
-        If the provider's filter stopped the reply, or the second one cannot be read either.
+    ``complete(messages)`` gives a completion, which `noted` is called with; ``read(text, last)`` gives the value or raises
+    `Unreadable`, with `last` for the second reply. `Unreadable` if that one cannot be read either, or the provider's filter
+    stopped a reply.
     """
     answer = await complete(messages)
     noted(answer)

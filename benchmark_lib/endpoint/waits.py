@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
@@ -47,10 +48,8 @@ def duration(text: str) -> float | None:
     """Return the seconds of a duration such as ``45``, ``1m12s``, ``00:01:12`` or ``two minutes``, else None."""
     if re.fullmatch(CLOCK, text):
         return sum(float(part) * 60.0**place for place, part in enumerate(reversed(text.split(":"))))
-    try:
+    with suppress(ValueError):
         return float(text)
-    except ValueError:
-        pass
     if not WHOLE.fullmatch(text):
         return None
     pieces = re.findall(rf"({NUMBER}) ?([a-z]+)", text.lower())
@@ -61,8 +60,7 @@ def duration(text: str) -> float | None:
 
 def wait_in(text: str, now: datetime | None = None) -> float | None:
     """Return the wait in seconds that an error's words ask for, None where they ask for none."""
-    found = next((found for found in IN_WORDS.finditer(text) if not TIME_OF_DAY.search(found[0])), None)
-    if found:
+    if found := next((asked for asked in IN_WORDS.finditer(text) if not TIME_OF_DAY.search(asked[0])), None):
         return meant(until(found[1], now or datetime.now(UTC)))
     if found := CHINESE_JAPANESE.search(text):
         return meant(float(found[1]) * (1.0 if found[2] == "秒" else 60.0))
