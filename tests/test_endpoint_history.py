@@ -9,6 +9,7 @@ from servers import Answer, ScriptedServer, completion, error_body
 
 from benchmark_lib import BadInput, Experiment
 from benchmark_lib.endpoint import Endpoint, EndpointError
+from benchmark_lib.endpoint.wording import book
 from benchmark_lib.runfile import RunFile
 
 TOOLS = [
@@ -167,6 +168,37 @@ class TestThoughts:
         assert resumed and all(m["thinking_blocks"] == THOUGHT for m in resumed if "tool_calls" in m)
         assert replayed.replayed == 1
 
+    @pytest.mark.parametrize(
+        "content",
+        [
+            "<|channel|>commentary to=functions.get_order <|message|>{}",
+            "<|channel|>analysis<|message|>Hm.<|end|><|channel|>commentary to=get_order<|message|>{}",
+            "<|channel|>final<|message|>Hi.",
+            "[THINK]Hm.[/THINK]Hi.",
+            "Hi.",
+        ],
+    )
+    @pytest.mark.parametrize("newer", ["<never>", r"<\|channel\|>\w+[^<]*(?:<\|message\|>)?"])
+    def test_calls_on_file_are_not_bought_again_when_other_words_are_read_as_thoughts(
+        self, content, newer, tmp_path, monkeypatch
+    ):
+        def breaks_off(request, number):
+            if number == 5:
+                return Answer(error_body("no credit", "x", "insufficient_quota"), 429)
+            signed = {"reasoning_content": "Hm.", "provider_specific_fields": {"reasoning": "Hm.", "n": [number]}}
+            body = calls_first(request, number, text=content, **(signed if number % 2 else {}))
+            body["choices"][0]["message"]["content"] = content
+            return body
+
+        options = {"cases": CASE, "trials": 1, "messages": 6, "out": tmp_path / "run.deskbench", "progress": False}
+        with ScriptedServer(breaks_off) as server:
+            with pytest.raises(BadInput, match="no credit"):
+                asyncio.run(Experiment("m", base_url=server.base_url, **options).run())
+            monkeypatch.setitem(book()["thoughts"], "open", [newer])
+            asyncio.run(Experiment("m", base_url=server.base_url, **options).run())
+            bought = RunFile(options["out"]).counts()["calls"]
+        assert bought == server.count - 1
+
     def test_thoughts_that_a_gateway_put_aside_go_back_by_the_name_their_provider_knows(self, tmp_path):
         aside = {"reasoning_content": "Hm.", "provider_specific_fields": {"reasoning": "Hm.", "refusal": None}}
         with ScriptedServer(lambda request, n: calls_first(request, n, **aside)) as server:
@@ -179,19 +211,47 @@ class TestThoughts:
     [
         Answer(error_body("Cannot subscript null at row 23: message.content[:tool_start_length]"), 500),
         Answer(error_body("'content' Traceback (most recent call last): ... KeyError: 'content'"), 500),
-        Answer({"detail": [{"loc": ["messages", 2, "content"], "msg": "Input should be a valid string"}]}, 422),
+        lambda m: Answer({"detail": [{"loc": ["content"], "msg": "Input should be a valid string", "input": m}]}, 422),
         refusal("messages[2].content: null is not allowed"),
+        lambda m: refusal(f"invalid request: {json.dumps(m)}"),
     ],
-    ids=["template", "gateway", "schema", "words"],
+    ids=["template", "gateway", "schema", "words", "echo"],
 )
-def test_a_server_that_takes_no_null_gets_an_empty_text_beside_tool_calls(refused, tmp_path):
+def test_a_server_that_takes_no_null_gets_an_empty_text_beside_tool_calls_and_all_thoughts(refused, tmp_path):
+    signed = {"thought_signature": "x", **{f"field_{number}": number for number in range(200)}}
+
     def strict(request, number):
-        return refused if any(m["content"] is None for m in own(request)) else calls_first(request, number)
+        wrong = next((m for m in own(request) if m["content"] is None), None)
+        if wrong:
+            return refused(wrong) if callable(refused) else refused
+        body = calls_first(request, number, reasoning_content="Hm.", extra_content={"google": "y"})
+        for call in body["choices"][0]["message"].get("tool_calls", ()):
+            call |= signed
+        return body
 
     with ScriptedServer(strict) as server:
         record = played(server, tmp_path)
     assert record.ended_by != "infrastructure_fault" and record.replies()
     assert sum(m["content"] is None for r in server.requests for m in own(r)) == 1, "it is found out once"
+    sent = [m for r in server.requests for m in own(r) if "tool_calls" in m]
+    assert all(m["reasoning_content"] == "Hm." and signed.items() <= m["tool_calls"][0].items() for m in sent)
+
+
+def test_a_refusal_that_repeats_a_call_with_many_fields_costs_few_requests():
+    call = {"id": "c1", "type": "function", "function": {"name": "get_order", "arguments": "{}"}}
+    call |= {f"field_{number}": number for number in range(200)}
+    talk = [{"role": "user", "content": "x"}, {"role": "assistant", "content": None, "tool_calls": [call]}]
+    talk += [{"role": "tool", "tool_call_id": "c1", "content": "{}"}]
+
+    async def once(base_url):
+        async with Endpoint("m", base_url) as endpoint:
+            await endpoint.complete(talk, TOOLS)
+
+    for word in ("invalid", "missing"):
+        echo = ScriptedServer(lambda r, n, word=word: refusal(f"{word}: {r['messages']}") if own(r) else "Hi.")
+        with echo as server, pytest.raises(EndpointError):
+            asyncio.run(once(server.base_url))
+        assert server.count <= 5
 
 
 class TestWhatTheModelBroke:
@@ -281,6 +341,17 @@ class TestWhatTheModelBroke:
         (call,) = record.tool_calls
         assert (call.name, call.error) == ("get_order", "bad_json") and record.replies()[0].text == "On its way."
         assert server.requests[1]["messages"][-1]["role"] == "tool"
+
+    def test_arguments_and_fields_as_deep_as_can_be_kept_end_no_run(self, tmp_path):
+        def reply(request, number):
+            deep = ['{"a":' * levels + "1" + "}" * levels for levels in range(236 + number % 4, 258, 4)]
+            body = completion(None, [("get_order", arguments) for arguments in deep], request)
+            body["choices"][0]["message"]["own"] = json.loads("[" * (228 + number) + "]" * (228 + number))
+            return body if number < 28 else "On its way."
+
+        with ScriptedServer(reply) as server:
+            record = played(server, tmp_path)
+        assert record.ended_by and {call.name for call in record.tool_calls} == {"get_order"}
 
 
 class TestRefusedForGood:

@@ -119,11 +119,33 @@ class TestPriceFile:
             ("up_to_usd: 10", "up_to_usd: .nan", "'tiers' must be"),
             ("up_to_usd: 10", "up_to_usd: -10", "'tiers' must be"),
             ("up_to_usd: 10", "up_to_usd: '10'", "'tiers' must be"),
+            ("up_to_usd: 10", "up_to_usd: true", "'tiers' must be"),
+            ("{name: low, up_to_usd: 10}, ", "5, ", "tiers, entry 1: input should be"),
+            ("dated: 2026-11-21", "dated: 2026-11-21\n5: 1", "yaml: 5: this name is no text; put it in quotes"),
             ("dated: 2026-11-21", "dated: 2026-13-45", "goes in quotes"),
         ],
     )
     def test_a_wrong_file_is_refused_in_one_sentence(self, tmp_path, old, new, said):
         assert old in FILE and said in refusal(tmp_path, FILE.replace(old, new), load_prices)
+
+    @pytest.mark.parametrize("left_empty", ["", "null", "''"])
+    def test_a_field_that_is_left_empty_is_one_that_is_not_there(self, tmp_path, left_empty):
+        path = tmp_path / "prices.yaml"
+        empty = ", ".join(f"{name}: {left_empty}" for name in ("at", "as_of", "source", "cached_input"))
+        path.write_text(FILE.replace('{model: "big-*", ', f'{{model: "big-*", {empty}, '))
+        found = load_prices(path).price("big-1", "https://any.example/v1")
+        assert found == Price("big-*", 5.0, 5.0, 6.0, as_of="2026-11-21")
+
+    @pytest.mark.parametrize("nothing", ["", "null", "[]"])
+    def test_a_file_may_list_no_model(self, tmp_path, nothing):
+        path = tmp_path / "prices.yaml"
+        path.write_text(f"{FILE.partition('free')[0]}models: {nothing}\nfree: {nothing}\n")
+        assert list(load_prices(path).prices) == []
+
+    def test_the_first_tier_may_be_what_costs_nothing(self, tmp_path):
+        path = tmp_path / "prices.yaml"
+        path.write_text(FILE.replace("up_to_usd: 10", "up_to_usd: 0"))
+        assert [load_prices(path).tier(usd) for usd in (0.0, 0.01)] == ["low", "high"]
 
 
 class TestSettings:
@@ -133,6 +155,11 @@ class TestSettings:
         read = load_settings(path)
         assert read["agent"].body == {"temperature": 0, "top_k": 5} and read["agent"].timeout == 30
         assert read["judge"].api_key_env == "OTHER_KEY" and read["customer"].body == {}
+
+    def test_a_long_schema_is_sent(self, tmp_path):
+        path = tmp_path / "settings.yaml"
+        path.write_text(f"agent: {{body: {{schema: {'x' * 100_000}}}}}")
+        assert len(load_settings(path)["agent"].body["schema"]) == 100_000
 
     def test_no_file_and_an_empty_one_mean_defaults(self, tmp_path):
         (tmp_path / "empty.yaml").write_text("# nothing yet\n")
@@ -168,9 +195,9 @@ class TestSettings:
                 "aliases stand for more",
             ),
             (
-                "agent: {body: {x: &a [x, x, x, x, x, x, x, x, x, x], y: &b [*a, *a, *a, *a, *a, *a, *a, *a, *a, *a], z: &c [*b, *b, *b, *b, *b, *b,"
+                f"agent: {{body: {{x: &a [{', '.join(['x' * 30] * 10)}], y: &b [*a, *a, *a, *a, *a, *a, *a, *a, *a, *a], z: &c [*b, *b, *b, *b, *b, *b,"
                 " *b, *b, *b, *b], w: &d [*c, *c, *c, *c, *c, *c, *c, *c, *c, *c], v: [*d, *d, *d]}}",
-                "more than 20,000",
+                "more than 1,000,000",
             ),
             ("agent: {body: {x: " + "[" * 2000 + "]" * 2000 + "}}", "levels deep"),
             ("agent: " + "{a: " * 60 + "1" + "}" * 60, "'a' is not a setting"),
@@ -187,16 +214,20 @@ class TestSettings:
             ("agent: {body: {max_tokens: 0}}", "max_tokens: input should be greater than or equal to 1"),
             ("agent: {body: {max_completion_tokens: 1.5}}", "body: max_completion_tokens"),
             ("agent: {body: {temperature: warm}}", "body: temperature: input should be a valid number"),
-            ("agent: {body: {temperature: .nan}}", "temperature, float: input should be a finite number"),
+            ("agent: {body: {temperature: .nan}}", "body, temperature: input should be a finite number"),
             ("agent: {body: {top_p: true}}", "body: top_p"),
             (
                 "agent: {body: {seed: 99999999999999999999}}",
                 "body cannot be sent as JSON (Integer exceeds 64-bit range)",
             ),
-            ("agent: {body: {stop: 2026-11-21}}", "body, stop: input was not a valid JSON value"),
-            ("agent: {body: {x: !!binary aGk=}}", "body, x: input was not a valid JSON value"),
+            ("agent: {body: {stop: 2026-11-21}}", "body, stop: JSON cannot hold this value; put it in quotes"),
+            ("agent: {body: {x: !!binary aGk=}}", "body, x: JSON cannot hold this value"),
+            ("agent: {body: {x: [{y: .inf}]}}", "agent: body, x, entry 1, y: input should be a finite number"),
+            ("agent: {5: x}", "agent: 5: this name is no text; put it in quotes"),
+            ("agent: {headers: {Host: x}}", ": Host is set by the request itself"),
             ('agent: {body: {x: "\\ud800"}}', "not valid YAML"),
-            ("agent: {body: {x: {1: 2}}}", "body, x, dict, 1"),
+            ("agent: {body: {x: {1: 2}}}", "agent: body, x, 1: this name is no text"),
+            ('agent: {? "\\udc80" : 1}', "not valid YAML"),
             ("agent: {body: [1]}", "agent: body"),
             ("agent: {timeout: .inf}", "agent: timeout"),
             ("agent: {timeout: '30'}", "agent: timeout"),

@@ -101,13 +101,48 @@ def test_other_refusals_are_known_by_their_words(message, kind):
             500,
             "rate_limit",
         ),
-        ("litellm.APIError: upstream said status code 404", 502, "not_found"),
+        ("litellm.APIError: OpenAIException - Error code: 404 - {'message': 'no such model'}", 502, "not_found"),
+        ("litellm.APIError: upstream said status code 429", 502, "rate_limit"),
         ("Budget has been exceeded! Current cost: 10.2, Max budget: 10.0", 400, "quota"),
         ("the upstream of order 404 broke", 500, "server"),
     ],
 )
 def test_an_error_wrapped_by_a_gateway_is_the_providers(message, status, kind):
     assert ask(said(message, status))[0].kind == kind
+
+
+@pytest.mark.parametrize("code, kind", [(401, "auth"), ("404", "not_found"), (None, "server")])
+def test_a_gateway_may_give_the_providers_status_in_a_field_of_its_own(code, kind):
+    assert ask(said("the provider refused", 502, code=code))[0].kind == kind
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "the page shows error code 404",
+        "the shop site says: status: 403",
+        'it said {"code": 401}',
+        "Error code: 401 - is what I see",
+        "error code 400, insufficient funds",
+        "status 429: no such model",
+    ],
+)
+@pytest.mark.parametrize("place", ["message", "detail", "input"])
+def test_words_of_a_conversation_in_a_500_do_not_end_the_run(words, place):
+    def reply(request, number):
+        echo = f"Internal error while processing: {words}"
+        if number == 0:
+            return Answer({"detail": [{"msg": "it broke", "input": words}]} if place == "input" else {place: echo}, 500)
+        return "On its way."
+
+    outcome, count = ask(reply)
+    assert count == 2 and not getattr(outcome, "fatal", False)
+
+
+@pytest.mark.parametrize("levels", [100, 900, 100_000])
+def test_an_error_nested_beyond_reason_is_an_error(levels):
+    error, count = ask(Answer(b'{"error":{"message":"it broke","more":' + b"[" * levels + b"]" * levels + b"}}", 500))
+    assert (error.kind, count) == ("server", 3)
 
 
 def test_a_broken_call_that_a_gateway_reports_as_its_own_outage_is_handed_back():
@@ -218,6 +253,26 @@ class TestWaits:
         headers = {"x-ratelimit-reset-requests": reset, "x-ratelimit-remaining-requests": "0"}
         error, count = ask(Answer(error_body("daily limit", "rate_limit_error"), 429, headers))
         assert error.fatal and count == 1
+
+    @pytest.mark.parametrize(
+        "words, headers",
+        [
+            ("Too many requests, try again at 10:30", {}),
+            ("Your limit resets at 10:30 PM", {}),
+            ("The limit resets 10:30:00; wait until 10:30", {}),
+            ("Try again after 10:30 pm", {}),
+            ("x", {"ratelimit": '"default";r=0;t=999999999'}),
+        ],
+    )
+    def test_a_time_of_day_or_a_wait_that_nobody_means_is_no_wait(self, words, headers):
+        error = error_body(words, "rate_limit_error")
+        answer, count = ask(lambda r, n: Answer(error, 429, headers) if n == 0 else "Sound.")
+        assert (answer.text, count) == ("Sound.", 2) and answer.attempts[0]["wait_s"] < 0.01
+
+    def test_a_wait_beside_a_time_of_day_is_kept(self):
+        error = error_body("The limit resets at 10:30, so retry in 00:01:12.", "rate_limit_error")
+        answer, _ = ask(lambda r, n: Answer(error, 429) if n == 0 else "Sound.")
+        assert answer.attempts[0]["wait_s"] == pytest.approx(0.072, abs=0.001)
 
 
 class TestThoughtsInTags:

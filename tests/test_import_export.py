@@ -1,5 +1,6 @@
 """Results of other harnesses come in, frames go out, and neither is ever mixed with the desk's own runs in silence."""
 
+import asyncio
 import csv
 from pathlib import Path
 
@@ -7,9 +8,10 @@ import orjson
 import pandas as pd
 import pytest
 from made_runs import talk
+from servers import ScriptedServer, completion
 from site_talks import talks_of
 
-from benchmark_lib import analysis, estimators, reports, tables
+from benchmark_lib import Experiment, analysis, estimators, reports, tables
 from benchmark_lib.analysis.dictionary import DICTIONARY
 from benchmark_lib.cli import main
 from benchmark_lib.errors import BadInput
@@ -442,6 +444,25 @@ class TestJsonLines:
         pd.testing.assert_frame_equal(before.tool_calls.drop(columns="run_id"), after.tool_calls.drop(columns="run_id"))
         assert set(after.conversations["source"]) == {"imported"}
 
+    def test_a_long_number_that_a_model_wrote_or_a_file_adds_comes_back(self, tmp_path):
+        long = {"order_id": 1234567890123456789}
+
+        def reply(request, number):
+            asks = request["messages"][-1]["role"] == "user"
+            return completion(None, [("get_order", long)], request) if asks else "It is on its way."
+
+        options = {"cases": "tracking_1", "trials": 1, "messages": 2, "out": tmp_path / "run", "progress": False}
+        with ScriptedServer(reply) as server:
+            asyncio.run(Experiment("m", base_url=server.base_url, **options).run())
+        export_frames(analysis.load_results(tmp_path / "run"), tmp_path / "ex", format="jsonl")
+        line = orjson.loads((tmp_path / "ex" / "records.jsonl").read_bytes())
+        line |= {"customer": "", "changes": [long], "ignored": long}
+        line["tool_calls"][0]["result"] = long
+        (tmp_path / "r.jsonl").write_bytes(orjson.dumps(line))
+        record = import_results(tmp_path / "r.jsonl", tmp_path / "o.deskbench", format="jsonl").record("tracking_1", 1)
+        assert record.tool_calls[0].arguments == record.tool_calls[0].result == record.changes[0] == long
+        assert record.customer == "unknown"
+
     def test_a_file_of_several_models_is_picked_from(self, desk, tmp_path):
         export_frames(analysis.load_results(desk), tmp_path, format="jsonl")
         with pytest.raises(BadInput, match="pick one of them with --model"):
@@ -495,6 +516,15 @@ class TestJsonLines:
             (
                 b'{"case_id": "a", "trial": 1, "messages": [{"side": "agent", "turn": "x"}, {"side": "agent"}]}',
                 "entry 1, turn",
+            ),
+            (
+                b'{"case_id": "a", "trial": 1, "messages": [{"side": "agent", "turn": 9007199254740993}]}',
+                "line 1: messages: a number is above",
+            ),
+            (
+                b'{"case_id": "a", "trial": 1, "messages": [], "tool_calls": [{"turn": 1, "index": 0, "name": "f", '
+                b'"arguments": 5, "result": 1, "error": null, "write": false}]}',
+                "line 1: tool_calls, entry 1, arguments: input should be an object",
             ),
             (b"\n", "holds no record"),
         ],

@@ -62,7 +62,12 @@ def test_what_can_be_read_without_a_guess_counts_at_once(run_to_judge, reply):
         lambda r: verdict(r, tone={"score": 80.5}),
         lambda r: verdict(r, tone={"mood": "good"}),
         lambda r: json.dumps({**json.loads(verdict(r)), "overall": 80}),
+        '{"scores": ' + "[" * 1000 + "]" * 1000 + "}",
+        '{"scores": ' + "[" * 260 + "]" * 260 + "}",
+        '{"scores": {}, "digits": ' + "9" * 5000 + "}",
+        '{"a": 1}' * 100_000,
     ],
+    ids=lambda broken: f"{broken:.20}" if isinstance(broken, str) else None,
 )
 def test_what_is_not_the_form_is_mended_once(run_to_judge, broken):
     said = []

@@ -158,6 +158,7 @@ BROKEN = {
     "a field too many": '{"message": "Fine.", "acts": [], "end": false, "mood": "good"}',
     "no words": says(""),
     "empty": "",
+    "nested beyond reason": '{"message": ' + "[" * 1000 + "]" * 1000 + "}",
 }
 
 
@@ -170,6 +171,12 @@ def test_what_is_not_the_form_is_mended_once(case, store, agent, broken):
     assert all("cannot be used" not in m["content"] for m in server.requests[2]["messages"]), (
         "the mended reply leaves no trace in the history"
     )
+
+
+def test_a_key_that_is_there_twice_is_not_asked_about(case, store, agent):
+    first, *rest = good_replies(case)
+    record, server = talk(case, store, agent, f'{{"end": false, {first[1:]}', *rest)
+    assert record.ended_by == "resolved_by_customer" and server.count == 3, "or a kept reply would be bought again"
 
 
 @pytest.mark.parametrize(

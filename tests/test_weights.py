@@ -45,6 +45,21 @@ def test_a_wrong_word_is_refused(tmp_path, capsys):
     bad.write_text("models:\n  - {model: x, weights: ajar}\n")
     with pytest.raises(BadInput, match="models: entry 1, weights: input should be 'open' or 'closed'"):
         find_weights("x", bad)
+    for wrong, said in {
+        "{a: 1}": "models: input should be a valid list",
+        "[x]": "models: entry 1: input should be",
+    }.items():
+        bad.write_text(f"models: {wrong}\n")
+        with pytest.raises(BadInput, match=f"yaml: {said}"):
+            load_weights(bad, len(wrong))
+
+
+def test_a_date_and_a_source_may_be_left_empty(tmp_path):
+    path = tmp_path / "weights.yaml"
+    path.write_text(
+        "models:\n  - {model: x, weights: open, as_of: , source: ''}\n  - {model: y, weights: closed, as_of: 2026-01-02}"
+    )
+    assert [(e.as_of, e.source) for e in load_weights(path)] == [("", ""), ("2026-01-02", "")]
 
 
 def test_a_run_says_it_for_itself(tmp_path):

@@ -5,7 +5,7 @@ from typing import Any
 
 Options = dict[str, Any]
 """``"--name VALUE": help``, without a VALUE a flag; ``(help, given)`` where `given` is a type, or the default. An option
-whose default is a list may be given again and again. A name without dashes is a word of the line, with ``?``, ``*`` or ``+``
+whose default is a list may be given again and again. A name without dashes is a positional argument, with ``?``, ``*`` or ``+``
 behind it for how many; in place of the help may stand a dict of what argparse is given."""
 
 STORE: Options = {"--store DIR": ("name or folder of a store (default: northline)", "northline")}

@@ -1,7 +1,4 @@
-"""Ctrl-C and SIGTERM on the command line.
-
-Heard whatever code holds the event loop, and obeyed at once the second time.
-"""
+"""Stop a command on Ctrl-C or SIGTERM, even while other code blocks the event loop; the second signal stops it at once."""
 
 from __future__ import annotations
 

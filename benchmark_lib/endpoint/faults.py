@@ -14,11 +14,15 @@ from .wording import book, kinds_in
 
 RETRIED = frozenset({"timeout", "connection", "rate_limit", "server", "bad_body"})
 STOPS_THE_RUN = frozenset({"auth", "quota", "not_found", "proxy", "certificate", "stream_only"})
-INNER = re.compile(
-    r"(?:[\"']code\\*[\"']: *|error code:? *|status(?: ?code)?[:=]? *)(4(?:0[0-4]|13|22|29))\b", re.IGNORECASE
+WRAPPED = re.compile(
+    r"(?:[\w.]+(?: \w+Error)?(?:: | - ))*(?:Error code: (?=\d+ - )|\{\s*\"error\":\s*\{\s*\"code\": *)([45]\d\d)\b"
 )
-"""Where an error that is wrapped in another one has the status it came with."""
-DETAIL_LENGTH, LONGEST_READ = 240, 50_000
+"""How a message begins in which a gateway wraps its provider's error; what it repeats of a conversation comes later."""
+INNER = re.compile(
+    r"(?:[\"']code\\*[\"']: *|error code:? *|status(?: ?code)?[:=]? *)(4(?:00|13|22|29))\b", re.IGNORECASE
+)
+"""Where else it has the status it came with, unless these are words of the conversation."""
+DETAIL_LENGTH, LONGEST_READ, MOST_LEVELS = 240, 50_000, 20
 
 
 class UnusableAnswer(Exception):
@@ -44,20 +48,10 @@ class ErrorAnswer(Exception):
 class EndpointError(Exception):
     """A call that brought no completion.
 
-    Attributes
-    ----------
-    kind : str
-        One of ``data/endpoints.yaml``, such as ``auth``, ``bad_request``, ``context_overflow``, ``rate_limit`` or ``server``.
-    fatal, retry : bool
-        Whether no other call of this run can fare better, so the run should stop, and whether to try this one again.
-    attempts : list of dict
-        Every failed attempt: ``kind``, ``status`` (None without an answer), ``detail``, ``wait_s`` before the next one.
-    retry_after_s : float or None
-        The wait the endpoint asked for.
-    status : int or None
-        The HTTP status of the last attempt, if there was an answer.
-    told : str
-        More of what the endpoint said than `detail` shows.
+    `kind` is one of ``data/endpoints.yaml``, `status` the HTTP status of the last answer, `told` more of what it said than
+    `detail` shows. `fatal` says that no other call of this run can fare better, `retry` that this one is worth another
+    attempt, after `retry_after_s` seconds if the endpoint asked for a wait. `attempts` are the failed ones: ``kind``,
+    ``status`` (None without an answer), ``detail`` and ``wait_s``, the seconds before the next one.
     """
 
     def __init__(
@@ -103,17 +97,30 @@ def fault(
 
 
 def kind_of_status(status: int | None, text: str) -> str:
-    """Name the kind of an error answer, one of ``data/endpoints.yaml``, from its HTTP status and its words.
-
-    A gateway's 500 with the provider's own error inside is of that error's kind.
-    """
-    if (status or 0) >= 500 and (inner := INNER.search(text)):
-        status = int(inner[1])
+    """Name the kind of an error answer, one of ``data/endpoints.yaml``, from its HTTP status and its words."""
     for kind in kinds_in(text, status):
         if not (kind == "quota" and wait_in(text)):
             return kind
     rest = "server" if status is None or status >= 500 else "connection" if status < 400 else "bad_request"
     return book()["kinds_of_status"].get(status, rest)
+
+
+def kind_inside(codes: list[str], message: str, text: str) -> str | None:
+    """Name the kind of the provider's error inside a gateway's; only its own code, or the head of its message, stops a run."""
+    head = WRAPPED.match(message)
+    sure = next((int(code) for code in (*codes, head[1] if head else "") if re.fullmatch("4[0-9][0-9]", code)), None)
+    if sure:
+        return kind_of_status(sure, text)
+    kind = kind_of_status(int(found[1]), text) if (found := INNER.search(text)) else None
+    return None if kind in STOPS_THE_RUN else kind
+
+
+def without_request(said: Any, levels: int = MOST_LEVELS) -> Any:
+    """Return what an error says without what it repeats of the request, what is null, and what is nested beyond reason."""
+    if isinstance(said, dict):
+        told = {n: value for n, value in said.items() if n not in book()["fields"]["repeat"] and value is not None}
+        return {name: without_request(value, levels - 1) for name, value in told.items() if levels}
+    return [without_request(part, levels - 1) for part in said if levels] if isinstance(said, list) else said
 
 
 def error_in(data: Any) -> Any:
@@ -137,15 +144,17 @@ def from_error_body(
 
     `otherwise` is its kind where neither a number nor a word in it tells one.
     """
-    said = error if isinstance(error, dict) else {"message": error}
+    said = without_request(error if isinstance(error, dict) else {"message": error})
+    text = str(said if isinstance(error, dict) else said["message"])[:LONGEST_READ]
     fields = book()["fields"]
     codes = [str(said[name]) for name in fields["name"] if isinstance(said.get(name), str | int)]
     if status is None:
         numbers = (int(c) if re.fullmatch("[45][0-9][0-9]", c) else book()["codes"].get(c) for c in codes)
         status = next((number for number in numbers if number is not None), None)
-    reason = {name: value for name, value in said.items() if name not in fields["repeat"]}
-    text = str(reason if isinstance(error, dict) else error)[:LONGEST_READ]
     kind = kind_of_status(status, text)
+    if (status or 0) >= 500:
+        message = next((str(said[name]) for name in fields["say"] if said.get(name)), "")
+        kind = kind_inside(codes, message, text) or kind
     if otherwise and status is None and kind == "server" and not any(said.get(name) for name in fields["say"]):
         kind, said = otherwise, {"message": "an answer without choices"}
     if kind in RETRIED and retry_after_s is None:
@@ -153,7 +162,8 @@ def from_error_body(
         headers = upstream.get("headers") if isinstance(upstream, dict) else None
         retry_after_s = wait_in(text) or (asked_for(headers) if isinstance(headers, dict) else None)
     found = fault(kind, where, described(said, status), status=status, retry_after_s=retry_after_s)
-    found.told = one_line(f"{text} {said.get('failed_generation') or ''}", LONGEST_READ)
+    failed = error.get("failed_generation") if isinstance(error, dict) else ""
+    found.told = one_line(f"{text} {failed or ''}", LONGEST_READ)
     return found
 
 

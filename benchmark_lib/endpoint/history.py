@@ -31,16 +31,9 @@ WANTED = re.compile(
 class Manner:
     """How an endpoint wants its own messages back.
 
-    Attributes
-    ----------
-    thoughts : str
-        ``calls``: with messages that ask for tools, ``all``: with each of its messages.
-    refused, wanted : frozenset of str
-        Fields that it does not take, and fields that it wants in each of its messages, be they empty.
-    in_words : bool
-        True where calls of tools that do not exist are told in words.
-    no_null : bool
-        True where a message without words has an empty text and not null.
+    Its thoughts come with messages that ask for tools (``calls``) or with each of its messages (``all``). Fields that it
+    `refused` are left out, those that are `wanted` are in each of its messages, be they empty. `in_words` tells calls of
+    tools that do not exist in words, `no_null` gives a message without words an empty text.
     """
 
     thoughts: Literal["calls", "all"] = "calls"
@@ -55,15 +48,14 @@ class Manner:
         calls = [call for message in sent for call in message.get("tool_calls") or ()]
         parts = [own_fields(part) for call in calls for part in (call, call["function"])]
         there = {name for message in sent for name in message if name not in STANDARD}.union(*parts)
-        for name in sorted({*there, *THOUGHTS} - self.refused):
-            if not re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", error.told):
-                continue
-            if not WANTED.search(error.told) and name in there:
-                return replace(self, refused=self.refused | {name}, wanted=self.wanted - {name})
-            if WANTED.search(error.told) and sent and name not in self.wanted:
-                return replace(self, thoughts="all", wanted=self.wanted | {name})
         if not self.no_null and any(m["content"] is None for m in sent) and NO_NULL.search(error.told):
             return replace(self, no_null=True)
+        named = set(re.findall(r"[\w-]+", error.told)) & {*there, *THOUGHTS} - self.refused
+        if WANTED.search(error.told):
+            if sent and named - self.wanted:
+                return replace(self, thoughts="all", wanted=self.wanted | named)
+        elif named & there:
+            return replace(self, refused=self.refused | named & there, wanted=self.wanted - named)
         called = {c["function"].get("name") for message in messages for c in message.get("tool_calls") or ()}
         return replace(self, in_words=True) if tools and called - tools and not self.in_words else None
 
@@ -113,8 +105,6 @@ def clean_call(given: dict[str, Any], refused: frozenset[str] = frozenset()) -> 
 
 def needs_cleaning(arguments: Any) -> bool:
     """Tell whether arguments are anything but the text of a JSON object."""
-    if not isinstance(arguments, str):
-        return True
     try:
         return not isinstance(orjson.loads(arguments), dict)
     except orjson.JSONDecodeError:

@@ -7,6 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
+import orjson
 from pydantic import BeforeValidator, TypeAdapter, ValidationError
 
 from ..errors import BadInput
@@ -14,6 +15,12 @@ from ..textfiles import read_yaml
 
 LARGEST_FILE = 1_000_000
 UNKNOWN = ("extra_forbidden", "unexpected_keyword_argument")
+SAID = {
+    "invalid_key": "this name is no text; put it in quotes",
+    "invalid-json-value": "JSON cannot hold this value; put it in quotes",
+    "missing": "field required; add it",
+}
+"""Reasons in place of pydantic's, by its name of the error."""
 T = TypeVar("T")
 Noted = Annotated[str, BeforeValidator(lambda value: str(value) if isinstance(value, (date, int, float)) else value)]
 """A text that YAML may have read as a date or a number."""
@@ -22,11 +29,9 @@ Noted = Annotated[str, BeforeValidator(lambda value: str(value) if isinstance(va
 def read_mapping(path: Path) -> dict[Any, Any]:
     """Return the mapping in a YAML file; `BadInput` when it cannot be read, or holds anything but one mapping."""
     content = read_yaml(path, LARGEST_FILE)
-    if content is None:
-        return {}
-    if not isinstance(content, dict):
+    if not isinstance(content, dict | None):
         raise BadInput(f"{path} must hold a mapping; begin it with a line like 'agent:'")
-    return content
+    return content or {}
 
 
 def read_as(kind: type[T], content: Any, where: str, unknown: str = "is not known there; take it out") -> T:
@@ -34,27 +39,47 @@ def read_as(kind: type[T], content: Any, where: str, unknown: str = "is not know
 
     `BadInput` names the first part that does not fit; `unknown` is its reason for a field that is not known.
     """
+    reader, in_json = adapter(kind), isinstance(content, bytes)
     try:
-        reader = adapter(kind)
-        return (
-            reader.validate_json(content, strict=True)
-            if isinstance(content, bytes)
-            else reader.validate_python(content)
-        )
+        return reader.validate_json(content, strict=True) if in_json else reader.validate_python(content)
     except ValidationError as error:
         found = error.errors(include_url=False, include_input=False)
         first = next((one for one in found if one["type"] in UNKNOWN), found[0])
-        in_list = first["loc"][-1:] != ("[key]",)
-        parts = (f"entry {part + 1}" if isinstance(part, int) and in_list else str(part) for part in first["loc"])
-        place, why = " ".join(", ".join(parts).split())[:100], first["msg"].removeprefix("Value error, ")
-        if first["type"] in UNKNOWN:
-            raise BadInput(f"{where}: {place!r} {unknown}") from None
-        raise BadInput(
-            f"{where}: {place}: {why[0].lower()}{why[1:]}{'' if ';' in why else '; change that value'}"
-        ) from None
+        place = place_of(first, orjson.loads(content) if in_json else content)
+        why = f"{place!r} {unknown}" if first["type"] in UNKNOWN else f"{place}: {reason_of(first)}".removeprefix(": ")
+        raise BadInput(f"{where}: {why}") from None
+
+
+def reason_of(error: Any) -> str:
+    """Return why a part does not fit, in a validator's own words or in pydantic's."""
+    if error["type"] == "value_error":
+        return str(error["ctx"]["error"])
+    said = error["msg"].partition(" or an instance of ")[0]
+    kind = "invalid_key" if error["loc"][-1:] == ("[key]",) else error["type"]
+    return SAID.get(kind, f"{said[0].lower()}{said[1:]}; change that value")
+
+
+def place_of(error: Any, content: Any) -> str:
+    """Return where in `content` an error is, without the names that pydantic gives to keys and to branches of a union."""
+    parts = []
+    for part in error["loc"]:
+        if isinstance(content, list) and isinstance(part, int):
+            parts.append(f"entry {part + 1}")
+            content = content[part]
+        elif isinstance(content, dict) and (part in content or error["type"] == "missing"):
+            parts.append(str(part))
+            content = content.get(part)
+    return " ".join(", ".join(parts).split())[:100]
 
 
 adapter: Callable[[Any], TypeAdapter[Any]] = lru_cache(maxsize=16)(TypeAdapter)
+
+
+def filled(entries: Any) -> Any:
+    """Return a list of mappings without the fields that are left empty; what is no such list as it is."""
+    if not isinstance(entries, list):
+        return entries or []
+    return [{n: v for n, v in e.items() if v not in (None, "")} if isinstance(e, dict) else e for e in entries]
 
 
 def fitting(entries: Iterable[T], model: str) -> Iterator[T]:

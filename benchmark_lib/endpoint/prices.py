@@ -16,7 +16,7 @@ from pydantic.dataclasses import dataclass
 from ..errors import BadInput
 from ..project import DATA
 from ..records import Usage, content_hash
-from .plain_data import Noted, fitting, read_as, read_mapping
+from .plain_data import Noted, filled, fitting, read_as, read_mapping
 
 PRICES = DATA / "prices.yaml"
 HIGHEST_USD = 1_000_000
@@ -71,21 +71,11 @@ class PriceText(BaseModel):
     per_tokens: Literal[1_000_000] = 1_000_000
     tiers: list[dict[str, Any]]
     free: list[str] | None = None
-    models: list[Price] | None = None
+    models: list[Price]
 
 
 class PriceFile(NamedTuple):
-    """A price file that was read and checked.
-
-    Attributes
-    ----------
-    prices : tuple of Price
-        In the order of the file, free ones first.
-    tiers : sequence of Tier
-        In rising order.
-    hash : str
-        Content hash of the file, for the manifest.
-    """
+    """A price file that was read and checked: its prices, free ones first, its rising tiers, and its content hash."""
 
     dated: str
     prices: Sequence[Price]
@@ -130,23 +120,22 @@ def load_prices(path: str | Path | None = None) -> PriceFile:
 @lru_cache(maxsize=4)
 def _load(path: Path, _: int) -> PriceFile:
     content = read_mapping(path)
-    dated, models = str(content.get("dated")), content.get("models")
+    dated, models = str(content.get("dated")), filled(content.get("models"))
     if isinstance(models, list):
-        defaults = ({"cached_input": m.get("input"), "as_of": dated} if isinstance(m, dict) else None for m in models)
-        content["models"] = [m if default is None else default | m for m, default in zip(models, defaults, strict=True)]
+        models = [{"as_of": dated, "cached_input": m.get("input")} | m if isinstance(m, dict) else m for m in models]
+    content["models"] = models
     listed = read_as(PriceText, content, str(path))
     free = [Price(name, 0.0, 0.0, 0.0, dated, "free by statement") for name in listed.free or ()]
-    return PriceFile(
-        dated, free + (listed.models or []), read_tiers(listed.tiers, path), content_hash(path.read_bytes())
-    )
+    return PriceFile(dated, free + listed.models, read_tiers(listed.tiers, path), content_hash(path.read_bytes()))
 
 
 def read_tiers(entries: list[dict[str, Any]], path: Path) -> Sequence[Tier]:
     """Return the cost tiers of a price file with rising upper bounds, the last one infinite."""
     try:
         tiers = [Tier(str(e["name"]), math.inf if e["up_to_usd"] is None else e["up_to_usd"]) for e in entries]
-        bounds = [0, *(tier.up_to_usd for tier in tiers)]
+        bounds = [-1, *(tier.up_to_usd for tier in tiers)]
         rising = all(a < b for a, b in zip(bounds, bounds[1:])) and bounds[-1] == math.inf
+        rising = rising and not any(isinstance(bound, bool) or bound < 0 for bound in bounds[1:])
     except (TypeError, KeyError):
         rising = False
     if not rising:

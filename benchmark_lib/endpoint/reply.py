@@ -1,4 +1,4 @@
-"""From the body of an answer to a `Completion`.
+"""Read the body of an answer as a `Completion`.
 
 Endpoints agree on the outline of a chat completion and on little else. Whatever a body holds, `parse_reply` returns a
 completion or raises `EndpointError`; it never fails in another way. What it mends is listed there.
@@ -27,7 +27,7 @@ NAMED = re.compile(
     r"""(?:"name"\s*:\s*"|<function=|<invoke name="|\b(?:for|call) tool ['"`]?)([A-Za-z_][\w.-]{0,63})"""
 )
 
-DEEPEST = 200
+DEEPEST, ROOM = 200, 10
 MOST_BRACKETS = 300_000
 """Each list or object takes a hundred times the memory of its two bytes, and the time to make it."""
 LONGEST_FINISH, LONGEST_ID, LONGEST_BROKEN = 60, 256, 2000
@@ -100,14 +100,14 @@ class Completion:
         What of that an endpoint is sent back is decided where it is sent.
         """
         sent = raw_message(self.raw)
-        text, aside = split_text({"content": sent.get("content")})
+        # Decided by what was read then: a call on file makes the same message whatever is read as a thought today.
+        aside = joined(sent.get("content"))[1] or self.reasoning != split_text(sent | {"content": None})[1]
         whole = sent.get("content") if aside and self.finish_reason != "malformed_call" else self.text
         message: dict[str, Any] = {"role": "assistant", "content": whole or ("" if not self.tool_calls else None)}
         if self.tool_calls:
             message["tool_calls"] = [call.as_sent() for call in self.tool_calls]
-        more = sent.get(
-            "provider_specific_fields"
-        )  # a gateway puts thoughts there that its provider wants by their name
+        # A gateway puts thoughts here that its provider wants by their name.
+        more = sent.get("provider_specific_fields")
         sent = {name: more[name] for name in THOUGHTS if name in more} | sent if isinstance(more, dict) else sent
         return message | {name: value for name, value in sent.items() if name not in STANDARD and value is not None}
 
@@ -160,9 +160,11 @@ def decode_leniently(body: bytes) -> Any:
 
 
 def can_be_kept(data: Any, brackets: int) -> bool:
-    """Tell whether decoded JSON can be written again: the writer of the run file goes 254 levels deep and no deeper."""
+    """Tell whether decoded JSON can be written again, within a row or a request: the writer goes 254 levels deep."""
     if brackets < DEEPEST:
         return True
+    for _ in range(ROOM):
+        data = [data]
     try:
         orjson.dumps(data)
     except TypeError:

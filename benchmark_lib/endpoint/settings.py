@@ -37,7 +37,7 @@ HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 OWN_HEADERS = frozenset(
     {"host", "content-type", "content-length", "content-encoding", "transfer-encoding", "connection", "accept-encoding"}
 )
-LARGEST_BODY = 20_000
+LARGEST_BODY = 1_000_000
 STRICT = ConfigDict(strict=True, allow_inf_nan=False)
 
 

@@ -8,10 +8,11 @@ from typing import Any, TypeVar
 import orjson
 
 from ..records import as_text
+from .reply import can_be_kept
 
 T = TypeVar("T")
 
-FENCE = "```"
+FENCE, MOST_OBJECTS = "```", 1000
 LONGEST_ECHO = 4000
 """Characters of a reply that could not be read which are sent back with the complaint."""
 
@@ -26,8 +27,11 @@ class Unreadable(ValueError):
         self.mendable = mendable
 
 
-def read_object(text: str) -> dict[str, Any]:
-    """The JSON object that a reply consists of, or `Unreadable`; a code fence around it is taken off, no other text."""
+def read_object(text: str, strict: bool = False) -> dict[str, Any]:
+    """Return the JSON object that a reply consists of, or raise `Unreadable`; a code fence around it is taken off, no other text.
+
+    A `strict` reading also refuses a key that is there twice, and an object that is nested deeper than can be kept.
+    """
     stripped = unfenced(text.strip())
     if not stripped:
         raise Unreadable("the reply is empty")
@@ -37,7 +41,10 @@ def read_object(text: str) -> dict[str, Any]:
         raise Unreadable(f"the reply is not JSON ({error})") from None
     if not isinstance(found, dict):
         raise Unreadable("the reply is JSON, but not an object")
-    json.loads(stripped, object_pairs_hook=_each_key_once)
+    if strict:
+        if not can_be_kept(found, stripped.count("{") + stripped.count("[")):
+            raise Unreadable("the reply is nested too deeply")
+        json.loads(stripped, object_pairs_hook=_each_key_once)
     return found
 
 
@@ -62,7 +69,9 @@ def without_words(text: str, messages: list[dict[str, Any]]) -> str:
     """
     asked = "".join("".join(str(message["content"]).split()) for message in messages)
     own, start = list[str](), text.find("{")
-    while start >= 0:
+    for _ in range(MOST_OBJECTS):
+        if start < 0 or len(own) > 1:
+            break
         try:
             end = json.JSONDecoder().raw_decode(text, start)[1]
         except (ValueError, RecursionError):
@@ -71,7 +80,7 @@ def without_words(text: str, messages: list[dict[str, Any]]) -> str:
         if not any(form in asked for form in forms):
             own.append(text[start:end])
         start = text.find("{", end)
-    return own[0] if len(own) == 1 else text
+    return own[0] if len(own) == 1 and start < 0 else text
 
 
 async def ask_for(
@@ -79,17 +88,9 @@ async def ask_for(
 ) -> T:
     """Ask for an object; where the reply cannot be read, say why and ask once more.
 
-    Parameters
-    ----------
-    complete, noted : callable
-        ``complete(messages) -> Completion``, and what is told of every completion.
-    read : callable
-        ``read(text, last)`` gives the value or raises `Unreadable`; `last` is True for the second reply.
-
-    Raises
-    ------
-    Unreadable
-        If the provider's filter stopped the reply, or the second one cannot be read either.
+    ``complete(messages)`` gives a completion, which `noted` is called with; ``read(text, last)`` gives the value or raises
+    `Unreadable`, with `last` for the second reply. `Unreadable` if that one cannot be read either, or the provider's filter
+    stopped a reply.
     """
     answer = await complete(messages)
     noted(answer)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
@@ -11,20 +12,8 @@ LONGEST_GUESS_S = 120.0
 """A longer time until a limit is reset is a wait only where the header beside it says that nothing remains."""
 UNITS = {"milli": 0.001, "ms": 0.001, "m": 60.0, "h": 3600.0, "s": 1.0, "d": 86_400.0}
 """Seconds of a unit by how its name begins; the first that fits counts."""
-WORDS = {
-    "a": 1,
-    "an": 1,
-    "one": 1,
-    "two": 2,
-    "three": 3,
-    "four": 4,
-    "five": 5,
-    "six": 6,
-    "seven": 7,
-    "eight": 8,
-    "nine": 9,
-}
-WORDS |= {"ten": 10, "fifteen": 15, "twenty": 20, "thirty": 30, "sixty": 60, "ninety": 90}
+WORDS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8}
+WORDS |= {"nine": 9, "ten": 10, "fifteen": 15, "twenty": 20, "thirty": 30, "sixty": 60, "ninety": 90}
 NUMBER = rf"(?:\d+(?:\.\d+)?|(?:{'|'.join(WORDS)})(?= ))"
 PIECE = rf"{NUMBER} ?(?:milliseconds?|ms|minutes?|mins?|m|hours?|hrs?|h|seconds?|secs?|s|days?|d)"
 WHOLE = re.compile(rf"{PIECE}(?:(?:,? and |,? ?){PIECE})*", re.IGNORECASE)
@@ -39,9 +28,11 @@ ASKED = (
 )
 IN_WORDS = re.compile(
     rf"{ASKED}(?:[ _-](?:your request|again|in|after|for|at|until|on|least|about|approximately|around))*"
-    rf"[\W_]{{1,6}}({MOMENT}|{CLOCK}(?![\d:])|{WHOLE.pattern}(?![a-z]))",
+    rf"[\W_]{{1,6}}({MOMENT}|{CLOCK}(?![\d:]| ?[ap]\.?m\b)|{WHOLE.pattern}(?![a-z]))",
     re.IGNORECASE,
 )
+TIME_OF_DAY = re.compile(rf"(?:at|until|on|resets?)[\W_]+{CLOCK}$", re.IGNORECASE)
+"""A moment whose day and zone are not known is no wait."""
 CHINESE_JAPANESE = re.compile(r"(\d+) ?(秒|分)[钟鐘間]?之?[后後]")
 LIMIT = re.compile(r"\b(?:r|remaining) ?= ?0\b.*?\b(?:t|reset) ?= ?(\d+)")
 """The header ``RateLimit`` of the IETF's drafts where nothing remains: ``"default";r=0;t=25``, ``remaining=0, reset=35``."""
@@ -57,10 +48,8 @@ def duration(text: str) -> float | None:
     """Return the seconds of a duration such as ``45``, ``1m12s``, ``00:01:12`` or ``two minutes``, else None."""
     if re.fullmatch(CLOCK, text):
         return sum(float(part) * 60.0**place for place, part in enumerate(reversed(text.split(":"))))
-    try:
+    with suppress(ValueError):
         return float(text)
-    except ValueError:
-        pass
     if not WHOLE.fullmatch(text):
         return None
     pieces = re.findall(rf"({NUMBER}) ?([a-z]+)", text.lower())
@@ -71,8 +60,7 @@ def duration(text: str) -> float | None:
 
 def wait_in(text: str, now: datetime | None = None) -> float | None:
     """Return the wait in seconds that an error's words ask for, None where they ask for none."""
-    found = IN_WORDS.search(text)
-    if found:
+    if found := next((asked for asked in IN_WORDS.finditer(text) if not TIME_OF_DAY.search(asked[0])), None):
         return meant(until(found[1], now or datetime.now(UTC)))
     if found := CHINESE_JAPANESE.search(text):
         return meant(float(found[1]) * (1.0 if found[2] == "秒" else 60.0))
@@ -101,7 +89,7 @@ def asked_for(headers: Mapping[str, str], status: int = 429, now: datetime | Non
             resets.append(seconds)
     if status == 429 and (found := LIMIT.search(told.get("ratelimit", ""))):
         resets.append(float(found[1]))
-    return max(resets, default=None)
+    return max((seconds for seconds in resets if meant(seconds) is not None), default=None)
 
 
 def until(value: str, now: datetime, in_ms: bool = False) -> float | None:

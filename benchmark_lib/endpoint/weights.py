@@ -9,7 +9,7 @@ from pydantic.dataclasses import dataclass
 
 from ..project import DATA
 from ..records import is_played, source_of
-from .plain_data import Noted, fitting, read_as, read_mapping
+from .plain_data import Noted, filled, fitting, read_as, read_mapping
 
 WEIGHTS = DATA / "weights.yaml"
 OPEN, CLOSED, UNKNOWN, NO_MODEL = "open", "closed", "unknown", "no model"
@@ -38,7 +38,7 @@ def find_weights(model: str, path: str | Path | None = None) -> StatedWeights | 
 @lru_cache(maxsize=4)
 def load_weights(path: Path, changed_ns: int = 0) -> list[StatedWeights]:
     """Return the entries of a file; it is read again only if it was changed at another time than before."""
-    return read_as(list[StatedWeights], read_mapping(path).get("models") or [], f"{path}: models")
+    return read_as(list[StatedWeights], filled(read_mapping(path).get("models")), f"{path}: models")
 
 
 def weights_of_run(manifest: dict[str, Any]) -> str:

@@ -24,7 +24,7 @@ def said_by_customer(conversation: Conversation) -> dict[int, str]:
 
 def read_turns(text: str, said: dict[int, str]) -> list[dict[str, Any]]:
     """Return the faulty messages that a judge's reply names; raise `Unreadable` if the reply has another form."""
-    found = read_object(text)
+    found = read_object(text, strict=True)
     faults = found.get("turns")
     if found.keys() != {"turns"} or not isinstance(faults, list):
         raise Unreadable("the object does not hold exactly 'turns', a list")

@@ -4,6 +4,7 @@ import sqlite3
 from codecs import BOM_UTF8
 from collections import Counter
 from contextlib import closing
+from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from ...analysis.dictionary import DICTIONARY
 from ...endpoint.plain_data import read_as
 from ...errors import BadInput
 from ...outputs import built_beside, require_absent, writing
-from ...records import ENDINGS, NOT_SCORED, Conversation, content_hash, words_in
+from ...records import ENDINGS, NOT_SCORED, Conversation, content_hash
 from ...runfile import RunFile, connect_to_write, create, upsert, without_line_ends
 from ...scoring.columns import columns_of, names_of
 from ...scoring.score import Score
@@ -28,7 +29,7 @@ SUFFIXES = {".eval": "inspect"}
 MOST_K = 8
 MOST_TRIALS = 10**6
 LARGEST = 2**53
-"""The largest whole number that a record may hold: no reader in any language rounds it."""
+"""The largest whole number of a record's own, such as a turn: no reader in any language rounds it."""
 SIDES = frozenset({"customer", "agent"})
 SCORING = "as imported"
 """Scoring version of a score that the file brought along."""
@@ -185,7 +186,7 @@ def _record(raw: Any, where: str) -> Conversation:
     """One record, its parts taken by name so that fields of other versions do no harm."""
     if not isinstance(raw, dict) or not isinstance(raw.get("messages"), list):
         raise BadInput(f"{where} is no record with case_id, trial and messages: import the records.jsonl of an export")
-    given = {name: value for name, value in raw.items() if value is not None}
+    given = {name: value for name, value in raw.items() if value is not None and (name, value) != ("customer", "")}
     made = {"model": "", "customer": "unknown"} | given | {"source": "imported", "messages": _numbered(raw["messages"])}
     return _checked(_dumped(made, where), where)
 
@@ -203,9 +204,15 @@ def _numbered(messages: list[Any]) -> list[Any]:
 def _checked(record: bytes, where: str) -> Conversation:
     """Return the record in JSON; `BadInput` for a part that is not of its kind, or a number that cannot be."""
     c = read_as(Conversation, record, where)
-    counts = [
-        getattr(used, name) for used in c.usage.values() for name in ("prompt_tokens", "completion_tokens", "calls")
-    ]
+    counts = [n for used in c.usage.values() for n in (used.prompt_tokens, used.completion_tokens, used.calls)]
+    numbers = {
+        "trial": [c.trial],
+        "messages": [m.turn for m in c.messages],
+        "tool_calls": [n for call in c.tool_calls for n in (call.turn, call.index)],
+        "reasoning": [n for thought in c.reasoning for n in (thought.turn, thought.after)],
+        "usage": [n for used in c.usage.values() for n in astuple(used)],
+    }
+    large = [name for name, found in numbers.items() if any(abs(n) > LARGEST for n in found)]
     wrong = {
         "case_id is empty: name the case": not c.case_id,
         "trials are numbered from 1 up (from 0 in files of tau-bench and tau2)": c.trial < 1,
@@ -213,9 +220,7 @@ def _checked(record: bytes, where: str) -> Conversation:
         "a message is of the customer or the agent: correct its side": {m.side for m in c.messages} - SIDES,
         f"the customer's rating is {c.rating}: give 1 to 5, or leave it out": c.rating not in (None, 1, 2, 3, 4, 5),
         "a number of tokens is below 0: give what was used, or leave it out": min(counts, default=0) < 0,
-        f"a number is above {LARGEST:,}, which no reader keeps whole": any(
-            isinstance(n, int) and abs(n) > LARGEST for n in words_in(orjson.loads(record))
-        ),
+        f"{', '.join(large)}: a number is above {LARGEST:,}, which no reader keeps whole; correct it": bool(large),
     }
     if said := next((why for why, holds in wrong.items() if holds), None):
         raise BadInput(f"{where}: {said}")

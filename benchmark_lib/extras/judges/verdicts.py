@@ -372,7 +372,7 @@ def _reader(
         text = without_words(text, messages)
         if said is not None:
             return {names[0]: {"turns": read_turns(text, said)}}
-        found = read_object(text)
+        found = read_object(text, strict=True)
         scores = found.get("scores")
         if not isinstance(scores, dict):
             raise Unreadable("the object has no 'scores' with one entry for each scorer")
