@@ -17,3 +17,9 @@ EXPLAINED = "exit codes: 0 finished; 1 the audit found problems; 2 the input was
 def note(text: str) -> None:
     """Tell a person, on the standard error, what is no part of the output."""
     print(f"deskbench: {text}", file=sys.stderr, flush=True)
+
+
+def confirmed(question: str) -> bool:
+    """Ask a person in a terminal, and return whether the answer was a yes."""
+    print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in ("y", "yes")

@@ -14,7 +14,7 @@ from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..errors import BadInput
-from .codes import FINISHED, RESUMABLE, SIGNAL, note
+from .codes import FINISHED, RESUMABLE, SIGNAL, confirmed, note
 
 if TYPE_CHECKING:
     from ..experiment import Experiment
@@ -98,8 +98,7 @@ def _ask(forecast: Forecast, limit: float, chosen: bool) -> None:
         if chosen:
             raise BadInput(f"{above}, and nobody can be asked here: give --yes, or {way}")
         return
-    print(f"{above}. Begin? [y/N] ", end="", file=sys.stderr, flush=True)
-    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+    if not confirmed(f"{above}. Begin?"):
         raise BadInput(f"nothing was begun: give fewer --cases or --trials, or {way}")
 
 
