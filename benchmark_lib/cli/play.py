@@ -70,15 +70,15 @@ def agreed(experiments: Iterable[Experiment], options: argparse.Namespace, greet
 
 def _ask_above(given: float | None) -> tuple[float, bool]:
     # the sum, and whether somebody chose it
-    text = os.environ.get(ASK_VARIABLE, "").strip()
-    name, value = ("--ask-above", given) if given is not None else (ASK_VARIABLE, text or ASK_ABOVE_USD)
+    text = os.environ.get(ASK_VARIABLE, "").strip() if given is None else str(given)
     try:
-        limit = float(value)
+        limit = float(text or ASK_ABOVE_USD)
     except ValueError:
         limit = math.nan
     if not limit >= 0:
-        raise BadInput(f"{name} must be a sum in USD from 0 up, not {value}: change it")
-    return limit, given is not None or bool(text)
+        name = ASK_VARIABLE if given is None else "--ask-above"
+        raise BadInput(f"{name} must be a sum in USD from 0 up, not {text}: change it")
+    return limit, bool(text)
 
 
 def _ask(forecast: Forecast, limit: float, chosen: bool) -> None:
@@ -206,16 +206,14 @@ def stopped_by_signals(experiment: Experiment, seen: list[int], grace_s: Mapping
         loop.call_soon_threadsafe(experiment.stop, f"interrupted by {name}: {GO_ON}", wait_s)
 
     for number in before:
-        with contextlib.suppress(NotImplementedError):  # Windows
-            # does nothing but wake the loop: a signal may reach the process in another thread
-            loop.add_signal_handler(number, lambda: None)
+        # does nothing but wake the loop: a signal may reach the process in another thread
+        loop.add_signal_handler(number, lambda: None)
         signal.signal(number, on_signal)
     try:
         yield
     finally:
         for number, handler in before.items():
-            with contextlib.suppress(NotImplementedError):
-                loop.remove_signal_handler(number)
+            loop.remove_signal_handler(number)
             signal.signal(number, handler)
 
 
