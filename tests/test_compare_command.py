@@ -17,7 +17,7 @@ from benchmark_lib.analysis.tables.verdicts import (
     outcome_in_words,
     signed,
 )
-from benchmark_lib.cli.entry import main
+from benchmark_lib.cli import main
 from benchmark_lib.reports.site import compare
 from benchmark_lib.reports.site.content import Content
 from benchmark_lib.reports.site.words import tight

@@ -20,10 +20,9 @@ import pytest
 from servers import FAULTS, Answer, FaultPlan, ScriptedServer, completion, error_body
 
 from benchmark_lib.endpoint import Endpoint, EndpointError, scrub, start_delay_s
-from benchmark_lib.endpoint.address import proxy_of
 from benchmark_lib.endpoint.client import DEAD_AFTER
 from benchmark_lib.endpoint.faults import UnusableAnswer
-from benchmark_lib.endpoint.http_client import redirected
+from benchmark_lib.endpoint.http import proxy_of, redirected
 from benchmark_lib.endpoint.retries import Limiter
 from benchmark_lib.endpoint.waits import asked_for
 from benchmark_lib.errors import BadInput
@@ -380,7 +379,7 @@ class TestFaultsSurvived:
         assert error.kind == {200: "bad_body", 303: "connection", 400: "bad_request", 500: "server"}[status]
 
     def test_whatever_the_client_trips_over_is_a_fault_of_this_call(self, monkeypatch):
-        monkeypatch.setattr("benchmark_lib.endpoint.http_client.read_body", lambda *given: 1 / 0)
+        monkeypatch.setattr("benchmark_lib.endpoint.http.read_body", lambda *given: 1 / 0)
         with ScriptedServer() as server:
             error = refused(server, attempts=1)
         assert error.kind == "bad_body" and "ZeroDivisionError" in str(error) and error.__cause__ is None

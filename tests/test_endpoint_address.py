@@ -16,7 +16,7 @@ from servers import ScriptedServer, completion
 
 from benchmark_lib.cli import main
 from benchmark_lib.endpoint import Endpoint, EndpointError
-from benchmark_lib.endpoint.address import check_base_url, is_loopback, proxy_of, shown
+from benchmark_lib.endpoint.http import check_base_url, is_loopback, proxy_of, shown
 from benchmark_lib.errors import BadInput
 from benchmark_lib.experiment import Experiment
 from benchmark_lib.reports import run_notebook
@@ -264,7 +264,7 @@ class TestWhetherAnythingIsThere:
             ended.wait()
             raise TimeoutError
 
-        monkeypatch.setattr("benchmark_lib.endpoint.address.REACH_S", 0.05)
+        monkeypatch.setattr("benchmark_lib.endpoint.http.REACH_S", 0.05)
         monkeypatch.setattr(socket, "create_connection", silent)
         with pytest.raises(EndpointError, match="no answer in 0.05 s"):
             Endpoint("some-model", "http://127.0.0.1:9/v1").reach()

@@ -13,7 +13,7 @@ from servers import Answer, ScriptedServer, completion, error_body
 
 from benchmark_lib import BadInput, Experiment
 from benchmark_lib.endpoint import Endpoint, EndpointError
-from benchmark_lib.endpoint.address import proxy_of
+from benchmark_lib.endpoint.http import proxy_of
 from benchmark_lib.experiment.summary import summary
 from benchmark_lib.runfile import RunFile
 

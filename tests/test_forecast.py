@@ -10,7 +10,7 @@ from run_server import RunServer, some_cases
 from servers import Answer, ScriptedServer, error_body
 
 from benchmark_lib import Experiment
-from benchmark_lib.cli import asking, main
+from benchmark_lib.cli import main, play
 from benchmark_lib.experiment.demo import EXAMPLE, beside, local_slice
 from benchmark_lib.experiment.forecast import Range, forecast_against_real
 from benchmark_lib.experiment.learned import Experience
@@ -33,7 +33,7 @@ class CountingServer(RunServer):
 def line(own_store, tmp_path, monkeypatch):
     """A small run of a model at an endpoint: ``line(url, ...)``."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv(asking.ASK_VARIABLE, raising=False)
+    monkeypatch.delenv(play.ASK_VARIABLE, raising=False)
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     cases = ",".join(some_cases(own_store, 6))
     fixed = ["--store", str(own_store), "--cases", cases, "--trials", "2", "--out", "run.deskbench"]
@@ -105,7 +105,7 @@ def test_without_a_terminal_a_run_above_the_chosen_sum_is_refused_with_the_flags
         assert server.count == 0
         said = capsys.readouterr().err
         assert "--yes" in said and "--budget-usd" in said and len(said.splitlines()) == 1
-        monkeypatch.setenv(asking.ASK_VARIABLE, "0.001")
+        monkeypatch.setenv(play.ASK_VARIABLE, "0.001")
         assert main([*line(server.base_url)]) == 2
         assert main([*line(server.base_url, "--messages", "1", "--yes")]) == 0
 
@@ -122,7 +122,7 @@ def test_in_a_terminal_it_asks_and_only_a_yes_begins(line, in_a_terminal, capsys
 def test_where_no_price_is_known_it_asks_above_a_number_of_calls(line, in_a_terminal, capsys, monkeypatch):
     with CountingServer() as server:
         words = [*line(server.base_url, "--messages", "1", model="unheard-of")]
-        monkeypatch.setattr(asking, "ASK_ABOVE_CALLS", 20)
+        monkeypatch.setattr(play, "ASK_ABOVE_CALLS", 20)
         in_a_terminal("")
         assert main(words) == 2 and server.count == 0
         said = capsys.readouterr().err

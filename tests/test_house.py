@@ -23,9 +23,9 @@ WIDEST = 46
 BUDGETS = {
     "analysis": 11_100,
     "cases": 1_450,
-    "cli": 1_640,
+    "cli": 1_490,
     "conversation": 2_980,
-    "endpoint": 2_340,
+    "endpoint": 2_260,
     "experiment": 3_580,
     "figures": 2_420,
     "language": 3_410,

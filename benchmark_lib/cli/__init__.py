@@ -6,7 +6,7 @@ from .codes import INTERRUPTED
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line and return its exit code; an interrupt is quiet from the first import on."""
     try:
-        from .entry import main as run
+        from .parser import main as run
     except KeyboardInterrupt:
         return INTERRUPTED
     return run(arguments)

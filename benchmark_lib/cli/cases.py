@@ -17,6 +17,7 @@ ARGUMENTS = {
 
 def execute(options: argparse.Namespace) -> int:
     """Print every name that --cases takes with the number of its cases, or the cases of one name."""
+    from ..analysis.estimators.estimate import counted
     from ..cases.load import HARD, case_set, load_cases
     from ..cases.names import names_with_counts
     from ..reports.terminal import columns, screen_width
@@ -25,15 +26,16 @@ def execute(options: argparse.Namespace) -> int:
     name, pattern = case_set(options.store, options.pattern)
     store = load_store(name, options.tools)
     found = load_cases(store, pattern)
-    prefix = f"{HARD}:" if options.pattern.startswith(HARD) else ""
-    print(f"{store.name} {store.version}: {len(found)} case{'s' * (len(found) != 1)}")
-    if pattern == "all":
-        named = ((n.kind, f"{prefix}{n.name}", str(n.cases), n.meaning) for n in names_with_counts(store, found))
-        rows = [("kind", "name for --cases", "cases", "what it is"), *named]
-        print("\n".join(columns(rows, right=(2,), width=screen_width(), gives=3)))
-        names = "Several names are separated by commas, * and ? are wildcards."
-        print(f"{names} `deskbench cases NAME` lists the cases of a name.")
-    else:
+    print(f"{store.name} {store.version}: {counted(len(found), 'case')}")
+    if pattern != "all":
         rows = [("id", "bucket", "intent", "title"), *((c.id, c.bucket, c.intent, c.title) for c in found)]
-        print("\n".join(columns(rows, width=screen_width(), gives=3)))
+        print(*columns(rows, width=screen_width(), gives=3), sep="\n")
+        return FINISHED
+    prefix = f"{HARD}:" if options.pattern.startswith(HARD) else ""
+    named = ((n.kind, f"{prefix}{n.name}", str(n.cases), n.meaning) for n in names_with_counts(store, found))
+    rows = [("kind", "name for --cases", "cases", "what it is"), *named]
+    print(*columns(rows, right=(2,), width=screen_width(), gives=3), sep="\n")
+    print(
+        "Several names are separated by commas, * and ? are wildcards. `deskbench cases NAME` lists the cases of a name."
+    )
     return FINISHED

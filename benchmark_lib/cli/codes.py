@@ -1,12 +1,9 @@
-"""Exit codes: what a script can act on, and sentences for who looks on. They stand here and nowhere else."""
+"""Exit codes: what a script can act on, and sentences for who looks on. Nothing else defines one."""
 
 import sys
 
-FINISHED = 0
-UNSOUND = 1
-"""``audit`` found problems in the cases."""
-REFUSED = 2
-RESUMABLE = 3
+FINISHED, UNSOUND, REFUSED, RESUMABLE = range(4)
+"""``UNSOUND``: ``audit`` found problems in the cases."""
 CRASHED = 70
 """A fault of Deskbench itself; by convention the code of an internal error."""
 SIGNAL = 128
@@ -14,6 +11,7 @@ SIGNAL = 128
 INTERRUPTED = SIGNAL + 2
 READER_GONE = SIGNAL + 13
 """Whoever read the output has closed it, as ``head`` does; by convention the code of SIGPIPE."""
+EXPLAINED = "exit codes: 0 finished; 1 the audit found problems; 2 the input was refused; 70 a fault of Deskbench; 3 stopped, 130 or 143 interrupted: the same command goes on"
 
 
 def note(text: str) -> None:
@@ -21,4 +19,7 @@ def note(text: str) -> None:
     print(f"deskbench: {text}", file=sys.stderr, flush=True)
 
 
-EXPLAINED = "exit codes: 0 finished; 1 the audit found problems; 2 the input was refused; 70 a fault of Deskbench; 3 stopped, 130 or 143 interrupted: the same command goes on"
+def confirmed(question: str) -> bool:
+    """Ask a person in a terminal, and return whether the answer was a yes."""
+    print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in ("y", "yes")

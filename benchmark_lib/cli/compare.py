@@ -10,7 +10,6 @@ from ..commands import command
 from ..errors import BadInput
 from ..outputs import write_csv, writing
 from .codes import FINISHED
-from .ending import steps_from_comparison
 
 if TYPE_CHECKING:
     from ..analysis.frames import Results
@@ -35,6 +34,7 @@ ARGUMENTS = {
 def execute(options: argparse.Namespace) -> int:
     """Compare the runs and print the verdicts."""
     from ..analysis.tables.many import chosen_runs, compare_pairs, pairs_table
+    from .ending import steps_from_comparison
 
     if options.out and Path(options.out).suffix not in (".csv", ".md"):
         raise BadInput(f"{options.out} is neither .csv nor .md: give --out one of these endings")
@@ -52,49 +52,45 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def _named(given: list[str], folder: str, hard: bool) -> tuple[Results, list[str]]:
-    """The runs at hand of one of the two sets, and the entry of each that was given by file or by name."""
+    # the runs at hand of one of the two sets, and the entry of each run that was given by file or by name
     from ..analysis.entries import entry_meant
     from ..analysis.frames import is_hard, load_results
     from ..runfile import SUFFIX, RunFile
 
-    beside = {text: Path(folder) / f"{text}{SUFFIX}" for text in given}
-    files = {text: RunFile(text) for text in given if text.endswith(SUFFIX)}
-    files |= {text: RunFile(path) for text, path in beside.items() if text not in files and path.is_file()}
-    by_name = [text for text in given if text not in files]
-    results = load_results(*files.values(), *([folder] if by_name else []))
+    paths = {text: text if text.endswith(SUFFIX) else Path(folder) / f"{text}{SUFFIX}" for text in given}
+    files = {text: RunFile(path) for text, path in paths.items() if path == text or Path(path).is_file()}
+    results = load_results(*files.values(), *([] if files.keys() >= set(given) else [folder]))
     sets = {is_hard(run.manifest) for run in files.values()} | ({True} if hard else set())
     if len(sets) > 1:
         raise BadInput("hard and other runs are named together: the two sets are never compared or pooled")
-    results = results.hard if sets == {True} else results
-    entries, names = results.entries, []
+    results, names = results.hard if sets == {True} else results, []
     for text in given:
-        meant, known = str(entry_meant(results, text)), sorted(set(entries.values()))
-        found = entries[files[text].run_id] if text in files else _entry(meant, known, folder)
-        if found in names:
+        meant = entry_meant(results, text)
+        name = results.entries[files[text].run_id] if text in files else _entry(str(meant), results, folder)
+        if name in names:
             raise BadInput(f"{text!r} is the same run as one named before: name each run once")
-        names.append(found)
+        names.append(name)
     if len(names) < 2:
         raise BadInput("a comparison needs at least two runs: name another one")
     return results, names
 
 
-def _entry(text: str, known: list[str], folder: str) -> str:
-    """The one entry a name means."""
+def _entry(text: str, results: Results, folder: str) -> str:
     import difflib
 
     from ..runfile import SUFFIX, RunFile, is_hidden
 
+    known = sorted(set(results.entries.values()))
     meant = [name for name in known if name == text] or [name for name in known if name.startswith(f"{text} [")]
     if len(meant) == 1:
         return meant[0]
     if meant:
-        raise BadInput(f"{text!r} has {len(meant)} runs in {folder}: name one of {', '.join(repr(m) for m in meant)}")
+        raise BadInput(f"{text!r} has {len(meant)} runs in {folder}: name one of {', '.join(map(repr, meant))}")
     hidden = [path for path in sorted(Path(folder).glob(f"*{SUFFIX}")) if is_hidden(path)]
     mine = [path.stem for path in hidden if RunFile(path).manifest["model"] == text]
     if len(mine) > 1:
-        raise BadInput(
-            f"{text!r} has {len(mine)} hidden runs, {', '.join(mine)}: `deskbench runs unhide` brings one back"
-        )
+        named = ", ".join(mine)
+        raise BadInput(f"{text!r} has {len(mine)} hidden runs, {named}: `deskbench runs unhide` brings one back")
     if mine:
         raise BadInput(f"{text!r} is hidden: {command('runs', 'unhide', mine[0])} brings it back")
     near = difflib.get_close_matches(text, known, 1, 0.5)
@@ -105,33 +101,32 @@ def _entry(text: str, known: list[str], folder: str) -> str:
 def _lines(
     results: Results, entries: list[str], partial: dict[str, str], compared: list[list[Comparison]], explored: bool
 ) -> list[str]:
-    """What is printed, no line wider than `WIDTH` unless a name is."""
+    # no line is wider than WIDTH unless a name is
     from ..analysis.panels import conversations_of
     from ..analysis.tables.drift import shift_in_words
     from ..analysis.tables.verdicts import SAID, largest_in_words, outcome_in_words, what_is_tested
 
-    conversations = conversations_of(results)
-    notes = {results.entries[run]: [why] for run, why in partial.items()}
+    conversations, several = conversations_of(results), len(compared) > 1
+    notes = [f"Note: {results.entries[run]}: {why}." for run, why in partial.items()]
     for name in entries:
         if shift := shift_in_words(conversations[conversations["entry"] == name]):
-            notes.setdefault(name, []).append(shift)
+            notes.append(f"Note: {name}: {shift}.")
     lines: list[str] = []
     for mine in compared:
         rows, (a, b) = [one.row() for one in mine], mine[0].names
         lines += [*_wrapped(outcome_in_words(rows)), "", f"A  {a}", f"B  {b}", SAID["means"], ""]
-        lines += [line for one in mine if one.tested for line in _row_lines(one, len(compared) > 1)]
-        largest = _wrapped(largest_in_words(rows))
-        lines += [*([""] if largest else []), *largest, "", *_cases_lines(results, a, b), ""]
+        lines += [line for one in mine if one.tested for line in _row_lines(one, several)]
+        if largest := _wrapped(largest_in_words(rows)):
+            lines += ["", *largest]
+        lines += ["", *_cases_lines(results, a, b), ""]
     unsure = any(one.open_here and one.cases for mine in compared for one in mine)
     lines += _wrapped(f"{SAID['procedure']} {SAID['disagree']}" if unsure else SAID["procedure"])
     lines += _wrapped(SAID["explored"] if explored else f"{what_is_tested()} {SAID['further']}")
-    lines += _wrapped(SAID["every row"]) if len(compared) > 1 else []
-    said = [f"Note: {name}: {why}." for name, those in notes.items() for why in those]
-    return [*lines, *([""] if said else []), *(line for note in said for line in _wrapped(note))]
+    lines += _wrapped(SAID["every row"]) if several else []
+    return [*lines, *([""] if notes else []), *(line for note in notes for line in _wrapped(note))]
 
 
 def _row_lines(found: Comparison, several: bool) -> list[str]:
-    """The lines of one metric."""
     from ..analysis.estimators.comparisons import ONLY_THESE, SURE
     from ..analysis.estimators.estimate import counted
     from ..analysis.tables.verdicts import SAID, direction_in_words, level_in_words, mean_in_words, signed
@@ -141,8 +136,7 @@ def _row_lines(found: Comparison, several: bool) -> list[str]:
     noun, (low, high), verdict = metric.scale.noun, found.all_interval, found.verdict
     if several and sure and low <= 0 <= high:
         verdict += SAID["open over all"].format(interval=interval(metric, low, high))
-    trials = found.trials
-    parts = [f"{counted(found.cases, noun)} x {trials} {'trial' if trials == '1' else 'trials'}"]
+    parts = [f"{counted(found.cases, noun)} x {found.trials} {'trial' if found.trials == '1' else 'trials'}"]
     if (ends := interval(metric, numbers["low"], numbers["high"])) and not sure:
         name = "ends like" if found.word == ONLY_THESE else "ends"
         parts.append(SAID[name].format(noun=noun, level=level_in_words(1 - found.alpha), interval=ends))
@@ -154,12 +148,11 @@ def _row_lines(found: Comparison, several: bool) -> list[str]:
     a, b = (mean_in_words(metric, mean, found.cases) for mean in found.means.values())
     values = f"A {a:>10}   B {b:>10}   B-A {signed(metric, numbers['difference']):>12}"
     lines = [f"{head:<{HEAD}} {values}"] if len(head) <= HEAD else [head, f"{'':<{HEAD}} {values}"]
-    below = [verdict, *(["; ".join(parts)] if found.cases else [])]
+    below = [verdict, "; ".join(parts)] if found.cases else [verdict]
     return [*lines, *(line for text in below for line in _wrapped(text, "      "))]
 
 
 def _cases_lines(results: Results, a: str, b: str) -> list[str]:
-    """The cases on which two differ, the widest in success first, each with what differs."""
     from ..analysis.estimators.estimate import counted
     from ..analysis.tables.apart import differing_cases
     from ..analysis.tables.verdicts import SAID
@@ -168,12 +161,11 @@ def _cases_lines(results: Results, a: str, b: str) -> list[str]:
     if cases.empty:
         return _wrapped(SAID["alike"])
     told = [f"{row.case_id} ({row.differ})" for row in cases.head(MOST_CASES).itertuples()]
-    more = [f"and {len(cases) - MOST_CASES} more"] if len(cases) > MOST_CASES else []
-    return _wrapped(f"Where they differ, {counted(len(cases), 'case')}: {'; '.join([*told, *more])}.")
+    told += [f"and {len(cases) - MOST_CASES} more"] if len(cases) > MOST_CASES else []
+    return _wrapped(f"Where they differ, {counted(len(cases), 'case')}: {'; '.join(told)}.")
 
 
 def _wrapped(text: str, indent: str = "") -> list[str]:
-    """The lines of a text in a terminal's width, with no name broken."""
     import textwrap
 
     wrapper = textwrap.TextWrapper(WIDTH, initial_indent=indent, subsequent_indent=indent, break_long_words=False)
@@ -182,7 +174,6 @@ def _wrapped(text: str, indent: str = "") -> list[str]:
 
 
 def _write(table: Any, file: Path) -> None:
-    """Write the table as CSV, or as a Markdown table of its main columns."""
     from ..reports.paper import markdown
 
     columns = ["entry_a", "entry_b", "title", "a", "b", "difference", "low", "high", "level"]

@@ -6,9 +6,9 @@ import argparse
 from typing import TYPE_CHECKING
 
 from ..errors import BadInput
-from . import asking
 from .codes import FINISHED
 from .options import TRIALS
+from .play import BEFORE, agreed, play
 
 if TYPE_CHECKING:
     from ..experiment import Experiment
@@ -20,7 +20,7 @@ ARGUMENTS = {
     **TRIALS,
     "--cases PATTERN": ("which cases; `deskbench cases` lists the names (default: all)", "all"),
     "--budget-usd X": ("stop before the run of the model costs more than this", float),
-    **asking.OPTIONS,
+    **BEFORE,
 }
 
 
@@ -33,24 +33,16 @@ def execute(options: argparse.Namespace) -> int:
         model = beside(options.model, options.base_url, options.cases, options.trials, options.budget_usd)
     elif options.base_url or options.budget_usd is not None:
         raise BadInput("a base URL or a budget is for a model: name it with --model (make run MODEL=name)")
-    code = asking.agreed([model] if model else [], options, greet=True)
-    if code is not None:
-        return code
-    return play_demo(options.cases, options.trials, options.model if options.model == LOCAL else model)
+    code = agreed([model] if model else [], options, greet=True)
+    return play_demo(options.cases, options.trials, model or options.model or None) if code is None else code
 
 
 def play_demo(cases: str = "all", trials: int = 3, model: Experiment | str | None = None) -> int:
-    """Play what `benchmark_lib.experiment.demo` puts together.
-
-    The leaderboard is made where all of it was played to its end.
-    """
+    """Play what `benchmark_lib.experiment.demo` puts together, and make the leaderboard once all of it is played."""
     from ..experiment.demo import demo
     from ..reports.notebooks import LEADERBOARD, run_notebook
-    from .play import play
 
     code = play(demo(cases, trials, model), brief=True)
-    if code:
-        return code
-    page = run_notebook(LEADERBOARD)
-    print(f"leaderboard: {page.resolve()}")
-    return FINISHED
+    if code == FINISHED:
+        print(f"leaderboard: {run_notebook(LEADERBOARD).resolve()}")
+    return code

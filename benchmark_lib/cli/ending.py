@@ -1,36 +1,39 @@
-"""What stands at the end of a run: the board in the terminal, and what to do next."""
-
-from __future__ import annotations
+"""The end of a run: the board in the terminal, and what to do next."""
 
 import contextlib
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import orjson
 
+from ..analysis.copies import without_copies
+from ..analysis.estimators.estimate import counted
+from ..analysis.frames import is_hard
 from ..cases.operator_rules import rules_played
+from ..cases.played import store_words
 from ..commands import command
+from ..errors import BadInput
 from ..records import source_of
-from ..runfile import SUFFIX, is_hidden
+from ..reports.notebooks import LEADERBOARD
+from ..reports.terminal import terminal_board
+from ..runfile import SUFFIX, RunFile, is_hidden
 from ..textfiles import BROKEN_YAML, load_yaml
 
-if TYPE_CHECKING:
-    from ..runfile import RunFile
-
 MOST_ROWS = 16
-"""Runs on the board in the terminal: that which ended, then those of models and of people, then scripted agents; the newest first."""
+"""Runs on the board in the terminal: the one that ended, then models and people, then scripted agents; the newest first."""
+BOARD_PAGE = ("reports/02-leaderboard.html", "notebook", "02_leaderboard")
+SITE_PAGE = ("reports/site/index.html", "site")
+"""Pages over all runs, each with the command that makes it."""
+PAGES = f"  every conversation and comparison of data/runs as pages to share: {command('site')}"
 
 
 def say_what_next(run: RunFile, page_follows: bool = False, made: bool = True) -> None:
     """Print the board of the runs beside this one on its store, and a few lines on what to do with it; see `next_steps`.
 
-    The run is marked on the board where it was `made` now. A file beside it may end or change while it is read: then
-    the run is shown alone.
+    The board marks the run if it was `made` now. A file beside it may end or change while it is read: the board then
+    shows the run alone.
     """
-    from ..errors import BadInput
-
     there = [path for path in run.path.parent.glob(f"*{SUFFIX}") if not is_hidden(path)]
     try:
         lines = _what_next(run, there, page_follows, made)
@@ -40,27 +43,17 @@ def say_what_next(run: RunFile, page_follows: bool = False, made: bool = True) -
 
 
 def _what_next(run: RunFile, there: Sequence[Path], page_follows: bool, made: bool) -> list[str]:
-    """The lines of `say_what_next`, with the files `there` on the board."""
-    from ..analysis.copies import without_copies
-    from ..analysis.estimators.estimate import counted
-    from ..analysis.frames import is_hard
-    from ..cases.played import store_words
-    from ..reports.notebooks import LEADERBOARD
-    from ..reports.terminal import terminal_board
-
     beside = sorted((path for path in there if path.is_file()), key=lambda path: -path.stat().st_mtime)
     every = without_copies(_readable([run.path, *beside]), keep=run.run_id)
-    stores = {
-        run_id: re.sub(r" [^,]*", "", words, count=1)
-        for run_id, words in store_words(r.manifest for r in every).items()
-    }
+    words = store_words(one.manifest for one in every)
+    stores = {run_id: re.sub(r" [^,]*", "", store, count=1) for run_id, store in words.items()}
     alike = [one for one in every if stores[one.run_id] == stores[run.run_id]]
     alike.sort(key=lambda one: (one.run_id != run.run_id, source_of(one.manifest) == "scripted"))
     lines = [terminal_board(alike[:MOST_ROWS], mine=run.run_id if made else None)]
     if elsewhere := len([one for one in every if is_hard(one.manifest) == is_hard(run.manifest)]) - len(alike):
         lines.append(f"{counted(elsewhere, 'run')} on other stores not shown: a board is of one store")
     if len(alike) > MOST_ROWS:
-        folder = [] if _in_data_runs(run) else [f"runs={orjson.dumps([_short(run.path.parent)]).decode()}"]
+        folder = [] if _in_data_runs(run) else [_runs([run.path.parent])]
         lines.append(f"{len(alike) - MOST_ROWS} more runs are not shown here: {_notebook(LEADERBOARD, folder)}")
     lines += next_steps(run, alike[1:], page_follows)
     if is_hidden(run.path):
@@ -70,21 +63,19 @@ def _what_next(run: RunFile, there: Sequence[Path], page_follows: bool, made: bo
 
 
 def next_steps(run: RunFile, beside: Sequence[RunFile] = (), page_follows: bool = False) -> Sequence[str]:
-    """Three commands at most that go on from a finished run: each names its file, so that it stays true whatever is played later.
+    """Return three commands at most that go on from a finished run; each names its file, and so stays true later.
 
-    Of a scripted agent nobody wants a report: a model of one's own is next. Where a model was told an operator's rules, a
-    notebook on these takes the place of the report. A model is compared with the newest other one that has finished the
-    same cases. Pages in ``reports`` that are older than the run are named with the command that makes them anew.
+    The first is a report, on the operator's rules where a model was told some; after a scripted agent, a run of one's
+    own model. A comparison is with the newest other model that finished the same cases. Pages in ``reports`` that are
+    older than the run come with the command that makes them again.
 
     Parameters
     ----------
     beside : sequence of RunFile
         The other runs on its board, the newest first.
     page_follows : bool
-        Whether the page of the leaderboard is made anew right after this.
+        True where the page of the leaderboard is made right after this.
     """
-    from ..analysis.frames import is_hard
-
     given = [f"entry={_as_yaml(run.path.stem)}", *_runs_parameter(run)]
     given += ["panel=null"] if is_hard(run.manifest) else []  # beside the panel a run of the hard set is left out
     if rules_played(run.manifest):
@@ -95,7 +86,7 @@ def next_steps(run: RunFile, beside: Sequence[RunFile] = (), page_follows: bool 
         first = f"  a report on this run: {_notebook('20_model_report', given)}"
     other = next((one for one in beside if _comparable(run, one)), None)
     against = (
-        [f"  against {other.manifest['model']}: {command('compare', *map(_named, (run, other)))}"] if other else []
+        [f"  against {other.manifest['model']}: {command('compare', _named(run), _named(other))}"] if other else []
     )
     if not _in_data_runs(run):
         return "next:", first, *against, f"  its conversations: {command('watch', _short(run.path), '--page')}"
@@ -103,26 +94,20 @@ def next_steps(run: RunFile, beside: Sequence[RunFile] = (), page_follows: bool 
     return "next:", *[first, *board, *against][:2], *(_older(run, SITE_PAGE) or [PAGES])
 
 
-def _older(run: RunFile, page: tuple[str, ...]) -> list[str]:
-    """A line on a page of ``reports`` that is older than a run in data/runs; none where it is newer or was never made."""
-    at = run.path.parents[2] / page[0]
-    older = at.is_file() and at.stat().st_mtime < run.path.stat().st_mtime
-    return [f"  {_short(at)} is older than this run; to make it anew: {command(*page[1:])}"] if older else []
-
-
 def steps_from_comparison(a: RunFile, b: RunFile) -> Sequence[str]:
-    """Where two runs that were compared can be looked at together."""
+    """Return the commands that show two compared runs together."""
     given = [f"a={_as_yaml(a.path.stem)}", f"b={_as_yaml(b.path.stem)}", *_runs_parameter(a, b)]
     folders = dict.fromkeys(_short(run.path.parent) for run in (a, b))
     pages = f"  every conversation and comparison of the runs there as pages to share: {command('site', *folders)}"
-    found = all(_in_data_runs(run) for run in (a, b))
-    return "next:", f"  the cases on which they differ: {_notebook('15_compare', given)}", PAGES if found else pages
+    pages = PAGES if all(map(_in_data_runs, (a, b))) else pages
+    return "next:", f"  the cases on which they differ: {_notebook('15_compare', given)}", pages
 
 
-BOARD_PAGE = ("reports/02-leaderboard.html", "notebook", "02_leaderboard")
-SITE_PAGE = ("reports/site/index.html", "site")
-"""Pages over all runs, each with the command that makes it."""
-PAGES = f"  every conversation and comparison of data/runs as pages to share: {command('site')}"
+def _older(run: RunFile, page: tuple[str, ...]) -> list[str]:
+    # a line on a page that is older than the run; none where it is newer or was never made
+    at = run.path.parents[2] / page[0]
+    older = at.is_file() and at.stat().st_mtime < run.path.stat().st_mtime
+    return [f"  {_short(at)} is older than this run; to make it anew: {command(*page[1:])}"] if older else []
 
 
 def _notebook(name: str, given: Sequence[str]) -> str:
@@ -130,35 +115,32 @@ def _notebook(name: str, given: Sequence[str]) -> str:
 
 
 def _runs_parameter(*runs: RunFile) -> list[str]:
-    """The parameter that names these runs, for a notebook that would not find them by itself: it reads the core set in data/runs."""
-    from ..analysis.frames import is_hard
-
+    # by themselves, notebooks find the core set in data/runs
     found = all(_in_data_runs(run) and not is_hard(run.manifest) for run in runs)
-    return [] if found else [f"runs={orjson.dumps([_short(run.path) for run in runs]).decode()}"]
+    return [] if found else [_runs([run.path for run in runs])]
+
+
+def _runs(paths: Sequence[Path]) -> str:
+    return f"runs={orjson.dumps([_short(path) for path in paths]).decode()}"
 
 
 def _in_data_runs(run: RunFile) -> bool:
-    return (run.path.parent.name, run.path.parent.parent.name) == ("runs", "data")
+    return run.path.parts[-3:-1] == ("data", "runs")
 
 
 def _named(run: RunFile) -> str:
-    """A run as `deskbench compare` takes it."""
     return run.path.stem if _in_data_runs(run) else _short(run.path)
 
 
 def _comparable(run: RunFile, other: RunFile) -> bool:
-    """Whether both are of models, and finished the same cases."""
-    manifests = (run.manifest, other.manifest)
-    cases = [set(manifest["planned"]) for manifest in manifests]
-    return (
-        cases[0] == cases[1]
-        and all(source_of(manifest) == "model" for manifest in manifests)
-        and other.counts()["finished"] == sum(manifests[1]["planned"].values())
-    )
+    # both of models, and the other finished the same cases
+    planned = other.manifest["planned"]
+    models = all(source_of(one.manifest) == "model" for one in (run, other))
+    return models and {*planned} == {*run.manifest["planned"]} and other.counts()["finished"] == sum(planned.values())
 
 
 def _as_yaml(text: str) -> str:
-    """A text as YAML reads it: as it is, or in quotes where YAML would read something else."""
+    # in quotes where YAML would read something else
     with contextlib.suppress(*BROKEN_YAML):
         if load_yaml(text) == text:
             return text
@@ -166,16 +148,12 @@ def _as_yaml(text: str) -> str:
 
 
 def _short(path: Path) -> str:
-    """A path as seen from the current folder, if it is below that."""
     here = Path.cwd()
     return str(path.relative_to(here) if path.is_relative_to(here) else path)
 
 
 def _readable(paths: Sequence[Path]) -> list[RunFile]:
-    """The runs at these paths, each once; one that cannot be read is left to the commands that were asked for it."""
-    from ..errors import BadInput
-    from ..runfile import RunFile
-
+    # each once; a file that cannot be read is left to the commands that were given it
     found: dict[str, RunFile] = {}
     for path in paths:
         with contextlib.suppress(BadInput):

@@ -1,13 +1,18 @@
-"""The table of commands, and the parser that loads only the one that is given."""
+"""From the words of a command line to an exit code: the table of commands, their parser, and what a person reads where something is wrong."""
 
 import argparse
 import difflib
+import os
+import re
+import sys
+import traceback
+import warnings
 from importlib import import_module
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TextIO
 
 from ..errors import BadInput
 from ..extension import load, offered
-from .codes import EXPLAINED
+from .codes import CRASHED, EXPLAINED, INTERRUPTED, READER_GONE, REFUSED, note
 from .options import add_options
 
 COMMANDS = {
@@ -24,7 +29,6 @@ COMMANDS = {
 }
 """Name to help line. The module of the same name has its ``ARGUMENTS`` and does what they say in ``execute(options) -> exit code``;
 it is imported when its command is given, and its own heavy imports belong inside ``execute``."""
-
 ORDER = [
     "run",
     "runs",
@@ -46,6 +50,8 @@ ORDER = [
     "import",
 ]
 """The order in which help lists the commands; those of extras that it does not name follow."""
+HIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
+"""Characters that move the cursor, colour, erase or turn the direction of a text."""
 
 
 def commands() -> dict[str, str]:
@@ -54,33 +60,22 @@ def commands() -> dict[str, str]:
     return {name: found.pop(name) for name in ORDER if name in found} | found
 
 
-def _module_of(name: str) -> Any:
-    if name in COMMANDS:
-        return import_module(f".{name}", __package__)
-    extra, words = offered("commands")[name]
-    return load(extra, words["module"])
-
-
 class Parser(argparse.ArgumentParser):
     """An argument parser whose complaints are one sentence with the nearest right word."""
 
     def error(self, message: str) -> NoReturn:
         """Refuse the command line with `BadInput`, always."""
-        unknown = message.partition("unrecognized arguments:")[2].split()
-        wrong = [word.split("=")[0] for word in unknown if word.startswith("-")]
-        known = {option.lstrip("-"): option for option in sorted(self._every_option())}
-        near = [known[name] for word in wrong for name in difflib.get_close_matches(word.lstrip("-"), known, 1, 0.6)]
+        wrong = [word.split("=")[0] for word in message.partition("unrecognized arguments:")[2].split()]
+        subs = [s for a in self._actions if isinstance(a, argparse._SubParsersAction) for s in a.choices.values()]
+        options = sorted({option for one in (self, *subs) for option in one._option_string_actions})
+        known = {option.lstrip("-"): option for option in options}
+        near = [known[n] for w in wrong if w[0] == "-" for n in difflib.get_close_matches(w.lstrip("-"), known, 1, 0.6)]
         hint = f"did you mean {' and '.join(near)}?" if near else f"see `{self.prog} --help`"
         raise BadInput(f"{message}: {hint}")
 
-    def _every_option(self) -> set[str]:
-        commands = [action for action in self._actions if isinstance(action, argparse._SubParsersAction)]
-        subs = [sub for action in commands for sub in action.choices.values()]
-        return {option for one in (self, *subs) for option in one._option_string_actions}
-
 
 def build_parser(chosen: str | None) -> Parser:
-    """The parser of all commands; only the `chosen` one is given its arguments, so that help stays instant."""
+    """Return the parser of all commands; only the `chosen` one has its arguments, so that help stays instant."""
     from importlib.metadata import PackageNotFoundError, version
 
     try:
@@ -95,10 +90,94 @@ def build_parser(chosen: str | None) -> Parser:
         told = f"{text[0].upper()}{text[1:]}."
         sub = subs.add_parser(name, help=text, description=told, epilog=EXPLAINED, allow_abbrev=False)
         if name == chosen:
-            module = _module_of(name)
+            extra, words = offered("commands").get(name, ("", {}))
+            module = load(extra, words["module"]) if extra else import_module(f".{name}", __package__)
             add_options(sub, module.ARGUMENTS)
             if details := getattr(module, "DETAILS", ""):
                 sub.description, sub.formatter_class = f"{told}\n\n{details}", argparse.RawDescriptionHelpFormatter
             sub.epilog = getattr(module, "EPILOG", EXPLAINED)
             sub.set_defaults(execute=module.execute)
     return parser
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command line and return its exit code."""
+    streams = sys.stdout, sys.stderr
+    sys.stdout, sys.stderr = map(PlainStream, streams)  # type: ignore[assignment]
+    try:
+        with warnings.catch_warnings():
+            warnings.showwarning = _noted  # type: ignore[assignment]
+            return _main(sys.argv[1:] if arguments is None else arguments)
+    except BrokenPipeError:
+        if not any(map(_reader_gone, (sys.stdout, sys.stderr))):  # the second only where the first has a reader
+            raise
+        return READER_GONE
+    finally:
+        sys.stdout, sys.stderr = streams
+
+
+def _main(given: list[str]) -> int:
+    try:
+        chosen = next((word for word in given if not word.startswith("-")), None)
+        if chosen is not None and chosen not in (known := commands()):
+            near = difflib.get_close_matches(chosen, known, 1, 0.4)
+            hint = f"did you mean {near[0]}?" if near else f"the commands are {', '.join(known)}"
+            raise BadInput(f"there is no command {chosen!r}: {hint}")
+        parser = build_parser(chosen)
+        options = parser.parse_args(given)
+        if options.command is None:
+            parser.print_help()
+            return REFUSED
+        return options.execute(options)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        raise
+    except Exception as error:
+        from ..endpoint.keys import scrub
+
+        if isinstance(error, BadInput):
+            note(scrub(" ".join(str(error).split())))
+            return REFUSED
+        print(scrub(traceback.format_exc()), file=sys.stderr)
+        note("this is a fault of Deskbench: please report the lines above")
+        return CRASHED
+    finally:
+        sys.stdout.flush()  # what is still held back would meet a closed pipe only when Python ends, with a traceback
+
+
+def _noted(message: Warning | str, category: type[Warning], *place: Any) -> None:
+    # a warning to a person says what a run or file was left out; others are for developers
+    if issubclass(category, UserWarning):
+        note(" ".join(str(message).split()))
+
+
+class PlainStream:
+    """A stream to a terminal or file that shows text of any origin and cannot be made to fail or to obey it.
+
+    Control characters and direction marks become ``?``; what the encoding lacks is written as an escape.
+    """
+
+    def __init__(self, stream: TextIO):
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        """Write a text."""
+        encoding = self._stream.encoding or "utf-8"
+        shown = HIDDEN.sub("?", text).encode(encoding, "backslashreplace").decode(encoding)
+        return self._stream.write(shown)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+def _reader_gone(stream: Any) -> bool:
+    """Tell whether nobody reads a stream any more, and lead it nowhere then, so that Python ends without a word on it."""
+    try:
+        print(file=stream, flush=True)
+    except BrokenPipeError:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
+        return True
+    return False

@@ -1,33 +1,115 @@
-"""Experiments played one after another, each to its end or to a signal, and how each ended."""
+"""Experiments played one after another: the forecast before the first paid call, signals on the way, how each ended."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+import argparse
+import asyncio
+import contextlib
+import math
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
-from ..experiment.forecast import forecast_against_real
-from ..experiment.summary import summary
-from .codes import FINISHED, RESUMABLE, SIGNAL, note
-from .ending import say_what_next
-from .signals import run_to_signal, stopped_by_signals
+from ..errors import BadInput
+from .codes import FINISHED, RESUMABLE, SIGNAL, confirmed, note
 
 if TYPE_CHECKING:
     from ..experiment import Experiment
+    from ..experiment.forecast import Forecast
     from ..runfile import RunFile
 
+ASK_VARIABLE = "DESKBENCH_ASK_ABOVE"
+ASK_ABOVE_USD, ASK_ABOVE_CALLS = 5.0, 2_000
+"""The likely cost above which a terminal asks where nobody chose another sum; the likely calls, where a price is unknown."""
+BEFORE = {
+    "--dry-run": "print the forecast of calls, tokens, cost and minutes, and exit",
+    "--ask-above USD": (
+        f"ask before a run that is likely to cost more than this (default: {ASK_VARIABLE}, or {ASK_ABOVE_USD:g} in a terminal; without a price, more than {ASK_ABOVE_CALLS:,} calls)",
+        float,
+    ),
+    "--yes": "begin without asking",
+}
+"""The options between the forecast and the first call."""
 GRACE_S = {"SIGINT": 60.0, "SIGTERM": 8.0}
-"""How long calls in flight, which are paid for, are waited for.
+"""Seconds to wait for calls in flight, which are paid for. Who sends SIGTERM often sends SIGKILL ten seconds later."""
+AT_ONCE_S = 0.5
+"""Seconds that an orderly end may take after the second signal; then the process ends."""
+GO_ON = "give the same command again to go on"
 
-Who sends SIGTERM often sends SIGKILL ten seconds later.
-"""
+
+def agreed(experiments: Iterable[Experiment], options: argparse.Namespace, greet: bool = False) -> int | None:
+    """Print the forecast of each run that calls models, and ask above the chosen sum, or above `ASK_ABOVE_CALLS`.
+
+    Returns the exit code, or None where the run may begin. For `greet` see `Experiment.forecast`. `BadInput` if there is
+    nobody to ask, the answer is no, or an endpoint cannot be reached and nothing is on file.
+    """
+    from ..endpoint import EndpointError
+
+    limit, chosen = _ask_above(options.ask_above)
+    for experiment in experiments:
+        if not (options.dry_run or experiment.calls_models):
+            continue
+        try:
+            forecast = experiment.forecast(dry=options.dry_run, greet=greet)
+        except EndpointError as error:
+            if not experiment.on_file():
+                raise BadInput(str(error)) from None
+            note(f"what is finished is saved; {error}")
+            return RESUMABLE
+        print("\n".join(forecast.sentences(experiment.model)), flush=True)
+        if not (options.dry_run or options.yes or experiment.budget_usd):
+            _ask(forecast, limit, chosen)
+    if options.dry_run:
+        print("dry run: nothing was called")
+        return FINISHED
+    return None
+
+
+def _ask_above(given: float | None) -> tuple[float, bool]:
+    # the sum, and whether somebody chose it
+    text = os.environ.get(ASK_VARIABLE, "").strip() if given is None else str(given)
+    try:
+        limit = float(text or ASK_ABOVE_USD)
+    except ValueError:
+        limit = math.nan
+    if not limit >= 0:
+        name = ASK_VARIABLE if given is None else "--ask-above"
+        raise BadInput(f"{name} must be a sum in USD from 0 up, not {text}: change it")
+    return limit, bool(text)
+
+
+def _ask(forecast: Forecast, limit: float, chosen: bool) -> None:
+    from ..scoring.written import usd
+
+    if forecast.cost_usd is None:
+        many = forecast.calls.likely > ASK_ABOVE_CALLS
+        above = f"the run takes {forecast.calls.written()} calls at a price that is not known"
+        way = "a price in data/prices.yaml"
+    else:
+        many = forecast.cost_usd.likely > limit
+        above = f"the run is likely to cost {usd(forecast.cost_usd.likely, 2)}, more than {limit:g} USD"
+        way = "a limit with --budget-usd"
+    if not many:
+        return
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        if chosen:
+            raise BadInput(f"{above}, and nobody can be asked here: give --yes, or {way}")
+        return
+    if not confirmed(f"{above}. Begin?"):
+        raise BadInput(f"nothing was begun: give fewer --cases or --trials, or {way}")
 
 
 def play(experiments: Iterable[Experiment], *, brief: bool = False) -> int:
     """Play experiments until one is ended by a signal; returns the highest exit code.
 
-    Where it is to be `brief`, a scripted agent has one line, those that were finished before are counted in one, and the
-    page of the leaderboard follows.
+    A `brief` report has one line on a scripted agent, counts those that were finished before in one, and the page of the
+    leaderboard follows.
     """
+    from .ending import say_what_next
+
     code, done, before, made = FINISHED, None, 0, False
     for experiment in experiments:
         short = brief and not experiment.calls_models
@@ -36,10 +118,8 @@ def play(experiments: Iterable[Experiment], *, brief: bool = False) -> int:
         if run is not None:
             if short and experiment.nothing_to_play:
                 before += 1
-            elif short and code_of_this == FINISHED:
-                print(_in_a_line(run), flush=True)
             else:
-                _tell(experiment, run)
+                _tell(experiment, run, short and code_of_this == FINISHED)
         code, done = max(code, code_of_this), None if experiment.replay else run
         made = not (short or experiment.nothing_to_play)
         if code >= SIGNAL:
@@ -52,7 +132,6 @@ def play(experiments: Iterable[Experiment], *, brief: bool = False) -> int:
 
 
 def _play(experiment: Experiment) -> tuple[int, RunFile | None]:
-    """Play one experiment to its end; returns its exit code, and the run file if it came that far."""
     runs: list[RunFile] = []
 
     async def work(seen: list[int]) -> int:
@@ -64,22 +143,80 @@ def _play(experiment: Experiment) -> tuple[int, RunFile | None]:
     return run_to_signal(work), runs[0] if runs else None
 
 
-def _in_a_line(run: RunFile) -> str:
-    """How a scripted agent fared; what went wrong in conversations of its follows."""
-    finished, _, *wrong, _ = summary(run)
-    return "; ".join([finished, *wrong])
+def _tell(experiment: Experiment, run: RunFile, short: bool) -> None:
+    from ..experiment.forecast import forecast_against_real
+    from ..experiment.summary import summary
 
-
-def _tell(experiment: Experiment, run: RunFile) -> None:
+    if short:
+        finished, _, *wrong, _ = summary(run)
+        print("; ".join([finished, *wrong]), flush=True)
+        return
     if experiment.replay:
-        print(
-            f"{experiment.replayed} conversation{'s' * (experiment.replayed != 1)} played again, each came out byte for byte"
-        )
-    for line in summary(run):
-        print(line)
-    if experiment.foreseen is not None:
-        for line in forecast_against_real(run):
-            print(line)
+        many = f"{experiment.replayed} conversation{'s' * (experiment.replayed != 1)}"
+        print(f"{many} played again, each came out byte for byte")
+    print(*summary(run), *(forecast_against_real(run) if experiment.foreseen else ()), sep="\n")
     print(f"run file: {run.path}", flush=True)
     if experiment.stopped:
         note(f"what is finished is saved; {experiment.stopped.sentence}")
+
+
+def run_to_signal(work: Callable[[list[int]], Coroutine[Any, Any, int]]) -> int:
+    """Run ``work(seen)``, whose signals come into `seen`; returns its exit code, or that of what ended it."""
+    from ..experiment.writer import CannotSave
+
+    seen: list[int] = []
+    try:
+        code = asyncio.run(work(seen))
+    except CannotSave as error:
+        note(f"{error}: make room, then {GO_ON}")
+        return RESUMABLE
+    except asyncio.CancelledError:
+        if not seen:
+            raise
+        code = 0
+    return SIGNAL + seen[0] if seen else code
+
+
+@contextlib.contextmanager
+def stopped_by_signals(experiment: Experiment, seen: list[int], grace_s: Mapping[str, float]) -> Iterator[None]:
+    """End an experiment in order at Ctrl-C or SIGTERM, and the process within `AT_ONCE_S` after the second one.
+
+    Calls in flight are waited for so long as `grace_s` has for the signal. The handlers are Python's own and not the
+    event loop's, so that they also run where an agent holds the loop and never gives it back. What was acknowledged is
+    on disk at any time, so ending the process costs at most the calls in flight.
+    """
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+
+    def on_signal(number: int, _: Any) -> None:
+        seen.append(number)
+        name = signal.Signals(number).name
+        if len(seen) == 2:
+            timer = threading.Timer(AT_ONCE_S, _end, (SIGNAL + number,))
+            timer.daemon = True
+            timer.start()
+        if not experiment.running:
+            if task is not None:
+                loop.call_soon_threadsafe(task.cancel)
+            return
+        wait_s = grace_s.get(name, 0.0) if len(seen) == 1 else 0.0
+        if wait_s:
+            waits = f"calls in flight are waited for, {wait_s:g} s at most"
+            print(f"stopping: {waits}; once more to stop at once", file=sys.stderr)
+        loop.call_soon_threadsafe(experiment.stop, f"interrupted by {name}: {GO_ON}", wait_s)
+
+    for number in before:
+        # does nothing but wake the loop: a signal may reach the process in another thread
+        loop.add_signal_handler(number, lambda: None)
+        signal.signal(number, on_signal)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            loop.remove_signal_handler(number)
+            signal.signal(number, handler)
+
+
+def _end(code: int) -> None:
+    note(f"stopped at once; what is finished is saved: {GO_ON}")
+    os._exit(code)

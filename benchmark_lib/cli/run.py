@@ -3,8 +3,8 @@
 import argparse
 
 from ..errors import BadInput
-from . import asking
 from .options import ENDPOINT, PATTERN, PROMPT, RUN_FILE, STORE, TOOLS, TRIALS, executor
+from .play import BEFORE, agreed, play
 
 ALL_SCRIPTED = "scripted:all"
 NOT_OF_THE_RUN = ("command", "execute", "dry_run", "ask_above", "yes")
@@ -38,7 +38,7 @@ ARGUMENTS = {
     **executor("play"),
     "--timeout S": ("time limit for one attempt of a model call, in seconds (default: 120)", float),
     "--tool-timeout S": ("time limit for one call of your own tools, in seconds (default: 30)", float),
-    **asking.OPTIONS,
+    **BEFORE,
     "--budget-usd X": ("stop before the run costs more than this", float),
     **RUN_FILE,
     "--retry-faults": "also play the conversations that the endpoint refused or failed for good",
@@ -50,7 +50,6 @@ def execute(options: argparse.Namespace) -> int:
     """Play one experiment, or that of every scripted agent."""
     from ..experiment import Experiment
     from ..experiment.demo import every_scripted
-    from .play import play
 
     if options.model is None and options.agent is None:
         raise BadInput("no model is named: write `deskbench run MODEL`, where scripted:oracle needs no key")
@@ -58,5 +57,5 @@ def execute(options: argparse.Namespace) -> int:
         raise BadInput("a replay calls nothing, so there is nothing to forecast: leave --dry-run or --replay out")
     experiment = Experiment(**{k: v for k, v in vars(options).items() if k not in NOT_OF_THE_RUN})
     experiments = every_scripted(experiment) if options.model == ALL_SCRIPTED else [experiment]
-    code = None if options.replay else asking.agreed(experiments, options)
+    code = None if options.replay else agreed(experiments, options)
     return play(experiments) if code is None else code

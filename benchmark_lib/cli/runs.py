@@ -9,99 +9,105 @@ from typing import TYPE_CHECKING
 
 from ..commands import command
 from ..errors import BadInput
-from .codes import FINISHED, REFUSED
+from .codes import FINISHED, REFUSED, confirmed
 
 if TYPE_CHECKING:
     from ..experiment.shelf import Shelved
 
 ACTIONS = {
-    "list": "every run with its model and setting, how far it is, what it cost and how old it is (the default)",
-    "show": "RUN: what it was made of, and how it went",
-    "hide": "RUN: keep it off the boards and pages that read data/runs; the file stays, at the end of the list",
-    "unhide": "RUN: show it again",
-    "merge": "RUN RUN --out FILE: the trials of two runs of one setting in one new file",
-    "fresh": "RUN: move its file to data/runs/old, so that the same command begins afresh",
-    "remove-partial": "[RUN ...]: delete unfinished runs, after asking; runs that people played only if they are named",
+    "list": (0, 0, "every run with its model and setting, how far it is, what it cost and how old it is (the default)"),
+    "show": (1, 1, "RUN: what it was made of, and how it went"),
+    "hide": (
+        1,
+        None,
+        "RUN: keep it off the boards and pages that read data/runs; the file stays, at the end of the list",
+    ),
+    "unhide": (1, None, "RUN: show it again"),
+    "merge": (2, 2, "RUN RUN --out FILE: the trials of two runs of one setting in one new file"),
+    "fresh": (1, None, "RUN: move its file to data/runs/old, so that the same command begins afresh"),
+    "remove-partial": (
+        0,
+        None,
+        "[RUN ...]: delete unfinished runs, after asking; runs that people played only if they are named",
+    ),
 }
-NOTES = """To get rid of a finished run, delete its file in data/runs, or put it aside with `fresh`.
-cost: ? no price is known for the model; + after a sum: some calls have no known price; - somebody played"""
-MOST = {"list": 0, "show": 1, "hide": None, "unhide": None, "merge": 2, "fresh": None, "remove-partial": None}
-"""How many runs each action takes at most; None for any number."""
-
-
+"""Name to the least and the most runs an action takes, None for any number, and its help."""
 ARGUMENTS = {
     "ACTION?": {"help": "see above", "default": "list", "choices": ACTIONS},
     "RUN*": "a run file, or the file name, run_id or model of one in data/runs",
     "--out FILE": "the new file of a merge",
     "--yes": "remove without asking",
 }
-DETAILS = "\n".join(["actions:", *(f"  {name:<15} {words}" for name, words in ACTIONS.items()), "", NOTES])
+NOTES = """To get rid of a finished run, delete its file in data/runs, or put it aside with `fresh`.
+cost: ? no price is known for the model; + after a sum: some calls have no known price; - somebody played"""
+DETAILS = "\n".join(["actions:", *(f"  {name:<15} {words}" for name, (*_, words) in ACTIONS.items()), "", NOTES])
+KINDS = {
+    "models": "model",
+    "local model": "model",
+    "own agents": "own agent",
+    "players": "played",
+    "scripted agents": "scripted",
+    "recovery panel": "scripted",
+    "imported": "imported",
+}
 
 
 def execute(options: argparse.Namespace) -> int:
     """Do what is asked of the runs that are named."""
     from ..experiment import shelf
     from ..experiment.manifest import addresses
+    from ..runfile import hide
 
-    most = MOST[options.action]
+    action, (least, most, words) = options.action, ACTIONS[options.action]
     if most is not None and len(options.runs) > most:
-        many = f"{most or 'no'} RUN, not {len(options.runs)}"
-        raise BadInput(f"deskbench runs {options.action} takes {many}: leave some out")
-    if options.action == "list":
-        return _list(shelf.shelf())
-    if options.action == "remove-partial":
-        return _remove_partial(options)
-    if len(options.runs) < (2 if options.action == "merge" else 1):
-        needed = ACTIONS[options.action].split(":")[0]
-        raise BadInput(f"deskbench runs {options.action} needs {needed}: see `deskbench runs`")
-    if options.action == "merge" and not options.out:
+        raise BadInput(f"deskbench runs {action} takes {most or 'no'} RUN, not {len(options.runs)}: leave some out")
+    if len(options.runs) < least:
+        raise BadInput(f"deskbench runs {action} needs {words.split(':')[0]}: see `deskbench runs`")
+    if action == "merge" and not options.out:
         raise BadInput("a merge makes a new file: name it with --out FILE")
-    paths = [shelf.find_run(name, hidden=options.action == "unhide") for name in options.runs]
-    if options.action == "show":
-        return _show(shelf.shelved(paths[0]))
-    if options.action == "merge":
+    paths = [shelf.find_run(name, hidden=action == "unhide") for name in options.runs]
+    if action == "list":
+        _list(shelf.shelf())
+    elif action == "remove-partial":
+        return _remove_partial(paths, options.yes)
+    elif action == "show":
+        _show(shelf.shelved(paths[0]))
+    elif action == "merge":
         run = shelf.merge(paths[0], paths[1], Path(options.out))
         print(f"run file: {run.path} ({run.counts()['finished']} conversations; hide or remove the two it was made of)")
         for side, urls in addresses(run.manifest).items():
             if len(urls) > 1:
                 print(f"note: the {side}'s model was called at different endpoints: {', '.join(urls)}")
-    elif options.action == "fresh":
+    elif action == "fresh":
         for path in paths:
             print(f"{path.name} is now {shelf.put_aside(path)}: the same command begins afresh")
     else:
         for path in paths:
-            _hide(path, options.action == "hide")
+            changed = "now" if hide(path, action == "hide") else "already"
+            print(f"{path.name} is {'hidden' if action == 'hide' else 'shown'} {changed}")
     return FINISHED
 
 
-def _list(found: list[Shelved]) -> int:
+def _list(found: list[Shelved]) -> None:
+    from ..analysis.entries import entry_names
+    from ..analysis.frames import is_hard
     from ..experiment.shelf import runs_folder
     from ..reports.terminal import NARROWEST, columns, screen_width
 
     if not found:
         print(f"there are no runs in {runs_folder()}: make one with `deskbench run MODEL`")
-        return FINISHED
-    names = _entries(found)
+        return
+    manifests = [one.run.manifest for one in found if one.run is not None]
+    core, hard = (entry_names(m for m in manifests if is_hard(m) == of_hard) for of_hard in (False, True))
     head = ["file", "model [setting]", "kind", "cases", "trials", "finished", "cost USD", "age", ""]
-    rows = [head, *(_row(one, names) for one in found)]
+    rows = [head, *(_row(one, core | hard) for one in found)]
     width, right = screen_width(), (3, 4, 5, 6, 7)
     least = max(len(row[0]) for row in rows) + 2 + NARROWEST + sum(2 + max(map(len, c)) for c in [*zip(*rows)][2:])
     if width is None or least <= width:
-        print("\n".join(columns(rows, right=right, width=width, gives=1)))
-        return FINISHED
+        print(*columns(rows, right=right, width=width, gives=1), sep="\n")
+        return
     told = columns([row[1:] for row in rows], right=[at - 1 for at in right], width=width, gives=0)
-    print("\n".join(f"{line}\n  {row[0]}" for line, row in zip(told, rows, strict=True)))
-    return FINISHED
-
-
-def _entries(found: list[Shelved]) -> dict[str, str]:
-    """The names of runs by run_id, as the boards have them: those of hard sets are named among themselves."""
-    from ..analysis.entries import entry_names
-    from ..analysis.frames import is_hard
-
-    manifests = [one.run.manifest for one in found if one.run is not None]
-    core, hard = (entry_names(m for m in manifests if is_hard(m) == of_hard) for of_hard in (False, True))
-    return core | hard
+    print(*(f"{line}\n  {row[0]}" for line, row in zip(told, rows, strict=True)), sep="\n")
 
 
 def _row(one: Shelved, names: dict[str, str]) -> list[str]:
@@ -121,7 +127,7 @@ def _row(one: Shelved, names: dict[str, str]) -> list[str]:
     return [
         one.path.stem,
         names[manifest["run_id"]],
-        _KINDS.get(panel_of(manifest["model"], source), "other"),
+        KINDS.get(panel_of(manifest["model"], source), "other"),
         f"{len(manifest['planned'])}{' hard' * is_hard(manifest)}",
         "-".join(str(n) for n in dict.fromkeys((trials[0], trials[-1]))),
         f"{one.finished}/{one.planned}",
@@ -129,17 +135,6 @@ def _row(one: Shelved, names: dict[str, str]) -> list[str]:
         _age(one),
         ", ".join(marks),
     ]
-
-
-_KINDS = {
-    "models": "model",
-    "local model": "model",
-    "own agents": "own agent",
-    "players": "played",
-    "scripted agents": "scripted",
-    "recovery panel": "scripted",
-    "imported": "imported",
-}
 
 
 def _age(one: Shelved) -> str:
@@ -154,7 +149,7 @@ def _age(one: Shelved) -> str:
     return f"{max(minutes, 0):.0f} min"
 
 
-def _show(one: Shelved) -> int:
+def _show(one: Shelved) -> None:
     from ..analysis.estimators.estimate import counted
     from ..experiment.forecast import forecast_against_real
     from ..experiment.manifest import addresses
@@ -177,41 +172,27 @@ def _show(one: Shelved) -> int:
         print(f"  being played now: {command('watch', one.path)}")
     elif one.partial:
         print("  partial: the command it was begun with goes on where it stopped")
-    return FINISHED
 
 
-def _hide(path: Path, hidden: bool) -> None:
-    from ..runfile import hide
-
-    state = "hidden" if hidden else "shown"
-    changed = hide(path, hidden)
-    print(f"{path.name} is {state} {'now' if changed else 'already'}")
-
-
-def _remove_partial(options: argparse.Namespace) -> int:
-    """Delete runs that are not finished, after a question that names them."""
+def _remove_partial(named: list[Path], sure: bool) -> int:
+    from ..analysis.estimators.estimate import counted
     from ..experiment import shelf
 
-    if options.runs:
-        chosen = [shelf.shelved(shelf.find_run(name)) for name in options.runs]
-        for one in chosen:
-            if not one.partial:
-                raise BadInput(f"{one.path} is not a partial run: to be rid of a finished one, delete the file itself")
-    else:
+    chosen = [shelf.shelved(path) for path in named]
+    if finished := next((one for one in chosen if not one.partial), None):
+        raise BadInput(f"{finished.path} is not a partial run: to be rid of a finished one, delete the file itself")
+    if not named:
         chosen = [one for one in shelf.shelf() if one.partial and not one.writing and not one.played]
     if not chosen:
         print("no partial runs")
         return FINISHED
     for one in chosen:
         print(f"{one.path}: {one.finished:,} of {one.planned:,} conversations")
-    if not options.yes:
-        if not sys.stdin.isatty():
-            raise BadInput("whether to delete them is asked in a terminal only, not in a pipe: give --yes")
-        many = f"{len(chosen)} partial run{'s' * (len(chosen) != 1)}"
-        print(f"Delete {many}? [y/N] ", end="", file=sys.stderr, flush=True)
-        if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-            print("nothing was deleted")
-            return REFUSED
+    if not sure and not sys.stdin.isatty():
+        raise BadInput("whether to delete them is asked in a terminal only, not in a pipe: give --yes")
+    if not sure and not confirmed(f"Delete {counted(len(chosen), 'partial run')}?"):
+        print("nothing was deleted")
+        return REFUSED
     for one in chosen:
         shelf.remove_partial(one.path)
         print(f"deleted {one.path}")

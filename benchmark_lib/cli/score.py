@@ -44,17 +44,14 @@ def execute(options: argparse.Namespace) -> int:
             note(f"{error}: make room, then give the same command again")
             return RESUMABLE
         print(f"{file}: scored {made} of {found} conversations")
-        for line in summary(RunFile(file)):
-            print(f"  {line}")
-        faults = [*score_faults(RunFile(file))]
-        if faults:
+        print(*(f"  {line}" for line in summary(RunFile(file))), sep="\n")
+        if faults := [*score_faults(RunFile(file))]:
             code = RESUMABLE
             _tell_faults(file, faults)
     return code
 
 
 def _price(file: str, every: bool) -> None:
-    """Compute the unknown costs of a file, or `every` cost, and say which stay as they were and why."""
     from ..analysis.estimators.estimate import counted
     from ..endpoint.prices import PRICES, how_to_add
     from ..experiment.repricing import price_again
@@ -78,11 +75,9 @@ def _price(file: str, every: bool) -> None:
 
 
 def _tell_faults(file: str, faults: list[ScoreFault]) -> None:
-    """Say which conversations could not be scored, and show one traceback of each kind."""
+    # one traceback of each kind
     shown = {f.traceback.splitlines()[-1] if f.traceback else "": f for f in reversed(faults)}
     for fault in [*shown.values()][:TRACEBACKS_SHOWN]:
         print(f"case {fault.case_id}, trial {fault.trial}:\n{fault.traceback or fault.reason}", file=sys.stderr)
-    note(
-        f"{len(faults)} of the conversations of {file} cannot be scored, which is a fault of Deskbench: report it with the traceback "
-        "above, and give the same command again after an update"
-    )
+    mend = "report it with the traceback above, and give the same command again after an update"
+    note(f"{len(faults)} of the conversations of {file} cannot be scored, which is a fault of Deskbench: {mend}")

@@ -28,18 +28,18 @@ def execute(options: argparse.Namespace) -> int:
     from ..reports.site.build import build_site
     from ..store import load_store
 
-    stores = tuple(load_store(store).path for store in options.store)
-    how = {
-        "stores": stores,
-        "published": options.published,
-        "labels": options.labels,
-        "stakes": read_stakes(options.stakes),
-    }
     watched = sys.stderr.isatty()
     if watched:
         print("reading the runs ...", file=sys.stderr, flush=True)
-    built = build_site(load_results(*options.runs), options.out, **how, progress=watched)
-    files = f"{sum(built.pages.values())} files ({built.transcripts} transcripts)"
-    print(f"site: {files}, {built.bytes / 1e6:.1f} MB")
+    built = build_site(
+        load_results(*options.runs),
+        options.out,
+        stores=tuple(load_store(store).path for store in options.store),
+        published=options.published,
+        labels=options.labels,
+        stakes=read_stakes(options.stakes),
+        progress=watched,
+    )
+    print(f"site: {sum(built.pages.values())} files ({built.transcripts} transcripts), {built.bytes / 1e6:.1f} MB")
     print(f"open: {built.index.resolve()}")
     return FINISHED

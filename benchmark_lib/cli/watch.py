@@ -19,8 +19,6 @@ NEWEST = 12
 """Conversations listed in the terminal."""
 CLEAR = "\x1b[H\x1b[2J"
 SHORTEST_S = 0.2
-
-
 ARGUMENTS = {
     "RUN?": "a run file, or the name of one in data/runs (default: the one played last)",
     "--page": "also write a page that reloads itself, with every finished conversation",
@@ -38,13 +36,9 @@ def execute(options: argparse.Namespace) -> int:
 
     if not options.every >= SHORTEST_S:
         raise BadInput(f"--every must be a number of seconds from {SHORTEST_S:g} up, not {options.every!r}: change it")
-    if options.run:
-        path = find_run(options.run)
-    else:
-        newest = next((one for one in shelf() if one.run is not None), None)
-        if newest is None:
-            raise BadInput(f"there is no run in {runs_folder()} to watch: begin one with `deskbench run MODEL`")
-        path = newest.path
+    path = find_run(options.run) if options.run else next((one.path for one in shelf() if one.run is not None), None)
+    if path is None:
+        raise BadInput(f"there is no run in {runs_folder()} to watch: begin one with `deskbench run MODEL`")
     run = RunFile(path)
     page = WatchPage(run, project_folder() / "reports" / "watch" / slug(path.stem)) if options.page else None
     if page is not None:

@@ -1,4 +1,4 @@
-"""One chat-completion call done well: client, retries, prices, doctor, and the server of a small local model."""
+"""One chat-completion call done well: client, retries, settings and prices."""
 
 from .client import Endpoint
 from .faults import EndpointError

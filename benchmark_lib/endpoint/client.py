@@ -11,53 +11,29 @@ import os
 import time
 import weakref
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlencode, urlsplit
 
-from pydantic import SecretStr
-
-from .address import check_base_url, check_certificates, is_loopback, proxy_of, reach
 from .faults import STOPS_THE_RUN, EndpointError, from_exception
 from .history import Manner, cleaned
-from .keys import LOOPBACK_KEY, SHORTEST_SECRET, check_key, find_key, hide, remember
+from .http import Client, check_base_url, check_certificates, is_loopback, proxy_of, reach
+from .keys import LOOPBACK_KEY, SHORTEST_SECRET, check_key, find_key, hide
 from .reply import Completion, as_answer, decode_body, encode_body, parse_reply
 from .retries import LONGEST_RETRY_AFTER_S, Limiter, wait_before
 from .settings import RoleSettings, role_settings
 
-if TYPE_CHECKING:
-    from .http_client import Client
-
 DEFAULT_TIMEOUT_S, DEFAULT_ATTEMPTS, DEFAULT_CONCURRENCY = 120.0, 6, 50
 DEFAULT_ANSWER_MB = 4.0
-"""Some four times what the longest answer of today's models takes.
-
-The whole of it is kept in memory and in the run file.
-"""
-CONNECT_TIMEOUT_S = 15.0
+"""Four times the longest answer of today's models; memory and the run file keep the whole of it."""
 HELLO, HELLO_S = ({"role": "user", "content": "Hello"},), 10.0
-"""What is sent to see whether an endpoint takes the key and knows the model, and how long an answer is waited for."""
+"""The request that shows whether an endpoint takes the key and knows the model, and the seconds to wait for its answer."""
 DEAD_AFTER = 10
-"""This many calls in a row that used up all their attempts, with no answer between them, mean a dead endpoint."""
-
-
-@dataclass(slots=True)
-class Connection:
-    """What belongs to one event loop: the client with its open connections, and the bound on requests in flight."""
-
-    client: Client
-    limiter: Limiter
+"""So many calls in a row without a completion after all their attempts mean a dead endpoint."""
 
 
 def names_of(tools: list[dict[str, Any]] | None) -> set[str]:
     """Return the names of declared tools."""
     return {tool["function"]["name"] for tool in tools or ()}
-
-
-def without_secrets(body: bytes, secrets: Sequence[SecretStr]) -> bytes:
-    """Return an answer's body, which the run file keeps, without the secrets that were sent, should it repeat one."""
-    text = body.decode("utf-8", "surrogateescape")
-    return hide(text, (secret.get_secret_value() for secret in secrets)).encode("utf-8", "surrogateescape")
 
 
 class Endpoint:
@@ -98,33 +74,31 @@ class Endpoint:
         self.model = model
         self.settings = role_settings(settings)
         self.base_url = check_base_url(base_url or self.settings.base_url)
-        host = urlsplit(self.base_url).hostname or ""
-        needed = not is_loopback(self.base_url)
+        host, needed = urlsplit(self.base_url).hostname or "", not is_loopback(self.base_url)
         key = check_key(api_key, "api_key") if api_key else find_key(self.settings.api_key_env, host, needed)
-        remember(key)
-        self._key, self._key_from = SecretStr(key), "" if api_key else self.settings.api_key_env
-        self._headers = {name: SecretStr(value) for name, value in self.settings.all_headers().items()}
-        secrets = {key, *self.settings.secrets()}
-        longest_first = sorted(secrets, key=len, reverse=True)
-        self._secrets = [SecretStr(secret) for secret in longest_first if len(secret) >= SHORTEST_SECRET]
-        query = urlencode(self.settings.all_query())
-        address = f"{self.base_url}/chat/completions{'?' * bool(query)}{query}"
-        self._address = SecretStr(address)
+        self._key_from = "" if api_key else self.settings.api_key_env
+        self.keyless = not api_key and key == LOOPBACK_KEY
+        headers, query = self.settings.all_headers(), urlencode(self.settings.all_query())
         proxy_of(self.base_url)  # one that cannot work is refused here, before anything is sent
         if os.environ.get("SSL_CERT_FILE") and self.base_url.startswith("https:"):
             check_certificates()
         self.timeout = timeout or self.settings.timeout or DEFAULT_TIMEOUT_S
         self.attempts = attempts or self.settings.attempts or DEFAULT_ATTEMPTS
         self.concurrency = concurrency or self.settings.concurrency or DEFAULT_CONCURRENCY
-        self.most_bytes = int(1e6 * (self.settings.max_answer_mb or DEFAULT_ANSWER_MB))
         self.where = f"{model} at {urlsplit(self.base_url).netloc}"
-        self._connections: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Connection] = (
-            weakref.WeakKeyDictionary()
-        )
+        self._clients: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Client] = weakref.WeakKeyDictionary()
         self._wait_scale = wait_scale
         self._manner = Manner(self.settings.thoughts)
         self._answered = False
         self._failed_in_row = 0
+        secrets = [secret for secret in {key, *self.settings.secrets()} if len(secret) >= SHORTEST_SECRET]
+        secrets.sort(key=len, reverse=True)  # one may hold another
+        address = f"{self.base_url}/chat/completions{'?' * bool(query)}{query}"
+        most_bytes = int(1e6 * (self.settings.max_answer_mb or DEFAULT_ANSWER_MB))
+        timeout_s, most = self.timeout, self.concurrency
+        # two functions alone know what is secret, so that no picture of the endpoint shows it
+        self._opened = lambda: Client(address, timeout_s, most_bytes, Limiter(most), key, headers)
+        self._hidden = lambda answer: hide(answer.decode("utf-8", "surrogateescape"), secrets)
 
     def __repr__(self) -> str:
         return f"Endpoint({self.where})"
@@ -137,18 +111,13 @@ class Endpoint:
 
     async def aclose(self) -> None:
         """Close the connections of the running event loop."""
-        connection = self._connections.pop(asyncio.get_running_loop(), None)
-        if connection is not None:
-            await connection.client.close()
+        client = self._clients.pop(asyncio.get_running_loop(), None)
+        if client is not None:
+            await client.close()
 
     def reach(self) -> None:
         """Make sure that something takes connections at the base URL, or raise `EndpointError` within five seconds."""
         reach(self.base_url, self.where)
-
-    @property
-    def keyless(self) -> bool:
-        """Whether no key is set, and none is needed as far as its address tells."""
-        return bool(self._key_from) and self._key.get_secret_value() == LOOPBACK_KEY
 
     async def greet(self) -> None:
         """Make one call of one token, so that an endpoint that refuses the key or does not know the model says so at once.
@@ -157,7 +126,7 @@ class Endpoint:
         """
         try:
             async with asyncio.timeout(HELLO_S):
-                await self._post(self._connection().client, self.request_body(HELLO, extra={"max_tokens": 1}))
+                await self._post(self._client(), self.request_body(HELLO, extra={"max_tokens": 1}))
         except TimeoutError:
             pass
         except EndpointError as error:
@@ -169,7 +138,7 @@ class Endpoint:
     @property
     def in_flight_limit(self) -> int:
         """How many requests may be in flight now, in the running event loop."""
-        return int(self._connection().limiter.limit)
+        return int(self._client().limiter.limit)
 
     async def complete(
         self, messages: Sequence[dict[str, Any]], tools: list[dict[str, Any]] | None = None, **body: Any
@@ -246,7 +215,7 @@ class Endpoint:
         if error.kind != "bad_request" or self._answered:
             return False
         try:
-            await self._post(self._connection().client, self.request_body(HELLO, tools, body))
+            await self._post(self._client(), self.request_body(HELLO, tools, body))
         except EndpointError as other:
             return other.kind == "bad_request"
         self._answered = True
@@ -255,38 +224,29 @@ class Endpoint:
     async def _attempts(
         self, content: bytes, messages: Sequence[dict[str, Any]], failed: list[dict[str, Any]]
     ) -> Completion:
-        """Make attempts until one succeeds, another cannot help or none is left; each wait is noted with the failed one before it."""
+        """Make attempts until one succeeds, another cannot help or none is left; `failed` takes the failed ones."""
+        client = self._client()
         while True:
-            try:
-                return await self._attempt(content, messages, failed)
-            except EndpointError as error:
-                if not error.retry or len(failed) >= self.attempts:
-                    raise
-                wait_s = wait_before(len(failed) + 1, error.retry_after_s) * self._wait_scale
+            async with client.limiter as sent_at:
+                started = time.perf_counter()
+                try:
+                    answer = decode_body(await self._post(client, content), self.where)
+                    completion = parse_reply(answer, messages, self.where)
+                except EndpointError as error:
+                    failed.append({"kind": error.kind, "status": error.status, "detail": error.detail, "wait_s": 0.0})
+                    if error.kind == "rate_limit":
+                        client.limiter.refused(sent_at)
+                    if (error.retry_after_s or 0.0) > LONGEST_RETRY_AFTER_S:
+                        error.retry, error.fatal = False, True
+                    if not error.retry or len(failed) >= self.attempts:
+                        raise
+                    wait_s = wait_before(len(failed) + 1, error.retry_after_s) * self._wait_scale
+                else:
+                    client.limiter.succeeded()
+                    completion.latency_s = time.perf_counter() - started
+                    return completion
             failed[-1]["wait_s"] = round(wait_s, 3)
             await asyncio.sleep(wait_s)
-
-    async def _attempt(
-        self, content: bytes, messages: Sequence[dict[str, Any]], failed: list[dict[str, Any]]
-    ) -> Completion:
-        """Make one attempt in a place of the limiter; a failure is noted in `failed` and raised."""
-        connection = self._connection()
-        async with connection.limiter as sent_at:
-            started = time.perf_counter()
-            try:
-                completion = parse_reply(
-                    decode_body(await self._post(connection.client, content), self.where), messages, self.where
-                )
-            except EndpointError as error:
-                if error.kind == "rate_limit":
-                    connection.limiter.refused(sent_at)
-                if (error.retry_after_s or 0.0) > LONGEST_RETRY_AFTER_S:
-                    error.retry, error.fatal = False, True
-                failed.append({"kind": error.kind, "status": error.status, "detail": error.detail, "wait_s": 0.0})
-                raise
-            connection.limiter.succeeded()
-            completion.latency_s = time.perf_counter() - started
-        return completion
 
     async def _post(self, client: Client, content: bytes) -> bytes:
         """Send a body and return that of the answer; whatever the client raises becomes an `EndpointError`."""
@@ -296,7 +256,7 @@ class Endpoint:
         except Exception as error:
             known = from_exception(error, self.where)
         else:
-            return without_secrets(answer, self._secrets)
+            return self._hidden(answer).encode("utf-8", "surrogateescape")
         raise known  # out here it has no context: the client's errors hold the request, and that holds the key
 
     def _final(self, error: EndpointError) -> EndpointError:
@@ -310,25 +270,10 @@ class Endpoint:
             error.fatal = error.fatal or self._failed_in_row >= DEAD_AFTER
         return error
 
-    def _connection(self) -> Connection:
-        """Return the connection of the running event loop, opened on first use."""
+    def _client(self) -> Client:
+        """Return the client of the running event loop, opened on first use."""
         loop = asyncio.get_running_loop()
-        connection = self._connections.get(loop)
-        if connection is None:
-            connection = self._connections[loop] = Connection(self._open(), Limiter(self.concurrency))
-        return connection
-
-    def _open(self) -> Client:
-        """Build the client: no retries of its own, no bound on connections but the limiter's."""
-        import httpx2
-
-        from .http_client import Client
-
-        return Client(
-            self._address.get_secret_value(),
-            httpx2.Timeout(self.timeout, connect=min(self.timeout, CONNECT_TIMEOUT_S)),
-            self.most_bytes,
-            api_key=self._key.get_secret_value(),
-            base_url=self.base_url,
-            default_headers={name: value.get_secret_value() for name, value in self._headers.items()},
-        )
+        client = self._clients.get(loop)
+        if client is None:
+            client = self._clients[loop] = self._opened()
+        return client

@@ -24,12 +24,6 @@ def remember(secret: str) -> None:
         _seen.add(secret)
 
 
-def known_secrets() -> list[str]:
-    """Return every key in use or in the environment, longest first."""
-    named = {value for name, value in os.environ.items() if name.upper().endswith(SECRET_NAMES)}
-    return sorted(_seen | {value for value in named if len(value) >= SHORTEST_SECRET}, key=len, reverse=True)
-
-
 def scrub(text: str) -> str:
     """Return `text` with every known key, and everything shaped like one, replaced by ``[key]``."""
     return KEY_SHAPES.sub(HIDDEN, hide(text))
@@ -40,8 +34,11 @@ def hide(text: str, secrets: Iterable[str] | None = None) -> str:
 
     They are found plain, in base64 and hex, and with any of their characters escaped for JSON, an address or HTML.
     """
-    known = known_secrets() if secrets is None else secrets
-    for pattern in map(_written, known):
+    if secrets is None:
+        named = {value for name, value in os.environ.items() if name.upper().endswith(SECRET_NAMES)}
+        known = _seen | {value for value in named if len(value) >= SHORTEST_SECRET}
+        secrets = sorted(known, key=len, reverse=True)
+    for pattern in map(_written, secrets):
         text = pattern.sub(HIDDEN, text)
     return text
 

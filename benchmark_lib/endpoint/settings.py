@@ -11,9 +11,9 @@
       headers_env: {X-Project-Token: PROJECT_TOKEN}
       query: {api-version: "2024-10-21"}
 
-Whatever stands under ``body`` goes into the request as it is, so a provider's own field needs no support here. Keys
-never stand in the file: ``api_key_env``, ``headers_env`` and ``query_env`` name environment variables. Parameters of
-the query stand here because a base URL is written down in run files and notebooks, and these are not.
+The fields under ``body`` go into the request unchanged, so a provider's own field needs no support here. The file holds
+no keys: ``api_key_env``, ``headers_env`` and ``query_env`` name environment variables. It holds the parameters of the
+query because run files and notebooks repeat a base URL, and never the settings file.
 """
 
 import os
@@ -26,7 +26,7 @@ import orjson
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue
 
 from ..errors import BadInput
-from .address import check_base_url
+from .http import check_base_url
 from .keys import DEFAULT_KEY_VARIABLE, remember, scrub
 from .plain_data import read_as, read_mapping
 
@@ -78,13 +78,12 @@ class Sampling(BaseModel):
 
 
 class RoleSettings(BaseModel):
-    """Settings of one role; `body` are fields of the request: temperature, seed and whatever else the provider knows.
+    """Hold the settings of one role; `body` has fields of the request: temperature, seed, whatever the provider knows.
 
-    Headers and parameters of the address are literal, or (``..._env``) named by the environment variable that holds the
-    value, as the key always is. The rest is as for `Endpoint`; `max_answer_mb` is the longest answer that is read, in
-    millions of bytes after decompression, default 4. `thoughts` says with which of its own messages a model gets its
-    thoughts back: ``calls``, those that ask for tools, or ``all``. `env` names variables that an agent run with
-    ``--isolate`` also gets.
+    Headers and parameters of the address are literal, or (``..._env``) the names of environment variables. `thoughts`
+    names the messages with which a model gets its thoughts back: ``calls``, those that ask for tools, or ``all``.
+    `max_answer_mb` limits an answer, in millions of bytes after decompression, default 4. An agent under ``--isolate``
+    also gets the variables in `env`. The rest is as for `Endpoint`.
     """
 
     model_config = STRICT | ConfigDict(extra="forbid")
@@ -105,24 +104,21 @@ class RoleSettings(BaseModel):
 
     @property
     def told(self) -> dict[str, Any]:
-        """What of the settings a run file keeps: the fields of the request, and with which messages thoughts go back."""
+        """Return the settings that a run file keeps: the fields of the request, and `thoughts` where it is ``all``."""
         return self.body if self.thoughts == "calls" else self.body | {"thoughts": self.thoughts}
 
     def all_headers(self) -> dict[str, str]:
         """Return the extra headers with their values from the environment; `BadInput` for one unset or not sendable."""
-        headers = self.headers | from_environment(self.headers_env, "header")
-        return read_as(Headers, headers, "headers")
+        return read_as(Headers, self.headers | from_environment(self.headers_env, "header"), "headers")
 
     def all_query(self) -> dict[str, str]:
         """Return the parameters of the address with their values from the environment; `BadInput` for one unset."""
         return self.query | from_environment(self.query_env, "query parameter")
 
     def secrets(self) -> set[str]:
-        """Return what `all_headers` and `all_query` take from the environment, in all forms in which it may come back."""
-        values = [
-            os.environ.get(variable, "").strip() for variable in (*self.headers_env.values(), *self.query_env.values())
-        ]
-        return set().union(*map(secret_forms, values))
+        """Return the values from the environment, in all forms in which an answer may repeat them."""
+        variables = (*self.headers_env.values(), *self.query_env.values())
+        return {form for name in variables for form in secret_forms(os.environ.get(name, "").strip())}
 
 
 def from_environment(variables: dict[str, str], what: str) -> dict[str, str]:
@@ -154,8 +150,13 @@ def role_settings(values: RoleSettings | dict[str, Any] | None, where: str = "th
     unknown = f"is not a setting; put fields of the request under 'body', the others are {known}"
     settings = read_as(RoleSettings, values or {}, where, unknown)
     check_body(settings.body, where)
-    refuse_secrets(settings, "headers", where)
-    refuse_secrets(settings, "query", where)
+    for field in ("headers", "query"):
+        for name in getattr(settings, field):
+            if SECRET_NAME.search(name):
+                raise BadInput(
+                    f"{where}: {field}.{name} looks like a key; put it in an environment variable and "
+                    f"name that under {field}_env"
+                )
     if settings.base_url is not None:
         check_base_url(settings.base_url, f"{where}: base_url")
     return settings
@@ -179,28 +180,15 @@ def check_body(body: dict[str, Any], where: str) -> None:
     read_as(Sampling, body, f"{where}: body")
 
 
-def refuse_secrets(settings: RoleSettings, field: str, where: str) -> None:
-    """Refuse a literal value under a name that a key has."""
-    written_out = [name for name in getattr(settings, field) if SECRET_NAME.search(name)]
-    if written_out:
-        raise BadInput(
-            f"{where}: {field}.{written_out[0]} looks like a key; put it in an environment variable and "
-            f"name that under {field}_env"
-        )
-
-
 def load_settings(given: str | Path | dict[str, Any] | None) -> dict[str, RoleSettings]:
-    """Read settings by role, from a file or a mapping; every role is in the result, with defaults for the unsaid.
+    """Read settings by role from a file or a mapping; the result has every role, with defaults for what is left out.
 
-    `BadInput` when the file cannot be read, is no YAML mapping, or holds an unknown role or setting.
+    `BadInput` for a file that cannot be read or is no YAML mapping, and for an unknown role or setting.
     """
-    if given is None:
-        content, where = {}, "settings"
-    elif isinstance(given, (str, Path)):
+    content, where = {} if given is None else given, "settings"
+    if isinstance(given, str | Path):
         content, where = read_mapping(Path(given)), str(given)
-    elif isinstance(given, dict):
-        content, where = given, "settings"
-    else:
+    if not isinstance(content, dict):
         raise BadInput(
             f"settings must be a file or a mapping, not {type(given).__name__}; write {{'agent': {{'body': {{...}}}}}}"
         )

@@ -4,7 +4,7 @@ from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Any
 
-from ..endpoint.address import check_base_url
+from ..endpoint.http import check_base_url
 from .players import Players
 
 

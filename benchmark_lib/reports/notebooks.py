@@ -19,7 +19,7 @@ from ..analysis import load_results
 from ..analysis.panels import panel_of
 from ..analysis.query import Query
 from ..endpoint import scrub
-from ..endpoint.address import check_base_url
+from ..endpoint.http import check_base_url
 from ..errors import BadInput
 from ..extension import offer
 from ..outputs import writing

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ...cli.codes import FINISHED, RESUMABLE, note
 from ...cli.options import PATTERN, RUN_FILE, SETTINGS, STORE, TOOLS
-from ...cli.signals import run_to_signal, stopped_by_signals
+from ...cli.play import run_to_signal, stopped_by_signals
 from ...errors import BadInput
 
 if TYPE_CHECKING:
