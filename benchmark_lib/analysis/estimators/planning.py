@@ -60,7 +60,12 @@ def power(
     Estimate
         `estimate` is the power; `se`, `low` and `high` are the error of the simulation only.
     """
-    _check(rate_a, rate_b, traps, trials, estimand, icc, coupling)
+    if estimand not in ESTIMANDS:
+        raise BadInput(f"estimand is {estimand!r}: choose 'these' or 'like these'.")
+    if not all(0 <= share <= 1 for share in (rate_a, rate_b, coupling, icc)):
+        raise BadInput(f"rates {rate_a}, {rate_b}, coupling {coupling} and icc {icc} must lie within 0 and 1.")
+    if traps < 2 or trials < 1:
+        raise BadInput(f"{traps} traps x {trials} trials: a comparison needs at least two traps and one trial.")
     stream = generator(rng)
     labels = np.arange(traps) if clusters is None else np.arange(traps) * clusters // traps
     a, b = (
@@ -125,15 +130,6 @@ def minimum_detectable(
     return Estimate(estimate=high, **common)
 
 
-def _check(rate_a, rate_b, traps, trials, estimand, icc, coupling) -> None:
-    if estimand not in ESTIMANDS:
-        raise BadInput(f"estimand is {estimand!r}: choose 'these' or 'like these'.")
-    if not (0 <= rate_a <= 1 and 0 <= rate_b <= 1 and 0 <= coupling <= 1 and 0 <= icc <= 1):
-        raise BadInput(f"rates {rate_a}, {rate_b}, coupling {coupling} and icc {icc} must lie within 0 and 1.")
-    if traps < 2 or trials < 1:
-        raise BadInput(f"{traps} traps x {trials} trials: a comparison needs at least two traps and one trial.")
-
-
 def _chances(rates, labels, icc, coupling, cluster_share, n_simulations, rng):
     """Yield the chances of every trap for two models, coupled over traps; arrays of shape (simulations, traps)."""
     from scipy.special import betaincinv, ndtr
@@ -158,20 +154,8 @@ def _normals(labels, cluster_share, n_simulations, rng):
 
 
 def within_trap_p_values(a: np.ndarray, b: np.ndarray, trials: int) -> np.ndarray:
-    """Return exact two-sided p-values of `within_case_permutation` for many pairs at once.
-
-    The null distribution depends only on how many traps show each total, so it is a product of characteristic
-    functions.
-
-    Parameters
-    ----------
-    a, b : ndarray of int, shape (simulations, traps)
-        Unsafe trials of each trap.
-
-    Returns
-    -------
-    ndarray, shape (simulations,)
-    """
+    """Return exact two-sided p-values of `within_case_permutation`, one per row of unsafe trials of each trap."""
+    # the null distribution depends only on how many traps show each total: a product of characteristic functions
     from scipy.stats import hypergeom
 
     traps, totals = a.shape[1], a + b
@@ -191,17 +175,13 @@ def within_trap_p_values(a: np.ndarray, b: np.ndarray, trials: int) -> np.ndarra
 
 
 def t_p_values(differences: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Return two-sided p-values of `paired_difference` for many sets of differences between -1 and 1.
+    """Return two-sided p-values of `paired_difference`, one per row of differences between -1 and 1.
 
     Parameters
     ----------
     differences : ndarray, shape (simulations, traps)
     labels : ndarray of int, shape (traps,)
         Cluster of each trap, from 0 on.
-
-    Returns
-    -------
-    ndarray, shape (simulations,)
     """
     from scipy.stats import t
 
@@ -219,11 +199,9 @@ def t_p_values(differences: np.ndarray, labels: np.ndarray) -> np.ndarray:
 def power_of_difference(values_a, values_b, trials, *, clusters=None, goal: int, times: int = 1) -> float:
     """Return the chance that `paired_difference` finds the difference seen, with other numbers of trials or cases.
 
-    The spread of the observed differences is taken apart: what differs between cases (or clusters of them) stays
-    however often they are tried, what differs between the trials of one case shrinks with their number. A model that
-    repeats itself has none of the second, so more trials buy it nothing. Together they are never more than the spread
-    that the test itself sees: trials of two models that go wrong together vary less in their difference than each does
-    alone.
+    What differs between cases (or clusters of them) stays however often they are tried; what differs between the trials
+    of one case shrinks with their number, and is never more than the spread that the test itself sees: trials of two
+    models that go wrong together vary less in their difference than each does alone.
 
     Parameters
     ----------
@@ -257,7 +235,5 @@ def power_of_difference(values_a, values_b, trials, *, clusters=None, goal: int,
     variance = (found.se**2 - noise + (noise * then / now if now else 0.0)) / times
     units = found.units * times
     critical, shift = t.isf(0.025, units - 1), abs(found.estimate) / sqrt(variance)
-    wrong_side = nct.cdf(-critical, units - 1, shift)
-    return float(
-        nct.sf(critical, units - 1, shift) + np.nan_to_num(wrong_side)
-    )  # scipy gives NaN where it is next to 0
+    # not statsmodels' ttest_power: scipy gives NaN for the wrong side where it is next to 0
+    return float(nct.sf(critical, units - 1, shift) + np.nan_to_num(nct.cdf(-critical, units - 1, shift)))
