@@ -41,7 +41,7 @@ def say_what_next(run: RunFile, page_follows: bool = False, made: bool = True) -
 
 def _what_next(run: RunFile, there: Sequence[Path], page_follows: bool, made: bool) -> list[str]:
     """The lines of `say_what_next`, with the files `there` on the board."""
-    from ..analysis.copies import without_copies
+    from ..analysis.entries import without_copies
     from ..analysis.estimators.estimate import counted
     from ..analysis.frames import is_hard
     from ..cases.played import store_words

@@ -364,7 +364,7 @@ def population(counts, sizes, *, k: int | None = None) -> tuple[float, float, fl
     """
     counts, sizes = np.asarray(counts, dtype=float), np.asarray(sizes, dtype=float)
     pairs, times = np.unique(np.stack([counts, sizes]), axis=1, return_counts=True)
-    nodes, weights = grid(), posterior_weights(*pairs, times)
+    nodes, weights = grid(), posterior_weights(pairs[0], pairs[1], times)
     levels = TAILS
     if k is None:
         values, (low, high) = nodes.mu, mu_quantiles(weights, levels)
