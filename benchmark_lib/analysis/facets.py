@@ -38,12 +38,7 @@ SEVERAL = ("tool", "tool_refused", "judged", "judge_scored", "finding", "promise
 
 
 def facets(results: Results | pd.DataFrame) -> pd.DataFrame:
-    """Return the fields that conversations are chosen by.
-
-    Parameters
-    ----------
-    results : Results or DataFrame
-        Results, or their conversations alone; then there are none of the fields `SEVERAL`.
+    """Return the fields that conversations are chosen by; of conversations alone, without the fields `SEVERAL`.
 
     Returns
     -------
@@ -97,8 +92,7 @@ def judged_by(scorer: str, judge: str) -> str:
 def flags_of(conversations: pd.DataFrame) -> pd.Series:
     """Return which conversations are customer faults: the audit found something, or the customer broke off.
 
-    Where no audit was run, as in imported records, a fault on record counts in its place. The one definition that every
-    count and every metric without customer faults uses.
+    Where no audit was run, as in imported records, a fault on record counts in its place.
     """
     recorded = conversations["customer_faults"].fillna(0) > 0
     audited = conversations["customer_flagged"].astype("boolean").fillna(recorded).astype(bool)

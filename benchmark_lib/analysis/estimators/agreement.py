@@ -129,11 +129,7 @@ def agreement_table(first, second, categories=None) -> np.ndarray:
     ----------
     first, second : array_like, shape (items,)
     categories : sequence, optional
-        Order of rows and columns; all values seen, sorted, when not given.
-
-    Returns
-    -------
-    ndarray of int, shape (categories, categories)
+        Order of rows and columns of the square table; by default all values, sorted.
     """
     import pandas as pd
 
@@ -246,7 +242,7 @@ def _labels_alone(labels: np.ndarray, why: str, common: dict) -> JudgeCorrection
 
 
 def _ac1(shares: np.ndarray, n: float) -> tuple[float, float, float]:
-    """Return Gwet's AC1, its standard error (Gwet 2008, eq. 2.24 for large populations) and its chance agreement."""
+    # AC1, its standard error (Gwet 2008, eq. 2.24 for large populations) and its chance agreement
     categories = len(shares)
     mean = (shares.sum(axis=0) + shares.sum(axis=1)) / 2
     raw, chance = float(np.trace(shares)), float((mean * (1 - mean)).sum() / (categories - 1))

@@ -296,21 +296,15 @@ def _few(groups: int) -> str:
 
 
 class Grid(NamedTuple):
-    """Nodes of the two hyperparameters, flattened; `mu` runs slowest.
-
-    Attributes
-    ----------
-    edges : ndarray, shape (mu cells + 1,)
-        Edges of the cells of `mu` on the scale ``2 / pi * arcsin(sqrt(mu))``.
-    mu, a, b, log_prior : ndarray, shape (nodes,)
-        Mean and the two beta parameters at each node, and the log of its prior mass.
-    """
+    """Nodes of the two hyperparameters, flattened; `mu` runs slowest."""
 
     edges: np.ndarray
+    """Edges of the cells of `mu` on the scale ``2 / pi * arcsin(sqrt(mu))``, shape (mu cells + 1,)."""
     mu: np.ndarray
     a: np.ndarray
     b: np.ndarray
     log_prior: np.ndarray
+    """Log of the prior mass of each node; mean and beta parameters have its shape (nodes,), too."""
 
 
 @lru_cache(maxsize=1)

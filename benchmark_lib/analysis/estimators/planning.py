@@ -96,12 +96,8 @@ def minimum_detectable(
 
     Parameters
     ----------
-    rate_a : float
-        Rate of the better model.
     target : float
-        Power wanted.
-    traps, trials, estimand, n_simulations, rng, **settings
-        As in `power`.
+        Power wanted; everything else as in `power`.
 
     Returns
     -------
@@ -109,6 +105,7 @@ def minimum_detectable(
         `estimate` is the other model's rate (times `traps` a count); NaN if even 0.99 is not told apart.
     """
     seed = int(generator(rng).integers(2**32))
+    plan = settings | dict(traps=traps, trials=trials, estimand=estimand, n_simulations=n_simulations)
     common: dict[str, Any] = dict(
         n=n_simulations,
         estimand=f"smallest rate above {rate_a:.3g} detected with power {target:g}, {traps} traps x {trials} trials, {estimand}",
@@ -117,8 +114,7 @@ def minimum_detectable(
 
     def reached(rate_b: float) -> bool:
         stream = np.random.default_rng(seed)  # the same at every step: the steps differ by the rate alone
-        plan: dict[str, Any] = dict(traps=traps, trials=trials, estimand=estimand, n_simulations=n_simulations)
-        return power(rate_a, rate_b, **plan, **settings, rng=stream).estimate >= target
+        return power(rate_a, rate_b, **plan, rng=stream).estimate >= target
 
     low, high = rate_a, 0.99
     if low >= high or not reached(high):
@@ -210,10 +206,8 @@ def power_of_difference(values_a, values_b, trials, *, clusters=None, goal: int,
     trials : array_like of int, shape (cases,) or (2, cases)
         Trials behind the values, of both models or of each.
     clusters : array_like, shape (cases,), optional
-    goal : int
-        Trials of each case to plan for.
-    times : int
-        How many times as many cases, in as many times as many clusters.
+    goal, times : int
+        Plan for so many trials of each case, and so many times the cases and clusters.
 
     Returns
     -------

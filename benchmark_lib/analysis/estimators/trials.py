@@ -19,23 +19,19 @@ FEW_TRIALS = "the median of fewer than 3 is no more than the mean"
 
 @dataclass(frozen=True, kw_only=True)
 class MissingBounds(Estimate):
-    """The observed mean, and the two values to which missing conversations could move it: bounds, not an interval.
+    """The observed mean, and as `low` and `high` the mean if every missing conversation had failed, or succeeded.
 
     Attributes
     ----------
-    worst, best : float
-        The mean if every missing conversation had failed, or succeeded.
     missing, planned : int
         Numbers of conversations.
     """
 
-    worst: float = nan
-    best: float = nan
     missing: int = 0
     planned: int = 0
 
 
-def median_and_mean(values, *, clusters=None, rate: bool | None = None, rng=None) -> Headline:
+def median_and_mean(values, *, clusters=None, rate: bool | None = None) -> Headline:
     """Return the published headline of a metric: the median over trials, and the mean with its interval.
 
     Parameters
@@ -45,9 +41,7 @@ def median_and_mean(values, *, clusters=None, rate: bool | None = None, rng=None
     clusters : array_like, shape (cases,), optional
         Cluster (intent) of each case.
     rate : bool, optional
-        Whether a conversation is a success or not; when not given, whether every value is 0 or 1.
-    rng : numpy.random.Generator, optional
-        Used only where the interval is a bootstrap: no rate, no clusters.
+        True where a conversation is a success or not; by default, where every value is 0 or 1.
 
     Returns
     -------
@@ -73,7 +67,7 @@ def median_and_mean(values, *, clusters=None, rate: bool | None = None, rng=None
     elif labels is not None:
         interval = clustered_mean(means, labels, bounds=None)
     else:
-        interval = bootstrap_interval(means, bounds=None, rng=rng)
+        interval = bootstrap_interval(means, bounds=None)
     kept = whole_enough(table)
     few = f"{counted(int(kept.sum()), 'trial')}: {FEW_TRIALS}" if kept.sum() < 3 else ""
     gone = counted(int((~kept).sum()), "trial")
@@ -222,7 +216,7 @@ def trial_shift(values, *, n_resamples: int = 4_999, rng=None) -> TrialShift:
     return TrialShift(p=extreme / (n_resamples + 1), **found, **common)
 
 
-def missing_bounds(successes, trials, planned, *, higher_is_better: bool = True) -> MissingBounds:
+def missing_bounds(successes, trials, planned) -> MissingBounds:
     """Bound the mean over cases that there would be without missing conversations.
 
     Parameters
@@ -231,8 +225,6 @@ def missing_bounds(successes, trials, planned, *, higher_is_better: bool = True)
         The observed counts.
     planned : int or array_like of int, shape (cases,)
         Conversations there should be; at least `trials`.
-    higher_is_better : bool
-        Which of the two bounds is called worst.
 
     Returns
     -------
@@ -250,14 +242,11 @@ def missing_bounds(successes, trials, planned, *, higher_is_better: bool = True)
         return MissingBounds(estimate=nan, reason="no conversation was planned")
     hits, sizes, goal = hits[kept], sizes[kept], goal[kept]
     low, high = float((hits / goal).mean()), float(((hits + goal - sizes) / goal).mean())
-    worst, best = (low, high) if higher_is_better else (high, low)
     some, missing, planned_all = sizes > 0, int((goal - sizes).sum()), int(goal.sum())
     return MissingBounds(
         estimate=float((hits[some] / sizes[some]).mean()) if some.any() else nan,
         low=low,
         high=high,
-        worst=worst,
-        best=best,
         n=int(sizes.sum()),
         missing=missing,
         planned=planned_all,
@@ -269,7 +258,7 @@ def missing_bounds(successes, trials, planned, *, higher_is_better: bool = True)
 
 @dataclass(frozen=True, kw_only=True)
 class WordingSpread:
-    """Two variance components of one trial's success, and whether the first is more than chance.
+    """Two variance components of one trial's success, the first with a test that it is more than chance.
 
     Attributes
     ----------
@@ -314,13 +303,12 @@ def wording_spread(successes, trials, cases, *, n_resamples: int = 1_999, rng=No
         return WordingSpread(wording=Estimate(estimate=nan, reason=reason), trial=Estimate(estimate=nan, reason=reason))
     parts = np.array([_components(hits[m], sizes[m]) for m in mine])
     p = _shuffled([(hits[m], sizes[m]) for m in mine], n_resamples, generator(rng))
-    labels = np.arange(len(mine))
-    found = [clustered_mean(column, labels, bounds=None) for column in parts.T]
     left = f"{int((~kept).sum())} wordings with fewer than two trials left out" if (~kept).any() else ""
     method = "t over cases; p by shuffling trials among wordings"
     wording, trial = (
-        replace(f, n=len(mine), estimand=words, method=method, reason=sentence(f.reason, left))
-        for f, words in zip(found, ("variance over wordings of a case", "variance over trials of a wording"))
+        replace(found, estimand=words, method=method, reason=sentence(found.reason, left))
+        for words, column in zip(("variance over wordings of a case", "variance over trials of a wording"), parts.T)
+        for found in [clustered_mean(column, np.arange(len(mine)), bounds=None)]
     )
     return WordingSpread(wording=replace(wording, p=p), trial=trial)
 
@@ -332,8 +320,7 @@ def _components(hits: np.ndarray, sizes: np.ndarray) -> tuple[float, float]:
 
 def _shuffled(layout: list[tuple[np.ndarray, np.ndarray]], n_resamples: int, rng: np.random.Generator) -> float:
     # the share of shuffles in which wordings differ at least as much as they do
-    draws = np.zeros(n_resamples)
-    observed = 0.0
+    draws, observed = np.zeros(n_resamples), 0.0
     for hits, sizes in layout:
         observed += (hits**2 / sizes).sum()
         drawn = rng.multivariate_hypergeometric(sizes, int(hits.sum()), size=n_resamples)
