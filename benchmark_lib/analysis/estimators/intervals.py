@@ -234,7 +234,10 @@ def bootstrap_interval(
     sums, sizes = np.bincount(index, weights=values), np.bincount(index)
     if np.ptp(sums / sizes) <= 1e-12 * max(1, np.abs(values).max()):
         return _all_alike(float(values.mean()), units, over, bounds, lacking, common)
-    found = resampled(_ratio, (sums, sizes), method, n_resamples, rng)
+    if np.ptp(sizes) == 0:  # a plain mean, which counts ties as BCa needs them
+        found = resampled(np.mean, (sums / sizes,), method, n_resamples, rng)
+    else:
+        found = resampled(_ratio, (sums, sizes), method, n_resamples, rng)
     low, high = found.confidence_interval
     if np.isnan([low, high]).any():
         low, high = np.quantile(found.bootstrap_distribution, TAILS)
@@ -259,7 +262,7 @@ def resampled(statistic, columns, method: str, n_resamples: int, rng) -> Any:
         return bootstrap(
             tuple(columns),
             statistic,
-            paired=True,
+            paired=len(columns) > 1,
             vectorized=True,
             method=method,
             n_resamples=n_resamples,
