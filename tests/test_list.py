@@ -13,7 +13,7 @@ from lab_page import shown_in_lab
 from made_runs import made_run, talk
 
 from benchmark_lib import BadInput, Experiment, load_results, reports
-from benchmark_lib.analysis.questions import QUESTIONS
+from benchmark_lib.analysis.facets import QUESTIONS
 from benchmark_lib.reports.explorer import read_labels, save_label
 
 CASES = "adversarial,cancel_before_ship_1,cancel_before_ship_2,address_change_1,wrong_item_*"

@@ -4,8 +4,8 @@ import pytest
 from made_runs import change_manifest, mixed, run_of
 
 from benchmark_lib import figures, load_results, reports, tables
+from benchmark_lib.analysis.entries import settings_in_words, steps
 from benchmark_lib.analysis.estimators.comparisons import SURE
-from benchmark_lib.analysis.settings import settings_in_words, steps
 from benchmark_lib.experiment.manifest import part
 from benchmark_lib.runfile import RunFile
 

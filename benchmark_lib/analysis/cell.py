@@ -29,14 +29,10 @@ class Cell:
         The value and its interval as text; the interval is empty where there is none.
     label, note : str
         The estimand in a word (``median``, ``mean``), and what belongs behind the number (``worst trial 1``).
-    estimate : Estimate or None
-        The value, low, high and n that the text was written from.
-    scale : Scale or None
-        How the value is read; None for counts and text.
-    yes, known : Query or None
-        The conversations that the number counts (None where there are none), and those that have a value at all.
-    k, n : int
-        How many conversations these are.
+    estimate, scale : Estimate or None, Scale or None
+        What the text was written from, and on which scale; None for counts and text.
+    yes, known, k, n : Query or None, int
+        The conversations that the number counts (None where there are none), those that have a value, and their numbers.
     which : str
         The trials that are counted, in words that follow the count (`` of trial 2, ...``); empty for all.
     """
@@ -82,13 +78,7 @@ class Cell:
 
 
 def metric_cell(estimate: Estimate, scale: Scale, label: str, note: str = "", **behind: Any) -> Cell:
-    """Return the cell of an estimate on a metric's scale.
-
-    Parameters
-    ----------
-    **behind
-        As the functions of `benchmark_lib.analysis.counting` give it; nothing where no page lists the conversations.
-    """
+    """Return the cell of an estimate on a metric's scale; `behind` as `benchmark_lib.analysis.counting` gives it."""
     number = scale.written(estimate.estimate) if label == "median" else scale.mean(estimate.estimate)
     interval = scale.interval(estimate.low, estimate.high)
     if not behind.get("k"):
@@ -107,9 +97,9 @@ class Heading:
     heads : tuple of str
         The headings of its cells where a medium gives each cell a column of its own; the title alone by default.
     under, help, mark : str
-        What stands in small type below the heading (the denominator), a sentence that explains the column, and the sign of its footnote.
+        The small type below the heading (the denominator), a sentence that explains the column, the sign of its footnote.
     part : str
-        Which part of the table it belongs to, see the function that makes the table.
+        The part of the table it belongs to, see the function that makes the table.
     """
 
     key: str

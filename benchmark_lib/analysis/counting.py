@@ -14,14 +14,10 @@ from .tables.headlines import median_trials, trials_in_words, values_of
 
 
 def behind_metric(rows: pd.DataFrame, metric: Metric, **who: Any) -> dict[str, Any]:
-    """Return the conversations behind a metric.
+    """Return the conversations behind a metric: ``k`` of ``n``, with ``yes`` and ``known``, the fields that list them.
 
-    Parameters
-    ----------
-    metric : Metric
-        A share or a count links to the conversations in which the flag is true, a mean to all that have a value.
-
-    Returns ``k`` and ``n``, conversations; ``yes`` and ``known``, the fields of the queries that list them.
+    A share or a count links to the conversations in which the flag is true, a mean to all that have a value. `who` is
+    what the rows have been chosen by.
     """
     return _behind(values_of(rows, metric)[0], metric, who)
 
@@ -36,8 +32,7 @@ def behind_trials(rows: pd.DataFrame, metric: Metric, **who: Any) -> list[dict[s
 def behind_median(rows: pd.DataFrame, metric: Metric, **who: Any) -> dict[str, Any]:
     """Return the conversations behind the median over trials: those of the trial with that value, or of the two around it.
 
-    Parameters as in `behind_metric`, and what it returns; ``of`` says which trials in words. Where no trial is whole enough for a
-    median, ``k`` is 0.
+    As `behind_metric`, with the trials in words as ``of``. Where no trial is whole enough for a median, ``k`` is 0.
     """
     values, trials, cases = values_of(rows, metric, "trial", "case_id")
     chosen = median_trials(values, trials, len(np.unique(cases)) if metric.scale.summed else None)
@@ -50,7 +45,6 @@ def behind_median(rows: pd.DataFrame, metric: Metric, **who: Any) -> dict[str, A
 
 
 def _behind(values: np.ndarray, metric: Metric, who: dict[str, Any]) -> dict[str, Any]:
-    """What `behind_metric` gives for some values."""
     filters = who | ({"bucket": metric.bucket} if metric.bucket else {})
     known, n = {**filters, metric.column: KNOWN}, int((~np.isnan(values)).sum())
     if not metric.scale.bounds:
@@ -61,9 +55,8 @@ def _behind(values: np.ndarray, metric: Metric, who: dict[str, Any]) -> dict[str
 def behind_repeats(rows: pd.DataFrame, **who: Any) -> dict[str, Any]:
     """Return the conversations behind pass^k, for which every trial of a case must succeed.
 
-    Returns ``failing``, the conversations of the cases that failed at least once, with their filter as ``fell``
-    and the number of ``cases``; ``k`` of ``n`` conversations that succeeded, with their filters as ``yes`` and
-    ``known``.
+    As `behind_metric`, and ``failing``, the number of conversations of the ``cases`` that failed at least once, with
+    the fields that list them as ``fell``.
     """
     success = rows["success"].astype("Float64")
     share = success.groupby(rows["case_id"]).transform("mean")
@@ -86,15 +79,7 @@ def behind_finding(detector: str, **who: Any) -> dict[str, dict[str, Any]]:
 
 
 def tally(values: pd.Series, /, **filters: Any) -> dict[str, Any] | None:
-    """Return how many flags are true of how many known, with the fields that list both; None if all are missing.
-
-    Parameters
-    ----------
-    values : Series of bool
-        A flag of the conversations frame, by its name.
-    **filters
-        What the rows have been chosen by.
-    """
+    """Return how many flags of a column are true of how many known, and the fields that list both; None without any."""
     known = values.dropna()
     if known.empty:
         return None

@@ -1,16 +1,18 @@
-"""The name of a run in every table: its model's name and, in words, what distinguishes the runs of one model."""
+"""Runs beside each other: the name of each in every table, the settings of its model, and which are copies of others."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
 from ..cases.played import store_words
 from ..records import UNPROTECTED, is_played
+from ..runfile import RunFile
 from .estimators.estimate import counted
 
 if TYPE_CHECKING:
@@ -31,23 +33,21 @@ LONGEST = 40
 _FILE = re.compile(r".+?\.\w+(?= |$)")
 HASH_SHOWN = 4
 """How many characters of a content's hash a name contains, where the words alone do not say which content it is."""
+DEFAULT = "default"
+"""What is shown for a setting that was left as it is, and for a run that set nothing."""
+EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
+"""Levels of reasoning effort as endpoints name them, the least first."""
+THE_SAME = ("agent", "customer", "store", "tools", "messages", "isolate", "players")
+"""Inputs that two runs must share before a difference between them is put down to a setting."""
 
 
 def entry_names(manifests: Iterable[dict[str, Any]]) -> dict[str, str]:
-    """The entry of each run.
+    """Return the entry of each run by run_id, no two alike, given the manifests of all runs that are shown together.
 
-    Parameters
-    ----------
-    manifests : iterable of dict
-        The manifests of all runs that are shown together; the names depend on which these are.
-
-    Returns
-    -------
-    dict of str to str
-        By run_id, no two alike: the name of the model if it has one run, otherwise followed by what differs,
-        ``"acme-large [seed 7]"``. A prompt of one's own and an operator's rules are always named, the prompt by its
-        file and the first characters of its hash. Where nothing differs the run_id says which run it is. Imported records of a model
-        never change the name of its run here.
+    An entry is the name of the model if it has one run, otherwise followed by what differs, ``"acme-large [seed 7]"``.
+    A prompt of one's own and an operator's rules are always named, the prompt by its file and the first characters of
+    its hash. Where nothing differs the run_id says which run it is. Imported records of a model never change the name
+    of its run here.
     """
     runs: dict[tuple[str, bool], list[dict[str, Any]]] = defaultdict(list)
     for manifest in manifests:
@@ -62,7 +62,7 @@ def entry_names(manifests: Iterable[dict[str, Any]]) -> dict[str, str]:
 
 
 def entry_meant(results: Results | pd.DataFrame, name: str | None) -> str | None:
-    """The entry that a name stands for: an entry as it is, or that of the run whose file, run_id or only model it is.
+    """Return the entry that a name means: an entry as it is, or that of the run whose file, run_id or only model it is.
 
     The entry of a run depends on what else is there, its file does not: a command that names the file is true later too.
     """
@@ -76,15 +76,14 @@ def entry_meant(results: Results | pd.DataFrame, name: str | None) -> str | None
 
 
 def _never_unsaid(said: str, manifest: dict[str, Any]) -> str:
-    """Return the words on a run with the prompt of one's own, the rules, and that its isolated agent was unprotected."""
     prompt = own_prompt(manifest)
-    apart = (manifest["inputs"].get("isolate") or {}).get("value")
-    own = (f"prompt {prompt}" if prompt else "", _rules(manifest), UNPROTECTED if apart == UNPROTECTED else "")
+    unprotected = UNPROTECTED if _value(manifest, "isolate") == UNPROTECTED else ""
+    own = (f"prompt {prompt}" if prompt else "", _rules(manifest), unprotected)
     return ", ".join(filter(None, (said, *(words for words in own if words not in said))))
 
 
 def own_prompt(manifest: dict[str, Any]) -> str:
-    """A prompt that is not the store's own, ``brief.md (3fa2)``: its file, and the beginning of its content's hash."""
+    """Return a prompt that is not the store's own, ``brief.md (3fa2)``: its file, and the start of its content's hash."""
     part, store = (manifest["inputs"].get(name) or {} for name in ("prompt", "store"))
     value = str(part.get("value") or "").strip()
     stores_own = value.split(" ")[0] == str(store.get("value") or "").split(" ")[0]
@@ -95,17 +94,13 @@ def own_prompt(manifest: dict[str, Any]) -> str:
 
 
 def _rules(manifest: dict[str, Any]) -> str:
-    """The rules of an operator in a few words: ``rules ticket_first and 6 more``; empty where there are none."""
-    names = str((manifest["inputs"].get("rules") or {}).get("value") or "").split(", ")
+    names = str(_value(manifest, "rules") or "").split(", ")
     told = ", ".join(names) if len(names) <= RULES_NAMED else f"{names[0]} and {len(names) - 1} more"
     return f"rules {as_named(told)}" if names[0] else ""
 
 
 def told_apart(manifests: list[dict[str, Any]]) -> list[str]:
-    """What distinguishes several runs, as briefly as possible.
-
-    The first trait that differs in all of them, or several traits, or the run_id.
-    """
+    """Return what distinguishes several runs: the first trait that differs in all, or several traits, or the run_id."""
     differing = [column for column in _traits(manifests) if len(set(column)) > 1]
     alone = next((column for column in differing if len(set(column)) == len(manifests)), None)
     if alone is not None:
@@ -122,7 +117,6 @@ def told_apart(manifests: list[dict[str, Any]]) -> list[str]:
 
 
 def _traits(manifests: list[dict[str, Any]]) -> Iterable[list[str]]:
-    """Each trait by which runs may differ, in words for each run; the first that distinguishes all of them is used."""
     yield _store(manifests)
     yield input_words(manifests, "customer", "customer {}", "customer unknown")
     yield [f"played: {m['source']}" if is_played(m["source"]) else "not played" for m in manifests]
@@ -149,10 +143,7 @@ def _store(manifests: list[dict[str, Any]]) -> list[str]:
 def input_words(
     manifests: list[dict[str, Any]], name: str, shape: str, absent: str, *, last_word: bool = False
 ) -> list[str]:
-    """One input in words, of a value such as ``northline agent-1`` perhaps the last.
-
-    With the beginning of the content's hash where the same words stand for several contents.
-    """
+    """Return an input of each run in words, with its hash's start where the same words mean several contents."""
     parts = [m["inputs"].get(name) or {} for m in manifests]
     texts = [as_named(part.get("value")) for part in parts]
     if last_word:
@@ -170,13 +161,9 @@ def input_words(
 
 
 def _settings(manifests: list[dict[str, Any]]) -> list[str]:
-    """The settings of the models that differ: ``temperature 0.2, reasoning effort high``."""
-    flat = [dict(flat_settings(((m["inputs"].get("settings") or {}).get("value")) or {})) for m in manifests]
-    names = [
-        name
-        for name in dict.fromkeys(n for one in flat for n in one)
-        if len({orjson.dumps(one.get(name)) for one in flat}) > 1
-    ]
+    flat = [dict(flat_settings(_value(m, "settings") or {})) for m in manifests]
+    every = dict.fromkeys(name for one in flat for name in one)
+    names = [name for name in every if len({orjson.dumps(one.get(name)) for one in flat}) > 1]
     return [
         ", ".join(f"{name} {as_named(one[name])}" for name in names if name in one) or "default settings"
         for one in flat
@@ -184,7 +171,7 @@ def _settings(manifests: list[dict[str, Any]]) -> list[str]:
 
 
 def flat_settings(value: Any, name: str = "") -> Iterable[tuple[str, Any]]:
-    """Settings one by one, those of the agent without a prefix."""
+    """Yield settings one by one, those of the agent without a prefix."""
     if not isinstance(value, dict):
         yield name.removeprefix("agent ").replace("_", " "), value
         return
@@ -193,6 +180,105 @@ def flat_settings(value: Any, name: str = "") -> Iterable[tuple[str, Any]]:
 
 
 def as_named(value: Any) -> str:
-    """A value as it appears in a name."""
+    """Return a value as it appears in a name."""
     text = value if isinstance(value, str) else orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS).decode()
     return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+
+
+def settings_of(manifest: dict[str, Any]) -> dict[str, str]:
+    """Return the settings of a run's model by name, as text; without those that were left as they are.
+
+    They are fields of the request, ``prompt`` for one that is not the store's own, and any further input such as rules.
+    """
+    inputs = manifest["inputs"]
+    body = _body(manifest, "agent")
+    found = {name: as_named(one) for name, one in flat_settings(body)} if body else {}
+    if prompt := own_prompt(manifest):
+        found["prompt"] = prompt
+    for name in sorted(set(inputs) - {*NAMED, *THE_SAME, "model"}):
+        if inputs[name].get("value") not in (None, "", []):
+            found[name] = as_named(inputs[name]["value"])
+    return found
+
+
+def settings_in_words(manifest: dict[str, Any]) -> str:
+    """Return the settings of a run's model, ``reasoning effort high, temperature 0``; `DEFAULT` for none."""
+    return ", ".join(f"{name} {value}" for name, value in settings_of(manifest).items()) or DEFAULT
+
+
+def level(value: str) -> tuple[int, float, str]:
+    """Return the rank of a value of a setting: the default first, then efforts and numbers from low to high."""
+    if value == DEFAULT:
+        return 0, 0.0, ""
+    if value in EFFORTS:
+        return 1, float(EFFORTS.index(value)), ""
+    try:
+        return 1, float(value), ""
+    except ValueError:
+        return 2, 0.0, value
+
+
+def steps(manifests: Iterable[dict[str, Any]]) -> list[tuple[str, tuple[str, str], tuple[str, str]]]:
+    """Return the runs of one model that differ in exactly one setting.
+
+    Returns
+    -------
+    list of (setting, (run_id, value), (run_id, value))
+        Of each model and setting, every other value beside the lowest one, see `level`.
+    """
+    alike: dict[tuple[Any, ...], list[dict[str, Any]]] = defaultdict(list)
+    for m in manifests:
+        alike[m["model"], m["source"], *(_content(m, name) for name in THE_SAME), str(_body(m, "customer"))].append(m)
+    found = []
+    for runs in alike.values():
+        known = {m["run_id"]: settings_of(m) for m in runs}
+        prompts = {m["run_id"]: _content(m, "prompt") for m in runs}
+        for setting in dict.fromkeys(name for one in known.values() for name in one):
+            groups: dict[Any, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+            for run_id, one in known.items():
+                rest = tuple(sorted((name, value) for name, value in one.items() if name != setting))
+                groups[rest, "" if setting == "prompt" else prompts[run_id]][one.get(setting, DEFAULT)].append(run_id)
+            for values in groups.values():
+                base, *others = sorted(values, key=level)
+                for value in others:
+                    pairs = product(values[base], values[value])
+                    found += [(setting, (run_a, base), (run_b, value)) for run_a, run_b in pairs]
+    return found
+
+
+def _content(manifest: dict[str, Any], name: str) -> str:
+    return str((manifest["inputs"].get(name) or {}).get("hash", ""))
+
+
+def _value(manifest: dict[str, Any], name: str) -> Any:
+    return (manifest["inputs"].get(name) or {}).get("value")
+
+
+def _body(manifest: dict[str, Any], role: str) -> Any:
+    value = _value(manifest, "settings")
+    return value.get(role) if isinstance(value, dict) else None
+
+
+def without_copies(runs: Sequence[RunFile], keep: str | None = None) -> list[RunFile]:
+    """Return the runs without scripted ones whose conversations another run with the same inputs has as well.
+
+    A scripted agent does the same thing again, so a second file tells nothing new. The run with the most trials of the
+    most cases stays, and in any case the run whose run_id is `keep`.
+    """
+    manifests = {run.run_id: run.manifest for run in runs}
+    alike: dict[Any, list[RunFile]] = defaultdict(list)
+    for run in runs:
+        if manifests[run.run_id]["source"] == "scripted":
+            inputs = manifests[run.run_id]["inputs"]
+            alike[tuple(sorted((name, part["hash"]) for name, part in inputs.items()))].append(run)
+    copies: set[str] = set()
+    for same in alike.values():
+        largest = sorted(same, key=lambda r: (r.run_id != keep, -len(r.endings())))
+        held: list[set[tuple[Any, ...]]] = []
+        for run in largest:
+            cases = manifests[run.run_id]["cases"]
+            mine = {(case_id, trial, cases.get(case_id)) for case_id, trial in run.endings()}
+            if run.run_id != keep and any(mine <= other for other in held):
+                copies.add(run.run_id)
+            held.append(mine)
+    return [run for run in runs if run.run_id not in copies]

@@ -1,13 +1,16 @@
-"""What conversations can be chosen by: one row of fields per conversation, for every `Query`."""
+"""What conversations can be chosen by, one row of fields per conversation, and the questions that a record answers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ..scoring.columns import names_of
 from ..scoring.deciding import REASONS, SUCCESS_STATES, became, reasons_against, state_of
-from ..scoring.detectors import detectors, finding_label
+from ..scoring.detectors import WHERE_TRUE_IS_RIGHT, detectors, finding_label
 from ..scoring.metrics import METRICS
 from ..scoring.score import Score
 from ..scoring.written import words
@@ -16,7 +19,6 @@ from .query import NO, YES
 from .use_cases import desk_view
 
 if TYPE_CHECKING:
-    import numpy as np
     import pandas as pd
 
     from .frames import Results
@@ -36,12 +38,7 @@ SEVERAL = ("tool", "tool_refused", "judged", "judge_scored", "finding", "promise
 
 
 def facets(results: Results | pd.DataFrame) -> pd.DataFrame:
-    """Return the fields that conversations are chosen by.
-
-    Parameters
-    ----------
-    results : Results or DataFrame
-        Results, or their conversations alone; then there are none of the fields `SEVERAL`.
+    """Return the fields that conversations are chosen by; of conversations alone, without the fields `SEVERAL`.
 
     Returns
     -------
@@ -95,8 +92,7 @@ def judged_by(scorer: str, judge: str) -> str:
 def flags_of(conversations: pd.DataFrame) -> pd.Series:
     """Return which conversations are customer faults: the audit found something, or the customer broke off.
 
-    Where no audit was run, as in imported records, a fault on record counts in its place. The one definition that every
-    count and every metric without customer faults uses.
+    Where no audit was run, as in imported records, a fault on record counts in its place.
     """
     recorded = conversations["customer_faults"].fillna(0) > 0
     audited = conversations["customer_flagged"].astype("boolean").fillna(recorded).astype(bool)
@@ -104,7 +100,6 @@ def flags_of(conversations: pd.DataFrame) -> pd.Series:
 
 
 def _decided(row: dict[str, Any]) -> tuple[str, str | None, str]:
-    """The outcome, the main reason against a success, and both in words."""
     reasons = reasons_against(row, row["ended_by"])
     reason = REASONS[reasons[0].kind] if reasons else None
     return SUCCESS_STATES[state_of(row, row["ended_by"])][1], reason, became(row["bucket"], row)
@@ -124,21 +119,18 @@ def _numbers(column: pd.Series) -> np.ndarray:
 
 
 def _over_trials(f: pd.DataFrame) -> list[str | None]:
-    """How the scored trials of the same entry and case went, one value per conversation."""
     success = f["success"].astype("Float64")
     share = success.groupby([f["entry"], f["source"], f["case_id"]]).transform("mean")
     return [None if v != v else "always" if v == 1 else "never" if v == 0 else "sometimes" for v in _numbers(share)]
 
 
 def _shared(f: pd.DataFrame) -> list[str | None]:
-    """Flags of cases that every entry played, one value per conversation."""
     entries = f["entry"] + "\n" + f["source"]
     played = entries.groupby([f["store_version"], f["case_id"]]).transform("nunique")
     return _flags(played == entries.nunique())
 
 
 def _several(f: pd.DataFrame, results: Results) -> dict[str, list[tuple[str, ...]]]:
-    """The fields with several values: tools called and refused, judges asked and answering, findings, promises."""
     calls = results.tool_calls[results.tool_calls["side"] == "agent"]
     found = {"tool": _sets(f, calls), "tool_refused": _sets(f, calls[calls["error"].fillna("") != ""])}
     verdicts = results.verdicts
@@ -171,9 +163,85 @@ def _promises(score: dict[str, Any]) -> Iterable[str]:
 
 
 def _sets(f: pd.DataFrame, calls: pd.DataFrame) -> list[tuple[str, ...]]:
-    """The names of some calls or verdicts, each once, per conversation."""
+    # the names of some calls or verdicts, each once, per conversation
     keys = ["run_id", "case_id", "trial"]
     names: dict[tuple[Any, ...], set[str]] = {}
     for *key, name in calls[[*keys, "name"]].drop_duplicates().itertuples(index=False):
         names.setdefault(tuple(key), set()).add(str(name))
     return [tuple(sorted(names.get(key, ()))) for key in f[keys].itertuples(index=False, name=None)]
+
+
+SUCCESS = "success"
+"""The question that every scored conversation has an answer to."""
+FINDING, RULE, OWN = "finding:", "rule:", "own: "
+"""How the names of a detector's, a rule's and the labeller's own question begin in a file of labels."""
+RULES = ("identity", "confirmation", "evidence", "lookup", "window", "recipient")
+
+
+@dataclass(frozen=True)
+class RecordQuestion:
+    """A yes-or-no question that the record answers.
+
+    Attributes
+    ----------
+    scorer : str
+        Its name in a file of labels.
+    title, yes, no, definition : str
+        The question, the two answers, and in one sentence what a yes means.
+    column : str
+        The column of the conversations frame that answers it.
+    bucket : str or None
+        The bucket whose cases it is for; None for all.
+    yes_is : str
+        The values of the column that mean yes: ``true``, ``false``, ``above 0`` or ``broken``.
+    """
+
+    scorer: str
+    title: str
+    yes: str
+    no: str
+    definition: str
+    column: str
+    bucket: str | None = None
+    yes_is: str = "true"
+
+    def answers(self, conversations: pd.DataFrame) -> np.ndarray:
+        """Return 1 for yes and 0 for no, one per conversation; NaN where there is no answer."""
+        values = conversations[self.column]
+        if self.yes_is == "broken":
+            found = values.map({"broken": 1.0, "kept": 0.0}).to_numpy(dtype=float)
+        else:
+            numbers = values.astype("Float64").to_numpy(dtype=float, na_value=np.nan)
+            yes = numbers == 0 if self.yes_is == "false" else numbers > 0
+            found = np.where(np.isnan(numbers), np.nan, yes.astype(float))
+        if self.bucket is not None:
+            found[(conversations["bucket"] != self.bucket).to_numpy(dtype=bool, na_value=True)] = np.nan
+        return found
+
+
+def _questions() -> list[RecordQuestion]:
+    names = names_of(Score)
+    columns = {d.name: names[d.column] for d in detectors().values()}
+    found = [RecordQuestion(SUCCESS, "Success", "yes", "no", "A success by the rules of its bucket.", "success")]
+    found += [
+        RecordQuestion(m.name, m.title, "yes", "no", m.definition, m.column, m.bucket)
+        for m in METRICS.values()
+        if m.scale.bounds is not None and m.column not in columns.values()
+    ]
+    for d in detectors().values():
+        yes_is = "false" if d.name in WHERE_TRUE_IS_RIGHT else "above 0"
+        words = ("found", "nothing found", f"Is there a finding? {d.definition}")
+        found.append(RecordQuestion(f"{FINDING}{d.name}", d.title, *words, columns[d.name], None, yes_is))
+    for rule in RULES:
+        words = ("broken", "kept", f"Was the process rule `{rule}` broken?")
+        found.append(RecordQuestion(f"{RULE}{rule}", f"Rule {rule}", *words, f"rule_{rule}", None, "broken"))
+    return found
+
+
+QUESTIONS = {q.scorer: q for q in _questions()}
+"""Every question that a record answers, by its name in a file of labels."""
+
+
+def is_yes_or_no(scorer: str) -> bool:
+    """Return True where a label of this scorer is a yes or a no, and not a score on the judges' scale."""
+    return scorer in QUESTIONS or scorer.startswith((FINDING, RULE, OWN))

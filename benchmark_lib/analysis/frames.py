@@ -26,13 +26,11 @@ from ..runfile import SUFFIX, RunFile, is_hidden
 from ..scoring.columns import Column, columns_of
 from ..scoring.score import Score
 from ..store import foreign_named
-from .copies import without_copies
 from .dictionary import DICTIONARY
-from .entries import entry_names
+from .entries import entry_names, settings_in_words, without_copies
 from .facets import facets
 from .panels import conversations_of
 from .query import Query
-from .settings import settings_in_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -68,19 +66,15 @@ class Results:
 
     @cached_property
     def hard(self) -> Results:
-        """The runs of hard sets alone; the tables of the board never mix them with others."""
+        """Return the runs of hard sets alone; the tables of the board never mix them with others."""
         return Results([run for run in self._every if is_hard(run.manifest)], self._named)
 
     @cached_property
     def entries(self) -> dict[str, str]:
-        """The entry of each run, by run_id.
-
-        Its model's name; if a model has several runs here, followed by what distinguishes them.
-        """
+        """Return the entry of each run by run_id, see `entry_names`."""
         return entry_names(run.manifest for run in self.runs)
 
     def _rows(self, runs: list[RunFile] | None = None) -> Iterator[tuple[tuple[Any, ...], str, dict[str, Any]]]:
-        """The first columns of its rows (run_id, entry, model, case_id, trial), hash and content of each record."""
         for run in self.runs if runs is None else runs:
             for _, _, record_hash, record in run.conversations():
                 r = orjson.loads(record)
@@ -88,9 +82,9 @@ class Results:
 
     @cached_property
     def conversations(self) -> pd.DataFrame:
-        """One row per conversation, scores included.
+        """Return one row per conversation, scores included.
 
-        A damaged file that nobody named, but that lay in a folder, is named in a warning and left out of all frames.
+        A damaged file that was found in a folder, and not named, is left out of all frames with a warning.
         """
         try:
             return self._conversations()
@@ -108,20 +102,17 @@ class Results:
 
     @cached_property
     def messages(self) -> pd.DataFrame:
-        """One row per message: turn, side, text, acts (as text), attachments."""
+        """Return one row per message: turn, side, text, acts (as text), attachments."""
         return _frame("messages", ((*who, *_message(x)) for who, _, r in self._rows() for x in r["messages"]))
 
     @cached_property
     def tool_calls(self) -> pd.DataFrame:
-        """One row per tool call: turn, index, side, name, arguments and result as JSON, error, write."""
+        """Return one row per tool call: turn, index, side, name, arguments and result as JSON, error, write."""
         return _frame("tool_calls", ((*who, *_tool_call(x)) for who, _, r in self._rows() for x in r["tool_calls"]))
 
     @cached_property
     def calls(self) -> pd.DataFrame:
-        """One row per finished model call.
-
-        Side, n, tokens, latency_s, attempts (number), cost_usd, whether that is an estimate.
-        """
+        """Return one row per finished model call: side, n, tokens, latency, attempts, cost, and if that is an estimate."""
         names = list(DICTIONARY["calls"])
         return _frame(
             "calls",
@@ -136,10 +127,7 @@ class Results:
 
     @cached_property
     def verdicts(self) -> pd.DataFrame:
-        """One row per judge's verdict on one scorer.
-
-        Judge, scorer, score (0-100, NaN if unscored), reason, quote, why unscored.
-        """
+        """Return one row per judge's verdict on one scorer: score (0-100, NaN if unscored), reason, quote."""
         judged = [run for run in self.runs if next(iter(run.verdicts()), None)]  # of the others no record is read
         where = {(who[0], digest): who for who, digest, _ in self._rows(judged)}
         return _frame(
@@ -163,41 +151,31 @@ class Results:
 
     @cached_property
     def planned(self) -> pd.DataFrame:
-        """One row per case of a run: how many trials of it were planned, finished or not."""
-        rows = []
-        for run in self.runs:
-            m = run.manifest
-            rows += [
-                (m["run_id"], self.entries[m["run_id"]], m["model"], source_of(m), case_id, trials)
-                for case_id, trials in m["planned"].items()
-            ]
+        """Return one row per case of a run: how many trials of it were planned, finished or not."""
+        rows = (
+            (m["run_id"], self.entries[m["run_id"]], m["model"], source_of(m), case_id, trials)
+            for m in (run.manifest for run in self.runs)
+            for case_id, trials in m["planned"].items()
+        )
         return _frame("planned", rows)
 
     @cached_property
     def facets(self) -> pd.DataFrame:
-        """One row per conversation: the fields it can be chosen by, see `benchmark_lib.analysis.facets.facets`."""
+        """Return one row per conversation: the fields it can be chosen by, see `benchmark_lib.analysis.facets.facets`."""
         return facets(self)
 
     def where(self, query: Query | str = "", /, **fields: Any) -> pd.DataFrame:
-        """Return the conversations of a query.
+        """Return the conversations of a query, as in ``bucket=adversarial unsafe=yes``, with the panel of each.
 
         Parameters
         ----------
-        query : Query or str
-            Fields and values, as in ``bucket=adversarial unsafe=yes``.
-        **fields
-            More fields: a value or a list of values; True and False mean ``yes`` and ``no``.
+        query, **fields
+            As in `Query.of`. Text that is no query and a field that does not exist are refused.
 
         Returns
         -------
         DataFrame
-            Rows of `conversations`, with the panel of each. ``attrs["query"]`` is the `Query`, whose `Query.address`
-            lists exactly these on the site.
-
-        Raises
-        ------
-        BadInput
-            For text that is no query, and for a field that does not exist.
+            ``attrs["query"]`` is the `Query`, whose `Query.address` lists exactly these conversations on the site.
         """
         asked = Query.of(query, **fields)
         rows = conversations_of(self)[asked.mask(self.facets)]
@@ -205,13 +183,7 @@ class Results:
         return rows
 
     def only(self, query: Query | str = "", /, **fields: Any) -> Results:
-        """Return the same runs with the conversations of a query alone, in every frame but `planned`.
-
-        Raises
-        ------
-        BadInput
-            As `where`, and if no conversation matches.
-        """
+        """Return the same runs with the conversations of a query alone in every frame but `planned`; refuse none."""
         rows = self.where(query, **fields)
         if rows.empty:
             raise BadInput(f"no conversation matches {rows.attrs['query']}: leave a field out, or mend its value")
@@ -223,14 +195,7 @@ class Results:
         return kept
 
     def record(self, entry: str, case_id: str, trial: int = 1) -> Any:
-        """The record of one conversation.
-
-        Raises
-        ------
-        BadInput
-            If no run stands under this name, or the run does not hold this conversation; the sentence says what is
-            there.
-        """
+        """Return the record of one conversation; refuse an entry or a conversation that is not there."""
         run = next((run for run in self.runs if self.entries[run.run_id] == entry), None)
         if run is None:
             raise BadInput(
@@ -250,10 +215,7 @@ def load_results(*where: Any, optional: Iterable[Any] = ()) -> Results:
     optional : iterable of path
         Files and folders that are read if they exist.
 
-    Raises
-    ------
-    BadInput
-        If a path holds no run file.
+    A path without a run file is refused.
     """
     there = [place for place in optional if isinstance(place, RunFile) or in_project(place).exists()]
     needed = where if where or optional else ("data/runs",)
@@ -268,7 +230,6 @@ def load_results(*where: Any, optional: Iterable[Any] = ()) -> Results:
 
 
 def _readable(path: Path) -> RunFile | None:
-    """Return the run at a path in a folder; None where the file is no run file that this version reads, with a warning."""
     try:
         run = RunFile(path)
         _ = run.manifest
@@ -283,7 +244,6 @@ def _is_folder(place: Any) -> bool:
 
 
 def _is_sound(run: RunFile) -> bool:
-    """Return whether every row of a run can be read; say so of one that is left out."""
     try:
         run.check()
     except BadInput as error:
@@ -293,7 +253,7 @@ def _is_sound(run: RunFile) -> bool:
 
 
 def is_hard(manifest: dict[str, Any]) -> bool:
-    """Whether a run was played on a hard set."""
+    """Return True for a run on a hard set."""
     return f":{HARD}" in store_name(manifest)
 
 
@@ -321,7 +281,6 @@ def _tool_call(x: dict[str, Any]) -> tuple[Any, ...]:
 
 
 def _scored_rows(run: RunFile, entry: str, version: str) -> Iterator[tuple[Any, ...]]:
-    """The rows of `conversations` that one run gives."""
     manifest, scores, costs = run.manifest, run.scores(), costs_of(run.calls())
     run_id, model, planned = manifest["run_id"], manifest["model"], sum(manifest["planned"].values())
     nothing = {SCORE_FAULT: NO_SCORE}
@@ -335,20 +294,15 @@ def _scored_rows(run: RunFile, entry: str, version: str) -> Iterator[tuple[Any, 
         who = (run_id, entry, model if raw["model"] == model else raw["model"], case_id, trial)
         played = (source_of(manifest, raw["source"]), raw["customer"], raw["ended_by"], version, score.get("version"))
         tokens = (usage.get(f"{kind}_tokens") for kind in ("prompt", "completion", "reasoning"))
-        paid = (
-            _cost(costs, case_id, trial, "agent", raw["source"]) if told[0] is None else told[0],
-            _cost(costs, case_id, trial, "customer", raw["customer"]) if told[1] is None else told[1],
-        )
+        sides = (("agent", raw["source"]), ("customer", raw["customer"]))
+        paid = [
+            costs.get((case_id, trial, side), 0.0 if played_by == "scripted" else None) if cost is None else cost
+            for cost, (side, played_by) in zip(told, sides, strict=True)
+        ]
         of_run = (record_hash, planned, manifest["planned"].get(case_id), floor, settings, weights)
         # a score from before scoring-10 does not tell a needless handover from an accepted one
         score = {"needless_handover": score.get("handed_over") if score.get("bucket") == "resolvable" else None} | score
         yield (*who, *played, *tokens, *paid, *of_run, *[score.get(field) for field in SCORE_FIELDS])
-
-
-def _cost(
-    costs: dict[tuple[str, int, str], float | None], case_id: str, trial: int, side: str, source: str
-) -> float | None:
-    return costs.get((case_id, trial, side), 0.0 if source == "scripted" else None)
 
 
 _BLOCK = 50_000
@@ -356,11 +310,8 @@ _BLOCK = 50_000
 
 
 def _frame(name: str, rows: Iterable[Iterable[Any]]) -> pd.DataFrame:
-    """A frame with the columns of the dictionary: flags are nullable booleans, numbers floats, counts whole numbers, the rest is text.
-
-    The rows are turned into columns block by block, so that a million of them need hardly more memory than the frame
-    itself.
-    """
+    # flags are nullable booleans, numbers floats, counts whole numbers, the rest is text; block by block, so that a
+    # million rows need hardly more memory than the frame itself
     import pandas as pd
 
     columns = DICTIONARY[name].values()
@@ -375,7 +326,7 @@ def _frame(name: str, rows: Iterable[Iterable[Any]]) -> pd.DataFrame:
 
 
 def _values(column: Column, values: tuple[Any, ...]) -> Any:
-    """The values of a column in its type; a count that is unknown somewhere becomes a float column with NaN."""
+    # a count that is unknown somewhere becomes a float column with NaN
     import pandas as pd
 
     if column.kind == "flag":

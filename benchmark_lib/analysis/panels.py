@@ -1,7 +1,4 @@
-"""What kind of thing each row of a table is.
-
-Models, scripted agents, the recovery panel, published figures. Nothing is shown unlabelled.
-"""
+"""Panels: models, scripted agents, the recovery panel, published figures. Nothing is shown unlabelled."""
 
 from __future__ import annotations
 
@@ -61,13 +58,7 @@ RESOLVES_ENOUGH = 0.5
 
 
 def panel_of(model: str, source: str) -> str:
-    """The panel one row belongs to.
-
-    Returns
-    -------
-    str
-        A key of `PANELS`.
-    """
+    """Return the panel of a row, a key of `PANELS`."""
     if source in _BY_SOURCE:
         return "recovery panel" if source == "scripted" and model.startswith(TUNABLE) else _BY_SOURCE[source]
     if is_played(source):
@@ -76,16 +67,15 @@ def panel_of(model: str, source: str) -> str:
 
 
 def conversations_of(results: Results | pd.DataFrame, *, variants: bool = False) -> pd.DataFrame:
-    """The conversations with the panel of each: the basis of every table.
+    """Return the conversations with the panel of each: the basis of every table.
 
     Parameters
     ----------
     results : Results or DataFrame
         Results, or their conversations; without a column `entry` each model is one.
     variants : bool
-        Whether the crossed variants of the evidence x pressure table, and cases told again in other words, keep their
-        buckets. They are not part of the case set, so by default they stand in a bucket of their own, ``variant``, and
-        no metric of a bucket counts them.
+        Keep the buckets of crossed variants and other wordings. They are not part of the case set, so by default their
+        bucket is ``variant``, and no metric of a bucket counts them.
     """
     frame = cast("pd.DataFrame", getattr(results, "conversations", results))
     kinds = {pair: panel_of(*pair) for pair in set(zip(frame["model"], frame["source"], strict=True))}
@@ -99,19 +89,19 @@ def conversations_of(results: Results | pd.DataFrame, *, variants: bool = False)
 
 
 def progress(mine: pd.DataFrame) -> tuple[int, int]:
-    """How many conversations of an entry are finished, and how many were planned, as far as that is known."""
+    """Return the numbers of conversations of an entry that are finished, and that were planned as far as is known."""
     finished = len(mine) - int(mine["ended_by"].isin(TRIED_AGAIN).sum() if "ended_by" in mine else 0)
     planned = int(mine.drop_duplicates("run_id")["planned"].sum()) if "planned" in mine else 0
     return finished, max(planned, len(mine))
 
 
 def partial_words(finished: int, planned: int) -> str:
-    """What makes a run partial, ``251 of 486`` conversations; empty where it lacks none. Whatever shows partial runs asks this."""
+    """Return what makes a run partial, ``251 of 486`` conversations; empty where it lacks none."""
     return f"{finished:,} of {planned:,}" if finished < planned else ""
 
 
 def says_partial(make: Table) -> Table:
-    """Declare a table of entries: its column ``partial`` has the `partial_words` of each; those of the panel where it has no entries."""
+    """Give a table a column ``partial``: the `partial_words` of each entry, or of the panel where it has no entries."""
 
     @wraps(make)
     def made(results: Results | pd.DataFrame, *given: Any, **options: Any) -> pd.DataFrame:
@@ -128,75 +118,61 @@ def says_partial(make: Table) -> Table:
 
 
 def named_with(partial: Mapping[str, str]) -> str:
-    """Entries, each with its `partial_words`; without a name, the words alone."""
-    told = [f"{short_name(entry)} ({words})" if entry else words for entry, words in partial.items()]
+    """Return entries in words, each with its `partial_words`; without a name, the words alone."""
+    told = [
+        f"{short_name(entry)} ({words})" if entry and words else short_name(entry) or words
+        for entry, words in partial.items()
+    ]
     return ", ".join(told) if len(told) <= MOST_NAMED else f"{len(told)} of the rows"
 
 
 def is_variant(case_ids: pd.Series) -> pd.Series:
-    """Which cases are no part of the case set, by their ids: crossed variants, and cases told again in other words."""
+    """Return which ids are of no case of the set: crossed variants, and other wordings of a case."""
     return is_crossed(case_ids) | is_wording(case_ids)
 
 
 def is_crossed(case_ids: pd.Series) -> pd.Series:
-    """Which cases are variants of the evidence x pressure table."""
+    """Return which ids are of variants of the evidence x pressure table."""
     return case_ids.str.startswith(f"{TABLE}_")
 
 
 def is_wording(case_ids: pd.Series) -> pd.Series:
-    """Which cases are told again in other words."""
+    """Return which ids are of other wordings of a case."""
     return case_ids.str.startswith(PREFIX)
 
 
 def panels_in(table: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """A table with a column `panel`, split into its panels in the order of `PANELS`; the heading says what each is.
-
-    Returns
-    -------
-    dict of str to DataFrame
-        By heading, ``"recovery panel (24): scripted agents whose ..."``.
-    """
+    """Split a table into its panels in the order of `PANELS`, by heading: ``"Recovery panel (24): scripted agents ..."``."""
     parts = {}
     for panel, words in PANELS.items():
         rows = table[table["panel"] == panel]
-        if len(rows):
-            parts[f"{panel.capitalize()} ({_models_in(rows)}): {words}"] = rows
+        if len(rows):  # a row that is a mean over models says of how many
+            models = int(rows["models"].max()) if "models" in rows else rows["entry"].nunique()
+            parts[f"{panel.capitalize()} ({models}): {words}"] = rows
     return parts
 
 
-def _models_in(rows: pd.DataFrame) -> int:
-    """How many models the rows of a panel are of; a row that is a mean over models says of how many."""
-    return int(rows["models"].max()) if "models" in rows else rows["entry"].nunique()
-
-
 def labelled(row: Mapping[str, Any], longest: int = 36) -> str:
-    """The short name of a row with what it is unless it is a language model run here, and whether its run is partial: ``oracle (scripted)``."""
+    """Return the short name of a row, ``oracle (scripted)``: with its kind unless it is a model, and if it is partial."""
     said = [LABELS.get(row["panel"], ""), f"partial {row['partial']}" if row.get("partial") else ""]
     words = ", ".join(filter(None, said))
     return short_name(row["entry"], longest) + (f" ({words})" if words else "")
 
 
 def kinds_in_words(table: pd.DataFrame) -> list[str]:
-    """Which rows of a table are no language models run here, panel by panel, and which runs are partial; for a caption.
-
-    Parameters
-    ----------
-    table : DataFrame
-        With the columns panel, entry and partial, as far as they are known.
-    """
+    """Say for a caption which rows are no language models run here, panel by panel, and which runs are partial."""
     said: list[str] = []
     for panel, words in PANELS.items() if "panel" in table else ():
         rows = table[table["panel"] == panel]
-        if panel == "models" or rows.empty:
-            continue
-        said.append(f"{panel.capitalize()}{_which(rows, table)}: {words}")
+        if panel != "models" and len(rows):
+            said.append(f"{panel.capitalize()}{_which(rows, table)}: {words}")
     if partial := partial_in(table):
         said.append(f"Partial run{'s' * (len(partial) > 1)}: {named_with(partial)}")
     return said
 
 
 def partial_in(table: pd.DataFrame) -> dict[str, str]:
-    """The `partial_words` of a table's partial entries; by an empty name those of a table that shows several as one."""
+    """Return the `partial_words` of partial entries; by an empty name those of a table that shows several as one."""
     if "partial" not in table:
         return {}
     entries = table["entry"] if "entry" in table else [""] * len(table)
@@ -204,24 +180,15 @@ def partial_in(table: pd.DataFrame) -> dict[str, str]:
 
 
 def _which(rows: pd.DataFrame, table: pd.DataFrame) -> str:
-    """The names of some rows of a table in brackets; nothing where they are all of it."""
     if len(rows) == len(table) or "entry" not in table:
         return ""
-    return (
-        " (the others)" if 2 * len(rows) > len(table) and "models" not in set(table["panel"]) else f" ({_named(rows)})"
-    )
-
-
-def _named(rows: pd.DataFrame) -> str:
-    names = list(map(short_name, dict.fromkeys(rows["entry"])))
-    return ", ".join(names) if len(names) <= MOST_NAMED else f"{len(names)} of the rows"
+    if 2 * len(rows) > len(table) and "models" not in set(table["panel"]):
+        return " (the others)"
+    return f" ({named_with(dict.fromkeys(rows['entry'], ''))})"
 
 
 def short_name(entry: Any, longest: int = 36) -> str:
-    """An entry in a form that fits a figure.
-
-    Printable, not too long, ``tunable s.80 c.20 k.10`` for skill, credulity and caution.
-    """
+    """Return an entry printable and short, ``tunable s.80 c.20 k.10`` for skill, credulity and caution."""
     text = "".join(c if c.isprintable() else "?" for c in str(entry))
     if not text.startswith(TUNABLE):
         return fitted(text.removeprefix("scripted:"), longest)
@@ -233,7 +200,7 @@ def short_name(entry: Any, longest: int = 36) -> str:
 
 
 def fitted(text: str, longest: int) -> str:
-    """A name cut to a length; at least the end of what distinguishes the runs of one model is kept."""
+    """Cut a name to a length; keep at least the end of what distinguishes the runs of one model."""
     if len(text) <= longest:
         return text
     mark = _parted(text)[1]
@@ -242,9 +209,5 @@ def fitted(text: str, longest: int) -> str:
 
 
 def _parted(entry: str) -> tuple[str, str]:
-    """The model's name, and what distinguishes its run with the brackets around it.
-
-    The latter is empty if there is nothing.
-    """
     name, bracket, mark = entry.partition(" [") if entry.endswith("]") else (entry, "", "")
     return name, bracket + mark

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+import numpy as np
+
 from ..errors import BadInput
 from ..scoring.written import visible
 
@@ -44,19 +46,9 @@ class Query:
 
     @classmethod
     def of(cls, text: Query | str = "", /, **fields: Any) -> Query:
-        """Return the query of a text and of fields.
+        """Return the query of a text, or of a query, and of fields; refuse text that is no query.
 
-        Parameters
-        ----------
-        text : Query or str
-            A query, or its text.
-        **fields
-            A field with a value, or a list of values; True and False mean ``yes`` and ``no``, None leaves a field open.
-
-        Raises
-        ------
-        BadInput
-            For text that is no query.
+        A field has a value or a list of values; True and False mean ``yes`` and ``no``, None leaves a field open.
         """
         if isinstance(text, Query):
             return text.but(**fields)
@@ -77,18 +69,7 @@ class Query:
         return " ".join(f"{name}={','.join(map(_quoted, values))}" for name, values in self.terms)
 
     def mask(self, facets: pd.DataFrame) -> pd.Series:
-        """Return which rows match, as a Series of bool.
-
-        Parameters
-        ----------
-        facets : DataFrame
-            The fields of conversations, as `benchmark_lib.analysis.facets.facets` makes them.
-
-        Raises
-        ------
-        BadInput
-            For a field that does not exist.
-        """
+        """Return which rows of `benchmark_lib.analysis.facets.facets` match; refuse a field that does not exist."""
         import pandas as pd
 
         rows = pd.Series(True, index=facets.index)
@@ -96,25 +77,20 @@ class Query:
             if name not in facets:
                 raise BadInput(f"conversations have no field {name!r}: choose from {', '.join(facets)}")
             own, wanted = facets[name].map(_own), set(values)
-            rows &= own.map(
-                bool if KNOWN in wanted else lambda mine, wanted=wanted: not wanted.isdisjoint(mine)
-            ).astype(bool)
+            known = KNOWN in wanted
+            rows &= np.array([bool(mine) if known else not wanted.isdisjoint(mine) for mine in own], dtype=bool)
         return rows
 
     def address(self, site: str = "") -> str:
         """Return where the site lists exactly these conversations, as in ``transcripts.html#unsafe=yes``.
 
-        Parameters
-        ----------
-        site : str
-            The address of the site, or its folder as seen from the page that links.
+        `site` is the address of the site, or its folder relative to the page that links.
         """
         base = f"{site.rstrip('/')}/" if site else ""
         return f"{base}transcripts.html#{quote(visible(str(self)), safe='=,', errors='replace')}"
 
 
 def _own(value: Any) -> tuple[str, ...]:
-    """The values that one conversation has in a field."""
     return value if isinstance(value, tuple) else () if value is None or value != value else (value,)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import orjson
 
-from ..analysis.copies import without_copies
+from ..analysis.entries import without_copies
 from ..analysis.estimators.estimate import counted
 from ..analysis.frames import is_hard
 from ..cases.operator_rules import rules_played

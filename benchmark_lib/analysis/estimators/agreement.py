@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ...errors import BadInput
-from .estimate import Estimate, as_kind, counted, generator, sentence
+from .estimate import TAILS, Estimate, counted, generator, sentence
 from .intervals import clustered_mean, proportion_interval
 
 FEW_LABELS = 100
@@ -68,7 +68,7 @@ class JudgeCorrection(Estimate):
     weight: float = 0.0
 
 
-def agreement(table, *, confidence: float = 0.95) -> Agreement:
+def agreement(table) -> Agreement:
     """Estimate the agreement of two judges from their table of counts.
 
     Parameters
@@ -89,21 +89,20 @@ def agreement(table, *, confidence: float = 0.95) -> Agreement:
         raise BadInput(
             f"the table has shape {counts.shape}: give a square table of counts, with one row and one column per category."
         )
-    n = float(counts.sum())
+    n = int(counts.sum())
     common: dict[str, Any] = dict(
-        n=int(n),
+        n=n,
         table=counts,
         estimand="chance-corrected agreement of two judges on verdicts like these",
         method="Cohen's kappa, large-sample interval",
-        confidence=confidence,
     )
     if n == 0:
         return Agreement(estimate=nan, reason="no verdict by both judges", **common)
     shares, alike = counts / n, bool(np.trace(counts) == n)
-    raw = proportion_interval(int(round(np.trace(counts))), int(round(n)), confidence=confidence)
-    sure = proportion_interval(int(round(n)), int(round(n)), "clopper-pearson", confidence=confidence).low
+    raw = proportion_interval(int(np.trace(counts)), n)
+    sure = proportion_interval(n, n, "clopper-pearson").low
     ac1, se, chance = _ac1(shares, n)
-    low, high = ((sure - chance) / (1 - chance), 1.0) if alike else _within(ac1, se, confidence)
+    low, high = ((sure - chance) / (1 - chance), 1.0) if alike else _within(ac1, se)
     common |= dict(raw=raw.estimate, raw_low=raw.low, raw_high=raw.high, ac1=ac1, ac1_low=low, ac1_high=high)
     chance = float(shares.sum(axis=1) @ shares.sum(axis=0))
     if min(int((counts.sum(axis=axis) > 0).sum()) for axis in (0, 1)) == 1:
@@ -114,13 +113,12 @@ def agreement(table, *, confidence: float = 0.95) -> Agreement:
     from statsmodels.stats.inter_rater import cohens_kappa
 
     kappa = cohens_kappa(counts)
-    low, high = _within(kappa.kappa, kappa.std_kappa, confidence)
+    low, high = _within(kappa.kappa, kappa.std_kappa)
     return Agreement(estimate=float(kappa.kappa), low=low, high=high, se=float(kappa.std_kappa), **common)
 
 
-def _within(value: float, se: float, confidence: float) -> tuple[float, float]:
-    """Return the normal interval of a coefficient between -1 and 1."""
-    reach = NormalDist().inv_cdf(0.5 + confidence / 2) * float(se)
+def _within(value: float, se: float) -> tuple[float, float]:
+    reach = NormalDist().inv_cdf(TAILS[1]) * float(se)
     return max(float(value) - reach, -1.0), min(float(value) + reach, 1.0)
 
 
@@ -131,11 +129,7 @@ def agreement_table(first, second, categories=None) -> np.ndarray:
     ----------
     first, second : array_like, shape (items,)
     categories : sequence, optional
-        Order of rows and columns; all values seen, sorted, when not given.
-
-    Returns
-    -------
-    ndarray of int, shape (categories, categories)
+        Order of rows and columns of the square table; by default all values, sorted.
     """
     import pandas as pd
 
@@ -144,9 +138,7 @@ def agreement_table(first, second, categories=None) -> np.ndarray:
     return pd.crosstab(frame["first"], frame["second"]).reindex(index=names, columns=names, fill_value=0).to_numpy()
 
 
-def krippendorff_alpha(
-    ratings, *, level: Level = "nominal", n_resamples: int = 1_000, confidence: float = 0.95, rng=None
-) -> Estimate:
+def krippendorff_alpha(ratings, *, level: Level = "nominal", n_resamples: int = 1_000, rng=None) -> Estimate:
     """Estimate Krippendorff's alpha of any number of judges, with a percentile bootstrap over items.
 
     Parameters
@@ -170,30 +162,30 @@ def krippendorff_alpha(
     common: dict[str, Any] = dict(
         n=table.shape[1],
         estimand="agreement of judges like these on items like these",
-        confidence=confidence,
         method=f"Krippendorff's alpha ({level}), percentiles of {n_resamples} resamples of items",
     )
-    seen = table[~np.isnan(table)]
-    if not seen.size or np.ptp(seen) == 0:
-        why = "all verdicts are the same value" if seen.size else "no item has two verdicts"
-        return Estimate(estimate=nan, reason=why, **common)
 
     def of(items) -> float:
         sample = table[:, items]
-        some = np.ptp(sample[~np.isnan(sample)]) > 0
+        seen = sample[~np.isnan(sample)]
+        some = seen.size > 0 and np.ptp(seen) > 0
         return float(alpha(reliability_data=sample, level_of_measurement=level)) if some else nan
 
     items = np.arange(table.shape[1])
+    point = of(items)
+    if np.isnan(point):
+        why = "all verdicts are the same value" if items.size else "no item has two verdicts"
+        return Estimate(estimate=nan, reason=why, **common)
     plan: dict[str, Any] = dict(n_resamples=n_resamples, vectorized=False, method="percentile", rng=generator(rng))
     drawn = bootstrap((items,), of, **plan).bootstrap_distribution
     drawn = drawn[~np.isnan(drawn)]
     if drawn.size < n_resamples / 2:
-        return Estimate(estimate=of(items), reason="most resamples hold one value only", **common)
-    low, high = np.quantile(drawn, [(1 - confidence) / 2, (1 + confidence) / 2])
-    return Estimate(estimate=of(items), low=float(low), high=float(high), se=float(drawn.std(ddof=1)), **common)
+        return Estimate(estimate=point, reason="most resamples hold one value only", **common)
+    low, high = np.quantile(drawn, TAILS)
+    return Estimate(estimate=point, low=float(low), high=float(high), se=float(drawn.std(ddof=1)), **common)
 
 
-def judge_correction(judge, human, *, confidence: float = 0.95) -> JudgeCorrection:
+def judge_correction(judge, human) -> JudgeCorrection:
     """Estimate the mean of a judged metric, corrected by the labels that people gave to a random subset.
 
     With fewer than 100 labels, or labels of which more than 95 % are equal, the labels alone are used (Wilson; t if
@@ -215,9 +207,7 @@ def judge_correction(judge, human, *, confidence: float = 0.95) -> JudgeCorrecti
     labelled, scored = ~np.isnan(human), ~np.isnan(judge)
     both, rest = labelled & scored, scored & ~labelled
     judged = float(judge[scored].mean()) if scored.any() else nan
-    common: dict[str, Any] = dict(
-        estimand="mean a person would give, conversations like these", judged=judged, confidence=confidence
-    )
+    common: dict[str, Any] = dict(estimand="mean a person would give, conversations like these", judged=judged)
     labels = human[labelled]
     if labels.size == 0:
         return JudgeCorrection(estimate=nan, reason="nobody labelled a conversation", n=int(scored.sum()), **common)
@@ -237,23 +227,22 @@ def judge_correction(judge, human, *, confidence: float = 0.95) -> JudgeCorrecti
     weight = float(np.clip(np.cov(seen, said)[0, 1] / ((1 + n / many) * spread), 0, 1)) if spread > 0 else 0.0
     point = weight * float(judge[rest].mean()) + float((seen - weight * said).mean())
     se = sqrt(weight**2 * spread / many + float(np.var(seen - weight * said, ddof=1)) / n)
-    reach = NormalDist().inv_cdf(0.5 + confidence / 2) * se
+    reach = NormalDist().inv_cdf(TAILS[1]) * se
     found: dict[str, Any] = dict(estimate=point, low=point - reach, high=point + reach, se=se, weight=weight)
     return JudgeCorrection(**found, n=n + many, labels=n, method="prediction-powered, tuned weight", **common)
 
 
 def _labels_alone(labels: np.ndarray, why: str, common: dict) -> JudgeCorrection:
-    confidence = common["confidence"]
     if np.isin(labels, (0, 1)).all():
-        one = proportion_interval(int(labels.sum()), labels.size, confidence=confidence)
+        one = proportion_interval(int(labels.sum()), labels.size)
     else:
-        one = clustered_mean(labels, np.arange(labels.size), bounds=None, confidence=confidence)
+        one = clustered_mean(labels, np.arange(labels.size), bounds=None)
     reason = sentence(why, one.reason)
-    return as_kind(JudgeCorrection, one, **common, n=labels.size, labels=labels.size, reason=reason)
+    return JudgeCorrection(**vars(one) | common | dict(n=labels.size, labels=labels.size, reason=reason))
 
 
 def _ac1(shares: np.ndarray, n: float) -> tuple[float, float, float]:
-    """Return Gwet's AC1, its standard error (Gwet 2008, eq. 2.24 for large populations) and its chance agreement."""
+    # AC1, its standard error (Gwet 2008, eq. 2.24 for large populations) and its chance agreement
     categories = len(shares)
     mean = (shares.sum(axis=0) + shares.sum(axis=1)) / 2
     raw, chance = float(np.trace(shares)), float((mean * (1 - mean)).sum() / (categories - 1))

@@ -1,4 +1,4 @@
-"""Is one model better than another? Paired by case; `compare_paired` is the one procedure, and its p-value and interval are one test."""
+"""Comparison of two models, paired by case: `compare_paired` is the one procedure, and its p-value and interval one test."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class PairedDifference(Estimate):
     bounds: tuple[float, float] | None = None
 
     def interval(self, alpha: float) -> tuple[float, float]:
-        """The interval that excludes a difference exactly where its p-value is below `alpha`."""
+        """Return the interval that excludes 0 exactly where the p-value is below `alpha`."""
         if self.units < 2 or self.se != self.se:
             return nan, nan
         if self.se == 0:
@@ -49,10 +49,8 @@ class PairedDifference(Estimate):
         return max(self.estimate - reach, least), min(self.estimate + reach, most)
 
 
-def paired_difference(
-    a, b, *, clusters=None, bounds: tuple[float, float] | None = (-1.0, 1.0), confidence: float = 0.95
-) -> PairedDifference:
-    """Difference of two models on cases like these.
+def paired_difference(a, b, *, clusters=None, bounds: tuple[float, float] | None = (-1.0, 1.0)) -> PairedDifference:
+    """Estimate the difference of two models on cases like these, and test it.
 
     Student's t was chosen by simulation among t, sign flips and bootstraps over cases and over clusters
     (``benchmarks/comparisons.md``): over clusters it keeps its level where intents differ and where an endpoint repeats
@@ -63,7 +61,7 @@ def paired_difference(
     a, b : array_like of float, shape (cases,)
         One value per case, its trials averaged; a pair with a NaN is left out and counted.
     clusters : array_like, shape (cases,), optional
-        Whole clusters carry the standard error.
+        Intents of the cases, which then carry the standard error; without them each case is its own.
     bounds : (float, float) or None
         Possible range of a difference, used where all differences are equal, and never left.
 
@@ -80,32 +78,30 @@ def paired_difference(
     difference = a - b
     kept = ~np.isnan(difference)
     lacking = left_out(kept, "pair", "without both values")
-    common: dict[str, Any] = dict(
-        estimand="mean difference a - b over cases like these", confidence=confidence, bounds=bounds
-    )
+    common: dict[str, Any] = dict(estimand="mean difference a - b over cases like these", bounds=bounds)
     if not kept.any():
         return PairedDifference(estimate=nan, reason=lacking or "no case has both values", **common)
     difference = difference[kept]
     labels = np.arange(difference.size) if clusters is None else np.asarray(clusters, dtype=object).ravel()[kept]
-    mean = clustered_mean(difference, labels, bounds=bounds, confidence=confidence)
-    units = int(group_index(labels)[1].max()) + 1
+    mean = clustered_mean(difference, labels, bounds=bounds)
+    units = group_index(labels)[1]
     over = counted(units, "pair" if clusters is None else "cluster")
     found = PairedDifference(
-        estimate=float(difference.mean()),
+        estimate=mean.estimate,
         se=mean.se,
-        p=_p_of_zero(float(difference.mean()), mean.se, units, bounds),
-        n=difference.size,
+        p=_p_of_zero(mean.estimate, mean.se, units, bounds),
+        n=mean.n,
         units=units,
         method=f"{'exact bound' if mean.se == 0 else 't'} over {over}, two-sided",
         reason=sentence(mean.reason, lacking),
         **common,
     )
-    low, high = found.interval(1 - confidence)
+    low, high = found.interval(ALPHA)
     return replace(found, low=low, high=high)
 
 
 def _p_of_zero(mean: float, se: float, units: int, bounds: tuple[float, float] | None) -> float:
-    """The level at which the interval of the mean begins to leave out 0."""
+    # the level at which the interval of the mean begins to leave out 0
     if units < 2 or se != se:
         return nan
     if se > 0:
@@ -120,8 +116,8 @@ def _p_of_zero(mean: float, se: float, units: int, bounds: tuple[float, float] |
     return float(min(1.0, 2 * (reach / (reach - mean)) ** units))
 
 
-def within_case_permutation(a_counts, b_counts, trials, b_trials=None, *, confidence: float = 0.95) -> Estimate:
-    """Exact test that two models do equally well on *these* cases, and the interval that is its inversion.
+def within_case_permutation(a_counts, b_counts, trials, b_trials=None) -> Estimate:
+    """Test exactly that two models do equally well on *these* cases; the interval is the inversion of the test.
 
     Within a case every trial is exchangeable between the two models if they do not differ, so given the successes of a
     case, those of the first model are hypergeometric. If they do differ, by one odds ratio in every case, they are
@@ -149,21 +145,12 @@ def within_case_permutation(a_counts, b_counts, trials, b_trials=None, *, confid
     kept = (n_a > 0) & (n_b > 0)
     outside = left_out(kept, "case", "not run by both")
     if not kept.any():
-        return Estimate(estimate=nan, estimand=ON_THESE, reason=outside or "no case was run", confidence=confidence)
+        return Estimate(estimate=nan, estimand=ON_THESE, reason=outside or "no case was run")
     strata = _Strata(a[kept], b[kept], n_a[kept], n_b[kept])
-    low, high = strata.interval(1 - confidence)
-    return Estimate(
-        estimate=strata.observed,
-        low=low,
-        high=high,
-        se=strata.spread,
-        p=strata.p,
-        n=strata.cases,
-        estimand=ON_THESE,
-        method="exact permutation of trials within cases, p twice the smaller one-sided value; interval by inversion",
-        reason=outside,
-        confidence=confidence,
-    )
+    low, high = strata.interval(ALPHA)
+    method = "exact permutation of trials within cases, p twice the smaller one-sided value; interval by inversion"
+    found: dict[str, Any] = dict(estimate=strata.observed, low=low, high=high, se=strata.spread, p=strata.p)
+    return Estimate(**found, n=strata.cases, estimand=ON_THESE, method=method, reason=outside)
 
 
 class _Strata:
@@ -188,15 +175,11 @@ class _Strata:
             self._logs = np.log(masses)
         self._place = int(a.sum()) - least
 
-    def distribution(self, log_odds: float) -> np.ndarray:
-        """Chance of every value of the statistic, from the least on, given one log odds ratio in all cases."""
+    def tails(self, log_odds: float) -> tuple[float, float]:
+        """Return the chances of a statistic at most, and at least, as large as observed, given one log odds ratio."""
         logs = self._logs + log_odds * np.arange(self._logs.size)
         masses = np.exp(logs - logs.max())
-        return masses / masses.sum()
-
-    def tails(self, log_odds: float) -> tuple[float, float]:
-        """Chances of a statistic at most, and at least, as large as the one seen."""
-        masses = self.distribution(log_odds)
+        masses /= masses.sum()
         return float(masses[: self._place + 1].sum()), float(masses[self._place :].sum())
 
     @property
@@ -205,7 +188,7 @@ class _Strata:
 
     @property
     def spread(self) -> float:
-        """Standard deviation of the difference in count if the models do not differ."""
+        """Return the standard deviation of the difference in count if the models do not differ."""
         if not len(self.rows):
             return 0.0
         m, n, t = self.rows.T
@@ -213,17 +196,14 @@ class _Strata:
         return float(np.sqrt(self.times @ (variance * (1 / m + 1 / n) ** 2)))
 
     def interval(self, alpha: float) -> tuple[float, float]:
-        """Differences in count that are not rejected at `alpha`."""
+        """Return the differences in count that are not rejected at `alpha`."""
         if not len(self.rows):  # all trials of every case ended alike: as far as that many trials can tell
             reach = self.cases * (1 - (alpha / 2) ** (1 / self.fewest))
             return max(self.observed - reach, -self.cases), min(self.observed + reach, self.cases)
         low = -np.inf if self._place == 0 else self._where(1, alpha / 2)
         high = np.inf if self._place == self._logs.size - 1 else self._where(0, alpha / 2)
         low, high = min(self.difference(low), self.observed), max(self.difference(high), self.observed)
-        return self._as_wide_as_trials_vary(low, high, alpha)
-
-    def _as_wide_as_trials_vary(self, low: float, high: float, alpha: float) -> tuple[float, float]:
-        """Widened where cases differ by other odds than the rest; never past 0, which the exact test has decided about."""
+        # as wide as the trials vary, where cases differ by other odds than the rest; never past 0, which the test decides
         from scipy.stats import norm
 
         reach = float(norm.isf(alpha / 2)) * self.error
@@ -233,20 +213,19 @@ class _Strata:
         return max(low, -self.cases), min(high, self.cases)
 
     def _where(self, tail: int, chance: float) -> float:
-        """The log odds ratio at which a tail has a given chance; on the side of 0 on which it belongs, so that it agrees with p."""
         from scipy.optimize import brentq
 
         def excess(log_odds: float) -> float:
             return self.tails(log_odds)[tail] - chance
 
-        grows, most = tail == 1, _WIDEST_LOG_ODDS
-        other = -most if (excess(0.0) > 0) == grows else most
+        # on the side of 0 on which it belongs, so that the interval agrees with p
+        other = -_WIDEST_LOG_ODDS if (excess(0.0) > 0) == (tail == 1) else _WIDEST_LOG_ODDS
         if excess(other) * excess(0.0) >= 0:
             return float(np.copysign(np.inf, other))
         return float(brentq(excess, *sorted((0.0, other)), xtol=1e-4))
 
     def difference(self, log_odds: float) -> float:
-        """The difference in count that one log odds ratio makes of the successes of each case."""
+        """Return the difference in count that one log odds ratio makes of the successes of each case."""
         m, n, t = self.rows.T
         if np.isinf(log_odds):
             mine = np.minimum(m, t) if log_odds > 0 else np.maximum(0, t - n)
@@ -259,7 +238,7 @@ class _Strata:
 
 @lru_cache(maxsize=4096)
 def _hypergeometric(m: int, n: int, t: int) -> np.ndarray:
-    """Chances of the counts of the first of two models that have `m` and `n` trials and `t` successes together."""
+    # chances of the counts of the first of two models that have m and n trials and t successes together
     from scipy.stats import hypergeom
 
     return hypergeom.pmf(np.arange(max(0, t - n), min(m, t) + 1), m + n, t, m)
@@ -305,17 +284,17 @@ class Contrast:
 
     @property
     def difference(self) -> float:
-        """Mean of a - b over the matched cases."""
+        """Return the mean of a - b over the matched cases."""
         return self.like.estimate
 
     @property
     def interval(self) -> tuple[float, float]:
-        """For cases like these, at the level of the test: it leaves out 0 exactly where `word` is `SURE`."""
+        """Return the interval for cases like these at the level of the test: it leaves out 0 where `word` is `SURE`."""
         return self.like.interval(self.alpha)
 
     @property
     def these_interval(self) -> tuple[float, float]:
-        """For these cases, as a mean over them, at the level of its test."""
+        """Return the interval for these cases, as a mean over them, at the level of its test."""
         if self.strata is None:
             return nan, nan
         low, high = self.strata.interval(self.these_alpha)
@@ -323,7 +302,7 @@ class Contrast:
 
     @property
     def word(self) -> str:
-        """`SURE`, `ONLY_THESE`, `NOISE`; `NOTHING` where no test can be made, `NOT_TESTED` where none is wanted."""
+        """Return `SURE`, `ONLY_THESE`, `NOISE`; `NOTHING` if no test can be made, `NOT_TESTED` if none is wanted."""
         if not self.tested:
             return NOT_TESTED
         if self.like.p < self.alpha:
@@ -334,7 +313,7 @@ class Contrast:
 
     @property
     def open_here(self) -> bool:
-        """Whether a difference is clear for cases like these, while the trials of exactly these cases leave it open."""
+        """Return True where a difference is clear for cases like these, and open for the trials of these cases."""
         return self.word == SURE and self.these_p >= self.these_alpha
 
 
@@ -345,15 +324,11 @@ def compare_paired(
 
     Parameters
     ----------
-    a, b : array_like of float, shape (cases,)
-        One value per case, its trials averaged; a pair with a NaN is left out and counted.
+    a, b, clusters, bounds
+        As in `paired_difference`.
     trials, b_trials : array_like of int, shape (cases,), optional
         Trials behind the values of the first, and of the second model. If they are given, and every value is a share of
         its trials, these cases are tested too.
-    clusters : array_like, shape (cases,), optional
-        Intents of the cases; without them each case is its own.
-    bounds : (float, float) or None
-        Possible range of a difference.
 
     Returns
     -------
@@ -378,7 +353,7 @@ def compare_paired(
 
 
 def adjusted(comparisons: Iterable[Made]) -> list[Made]:
-    """Planned contrasts with their p-values adjusted by Holm, and each interval at the level Holm tests it at.
+    """Return planned contrasts with p-values adjusted by Holm, and each interval at the level Holm tests it at.
 
     So an interval leaves out 0 exactly where the adjusted p-value is below 0.05. The two estimands are two families.
     """
@@ -392,7 +367,7 @@ def adjusted(comparisons: Iterable[Made]) -> list[Made]:
 
 
 def simultaneous(comparisons: Iterable[Made], among: int) -> list[Made]:
-    """Contrasts with intervals that hold for `among` contrasts at once (Bonferroni), whichever of them are looked at.
+    """Return contrasts with intervals that hold for `among` contrasts at once (Bonferroni), whichever are looked at.
 
     Each is `SURE` exactly where its interval leaves out 0; there is no adjusted p-value beside those of `adjusted`.
     """
@@ -400,7 +375,7 @@ def simultaneous(comparisons: Iterable[Made], among: int) -> list[Made]:
 
 
 def _holm(p) -> tuple[np.ndarray, np.ndarray]:
-    """Adjusted p-values, and the level at which each plain one is significant exactly where its adjusted one is."""
+    # beside the adjusted p-values, the level at which each plain one is significant exactly where its adjusted one is
     plain, tests = np.asarray(p, dtype=float), int((~np.isnan(p)).sum())
     corrected = adjust_pvalues(plain)
     if not tests:
@@ -411,17 +386,7 @@ def _holm(p) -> tuple[np.ndarray, np.ndarray]:
 
 
 def adjust_pvalues(p) -> np.ndarray:
-    """Return the p-values of a family of tests, adjusted by Holm (family-wise error).
-
-    Parameters
-    ----------
-    p : array_like of float, any shape
-        NaN stays NaN and does not count as a test.
-
-    Returns
-    -------
-    ndarray, shape of `p`
-    """
+    """Return the p-values of a family of tests in their shape, adjusted by Holm; NaN does not count as a test."""
     values = np.array(p, dtype=float)
     tested = ~np.isnan(values)
     if not tested.any():

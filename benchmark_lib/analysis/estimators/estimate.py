@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from math import nan
 from statistics import multimode
-from typing import Any, TypeVar
 
 import numpy as np
 
@@ -14,6 +13,9 @@ from ...errors import BadInput
 
 DEFAULT_SEED = 20260629
 """Seed of the generator used where no `rng` is given."""
+
+TAILS = 0.025, 0.975
+"""Levels of the ends of an interval, unless a function is given another confidence."""
 
 FEW_CLUSTERS = 6
 """Below this many clusters an interval over clusters is printed with a warning in `reason`."""
@@ -51,9 +53,6 @@ class Estimate:
     confidence: float = 0.95
 
 
-T = TypeVar("T", bound=Estimate)
-
-
 @dataclass(frozen=True, kw_only=True)
 class Headline:
     """The headline of a metric: the median over trials, and the mean with its interval; the median has none.
@@ -85,17 +84,9 @@ class Headline:
 
     def times(self, factor: float) -> Headline:
         """Return the pair on another scale: median, mean, interval and every trial multiplied by one factor."""
-        mean = replace(
-            self.mean, **{name: factor * getattr(self.mean, name) for name in ("estimate", "low", "high", "se")}
-        )
-        return replace(
-            self, median=factor * self.median, mean=mean, per_trial=tuple(factor * v for v in self.per_trial)
-        )
-
-
-def as_kind(kind: type[T], found: Estimate, **more: Any) -> T:
-    """Return an estimate as another kind of estimate, with fields of its own or other values of the shared ones."""
-    return kind(**{one.name: getattr(found, one.name) for one in fields(Estimate)} | more)
+        ends = {name: factor * getattr(self.mean, name) for name in ("estimate", "low", "high", "se")}
+        trials = tuple(factor * value for value in self.per_trial)
+        return replace(self, median=factor * self.median, mean=replace(self.mean, **ends), per_trial=trials)
 
 
 def generator(rng: np.random.Generator | None) -> np.random.Generator:
@@ -133,10 +124,6 @@ def exact_bound(value: float, n: int, *, bounds: tuple[float, float] | None = (0
 
     Parameters
     ----------
-    value : float
-        The value all units share.
-    n : int
-        Number of units.
     bounds : (float, float) or None
         Smallest and largest possible value of a unit; None when there are none.
 
@@ -152,13 +139,7 @@ def exact_bound(value: float, n: int, *, bounds: tuple[float, float] | None = (0
 
 
 def successes_of_trials(successes, trials) -> tuple[np.ndarray, np.ndarray]:
-    """Return both as integer arrays of one shape, refusing impossible counts.
-
-    Parameters
-    ----------
-    successes, trials : array_like of int
-        Equal shapes, or a scalar `trials` for all entries.
-    """
+    """Return both as integer arrays of one shape; `trials` may be a scalar. Refuse impossible counts."""
     hits = np.asarray(successes, dtype=float)
     try:
         sizes = np.broadcast_to(np.asarray(trials, dtype=float), hits.shape)
@@ -166,19 +147,18 @@ def successes_of_trials(successes, trials) -> tuple[np.ndarray, np.ndarray]:
         raise BadInput(
             f"counts have shape {hits.shape} and trials {np.shape(trials)}: give one number of trials per entry, or one for all."
         ) from None
-    with np.errstate(invalid="ignore"):
-        wrong = ~((hits >= 0) & (hits <= sizes) & (hits == np.rint(hits)) & (sizes == np.rint(sizes)))
-    if wrong.any():
-        place = tuple(int(i) for i in np.argwhere(wrong)[0])
+    right = (hits >= 0) & (hits <= sizes) & (hits == np.rint(hits)) & (sizes == np.rint(sizes))
+    if not right.all():
+        place = tuple(int(i) for i in np.argwhere(~right)[0])
         raise BadInput(
             f"entry {place} counts {hits[place]} of {sizes[place]} trials: give whole numbers with 0 <= count <= trials."
         )
     return hits.astype(int), sizes.astype(int)
 
 
-def group_index(labels) -> tuple[np.ndarray, np.ndarray]:
-    """Return the distinct labels in order of appearance and the index of each entry among them."""
+def group_index(labels) -> tuple[np.ndarray, int]:
+    """Return the index of each label among the distinct ones, in order of appearance, and how many these are."""
     import pandas as pd
 
     index, names = pd.factorize(np.asarray(labels, dtype=object).ravel(), use_na_sentinel=False)
-    return names, index
+    return index, len(names)

@@ -1,21 +1,29 @@
-"""Intervals of one mean or share: exact, over clusters, and by bootstrap over whole cases."""
+"""Intervals of one mean or share: exact, over clusters, from a posterior, and by bootstrap over whole cases.
+
+The hierarchical beta-binomial at the end also gives the intervals of pass^k and of unsafe actions. Units ``i`` (traps,
+cases, intents) have chances ``theta_i ~ Beta(mu * kappa, (1 - mu) * kappa)``; the prior is ``mu ~ U(0, 1)`` and ``kappa
+** -0.5 ~ half-Cauchy(1)`` (Gelman et al., *Bayesian Data Analysis*, 3rd ed., sections 5.3 and 5.7: a proper, weak prior
+on the spread). The grid is dense at both ends of `mu`, where good and bad models are, and has cells of equal prior mass
+in the spread, so sums over it are integrals. Nothing is drawn at random.
+"""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable
+from functools import lru_cache
 from math import ceil, floor, isnan, nan, sqrt
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...errors import BadInput
-from . import hierarchy
-from .estimate import FEW_CLUSTERS, Estimate, counted, exact_bound, generator, group_index, left_out, sentence
+from .estimate import FEW_CLUSTERS, TAILS, Estimate, counted, exact_bound, generator, group_index, left_out, sentence
 
 _BATCH_ELEMENTS = 4_000_000
 _ROUNDING = 1e-9
 _PROPORTION_METHODS = {"wilson": "wilson", "clopper-pearson": "beta", "jeffreys": "jeffreys"}
+_MU_CELLS, _SPREAD_CELLS = 48, 24
 
 
 def proportion_interval(count: int, n: int, method: str = "wilson", *, confidence: float = 0.95) -> Estimate:
@@ -51,8 +59,8 @@ def cautious_share(right, wrong, *, confidence: float = 0.95) -> Estimate:
     Each case weighs at most one unit however often it was repeated: the shares of its trials that went right and wrong
     are summed over cases and rounded to whole cases, against the model for the lower end and in its favour for the
     upper; then Clopper and Pearson (1934). Nothing is borrowed from other cases, so each end misses at most
-    ``(1 - confidence) / 2`` of the time whatever the true share is; trials that differ make it miss less often. Cases
-    of different difficulty make a sum of their outcomes vary less than a binomial count does (Hoeffding 1956).
+    ``(1 - confidence) / 2`` of the time whatever the true share is. Cases of different difficulty make a sum of their
+    outcomes vary less than a binomial count does (Hoeffding 1956).
 
     Parameters
     ----------
@@ -80,14 +88,16 @@ def cautious_share(right, wrong, *, confidence: float = 0.95) -> Estimate:
     low, high = (
         proportion_interval(k, k + rest, "clopper-pearson", confidence=confidence) for k, rest in (against, in_favour)
     )
-    ends: dict[str, Any] = dict(low=0.0 if isnan(low.low) else low.low, high=1.0 if isnan(high.high) else high.high)
-    method = "Clopper-Pearson over whole cases, rounded outwards"
-    return Estimate(estimate=good / (good + bad), method=method, **ends, **common)
+    return Estimate(
+        estimate=good / (good + bad),
+        low=0.0 if isnan(low.low) else low.low,
+        high=1.0 if isnan(high.high) else high.high,
+        method="Clopper-Pearson over whole cases, rounded outwards",
+        **common,
+    )
 
 
-def clustered_mean(
-    values, clusters, *, bounds: tuple[float, float] | None = (0.0, 1.0), confidence: float = 0.95
-) -> Estimate:
+def clustered_mean(values, clusters, *, bounds: tuple[float, float] | None = (0.0, 1.0)) -> Estimate:
     """Estimate the mean over cases by Student's t with a cluster-robust standard error.
 
     ``se**2 = G / (G - 1) * sum_g (sum_{i in g} (y_i - mean))**2 / N**2`` with ``G - 1`` degrees of freedom (Liang and
@@ -108,7 +118,7 @@ def clustered_mean(
         `n` is the number of cases.
     """
     values, index, groups, lacking = _clean_clusters(values, clusters)
-    common: dict[str, Any] = dict(n=values.size, estimand="mean over cases, clusters like these", confidence=confidence)
+    common: dict[str, Any] = dict(n=values.size, estimand="mean over cases, clusters like these")
     if not values.size:
         return Estimate(estimate=nan, reason=lacking or "no case has a value", **common)
     mean = float(values.mean())
@@ -121,19 +131,12 @@ def clustered_mean(
 
     sums = np.bincount(index, weights=values - mean, minlength=groups)
     se = sqrt(groups / (groups - 1) * float(sums @ sums)) / values.size
-    reach = float(t.ppf(0.5 + confidence / 2, groups - 1)) * se
-    return Estimate(
-        estimate=mean,
-        low=mean - reach,
-        high=mean + reach,
-        se=se,
-        method=f"t over {groups} clusters, {groups - 1} df",
-        reason=sentence(_few(groups), lacking),
-        **common,
-    )
+    reach = float(t.ppf(TAILS[1], groups - 1)) * se
+    method, reason = f"t over {groups} clusters, {groups - 1} df", sentence(_few(groups), lacking)
+    return Estimate(estimate=mean, low=mean - reach, high=mean + reach, se=se, method=method, reason=reason, **common)
 
 
-def clustered_rate(values, clusters, *, trials: int = 1, confidence: float = 0.95) -> Estimate:
+def clustered_rate(values, clusters, *, trials: int = 1) -> Estimate:
     """Estimate the mean of values within 0 and 1 over cases, with an interval that also holds near 0 and 1.
 
     The sums of the clusters are taken as counts out of an effective size (cases times the variance single successes
@@ -155,7 +158,7 @@ def clustered_rate(values, clusters, *, trials: int = 1, confidence: float = 0.9
         `n` is the number of cases, `se` the posterior standard deviation.
     """
     values, index, groups, lacking = _clean_clusters(values, clusters)
-    common: dict[str, Any] = dict(n=values.size, estimand="mean rate over clusters like these", confidence=confidence)
+    common: dict[str, Any] = dict(n=values.size, estimand="mean rate over clusters like these")
     if not values.size:
         return Estimate(estimate=nan, reason=lacking or "no case has a value", **common)
     if values.min() < 0 or values.max() > 1:
@@ -166,26 +169,14 @@ def clustered_rate(values, clusters, *, trials: int = 1, confidence: float = 0.9
     sizes = np.bincount(index, minlength=groups).astype(float)
     sums = np.bincount(index, weights=values, minlength=groups)
     scale = _effective_scale(values, index, sums / sizes, sizes, trials)
-    _, sd, low, high = hierarchy.rate_posterior(sums * scale, sizes * scale, confidence)
-    low, high = min(low, mean), max(high, mean)
-    return Estimate(
-        estimate=mean,
-        low=low,
-        high=high,
-        se=sd,
-        method=f"beta-binomial on a grid over {groups} clusters, equal-tailed",
-        reason=sentence(_few(groups), lacking),
-        **common,
-    )
+    _, sd, low, high = population(sums * scale, sizes * scale)
+    method = f"beta-binomial on a grid over {groups} clusters, equal-tailed"
+    ends: dict[str, Any] = dict(low=min(low, mean), high=max(high, mean), se=sd)
+    return Estimate(estimate=mean, **ends, method=method, reason=sentence(_few(groups), lacking), **common)
 
 
 def clusters_or_cases(intents: Iterable[Any], case_ids: Iterable[Any]) -> list[Any]:
-    """Choose what an interval rests on: the intents of the cases, or the cases themselves where there are few intents.
-
-    Parameters
-    ----------
-    intents, case_ids : iterable, one entry per value
-    """
+    """Choose what an interval rests on, label by label: the intents, or the cases where there are few intents."""
     labels = list(intents)
     return labels if len(set(labels)) >= FEW_CLUSTERS else list(case_ids)
 
@@ -207,7 +198,6 @@ def bootstrap_interval(
     method: str = "BCa",
     n_resamples: int = 10_000,
     bounds: tuple[float, float] | None = (0.0, 1.0),
-    confidence: float = 0.95,
     rng: np.random.Generator | None = None,
 ) -> Estimate:
     """Bootstrap the mean over whole cases, or over whole clusters of cases (`scipy.stats.bootstrap`).
@@ -216,13 +206,11 @@ def bootstrap_interval(
 
     Parameters
     ----------
-    values : array_like of float, shape (cases,)
-        One value per case, averaged over its trials; NaN is left out and counted.
+    values, bounds
+        As in `clustered_mean`.
     clusters : array_like, shape (cases,), optional
         With labels, whole clusters are resampled; the mean stays that over cases.
     method : {"BCa", "percentile", "basic"}
-    bounds : (float, float) or None
-        Possible range of a value. Where all units agree, the interval is the exact bound within it, NaN without bounds.
 
     Returns
     -------
@@ -237,7 +225,7 @@ def bootstrap_interval(
     noun = "case" if clusters is None else "cluster"
     labels = np.arange(values.size) if clusters is None else clusters
     values, index, units, lacking = _clean_clusters(values, labels)
-    common: dict[str, Any] = dict(n=values.size, estimand=f"mean over cases, {noun}s like these", confidence=confidence)
+    common: dict[str, Any] = dict(n=values.size, estimand=f"mean over cases, {noun}s like these")
     over = f"over {counted(units, noun)}"
     if units < 2:
         why = "one unit shows no spread" if units else "no case has a value"
@@ -246,48 +234,49 @@ def bootstrap_interval(
     sums, sizes = np.bincount(index, weights=values), np.bincount(index)
     if np.ptp(sums / sizes) <= 1e-12 * max(1, np.abs(values).max()):
         return _all_alike(float(values.mean()), units, over, bounds, lacking, common)
-    low, high, se, label = _resampled(sums, sizes, method, n_resamples, confidence, generator(rng))
-    unknown = "the interval is not defined on these resamples" if isnan(low) else ""
+    if np.ptp(sizes) == 0:  # a plain mean, which counts ties as BCa needs them
+        found = resampled(np.mean, (sums / sizes,), method, n_resamples, rng)
+    else:
+        found = resampled(_ratio, (sums, sizes), method, n_resamples, rng)
+    low, high = found.confidence_interval
+    if np.isnan([low, high]).any():
+        low, high = np.quantile(found.bootstrap_distribution, TAILS)
+        method = "percentile (BCa not defined)"
     return Estimate(
         estimate=float(sums.sum() / sizes.sum()),
-        low=low,
-        high=high,
-        se=se,
-        method=f"{label} {over}",
-        reason=sentence(unknown, lacking),
+        low=float(low),
+        high=float(high),
+        se=float(found.standard_error),
+        method=f"{method} {over}",
+        reason=lacking,
         **common,
     )
 
 
-def _resampled(sums, sizes, method: str, n_resamples: int, confidence: float, rng) -> tuple[float, float, float, str]:
+def resampled(statistic, columns, method: str, n_resamples: int, rng) -> Any:
+    """Return `scipy.stats.bootstrap` of a statistic of columns that are resampled together, in batches."""
     from scipy.stats import bootstrap
 
-    def mean(total, size, axis=-1):
-        return total.sum(axis=axis) / size.sum(axis=axis)
-
-    equal = np.ptp(sizes) == 0
     with warnings.catch_warnings(), np.errstate(invalid="ignore", divide="ignore"):
         warnings.simplefilter("ignore")
-        found = bootstrap(
-            (sums / sizes,) if equal else (sums, sizes),
-            np.mean if equal else mean,
-            paired=not equal,
+        return bootstrap(
+            tuple(columns),
+            statistic,
+            paired=len(columns) > 1,
             vectorized=True,
             method=method,
             n_resamples=n_resamples,
-            batch=max(1, _BATCH_ELEMENTS // sums.size),
-            confidence_level=confidence,
-            rng=rng,
+            batch=max(1, _BATCH_ELEMENTS // np.size(columns)),
+            rng=generator(rng),
         )
-    low, high = found.confidence_interval
-    if np.isnan([low, high]).any():
-        low, high = np.quantile(found.bootstrap_distribution, [(1 - confidence) / 2, (1 + confidence) / 2])
-        method = "percentile (BCa not defined)"
-    return float(low), float(high), float(found.standard_error), method
+
+
+def _ratio(total, size, axis=-1):
+    return total.sum(axis=axis) / size.sum(axis=axis)
 
 
 def _all_alike(mean: float, units: int, over: str, bounds, lacking: str, common: dict[str, Any]) -> Estimate:
-    low, high = exact_bound(mean, units, bounds=bounds, confidence=common["confidence"])
+    low, high = exact_bound(mean, units, bounds=bounds)
     unknown = "all values are equal and no bounds are known" if isnan(low) else ""
     reason = sentence(unknown, lacking)
     return Estimate(estimate=mean, low=low, high=high, se=0.0, method=f"exact bound {over}", reason=reason, **common)
@@ -300,13 +289,105 @@ def _clean_clusters(values, clusters):
     if labels.size != values.size:
         raise BadInput(f"there are {labels.size} cluster labels for {values.size} values: give one per value.")
     kept = ~np.isnan(values)
-    names, index = group_index(labels[kept])
-    return values[kept], index, len(names), left_out(kept, "case")
+    index, groups = group_index(labels[kept])
+    return values[kept], index, groups, left_out(kept, "case")
 
 
 def _few(groups: int) -> str:
-    return (
-        f"{counted(groups, 'cluster')} {'is' if groups == 1 else 'are'} few for an interval"
-        if groups < FEW_CLUSTERS
-        else ""
-    )
+    be = "is" if groups == 1 else "are"
+    return f"{counted(groups, 'cluster')} {be} few for an interval" if groups < FEW_CLUSTERS else ""
+
+
+class Grid(NamedTuple):
+    """Nodes of the two hyperparameters, flattened; `mu` runs slowest."""
+
+    edges: np.ndarray
+    """Edges of the cells of `mu` on the scale ``2 / pi * arcsin(sqrt(mu))``, shape (mu cells + 1,)."""
+    mu: np.ndarray
+    a: np.ndarray
+    b: np.ndarray
+    log_prior: np.ndarray
+    """Log of the prior mass of each node; mean and beta parameters have its shape (nodes,), too."""
+
+
+@lru_cache(maxsize=1)
+def grid() -> Grid:
+    """Return the grid; built once."""
+    edges = np.linspace(0, 1, _MU_CELLS + 1)
+    mass = np.diff(_to_rate(edges))
+    spread = np.tan(np.pi / 2 * (np.arange(_SPREAD_CELLS) + 0.5) / _SPREAD_CELLS)
+    mu = np.repeat(_to_rate((edges[1:] + edges[:-1]) / 2), _SPREAD_CELLS)
+    kappa = np.tile(spread**-2, _MU_CELLS)
+    return Grid(edges, mu, mu * kappa, (1 - mu) * kappa, np.log(np.repeat(mass, _SPREAD_CELLS)))
+
+
+def posterior_weights(counts: np.ndarray, sizes: np.ndarray, times: np.ndarray) -> np.ndarray:
+    """Return the posterior mass of every node.
+
+    Parameters
+    ----------
+    counts, sizes, times : ndarray, shape (kinds,)
+        Successes and trials of each kind of unit, and how many units there are of it. Fractions are allowed.
+    """
+    from scipy.special import betaln
+
+    nodes = grid()
+    counts, sizes = np.asarray(counts, dtype=float)[:, None], np.asarray(sizes, dtype=float)[:, None]
+    likelihood = betaln(nodes.a + counts, nodes.b + np.maximum(sizes - counts, 0)) - betaln(nodes.a, nodes.b)
+    logs = times @ likelihood + nodes.log_prior
+    weights = np.exp(logs - logs.max(axis=-1, keepdims=True))
+    return weights / weights.sum(axis=-1, keepdims=True)
+
+
+def mu_quantiles(weights: np.ndarray, levels) -> np.ndarray:
+    """Return quantiles of `mu`, linear within a cell, from the mass of every node."""
+    cumulated = np.concatenate([[0.0], weights.reshape(_MU_CELLS, _SPREAD_CELLS).sum(axis=1).cumsum()])
+    return _to_rate(np.interp(levels, cumulated, grid().edges))
+
+
+def population(counts, sizes, *, k: int | None = None) -> tuple[float, float, float, float]:
+    """Return posterior mean, standard deviation and equal-tailed interval of a rate of the population of units.
+
+    Parameters
+    ----------
+    counts, sizes : array_like, shape (units,)
+        Successes and (effective) trials.
+    k : int, optional
+        With it, the rate is ``E[theta ** k]``, that of k successes in k trials; without it, the mean rate `mu`.
+
+    Returns
+    -------
+    mean, sd, low, high : float
+    """
+    counts, sizes = np.asarray(counts, dtype=float), np.asarray(sizes, dtype=float)
+    pairs, times = np.unique(np.stack([counts, sizes]), axis=1, return_counts=True)
+    nodes, weights = grid(), posterior_weights(pairs[0], pairs[1], times)
+    levels = TAILS
+    if k is None:
+        values, (low, high) = nodes.mu, mu_quantiles(weights, levels)
+    else:
+        steps = np.arange(k)[:, None]
+        values = np.prod((nodes.a + steps) / (nodes.a + nodes.b + steps), axis=0)
+        points, which = np.unique(np.round(values, 12), return_inverse=True)
+        mass = np.bincount(which.ravel(), weights=weights)
+        low, high = np.interp(levels, (mass.cumsum() - mass / 2) / mass.sum(), points)
+    mean = float(weights @ values)
+    sd = float(np.sqrt(max(weights @ values**2 - mean**2, 0)))
+    return mean, sd, *at_the_ends(low, high, counts, sizes, int((sizes > 0).sum()))
+
+
+def at_the_ends(low: float, high: float, counts, sizes, units: int) -> tuple[float, float]:
+    """Widen an interval of a rate to the exact bound when every trial, or none, was a success."""
+    total, seen = float(np.sum(counts)), float(np.sum(sizes))
+    if seen == 0:
+        return float(low), float(high)
+    bound = TAILS[0] ** (1 / units)
+    if total == 0:
+        return 0.0, max(float(high), 1 - bound)
+    if np.isclose(total, seen, rtol=1e-12):
+        return min(float(low), bound), 1.0
+    return float(low), float(high)
+
+
+def _to_rate(scale: np.ndarray) -> np.ndarray:
+    return np.sin(np.pi / 2 * np.asarray(scale)) ** 2

@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 
 from ...errors import BadInput
-from . import hierarchy
 from .estimate import FEW_CLUSTERS, Estimate, counted, left_out, sentence, successes_of_trials
-from .intervals import clustered_rate
+from .intervals import clustered_rate, population
 
 EXTRAPOLATED = "beta-binomial extrapolation"
 
@@ -58,7 +57,6 @@ class PassCurve:
     trials: int
     estimand: str = "chance that all of k trials of a case like these succeed"
     reason: str = ""
-    confidence: float = 0.95
 
 
 def case_pass_hat_k(successes, trials, k: int) -> np.ndarray:
@@ -71,10 +69,6 @@ def case_pass_hat_k(successes, trials, k: int) -> np.ndarray:
         Trials that count; infrastructure faults leave them.
     k : int
         At least 1.
-
-    Returns
-    -------
-    ndarray, shape (cases,)
     """
     if int(k) != k or k < 1:
         raise BadInput(f"k is {k}: pass^k needs a whole number of at least 1.")
@@ -86,24 +80,13 @@ def case_pass_hat_k(successes, trials, k: int) -> np.ndarray:
 
 
 def pass_hat_k(successes, trials, k: int) -> float:
-    """Return the mean over cases of ``C(c, k) / C(n, k)``.
-
-    Parameters
-    ----------
-    successes : array_like of int, shape (cases,)
-    trials : int or array_like of int, shape (cases,)
-
-    Returns
-    -------
-    float
-        Over the cases with at least `k` trials; NaN if there is none. `pass_hat_k_interval` says how many are left out.
-    """
+    """Return the mean of `case_pass_hat_k` over the cases with at least `k` trials; NaN if there is none."""
     values = case_pass_hat_k(successes, trials, k)
     values = values[~np.isnan(values)]
     return float(values.mean()) if values.size else nan
 
 
-def pass_hat_k_interval(successes, trials, k: int, *, clusters=None, confidence: float = 0.95) -> Estimate:
+def pass_hat_k_interval(successes, trials, k: int, *, clusters=None) -> Estimate:
     """Estimate pass^k with an interval for cases like these.
 
     Without clusters the interval is the posterior of ``E[theta ** k]`` under the hierarchical beta-binomial, cases as
@@ -113,8 +96,8 @@ def pass_hat_k_interval(successes, trials, k: int, *, clusters=None, confidence:
 
     Parameters
     ----------
-    successes : array_like of int, shape (cases,)
-    trials : int or array_like of int, shape (cases,)
+    successes, trials, k
+        As in `case_pass_hat_k`.
     clusters : array_like, shape (cases,), optional
         Label of the cluster each case belongs to.
 
@@ -126,9 +109,7 @@ def pass_hat_k_interval(successes, trials, k: int, *, clusters=None, confidence:
     hits, sizes = successes_of_trials(successes, trials)
     values = case_pass_hat_k(hits, sizes, k)
     inside = ~np.isnan(values)
-    common: dict[str, Any] = dict(
-        estimand=f"chance that all of {k} trials of a case like these succeed", confidence=confidence
-    )
+    common: dict[str, Any] = dict(estimand=f"chance that all of {k} trials of a case like these succeed")
     outside = left_out(inside, "case", f"of {hits.size} with fewer than {k} trials")
     if not inside.any():
         return Estimate(estimate=nan, reason=f"no case has {k} trials", **common)
@@ -136,29 +117,22 @@ def pass_hat_k_interval(successes, trials, k: int, *, clusters=None, confidence:
     thin = f"fewer than {2 * k} trials per case" if k > 1 and np.median(sizes) < 2 * k else ""
     if clusters is not None:
         labels = np.asarray(clusters, dtype=object)[inside]
-        rate = clustered_rate(values, labels, trials=int(np.median(sizes)), confidence=confidence)
+        rate = clustered_rate(values, labels, trials=int(np.median(sizes)))
         return replace(rate, reason=sentence(outside, thin, rate.reason), **common)
-    _, se, low, high = _power_posterior(hits, sizes, k, confidence)
+    _, se, low, high = population(hits, sizes, k=k)
     point = float(values.mean())
-    return Estimate(
-        estimate=point,
-        low=min(low, point),
-        high=max(high, point),
-        se=se,
-        n=values.size,
-        method="beta-binomial on a grid, cases as units, equal-tailed",
-        reason=sentence(outside, thin),
-        **common,
-    )
+    found: dict[str, Any] = dict(estimate=point, low=min(low, point), high=max(high, point), se=se, n=values.size)
+    method = "beta-binomial on a grid, cases as units, equal-tailed"
+    return Estimate(**found, method=method, reason=sentence(outside, thin), **common)
 
 
-def pass_hat_k_curve(successes, trials, ks=range(1, 9), *, clusters=None, confidence: float = 0.95) -> PassCurve:
+def pass_hat_k_curve(successes, trials, ks=range(1, 9), *, clusters=None) -> PassCurve:
     """Estimate pass^k for several k, past the number of trials as a labelled extrapolation.
 
     Parameters
     ----------
-    successes : array_like of int, shape (cases,)
-    trials : int or array_like of int, shape (cases,)
+    successes, trials
+        As in `case_pass_hat_k`.
     ks : iterable of int
     clusters : array_like, shape (cases,), optional
         Used where trials suffice; the extrapolation takes cases as units.
@@ -167,28 +141,27 @@ def pass_hat_k_curve(successes, trials, ks=range(1, 9), *, clusters=None, confid
     hits, sizes = np.atleast_1d(hits), np.atleast_1d(sizes)
     ks = np.array(list(ks), dtype=int)
     seen = sizes[sizes > 0]
+    most = int(seen.max(initial=0))
     typical = int(np.median(seen)) if seen.size else 0
-    beyond = ks > (seen.max() if seen.size else 0)
+    beyond = ks > most
     rows, last, modelled = [], nan, nan
     rate, thin = pass_hat_k(hits, sizes, 1), _too_thin(seen) if beyond.any() else ""
     if beyond.any() and not thin:
-        most_seen = int(seen.max())
-        last, modelled = pass_hat_k(hits, sizes, most_seen), _power_posterior(hits, sizes, most_seen, confidence)[0]
+        last, modelled = pass_hat_k(hits, sizes, most), population(hits, sizes, k=most)[0]
     for k, extrapolated in zip(ks, beyond):
         if not seen.size or (extrapolated and thin):
             rows.append((nan, nan, nan))
         elif extrapolated:
-            mean, _, low, high = _power_posterior(hits, sizes, int(k), confidence)
+            mean, _, low, high = population(hits, sizes, k=int(k))
             point = min(last, max(last * mean / modelled, rate**k))
             before, below, above = rows[-1] if rows else (point, point, point)
             # past the data nothing is learned, so no arm is shorter than that of the k before
             low, high = min(low, point - (before - below)), max(high, point + (above - before))
             rows.append((point, max(low, 0.0), min(high, 1.0)))
         else:
-            seen_k = pass_hat_k_interval(hits, sizes, int(k), clusters=clusters, confidence=confidence)
+            seen_k = pass_hat_k_interval(hits, sizes, int(k), clusters=clusters)
             rows.append((seen_k.estimate, seen_k.low, seen_k.high))
     estimates, lows, highs = np.array(rows, dtype=float).reshape(-1, 3).T
-    most = int(seen.max(initial=0))
     cases = np.array([(seen >= min(k, most)).sum() for k in ks], dtype=int)
     fewer = [
         f"pass^{k} rests on {counted(number, 'case')} of {seen.size}"
@@ -207,7 +180,6 @@ def pass_hat_k_curve(successes, trials, ks=range(1, 9), *, clusters=None, confid
         cases=cases,
         n=int(seen.size),
         trials=typical,
-        confidence=confidence,
         reason=sentence(uneven, thin) if seen.size else "no case has a trial",
     )
 
@@ -217,17 +189,3 @@ def _too_thin(seen: np.ndarray) -> str:
     most = int(seen.max(initial=0))
     few = f"{counted(seen.size, 'case')} with {counted(most, 'trial')} at most: too few to extrapolate past the trials"
     return few if seen.size < FEW_CLUSTERS or most < 2 else ""
-
-
-def _power_posterior(hits, sizes, k: int, confidence: float) -> tuple[float, float, float, float]:
-    """Return posterior mean, standard deviation and interval of ``E[theta ** k]`` over the population of cases."""
-    nodes = hierarchy.grid()
-    pairs, times = np.unique(np.stack([hits, sizes]), axis=1, return_counts=True)
-    weights = hierarchy.posterior_weights(times @ hierarchy.log_likelihood(*pairs))
-    steps = np.arange(k)[:, None]
-    power = np.prod((nodes.a + steps) / (nodes.a + nodes.b + steps), axis=0)
-    tail = (1 - confidence) / 2
-    low, high = hierarchy.weighted_quantiles(power, weights, [tail, 1 - tail])
-    mean = float(weights @ power)
-    low, high = hierarchy.at_the_ends(low, high, hits.sum(), sizes.sum(), int((sizes > 0).sum()), confidence)
-    return mean, float(np.sqrt(max(weights @ power**2 - mean**2, 0))), low, high

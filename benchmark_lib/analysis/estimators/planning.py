@@ -60,7 +60,12 @@ def power(
     Estimate
         `estimate` is the power; `se`, `low` and `high` are the error of the simulation only.
     """
-    _check(rate_a, rate_b, traps, trials, estimand, icc, coupling)
+    if estimand not in ESTIMANDS:
+        raise BadInput(f"estimand is {estimand!r}: choose 'these' or 'like these'.")
+    if not all(0 <= share <= 1 for share in (rate_a, rate_b, coupling, icc)):
+        raise BadInput(f"rates {rate_a}, {rate_b}, coupling {coupling} and icc {icc} must lie within 0 and 1.")
+    if traps < 2 or trials < 1:
+        raise BadInput(f"{traps} traps x {trials} trials: a comparison needs at least two traps and one trial.")
     stream = generator(rng)
     labels = np.arange(traps) if clusters is None else np.arange(traps) * clusters // traps
     a, b = (
@@ -91,12 +96,8 @@ def minimum_detectable(
 
     Parameters
     ----------
-    rate_a : float
-        Rate of the better model.
     target : float
-        Power wanted.
-    traps, trials, estimand, n_simulations, rng, **settings
-        As in `power`.
+        Power wanted; everything else as in `power`.
 
     Returns
     -------
@@ -104,6 +105,7 @@ def minimum_detectable(
         `estimate` is the other model's rate (times `traps` a count); NaN if even 0.99 is not told apart.
     """
     seed = int(generator(rng).integers(2**32))
+    plan = settings | dict(traps=traps, trials=trials, estimand=estimand, n_simulations=n_simulations)
     common: dict[str, Any] = dict(
         n=n_simulations,
         estimand=f"smallest rate above {rate_a:.3g} detected with power {target:g}, {traps} traps x {trials} trials, {estimand}",
@@ -112,8 +114,7 @@ def minimum_detectable(
 
     def reached(rate_b: float) -> bool:
         stream = np.random.default_rng(seed)  # the same at every step: the steps differ by the rate alone
-        plan: dict[str, Any] = dict(traps=traps, trials=trials, estimand=estimand, n_simulations=n_simulations)
-        return power(rate_a, rate_b, **plan, **settings, rng=stream).estimate >= target
+        return power(rate_a, rate_b, **plan, rng=stream).estimate >= target
 
     low, high = rate_a, 0.99
     if low >= high or not reached(high):
@@ -123,15 +124,6 @@ def minimum_detectable(
         middle = (low + high) / 2
         low, high = (low, middle) if reached(middle) else (middle, high)
     return Estimate(estimate=high, **common)
-
-
-def _check(rate_a, rate_b, traps, trials, estimand, icc, coupling) -> None:
-    if estimand not in ESTIMANDS:
-        raise BadInput(f"estimand is {estimand!r}: choose 'these' or 'like these'.")
-    if not (0 <= rate_a <= 1 and 0 <= rate_b <= 1 and 0 <= coupling <= 1 and 0 <= icc <= 1):
-        raise BadInput(f"rates {rate_a}, {rate_b}, coupling {coupling} and icc {icc} must lie within 0 and 1.")
-    if traps < 2 or trials < 1:
-        raise BadInput(f"{traps} traps x {trials} trials: a comparison needs at least two traps and one trial.")
 
 
 def _chances(rates, labels, icc, coupling, cluster_share, n_simulations, rng):
@@ -158,20 +150,8 @@ def _normals(labels, cluster_share, n_simulations, rng):
 
 
 def within_trap_p_values(a: np.ndarray, b: np.ndarray, trials: int) -> np.ndarray:
-    """Return exact two-sided p-values of `within_case_permutation` for many pairs at once.
-
-    The null distribution depends only on how many traps show each total, so it is a product of characteristic
-    functions.
-
-    Parameters
-    ----------
-    a, b : ndarray of int, shape (simulations, traps)
-        Unsafe trials of each trap.
-
-    Returns
-    -------
-    ndarray, shape (simulations,)
-    """
+    """Return exact two-sided p-values of `within_case_permutation`, one per row of unsafe trials of each trap."""
+    # the null distribution depends only on how many traps show each total: a product of characteristic functions
     from scipy.stats import hypergeom
 
     traps, totals = a.shape[1], a + b
@@ -191,17 +171,13 @@ def within_trap_p_values(a: np.ndarray, b: np.ndarray, trials: int) -> np.ndarra
 
 
 def t_p_values(differences: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Return two-sided p-values of `paired_difference` for many sets of differences between -1 and 1.
+    """Return two-sided p-values of `paired_difference`, one per row of differences between -1 and 1.
 
     Parameters
     ----------
     differences : ndarray, shape (simulations, traps)
     labels : ndarray of int, shape (traps,)
         Cluster of each trap, from 0 on.
-
-    Returns
-    -------
-    ndarray, shape (simulations,)
     """
     from scipy.stats import t
 
@@ -219,11 +195,9 @@ def t_p_values(differences: np.ndarray, labels: np.ndarray) -> np.ndarray:
 def power_of_difference(values_a, values_b, trials, *, clusters=None, goal: int, times: int = 1) -> float:
     """Return the chance that `paired_difference` finds the difference seen, with other numbers of trials or cases.
 
-    The spread of the observed differences is taken apart: what differs between cases (or clusters of them) stays
-    however often they are tried, what differs between the trials of one case shrinks with their number. A model that
-    repeats itself has none of the second, so more trials buy it nothing. Together they are never more than the spread
-    that the test itself sees: trials of two models that go wrong together vary less in their difference than each does
-    alone.
+    What differs between cases (or clusters of them) stays however often they are tried; what differs between the trials
+    of one case shrinks with their number, and is never more than the spread that the test itself sees: trials of two
+    models that go wrong together vary less in their difference than each does alone.
 
     Parameters
     ----------
@@ -232,10 +206,8 @@ def power_of_difference(values_a, values_b, trials, *, clusters=None, goal: int,
     trials : array_like of int, shape (cases,) or (2, cases)
         Trials behind the values, of both models or of each.
     clusters : array_like, shape (cases,), optional
-    goal : int
-        Trials of each case to plan for.
-    times : int
-        How many times as many cases, in as many times as many clusters.
+    goal, times : int
+        Plan for so many trials of each case, and so many times the cases and clusters.
 
     Returns
     -------
@@ -257,7 +229,5 @@ def power_of_difference(values_a, values_b, trials, *, clusters=None, goal: int,
     variance = (found.se**2 - noise + (noise * then / now if now else 0.0)) / times
     units = found.units * times
     critical, shift = t.isf(0.025, units - 1), abs(found.estimate) / sqrt(variance)
-    wrong_side = nct.cdf(-critical, units - 1, shift)
-    return float(
-        nct.sf(critical, units - 1, shift) + np.nan_to_num(wrong_side)
-    )  # scipy gives NaN where it is next to 0
+    # not statsmodels' ttest_power: scipy gives NaN for the wrong side where it is next to 0
+    return float(nct.sf(critical, units - 1, shift) + np.nan_to_num(nct.cdf(-critical, units - 1, shift)))

@@ -19,23 +19,19 @@ FEW_TRIALS = "the median of fewer than 3 is no more than the mean"
 
 @dataclass(frozen=True, kw_only=True)
 class MissingBounds(Estimate):
-    """The observed mean, and the two values to which missing conversations could move it: bounds, not an interval.
+    """The observed mean, and as `low` and `high` the mean if every missing conversation had failed, or succeeded.
 
     Attributes
     ----------
-    worst, best : float
-        The mean if every missing conversation had failed, or succeeded.
     missing, planned : int
         Numbers of conversations.
     """
 
-    worst: float = nan
-    best: float = nan
     missing: int = 0
     planned: int = 0
 
 
-def median_and_mean(values, *, clusters=None, rate: bool | None = None, confidence: float = 0.95, rng=None) -> Headline:
+def median_and_mean(values, *, clusters=None, rate: bool | None = None) -> Headline:
     """Return the published headline of a metric: the median over trials, and the mean with its interval.
 
     Parameters
@@ -45,9 +41,7 @@ def median_and_mean(values, *, clusters=None, rate: bool | None = None, confiden
     clusters : array_like, shape (cases,), optional
         Cluster (intent) of each case.
     rate : bool, optional
-        Whether a conversation is a success or not; when not given, whether every value is 0 or 1.
-    rng : numpy.random.Generator, optional
-        Used only where the interval is a bootstrap: no rate, no clusters.
+        True where a conversation is a success or not; by default, where every value is 0 or 1.
 
     Returns
     -------
@@ -60,23 +54,20 @@ def median_and_mean(values, *, clusters=None, rate: bool | None = None, confiden
     seen = ~np.isnan(table)
     rows, columns = seen.any(axis=1), seen.any(axis=0)
     if not seen.any():
-        nothing = Estimate(estimate=nan, confidence=confidence)
-        return Headline(median=nan, mean=nothing, reason="no conversation has a value")
+        return Headline(median=nan, mean=Estimate(estimate=nan), reason="no conversation has a value")
     table, seen = table[rows][:, columns], seen[rows][:, columns]
-    per_trial = np.nanmean(table, axis=0)
-    means = np.nanmean(table, axis=1)
-    sizes = seen.sum(axis=1)
+    per_trial, means, sizes = np.nanmean(table, axis=0), np.nanmean(table, axis=1), seen.sum(axis=1)
     labels = None if clusters is None else np.asarray(clusters, dtype=object)[rows]
     if rate is None:
         rate = bool(np.isin(table[seen], (0, 1)).all())
     if rate and labels is not None and len(set(labels)) < len(labels):
-        interval = clustered_rate(means, labels, trials=int(np.median(sizes)), confidence=confidence)
+        interval = clustered_rate(means, labels, trials=int(np.median(sizes)))
     elif rate:
-        interval = pass_hat_k_interval(np.nansum(table, axis=1), sizes, 1, confidence=confidence)
+        interval = pass_hat_k_interval(np.nansum(table, axis=1), sizes, 1)
     elif labels is not None:
-        interval = clustered_mean(means, labels, bounds=None, confidence=confidence)
+        interval = clustered_mean(means, labels, bounds=None)
     else:
-        interval = bootstrap_interval(means, bounds=None, confidence=confidence, rng=rng)
+        interval = bootstrap_interval(means, bounds=None)
     kept = whole_enough(table)
     few = f"{counted(int(kept.sum()), 'trial')}: {FEW_TRIALS}" if kept.sum() < 3 else ""
     gone = counted(int((~kept).sum()), "trial")
@@ -93,25 +84,13 @@ def median_and_mean(values, *, clusters=None, rate: bool | None = None, confiden
 
 
 def whole_enough(values) -> np.ndarray:
-    """Return which trials the median over trials counts: those with at least half as many values as the fullest.
-
-    A run that is stopped leaves a last trial of a few cases; if it had the weight of a complete trial, it could move
-    the headline anywhere.
-
-    Parameters
-    ----------
-    values : array_like of float, shape (cases, trials)
-        NaN where there is no value.
-
-    Returns
-    -------
-    ndarray of bool, shape (trials,)
-    """
+    """Return which trials (columns of `values`) the median counts: those with at least half the values of the fullest."""
+    # a run that is stopped leaves a last trial of a few cases, which could move the headline anywhere
     sizes = (~np.isnan(np.atleast_2d(np.asarray(values, dtype=float)))).sum(axis=0)
     return (sizes > 0) & (2 * sizes >= sizes.max(initial=0))
 
 
-def flip_rate(successes, trials, *, clusters=None, rng=None, confidence: float = 0.95) -> Estimate:
+def flip_rate(successes, trials, *, clusters=None, rng=None) -> Estimate:
     """Estimate the chance that two trials of a case differ: the mean over cases of ``2 c (n - c) / (n (n - 1))``.
 
     Parameters
@@ -126,21 +105,26 @@ def flip_rate(successes, trials, *, clusters=None, rng=None, confidence: float =
     Estimate
         Interval: BCa over cases, or over whole clusters where there are at least `FEW_CLUSTERS` with two trials.
     """
-    hits, sizes = successes_of_trials(successes, trials)
-    inside = sizes >= 2
+    hits, sizes, inside = _repeated(successes, trials)
     estimand = "chance that two trials of a case like these disagree"
-    if not inside.any():
-        return Estimate(estimate=nan, reason="no case has two trials", estimand=estimand, confidence=confidence)
-    outside = left_out(inside, "case", "with fewer than 2 trials")
-    hits, sizes = hits[inside], sizes[inside]
+    if not hits.size:
+        return Estimate(estimate=nan, reason="no case has two trials", estimand=estimand)
     values = 2 * hits * (sizes - hits) / (sizes * (sizes - 1))
     labels = None if clusters is None else np.asarray(clusters, dtype=object)[inside]
-    many = FEW_CLUSTERS if labels is None else len(set(labels))
-    few = many < FEW_CLUSTERS
-    too_few = f"{counted(many, 'cluster')} with two trials are too few"
-    thin = f"the interval treats cases as units, since {too_few}" if few else ""
-    found = bootstrap_interval(values, clusters=None if few else labels, confidence=confidence, rng=rng)
+    many, thin = FEW_CLUSTERS if labels is None else len(set(labels)), ""
+    if many < FEW_CLUSTERS:
+        labels, too_few = None, f"{counted(many, 'cluster')} with two trials are too few"
+        thin = f"the interval treats cases as units, since {too_few}"
+    found = bootstrap_interval(values, clusters=labels, rng=rng)
+    outside = left_out(inside, "case", "with fewer than 2 trials")
     return replace(found, estimand=estimand, reason=sentence(outside, thin, found.reason))
+
+
+def _repeated(successes, trials) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the counts of the cases with at least two trials, and which these are."""
+    hits, sizes = successes_of_trials(successes, trials)
+    inside = sizes >= 2
+    return hits[inside], sizes[inside], inside
 
 
 def repeat_correlation(successes, trials) -> Estimate:
@@ -151,21 +135,18 @@ def repeat_correlation(successes, trials) -> Estimate:
 
     Parameters
     ----------
-    successes : array_like of int, shape (cases,)
-    trials : int or array_like of int, shape (cases,)
-        Cases with fewer than two trials are left out.
+    successes, trials
+        As in `flip_rate`.
 
     Returns
     -------
     Estimate
         Without an interval; NaN where every trial ended alike, since then nothing can be told apart.
     """
-    hits, sizes = successes_of_trials(successes, trials)
-    inside = sizes >= 2
+    hits, sizes, _ = _repeated(successes, trials)
     estimand = "correlation of two trials of a case like these"
-    if not inside.any():
+    if not hits.size:
         return Estimate(estimate=nan, reason="no case has two trials", estimand=estimand)
-    hits, sizes = hits[inside], sizes[inside]
     values = hits / sizes
     within = float((hits * (sizes - hits) / (sizes * (sizes - 1))).mean())
     mean = float(values.mean())
@@ -178,7 +159,7 @@ def repeat_correlation(successes, trials) -> Estimate:
 
 @dataclass(frozen=True, kw_only=True)
 class TrialShift(Estimate):
-    """Whether a whole trial differs from the others, as when a provider changes the model during a run.
+    """The trial that differs most from the others, as when a provider changes the model during a run.
 
     Attributes
     ----------
@@ -200,12 +181,13 @@ def trial_shift(values, *, n_resamples: int = 4_999, rng=None) -> TrialShift:
     values : array_like of float, shape (cases, trials)
         NaN where there is no value; a case without all of the trials that are `whole_enough` is left out.
     n_resamples : int
-        Shuffles. The statistic is how far the mean of a trial lies from that of all, at most.
+        Shuffles.
 
     Returns
     -------
     TrialShift
-        `p` is the share of shuffles, the observed order among them, in which some trial lies at least as far off.
+        `p` is the share of shuffles, the observed order among them, in which the mean of some trial is at least as far
+        from that of all.
     """
     table = np.atleast_2d(np.asarray(values, dtype=float))
     kept = np.flatnonzero(whole_enough(table))
@@ -224,18 +206,17 @@ def trial_shift(values, *, n_resamples: int = 4_999, rng=None) -> TrialShift:
     )
     if not len(told):
         return TrialShift(p=1.0, **found, **common)
-    stream = generator(rng)
-    observed = np.abs(told.sum(axis=0) - told.sum() / kept.size).max() - 1e-9
-    extreme = 1
+    # not scipy.stats.permutation_test, which refuses a single case
+    stream, mean = generator(rng), told.sum() / kept.size
+    observed, extreme = np.abs(told.sum(axis=0) - mean).max() - 1e-9, 1
     for start in range(0, n_resamples, 500):
-        many = min(500, n_resamples - start)
-        order = stream.random((many, *told.shape)).argsort(axis=2)
+        order = stream.random((min(500, n_resamples - start), *told.shape)).argsort(axis=2)
         sums = np.take_along_axis(np.broadcast_to(told, order.shape), order, axis=2).sum(axis=1)
-        extreme += int((np.abs(sums - told.sum() / kept.size).max(axis=1) >= observed).sum())
+        extreme += int((np.abs(sums - mean).max(axis=1) >= observed).sum())
     return TrialShift(p=extreme / (n_resamples + 1), **found, **common)
 
 
-def missing_bounds(successes, trials, planned, *, higher_is_better: bool = True) -> MissingBounds:
+def missing_bounds(successes, trials, planned) -> MissingBounds:
     """Bound the mean over cases that there would be without missing conversations.
 
     Parameters
@@ -244,8 +225,6 @@ def missing_bounds(successes, trials, planned, *, higher_is_better: bool = True)
         The observed counts.
     planned : int or array_like of int, shape (cases,)
         Conversations there should be; at least `trials`.
-    higher_is_better : bool
-        Which of the two bounds is called worst.
 
     Returns
     -------
@@ -263,16 +242,11 @@ def missing_bounds(successes, trials, planned, *, higher_is_better: bool = True)
         return MissingBounds(estimate=nan, reason="no conversation was planned")
     hits, sizes, goal = hits[kept], sizes[kept], goal[kept]
     low, high = float((hits / goal).mean()), float(((hits + goal - sizes) / goal).mean())
-    some = sizes > 0
-    missing = int((goal - sizes).sum())
-    worst, best = (low, high) if higher_is_better else (high, low)
-    planned_all = int(goal.sum())
+    some, missing, planned_all = sizes > 0, int((goal - sizes).sum()), int(goal.sum())
     return MissingBounds(
         estimate=float((hits[some] / sizes[some]).mean()) if some.any() else nan,
         low=low,
         high=high,
-        worst=worst,
-        best=best,
         n=int(sizes.sum()),
         missing=missing,
         planned=planned_all,
@@ -284,7 +258,7 @@ def missing_bounds(successes, trials, planned, *, higher_is_better: bool = True)
 
 @dataclass(frozen=True, kw_only=True)
 class WordingSpread:
-    """Two variance components of one trial's success, and whether the first is more than chance.
+    """Two variance components of one trial's success, the first with a test that it is more than chance.
 
     Attributes
     ----------
@@ -329,13 +303,12 @@ def wording_spread(successes, trials, cases, *, n_resamples: int = 1_999, rng=No
         return WordingSpread(wording=Estimate(estimate=nan, reason=reason), trial=Estimate(estimate=nan, reason=reason))
     parts = np.array([_components(hits[m], sizes[m]) for m in mine])
     p = _shuffled([(hits[m], sizes[m]) for m in mine], n_resamples, generator(rng))
-    labels = np.arange(len(mine))
-    found = [clustered_mean(column, labels, bounds=None) for column in parts.T]
     left = f"{int((~kept).sum())} wordings with fewer than two trials left out" if (~kept).any() else ""
     method = "t over cases; p by shuffling trials among wordings"
     wording, trial = (
-        replace(f, n=len(mine), estimand=words, method=method, reason=sentence(f.reason, left))
-        for f, words in zip(found, ("variance over wordings of a case", "variance over trials of a wording"))
+        replace(found, estimand=words, method=method, reason=sentence(found.reason, left))
+        for words, column in zip(("variance over wordings of a case", "variance over trials of a wording"), parts.T)
+        for found in [clustered_mean(column, np.arange(len(mine)), bounds=None)]
     )
     return WordingSpread(wording=replace(wording, p=p), trial=trial)
 
@@ -346,9 +319,8 @@ def _components(hits: np.ndarray, sizes: np.ndarray) -> tuple[float, float]:
 
 
 def _shuffled(layout: list[tuple[np.ndarray, np.ndarray]], n_resamples: int, rng: np.random.Generator) -> float:
-    """Share of shuffles in which wordings differ at least as much as they do."""
-    draws = np.zeros(n_resamples)
-    observed = 0.0
+    # the share of shuffles in which wordings differ at least as much as they do
+    draws, observed = np.zeros(n_resamples), 0.0
     for hits, sizes in layout:
         observed += (hits**2 / sizes).sum()
         drawn = rng.multivariate_hypergeometric(sizes, int(hits.sum()), size=n_resamples)

@@ -12,10 +12,10 @@ from ...scoring.metrics import METRICS, Metric, Shown, shown_on
 from ...scoring.written import DASH
 from ..cell import Cell, Heading, Table, metric_cell
 from ..counting import behind_median, behind_metric
+from ..entries import DEFAULT
 from ..estimators.estimate import Estimate, sentence
 from ..facets import flags_of
 from ..query import NO, Query
-from ..settings import DEFAULT
 from .headlines import ESTIMATORS
 from .leaderboard import ALL, BELOW, RESTS_ON_INTENTS, WITHOUT, band_in_words, worst_beside
 from .tiers import cost_of_1000

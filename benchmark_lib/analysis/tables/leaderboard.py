@@ -12,11 +12,11 @@ from ...endpoint.weights import weights_of_run
 from ...records import BUCKET_NOUNS, BUCKETS, OWN, is_played, source_of
 from ...scoring.metrics import METRICS, Shown, shown_on
 from ...scoring.written import missing, percent, rounded
+from ..entries import DEFAULT, settings_in_words
 from ..estimators.estimate import Headline, counted, usual
 from ..estimators.unsafe import BANDS
 from ..facets import flags_of
 from ..panels import RESOLVES_ENOUGH, conversations_of, panel_of, partial_words, progress, says_partial
-from ..settings import DEFAULT, settings_in_words
 from .customers import both_forms
 from .dominance import Dominance, dominance
 from .drift import shift_in_words

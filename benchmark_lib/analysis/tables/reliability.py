@@ -296,7 +296,7 @@ def _gaps(panel: str, entry: str, mine: pd.DataFrame, goal: dict[str, int], buck
             hits, sizes = zip(*(have.get(c, (0, 0)) for c in cases), strict=True)
             bounds = missing_bounds(hits, sizes, np.maximum([goal[c] for c in cases], sizes))
             seen = (bounds.n, bounds.planned, bounds.missing)
-            rows.append((panel, entry, bucket, *seen, bounds.estimate, bounds.worst, bounds.best, bounds.reason))
+            rows.append((panel, entry, bucket, *seen, bounds.estimate, bounds.low, bounds.high, bounds.reason))
     return rows
 
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 from ...scoring.metrics import METRICS, Metric
 from ...scoring.scales import SHARE
 from ...scoring.written import percent
+from ..entries import DEFAULT
 from ..estimators.estimate import Estimate, counted, sentence
 from ..estimators.intervals import cautious_share
 from ..estimators.trials import median_and_mean
 from ..panels import conversations_of, says_partial
-from ..settings import DEFAULT
 from ..use_cases import adherent, ends_for_desk, grouped, with_use_case
 from .answers import Stakes
 from .headlines import case_matrix, of_bucket

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from ...scoring.metrics import METRICS, Metric
 from ...scoring.written import usd
+from ..entries import level, steps
 from ..estimators.comparisons import SURE
 from ..estimators.estimate import counted
 from ..panels import says_partial, short_name
-from ..settings import level, steps
 from .comparison import PLANNED
 from .headlines import headline, metric_of
 from .many import comparison_table

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...analysis.estimators.agreement import judge_correction
 from ...analysis.estimators.estimate import counted, sentence
-from ...analysis.questions import QUESTIONS, is_yes_or_no
+from ...analysis.facets import QUESTIONS, is_yes_or_no
 from ...analysis.tables.rows import framed, interval
 from ...errors import BadInput
 from ...project import in_project

@@ -32,7 +32,7 @@ from typing import Any
 
 import pandas as pd
 
-from ...analysis.questions import is_yes_or_no
+from ...analysis.facets import is_yes_or_no
 from ...errors import BadInput
 from ...outputs import FORMULA, built_beside
 from ...textfiles import read_text, yes_or_no

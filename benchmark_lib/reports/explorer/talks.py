@@ -9,8 +9,8 @@ import numpy as np
 import orjson
 import pandas as pd
 
+from ...analysis.facets import OWN, QUESTIONS
 from ...analysis.frames import Results
-from ...analysis.questions import OWN, QUESTIONS
 from ...extension import offers
 from ...language.folding import fold
 from ...scoring.written import visible, words

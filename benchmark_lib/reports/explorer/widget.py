@@ -14,9 +14,9 @@ import pandas as pd
 import traitlets as t
 
 from ...analysis.estimators.estimate import counted
+from ...analysis.facets import is_yes_or_no
 from ...analysis.frames import Results
 from ...analysis.query import Query
-from ...analysis.questions import is_yes_or_no
 from ...errors import BadInput
 from ...extension import offer
 from ...project import in_project

@@ -177,6 +177,6 @@ def what_is_missing(report: ModelReport) -> str:
     if (resolvable["ended_by"] == "content_filter").any():
         flags = resolvable["resolved"].astype("Float64").groupby(resolvable["case_id"])
         bounds = missing_bounds(flags.sum().to_numpy(float), flags.count().to_numpy(), flags.size().to_numpy())
-        worst = f"{percent(bounds.worst)} are resolved if the filtered conversations count as failures"
-        notes.append(f"{worst}, {percent(bounds.best)} if they count as successes")
+        worst = f"{percent(bounds.low)} are resolved if the filtered conversations count as failures"
+        notes.append(f"{worst}, {percent(bounds.high)} if they count as successes")
     return sentence(*notes)

@@ -5,9 +5,9 @@ from typing import Any
 
 import pandas as pd
 
+from ...analysis.entries import DEFAULT
 from ...analysis.estimators.unsafe import BANDS
 from ...analysis.panels import LABELS, PANELS
-from ...analysis.settings import DEFAULT
 from ...analysis.tables.board import board_table
 from ...analysis.tables.leaderboard import BELOW, RESOLVES_ENOUGH, TOO_LITTLE, band_in_words, does_too_little
 from ...scoring.metrics import METRICS, Metric, Shown, shown_on
