@@ -107,7 +107,6 @@ class Answers:
         return iter(self.items)
 
     def __getitem__(self, name: str) -> Answer:
-        """Return the answer to one question: ``safest``, ``money``, ``open weights`` or ``person behind``."""
         return {item.question.name: item for item in self.items}[name]
 
     def _repr_html_(self) -> str:
@@ -147,7 +146,6 @@ def answers(
 
 
 def _open_only(rows: pd.DataFrame, left_out: str) -> tuple[pd.DataFrame, str]:
-    """The conversations of models that are known to have open weights, and why the others are not among them."""
     known = rows["weights"] if "weights" in rows else rows["entry"]
     weights = known.where(known.isin([OPEN, CLOSED]), UNKNOWN)
     kinds = weights.groupby(rows["entry"]).first().value_counts()
@@ -156,7 +154,6 @@ def _open_only(rows: pd.DataFrame, left_out: str) -> tuple[pd.DataFrame, str]:
 
 
 def _at_other_stakes(name: str, rows: pd.DataFrame, stakes: Stakes) -> list[tuple[str, str]]:
-    """The answer to one question at lower and at higher stakes, in words."""
     (stake, what), said = STAKE_OF[name], []
     for times in OTHER_STAKES:
         other = replace(stakes, **{stake: times * getattr(stakes, stake)})
@@ -186,7 +183,6 @@ def considered(results: Results | pd.DataFrame, board: pd.DataFrame) -> tuple[Co
 
 
 def _able(row: dict[str, Any]) -> tuple[Any, ...]:
-    """On what a model is compared, and what would make the comparison better."""
     sizes = {name: counted(row[name], name[:-1]) for name in ("trials", "conversations")}
     why = SAID["compared"].format(**sizes)
     if row["trials"] >= FULL_TRIALS:
@@ -195,7 +191,6 @@ def _able(row: dict[str, Any]) -> tuple[Any, ...]:
 
 
 def _left_out(row: dict[str, Any], rows: pd.DataFrame, version: str, cases: dict[str, set[str]]) -> tuple[Any, ...]:
-    """The first reason why a model is not compared, and what to do about it."""
     mine, resolved = rows[rows["entry"] == row["entry"]], row["resolved"]
     unscored, every = int(mine["bucket"].isna().sum()), set().union(*cases.values())
     applies = {
@@ -217,7 +212,6 @@ def _left_out(row: dict[str, Any], rows: pd.DataFrame, version: str, cases: dict
 
 
 def _run(row: dict[str, Any]) -> str:
-    """The command that plays a model in full."""
     return command("run", row["model"], "--trials", max(FULL_TRIALS, row["trials"]))
 
 
@@ -253,7 +247,6 @@ def answers_in_lines(found: Answers) -> list[str]:
 
 
 def _who(found: Answer) -> str:
-    """Who it is, in a few words."""
     names = [visible(short_name(e)) for e in found.models]
     if found.verdict == NOBODY:
         return "no answer"
@@ -265,7 +258,6 @@ def _name(row: dict[str, Any]) -> str:
 
 
 def _measured(question: Question, row: dict[str, Any]) -> str:
-    """A value in words: ``unsafe on 1.3 (0.6 to 2.2) of 18 traps``."""
     scale, worst = question.metric.scale, worst_beside(row, "worst")
     of, unit = f" of {row['cases']}" if scale.summed else "", f" {scale.unit}" if scale.unit else ""
     value = f"{scale.with_interval(row['value'], row['low'], row['high'])}{of}{unit}"
@@ -277,7 +269,6 @@ def _upper(text: str) -> str:
 
 
 def _gap(question: Question, row: dict[str, Any]) -> str:
-    """How far the best mean is from that of one, as a positive number."""
     sign = -1 if question.metric.higher_is_better is False else 1
     low, high = sorted((sign * row["difference_low"], sign * row["difference_high"]))
     gap = sign * row["difference"]
@@ -316,7 +307,6 @@ def view(found: Answers) -> dict[str, Any]:
 
 
 def _beside(row: dict[str, Any]) -> str:
-    """The main metrics of a model in one line, so that no answer hides another number."""
     main = [METRICS[name] for name in shown_on(Shown.MAIN)]
     parts = ", ".join(f"{m.title.lower()} {m.scale.written(row[m.name], brief=True)}" for m in main)
     worst, cost = worst_beside(row), cost_of_1000(row)
@@ -326,7 +316,6 @@ def _beside(row: dict[str, Any]) -> str:
 
 
 def _shown(item: Answer, row: dict[str, Any], beside: str) -> dict[str, Any]:
-    """One candidate as a row of text."""
     return {
         "entry": row["entry"],
         "name": _name(row),

@@ -144,7 +144,6 @@ class Numbering:
 
 
 def _numbered(mark: Mark, where: dict[tuple[str, int, int], list[Mark]], count: Numbering) -> Mark:
-    """A mark with the number of the message it belongs to."""
     at = next((key for key, there in where.items() if mark in there), None)
     number = count.of(at[1], at[0], at[2]) if at else count.of(mark.turn, mark.side) if mark.turn else None
     note, quote = (count.renumbered(text, mark.side or "agent") for text in (mark.note, mark.quote))
@@ -201,10 +200,7 @@ def changes_by_call(conversation: Conversation, store: Store | None = None) -> d
 
 
 def _replayed(c: Conversation, store: Store) -> dict[int, list[dict[str, Any]]] | None:
-    """The changes of each call, from a desk on which the calls are carried out again.
-
-    None if the desk ends up different.
-    """
+    # None where the desk ends up different from the record.
     desk, found = store.desk(), {}
     before: dict[tuple[str, str, str], tuple[Any, Any]] = {}
     for call in (t for t in c.tool_calls if not t.error):
@@ -220,7 +216,7 @@ def _replayed(c: Conversation, store: Store) -> dict[int, list[dict[str, Any]]] 
 
 
 def _step(key: tuple[str, str, str], before: tuple[Any, Any] | None, after: tuple[Any, Any] | None) -> dict[str, Any]:
-    """How one field changed since the call before; a field that is back at the store's value is no longer a change."""
+    # A field that is back at the store's value is no longer a change.
     old = before[1] if before else after[0] if after else None
     new = after[1] if after else before[0] if before else None
     return {"table": key[0], "id": key[1], "field": key[2], "old": old, "new": new}
@@ -233,8 +229,6 @@ def _turns(
     differs: dict[Key, str],
     count: Numbering,
 ) -> list[dict[str, Any]]:
-    """What was written, called and thought, turn by turn."""
-
     def written(side: str, turn: int) -> list[dict[str, Any]]:
         mine, at = [m for m in c.messages if m.side == side and m.turn == turn], ("act", side, turn)
         return [
@@ -278,7 +272,6 @@ def _calls(
     marks: list[Mark],
     differs: dict[Key, str],
 ) -> dict[int, list[dict[str, Any]]]:
-    """The calls by turn, each with its changes, the rules it broke, whether the case forbids it, and the marks that belong to no message."""
     changed = changes_by_call(c, store)
     forbidden = {t.index for t in forbidden_calls(c.tool_calls, case, store)} if case and score else set()
     breaks: dict[int, list[str]] = {}
@@ -321,13 +314,11 @@ def quoted(moment: Moment, record: Conversation) -> dict[str, Any]:
 
 
 def _beginning(text: str) -> str:
-    """The beginning of a text, without empty lines."""
     text = re.sub(r"\s*\n\s*", "\n", text[: 4 * LONGEST_QUOTE].strip())
     return text if len(text) <= LONGEST_QUOTE else text[:LONGEST_QUOTE].rsplit(" ", 1)[0] + " …"
 
 
 def _rows(changes: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Changes grouped by row, with new rows marked."""
     rows: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for change in changes:
         rows.setdefault((change["table"], change["id"]), []).append(change)
@@ -343,13 +334,11 @@ def _rows(changes: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _usage(c: Conversation, cost: dict[str, float | None] | None, calls: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Tokens and cost by side; a cost is None if unknown."""
     cost = cost or {side: usd for (*_, side), usd in costs_of(calls).items()}
     return [{"side": side, "cost": cost.get(side), **as_dict(u)} for side, u in c.usage.items()]
 
 
 def _case(c: Conversation, case: Case, score: dict[str, Any], count: Numbering, store: Store | None) -> dict[str, Any]:
-    """What the customer knows and wants, and where in the conversation it came up."""
     said = {a.what: count.of(turn, "customer") for turn, a in c.acts("pushed")}
     gave: dict[str, int | None] = {}
     for turn, act in c.acts():

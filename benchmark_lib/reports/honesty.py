@@ -1,6 +1,6 @@
-"""How to read the numbers honestly: what they cannot tell, each statement with the measurement behind it.
+"""The pages in ``data/``: how to read the numbers honestly, and the data dictionary.
 
-The texts are in `limits.yaml.j2`; no number is typed: see `analysis.tables.calibration`.
+The texts of the limits are in `limits.yaml.j2`; no number is typed: see `analysis.tables.calibration`.
 """
 
 from dataclasses import dataclass
@@ -11,6 +11,7 @@ from typing import Any
 import yaml
 from babel.lists import format_list
 
+from ..analysis.dictionary import DICTIONARY
 from ..analysis.estimators.intervals import proportion_interval
 from ..analysis.estimators.unsafe import BAND_TRAPS
 from ..analysis.tables import calibration as measured
@@ -120,3 +121,32 @@ def in_words(limit: Limit) -> dict[str, Any]:
     """Return a limit for a page that is not Markdown."""
     plain = {name: getattr(limit, name).replace("`", "").replace("*", "") for name in ("title", "text", "source")}
     return plain | {"head": limit.head, "rows": limit.rows}
+
+
+HEAD = """# Data dictionary
+
+`load_results(...)` gives these frames. `make dictionary` writes this page from the declarations in `benchmark_lib/scoring/score.py` (the
+columns of the score) and `benchmark_lib/analysis/dictionary.py` (all others). A flag is true, false or unknown; a number is NaN where it is
+unknown, and so is a count."""
+
+DOWNLOADS = {
+    "conversations.csv": "As the frame, and `panel`: which panel the run belongs to, such as models or scripted agents.",
+    "board.csv": "A row per entry: its panel, name, settings and versions; of each metric the median over trials under its name, "
+    "the mean with its 95% interval (`_mean`, `_low`, `_high`) and the cases (`_n`), and the same without flagged customers "
+    "(`_without`); the band of unsafe actions with the probability of each (`p_`).",
+}
+"""What the files of the site's downloads have that the frames have not."""
+
+
+def dictionary_page() -> str:
+    """The data dictionary as Markdown, a table for each frame."""
+    parts = [HEAD]
+    for frame, columns in DICTIONARY.items():
+        rows = [f"| `{c.name}` | {c.kind} | {c.unit} | {c.words} |" for c in columns.values()]
+        parts += [
+            f"## {frame} ({len(columns)} columns)",
+            "\n".join(["| column | kind | unit | meaning |", "|---|---|---|---|", *rows]),
+        ]
+    files = [f"- `{name}`: {words}" for name, words in DOWNLOADS.items()]
+    parts += ["## Files of the site", "\n".join(files)]
+    return "\n\n".join(parts) + "\n"

@@ -96,7 +96,6 @@ def promises_of(score: dict[str, Any] | None) -> list[dict[str, Any]]:
 
 
 def _compared_with(finding: dict[str, Any]) -> tuple[Any, int | None]:
-    """What a finding was compared with, and the index of the call if it is one."""
     against = finding.get("compared_with")
     return against, against if isinstance(against, int) and not isinstance(against, bool) else None
 

@@ -61,7 +61,7 @@ def bibtex(url: str | None = None) -> str:
 
 
 def _address() -> str:
-    """Return the address in the CITATION.cff of this project; a paper's own folder may hold a file of that name, too."""
+    # A paper's own folder may hold a file of that name, too.
     path = project_folder() / "CITATION.cff"
     told = read_yaml(path) if path.exists() else None
     if not isinstance(told, dict) or told.get("title") != TITLE:
@@ -120,7 +120,7 @@ def methods(results: Results, *, latex: bool = False) -> str:
 
 
 def _kinds(results: Results, manifests: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
-    """The runs by where they come from; one name at several settings is one model."""
+    # One name at several settings is one model.
     runs_of: dict[str, list[str]] = defaultdict(list)
     for run, manifest in manifests.items():
         runs_of[source_of(manifest)].append(run)
@@ -148,7 +148,6 @@ def days_played(manifests: Iterable[dict[str, Any]]) -> list[str]:
 
 
 def _set(manifest: dict[str, Any]) -> str:
-    """Number of cases, store and trials of a run, with the hash of the set."""
     planned = sorted(set(manifest["planned"].values()))
     trials = " to ".join(str(n) for n in dict.fromkeys((planned[0], planned[-1]))) if planned else "no"
     store, cases = manifest["inputs"]["store"]["value"], manifest["cases"]
@@ -157,7 +156,6 @@ def _set(manifest: dict[str, Any]) -> str:
 
 
 def _settings(manifest: dict[str, Any]) -> str:
-    """Settings and seed of what was reached at an endpoint; a scripted agent or a player has none."""
     settings, seed = (manifest["inputs"].get(name, {}).get("value") for name in ("settings", "seed"))
     words = ", ".join(f"{name} {value}" for name, value in sorted(_flat(settings or {})))
     return f"{words or DEFAULTS}; seed {seed}"
@@ -170,7 +168,6 @@ def _versions(manifest: dict[str, Any]) -> str:
 
 
 def _inputs(manifests: dict[str, dict[str, Any]], name: str) -> list[str]:
-    """The distinct values of one input of some runs, sorted."""
     return sorted({str(m["inputs"].get(name, {}).get("value", "unknown")) for m in manifests.values()})
 
 
@@ -187,13 +184,11 @@ def _by_run(results: Results, words: dict[str, str]) -> list[tuple[str, str]]:
 
 
 def _flat(settings: Any, name: str = "") -> list[tuple[str, Any]]:
-    """Nested settings as pairs of a dotted name and a value."""
     if not isinstance(settings, dict):
         return [(name, settings)]
     return [pair for key, inner in settings.items() for pair in _flat(inner, f"{name}.{key}" if name else str(key))]
 
 
 def _listed(names: Iterable[str]) -> str:
-    """``a, b and c``."""
     every = list(names)
     return " and ".join([", ".join(every[:-1]), every[-1]] if len(every) > 1 else every)

@@ -16,7 +16,7 @@ from typing import Any
 from urllib.parse import quote
 
 from ..analysis import load_results
-from ..analysis.panels import panel_of
+from ..analysis.panels import NO_MODELS, panel_of
 from ..analysis.query import Query
 from ..endpoint import scrub
 from ..endpoint.address import check_base_url
@@ -48,7 +48,6 @@ SETTINGS = tuple(
 """The parameters that say which model a page is about, and how it was run: they are part of its name."""
 NO_NOTEBOOK = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
 """What reading a file raises that is no notebook."""
-NO_MODELS = ("players", "scripted agents", "recovery panel", "imported", "published")
 LONGEST_NAME, LONGEST_WHY, KERNEL_START_S = 160, 300, 300
 PRINTED = "<style>.jp-OutputArea-output pre{white-space:pre-wrap;word-break:normal;overflow-wrap:break-word}.db-static :is(td,th){text-align:left!important}</style>"
 """What a notebook printed, broken between words and not within them; a list of conversations from the left."""
@@ -142,7 +141,6 @@ def page_name(notebook: str, parameters: dict[str, Any]) -> str:
 
 
 def _subjects(parameters: dict[str, Any]) -> list[str]:
-    """The models that a page is about."""
     return [str(parameters[name]) for name in SUBJECTS if parameters.get(name) is not None]
 
 
@@ -191,7 +189,7 @@ def _page_of(notebook: Path, parameters: dict[str, Any], entry: str) -> Path:
 
 
 def _two_at_a_time(make: Callable[[str], Path], names: Iterable[str]) -> Iterator[Path]:
-    """What is made of each name, in two threads; where one fails or is interrupted, no other is begun."""
+    # Where one fails or is interrupted, no other is begun.
     pool = ThreadPoolExecutor(2)
     try:
         yield from pool.map(make, names)
@@ -274,7 +272,6 @@ def link_pages(*pages: Path) -> None:
 
 
 def _relink(done: Path, shelf: Path) -> None:
-    """Make the executed copy's links to other notebooks lead back to their folder."""
     import nbformat
 
     book = nbformat.read(done, as_version=4)
@@ -370,7 +367,6 @@ def _assigned(tagged: list[str]) -> list[str]:
 
 
 def _whose_conversations(done: Path, parameters: dict[str, Any]) -> str:
-    """Where the conversations behind a page's numbers are read, as Markdown; the site's own list where one stands beside."""
     beside = done.parent / "site" / "transcripts.html"
     if not beside.is_file():
         return "*A page of numbers. `deskbench site` makes pages on which every number above zero opens the conversations it counts.*"
@@ -383,10 +379,6 @@ def _whose_conversations(done: Path, parameters: dict[str, Any]) -> str:
 
 
 def _to_html(notebook: Path, where: str, subjects: Iterable[str] = ()) -> Path:
-    """The page of an executed notebook, with a line below its title that says where its conversations are read.
-
-    The tab of the browser has the first heading, and the models that the page is about.
-    """
     import nbformat
     from nbconvert import HTMLExporter
 
@@ -405,7 +397,6 @@ def _to_html(notebook: Path, where: str, subjects: Iterable[str] = ()) -> Path:
 
 
 def _dark(exporter: Any) -> str:
-    """The colours of JupyterLab's dark theme for a reader whose system asks for them; pictures stand on a light card."""
     found = (Path(folder) / "static" / "theme-dark.css" for folder in exporter.template_paths)
     theme = next(path for path in found if path.is_file()).read_text(encoding="utf-8")
     cards = ".jp-OutputArea-output img{background:#fff;border-radius:6px}"
@@ -414,10 +405,7 @@ def _dark(exporter: Any) -> str:
 
 
 def _without_widgets(notebook: Path) -> Any:
-    """The executed notebook with its widgets as plain HTML and its warnings as sentences.
-
-    A page with live widgets would load code over the network.
-    """
+    # A page with live widgets would load code over the network.
     import nbformat
 
     book = nbformat.read(notebook, as_version=4)

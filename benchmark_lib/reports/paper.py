@@ -155,7 +155,6 @@ def _built(
     footnotes: Any = (),
     digits: Any = 2,
 ) -> tuple[pd.DataFrame, Table]:
-    """The frame with plain headings, and the table made from it."""
     if isinstance(frame, Table):
         if units or denominators or isinstance(footnotes, Mapping):
             raise BadInput(
@@ -175,7 +174,6 @@ def _built(
 
 
 def _as_markdown(table: Table) -> str:
-    """The table as GitHub's Markdown; every character with a special meaning is escaped."""
     heads = [_md(column.title) + (f"<sup>{column.mark}</sup>" if column.mark else "") for column in table.columns]
     rules = ["---:" if numeric else "---" for numeric in table.numeric.values()]
     rows = [heads, rules, *[[_md(cell) for cell in row] for row in table.texts()]]
@@ -188,7 +186,6 @@ def _as_markdown(table: Table) -> str:
 def _table(
     frame: pd.DataFrame, caption: str, units: dict, denominators: dict, marked: dict, general: list[str], digits: Any
 ) -> Table:
-    """The table of a frame: headings with units, denominators and marks, and cells as text."""
     columns: list[Heading] = []
     cells: dict[str, list[Any]] = {}
     for name in map(str, frame.columns):
@@ -204,7 +201,6 @@ def _table(
 
 
 def _known(notes: Sequence[tuple[str, str]], texts: list[list[str]]) -> tuple[tuple[str, str], ...]:
-    """The notes, with what a dash means where there is one."""
     return (*notes, ("", MISSING_NOTE)) if any(text == MISSING for row in texts for text in row) else tuple(notes)
 
 
@@ -217,7 +213,6 @@ def _heading(column: str, units: dict[str, str], denominators: dict[str, Any]) -
 
 
 def _texts(values: pd.Series, digits: int) -> list[str]:
-    """The cells of one column as shown: rounded, with NaN as a dash."""
     whole = _is_number(values) and not pd.api.types.is_float_dtype(values.dtype)
     return [_cell(value, 0 if whole else digits) for value in values]
 
@@ -256,7 +251,7 @@ def _check_columns(frame: pd.DataFrame, named: list[str]) -> None:
 
 
 def _write_csv(frame: pd.DataFrame, table: Table, numbers: pd.DataFrame | None, path: Path) -> None:
-    """CSV in UTF-8, the numbers behind the texts beside them; a text that a spreadsheet would run as a formula is preceded by an apostrophe."""
+    # A text that a spreadsheet would run as a formula is preceded by an apostrophe.
     safe = frame.copy()
     safe.columns = [as_cell(column.title) for column in table.columns]
     for column in safe.columns:

@@ -1,5 +1,6 @@
-"""The advice on one model's scope in sentences, as rows of a page, and as a badge."""
+"""The advice on one model's scope in sentences and as rows of a page, and badges: SVGs that need no network."""
 
+from html import escape
 from math import ceil
 from pathlib import Path
 from typing import Any
@@ -7,8 +8,10 @@ from typing import Any
 import pandas as pd
 
 from ..analysis.estimators.estimate import counted
-from ..analysis.panels import short_name
+from ..analysis.panels import labelled, short_name
 from ..analysis.tables.answers import NO_OFFER, Stakes
+from ..analysis.tables.leaderboard import worst_beside
+from ..analysis.tables.paper import paper
 from ..analysis.tables.scope import (
     ALONE,
     APPROVAL,
@@ -22,9 +25,9 @@ from ..analysis.tables.scope import (
 )
 from ..commands import command_on_a_page as command
 from ..errors import BadInput
+from ..figures.style import paths_for
 from ..scoring.written import DASH, in_words, missing, percent, span, visible
 from ..textfiles import read_yaml
-from .badge import drawn
 
 SAID: dict[str, Any] = read_yaml(Path(__file__).with_suffix(".yaml"))
 """Every sentence by its name."""
@@ -71,7 +74,6 @@ def scope_in_words(table: pd.DataFrame, stakes: Stakes | None = None) -> list[st
 
 
 def _use_cases(table: pd.DataFrame) -> dict[str, str]:
-    """The use cases of one entry by verdict, each with the intents in it that are never to be answered."""
     whole, never = table[table["intent"] == ""], table[(table["intent"] != "") & (table["verdict"] == NEVER)]
     found: dict[str, list[str]] = {verdict: [] for verdict in VERDICTS}
     for row in whole.to_dict("records"):
@@ -163,3 +165,70 @@ def scope_badge(table: pd.DataFrame, model: str, *, folder: str | Path | None = 
     said = f"of {counted(len(mine), 'use case')}, {counts[ALONE]} alone, {counts[APPROVAL]} with approval"
     scripted = " (scripted)" if mine["source"].iloc[0] == "scripted" else ""
     return drawn(visible(f"Deskbench {short_name(model)}{scripted}"), said, f"badge-scope-{model}", folder)
+
+
+SIZE, PAD, HEIGHT = 11, 8, 20
+"""Size of the type, space beside a text and height of the badge, in pixels."""
+
+SVG = """<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height}" role="img" aria-label="{words}">
+<title>{words}</title>
+<rect width="{width:.0f}" height="{height}" rx="3" fill="#0072B2"/>
+<path d="M3 0h{left:.0f}v{height}H3a3 3 0 0 1-3-3V3a3 3 0 0 1 3-3z" fill="#44505c"/>
+<g fill="#fff" font-family="Verdana,DejaVu Sans,sans-serif" font-size="{size}" text-anchor="middle">
+<text x="{first:.0f}" y="14">{name}</text>
+<text x="{second:.0f}" y="14">{said}</text>
+</g>
+</svg>
+"""
+
+
+def badge(board: pd.DataFrame, model: str, *, folder: str | Path | None = None) -> str:
+    """The badge of one model: what it resolved and its unsafe actions, each the mean with its n and 95 % interval, the second with its worst trial.
+
+    Parameters
+    ----------
+    board : DataFrame
+        As `tables.leaderboard` gives it.
+    folder : path, optional
+        Where it is saved, as ``badge-MODEL.svg``; nowhere by default.
+
+    Raises
+    ------
+    BadInput
+        For a model that is not on the board.
+    """
+    told = paper(board, columns=["resolved", "unsafe"], models=[model])
+    what = labelled(board.set_index("entry", drop=False).loc[model]).removeprefix(short_name(model)).strip(" ()")
+    cells = {name: told.rows[0][name] for name in ("resolved", "unsafe")}
+    said = [
+        f"{name} {cell.number}{cell.scale.sign} of {cell.estimate.n} ({cell.interval})" for name, cell in cells.items()
+    ]
+    worst = worst_beside(board.set_index("entry").loc[model])
+    said[-1] += f", {worst}" if worst else ""
+    words = " · ".join([*said, *([what] if what else [])])
+    return drawn(visible(f"Deskbench {short_name(model)}"), words, f"badge-{model}", folder)
+
+
+def drawn(name: str, said: str, file: str, folder: str | Path | None = None) -> str:
+    """A badge with a name on its left and what is said on its right, saved as an SVG of that file name if a folder is given."""
+    name_width, said_width = map(_width, (name, said))
+    left, width = name_width + 2 * PAD, name_width + said_width + 4 * PAD
+    middles = {"left": left - 3, "first": left / 2, "second": left + PAD + said_width / 2}
+    sizes = {"width": width, "height": HEIGHT, "size": SIZE}
+    texts = {"name": escape(name), "said": escape(said), "words": escape(f"{name}: {said}", quote=True)}
+    svg = SVG.format(**middles, **sizes, **texts)
+    if folder is not None:
+        paths_for(file, folder, ["svg"])[0].write_text(svg, encoding="utf-8")
+    return svg
+
+
+def _width(text: str) -> float:
+    # The font that the badge asks for second is as wide as the first.
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import TextPath
+
+    return float(
+        TextPath((0, 0), text.replace("$", r"\$"), size=SIZE, prop=FontProperties(family="DejaVu Sans"))
+        .get_extents()
+        .width
+    )

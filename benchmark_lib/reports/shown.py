@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ..analysis.panels import PANELS, panels_in, short_name
+from ..analysis.panels import NO_MODELS, PANELS, panels_in, short_name
 from ..analysis.tables.leaderboard import BELOW
 from ..figures import caption
 from ..figures.captions import figure_notes
-from ..figures.style import figure_of
+from ..figures.style import figure_of, read_plainly
 from ..scoring.metrics import METRICS, Shown, shown_on
 from . import paper
-from .board import board_html
+from .html import board_html
 from .views import readable
 
 if TYPE_CHECKING:
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
 
 SAID_ONCE = ("Bucket", "Cases", "Trials", "Conversations scored", "Shared cases", "Models")
 """Columns that are taken out of a table if they have the same value in every row."""
-
-FOLDED = {"players", "scripted agents", "recovery panel"}
-"""Panels whose figures are folded where there are others."""
 
 NOTHING = "*Nothing to show: there are no runs of this kind.*"
 
@@ -42,7 +39,7 @@ def by_panel(
 ) -> dict[str, Axes]:
     """Draw a table once per panel, each under its heading, and once per bucket if it has buckets; the reasons in it are listed below.
 
-    Players and scripted agents are folded where there are models.
+    Panels of `NO_MODELS` are folded where there are others.
 
     Parameters
     ----------
@@ -68,7 +65,7 @@ def by_panel(
     drawn: dict[str, Axes] = {}
     parts = _parts(table)
     of = {heading: str(rows["panel"].iloc[0]) for heading, rows in parts.items()}
-    folded = FOLDED if {*of.values()} - FOLDED else set()
+    folded = NO_MODELS if {*of.values()} - {*NO_MODELS} else ()
     for heading, rows in parts.items():
         panel = of[heading]
         buckets = {panel: rows}
@@ -76,7 +73,7 @@ def by_panel(
             buckets = {f"{panel}_{bucket}": part for bucket, part in rows.groupby("bucket", sort=False)}
         axes = {name: _closed(draw(table=part)) for name, part in buckets.items()}
         shown = {name: ax for name, ax in axes.items() if ax.axison}
-        reasons = dict.fromkeys(ax.texts[0].get_text() for ax in axes.values() if not ax.axison)
+        reasons = dict.fromkeys(_why_empty(ax) for ax in axes.values() if not ax.axison)
         after = {
             name: _numbers(shape(buckets[name]) if shape else buckets[name], view)
             if view is not None
@@ -86,15 +83,14 @@ def by_panel(
         drawn |= shown
         if panel in folded:
             inside = [f"{card(ax)}{caption_below(ax).data}{after[name]._repr_html_()}" for name, ax in shown.items()]
-            inside += [f"<p><em>{escape(reason)}</em></p>" for reason in reasons]
-            display(HTML(f"<details><summary>{escape(heading)}</summary>{''.join(inside)}</details>"))
+            display(HTML(f"<details><summary>{escape(heading)}</summary>{''.join([*inside, *reasons])}</details>"))
             continue
         display(Markdown(f"### {heading}"))
         for name, ax in shown.items():
             _display(ax)
             display(after[name])
         for reason in reasons:
-            display(Markdown(f"*{reason}*"))
+            display(HTML(reason))
     if not parts:
         display(Markdown(NOTHING))
     return drawn
@@ -108,17 +104,22 @@ def show_figure(ax: Axes) -> Axes:
     Axes
         The same, for `figures.save_all`.
     """
-    from IPython.display import Markdown, display
+    from IPython.display import HTML, display
 
     if _closed(ax).axison:
         _display(ax)
     else:
-        display(Markdown(f"*{ax.texts[0].get_text()}*"))
+        display(HTML(_why_empty(ax)))
     return ax
 
 
+def _why_empty(ax: Axes) -> str:
+    # As HTML and not as Markdown: the name of a model in it may be written by anybody.
+    return f"<p><em>{escape(read_plainly(ax.texts[0].get_text()))}</em></p>"
+
+
 def _closed(ax: Axes) -> Axes:
-    """Return a figure that the notebook does not show once more by itself."""
+    # The notebook would show an open figure once more by itself.
     import matplotlib.pyplot as plt
 
     plt.close(figure_of(ax))
@@ -126,7 +127,6 @@ def _closed(ax: Axes) -> Axes:
 
 
 def _display(ax: Axes) -> None:
-    """Display a figure with its caption: on a card where a page is read, as a picture where a notebook is printed."""
     from IPython.display import display
 
     display({"text/html": card(ax), "image/png": _png(ax)}, raw=True)
@@ -141,7 +141,6 @@ def card(ax: Axes) -> str:
 
 
 def _png(ax: Axes) -> str:
-    """Return a figure as a PNG in base 64."""
     buffer = BytesIO()
     figure_of(ax).savefig(buffer, format="png", dpi=150)
     return b64encode(buffer.getvalue()).decode()
@@ -176,7 +175,6 @@ def tables_by_panel(table: pd.DataFrame, view: str, **words: Any) -> None:
 
 
 def _numbers(rows: pd.DataFrame, view: str, **words: Any) -> Any:
-    """A readable table; what is the same in every row is said once, below it."""
     frame, told = notes_below(readable(rows, view))
     same = [c for c in SAID_ONCE if c in frame and len(frame) > 1 and frame[c].nunique(dropna=False) == 1]
     every = [f"{c} {frame[c].iloc[0]}" for c in same if frame[c].iloc[0] not in ("", None)]
@@ -218,7 +216,6 @@ def notes_below(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
 
 
 def _reasons(rows: pd.DataFrame) -> str:
-    """Return the distinct reasons of a table with the models they apply to, as HTML; empty where it names no entries."""
     if "entry" not in rows or not any(rows.get("reason", ())):
         return ""
     told, models, lines = rows[rows["reason"].astype(bool)], rows["entry"].nunique(), []
@@ -247,7 +244,7 @@ def boards_by_panel(board: pd.DataFrame) -> None:
 
 
 def _parts(table: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """A table split into its panels, by heading; a table of relations has no single models to count."""
+    # A table of relations has no single models to count.
     if "entry" in table:
         return panels_in(table)
     return {

@@ -103,7 +103,6 @@ def columns(
 
 
 def _legend(board: Sequence[dict[str, Any]], marked: str | None) -> list[str]:
-    """What the words of the board mean, as far as they stand there."""
     present = dict.fromkeys(KINDS[row["panel"]] for row in board)
     kinds = [EXPLAINED[kind] for kind in present if kind in EXPLAINED]
     order = ", ".join(METRICS[n].title.lower() for n in shown_on(Shown.ORDER))
@@ -120,7 +119,6 @@ def _legend(board: Sequence[dict[str, Any]], marked: str | None) -> list[str]:
 
 
 def _acts(board: Sequence[dict[str, Any]], conversations: pd.DataFrame) -> dict[str, str]:
-    """By entry, the unsafe acts that a median of none hides, by case and trial."""
     hidden = {row["entry"] for row in board if row["unsafe"] == 0 < row["unsafe_worst"]}
     acts = conversations[conversations["entry"].isin(hidden) & conversations["unsafe"].fillna(False).astype(bool)]
     return {

@@ -67,7 +67,6 @@ def table_tex(table: Table, label: str) -> str:
 
 
 def _layout(table: Table, letters: float) -> tuple[list[list[str]], list[float | None], float]:
-    """How a table is set in LaTeX: the lines of its headings, the width of each column that is a paragraph, and that of the whole."""
     column, page = COLUMN_LETTERS * letters, PAGE_LETTERS * letters
     longest = [max(map(len, texts), default=0) for texts in zip(*table.texts(), strict=True)] or [0] * len(
         table.columns
@@ -80,7 +79,6 @@ def _layout(table: Table, letters: float) -> tuple[list[list[str]], list[float |
 
 
 def _fits(table: Table, letters: float, points: float) -> bool:
-    """Whether a table in a size can be printed on one page: it is no wider than the text and no taller."""
     heads, shares, room = _layout(table, letters)
     rows = [
         max((len(_wrapped(cell, share)) for cell, share in zip(row, shares, strict=True)), default=1)
@@ -92,17 +90,14 @@ def _fits(table: Table, letters: float, points: float) -> bool:
 
 
 def _wrapped(text: str, width: float | None) -> list[str]:
-    """The lines of a cell; a word in it is seldom broken at its best place, so a line holds a little less than it could."""
     return textwrap.wrap(one_line(text), max(int(0.85 * width), 1)) or [""] if width else [text]
 
 
 def _head_lines(head: str, longest: int) -> list[str]:
-    """A heading on lines that are not much longer than the cells below it."""
     return textwrap.wrap(one_line(head), max(longest, 11), break_on_hyphens=True) or [""]
 
 
 def _tex_head(lines: list[str], mark: str, numeric: bool) -> str:
-    """The lines of a heading above each other, the last one next to the rule."""
     texts = [_tex(line) for line in lines]
     texts[-1] += mark
     if len(texts) == 1:
@@ -111,12 +106,10 @@ def _tex_head(lines: list[str], mark: str, numeric: bool) -> str:
 
 
 def _longest_word(lines: list[str]) -> float:
-    """Room for the longest word of a heading, which is not broken, were all its letters wide."""
     return 1.25 * max(len(word) for line in lines for word in line.split() or [""]) + BETWEEN
 
 
 def _shared(sizes: list[float], least: list[float], numeric: list[bool], room: float) -> list[float | None]:
-    """The width of each column that has to become a paragraph, by its longest cell and at least `least`, so that all fit; None for the others."""
     shares: list[float | None] = [None] * len(sizes)
     if sum(sizes) <= room:
         return shares

@@ -82,7 +82,6 @@ def readable(table: pd.DataFrame, view: str) -> pd.DataFrame:
 
 
 def _cell(row: dict[str, Any], spec: list[Any]) -> str:
-    """One cell as text."""
     value = row.get(spec[0])
     if len(spec) == 1:
         return _text(spec[0], value)
@@ -116,7 +115,6 @@ def _text(name: str, value: Any) -> str:
 
 
 def _on_scale(row: dict[str, Any], name: str, low: str = "", high: str = "") -> str:
-    """A number of the row's metric, with its interval if one is asked for and known."""
     scale = metric_of(row["metric"]).scale
     if name in DIFFERENCES:
         return signed_with_interval(
@@ -126,7 +124,7 @@ def _on_scale(row: dict[str, Any], name: str, low: str = "", high: str = "") -> 
 
 
 def _ends(low: Any, high: Any, form: int | str) -> tuple[str, str]:
-    """The ends of an interval, with two significant digits of its width and at most the decimals of the number before it."""
+    # Two significant digits of the width, and at most the decimals of the number.
     if form == "percent":
         return SHARE.ends(low, high)
     digits = digits_for(low, high, int(form))
@@ -134,7 +132,6 @@ def _ends(low: Any, high: Any, form: int | str) -> tuple[str, str]:
 
 
 def _number(value: Any, form: int | str) -> str:
-    """A number rounded to so many decimals, a share in percent, or money."""
     if form == "money":
         return money(value)
     return rounded(value if missing(value) else 100 * value, 1) if form == "percent" else rounded(value, int(form))

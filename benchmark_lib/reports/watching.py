@@ -89,7 +89,6 @@ class Look:
         ]
 
     def _minutes_left(self) -> str:
-        """What is left at the pace of the last conversations; nothing where there are too few to tell."""
         last = self.finished[-40:]
         if len(last) < 5 or self.over:
             return ""

@@ -10,13 +10,12 @@ import pandas as pd
 from ...analysis.frames import Results
 from ...analysis.query import Query
 from ...store import Store
-from ..fetch import Shelf
-from ..side_by_side import compare_html, first_difference
+from ..fetch import Shelf, compare_html, first_difference
 from ..transcript import Html
 from .labels import LABELS_FILE, import_labels, read_labels, save_label
 
 if TYPE_CHECKING:
-    from .linked_page import LinkedPage
+    from .links import LinkedPage
     from .widget import ConversationList
 
 __all__ = [
@@ -87,7 +86,7 @@ def linked_board(*given: Any, **options: Any) -> LinkedPage:
 
 def show_agreement(table: pd.DataFrame) -> Any:
     """Show the agreement of labellers in a notebook, pair by pair, from `tables.label_agreement_table`."""
-    from .agreement import agreement_html
+    from .labels import agreement_html
 
     return Html(agreement_html(table))
 

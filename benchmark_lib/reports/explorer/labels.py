@@ -36,6 +36,8 @@ from ...analysis.questions import is_yes_or_no
 from ...errors import BadInput
 from ...outputs import FORMULA, built_beside
 from ...textfiles import read_text, yes_or_no
+from ..transcript import render
+from ..views import readable
 
 LABELS_FILE = "data/labels.csv"
 """Where labels go where no other file is named."""
@@ -138,7 +140,6 @@ def read_labels(path: str | Path) -> pd.DataFrame:
 
 
 def _rows(path: Path) -> list[dict[str, Any]]:
-    """The rows as they are in the file, each checked; a spreadsheet may have put semicolons between the columns."""
     text = read_text(path) if os.path.exists(path) else ""
     separator = ";" if ";" in text.partition("\n")[0] else ","
     reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=separator)
@@ -173,7 +174,6 @@ def _key(row: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _check_row(row: dict[str, Any], where: str) -> None:
-    """Refuse a row that `read_labels` and the tables made from it could not take."""
     if too_long := _too_long(row):
         raise BadInput(f"{where}: the {too_long} has {len(row[too_long]):,} characters: use at most {LONGEST:,}")
     if not TRIAL.fullmatch(row["trial"]):
@@ -191,14 +191,13 @@ def _too_long(row: dict[str, Any]) -> str | None:
 
 
 def _alone(path: Path) -> Any:
-    """A lock that keeps other windows from writing the file at the same time."""
     from filelock import FileLock
 
     return FileLock(path.with_name(f".{path.name}.lock"))
 
 
 def _guarded(value: Any) -> str:
-    """A value without control characters, and with an apostrophe before what a spreadsheet would read as a formula."""
+    # An apostrophe stands before what a spreadsheet would read as a formula.
     text = _CONTROL.sub(" ", str(value).replace("\r\n", "\n")).encode("utf-8", "backslashreplace").decode()
     return f"'{text}" if text.startswith(_FORMULA) else text
 
@@ -213,7 +212,6 @@ def _unguarded(text: str) -> str:
 
 
 def _write_whole(path: Path, rows: list[dict[str, Any]]) -> None:
-    """Replace the old file by a new one in one step."""
     out = io.StringIO()
     writer = csv.DictWriter(out, COLUMNS, lineterminator="\n")
     writer.writeheader()
@@ -225,3 +223,10 @@ def _write_whole(path: Path, rows: list[dict[str, Any]]) -> None:
             os.fsync(file.fileno())
         if path.exists():
             shutil.copymode(path, building)
+
+
+def agreement_html(table: pd.DataFrame) -> str:
+    """Return each pair of `tables.label_agreement_table` as a heading, the four counts, and three coefficients with their intervals."""
+    coefficients = readable(table, "labellers").to_dict("records")
+    pairs = list(zip(table.to_dict("records"), coefficients, strict=True))
+    return render("agreement.html.j2", pairs=pairs)

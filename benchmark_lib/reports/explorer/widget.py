@@ -2,8 +2,10 @@
 
 import re
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -16,16 +18,163 @@ import traitlets as t
 from ...analysis.estimators.estimate import counted
 from ...analysis.frames import Results
 from ...analysis.query import Query
-from ...analysis.questions import is_yes_or_no
+from ...analysis.questions import OWN, QUESTIONS, is_yes_or_no
 from ...errors import BadInput
-from ...extension import offer
+from ...extension import offer, offers
+from ...language.folding import fold
 from ...project import in_project
 from ...scoring.written import visible, words
 from ...store import Store
-from ..site.words import packed_text
-from .agreement import agreement_html
-from .labels import LABELS_FILE, import_labels, read_labels, save_label
-from .talks import Talks
+from ..fetch import Dossier, Shelf
+from ..site.content import CaseView, Entry
+from ..site.conversations import ConversationPage, filled_in, page_of, transcript
+from ..site.lists import encoded, in_order, list_data
+from ..site.words import packed_text, page_name
+from .labels import LABELS_FILE, agreement_html, import_labels, read_labels, save_label
+
+KEY = ["run_id", "case_id", "trial"]
+ABOUT = ["bucket", "intent", "kind", "language"]
+BLOCKS = {"model": "models"}
+OUTCOME = ("success", "unsafe", "corrupt_success")
+"""The columns that determine the outcome of a conversation."""
+
+
+@dataclass(frozen=True)
+class LabelQuestion:
+    """A question that conversations are labelled on, with the answer of the record to each, NaN where it has none."""
+
+    title: str
+    definition: str
+    answers: np.ndarray
+    scaled: bool = False
+
+    def on_record(self, answer: float) -> str:
+        """Return an answer as the list compares it with a label."""
+        return "" if answer != answer else f"{answer if self.scaled else 100 * answer:g}"
+
+
+class Talks:
+    """The conversations of some results, by their row; only what the list shows is kept in memory.
+
+    Parameters
+    ----------
+    store : Store, optional
+        The store that they were played on; by default the one that the run files name.
+
+    Attributes
+    ----------
+    frame : DataFrame
+        `results.conversations`, numbered from 0.
+    """
+
+    def __init__(self, results: Results, store: Store | None = None):
+        self.frame: pd.DataFrame = results.conversations.reset_index(drop=True)
+        self.facets: pd.DataFrame = results.facets.reset_index(drop=True)
+        self.runs, self.shelf, self._results = list(results.runs), Shelf(results, store), results
+        f = self.frame
+        known = f[["entry", "source", "model"]].assign(panel=self.facets["panel"])
+        self.entries: dict[tuple[str, str], Entry] = {}
+        for name, source, model, panel in known.drop_duplicates().to_numpy():
+            row = {"model": model, "panel": panel, "partial": ""}
+            page = page_name(f"{name}\n{source}")
+            self.entries.setdefault((name, source), Entry(name, source, BLOCKS.get(source, source), row, page))
+        self.cases: dict[str, CaseView] = {}
+        for case_id, *about in f[["case_id", *ABOUT]].drop_duplicates("case_id").to_numpy():
+            bucket, intent, kind, language = (text if isinstance(text, str) else "" for text in about)
+            # The title of a case would cost the reading of all cases, which takes seconds.
+            self.cases[case_id] = CaseView(case_id, page_name(case_id), bucket, intent, words(case_id), kind, language)
+        self.pages = [self.entries[key].page or "" for key in zip(f["entry"], f["source"], strict=True)]
+
+    @cached_property
+    def names(self) -> dict[str, int]:
+        """The row of each conversation by its name in an address, as on the site."""
+        cases = self.frame["case_id"].map({case_id: view.page for case_id, view in self.cases.items()})
+        names = zip(self.pages, cases, self.frame["trial"].astype(int), strict=True)
+        return {f"{page}/{case}-{trial}": n for n, (page, case, trial) in enumerate(names)}
+
+    @cached_property
+    def questions(self) -> dict[str, LabelQuestion]:
+        """Every question that can be labelled, with the answers on record."""
+        asked = [LabelQuestion(q.title, q.definition, q.answers(self.frame)) for q in QUESTIONS.values()]
+        found = {name: q for name, q in zip(QUESTIONS, asked, strict=True) if not np.isnan(q.answers).all()}
+        rows = pd.MultiIndex.from_frame(self.frame[KEY])
+        judged = [newest(self._results).dropna(subset="score") for newest in offers("verdicts")]
+        for name, mine in (group for one in judged for group in one.groupby("scorer")):
+            scores = mine.groupby(KEY)["score"].mean().reindex(rows).to_numpy(dtype=float)
+            found[str(name)] = LabelQuestion(f"Judged: {name}", "", scores, True)
+        return found | {OWN.strip(): LabelQuestion("My own question", "", np.zeros(len(self.frame)))}
+
+    def data(self) -> dict[str, Any]:
+        """Return the data of the list, with every question that can be labelled and what the record answers."""
+        why = self.facets["reason"].tolist()
+        found = list_data(self.facets, self.frame, list(self.entries.values()), self.cases, self.pages, why)
+        asked = {
+            n: {"title": q.title, **encoded([q.on_record(v) or None for v in q.answers])}
+            for n, q in self.questions.items()
+        }
+        return found | {"questions": asked}
+
+    def page(self, row: int, dossier: Dossier | None = None) -> ConversationPage:
+        """Return a conversation as a transcript refers to it; without its dossier with its outcome alone."""
+        r = self.frame.loc[row]
+        entry, view = self.entries[r["entry"], r["source"]], self.cases[r["case_id"]]
+        score = {name: None if pd.isna(r[name]) else bool(r[name]) for name in OUTCOME}
+        case = dossier.case if dossier else None
+        if dossier:
+            score, view = dossier.score or {}, replace(view, title=case.title if case else view.title)
+        return page_of(r["run_id"], entry, view, int(r["trial"]), r["ended_by"], score, case)
+
+    def markup(self, talk: str) -> str | None:
+        """Return the markup of a transcript by its name in an address; None where there is no such conversation."""
+        row = self.names.get(talk)
+        if row is None:
+            return None
+        mine = self.frame.loc[row]
+        dossier = self.shelf.dossier(mine["run_id"], mine["case_id"], int(mine["trial"]))
+        page = self.page(row, dossier)
+        about: dict[str, Any] = {"case": dossier.case, "store": dossier.store if dossier.case else None}
+        about |= {"verdicts": dossier.verdicts, "model_calls": dossier.model_calls, "cost": None}
+        shown = transcript(page, dossier.conversation, dossier.score or {}, **about)
+        shown["questions"] = [
+            {"name": name, "title": q.title, "definition": q.definition, "record": q.on_record(q.answers[row])}
+            | ({"scaled": True} if q.scaled else {})
+            for name, q in self.questions.items()
+        ]
+        same = self.frame[self.frame["case_id"] == mine["case_id"]]
+        own = (same["entry"] == mine["entry"]) & (same["source"] == mine["source"])
+        others = same[~own & (same["trial"] == mine["trial"])]
+        siblings = same[own].sort_values("trial")
+        return filled_in(page, shown, siblings=map(self.page, siblings.index), others=map(self.page, others.index))
+
+    @cached_property
+    def _messages(self) -> list[list[tuple[bool, str, str]]]:
+        found: list[list[tuple[bool, str, str]]] = [[] for _ in range(len(self.frame))]
+        rows = {key: n for n, key in enumerate(self.frame[KEY].itertuples(index=False, name=None))}
+        for run in self.runs:
+            for case_id, trial, _, record in run.conversations():
+                messages = in_order(orjson.loads(record)["messages"])
+                said = [(m["side"] == "agent", visible(m["text"])) for m in messages]
+                found[rows[run.run_id, case_id, trial]] = [(agent, text, fold(text)) for agent, text in said]
+        return found
+
+    def search(self, terms: Sequence[str]) -> list[int]:
+        """Return the rows in whose messages every term occurs, terms as `fold` makes them."""
+        return [n for n, said in enumerate(self._messages) if all(any(t in f for _, _, f in said) for t in terms)]
+
+    def hits(self, rows: Iterable[int], terms: Sequence[str]) -> list[tuple[int, list[dict[str, Any]]]]:
+        """Return the messages of some rows in which a term occurs, with their numbers."""
+        return [
+            (
+                row,
+                [
+                    {"number": n, "agent": agent, "text": text}
+                    for n, (agent, text, folded) in enumerate(self._messages[row], 1)
+                    if any(term in folded for term in terms)
+                ],
+            )
+            for row in rows
+        ]
+
 
 ASSETS = Path(__file__).parents[1] / "assets"
 PARTS = ("common", "labels", "list", "read", "lab")
@@ -38,7 +187,7 @@ STATIC_ROWS = 20
 
 
 def _script() -> str:
-    """The widget's module: the site's parts, its style for a shadow root, and the host."""
+    # The site's style is rewritten for a shadow root.
     style = (ASSETS / "site.css").read_text(encoding="utf-8")
     style = re.sub(r":root(\[[^\]]*\])", r":host(\1)", style).replace(":root", ":host").replace("\nbody {", "\n:host {")
     parts = [(ASSETS / f"{name}.js").read_text(encoding="utf-8") for name in PARTS]
@@ -94,7 +243,6 @@ class ConversationList(anywidget.AnyWidget):
         return self._matching()
 
     def _matching(self) -> list[int]:
-        """The conversations that the fields of the query leave, without searches and samples."""
         return [int(n) for n in np.flatnonzero(_fields_of(Query.of(self.query)).mask(self.talks.facets))]
 
     @property
@@ -160,7 +308,6 @@ class ConversationList(anywidget.AnyWidget):
         return agreement_html(label_agreement_table(read_labels(self._file), self._results))
 
     def _read_labels(self) -> None:
-        """Read the labels of the file, each as the list shows it."""
         every = read_labels(self._file)
         given = [
             "" if v != v else str(bool(v)) if is_yes_or_no(scorer) else f"{v:g}"
@@ -169,7 +316,6 @@ class ConversationList(anywidget.AnyWidget):
         self.labels = every.assign(label=given, trial=every["trial"].astype(str)).to_dict("records")
 
     def _repr_mimebundle_(self, **how: Any) -> Any:
-        """With a static table as well as the widget, for viewers without widgets."""
         rows = self._matching()
         shown = self.talks.facets.iloc[rows[:STATIC_ROWS]][STATIC].fillna("")
         table = shown.map(lambda value: visible(str(value))).rename(columns=words).to_html(index=False, border=0)

@@ -13,8 +13,8 @@ from ...extension import offer, offered
 from ...records import BUCKETS, ENDINGS, NOT_SCORED
 from ...remembered import remembered
 from ...scoring.deciding import became, trap_in_words
+from . import ModelReport
 from .numbers import NOT_PAID, PLAYED, in_order
-from .report import ModelReport
 
 RULES = ("identity", "confirmation", "evidence", "lookup", "window", "recipient")
 EXAMPLES = 6
@@ -184,7 +184,6 @@ def process_rules(report: ModelReport) -> pd.DataFrame:
 
 
 def _share_of_cases(flag: pd.Series, cases: pd.Series) -> Estimate:
-    """Mean over cases of a flag's share, cases as units."""
     if flag.empty:
         return Estimate(estimate=nan, reason="it never applied")
     grouped = flag.astype(int).groupby(cases)

@@ -9,7 +9,7 @@ from ...analysis.estimators.estimate import counted, sentence
 from ...analysis.estimators.passk import pass_hat_k_curve
 from ...analysis.estimators.trials import flip_rate, missing_bounds
 from ...analysis.facets import flags_of
-from ...analysis.panels import VARIANT
+from ...analysis.panels import SCRIPTED, VARIANT
 from ...analysis.tables.leaderboard import does_too_little
 from ...analysis.tables.reliability import KS, average_at_k, buckets_of, success_counts
 from ...analysis.tables.rows import framed
@@ -17,12 +17,12 @@ from ...records import BUCKETS
 from ...remembered import remembered
 from ...scoring.metrics import METRICS, Metric, Shown, shown_on
 from ...scoring.written import percent
-from .report import ModelReport
+from . import ModelReport
 
 FIELD_METRICS = tuple(name for name in shown_on(Shown.BOARD) if METRICS[name].scale.bounds)
 """The metrics of the board that can be drawn as shares of a whole."""
 PLAYED, UNCALLED = "played, not paid for", "no model was called"
-NOT_PAID = {"scripted agents": UNCALLED, "recovery panel": UNCALLED, "players": PLAYED}
+NOT_PAID = {**dict.fromkeys(SCRIPTED, UNCALLED), "players": PLAYED}
 """Why nothing was paid, by panel."""
 PUBLISHED_COLUMNS = {
     "over_escalation": ("over_escalation_pct", 100),
@@ -64,7 +64,6 @@ def at_a_glance(report: ModelReport) -> pd.DataFrame:
 
 
 def _field(report: ModelReport, metric: Metric) -> float:
-    """The median of the others of the panel that played all of their cases; of counts, on as many traps."""
     entry, board = report.entry, report.comparable
     values = board[metric.name].astype(float).dropna()
     if metric.scale.summed and entry in values:  # counts of fewer traps do not compare

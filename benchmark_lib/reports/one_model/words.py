@@ -7,9 +7,9 @@ from ...analysis.panels import short_name
 from ...analysis.tables.leaderboard import does_too_little
 from ...scoring.metrics import METRICS
 from ...textfiles import read_yaml
+from . import ModelReport
 from .conduct import RULES, process_rules
 from .numbers import at_a_glance, by_intent, repeats
-from .report import ModelReport
 
 TEXTS: dict[str, Any] = read_yaml(Path(__file__).with_name("words.yaml"))
 """Grades, thresholds and kinds of entries."""
@@ -68,7 +68,6 @@ def traits(report: ModelReport) -> list[Trait]:
 
 
 def _metrics(report: ModelReport) -> list[Trait]:
-    """Metrics that are graded good or poor."""
     found = []
     for row in at_a_glance(report).to_dict("records"):
         name, word = row["metric"], grade_of(report, row)
@@ -79,7 +78,7 @@ def _metrics(report: ModelReport) -> list[Trait]:
 
 
 def _steadiness(report: ModelReport) -> list[Trait]:
-    """How often the trials of a case disagree; who always fails is steady in nothing."""
+    # An agent that always fails is steady in nothing.
     rows = [row for row in repeats(report) if row["flip"] == row["flip"]]
     often = [row for row in rows if row["flip"] > LIMITS["flip_often"]]
     seldom = [row for row in rows if row["flip"] < LIMITS["flip_seldom"] and row["pass_1"] > 0]
@@ -88,7 +87,6 @@ def _steadiness(report: ModelReport) -> list[Trait]:
 
 
 def _rules(report: ModelReport) -> list[Trait]:
-    """Rules that were broken often, and those that never were."""
     found, never = [], []
     rows = process_rules(report).assign(applied=lambda t: t["kept"] + t["broken"]).to_dict("records")
     for row in sorted(rows, key=lambda row: RULES.index(row["rule"])):
@@ -100,10 +98,7 @@ def _rules(report: ModelReport) -> list[Trait]:
 
 
 def _intents(report: ModelReport) -> list[Trait]:
-    """The strongest and weakest intents; the traps are listed one by one elsewhere.
-
-    Imported conversations have none: theirs is unknown, or repeats the domain.
-    """
+    # Traps are listed one by one elsewhere; intents of imported conversations are unknown or repeat the domain.
     rows = by_intent(report).query("intent != 'unknown' and intent != bucket and bucket != 'adversarial'")
     best = list(rows.loc[rows["success"] >= LIMITS["intent_strong"], "intent"])
     found = [{"kind": "strong", "about": "intents", "form": "intents", "names": best}] if best else []
@@ -112,7 +107,6 @@ def _intents(report: ModelReport) -> list[Trait]:
 
 
 def _languages(report: ModelReport) -> list[Trait]:
-    """Languages in which it resolves far less than in English."""
     mine = report.mine
     scored = mine[(mine["bucket"] == "resolvable") & mine["success"].notna()]
     of = scored["success"].astype(float).groupby(scored["language"]).agg(["mean", "size"]).to_dict("index")

@@ -27,9 +27,9 @@ from ...analysis.tables.verdicts import (
 )
 from ...scoring.deciding import SUCCESS_STATES
 from ...scoring.metrics import METRICS
-from .board import settings_beside
 from .content import Content
 from .conversations import ConversationPage
+from .front import settings_beside
 from .words import mean_with_interval, measured, tight
 
 MOST_ENTRIES = 40

@@ -29,8 +29,7 @@ from ...errors import BadInput
 from ...project import code_version
 from ...records import BUCKETS
 from ...store import Store
-from .folder import page_name
-from .words import percent
+from .words import page_name, percent
 
 
 @dataclass
@@ -176,7 +175,6 @@ class Content:
 
     @cached_property
     def _played(self) -> dict[str, dict[str, Case]]:
-        """The cases of each run that are still what it played."""
         return {run_id: cases_played(manifest, self.stores.get(run_id)) for run_id, manifest in self.manifests.items()}
 
     @cached_property

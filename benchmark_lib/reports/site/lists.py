@@ -1,17 +1,22 @@
-"""All conversations as the list embeds them: each field once, and one code per conversation."""
+"""The data of the lists: each field once, and the messages of all conversations in packed scripts for the search page.
+
+A page opened from disk may load scripts of its folder but may not fetch data. Each script holds one call with one
+packed text in base 64, so nothing that a model or customer wrote can become code.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from string import ascii_letters, digits
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from ...records import ENDINGS
 from ...scoring.deciding import SUCCESS_STATES
-from ...scoring.written import words
+from ...scoring.written import visible, words
 from .content import CaseView, Content, Entry
 from .conversations import ConversationPage
-
-if TYPE_CHECKING:
-    import pandas as pd
+from .files import Folder, Subfolder
+from .words import packed
 
 LETTERS = digits + ascii_letters
 """One letter for each value of a field with few values; a dot is a missing value."""
@@ -105,6 +110,60 @@ def encoded(column: Sequence[Any], order: Iterable[Any] = ()) -> dict[str, Any]:
 
 
 def _by_size(value: Any) -> tuple[Any, ...]:
-    """Numbers by size, before all other text."""
     number = isinstance(value, str) and value.isdecimal()
     return (not number, len(value) if number else 0, value)
+
+
+CHUNK = 4_000_000
+"""How many characters of text go into one script, before packing."""
+
+
+class Messages:
+    """Every message of a site, each distinct text once."""
+
+    def __init__(self) -> None:
+        self._places: dict[str, int] = {}
+        self._spoken: dict[str, list[int]] = {}
+
+    def add(self, talk: ConversationPage, raw: dict[str, Any]) -> None:
+        """Add the messages of one record."""
+        self._spoken[talk.href] = [
+            2 * self._places.setdefault(visible(m["text"]), len(self._places)) + (m["side"] == "agent")
+            for m in in_order(raw["messages"])
+        ]
+
+    def write(self, folder: Folder | Subfolder, talks: Sequence[ConversationPage]) -> list[str]:
+        """Write the scripts.
+
+        Parameters
+        ----------
+        talks : sequence of ConversationPage
+            In the order of the list of transcripts.
+
+        Returns their addresses. The first names the texts of each conversation, message by message: twice the place of
+        the text, and one more where the agent wrote it. The others hold the texts, in order.
+        """
+        parts = [[self._spoken[t.href] for t in talks], *_chunks(self._places)]
+        names = []
+        for number, part in enumerate(parts):
+            names.append(f"search/messages-{number}.js")
+            folder.write(names[-1], packed(part), "search")
+        return names
+
+
+def in_order(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Messages as a transcript shows and numbers them: by turn, the customer's before the agent's."""
+    return sorted(messages, key=lambda m: (m["turn"], m["side"] != "customer"))
+
+
+def _chunks(texts: Iterable[str]) -> Iterable[list[str]]:
+    chunk: list[str] = []
+    size = 0
+    for text in texts:
+        chunk.append(text)
+        size += len(text)
+        if size >= CHUNK:
+            yield chunk
+            chunk, size = [], 0
+    if chunk:
+        yield chunk

@@ -1,11 +1,14 @@
 """The methodology page, generated from the definitions that the code uses, so nothing on it is written twice."""
 
+import inspect
 import sys
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any
 
 import yaml
 
+from ...analysis import estimators
 from ...analysis.estimators.estimate import counted
 from ...analysis.estimators.intervals import clustered_rate, proportion_interval
 from ...analysis.estimators.unsafe import BAND_CERTAINTY, BAND_CUTS, BAND_TRAPS, BANDS
@@ -24,11 +27,11 @@ from ...scoring.metrics import METRICS
 from ...scoring.score import RULES_OF_SUCCESS, VERSION
 from ...scoring.written import rounded
 from ...store.frozen import thawed
+from ...textfiles import read_yaml
 from ..honesty import LANGUAGES, detector_quality, limits
 from ..honesty import in_words as limit_in_words
-from .board import MAIN
 from .content import Content
-from .estimators import in_words
+from .front import MAIN
 from .words import first_paragraph
 
 BUCKET_WORDS = {
@@ -84,7 +87,6 @@ def _nothing_seen(intents: int = 20, cases: int = 120, trials: int = 3) -> dict[
 
 
 def _limits_here(content: Content) -> list[tuple[str, str]]:
-    """What the runs of this site add to the limits, in words."""
     rows, verdicts = content.conversations, content.results.verdicts
     spoken = rows.groupby(rows["language"].fillna("unknown"))["case_id"].nunique().sort_values(ascending=False)
     languages = [f"{LANGUAGES.get(str(code), code)} {n}" for code, n in spoken.items()]
@@ -99,7 +101,6 @@ def _limits_here(content: Content) -> list[tuple[str, str]]:
 
 
 def _half_widths(content: Content) -> str:
-    """The median half-width of the main metrics over the language models of this site."""
     models = content.board[content.board["panel"] == "models"]
     if models.empty:
         return "no language model was run here; the table above says what to expect"
@@ -114,7 +115,6 @@ def _half_widths(content: Content) -> str:
 
 
 def _stores(content: Content) -> list[dict[str, Any]]:
-    """Each store once: its process rules with what they check, its queues, and its policy as data."""
     found = []
     for store in {id(s): s for s in content.stores.values()}.values():
         rules = [
@@ -146,7 +146,6 @@ def _stores(content: Content) -> list[dict[str, Any]]:
 
 
 def _versions(content: Content) -> list[tuple[str, str]]:
-    """The versions the site was built with."""
     code = code_version()
     rows = [
         ("Deskbench", f"{code['version']}, source {code['hash']}"),
@@ -164,3 +163,19 @@ def _versions(content: Content) -> list[tuple[str, str]]:
 
 def _seen(content: Content, column: str) -> list[str]:
     return sorted(str(v) for v in content.conversations[column].dropna().unique())
+
+
+WORDS = Path(__file__).with_name("estimators.yaml")
+"""By function of `benchmark_lib.analysis.estimators`: the question it answers, and how, in plain words."""
+
+
+def in_words() -> list[tuple[str, str, str]]:
+    """Question, answer and function of every estimator; one without own words speaks by the first line of its documentation."""
+    functions = [name for name in estimators.__all__ if inspect.isfunction(getattr(estimators, name))]
+    words = read_yaml(WORDS)
+    known = [name for name in words if name in functions]
+    return [(*words[name], name) for name in known] + [
+        (name.replace("_", " ").capitalize(), first_paragraph(getattr(estimators, name)).replace("`", ""), name)
+        for name in functions
+        if name not in words
+    ]

@@ -1,31 +1,41 @@
-"""Every kind of page: what fills it, and where it goes."""
+"""Every kind of page: what fills it, and where it goes; conversations in packed scripts from which `talk.html` builds the one that its address names.
 
+A page opened from disk may load scripts of its folder but may not fetch data. A script holds the transcripts of a few
+conversations of one entry by their names, as the template writes them; the page makes elements and text of them itself.
+"""
+
+import os
+import signal
+import sys
+import threading
 from collections import Counter, defaultdict
-from collections.abc import Callable
-from functools import cached_property
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from functools import cached_property, lru_cache
+from multiprocessing import get_context, parent_process
 from typing import Any
 
 from ...analysis.dictionary import DICTIONARY
+from ...analysis.panels import NOT_COUNTED
 from ...analysis.tables.customers import customer_turns
-from ...records import BUCKET_NOUNS
+from ...errors import BadInput
+from ...records import BUCKET_NOUNS, Conversation
+from ...runfile import RunFile
 from ..answers import answers
 from ..answers import view as answers_view
-from ..dictionary import DOWNLOADS
-from .board import board
-from .cases import case_view
+from ..honesty import DOWNLOADS
+from ..marks import with_judged_customer
 from .compare import comparison
 from .content import Content
-from .conversations import APART, ConversationPage, filled_in, of_case, read_conversations
-from .downloads import run_rows, write_downloads
-from .folder import Folder, Subfolder
-from .hard import accepted_handovers
-from .lists import talk_data
+from .conversations import ConversationPage, case_view, filled_in, of_case, read_conversations, transcript
+from .files import Folder, Subfolder, run_rows, write_downloads
+from .front import STATES, accepted_handovers, board, pictures, pressure_numbers
+from .lists import Messages, talk_data
 from .method import method_view
 from .models import model_view, use_cases
-from .pictures import STATES, pictures, pressure_numbers
-from .search import Messages
-from .talks import chunks
-from .words import LOADING_POLICY, environment
+from .words import LOADING_POLICY, environment, packed
 
 GROUPED = ("models", "local model", "own agents", "players")
 """The panels that are shown by use case on its page; scripted agents have it on their own pages."""
@@ -47,7 +57,7 @@ class Pages:
     Parameters
     ----------
     hard : dict, optional
-        The families of the hard set, see `benchmark_lib.reports.site.hard`.
+        The families of the hard set, see `benchmark_lib.reports.site.front`.
     of_hard_set : bool
         Whether these are the pages of the hard set, which stand in a folder of their own.
     """
@@ -85,7 +95,6 @@ class Pages:
         self.site: dict[str, Any] = {**content.about, "hard": of_hard_set, "other": other}
 
     def __len__(self) -> int:
-        """How many pages there are of models, cases and conversations: nearly all, and what takes the time."""
         return len(self.content.played) + len(self.content.cases) + len(self.talks)
 
     def write_all(self, written: Callable[[], Any]) -> None:
@@ -181,18 +190,17 @@ class Pages:
         """The list of transcripts, and the page that searches their messages as well."""
         data = talk_data(self.content, self.talks)
         scripts = self.messages.write(self.folder, self.talks)
-        for name, packed in (("transcripts", []), ("search", scripts)):
-            self._write(name, "transcripts", "page", "transcripts", total=len(self.talks), data=data, packed=packed)
+        for name, found in (("transcripts", []), ("search", scripts)):
+            self._write(name, "transcripts", "page", "transcripts", total=len(self.talks), data=data, packed=found)
 
     def _traps(self) -> list[tuple[str, list[dict[str, Any]]]]:
-        """Traps by failure kind, each with its conversations by entry."""
         kinds: dict[str, list[dict[str, Any]]] = defaultdict(list)
         disputed = {(a["run_id"], a["case_id"], a["trial"]) for a in self.content.debatable}
         for view in self.content.traps:
             talks = sorted(self.by_case[view.case_id], key=lambda t: t.trial)
             cells = [[t for t in talks if t.entry is e] for e in self.content.played]
             count = of_case(talks, view.case_id)
-            called = [t for t in talks if t.key in disputed and t.entry.row["panel"] not in APART]
+            called = [t for t in talks if t.key in disputed and t.entry.row["panel"] not in NOT_COUNTED]
             kinds[view.kind or "other"].append({"view": view, "cells": cells, "count": count, "called": len(called)})
         return list(kinds.items())
 
@@ -212,7 +220,6 @@ class Pages:
         return filled_in(talk, shown, siblings=siblings, others=others, failures=self.failures[talk.href])
 
     def _failures(self) -> dict[str, tuple[ConversationPage | None, ConversationPage | None]]:
-        """Of each conversation, the failures of the same entry before and after it, in the order of the list."""
         found: dict[str, tuple[ConversationPage | None, ConversationPage | None]] = {}
         for talks in self.by_entry.values():
             before: ConversationPage | None = None
@@ -228,8 +235,95 @@ class Pages:
 
 
 def _by_conversation(frame: Any) -> dict[tuple[str, str, int], list[dict[str, Any]]]:
-    """What judges said, by (run_id, case, trial)."""
     found: dict[tuple[str, str, int], list[dict[str, Any]]] = defaultdict(list)
     for row in frame.to_dict("records"):
         found[row["run_id"], row["case_id"], int(row["trial"])].append(row)
     return found
+
+
+CHUNK = 20
+"""How many conversations one script holds."""
+MOST = 3
+"""How many processes write transcripts at most; each may come to hold a copy of what the first one has read."""
+Item = tuple[int, str, int]
+"""A script: the place of its pages, the page of its entry, its number."""
+
+
+def chunks(talks: Sequence[ConversationPage]) -> list[list[ConversationPage]]:
+    """Divide the conversations of an entry among scripts, in the order of their names, so that a name tells its script."""
+    ordered = sorted(talks, key=lambda t: t.name)
+    return [ordered[at : at + CHUNK] for at in range(0, len(ordered), CHUNK)]
+
+
+def write_chunk(pages: "Pages", entry: str, number: int) -> tuple[int, int]:
+    """Write one script; returns its size in bytes and its number of conversations."""
+    talks = pages.chunks[entry][number]
+    found = {talk.name: _written(pages, talk) for talk in talks}
+    return pages.folder.put(f"talks/{entry}-{number}.js", packed(found)), len(talks)
+
+
+def _written(pages: "Pages", talk: ConversationPage) -> str:
+    records, calls = _of_run(pages.content.runs[talk.run_id])
+    key = talk.view.case_id, talk.trial
+    case, content = pages.content.case_played(talk.run_id, talk.view.case_id), pages.content
+    about: dict[str, Any] = {
+        "case": case,
+        "store": content.stores.get(talk.run_id) if case else None,
+        "cost": content.costs[talk.key],
+    }
+    about |= {"verdicts": pages.verdicts[talk.key], "model_calls": calls.get(key, [])}
+    score = with_judged_customer(talk.score, pages.turns[talk.key]) or {}
+    return pages.fragment(talk, transcript(talk, Conversation.from_json(records[key]), score, **about))
+
+
+@lru_cache(maxsize=1)
+def _of_run(run: RunFile) -> tuple[dict[tuple[str, int], bytes], dict[tuple[str, int], list[dict[str, Any]]]]:
+    return {(case_id, trial): record for case_id, trial, _, record in run.conversations()}, run.calls_by_conversation()
+
+
+@contextmanager
+def written_beside(pages: "Sequence[Pages]") -> Iterator[Iterator[tuple[int, int]]]:
+    """Write the scripts of some pages in further processes while this one does other work, or in this one when it asks for them.
+
+    Further processes are forks, which share what is read. There are none outside Linux, nor beside other threads of
+    Python, where a fork could find a lock that nobody opens.
+    """
+    items = [
+        (at, entry, n) for at, part in enumerate(pages) for entry in part.chunks for n in range(len(part.chunks[entry]))
+    ]
+    if sys.platform != "linux" or threading.active_count() > 1 or len(os.sched_getaffinity(0)) == 1:
+        yield (write_chunk(pages[at], entry, n) for at, entry, n in items)
+        return
+    workers = min(len(os.sched_getaffinity(0)), MOST)
+    pool = ProcessPoolExecutor(workers, get_context("fork"), _begin, (pages,))
+    try:
+        yield pool.map(_write, items)
+    except BrokenProcessPool:
+        raise BadInput("a process that wrote pages was ended: see whether memory is short, and try again") from None
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+_PAGES: "Sequence[Pages]" = ()
+"""What a fork writes; empty in every other process."""
+
+
+def _begin(pages: "Sequence[Pages]") -> None:
+    # A fork ends without a word at Ctrl-C, and with the process that began it.
+    global _PAGES
+    _PAGES = pages
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+    os._exit(1)
+
+
+def _write(item: Item) -> tuple[int, int]:
+    at, entry, number = item
+    return write_chunk(_PAGES[at], entry, number)

@@ -1,6 +1,7 @@
 """How numbers and states are written on every page, and the Jinja environment of the site."""
 
 import gzip
+import hashlib
 import inspect
 import re
 from base64 import b64encode
@@ -30,6 +31,17 @@ LOADING_POLICY = POLICY.replace("trusted-types 'none'", "trusted-types talks")
 """The policy of the pages that load transcripts: their script may make addresses of those scripts, and of nothing else."""
 NARROW = 88
 """JSON that fits a line of this length stays on one line."""
+
+
+def page_name(name: str) -> str:
+    """A name as part of an address: a readable slug of ASCII letters, digits and dashes, and a hash that distinguishes similar names.
+
+    Whatever the name holds (slashes, dots, control characters, reserved names), the result is one plain file name.
+    """
+    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    words = "".join(c if c.isascii() and c.isalnum() else "-" for c in name.lower()[:200]).split("-")
+    slug = "-".join(w for w in words if w)[:40].strip("-")
+    return f"{slug or 'page'}-{digest}"
 
 
 @lru_cache(maxsize=1)

@@ -1,7 +1,4 @@
-"""Where pages are written.
-
-Names made safe, nothing outside the folder, and a site that appears complete or not at all.
-"""
+"""Where pages are written, and the files to take away: nothing outside the folder, and a site that appears complete or not at all."""
 
 import hashlib
 import os
@@ -11,23 +8,18 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
+
+import orjson
+import pandas as pd
 
 from ...errors import BadInput
-from ...outputs import folder_made, writing
+from ...outputs import folder_made, write_csv, writing
+from .content import Content
+from .words import plural
 
 MARK = "site.json"
 """The file that marks a folder as a site; a folder without it is never replaced."""
-
-
-def page_name(name: str) -> str:
-    """A name as part of an address: a readable slug of ASCII letters, digits and dashes, and a hash that distinguishes similar names.
-
-    Whatever the name holds (slashes, dots, control characters, reserved names), the result is one plain file name.
-    """
-    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:8]
-    words = "".join(c if c.isascii() and c.isalnum() else "-" for c in name.lower()[:200]).split("-")
-    slug = "-".join(w for w in words if w)[:40].strip("-")
-    return f"{slug or 'page'}-{digest}"
 
 
 class Folder:
@@ -107,3 +99,63 @@ def site_folder(out: Path) -> Iterator[Folder]:
             if old.exists() and not out.exists():
                 os.replace(old, out)
             shutil.rmtree(building, ignore_errors=True)
+
+
+def write_downloads(content: Content, folder: Folder | Subfolder) -> list[dict[str, Any]]:
+    """Write every file under ``downloads/``; one row per file for the page."""
+    board = pd.DataFrame([{"block": e.block} | e.row for e in content.entries])
+    told = ("case_id", "title", "bucket", "intent", "kind", "language")
+    cases = pd.DataFrame([{name: getattr(v, name) for name in told} for v in content.cases.values()])
+    unsafe = pd.DataFrame(list(content.unsafe.values()))
+    frames = [
+        (
+            "board",
+            board,
+            "csv",
+            "The board: every metric with mean, interval and cases, and the probability of each band.",
+        ),
+        ("unsafe", unsafe, "csv", "Unsafe actions by entry: on these traps, and on 18 traps like these."),
+        ("cases", cases, "csv", "The cases."),
+        ("conversations", content.conversations, "csv", "One row per conversation with its score."),
+        ("conversations", content.conversations, "parquet", "The same, with exact types and texts."),
+        ("messages", content.results.messages, "parquet", "One row per message."),
+        ("tool_calls", content.results.tool_calls, "parquet", "One row per tool call, arguments and result as JSON."),
+    ]
+    rows = []
+    for name, frame, suffix, text in frames:
+        place = folder.place(f"downloads/{name}.{suffix}")
+        if suffix == "csv":
+            write_csv(frame, place)
+        else:
+            frame.to_parquet(place, index=False, compression="zstd")
+        rows.append(_row(place, text, f"{len(frame):,} rows, {frame.shape[1]} columns"))
+    runs = run_rows(content)
+    place = folder.place("downloads/runs.json")
+    place.write_bytes(orjson.dumps(runs, option=orjson.OPT_INDENT_2))
+    text = "The inputs and cases of each run with their hashes, and the hash of the run file."
+    rows.append(_row(place, text, plural(len(runs), "run")))
+    for row in rows:
+        folder.count(row["bytes"], "download")
+    return rows
+
+
+def _row(place: Any, text: str, size: str) -> dict[str, Any]:
+    data = place.read_bytes()
+    digest = hashlib.sha256(data).hexdigest()
+    return {"name": place.name, "text": text, "rows": size, "bytes": len(data), "sha256": digest}
+
+
+def run_rows(content: Content) -> list[dict[str, Any]]:
+    """The inputs of each run, without addresses of endpoints and without paths."""
+    rows = []
+    for run in content.results.runs:
+        manifest = content.manifests[run.run_id]
+        inputs = {k: {"value": v.get("value"), "hash": v.get("hash")} for k, v in manifest.get("inputs", {}).items()}
+        rows.append(
+            {"run_id": run.run_id, "entry": content.results.entries[run.run_id]}
+            | {name: manifest.get(name) for name in ("model", "source", "created", "trials")}
+            | {"file": run.path.name, "sha256": hashlib.sha256(run.path.read_bytes()).hexdigest()}
+            | {"conversations": len(run.endings()), "inputs": inputs}
+            | {"code": (manifest.get("sessions") or [{}])[-1].get("code"), "cases": manifest.get("cases", {})}
+        )
+    return rows
