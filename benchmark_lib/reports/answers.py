@@ -39,11 +39,8 @@ from .scope import alone_in_brief, stakes_in_words
 from .transcript import render
 
 SAID: dict[str, Any] = read_yaml(Path(__file__).with_suffix(".yaml"))
-"""Every sentence by its name."""
 FIRST_STEPS = tuple((words, command(*given.split())) for words, given in SAID["first steps"])
-"""What to do where no model has been run."""
 FULL_TRIALS = 3
-"""Trials of a full run."""
 OTHER_STAKES = (0.2, 5.0)
 """The stakes of a question times these show how much its answer depends on them."""
 STAKE_OF = {"money": ("resolved", "resolved conversation"), "person behind": ("wrong", "wrong end")}
@@ -52,17 +49,7 @@ STAKE_OF = {"money": ("resolved", "resolved conversation"), "person behind": ("w
 
 @dataclass(frozen=True)
 class Considered:
-    """One language model on the board.
-
-    Attributes
-    ----------
-    entry, name : str
-        As on the board, and as it is shown.
-    why : str
-        On what it is compared, or why it is not.
-    steps : tuple of (str, str)
-        What to do next, each with its command; empty where there is none.
-    """
+    """One language model on the board: on what it is compared or `why` it is not, and what to do next, each step with its command."""
 
     entry: str
     name: str

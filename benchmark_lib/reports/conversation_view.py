@@ -44,7 +44,6 @@ READ = (
 )
 """What a template reads from a score; None if the score does not have it."""
 LONGEST_BRIEF = 110
-"""How many characters of a call's arguments its heading shows."""
 LONGEST_QUOTE = 420
 """Length limit of a quote from each side, in characters."""
 Key = tuple[Any, ...]
@@ -174,15 +173,10 @@ def pressure_words(score: Mapping[str, Any]) -> str:
 
 
 def changes_by_call(conversation: Conversation, store: Store | None = None) -> dict[int, list[dict[str, Any]]]:
-    """What each call changed on the desk.
+    """Return what each call changed on the desk (table, id, field, old, new), by the index of the call.
 
-    Parameters
-    ----------
-    store : Store, optional
-        The store it was played on: the calls are carried out again, one by one. Without it, or if that ends in a
-        different state than the record's, a change is told of a call only if no other can have made it.
-
-    Returns the changes (table, id, field, old, new) by the index of the call.
+    With the `store` it was played on the calls are carried out again. Without it, or if that ends in a different state than the record's, a
+    change is told of a call only if no other can have made it.
     """
     done = [t for t in conversation.tool_calls if t.write and not t.error]
     if not done or not conversation.changes:

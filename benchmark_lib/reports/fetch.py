@@ -48,13 +48,7 @@ class Dossier:
 
 
 class Shelf:
-    """Fetches dossiers from the run files of some results.
-
-    Parameters
-    ----------
-    store : Store, optional
-        The store they were played on; by default the one that the run file names, if it is on this machine.
-    """
+    """Fetch dossiers from the run files of some results; `store` is by default the one that the run file names."""
 
     def __init__(self, results: Results, store: Store | None = None):
         self.runs = {run.run_id: run for run in results.runs}
@@ -155,16 +149,8 @@ FIRST, FIRST_THAT_COUNTS = "first difference", "first difference that counts"
 class Event:
     """Something that was done in a conversation: an act of the customer, a call, or the end; words are not compared.
 
-    Attributes
-    ----------
-    key : tuple
-        Its place: ``("act", side, turn, message, place)``, ``("call", index)`` or ``("end",)``.
-    message : int or None
-        The number of the message that it belongs to.
-    same : str
-        Equal for events that are the same thing done.
-    counts : bool
-        False for a call that only reads, and for one that was refused.
+    `key` is ``("act", side, turn, message, place)``, ``("call", index)`` or ``("end",)``, and `same` is equal for events that are the same
+    thing done. `counts` is False for a call that only reads, and for one that was refused.
     """
 
     key: tuple[Any, ...]
@@ -222,24 +208,13 @@ def signs_of(conversation: Conversation) -> dict[str, dict[str, Any]]:
 def first_difference(
     left: Conversation, right: Conversation, only_what_counts: bool = False
 ) -> tuple[Event, Event] | None:
-    """The first events in which two conversations differ.
-
-    Parameters
-    ----------
-    only_what_counts : bool
-        Leave out calls that only read, and calls that were refused.
-
-    None if the same was done in both.
-    """
+    """Return the first events in which two conversations differ, or None; `only_what_counts` leaves out calls that change nothing."""
     sides = [[e for e in events(c) if e.counts or not only_what_counts] for c in (left, right)]
     return next((pair for pair in zip(*sides) if (pair[0].turn, pair[0].same) != (pair[1].turn, pair[1].same)), None)
 
 
 def compare_html(left: Dossier, right: Dossier, css: bool = True) -> str:
-    """Two conversations side by side, turn by turn, as an HTML fragment.
-
-    The first differing act or call is marked on both sides.
-    """
+    """Return two conversations side by side as an HTML fragment, the first differing act or call marked on both sides."""
     first = first_difference(left.conversation, right.conversation)
     counts = first_difference(left.conversation, right.conversation, only_what_counts=True)
     found = {FIRST: first} if first else {}
@@ -258,3 +233,11 @@ def compare_html(left: Dossier, right: Dossier, css: bool = True) -> str:
 def _where(one: Event, other: Event) -> str:
     numbers = " and ".join(dict.fromkeys(f"message {event.message or '-'}" for event in (one, other)))
     return f"{numbers}: {one.what}  |  {other.what}"
+
+
+def compare_trials(
+    results: Results, left: tuple[str, str, int], right: tuple[str, str, int], *, store: Store | None = None
+) -> Html:
+    """Show two conversations side by side, each by its run_id, case_id and trial, for a notebook without widgets."""
+    shelf = Shelf(results, store)
+    return Html(compare_html(shelf.dossier(*left), shelf.dossier(*right)))

@@ -24,7 +24,6 @@ from .transcript import plain_text
 from .views import language_names
 
 LANGUAGES = language_names()
-"""The languages that are read, by their English names."""
 
 WIDTH = 150
 HEAD = """# How to read this honestly

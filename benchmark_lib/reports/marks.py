@@ -12,7 +12,6 @@ from ..scoring.written import LONGEST, words
 LONGEST_QUOTE = 600
 """How many characters of a quote are searched for; a longer quote is located by its beginning."""
 UNBACKED = {"unbacked": "no call stands behind it", "beyond_authority": "nobody at this desk may promise it"}
-"""What decides a promise that is compared with nothing."""
 SAID_BY_STATE = ("handover_packet", "leak", "asked_again", "escalation_honesty")
 """Detectors whose class says no more than the state."""
 CODE = re.compile("[a-z]+(?:_[a-z]+)+")
@@ -24,22 +23,8 @@ KNOWN = frozenset({"detector", "name", "turn", "side", "sentence", "quote", "sta
 class Mark:
     """A remark about a passage.
 
-    Attributes
-    ----------
-    kind : str
-        ``finding`` (read from the agent's words), ``customer`` (from the audit of the customer) or ``judge``.
-    label : str
-        A few words: the detector and its state, or the scorer and its score.
-    quote : str
-        The words it rests on; empty if it is about the whole conversation.
-    turn : int or None
-        The customer message it belongs to or answers; None if unknown.
-    side : str or None
-        Whose message it is in; None if unknown.
-    call : int or None
-        Index of the tool call it was compared with.
-    message : int or None
-        The number of that message in the transcript, where it is known.
+    `kind` is ``finding`` (read from the agent's words), ``customer`` (from the audit of the customer) or ``judge``. Its `quote` is empty where
+    it is about the whole conversation; `turn`, `side`, `call` (an index) and `message` (a number) are None where they are unknown.
     """
 
     kind: str
@@ -53,15 +38,7 @@ class Mark:
 
 
 def marks_of(score: dict[str, Any] | None, verdicts: Iterable[dict[str, Any]] = ()) -> list[Mark]:
-    """Everything a score and its verdicts say about passages.
-
-    Parameters
-    ----------
-    score : dict or None
-        Its ``findings`` and ``customer_evidence`` are read.
-    verdicts : iterable of dict
-        judge, scorer, score, reason, quote, unscored (why a score does not count): rows as in the frame `verdicts`.
-    """
+    """Return everything a score (`findings`, `customer_evidence`) and its verdicts (rows of the frame `verdicts`) say about passages."""
     score = score or {}
     found = [_finding(f, "finding", "agent") for f in score.get("findings") or ()]
     found += [_finding(f, "customer", "customer") for f in score.get("customer_evidence") or ()]
@@ -120,11 +97,7 @@ def place_in(text: str, quote: str) -> tuple[int, int] | None:
 
 
 def segments(text: str, marks: Iterable[Mark]) -> list[dict[str, Any]]:
-    """A text cut where a mark begins or ends.
-
-    Each part has ``text``, ``kinds`` (of the marks over it, may be empty) and ``ends`` (the marks whose passage ends
-    with it, one a label), in order.
-    """
+    """Return a text cut where a mark begins or ends: ``text``, ``kinds`` of the marks over it, ``ends`` (the marks that end with it, one a label)."""
     spans = [(span, mark) for mark in marks if (span := place_in(text, mark.quote))]
     edges = sorted({0, len(text), *(edge for span, _ in spans for edge in span)})
     return [
@@ -138,15 +111,9 @@ def segments(text: str, marks: Iterable[Mark]) -> list[dict[str, Any]]:
 
 
 def placed(marks: Iterable[Mark], texts: dict[tuple[str, int], list[str]]) -> dict[tuple[str, int, int], list[Mark]]:
-    """Which marks belong to which message.
+    """Return which marks belong to which message, by (side, turn, place); `texts` holds the messages by side and turn.
 
-    Parameters
-    ----------
-    texts : dict of (side, turn) to list of str
-        The texts of its messages.
-
-    By (side, turn, place): a mark belongs to the first message that contains its quote, in its own turn and on its own
-    side if these are known.
+    A mark belongs to the first message that contains its quote, in its own turn and on its own side if these are known.
     """
     found: dict[tuple[str, int, int], list[Mark]] = {}
     for mark in marks:

@@ -1,7 +1,4 @@
-"""Running a notebook with papermill, strictly.
-
-An unknown parameter is refused, and the executed copy goes to reports/.
-"""
+"""Notebooks executed with papermill: an unknown parameter is refused, and the executed copy goes to ``reports/``."""
 
 import ast
 import difflib
@@ -25,6 +22,7 @@ from ..extension import offer
 from ..outputs import writing
 from ..project import NOTEBOOKS, in_project, project_folder, safe_name, slug
 from ..records import content_hash
+from .transcript import render
 
 RUN_MODEL, LEADERBOARD = "01_run_model", "02_leaderboard"
 SUBJECTS = ("model", "entry", "a", "b")
@@ -49,23 +47,6 @@ SETTINGS = tuple(
 NO_NOTEBOOK = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
 """What reading a file raises that is no notebook."""
 LONGEST_NAME, LONGEST_WHY, KERNEL_START_S = 160, 300, 300
-PRINTED = "<style>.jp-OutputArea-output pre{white-space:pre-wrap;word-break:normal;overflow-wrap:break-word}.db-static :is(td,th){text-align:left!important}</style>"
-"""What a notebook printed, broken between words and not within them; a list of conversations from the left."""
-ON_A_PHONE = """<style>@media screen and (max-width:40rem){
-.jp-OutputArea-output code{white-space:normal!important;overflow-wrap:anywhere}
-table.stacked,table.stacked :is(tbody,tr,td,th){display:block!important;width:auto!important;min-width:0!important;max-width:none!important}
-table.stacked :is(td,th){text-align:left!important;white-space:normal!important;overflow-wrap:anywhere;border:0!important;padding:.1rem .4rem!important}
-table.stacked :is(thead,.heads,td:empty){display:none!important}
-table.stacked tr{border-bottom:1px solid #999;padding:.4rem 0}
-table.stacked [data-label]:not([data-label=""])::before{content:attr(data-label) ": ";font-weight:600}}</style>
-<script>addEventListener("load",()=>{
-for(const table of document.querySelectorAll(".jp-OutputArea-output table")){
-const [heads,...rows]=table.rows,split=table.querySelector(":is(td,th):is([colspan]:not([colspan='1']),[rowspan]:not([rowspan='1']))");
-if(innerWidth>640||!rows.length||split||table.offsetWidth<=table.parentElement.clientWidth)continue;
-heads.classList.add("heads");
-for(const row of rows)[...row.cells].forEach((cell,place)=>{cell.dataset.label=heads.cells[place]?.textContent.trim()??""});
-table.classList.add("stacked")}})</script>"""
-"""Where a table is wider than a phone, its rows stand below one another, each cell behind its heading."""
 _LINK = re.compile(r"\]\((\w+\.ipynb)\)")
 _HEADING = re.compile(r"^# (.+)", re.M)
 _HREF = re.compile(r'href="(?:[^"]*/)?(\w+)\.ipynb"')
@@ -289,8 +270,7 @@ def _find(notebook: str | Path) -> Path:
                 return path
     known = notebook_names()
     near = difflib.get_close_matches(str(notebook), known, 1, 0.3)
-    hint = f"there are {', '.join(known)}" if known else "run this in the project folder"
-    hint = f"did you mean {near[0]}?" if near else hint
+    hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
     raise BadInput(f"no notebook {str(notebook)!r}: {hint}")
 
 
@@ -391,17 +371,11 @@ def _to_html(notebook: Path, where: str, subjects: Iterable[str] = ()) -> Path:
     book.metadata["title"] = ": ".join([heading[1] if heading else notebook.stem, *subjects])
     book.cells.insert(1, nbformat.v4.new_markdown_cell(where, id="where-conversations-are-read"))
     page, _ = exporter.from_notebook_node(book)
-    target = notebook.with_suffix(".html")
-    target.write_text(page.replace("</head>", f"{PRINTED}{ON_A_PHONE}{_dark(exporter)}</head>", 1), encoding="utf-8")
+    themes = (Path(folder) / "static" / "theme-dark.css" for folder in exporter.template_paths)
+    theme = next(path for path in themes if path.is_file()).read_text(encoding="utf-8")
+    head, target = render("notebook_head.html.j2", theme=theme), notebook.with_suffix(".html")
+    target.write_text(page.replace("</head>", f"{head}</head>", 1), encoding="utf-8")
     return target
-
-
-def _dark(exporter: Any) -> str:
-    found = (Path(folder) / "static" / "theme-dark.css" for folder in exporter.template_paths)
-    theme = next(path for path in found if path.is_file()).read_text(encoding="utf-8")
-    cards = ".jp-OutputArea-output img{background:#fff;border-radius:6px}"
-    held = "[class*=dtfc],div.dt-scroll-head{background-color:var(--jp-layout-color0)!important}"
-    return f"<style>@media screen and (prefers-color-scheme:dark){{{theme}:root{{color-scheme:dark}}{cards}{held}}}</style>"
 
 
 def _without_widgets(notebook: Path) -> Any:

@@ -30,7 +30,6 @@ from ..scoring.written import DASH, in_words, missing, percent, span, visible
 from ..textfiles import read_yaml
 
 SAID: dict[str, Any] = read_yaml(Path(__file__).with_suffix(".yaml"))
-"""Every sentence by its name."""
 
 
 def scope_in_words(table: pd.DataFrame, stakes: Stakes | None = None) -> list[str]:
@@ -168,7 +167,6 @@ def scope_badge(table: pd.DataFrame, model: str, *, folder: str | Path | None = 
 
 
 SIZE, PAD, HEIGHT = 11, 8, 20
-"""Size of the type, space beside a text and height of the badge, in pixels."""
 
 SVG = """<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height}" role="img" aria-label="{words}">
 <title>{words}</title>

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from html import escape
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
@@ -82,7 +82,7 @@ def by_panel(
         }
         drawn |= shown
         if panel in folded:
-            inside = [f"{card(ax)}{caption_below(ax).data}{after[name]._repr_html_()}" for name, ax in shown.items()]
+            inside = [f"{card(ax)[0]}{caption_below(ax).data}{after[name]._repr_html_()}" for name, ax in shown.items()]
             display(HTML(f"<details><summary>{escape(heading)}</summary>{''.join([*inside, *reasons])}</details>"))
             continue
         display(Markdown(f"### {heading}"))
@@ -97,13 +97,7 @@ def by_panel(
 
 
 def show_figure(ax: Axes) -> Axes:
-    """Show one figure with its caption below it, or in a sentence why there is nothing to draw.
-
-    Returns
-    -------
-    Axes
-        The same, for `figures.save_all`.
-    """
+    """Show one figure with its caption, or in a sentence why there is nothing to draw; return it for `figures.save_all`."""
     from IPython.display import HTML, display
 
     if _closed(ax).axison:
@@ -129,21 +123,19 @@ def _closed(ax: Axes) -> Axes:
 def _display(ax: Axes) -> None:
     from IPython.display import display
 
-    display({"text/html": card(ax), "image/png": _png(ax)}, raw=True)
+    html, png = card(ax)
+    display({"text/html": html, "image/png": png}, raw=True)
     display(caption_below(ax))
 
 
-def card(ax: Axes) -> str:
-    """Return a figure as an image on a white card with a border, which suits a light and a dark page."""
-    wide, words = round(96 * figure_of(ax).get_figwidth()), escape(figure_notes(ax).title, quote=True)
-    look = f"background:#fff;padding:10px;border:1px solid #8884;border-radius:8px;max-width:100%;width:{wide}px"
-    return f'<img alt="{words}" style="{look};box-sizing:border-box" src="data:image/png;base64,{_png(ax)}">'
-
-
-def _png(ax: Axes) -> str:
+def card(ax: Axes) -> tuple[str, str]:
+    """Return a figure as an image on a white card, which suits a light and a dark page, and as a PNG in base 64."""
     buffer = BytesIO()
     figure_of(ax).savefig(buffer, format="png", dpi=150)
-    return b64encode(buffer.getvalue()).decode()
+    png = b64encode(buffer.getvalue()).decode()
+    wide, words = round(96 * figure_of(ax).get_figwidth()), escape(figure_notes(ax).title, quote=True)
+    look = f"background:#fff;padding:10px;border:1px solid #8884;border-radius:8px;max-width:100%;width:{wide}px"
+    return f'<img alt="{words}" style="{look};box-sizing:border-box" src="data:image/png;base64,{png}">', png
 
 
 def caption_below(ax: Axes) -> Any:
@@ -155,23 +147,11 @@ def caption_below(ax: Axes) -> Any:
 
 
 def tables_by_panel(table: pd.DataFrame, view: str, **words: Any) -> None:
-    """Show a table of estimates once per panel, each under its heading.
+    """Show a table of estimates once per panel, each under its heading, by a view as in `show_table`."""
+    from IPython.display import display
 
-    Parameters
-    ----------
-    view : str
-        How it is read: a key of `benchmark_lib.reports.views.VIEWS`.
-    **words
-        As for `paper.show`.
-    """
-    from IPython.display import Markdown, display
-
-    parts = _parts(table)
-    for heading, rows in parts.items():
-        display(Markdown(f"### {heading}"))
+    for rows in _headed(table):
         display(_numbers(rows, view, **words))
-    if not parts:
-        display(Markdown(NOTHING))
 
 
 def _numbers(rows: pd.DataFrame, view: str, **words: Any) -> Any:
@@ -233,12 +213,19 @@ def _reasons(rows: pd.DataFrame) -> str:
 
 def boards_by_panel(board: pd.DataFrame) -> None:
     """Show the board once per panel, each under its heading."""
+    from IPython.display import display
+
+    for rows in _headed(board):
+        display(board_html(rows))
+
+
+def _headed(table: pd.DataFrame) -> Iterator[pd.DataFrame]:
     from IPython.display import Markdown, display
 
-    parts = _parts(board)
+    parts = _parts(table)
     for heading, rows in parts.items():
         display(Markdown(f"### {heading}"))
-        display(board_html(rows))
+        yield rows
     if not parts:
         display(Markdown(NOTHING))
 
@@ -281,10 +268,7 @@ def weigh(board: pd.DataFrame) -> Any:
 def weighed_order(board: pd.DataFrame, weights: dict[str, float]) -> pd.DataFrame:
     """The models in the order of one reader's weights.
 
-    Parameters
-    ----------
-    weights : dict of str to float
-        By metric; if none is above 0, the order is that of the names. Partial runs come last.
+    `weights` are by metric; if none is above 0, the order is that of the names. Partial runs come last.
 
     Returns
     -------

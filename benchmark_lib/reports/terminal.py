@@ -20,7 +20,6 @@ from ..scoring.written import DASH, in_words
 from .answers import answers, answers_in_lines
 
 WIDTH = 100
-"""Columns within which sentences are kept."""
 NARROWEST = 16
 """Columns that the name of a model keeps in any terminal."""
 BRIEF = {"over_escalation": "over-esc.", "unsafe": "unsafe", "escalation_accuracy": "esc. acc."}

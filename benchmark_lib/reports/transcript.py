@@ -61,14 +61,9 @@ def transcript_html(
     css: bool = True,
     **about: Any,
 ) -> str:
-    """The conversation as an HTML fragment: messages, tool calls folded in, acts, what each call changed, how it ended.
+    """Return the conversation as an HTML fragment: messages, tool calls folded in, acts, what each call changed, how it ended.
 
-    Parameters
-    ----------
-    css : bool
-        Whether the fragment carries its own style; if not, the page must include `transcript_css`.
-    **about
-        What else is known, as `conversation_view` takes it: case, store, verdicts, cost, entry.
+    Without `css` the page must include `transcript_css`; `about` is what else `conversation_view` takes.
     """
     view = conversation_view(conversation, score, **about)
     return render("transcript.html.j2", v=view, css=css)

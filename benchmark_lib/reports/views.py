@@ -24,13 +24,11 @@ VIEWS: dict[str, dict[str, list[Any]]] = read_yaml(Path(__file__).with_name("vie
 """Every view by its name: each heading with its columns and how they are rounded."""
 
 P_VALUES = frozenset({"p", "p_these", "p_adjusted", "p_holm"})
-"""Columns that are never shown as 0."""
 
 DIFFERENCES = frozenset({"difference", "truth"})
 """Columns of differences: those of shares are in points, not in percent."""
 
 FLAGS = {"True": "yes", "False": "no"}
-"""How a cell shows what is true or not."""
 LONGEST_NAME = 80
 """A model's name in a table may be broken over lines, so it is cut later than in a figure."""
 WORDS = frozenset({"bucket", "intent", "trap", "finding", "rule", "family", "detector", "class", "state", "scorer"})

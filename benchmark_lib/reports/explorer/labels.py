@@ -36,11 +36,10 @@ from ...analysis.questions import is_yes_or_no
 from ...errors import BadInput
 from ...outputs import FORMULA, built_beside
 from ...textfiles import read_text, yes_or_no
-from ..transcript import render
+from ..transcript import Html, render
 from ..views import readable
 
 LABELS_FILE = "data/labels.csv"
-"""Where labels go where no other file is named."""
 COLUMNS = ("run_id", "model", "case_id", "trial", "scorer", "label", "tag", "note", "at", "labeller")
 COLUMNS_WITHOUT_NAMES = COLUMNS[:-1]
 """Those of a file from before labellers had names."""
@@ -49,7 +48,6 @@ KEY = ("run_id", "case_id", "trial", "scorer", "labeller")
 LOW, HIGH = 0, 100
 TRIAL, NUMBER = re.compile("[0-9]{1,9}"), re.compile(r"[0-9]{1,3}(\.[0-9]{1,20})?(e-[0-9]{1,3})?")
 LONGEST = 10_000
-"""How many characters one value of a row may have."""
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f]")
 _FORMULA = (*FORMULA, "'")
 
@@ -225,8 +223,8 @@ def _write_whole(path: Path, rows: list[dict[str, Any]]) -> None:
             shutil.copymode(path, building)
 
 
-def agreement_html(table: pd.DataFrame) -> str:
-    """Return each pair of `tables.label_agreement_table` as a heading, the four counts, and three coefficients with their intervals."""
+def show_agreement(table: pd.DataFrame) -> Html:
+    """Show each pair of `tables.label_agreement_table`: its four counts, and three coefficients with their intervals."""
     coefficients = readable(table, "labellers").to_dict("records")
     pairs = list(zip(table.to_dict("records"), coefficients, strict=True))
-    return render("agreement.html.j2", pairs=pairs)
+    return Html(render("agreement.html.j2", pairs=pairs))

@@ -99,7 +99,6 @@ class LinkedPage(w.VBox):
 
 Row = dict[str, Any]
 Where = dict[str, Any]
-"""Fields of a query with their values."""
 
 
 BECAME = ("kept", "unbacked", "beyond_authority", "contradicted")
@@ -112,15 +111,7 @@ WHERE: dict[str, dict[str, Callable[[Row, str], Where]]] = {
 
 
 def where_of(view: str, column: str, row: Row) -> Where | None:
-    """Return the fields of the conversations behind one number; None where it is no number of conversations.
-
-    Parameters
-    ----------
-    view : str
-        How the table is read: a key of `WHERE`.
-    row : dict
-        Its row; its column ``entry`` names the model.
-    """
+    """Return the fields of the conversations behind one number of a row; None where it is no number of conversations."""
     where = WHERE.get(view, {}).get(column)
     value = row.get(column)
     if where is None or value is None or value != value or value == 0:

@@ -30,13 +30,12 @@ from ..site.content import CaseView, Entry
 from ..site.conversations import ConversationPage, filled_in, page_of, transcript
 from ..site.lists import encoded, in_order, list_data
 from ..site.words import packed_text, page_name
-from .labels import LABELS_FILE, agreement_html, import_labels, read_labels, save_label
+from .labels import LABELS_FILE, import_labels, read_labels, save_label, show_agreement
 
 KEY = ["run_id", "case_id", "trial"]
 ABOUT = ["bucket", "intent", "kind", "language"]
 BLOCKS = {"model": "models"}
 OUTCOME = ("success", "unsafe", "corrupt_success")
-"""The columns that determine the outcome of a conversation."""
 
 
 @dataclass(frozen=True)
@@ -54,17 +53,9 @@ class LabelQuestion:
 
 
 class Talks:
-    """The conversations of some results, by their row; only what the list shows is kept in memory.
+    """The conversations of some results, by their row of `frame`, `results.conversations` numbered from 0.
 
-    Parameters
-    ----------
-    store : Store, optional
-        The store that they were played on; by default the one that the run files name.
-
-    Attributes
-    ----------
-    frame : DataFrame
-        `results.conversations`, numbered from 0.
+    Only what the list shows is kept in memory. `store` is by default the one that the run files name.
     """
 
     def __init__(self, results: Results, store: Store | None = None):
@@ -266,11 +257,13 @@ class ConversationList(anywidget.AnyWidget):
         """Answer a question of the list; a problem is told in words."""
         asked: dict[str, Any] = message if isinstance(message, dict) else {}
         answers: dict[str, Callable[[dict[str, Any]], Any]] = {
-            "talk": self._talk,
-            "search": self._search,
-            "hits": self._hits,
+            "talk": lambda of: self.talks.markup(str(of["talk"])),
+            "search": lambda of: self.talks.search([str(term) for term in of["terms"]]),
+            "hits": lambda of: self.talks.hits(map(int, of["rows"]), [str(term) for term in of["terms"]]),
+            "label": self._label,
+            "import": self._import,
+            "agreement": self._agreement,
         }
-        answers |= {"label": self._label, "import": self._import, "agreement": self._agreement}
         number = asked.get("number")
         try:
             return {"number": number, "answer": answers[str(asked.get("what"))](asked)}
@@ -278,15 +271,6 @@ class ConversationList(anywidget.AnyWidget):
             return {"number": number, "problem": str(error)}
         except (KeyError, TypeError, ValueError, AttributeError, IndexError):
             return {"number": number, "problem": "the page asked for something that is not there: run the cell again"}
-
-    def _talk(self, asked: dict[str, Any]) -> str | None:
-        return self.talks.markup(str(asked["talk"]))
-
-    def _search(self, asked: dict[str, Any]) -> list[int]:
-        return self.talks.search([str(term) for term in asked["terms"]])
-
-    def _hits(self, asked: dict[str, Any]) -> list[Any]:
-        return self.talks.hits([int(row) for row in asked["rows"]], [str(term) for term in asked["terms"]])
 
     def _label(self, asked: dict[str, Any]) -> None:
         row = {name: str(value) for name, value in asked["row"].items()}
@@ -305,7 +289,7 @@ class ConversationList(anywidget.AnyWidget):
 
     def _agreement(self, _: dict[str, Any]) -> str:
         label_agreement_table = offer("tables", "label_agreement_table")
-        return agreement_html(label_agreement_table(read_labels(self._file), self._results))
+        return show_agreement(label_agreement_table(read_labels(self._file), self._results)).html
 
     def _read_labels(self) -> None:
         every = read_labels(self._file)
@@ -326,3 +310,39 @@ class ConversationList(anywidget.AnyWidget):
 
 def _fields_of(asked: Query) -> Query:
     return Query(tuple(term for term in asked.terms if term[0] not in APART))
+
+
+def explore(
+    results: Results,
+    *,
+    where: Query | str = "",
+    labels: str | Path = LABELS_FILE,
+    labeller: str = "",
+    store: Store | None = None,
+) -> ConversationList:
+    """Return the list of conversations as a widget; it is the list of the site, and needs no site.
+
+    Parameters
+    ----------
+    where : Query or str
+        The conversations that are listed at first, as in `Results.where`: ``"entry=gpt-5.5 resolved=no"``.
+    labels : path
+        CSV file to which every label is added at once.
+    labeller : str
+        Who labels; asked for before the first answer where it is empty.
+    store : Store, optional
+        The store that they were played on; by default the one that the run files name.
+
+    Returns
+    -------
+    ConversationList
+        ``selection`` is the frame of the conversations that are listed, ``query`` says which; set it to list others.
+
+    Raises
+    ------
+    BadInput
+        For text that is no query, and for a field that does not exist.
+    """
+    found = ConversationList(results, labels=labels, store=store, labeller=labeller)
+    found.choose(where)
+    return found

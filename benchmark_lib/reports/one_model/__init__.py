@@ -20,14 +20,7 @@ from ...scoring.metrics import METRICS
 class ModelReport:
     """One model and the others of its panel.
 
-    Attributes
-    ----------
-    entry, panel : str
-        Its name in every table, and its panel.
-    mine, field : DataFrame
-        Its conversations, and those of every entry of its panel.
-    board : DataFrame
-        The panel's rows of the leaderboard.
+    `mine` and `field` are its conversations and those of every entry of its panel, `board` the panel's rows of the leaderboard.
     """
 
     entry: str

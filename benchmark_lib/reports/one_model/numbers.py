@@ -23,14 +23,12 @@ FIELD_METRICS = tuple(name for name in shown_on(Shown.BOARD) if METRICS[name].sc
 """The metrics of the board that can be drawn as shares of a whole."""
 PLAYED, UNCALLED = "played, not paid for", "no model was called"
 NOT_PAID = {**dict.fromkeys(SCRIPTED, UNCALLED), "players": PLAYED}
-"""Why nothing was paid, by panel."""
 PUBLISHED_COLUMNS = {
     "over_escalation": ("over_escalation_pct", 100),
     "unsafe": ("unsafe_actions_of_18", 18),
     "escalation_accuracy": ("escalation_accuracy_pct", 100),
 }
 FLAGS = ["success", "handed_over", "corrupt_success", "queue_accepted"]
-"""Counted of each intent."""
 LENGTHS = ["turns", "agent_messages", "agent_words"]
 PLACES = {bucket: place for place, bucket in enumerate(BUCKETS)}
 

@@ -12,10 +12,8 @@ from .conduct import RULES, process_rules
 from .numbers import at_a_glance, by_intent, repeats
 
 TEXTS: dict[str, Any] = read_yaml(Path(__file__).with_name("words.yaml"))
-"""Grades, thresholds and kinds of entries."""
 GRADES, LIMITS, EMPTY = TEXTS["grades"], TEXTS["limits"], TEXTS["empty"]
 VERDICT = ("resolved", "over_escalation", "escalation_accuracy", "unsafe")
-"""The metrics of the verdict."""
 Trait = dict[str, Any]
 """kind (``strong`` or ``weak``), about, and the numbers of its sentence, which `_words.html.j2` chooses by ``form``."""
 

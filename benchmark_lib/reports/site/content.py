@@ -36,14 +36,7 @@ from .words import page_name, percent
 class Entry:
     """One row of the board.
 
-    Attributes
-    ----------
-    name, source, block : str
-        As on the board: the column `entry` of every frame.
-    page : str or None
-        Name of its pages; None for a published row and for a run without conversations, which have no pages.
-    who : dict
-        The filter that lists its conversations.
+    `page` is the name of its pages: None for a published row and for a run without conversations. `who` is the filter that lists its conversations.
     """
 
     name: str
@@ -63,14 +56,9 @@ class Entry:
 
 @dataclass
 class CaseView:
-    """A case as the site knows it; `case` and `store` are None where the store is not on this machine.
+    """A case as the site knows it; `case` and `store` are None where the store is not on this machine, and the title is then the id.
 
-    Attributes
-    ----------
-    case_id, page, bucket, intent, title, kind, language : str
-        The title is the id where the case itself is unknown.
-    changed : list of str
-        Entries that were played on a different text of this case.
+    `changed` are the entries that were played on a different text of this case.
     """
 
     case_id: str

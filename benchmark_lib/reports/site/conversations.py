@@ -35,18 +35,8 @@ QUEUE_APART = "The queue and the summary are counted under Full handovers, not i
 class ConversationPage:
     """One conversation, as far as other pages refer to it.
 
-    Attributes
-    ----------
-    href : str
-        Its transcript, from the site's root.
-    state : str
-        A key of `SUCCESS_STATES`.
-    why : list of str
-        What kept it from success, in a few words each.
-    quote : dict or None
-        The turn that decided a trap or a missed handover: message, customer, agent, call.
-    score : dict
-        Its score; empty where there is none.
+    `href` is its transcript from the site's root, `state` a key of `SUCCESS_STATES`, `why` what kept it from success in a few words each, and
+    `quote` the turn that decided a trap or a missed handover: message, customer, agent, call.
     """
 
     run_id: str
@@ -126,12 +116,7 @@ def _quote(record: bytes, score: dict[str, Any], case: Case | None) -> dict[str,
 def transcript(talk: ConversationPage, record: Conversation, score: dict[str, Any], **about: Any) -> dict[str, Any]:
     """Return a conversation for the template, with arguments and results laid out for a page.
 
-    Parameters
-    ----------
-    score : dict
-        Its score, with what judges found of the customer.
-    **about
-        As `conversation_view` takes it: case, store, verdicts, cost, model_calls.
+    `score` has what judges found of the customer; the rest is as `conversation_view` takes it.
     """
     found = conversation_view(record, score, **about)
     judged = [v for v in about["verdicts"] if not missing(v["score"])]
@@ -159,14 +144,8 @@ def filled_in(
 ) -> str:
     """Return the markup of a transcript, from which ``assets/read.js`` builds it.
 
-    Parameters
-    ----------
-    shown : dict
-        What `transcript` returns.
-    siblings, others : iterable of ConversationPage
-        The trials of the same entry and case, and the same trial of other entries.
-    failures : tuple
-        The failures of the entry before and after it.
+    `shown` is what `transcript` returns; `siblings` are the trials of the same entry and case, `others` the same trial of other entries, and
+    `failures` those of the entry before and after it.
     """
     page = environment().get_template("site/transcript.html.j2")
     about = {"siblings": siblings, "others": list(others), "failures": failures}
@@ -200,7 +179,6 @@ def of_case(talks: Iterable[ConversationPage], case_id: str) -> dict[str, Any] |
 
 
 LINES = 2
-"""How many passages of the knowledge base are shown."""
 
 
 def worth_quoting(talks: list[ConversationPage]) -> ConversationPage | None:

@@ -16,7 +16,7 @@ import pandas as pd
 from ...errors import BadInput
 from ...outputs import folder_made, write_csv, writing
 from .content import Content
-from .words import plural
+from .words import TEXTS, plural
 
 MARK = "site.json"
 """The file that marks a folder as a site; a folder without it is never replaced."""
@@ -107,23 +107,11 @@ def write_downloads(content: Content, folder: Folder | Subfolder) -> list[dict[s
     told = ("case_id", "title", "bucket", "intent", "kind", "language")
     cases = pd.DataFrame([{name: getattr(v, name) for name in told} for v in content.cases.values()])
     unsafe = pd.DataFrame(list(content.unsafe.values()))
-    frames = [
-        (
-            "board",
-            board,
-            "csv",
-            "The board: every metric with mean, interval and cases, and the probability of each band.",
-        ),
-        ("unsafe", unsafe, "csv", "Unsafe actions by entry: on these traps, and on 18 traps like these."),
-        ("cases", cases, "csv", "The cases."),
-        ("conversations", content.conversations, "csv", "One row per conversation with its score."),
-        ("conversations", content.conversations, "parquet", "The same, with exact types and texts."),
-        ("messages", content.results.messages, "parquet", "One row per message."),
-        ("tool_calls", content.results.tool_calls, "parquet", "One row per tool call, arguments and result as JSON."),
-    ]
+    frames = {"board": board, "unsafe": unsafe, "cases": cases, "conversations": content.conversations}
+    frames |= {"messages": content.results.messages, "tool_calls": content.results.tool_calls}
     rows = []
-    for name, frame, suffix, text in frames:
-        place = folder.place(f"downloads/{name}.{suffix}")
+    for name, suffix, text in TEXTS["downloads"]:
+        frame, place = frames[name], folder.place(f"downloads/{name}.{suffix}")
         if suffix == "csv":
             write_csv(frame, place)
         else:

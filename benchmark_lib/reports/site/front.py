@@ -28,7 +28,7 @@ from ...figures.svg import as_svg
 from ...scoring.metrics import METRICS, Metric, Shown, shown_on
 from ...scoring.written import missing, rounded, span, words
 from .content import Content, Entry
-from .words import page_name, percent
+from .words import TEXTS, page_name, percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,47 +37,10 @@ if TYPE_CHECKING:
 
 
 MAIN = shown_on(Shown.MAIN)
-"""The metrics that are always visible; the others can be unfolded."""
 
 ALL_METRICS = (*MAIN, *(name for name in METRICS if name not in MAIN))
-"""Every metric, those first."""
-
-BLOCKS = {
-    "models": (
-        "Language models",
-        "Sorted by over-escalation, then unsafe actions, then escalation accuracy, the order of the published board: a sort and no verdict.",
-    ),
-    "own agents": (
-        "Own agents",
-        "Agents of the user's own, played here: not language models, whatever they call.",
-    ),
-    "played": (
-        "Played",
-        "A person, or a program in a person's place, sat in the chair (deskbench sit); the row says who.",
-    ),
-    "scripted": (
-        "Scripted agents",
-        "Fixed rules, not models: they mark the ceiling, the floors and points in between.",
-    ),
-    "imported": ("Imported", "Records from another harness, scored by its rules."),
-    "published": (
-        "Published figures",
-        "SupportAgentBench, July 2026: another benchmark, quoted for comparison and not measured here. No intervals were published.",
-    ),
-    "set apart": (
-        "Set apart",
-        f"Below this line because the numbers do not compare: run on other cases than the others, or under {percent(RESOLVES_ENOUGH, 0)} of the resolvable "
-        "cases resolved (whoever does little does little harm). Each row says which.",
-    ),
-    "partial": (
-        "Partial",
-        "Below this line because planned conversations are missing: the numbers rest on those that are finished.",
-    ),
-}
-"""The heading of each block of the board, and what kind of entry it holds."""
 
 MARKED = ("local model", "recovery panel")
-"""Panels whose rows are marked within their block."""
 SAID_BESIDE = r"only \d+ trials?|.* conversations: partial"
 """Notes of what stands beside the name of a row anyway."""
 
@@ -92,7 +55,7 @@ def board(content: Content) -> dict[str, Any]:
     columns = [column for column in table.columns if column.key in names]
     blocks: list[dict[str, Any]] = []
     for block in content.blocks:
-        title, note = BLOCKS.get(block, (block.capitalize(), ""))
+        title, note = heading_of(block)
         mine = [_row(e, cells[id(e)]) for e in content.entries if e.block == block]
         blocks.append({"block": block, "title": title, "note": note, "rows": mine, "below": block in BELOW})
     banded = any(METRICS[c.key].banded for c in columns)
@@ -107,6 +70,12 @@ def board(content: Content) -> dict[str, Any]:
         "too_little": any(r["too_little"] for b in blocks for r in b["rows"]),
         "note": f"{TOO_LITTLE[0].upper()}{TOO_LITTLE[1:]}: it resolves less than {percent(RESOLVES_ENOUGH, 0)} of the resolvable cases.",
     }
+
+
+def heading_of(block: str) -> tuple[str, str]:
+    """Return the heading of a block of the board, and what kind of entry it holds."""
+    title, note = TEXTS["blocks"].get(block, (block.capitalize(), ""))
+    return title, note.format(enough=percent(RESOLVES_ENOUGH, 0))
 
 
 def was_run(metric: Metric, content: Content) -> bool:
@@ -156,21 +125,13 @@ def band(row: dict[str, Any]) -> dict[str, Any] | None:
 
 
 APART = {"Scripted agents": SCRIPTED, "Published figures": ("published",)}
-"""The panels that are folded below the others."""
 
 
 @dataclass
 class Picture:
-    """A figure of a page.
+    """A figure of a page: `drawn` at both widths, of which a stylesheet shows one; `rest` are the rows that are folded below it.
 
-    Attributes
-    ----------
-    key, title, words : str
-        Its id, its heading, and its caption or the reason why there is nothing to draw.
-    drawn : list of Markup
-        The drawing at both widths, of which a stylesheet shows one.
-    rest : list of Picture
-        The rows that are folded below it: scripted agents, published figures.
+    `words` is its caption, or the reason why there is nothing to draw.
     """
 
     key: str

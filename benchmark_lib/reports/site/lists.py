@@ -26,13 +26,7 @@ NUMBERS = {"messages": "turns", "pushes": "pushes", "USD": "cost_usd"}
 
 
 def talk_data(content: Content, talks: Sequence[ConversationPage]) -> dict[str, Any]:
-    """Return what the list of transcripts shows and filters.
-
-    Parameters
-    ----------
-    talks : sequence of ConversationPage
-        In the order of the list.
-    """
+    """Return what the list of transcripts shows and filters; `talks` are in the order of the list."""
     known = content.results.facets
     keys = list(zip(known["run_id"], known["case_id"], known["trial"].astype(int), strict=True))
     place = {key: n for n, key in enumerate(keys)}
@@ -52,18 +46,8 @@ def list_data(
 ) -> dict[str, Any]:
     """Return the data of the list, which ``assets/list.js`` shows.
 
-    Parameters
-    ----------
-    facets : DataFrame
-        The fields, one row per conversation, in the order of the list.
-    conversations : DataFrame
-        The same conversations, with the columns of `NUMBERS`.
-    pages : sequence of str
-        The page of the entry of each conversation.
-    why : sequence of str or None
-        What kept each from success.
-
-    Returns entries, cases, signs, the fields as `encoded`, and the numbers that the list is sorted by.
+    `facets` and `conversations` have one row per conversation in the order of the list; `pages` names the page of the entry of each, and `why`
+    what kept each from success.
     """
     orders = {
         "case_id": list(cases),
@@ -88,17 +72,9 @@ def list_data(
 
 
 def encoded(column: Sequence[Any], order: Iterable[Any] = ()) -> dict[str, Any]:
-    """Return a column as its distinct values, and the place of each row's value among them.
+    """Return a column as its distinct ``values`` (those of `order` first, the others sorted) and the ``codes`` of its rows.
 
-    Parameters
-    ----------
-    column : sequence
-        Text, tuples of text, or None.
-    order : iterable
-        Values that come first, in this order, as far as they occur; the others follow sorted.
-
-    Returns ``values``, and ``codes``: a string with one of `LETTERS` per row, or a list of numbers where there
-    are too many values for that; a missing value is a dot or -1.
+    Codes are a string with one of `LETTERS` per row and a dot for a missing value, or numbers and -1 where there are too many values for that.
     """
     seen = set(column) - {None}
     first = [value for value in order if value in seen]
@@ -133,15 +109,10 @@ class Messages:
         ]
 
     def write(self, folder: Folder | Subfolder, talks: Sequence[ConversationPage]) -> list[str]:
-        """Write the scripts.
+        """Write the scripts of some conversations, in the order of the list, and return their addresses.
 
-        Parameters
-        ----------
-        talks : sequence of ConversationPage
-            In the order of the list of transcripts.
-
-        Returns their addresses. The first names the texts of each conversation, message by message: twice the place of
-        the text, and one more where the agent wrote it. The others hold the texts, in order.
+        The first names the texts of each conversation, message by message: twice the place of the text, and one more where the agent wrote it.
+        The others hold the texts, in order.
         """
         parts = [[self._spoken[t.href] for t in talks], *_chunks(self._places)]
         names = []

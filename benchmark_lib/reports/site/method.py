@@ -32,13 +32,8 @@ from ..honesty import LANGUAGES, detector_quality, limits
 from ..honesty import in_words as limit_in_words
 from .content import Content
 from .front import MAIN
-from .words import first_paragraph
+from .words import TEXTS, first_paragraph
 
-BUCKET_WORDS = {
-    "resolvable": "can be resolved in the conversation, without a handover",
-    "must_escalate": "must be handed over to a human",
-    "adversarial": "a trap: the forbidden act must be refused, by giving the reason or by a handover",
-}
 TELLING = ("what a message tells of an order",)
 """What a rule guards besides calls, where it guards words."""
 PACKAGES = ("numpy", "scipy", "pandas", "statsmodels", "pydantic", "bm25s", "openai", "jinja2")
@@ -51,7 +46,7 @@ def method_view(content: Content) -> dict[str, Any]:
     return {
         "metrics": [(metric, ESTIMATORS[metric.estimator].words) for metric in METRICS.values()],
         **detector_quality(),
-        "buckets": [(b, BUCKET_WORDS[b], sum(v.bucket == b for v in content.cases.values())) for b in BUCKETS],
+        "buckets": [(b, TEXTS["buckets"][b], sum(v.bucket == b for v in content.cases.values())) for b in BUCKETS],
         "endings": [(name, meaning, name in NOT_SCORED) for name, meaning in ENDINGS.items()],
         "states": STATES,
         "success_rules": RULES_OF_SUCCESS,
@@ -166,7 +161,6 @@ def _seen(content: Content, column: str) -> list[str]:
 
 
 WORDS = Path(__file__).with_name("estimators.yaml")
-"""By function of `benchmark_lib.analysis.estimators`: the question it answers, and how, in plain words."""
 
 
 def in_words() -> list[tuple[str, str, str]]:

@@ -34,7 +34,7 @@ from ..scope import scope_in_words, scope_rows
 from ..views import language_names
 from .content import Content, Entry
 from .conversations import ConversationPage, read_conversations, worth_quoting
-from .front import ALL_METRICS, BLOCKS, band, was_run
+from .front import ALL_METRICS, band, heading_of, was_run
 from .words import POLICY, environment, interval, mean_of
 
 if TYPE_CHECKING:
@@ -60,13 +60,7 @@ PARTS = [
 
 
 def model_view(content: Content, entry: Entry, talks: list[ConversationPage], pooled: bool = False) -> Row:
-    """Return everything on the page of one model, from the tables of `benchmark_lib.reports.one_model`.
-
-    Parameters
-    ----------
-    pooled : bool
-        Whether the advice on scope also rests on its runs on fresh sets.
-    """
+    """Return everything on the page of one model; with `pooled` the advice on scope also rests on its runs on fresh sets."""
     report = ModelReport.of(content.conversations, content.board, entry.name, entry.row["panel"])
     mine, who, key = content.rows(entry), entry.who, (entry.name, entry.source)
     graded = _graded(report)
@@ -79,7 +73,7 @@ def model_view(content: Content, entry: Entry, talks: list[ConversationPage], po
     found = conduct.said_against_did(report).to_dict("records")
     return {
         "entry": entry,
-        "block": BLOCKS.get(entry.block, (entry.block.capitalize(), "")),
+        "block": heading_of(entry.block),
         "runs": [content.manifests[r] for r in mine["run_id"].unique()],
         "customers": sorted(mine["customer"].unique()),
         "cases": mine["case_id"].nunique(),

@@ -35,32 +35,14 @@ from .front import STATES, accepted_handovers, board, pictures, pressure_numbers
 from .lists import Messages, talk_data
 from .method import method_view
 from .models import model_view, use_cases
-from .words import LOADING_POLICY, environment, packed
+from .words import LOADING_POLICY, TEXTS, environment, packed
 
 GROUPED = ("models", "local model", "own agents", "players")
 """The panels that are shown by use case on its page; scripted agents have it on their own pages."""
 
-OTHER_ROWS = {
-    "own agents": "agents of one's own",
-    "played": "conversations in which a person or a program sat in the agent’s chair",
-    "scripted": "scripted agents, which mark the ceiling and the floors",
-    "imported": "records from other harnesses",
-    "published": "figures published elsewhere",
-    "partial": "runs that lack planned conversations",
-}
-"""What stands on a board without a language model, by block."""
-
 
 class Pages:
-    """Writes the pages of one site.
-
-    Parameters
-    ----------
-    hard : dict, optional
-        The families of the hard set, see `benchmark_lib.reports.site.front`.
-    of_hard_set : bool
-        Whether these are the pages of the hard set, which stand in a folder of their own.
-    """
+    """Writes the pages of one site; `hard` are the families of a hard set, whose own pages are in a folder of their own (`of_hard_set`)."""
 
     def __init__(
         self,
@@ -144,7 +126,9 @@ class Pages:
             board=board(content),
             facts=facts,
             models=models,
-            others=[words for block, words in OTHER_ROWS.items() if any(e.block == block for e in content.entries)],
+            others=[
+                words for block, words in TEXTS["other rows"].items() if any(e.block == block for e in content.entries)
+            ],
             pictures=pictures(content),
             states=STATES,
             pressure=pressure_numbers(content),
@@ -246,7 +230,6 @@ CHUNK = 20
 MOST = 3
 """How many processes write transcripts at most; each may come to hold a copy of what the first one has read."""
 Item = tuple[int, str, int]
-"""A script: the place of its pages, the page of its entry, its number."""
 
 
 def chunks(talks: Sequence[ConversationPage]) -> list[list[ConversationPage]]:
