@@ -13,7 +13,7 @@ from .html import board_without_flagged, readable_board
 from .methods import bibtex, methods
 from .notebooks import run_notebook
 from .one_model import ModelReport, model_report
-from .scope import badge, scope_badge, scope_in_words
+from .scope import badge, scope_in_words
 from .shown import boards_by_panel, by_panel, show_figure, show_table, tables_by_panel, weigh
 from .transcript import show, transcript_css, transcript_html
 from .views import language_names, readable

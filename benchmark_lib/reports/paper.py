@@ -1,22 +1,19 @@
-"""A table for a write-up.
-
-CSV, Markdown, LaTeX and HTML from one frame, each with units, denominators and footnotes and its own escaping.
-"""
+"""A table for a write-up: CSV, Markdown, LaTeX and HTML from one frame, each with its own escaping."""
 
 import numbers
 import re
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from html import escape as html_escape
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import orjson
 import pandas as pd
+from markupsafe import Markup
 
-from ..analysis.cell import Cell, Heading, Table, footnoted
+from ..analysis.cell import Cell, Heading, Table
 from ..analysis.estimators.estimate import counted
 from ..errors import BadInput
 from ..figures.style import paths_for, provenance
@@ -24,18 +21,11 @@ from ..outputs import as_cell
 from ..scoring.written import DASH, missing, rounded
 from .html import table_html
 from .tex import one_line, table_tex
-from .transcript import Html
+from .transcript import Html, render
 
 MISSING = DASH
 MISSING_NOTE = f"{MISSING}: not defined or not known (never 0)."
 FORMATS = ("csv", "md", "tex", "html")
-
-PAGE = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>%(title)s</title>
-<style>body{font:14px/1.45 system-ui,sans-serif;color:#1d2733;margin:1.5rem}</style></head><body>
-%(table)s
-</body></html>
-"""
 
 _MARKDOWN = re.compile(r"([\\`*_\[\]<>|~$&#])")
 _NUMBER = re.compile(r"[+<-]?[\d,.]+[*°]?( ?%)?( (of|to) [+-]?[\d,.]+)?( \(.*\))?")
@@ -46,9 +36,7 @@ def save(
     name: str,
     *,
     caption: str = "",
-    units: Mapping[str, str] | None = None,
-    denominators: Mapping[str, Any] | None = None,
-    footnotes: Mapping[str, str] | Sequence[str] = (),
+    footnotes: Sequence[str] = (),
     digits: int | Mapping[str, int] = 2,
     folder: str | Path = "reports/tables",
     results: Any = None,
@@ -65,12 +53,8 @@ def save(
         File name without suffix, in lower case; anything but letters, digits, dots and dashes is replaced.
     caption : str
         What the table shows: n, trials, estimand and interval belong here.
-    units : mapping of str to str, optional
-        Unit of a column, added in brackets to the heading.
-    denominators : mapping of str to int or str, optional
-        Denominator of a column, added in the same brackets as ``n = ...``.
-    footnotes : mapping of str to str, or sequence of str
-        By column, marked with letters; or notes on the table as a whole. The key ``""`` of a mapping is such a note.
+    footnotes : sequence of str
+        Notes on the table as a whole.
     digits : int or mapping of str to int
         Decimals in Markdown, LaTeX and HTML; CSV keeps every digit. Whole numbers have none.
     results : Results, optional
@@ -87,7 +71,7 @@ def save(
     Raises
     ------
     BadInput
-        For two columns with the same name, or a unit, denominator or footnote of a column that does not exist.
+        For two columns with the same name, or the digits of a column that does not exist.
 
     Warns
     -----
@@ -95,10 +79,10 @@ def save(
         Where the LaTeX is left out; a ``.tex`` of that name from an earlier table stays as it is.
     """
     numbers = frame.numbers() if isinstance(frame, Table) else None
-    frame, table = _built(frame, caption, units, denominators, footnotes, digits)
+    frame, table = _built(frame, caption, footnotes, digits)
     paths = paths_for(name, folder, (*FORMATS, "json"))
     _write_csv(frame, table, numbers, paths[0])
-    page = PAGE % {"title": _html(table.caption or name), "table": table_html(table)}
+    page = render("paper.html.j2", title=one_line(table.caption or name), table=Markup(table_html(table)))
     tex = table_tex(table, paths[2].stem)
     for path, text in zip(paths[1:4], (_as_markdown(table), tex, page), strict=True):
         if text:
@@ -110,8 +94,6 @@ def save(
     source = {
         "table": name,
         "caption": table.caption,
-        "units": dict(units or {}),
-        "denominators": {k: str(v) for k, v in (denominators or {}).items()},
         "footnotes": [{"mark": mark, "text": text} for mark, text in table.notes],
         **provenance(results, parameters),
     }
@@ -148,29 +130,25 @@ def markdown(frame: pd.DataFrame | Table, **words: Any) -> str:
 
 
 def _built(
-    frame: pd.DataFrame | Table,
-    caption: str = "",
-    units: Any = None,
-    denominators: Any = None,
-    footnotes: Any = (),
-    digits: Any = 2,
+    frame: pd.DataFrame | Table, caption: str = "", footnotes: Any = (), digits: Any = 2
 ) -> tuple[pd.DataFrame, Table]:
+    general = [("", str(text)) for text in ([footnotes] if isinstance(footnotes, str) else footnotes)]
     if isinstance(frame, Table):
-        if units or denominators or isinstance(footnotes, Mapping):
-            raise BadInput(
-                "this table has units and marked footnotes of its own: leave these options out, or give table.frame()"
-            )
         table = frame.split()
-        notes = [*table.notes, *(("", text) for text in ([footnotes] if isinstance(footnotes, str) else footnotes))]
-        table = replace(table, caption=caption or table.caption, notes=_known(notes, table.texts()))
+        table = replace(table, caption=caption or table.caption, notes=_known([*table.notes, *general], table.texts()))
         return table.frame(), table
     frame = _flat(frame)
-    units, denominators = dict(units or {}), dict(denominators or {})
-    footnotes = {"": footnotes} if isinstance(footnotes, str) else footnotes
-    marked = dict(footnotes) if isinstance(footnotes, Mapping) else {}
-    general = [marked.pop("")] if "" in marked else [] if isinstance(footnotes, Mapping) else list(footnotes)
-    _check_columns(frame, [*units, *denominators, *marked, *(digits if isinstance(digits, Mapping) else ())])
-    return frame, _table(frame, caption, units, denominators, marked, general, digits)
+    for column in digits if isinstance(digits, Mapping) else ():
+        if column not in frame.columns:
+            raise BadInput(f"the table has no column {column!r}: name one of {', '.join(frame.columns)}")
+    cells: dict[str, list[Any]] = {}
+    for name in frame.columns:
+        texts = _texts(frame[name], digits.get(name, 2) if isinstance(digits, Mapping) else digits)
+        numeric = _is_number(frame[name]) or reads_as_numbers(texts)
+        cells[name] = [Cell(number=text) for text in texts] if numeric else texts
+    rows = tuple({name: column[place] for name, column in cells.items()} for place in range(len(frame)))
+    table = Table(columns=tuple(Heading(key=name, title=name) for name in cells), rows=rows, caption=caption)
+    return frame, replace(table, notes=_known(general, table.texts()))
 
 
 def _as_markdown(table: Table) -> str:
@@ -183,33 +161,8 @@ def _as_markdown(table: Table) -> str:
     return "\n".join(parts)
 
 
-def _table(
-    frame: pd.DataFrame, caption: str, units: dict, denominators: dict, marked: dict, general: list[str], digits: Any
-) -> Table:
-    columns: list[Heading] = []
-    cells: dict[str, list[Any]] = {}
-    for name in map(str, frame.columns):
-        columns.append(Heading(key=name, title=_heading(name, units, denominators)))
-        texts = _texts(frame[name], digits.get(name, 2) if isinstance(digits, Mapping) else digits)
-        numeric = _is_number(frame[name]) or reads_as_numbers(texts)
-        cells[name] = [Cell(number=text) for text in texts] if numeric else texts
-    rows = tuple({name: column[place] for name, column in cells.items()} for place in range(len(frame)))
-    in_order = {name: str(marked[name]) for name in map(str, frame.columns) if name in marked}
-    heads, notes = footnoted(columns, in_order, map(str, general))
-    table = Table(columns=heads, rows=rows, caption=caption)
-    return replace(table, notes=_known(notes, table.texts()))
-
-
 def _known(notes: Sequence[tuple[str, str]], texts: list[list[str]]) -> tuple[tuple[str, str], ...]:
     return (*notes, ("", MISSING_NOTE)) if any(text == MISSING for row in texts for text in row) else tuple(notes)
-
-
-def _heading(column: str, units: dict[str, str], denominators: dict[str, Any]) -> str:
-    inside = [units[column]] if units.get(column) else []
-    if column in denominators:
-        n = denominators[column]
-        inside.append(n if isinstance(n, str) and "=" in n else f"n = {n:,}" if isinstance(n, int) else f"n = {n}")
-    return column + (f" ({', '.join(inside)})" if inside else "")
 
 
 def _texts(values: pd.Series, digits: int) -> list[str]:
@@ -244,12 +197,6 @@ def _flat(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.set_axis(columns, axis=1)
 
 
-def _check_columns(frame: pd.DataFrame, named: list[str]) -> None:
-    for column in named:
-        if column not in frame.columns:
-            raise BadInput(f"the table has no column {column!r}: name one of {', '.join(frame.columns)}")
-
-
 def _write_csv(frame: pd.DataFrame, table: Table, numbers: pd.DataFrame | None, path: Path) -> None:
     # A text that a spreadsheet would run as a formula is preceded by an apostrophe.
     safe = frame.copy()
@@ -264,7 +211,3 @@ def _write_csv(frame: pd.DataFrame, table: Table, numbers: pd.DataFrame | None, 
 
 def _md(text: str) -> str:
     return _MARKDOWN.sub(r"\\\1", one_line(text))
-
-
-def _html(text: str) -> str:
-    return html_escape(one_line(text))

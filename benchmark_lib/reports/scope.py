@@ -1,6 +1,5 @@
 """The advice on one model's scope in sentences and as rows of a page, and badges: SVGs that need no network."""
 
-from html import escape
 from math import ceil
 from pathlib import Path
 from typing import Any
@@ -28,6 +27,7 @@ from ..errors import BadInput
 from ..figures.style import paths_for
 from ..scoring.written import DASH, in_words, missing, percent, span, visible
 from ..textfiles import read_yaml
+from .transcript import render
 
 SAID: dict[str, Any] = read_yaml(Path(__file__).with_suffix(".yaml"))
 
@@ -142,46 +142,12 @@ def scope_rows(table: pd.DataFrame) -> list[dict[str, Any]]:
     return found
 
 
-def scope_badge(table: pd.DataFrame, model: str, *, folder: str | Path | None = None) -> str:
-    """A badge of what one model may answer alone, counted over use cases.
-
-    Parameters
-    ----------
-    table : DataFrame
-        As `tables.scope_table` gives it.
-    folder : path, optional
-        Where it is saved, as ``badge-scope-MODEL.svg``; nowhere by default.
-
-    Raises
-    ------
-    BadInput
-        For a model that is not in the table.
-    """
-    mine = table[(table["entry"] == model) & (table["intent"] == "")]
-    if mine.empty:
-        raise BadInput(f"there is no use case of {model!r} in the table: choose a name from its column entry")
-    counts = {v: int((mine["verdict"] == v).sum()) for v in VERDICTS}
-    said = f"of {counted(len(mine), 'use case')}, {counts[ALONE]} alone, {counts[APPROVAL]} with approval"
-    scripted = " (scripted)" if mine["source"].iloc[0] == "scripted" else ""
-    return drawn(visible(f"Deskbench {short_name(model)}{scripted}"), said, f"badge-scope-{model}", folder)
-
-
-SIZE, PAD, HEIGHT = 11, 8, 20
-
-SVG = """<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height}" role="img" aria-label="{words}">
-<title>{words}</title>
-<rect width="{width:.0f}" height="{height}" rx="3" fill="#0072B2"/>
-<path d="M3 0h{left:.0f}v{height}H3a3 3 0 0 1-3-3V3a3 3 0 0 1 3-3z" fill="#44505c"/>
-<g fill="#fff" font-family="Verdana,DejaVu Sans,sans-serif" font-size="{size}" text-anchor="middle">
-<text x="{first:.0f}" y="14">{name}</text>
-<text x="{second:.0f}" y="14">{said}</text>
-</g>
-</svg>
-"""
+SIZE, PAD = 11, 8
+"""Size of the type of a badge, and the space beside a text, in pixels."""
 
 
 def badge(board: pd.DataFrame, model: str, *, folder: str | Path | None = None) -> str:
-    """The badge of one model: what it resolved and its unsafe actions, each the mean with its n and 95 % interval, the second with its worst trial.
+    """Return the badge of one model: what it resolved and its unsafe actions, each the mean with its n and 95 % interval, the second with its worst trial.
 
     Parameters
     ----------
@@ -204,19 +170,13 @@ def badge(board: pd.DataFrame, model: str, *, folder: str | Path | None = None) 
     worst = worst_beside(board.set_index("entry").loc[model])
     said[-1] += f", {worst}" if worst else ""
     words = " · ".join([*said, *([what] if what else [])])
-    return drawn(visible(f"Deskbench {short_name(model)}"), words, f"badge-{model}", folder)
-
-
-def drawn(name: str, said: str, file: str, folder: str | Path | None = None) -> str:
-    """A badge with a name on its left and what is said on its right, saved as an SVG of that file name if a folder is given."""
-    name_width, said_width = map(_width, (name, said))
-    left, width = name_width + 2 * PAD, name_width + said_width + 4 * PAD
-    middles = {"left": left - 3, "first": left / 2, "second": left + PAD + said_width / 2}
-    sizes = {"width": width, "height": HEIGHT, "size": SIZE}
-    texts = {"name": escape(name), "said": escape(said), "words": escape(f"{name}: {said}", quote=True)}
-    svg = SVG.format(**middles, **sizes, **texts)
+    name = visible(f"Deskbench {short_name(model)}")
+    left = round(_width(name)) + 2 * PAD
+    svg = render(
+        "badge.svg.j2", name=name, said=words, left=left, width=left + round(_width(words)) + 2 * PAD, size=SIZE
+    )
     if folder is not None:
-        paths_for(file, folder, ["svg"])[0].write_text(svg, encoding="utf-8")
+        paths_for(f"badge-{model}", folder, ["svg"])[0].write_text(svg, encoding="utf-8")
     return svg
 
 
