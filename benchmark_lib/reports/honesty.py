@@ -3,8 +3,9 @@
 The texts of the limits are in `limits.yaml.j2`; no number is typed: see `analysis.tables.calibration`.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from textwrap import fill
 from typing import Any
 
@@ -20,16 +21,12 @@ from ..extension import offers
 from ..scoring.customer_audit import FINDINGS
 from ..scoring.written import span
 from ..store.world import load_store
-from .transcript import plain_text
+from .transcript import TEXTS, plain_text
 from .views import language_names
 
 LANGUAGES = language_names()
 
 WIDTH = 150
-HEAD = """# How to read this honestly
-
-What the numbers of Deskbench cannot tell, with the measurements behind each statement. `make calibration` measures again and writes this page;
-the method page of a site shows the same, and what its own runs add."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +36,8 @@ class Limit:
     title: str
     text: str
     source: str
-    head: tuple[str, ...] = ()
-    rows: tuple[tuple[str, ...], ...] = ()
+    head: Sequence[str] = ()
+    rows: Sequence[Sequence[str]] = ()
 
 
 @lru_cache(maxsize=1)
@@ -70,12 +67,7 @@ def limits() -> tuple[Limit, ...]:
         span=span,
         listed=lambda names: format_list(names, locale="en"),
     )
-    return tuple(
-        Limit(
-            one["title"], one["text"], one["source"], tuple(one.get("head", ())), tuple(map(tuple, one.get("rows", ())))
-        )
-        for one in yaml.safe_load(filled)
-    )
+    return tuple(Limit(**one) for one in yaml.safe_load(filled))
 
 
 def detector_quality() -> dict[str, Any]:
@@ -88,14 +80,8 @@ def detector_quality() -> dict[str, Any]:
 
 def limits_page() -> str:
     """Return `limits` as Markdown, for ``data/limits.md``."""
-    parts = [HEAD]
-    for limit in limits():
-        parts.append(f"## {limit.title}\n\n{fill(limit.text, WIDTH, break_long_words=False, break_on_hyphens=False)}")
-        if limit.head:
-            lines = [limit.head, tuple("---" for _ in limit.head), *limit.rows]
-            parts.append("\n".join(f"| {' | '.join(line)} |" for line in lines))
-        parts.append(f"Source: {limit.source}.")
-    return "\n\n".join(parts) + "\n"
+    wrapped = partial(fill, width=WIDTH, break_long_words=False, break_on_hyphens=False)
+    return plain_text("limits.md.j2", limits=limits(), fill=wrapped)
 
 
 def write_calibration() -> None:
@@ -122,30 +108,6 @@ def in_words(limit: Limit) -> dict[str, Any]:
     return plain | {"head": limit.head, "rows": limit.rows}
 
 
-HEAD = """# Data dictionary
-
-`load_results(...)` gives these frames. `make dictionary` writes this page from the declarations in `benchmark_lib/scoring/score.py` (the
-columns of the score) and `benchmark_lib/analysis/dictionary.py` (all others). A flag is true, false or unknown; a number is NaN where it is
-unknown, and so is a count."""
-
-DOWNLOADS = {
-    "conversations.csv": "As the frame, and `panel`: which panel the run belongs to, such as models or scripted agents.",
-    "board.csv": "A row per entry: its panel, name, settings and versions; of each metric the median over trials under its name, "
-    "the mean with its 95% interval (`_mean`, `_low`, `_high`) and the cases (`_n`), and the same without flagged customers "
-    "(`_without`); the band of unsafe actions with the probability of each (`p_`).",
-}
-"""What the files of the site's downloads have that the frames have not."""
-
-
 def dictionary_page() -> str:
-    """The data dictionary as Markdown, a table for each frame."""
-    parts = [HEAD]
-    for frame, columns in DICTIONARY.items():
-        rows = [f"| `{c.name}` | {c.kind} | {c.unit} | {c.words} |" for c in columns.values()]
-        parts += [
-            f"## {frame} ({len(columns)} columns)",
-            "\n".join(["| column | kind | unit | meaning |", "|---|---|---|---|", *rows]),
-        ]
-    files = [f"- `{name}`: {words}" for name, words in DOWNLOADS.items()]
-    parts += ["## Files of the site", "\n".join(files)]
-    return "\n\n".join(parts) + "\n"
+    """Return the data dictionary as Markdown, a table for each frame."""
+    return plain_text("dictionary.md.j2", frames=DICTIONARY, downloads=TEXTS["columns of downloads"])

@@ -7,9 +7,12 @@ from typing import Any
 from ..analysis.estimators.estimate import counted
 from ..records import Conversation
 from ..scoring.written import in_words, percent, unbroken, visible, words
+from ..textfiles import read_yaml
 from .conversation_view import as_json, conversation_view
 
 TEMPLATES = Path(__file__).with_name("templates")
+TEXTS: dict[str, Any] = read_yaml(Path(__file__).with_name("texts.yaml"))
+"""Texts of pages that no template holds."""
 
 
 @lru_cache(maxsize=1)

@@ -27,8 +27,9 @@ from ...figures.style import WIDTHS, figure_of, read_plainly
 from ...figures.svg import as_svg
 from ...scoring.metrics import METRICS, Metric, Shown, shown_on
 from ...scoring.written import missing, rounded, span, words
+from ..transcript import TEXTS
 from .content import Content, Entry
-from .words import TEXTS, page_name, percent
+from .words import page_name, percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -30,9 +30,10 @@ from ...store.frozen import thawed
 from ...textfiles import read_yaml
 from ..honesty import LANGUAGES, detector_quality, limits
 from ..honesty import in_words as limit_in_words
+from ..transcript import TEXTS
 from .content import Content
 from .front import MAIN
-from .words import TEXTS, first_paragraph
+from .words import first_paragraph
 
 TELLING = ("what a message tells of an order",)
 """What a rule guards besides calls, where it guards words."""

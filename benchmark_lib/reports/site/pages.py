@@ -25,8 +25,8 @@ from ...records import BUCKET_NOUNS, Conversation
 from ...runfile import RunFile
 from ..answers import answers
 from ..answers import view as answers_view
-from ..honesty import DOWNLOADS
 from ..marks import with_judged_customer
+from ..transcript import TEXTS
 from .compare import comparison
 from .content import Content
 from .conversations import ConversationPage, case_view, filled_in, of_case, read_conversations, transcript
@@ -35,7 +35,7 @@ from .front import STATES, accepted_handovers, board, pictures, pressure_numbers
 from .lists import Messages, talk_data
 from .method import method_view
 from .models import model_view, use_cases
-from .words import LOADING_POLICY, TEXTS, environment, packed
+from .words import LOADING_POLICY, environment, packed
 
 GROUPED = ("models", "local model", "own agents", "players")
 """The panels that are shown by use case on its page; scripted agents have it on their own pages."""
@@ -193,7 +193,9 @@ class Pages:
         published = any(not e.page for e in self.content.entries)
         method = method_view(self.content)
         self._write("methodology", "methodology", "page", "methodology", m=method, published=published)
-        self._write("dictionary", "dictionary", "page", "downloads", frames=DICTIONARY, downloads=DOWNLOADS)
+        self._write(
+            "dictionary", "dictionary", "page", "downloads", frames=DICTIONARY, downloads=TEXTS["columns of downloads"]
+        )
         files = write_downloads(self.content, self.folder)
         self._write("downloads", "downloads", "page", "downloads", files=files, runs=run_rows(self.content))
 

@@ -6,7 +6,6 @@ import inspect
 import re
 from base64 import b64encode
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import orjson
@@ -17,7 +16,6 @@ from ...analysis.tables.tiers import tier_in_words
 from ...scoring import written
 from ...scoring.metrics import METRICS, Metric
 from ...scoring.written import DASH, missing, rounded, visible
-from ...textfiles import read_yaml
 from ..transcript import templates
 
 POLICY = (
@@ -31,7 +29,6 @@ Nothing but the site's own style and script, and no text ever becomes code.
 
 LOADING_POLICY = POLICY.replace("trusted-types 'none'", "trusted-types talks")
 """The policy of the pages that load transcripts: their script may make addresses of those scripts, and of nothing else."""
-TEXTS: dict[str, Any] = read_yaml(Path(__file__).with_name("texts.yaml"))
 NARROW = 88
 """JSON that fits a line of this length stays on one line."""
 
