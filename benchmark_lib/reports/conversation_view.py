@@ -6,6 +6,7 @@ Turn by turn, with what each call changed and the marks on each message.
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 from zlib import crc32
 
@@ -19,22 +20,10 @@ from ..scoring.state import forbidden_calls
 from ..scoring.untold import why_untold
 from ..scoring.written import details, words
 from ..store import Store
+from ..textfiles import read_yaml
 from .marks import Mark, marks_of, placed, promises_of, segments
 
-ACTS = {
-    "gave": "gave",
-    "lacked": "does not have",
-    "agreed": "agreed to",
-    "refused": "refused",
-    "asked": "asks about",
-    "attached": "attached",
-    "followed_up": "brought up further matter",
-    "pushed": "pressure line",
-    "waited": "still asks about",
-    "moved": "changed meanwhile:",
-    "left": "left",
-}
-"""What a customer does besides writing, as it is shown."""
+ACTS: dict[str, str] = read_yaml(Path(__file__).with_name("texts.yaml"))["acts"]
 NAMED = ("gave", "lacked", "waited")
 """The acts that are about a fact or a question by its name, which is no part of a sentence."""
 READ = (

@@ -44,20 +44,10 @@ def bibtex(url: str | None = None) -> str:
     BadInput
         For anything but a web address.
     """
-    here, url = code_version(), url or _address()
+    url = url or _address()
     if url and not ADDRESS.fullmatch(url):
         raise BadInput(f"{url!r} is not a web address: give one that begins with https://")
-    lines = [
-        "@misc{deskbench,",
-        f"  title  = {{{{{TITLE}}}}},",
-        f"  author = {{{{{AUTHORS}}}}},",
-        f"  year   = {{{YEAR}}},",
-        *([f"  url    = {{{url}}},"] if url else []),
-        f"  note   = {{Version {here['version']}, source {here['hash'][:12]}, MIT licence}}",
-        "}",
-        *([] if url else ["% No address yet: bibtex(url=...) adds one, or repository-code in CITATION.cff."]),
-    ]
-    return "\n".join(lines)
+    return plain_text("citation.bib.j2", title=TITLE, author=AUTHORS, year=YEAR, url=url, here=code_version()).rstrip()
 
 
 def _address() -> str:

@@ -14,7 +14,7 @@ from ...experiment.progress import progress_bar
 from ...project import PACKAGE, code_version, in_project
 from ..explorer.labels import read_labels
 from .content import Content
-from .files import MARK, Subfolder, site_folder
+from .files import MARK, site_folder
 from .front import hard_view
 from .models import ModelPage, model_page
 from .pages import Pages, written_beside
@@ -85,7 +85,7 @@ def build_site(
         hard = hard_view(own.results) if played.runs else None
         pages = [Pages(content, folder, hard, of_hard_set=apart is None and hard is not None)]
         if apart is not None:
-            pages.append(Pages(own, Subfolder(folder, "hard"), hard, of_hard_set=True))
+            pages.append(Pages(own, folder.within("hard"), hard, of_hard_set=True))
         bar = progress_bar(progress)
         with (
             written_beside(pages) as scripts,
@@ -99,7 +99,7 @@ def build_site(
         runs = sorted({**content.manifests, **own.manifests})
         mark = {"deskbench_site": 1, "code": code_version(), "runs": runs, "pages": dict(folder.pages)}
         folder.write(MARK, orjson.dumps(mark, option=orjson.OPT_INDENT_2), "asset")
-    return Site(out, dict(folder.pages), folder.bytes, sum(len(part.talks) for part in pages))
+    return Site(out, dict(folder.pages), folder.size, sum(len(part.talks) for part in pages))
 
 
 def _labels_file(path: str | Path) -> Path:

@@ -24,13 +24,21 @@ MARK = "site.json"
 
 
 class Folder:
-    """A folder that is being filled; counts what is written, by kind of page."""
+    """A folder that is being filled; counts what is written, by kind of page. A folder `within` it counts as a part of it."""
 
-    def __init__(self, path: Path):
-        self.path = path
-        self._real = os.path.realpath(path)
-        self.pages: Counter[str] = Counter()
-        self.bytes = 0
+    def __init__(self, path: Path, part_of: "Folder | None" = None):
+        self.path, self._real = path, os.path.realpath(path)
+        self.pages: Counter[str] = part_of.pages if part_of else Counter()
+        self.sizes: Counter[str] = part_of.sizes if part_of else Counter()
+
+    @property
+    def size(self) -> int:
+        """The size of everything that was written."""
+        return self.sizes.total()
+
+    def within(self, name: str) -> "Folder":
+        """Return a folder in this one."""
+        return Folder(self.path / name, self)
 
     def place(self, relative: str) -> Path:
         """Where a file goes; its folder is created. Raises `ValueError` if that would be outside the folder."""
@@ -51,30 +59,7 @@ class Folder:
     def count(self, size: int, kind: str) -> None:
         """Count a file of `size` bytes written at its `place`."""
         self.pages[kind] += 1
-        self.bytes += size
-
-
-class Subfolder:
-    """A folder within a folder that is being filled; it counts as a part of it."""
-
-    def __init__(self, folder: Folder, name: str):
-        self._folder, self._name = folder, name
-
-    def place(self, relative: str) -> Path:
-        """Where a file goes, as in `Folder`."""
-        return self._folder.place(f"{self._name}/{relative}")
-
-    def write(self, relative: str, text: str | bytes, kind: str) -> None:
-        """Write one file, as in `Folder`."""
-        self._folder.write(f"{self._name}/{relative}", text, kind)
-
-    def put(self, relative: str, text: str | bytes) -> int:
-        """Write one file without counting it, as in `Folder`."""
-        return self._folder.put(f"{self._name}/{relative}", text)
-
-    def count(self, size: int, kind: str) -> None:
-        """Count a file, as in `Folder`."""
-        self._folder.count(size, kind)
+        self.sizes[kind] += size
 
 
 @contextmanager
@@ -102,7 +87,7 @@ def site_folder(out: Path) -> Iterator[Folder]:
             shutil.rmtree(building, ignore_errors=True)
 
 
-def write_downloads(content: Content, folder: Folder | Subfolder) -> list[dict[str, Any]]:
+def write_downloads(content: Content, folder: Folder) -> list[dict[str, Any]]:
     """Write every file under ``downloads/``; one row per file for the page."""
     board = pd.DataFrame([{"block": e.block} | e.row for e in content.entries])
     told = ("case_id", "title", "bucket", "intent", "kind", "language")

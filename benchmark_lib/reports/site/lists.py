@@ -15,7 +15,7 @@ from ...scoring.deciding import SUCCESS_STATES
 from ...scoring.written import visible, words
 from .content import CaseView, Content, Entry
 from .conversations import ConversationPage
-from .files import Folder, Subfolder
+from .files import Folder
 from .words import packed
 
 LETTERS = digits + ascii_letters
@@ -108,7 +108,7 @@ class Messages:
             for m in in_order(raw["messages"])
         ]
 
-    def write(self, folder: Folder | Subfolder, talks: Sequence[ConversationPage]) -> list[str]:
+    def write(self, folder: Folder, talks: Sequence[ConversationPage]) -> list[str]:
         """Write the scripts of some conversations, in the order of the list, and return their addresses.
 
         The first names the texts of each conversation, message by message: twice the place of the text, and one more where the agent wrote it.

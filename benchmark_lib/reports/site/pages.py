@@ -30,7 +30,7 @@ from ..transcript import TEXTS
 from .compare import comparison
 from .content import Content
 from .conversations import ConversationPage, case_view, filled_in, of_case, read_conversations, transcript
-from .files import Folder, Subfolder, run_rows, write_downloads
+from .files import Folder, run_rows, write_downloads
 from .front import STATES, accepted_handovers, board, pictures, pressure_numbers
 from .lists import Messages, talk_data
 from .method import method_view
@@ -47,7 +47,7 @@ class Pages:
     def __init__(
         self,
         content: Content,
-        folder: Folder | Subfolder,
+        folder: Folder,
         hard: dict[str, Any] | None = None,
         of_hard_set: bool = False,
     ):
