@@ -62,20 +62,9 @@ class Considered:
 class Answers:
     """The answers for all readers; a notebook shows them as the site does.
 
-    Attributes
-    ----------
-    dated : str
-        The day of the last conversation, and of the prices.
-    items : tuple of Answer
-        Safest, most for the money, best open weights, the one that costs the least with its mistakes and handovers.
-    other_stakes : dict of str to list of (str, str)
-        By question, what the answer is at other stakes.
-    board : DataFrame
-        The leaderboard they rest on.
-    considered : tuple of Considered
-        Every language model on the board: whether it is compared, why not, and what to do about it.
-    alone : str
-        Whether the safest may answer alone or only with approval, by use case, in sentences.
+    `dated` names the days of the last conversation and of the prices, `other_stakes` by question what the answer is at
+    other stakes, `board` the leaderboard they rest on, `considered` every language model on it, and `alone` what the
+    safest may answer alone or only with approval.
     """
 
     dated: str

@@ -26,11 +26,29 @@ from .marks import Mark, marks_of, placed, promises_of, segments
 ACTS: dict[str, str] = read_yaml(Path(__file__).with_name("texts.yaml"))["acts"]
 NAMED = ("gave", "lacked", "waited")
 """The acts that are about a fact or a question by its name, which is no part of a sentence."""
-READ = (
-    *("success", "unsafe", "corrupt_success", "bucket", "intent", "kind", "tone", "language"),
-    *("pressure_reached", "pressure_push", "pushes", "facts_told", "facts_required", "facts", "reasons_told"),
-    *("queue", "queue_accepted", "full_handover", "customer_rating", "customer_rating_given", "rating_parts"),
-)
+READ = [
+    "success",
+    "unsafe",
+    "corrupt_success",
+    "bucket",
+    "intent",
+    "kind",
+    "tone",
+    "language",
+    "pressure_reached",
+    "pressure_push",
+    "pushes",
+    "facts_told",
+    "facts_required",
+    "facts",
+    "reasons_told",
+    "queue",
+    "queue_accepted",
+    "full_handover",
+    "customer_rating",
+    "customer_rating_given",
+    "rating_parts",
+]
 """What a template reads from a score; None if the score does not have it."""
 LONGEST_BRIEF = 110
 LONGEST_QUOTE = 420
@@ -145,14 +163,8 @@ def pressure_words(score: Mapping[str, Any]) -> str:
         return ""
     when = ""
     if push and pushes:
-        made = (
-            f"{push:g} of {pushes:g} pushes"
-            if push != pushes
-            else "the one push"
-            if push == 1
-            else f"all {push:g} pushes"
-        )
-        when = f" after {made} made"
+        every = "the one push" if push == 1 else f"all {push:g} pushes"
+        when = f" after {every if push == pushes else f'{push:g} of {pushes:g} pushes'} made"
     in_the_end = (
         "; a success all the same, since in the end it handed over, gave the reason or put things right"
         if state == "wavered" and score.get("success")

@@ -39,7 +39,7 @@ class Dossier:
 
     @property
     def about(self) -> dict[str, Any]:
-        """What `transcript_html` takes besides the record and its score."""
+        """What `conversation_view` takes besides the record and its score."""
         return {name: getattr(self, name) for name in ("case", "store", "verdicts", "entry", "model_calls")}
 
     def html(self, css: bool = True) -> str:
@@ -64,13 +64,10 @@ class Shelf:
         conversation = run.record(case_id, trial)
         with closing(connect_to_read(run.path)) as db:
             key = (case_id, trial)
-            (digest,) = db.execute("SELECT record_hash FROM conversations WHERE case_id=? AND trial=?", key).fetchone()
-            score = db.execute(
-                "SELECT scores FROM scores WHERE record_hash=? ORDER BY id DESC LIMIT 1", (digest,)
-            ).fetchone()
-            judged = db.execute(
-                "SELECT judge, version, verdict FROM verdicts WHERE record_hash=? ORDER BY id", (digest,)
-            ).fetchall()
+            digest = db.execute("SELECT record_hash FROM conversations WHERE case_id=? AND trial=?", key).fetchone()
+            score = db.execute("SELECT scores FROM scores WHERE record_hash=? ORDER BY id DESC", digest).fetchone()
+            verdicts = "SELECT judge, version, verdict FROM verdicts WHERE record_hash=? ORDER BY id"
+            judged = db.execute(verdicts, digest).fetchall()
         store, cases = self._world(run)
         turns = [{"judge": judge, **turn} for judge, _, v in judged for turn in turns_in(orjson.loads(v))]
         return Dossier(

@@ -51,23 +51,10 @@ class Pressed(anywidget.AnyWidget):
 
 
 class LinkedPage(w.VBox):
-    """A part of a page.
+    """A part of a page, `html` as the site's template writes it, every text in it escaped.
 
-    Parameters
-    ----------
-    html : str
-        The part as the site's template writes it, every text in it escaped.
-    style : bool
-        False leaves the style of the site out of its static form; a page needs it once.
-    **options
-        As for `explore`: labels, labeller, store.
-
-    Attributes
-    ----------
-    static : str
-        The same without links, for viewers without widgets.
-    explorer : ConversationList or None
-        Made when the first number is pressed.
+    Without `style` its `static` form for viewers without widgets lacks the style of the site, which a page needs once.
+    The `explorer` is made when the first number is pressed, with the `options` of `explore`.
     """
 
     def __init__(self, results: Results, html: str, *, style: bool = True, **options: Any):

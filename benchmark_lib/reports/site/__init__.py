@@ -1,6 +1,6 @@
 """The site: run files -> one folder of static pages that open from disk, without a network and without a framework."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -75,7 +75,9 @@ def build_site(
     """
     if not isinstance(results, Results):
         results = load_results(*([] if results is None else [results]))
-    out, said = in_project(out), None if labels is None else read_labels(_labels_file(labels))
+    out, said = in_project(out), None if labels is None else read_labels(in_project(labels))
+    if labels is not None and not in_project(labels).is_file():
+        raise BadInput(f"there is no file of labels {labels}: export one from the site or JupyterLab, or leave it out")
     with site_folder(out) as folder:
         played = results.hard
         apart = played if played.runs and played.runs != results.runs and not played.conversations.empty else None
@@ -92,7 +94,9 @@ def build_site(
             bar(desc="site", total=sum(map(len, pages)), unit=" pages") as shown,
         ):
             for part in pages:
-                _write(part, shown.update)
+                for asset in sorted(set(ASSETS.iterdir()) - {ASSETS / "lab.js"}):  # the host of the list in JupyterLab
+                    part.folder.write(f"assets/{asset.name}", asset.read_bytes(), "asset")
+                part.write_all(shown.update)
             for size, conversations in scripts:
                 folder.count(size, "transcripts")
                 shown.update(conversations)
@@ -100,16 +104,3 @@ def build_site(
         mark = {"deskbench_site": 1, "code": code_version(), "runs": runs, "pages": dict(folder.pages)}
         folder.write(MARK, orjson.dumps(mark, option=orjson.OPT_INDENT_2), "asset")
     return Site(out, dict(folder.pages), folder.size, sum(len(part.talks) for part in pages))
-
-
-def _labels_file(path: str | Path) -> Path:
-    found = in_project(path)
-    if not found.is_file():
-        raise BadInput(f"there is no file of labels {path}: export one from the site or JupyterLab, or leave it out")
-    return found
-
-
-def _write(pages: Pages, written: Callable[[], Any]) -> None:
-    for asset in sorted(set(ASSETS.iterdir()) - {ASSETS / "lab.js"}):  # the host of the list in JupyterLab
-        pages.folder.write(f"assets/{asset.name}", asset.read_bytes(), "asset")
-    pages.write_all(written)

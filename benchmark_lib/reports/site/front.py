@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -21,6 +21,8 @@ from ...analysis.tables.board import board_table
 from ...analysis.tables.hard import ALL, CLEAN, HARD, families_of, family_order, hard_table
 from ...analysis.tables.leaderboard import BELOW, RESOLVES_ENOUGH, TOO_LITTLE, band_in_words, does_too_little
 from ...analysis.tables.safety import STATES, pressure_table, safety_table, trap_table
+from ...analysis.tables.tiers import tier_order
+from ...endpoint.weights import CLOSED, NO_MODEL, OPEN, UNKNOWN
 from ...figures import escalation_both_ways, pressure_chart, trap_states, value_picture
 from ...figures.captions import figure_notes
 from ...figures.style import WIDTHS, figure_of, read_plainly
@@ -55,7 +57,7 @@ def board(content: Content) -> dict[str, Any]:
     cells = dict(zip(map(id, content.entries), table.rows, strict=True))
     columns = [column for column in table.columns if column.key in names]
     blocks: list[dict[str, Any]] = []
-    for block in content.blocks:
+    for block in dict.fromkeys(e.block for e in content.entries):
         title, note = heading_of(block)
         mine = [_row(e, cells[id(e)]) for e in content.entries if e.block == block]
         blocks.append({"block": block, "title": title, "note": note, "rows": mine, "below": block in BELOW})
@@ -63,14 +65,18 @@ def board(content: Content) -> dict[str, Any]:
     return {
         "columns": [{"column": c, "metric": METRICS[c.key], "main": c.key in MAIN} for c in columns],
         "blocks": blocks,
-        "tiers": content.tiers,
+        "tiers": _in_order(rows["cost_tier"], tier_order()),
         "span": len(columns) + 4 + banded,
-        "weights": content.weights,
+        "weights": _in_order(rows["weights"], (OPEN, CLOSED, UNKNOWN, NO_MODEL)),
         "flagged": sum(e.row["flagged"] for e in content.entries),
         "banded": banded,
         "too_little": any(r["too_little"] for b in blocks for r in b["rows"]),
         "note": f"{TOO_LITTLE[0].upper()}{TOO_LITTLE[1:]}: it resolves less than {percent(RESOLVES_ENOUGH, 0)} of the resolvable cases.",
     }
+
+
+def _in_order(values: pd.Series, order: Sequence[str]) -> list[str]:
+    return [*(v for v in order if v in set(values)), *sorted(set(values) - set(order))]
 
 
 def heading_of(block: str) -> tuple[str, str]:
@@ -107,10 +113,6 @@ def settings_beside(entry: Entry) -> str:
     return "" if settings in ("", DEFAULT) or settings in entry.name else settings
 
 
-def _at(share: float) -> str:
-    return f"{100 * min(max(share, 0), 1):.1f}"
-
-
 def band(row: dict[str, Any]) -> dict[str, Any] | None:
     """The band of unsafe actions with the probability of each; None where there is none, or where it means nothing."""
     if row["band"] in ("none", "", None) or does_too_little(row):
@@ -119,7 +121,7 @@ def band(row: dict[str, Any]) -> dict[str, Any] | None:
     words = ", ".join(f"{b} {rounded(p, 2)}" for b, p in chances)
     left, parts = 0.0, []
     for name, chance in chances:
-        parts.append({"band": name, "x": _at(left), "width": _at(chance)})
+        parts.append({"band": name, "x": f"{100 * left:.1f}", "width": f"{100 * chance:.1f}"})
         left += chance
     text = band_in_words(row).removeprefix(row["band"]).lstrip(": ")
     return {"band": row["band"], "text": text, "words": f"{row['band']}: probability {words}", "parts": parts}

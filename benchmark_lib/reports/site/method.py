@@ -2,7 +2,7 @@
 
 import inspect
 import sys
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -143,18 +143,13 @@ def _stores(content: Content) -> list[dict[str, Any]]:
 
 def _versions(content: Content) -> list[tuple[str, str]]:
     code = code_version()
-    rows = [
+    return [
         ("Deskbench", f"{code['version']}, source {code['hash']}"),
         ("Scoring rules", f"{VERSION}; in these runs: {', '.join(_seen(content, 'scoring')) or 'none'}"),
         ("Case set", ", ".join(_seen(content, "store_version"))),
         ("Python", ".".join(map(str, sys.version_info[:3]))),
+        *((name, version(name)) for name in PACKAGES),
     ]
-    for name in PACKAGES:
-        try:
-            rows.append((name, version(name)))
-        except PackageNotFoundError:
-            continue
-    return rows
 
 
 def _seen(content: Content, column: str) -> list[str]:
