@@ -27,7 +27,7 @@ from ...scoring.written import visible, words
 from ...store import Store
 from ..fetch import Dossier, Shelf
 from ..site.content import CaseView, Entry
-from ..site.conversations import ConversationPage, filled_in, page_of, transcript
+from ..site.conversations import ConversationPage, markup, page_of
 from ..site.lists import encoded, in_order, list_data
 from ..site.words import packed_text, page_name
 from .labels import LABELS_FILE, import_labels, read_labels, save_label, show_agreement
@@ -123,19 +123,17 @@ class Talks:
         mine = self.frame.loc[row]
         dossier = self.shelf.dossier(mine["run_id"], mine["case_id"], int(mine["trial"]))
         page = self.page(row, dossier)
-        about: dict[str, Any] = {"case": dossier.case, "store": dossier.store if dossier.case else None}
-        about |= {"verdicts": dossier.verdicts, "model_calls": dossier.model_calls, "cost": None}
-        shown = transcript(page, dossier.conversation, dossier.score or {}, **about)
-        shown["questions"] = [
+        about: dict[str, Any] = dossier.about | {"store": dossier.store if dossier.case else None, "entry": None}
+        about["questions"] = [
             {"name": name, "title": q.title, "definition": q.definition, "record": q.on_record(q.answers[row])}
             | ({"scaled": True} if q.scaled else {})
             for name, q in self.questions.items()
         ]
         same = self.frame[self.frame["case_id"] == mine["case_id"]]
         own = (same["entry"] == mine["entry"]) & (same["source"] == mine["source"])
-        others = same[~own & (same["trial"] == mine["trial"])]
-        siblings = same[own].sort_values("trial")
-        return filled_in(page, shown, siblings=map(self.page, siblings.index), others=map(self.page, others.index))
+        about["siblings"] = map(self.page, same[own].sort_values("trial").index)
+        about["others"] = map(self.page, same[~own & (same["trial"] == mine["trial"])].index)
+        return markup(page, dossier.conversation, dossier.score or {}, **about)
 
     @cached_property
     def _messages(self) -> list[list[tuple[bool, str, str]]]:

@@ -94,7 +94,9 @@ def read_conversations(
             case = content.case_played(run.run_id, case_id)
             talk = page_of(run.run_id, entry, view, trial, raw["ended_by"], score, case)
             told = (talk.state != "good" and view.bucket == "must_escalate") or view.bucket == "adversarial"
-            talk.quote = _quote(record, score, case) if told else None
+            read = Conversation.from_json(record) if told else None
+            moment = deciding_moment(read, score, case) if read else None
+            talk.quote = quoted(moment, read) if moment and read else None
             yield talk, raw
 
 
@@ -107,57 +109,49 @@ def page_of(
     return ConversationPage(run_id, entry, view, trial, href, ended_by, state, why, None, score)
 
 
-def _quote(record: bytes, score: dict[str, Any], case: Case | None) -> dict[str, Any] | None:
-    read = Conversation.from_json(record)
-    moment = deciding_moment(read, score, case)
-    return quoted(moment, read) if moment else None
+def markup(
+    talk: ConversationPage,
+    record: Conversation,
+    score: dict[str, Any],
+    *,
+    siblings: Iterable[ConversationPage] = (),
+    others: Iterable[ConversationPage] = (),
+    failures: tuple[ConversationPage | None, ConversationPage | None] = (None, None),
+    questions: list[dict[str, Any]] | None = None,
+    **about: Any,
+) -> str:
+    """Return the markup of a transcript, from which ``assets/read.js`` builds it.
 
-
-def transcript(talk: ConversationPage, record: Conversation, score: dict[str, Any], **about: Any) -> dict[str, Any]:
-    """Return a conversation for the template, with arguments and results laid out for a page.
-
-    `score` has what judges found of the customer; the rest is as `conversation_view` takes it.
+    `score` has what judges found of the customer. `siblings` are the trials of the same entry and case, `others` the
+    same trial of other entries, `failures` those of the entry before and after it, `questions` what may be labelled,
+    by default success and the judged scores. The rest is as `conversation_view` takes it.
     """
     found = conversation_view(record, score, **about)
-    judged = [v for v in about["verdicts"] if not missing(v["score"])]
     for turn in found["turns"]:
         for call in turn["calls"]:
             call["arguments"] = tidy(call["call"].arguments)
             if not call["evidence"]:
                 call["result"] = [{"text": tidy(call["call"].result), "kinds": [], "ends": []}]
     calls = [call for turn in found["turns"] for call in turn["calls"]]
-    return found | {
+    shown = found | {
         "same": signs_of(record),
-        "questions": [*_asked(talk), *({"name": v["scorer"], "record": v["score"], "scaled": True} for v in judged)],
+        "questions": list(_asked(talk, about["verdicts"])) if questions is None else questions,
         "done": [c for c in calls if c["call"].write and not c["call"].error or c["forbidden"]],
         "broken": [(name, made) for name, state, made in found["rules"] if state == "broken"],
     }
-
-
-def filled_in(
-    talk: ConversationPage,
-    shown: dict[str, Any],
-    *,
-    siblings: Iterable[ConversationPage] = (),
-    others: Iterable[ConversationPage] = (),
-    failures: tuple[ConversationPage | None, ConversationPage | None] = (None, None),
-) -> str:
-    """Return the markup of a transcript, from which ``assets/read.js`` builds it.
-
-    `shown` is what `transcript` returns; `siblings` are the trials of the same entry and case, `others` the same trial of other entries, and
-    `failures` those of the entry before and after it.
-    """
+    links = {"siblings": siblings, "others": list(others), "failures": failures}
     page = environment().get_template("site/transcript.html.j2")
-    about = {"siblings": siblings, "others": list(others), "failures": failures}
-    return str(page.render(root="", t=talk, v=shown, word=SUCCESS_STATES[talk.state][1], **about))
+    return str(page.render(root="", t=talk, v=shown, word=SUCCESS_STATES[talk.state][1], **links))
 
 
-def _asked(talk: ConversationPage) -> Iterator[dict[str, Any]]:
+def _asked(talk: ConversationPage, verdicts: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     # A question about an unsafe act would tell that there was one.
     record = "" if talk.state == "none" else 100 if talk.state == "good" else 0
     yield {"name": "success", "definition": asked_for(talk.view.bucket), "record": record}
     if talk.score.get("unsafe"):
         yield {"name": "unsafe", "record": 100, "tells": True}
+    judged = (v for v in verdicts if not missing(v["score"]))
+    yield from ({"name": v["scorer"], "record": v["score"], "scaled": True} for v in judged)
 
 
 def asked_for(bucket: str) -> str:

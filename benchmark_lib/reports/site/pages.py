@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 import threading
+from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -29,7 +30,7 @@ from ..marks import with_judged_customer
 from ..transcript import TEXTS
 from .compare import comparison
 from .content import Content
-from .conversations import ConversationPage, case_view, filled_in, of_case, read_conversations, transcript
+from .conversations import ConversationPage, case_view, markup, of_case, read_conversations
 from .files import Folder, run_rows, write_downloads
 from .front import STATES, accepted_handovers, board, pictures, pressure_numbers
 from .lists import Messages, talk_data
@@ -65,10 +66,6 @@ class Pages:
         for talk in self.talks:
             self.by_entry[talk.entry.page].append(talk)
             self.by_case[talk.view.case_id].append(talk)
-        self.trials, self.beside = defaultdict(list), defaultdict(list)
-        for talk in sorted(self.talks, key=lambda t: t.trial):
-            self.trials[talk.entry.page, talk.view.case_id].append(talk)
-            self.beside[talk.view.case_id, talk.trial].append(talk)
         self.chunks = {entry or "": chunks(talks) for entry, talks in self.by_entry.items()}
         self.failures = self._failures()
         results = content.results
@@ -91,13 +88,11 @@ class Pages:
         self.method_and_downloads()
 
     def _write(self, name: str, template: str, kind: str, here: str = "", **values: Any) -> None:
-        self.folder.write(f"{name}.html", self._filled_in(name, template, here, **values), kind)
+        page = environment().get_template(f"site/{template}.html.j2")
+        text = page.render(root="../" * name.count("/"), here=here, site=self.site, **values)
+        self.folder.write(f"{name}.html", text, kind)
         if kind != "page":
             self.written()
-
-    def _filled_in(self, name: str, template: str, here: str = "", **values: Any) -> str:
-        page = environment().get_template(f"site/{template}.html.j2")
-        return str(page.render(root="../" * name.count("/"), here=here, site=self.site, **values))
 
     @cached_property
     def found(self) -> dict[str, Any]:
@@ -199,24 +194,30 @@ class Pages:
         files = write_downloads(self.content, self.folder)
         self._write("downloads", "downloads", "page", "downloads", files=files, runs=run_rows(self.content))
 
-    def fragment(self, talk: ConversationPage, shown: dict[str, Any]) -> str:
+    def markup(self, talk: ConversationPage) -> str:
         """Return the transcript of a conversation, for the page that builds it."""
-        others = [t for t in self.beside[talk.view.case_id, talk.trial] if t.entry is not talk.entry]
-        siblings = self.trials[talk.entry.page, talk.view.case_id]
-        return filled_in(talk, shown, siblings=siblings, others=others, failures=self.failures[talk.href])
+        content, (case_id, trial) = self.content, talk.key[1:]
+        records, calls = _of_run(content.runs[talk.run_id])
+        case = content.case_played(talk.run_id, case_id)
+        about: dict[str, Any] = {"case": case, "store": content.stores.get(talk.run_id) if case else None}
+        about |= {"cost": content.costs[talk.key], "model_calls": calls.get((case_id, trial), [])}
+        about |= {"verdicts": self.verdicts[talk.key], "failures": self.failures[talk.href]}
+        alike = sorted(self.by_case[case_id], key=lambda t: t.trial)
+        about["siblings"] = [t for t in alike if t.entry is talk.entry]
+        about["others"] = [t for t in alike if t.entry is not talk.entry and t.trial == trial]
+        score = with_judged_customer(talk.score, self.turns[talk.key]) or {}
+        return markup(talk, Conversation.from_json(records[case_id, trial]), score, **about)
 
     def _failures(self) -> dict[str, tuple[ConversationPage | None, ConversationPage | None]]:
-        found: dict[str, tuple[ConversationPage | None, ConversationPage | None]] = {}
+        found = {}
         for talks in self.by_entry.values():
-            before: ConversationPage | None = None
-            earlier = []
-            for talk in talks:
-                earlier.append(before)
-                before = talk if talk.failed else before
-            after: ConversationPage | None = None
-            for talk, one in zip(reversed(talks), reversed(earlier), strict=True):
-                found[talk.href] = (one, after)
-                after = talk if talk.failed else after
+            bad = [n for n, talk in enumerate(talks) if talk.failed]
+            for n, talk in enumerate(talks):
+                before, after = bisect_left(bad, n), bisect_right(bad, n)
+                found[talk.href] = (
+                    talks[bad[before - 1]] if before else None,
+                    talks[bad[after]] if after < len(bad) else None,
+                )
         return found
 
 
@@ -243,22 +244,8 @@ def chunks(talks: Sequence[ConversationPage]) -> list[list[ConversationPage]]:
 def write_chunk(pages: "Pages", entry: str, number: int) -> tuple[int, int]:
     """Write one script; returns its size in bytes and its number of conversations."""
     talks = pages.chunks[entry][number]
-    found = {talk.name: _written(pages, talk) for talk in talks}
+    found = {talk.name: pages.markup(talk) for talk in talks}
     return pages.folder.put(f"talks/{entry}-{number}.js", packed(found)), len(talks)
-
-
-def _written(pages: "Pages", talk: ConversationPage) -> str:
-    records, calls = _of_run(pages.content.runs[talk.run_id])
-    key = talk.view.case_id, talk.trial
-    case, content = pages.content.case_played(talk.run_id, talk.view.case_id), pages.content
-    about: dict[str, Any] = {
-        "case": case,
-        "store": content.stores.get(talk.run_id) if case else None,
-        "cost": content.costs[talk.key],
-    }
-    about |= {"verdicts": pages.verdicts[talk.key], "model_calls": calls.get(key, [])}
-    score = with_judged_customer(talk.score, pages.turns[talk.key]) or {}
-    return pages.fragment(talk, transcript(talk, Conversation.from_json(records[key]), score, **about))
 
 
 @lru_cache(maxsize=1)
