@@ -68,27 +68,12 @@ def conversation_view(
     differs: dict[Key, str] | None = None,
     model_calls: Iterable[dict[str, Any]] = (),
 ) -> dict[str, Any]:
-    """The conversation as its templates read it.
+    """Return the conversation as its templates read it.
 
-    Parameters
-    ----------
-    score : dict, optional
-        Its score: outcome, rules at the calls that broke them, findings on the words they quote.
-    case : Case, optional
-        What it was played on: the customer's ledger and pressure lines, and which calls were forbidden.
-    store : Store, optional
-        The store it was played on: each call is carried out again to tell what it changed. Without it a change is shown
-        with a call only where no other call can have made it; all changes are shown at the end.
-    verdicts : iterable of dict
-        judge, scorer, score, reason, quote: rows as in the frame `verdicts`.
-    cost : dict of str to float, optional
-        US dollars by side; by default what the model calls cost.
-    entry : str, optional
-        The name of its run in the tables; by default the name of its model.
-    differs : dict, optional
-        A note on events by their keys.
-    model_calls : iterable of dict
-        Its finished model calls, as `RunFile.calls_of` gives them: latency and tokens are shown for each.
+    With the `case` it was played on it has the customer's ledger and pressure lines and tells which calls were
+    forbidden; with the `store`, each call is carried out again to tell what it changed. `verdicts` are rows of the frame
+    of that name, `cost` is US dollars by side (by default what the model calls cost), `differs` a note on events by
+    their keys, and `model_calls` are as `RunFile.calls_of` gives them.
     """
     c, score, differs, verdicts = conversation, score or {}, differs or {}, list(verdicts)
     model_calls = list(model_calls)

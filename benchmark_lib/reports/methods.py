@@ -8,6 +8,8 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
 
+import pandas as pd
+
 from ..analysis.frames import Results
 from ..analysis.panels import partial_words
 from ..analysis.tables.leaderboard import RESTS_ON_INTENTS
@@ -18,6 +20,7 @@ from ..latex import breakable
 from ..project import code_version, project_folder
 from ..records import OWN, TRIED_AGAIN, is_played, source_of
 from ..runfile import RunFile
+from ..scoring.written import in_words
 from ..textfiles import read_yaml
 from .transcript import plain_text
 
@@ -34,10 +37,7 @@ ADDRESS = re.compile(r"https?://[^\s{}\\]+")
 def bibtex(url: str | None = None) -> str:
     """Return the entry for a bibliography of BibTeX, with the version and the source of this installation.
 
-    Parameters
-    ----------
-    url : str, optional
-        Where the reader of the paper finds this version; by default `repository-code` or `url` of CITATION.cff.
+    `url` is where a reader finds this version, by default `repository-code` or `url` of CITATION.cff.
 
     Raises
     ------
@@ -62,17 +62,8 @@ def _address() -> str:
 def methods(results: Results, *, latex: bool = False) -> str:
     """Return the methods paragraph of a paper: models, settings, dates, cases, trials, customer, versions, estimators.
 
-    Parameters
-    ----------
-    results : Results
-        The runs of the paper and no others.
-    latex : bool
-        Whether it is written for LaTeX, where a bare ``_`` or ``%`` breaks the paragraph.
-
-    Returns
-    -------
-    str
-        Plain text, or LaTeX; every number in it comes from the manifests and records of the runs.
+    Every number in it comes from the manifests and records of `results`, the runs of the paper and no others. With
+    `latex` it is written for LaTeX, where a bare ``_`` or ``%`` breaks the paragraph.
 
     Raises
     ------
@@ -103,7 +94,7 @@ def methods(results: Results, *, latex: bool = False) -> str:
         scored=sorted({str(s) for s in frame["scoring"].dropna()}) if "scoring" in frame else [],
         here=code_version(),
         rests=RESTS_ON_INTENTS,
-        listed=_listed,
+        listed=lambda names: in_words(list(names)) if names else "",
     )
     text = " ".join(text.split())
     return rf"{{\sloppy {breakable(text)}\par}}" if latex else text
@@ -147,14 +138,18 @@ def _set(manifest: dict[str, Any]) -> str:
 
 def _settings(manifest: dict[str, Any]) -> str:
     settings, seed = (manifest["inputs"].get(name, {}).get("value") for name in ("settings", "seed"))
-    words = ", ".join(f"{name} {value}" for name, value in sorted(_flat(settings or {})))
+    flat = pd.json_normalize(settings or {}, sep=".").to_dict("records")
+    words = ", ".join(f"{name} {value}" for name, value in sorted(flat[0].items())) if flat else ""
     return f"{words or DEFAULTS}; seed {seed}"
 
 
 def _versions(manifest: dict[str, Any]) -> str:
     codes = {(s["code"]["version"], s["code"]["hash"][:12]) for s in manifest["sessions"] if "code" in s}
-    named = _listed(f"{number} (source {digest})" for number, digest in sorted(codes))
-    return named or "a version that is not recorded"
+    return (
+        in_words([f"{n} (source {digest})" for n, digest in sorted(codes)])
+        if codes
+        else "a version that is not recorded"
+    )
 
 
 def _inputs(manifests: dict[str, dict[str, Any]], name: str) -> list[str]:
@@ -170,15 +165,4 @@ def _by_run(results: Results, words: dict[str, str]) -> list[tuple[str, str]]:
         return [(text, "") for text in runs_of]
     *rare, (usual, rest) = sorted(runs_of.items(), key=lambda group: len(group[1]))
     others = f"the other {len(rest)} runs" if len(rest) > 1 else "the other run"
-    return [*((text, _listed(group)) for text, group in rare), (usual, others)]
-
-
-def _flat(settings: Any, name: str = "") -> list[tuple[str, Any]]:
-    if not isinstance(settings, dict):
-        return [(name, settings)]
-    return [pair for key, inner in settings.items() for pair in _flat(inner, f"{name}.{key}" if name else str(key))]
-
-
-def _listed(names: Iterable[str]) -> str:
-    every = list(names)
-    return " and ".join([", ".join(every[:-1]), every[-1]] if len(every) > 1 else every)
+    return [*((text, in_words(group)) for text, group in rare), (usual, others)]

@@ -133,18 +133,11 @@ def run_for_each_model(
     scheduler: str | None = None,
     workers: int | None = None,
 ) -> Iterator[Path]:
-    """Execute a notebook once for each model, two at a time or on the workers of a cluster; yields the pages as they are done.
+    """Execute a notebook once for each model, two at a time or on the workers of a cluster; yield the pages as they are done.
 
-    People in the chair, scripted agents and imported runs have pages only where there is no model.
-
-    Parameters
-    ----------
-    notebook : path
-        A notebook with a parameter ``entry``.
-    parameters : dict, optional
-        Values for the other names of its parameters cell; ``runs`` says where the models are, ``data/runs`` by default.
-    executor, scheduler, workers : str, str, int, optional
-        As in `Experiment`; workers on other machines need the same folder at the same place.
+    People in the chair, scripted agents and imported runs have pages only where there is no model. `parameters` are as
+    for `run_notebook`, and executor, scheduler and workers as in `Experiment`; workers on other machines need the same
+    folder at the same place.
 
     Raises `BadInput` if the notebook is not about one entry, or a page of a model cannot be made.
     """

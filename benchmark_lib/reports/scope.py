@@ -33,20 +33,9 @@ SAID: dict[str, Any] = read_yaml(Path(__file__).with_suffix(".yaml"))
 
 
 def scope_in_words(table: pd.DataFrame, stakes: Stakes | None = None) -> list[str]:
-    """What one model may answer by itself, and what that rests on, in sentences.
+    """Return what one model may answer by itself, in sentences: verdicts, what they rest on, what they cannot tell.
 
-    Parameters
-    ----------
-    table : DataFrame
-        As `tables.scope_table` gives it, of one entry.
-    stakes : Stakes, optional
-        The same as for the table.
-
-    Returns
-    -------
-    list of str
-        The verdicts; the stakes and the shares they ask for; what the verdicts cannot tell. A scripted agent, or
-        whoever else is never recommended, is said to be that.
+    `table` is `tables.scope_table` of one entry, made with the same `stakes`.
 
     Raises
     ------
@@ -147,14 +136,9 @@ SIZE, PAD = 11, 8
 
 
 def badge(board: pd.DataFrame, model: str, *, folder: str | Path | None = None) -> str:
-    """Return the badge of one model: what it resolved and its unsafe actions, each the mean with its n and 95 % interval, the second with its worst trial.
+    """Return the badge of one model as SVG: what it resolved and its unsafe actions, each the mean with n and interval.
 
-    Parameters
-    ----------
-    board : DataFrame
-        As `tables.leaderboard` gives it.
-    folder : path, optional
-        Where it is saved, as ``badge-MODEL.svg``; nowhere by default.
+    Unsafe actions have their worst trial beside them. In a `folder` it is saved as ``badge-MODEL.svg``.
 
     Raises
     ------

@@ -163,16 +163,9 @@ def _numbers(rows: pd.DataFrame, view: str, **words: Any) -> Any:
 
 
 def show_table(table: pd.DataFrame, view: str, *, empty: str = "*Nothing to show.*", **words: Any) -> Any:
-    """Show a table of estimates in its readable form; what is the same in every row, and the notes, stand below it.
+    """Show a table of estimates in its readable form; what is the same in every row, and the notes, follow below it.
 
-    Parameters
-    ----------
-    table : DataFrame
-        As a function of `benchmark_lib.tables` gives it.
-    view : str
-        How it is read: a key of `benchmark_lib.reports.views.VIEWS`.
-    empty : str
-        What stands in its place where it has no rows, as Markdown.
+    `view` is a key of `benchmark_lib.reports.views.VIEWS`; `empty` is what is shown, as Markdown, where there are no rows.
     """
     from IPython.display import Markdown
 

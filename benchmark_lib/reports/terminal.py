@@ -33,14 +33,10 @@ TOO_LITTLE_MARK = "*"
 
 
 def terminal_board(runs: Iterable[RunFile], mine: str | None = None) -> str:
-    """The board of some runs, and what its words mean.
+    """Return the board of some runs as text, and what its words mean.
 
-    Parameters
-    ----------
-    runs : iterable of RunFile
-        Those of a hard set beside others are left out, as on every board; where `mine` is one, they are the board.
-    mine : str, optional
-        The run_id of the run that is marked with an arrow.
+    Runs of a hard set beside others are left out, as on every board; where `mine`, the run_id that is marked with an
+    arrow, is one, they are the board.
     """
     runs = list(runs)
     own = [run for run in runs if mine in (None, run.run_id)]

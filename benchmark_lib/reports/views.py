@@ -44,16 +44,10 @@ def language_names() -> dict[str, str]:
 
 
 def readable(table: pd.DataFrame, view: str) -> pd.DataFrame:
-    """A table of estimates as text, by one of `VIEWS`.
+    """Return a table of estimates as text, by one of `VIEWS`.
 
-    Parameters
-    ----------
-    table : DataFrame
-        As the function of `benchmark_lib.analysis` gives it; where it has a column `entry` (a published table:
-        `model`), its short form becomes the index. Columns of the view that the table lacks, or that hold nothing, are
-        left out.
-    view : str
-        A key of `VIEWS`.
+    The short form of its column `entry` (a published table: `model`) becomes the index. Columns of the view that the
+    table lacks, or that hold nothing, are left out.
 
     Raises
     ------

@@ -67,14 +67,7 @@ def save_label(
 ) -> None:
     """Write one label to a CSV file; the file is always either the complete old one or the complete new one.
 
-    Parameters
-    ----------
-    path : path
-        The file; it is created if it does not exist.
-    scorer : str
-        What is labelled, as at the head of this module.
-    label : bool or float, optional
-        The answer to a yes-or-no question, or the score the analyst gives, 0 to 100; None if there is only a tag or a note.
+    `label` is the answer to a yes-or-no question or a score from 0 to 100; None for a tag or a note alone.
 
     Raises `BadInput` if there is nothing to save, the label is off the scale, or the file is not a file of labels.
     """
@@ -98,14 +91,7 @@ def save_label(
 
 
 def import_labels(path: str | Path, source: str | Path) -> int:
-    """Add the labels of another file, such as one exported by the site; of two labels with one key the later one stays.
-
-    Parameters
-    ----------
-    path : path
-        The file they are added to; it is created if it does not exist.
-
-    Returns how many of them are new or newer.
+    """Add the labels of another file, and return how many are new; of two labels with one key the later one stays.
 
     Raises `BadInput` if either is not a file of labels, or one of its rows holds no sound label.
     """

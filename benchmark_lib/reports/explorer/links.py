@@ -107,15 +107,7 @@ def where_of(view: str, column: str, row: Row) -> Where | None:
 
 
 def linked(results: Results, table: pd.DataFrame, view: str, **options: Any) -> LinkedPage:
-    """Return a table of estimates as `readable` shows it, whose counts and shares lead to their conversations.
-
-    Parameters
-    ----------
-    view : str
-        How it is read: a key of `benchmark_lib.reports.views.VIEWS`.
-    **options
-        As for `explore`: labels, labeller, store.
-    """
+    """Return a table as `readable` shows it, whose counts and shares lead to their conversations; options as for `explore`."""
     shown, rows = readable(table, view), table.to_dict("records")
     read = [VIEWS[view][heading][0] for heading in shown.columns]
     columns = [Heading(key=heading, title=heading) for heading in (str(shown.index.name), *map(str, shown.columns))]
@@ -132,13 +124,7 @@ def linked(results: Results, table: pd.DataFrame, view: str, **options: Any) -> 
 
 
 def linked_board(results: Results, board: pd.DataFrame, **options: Any) -> LinkedPage:
-    """Return the board, whose numbers lead to the conversations they count.
-
-    Parameters
-    ----------
-    **options
-        As for `explore`: labels, labeller, store.
-    """
+    """Return the board, whose numbers lead to the conversations they count; options as for `explore`."""
     return _linked(results, board_parts(board_table(board, results.conversations))[:2], options)
 
 

@@ -184,16 +184,7 @@ def _script() -> str:
 
 
 class ConversationList(anywidget.AnyWidget):
-    """A list of conversations to filter, search, read, compare and label.
-
-    Parameters
-    ----------
-    labels : path
-        The CSV file that labels are added to.
-    store : Store, optional
-        The store that the conversations were played on; by default the one that the run files name.
-    labeller : str
-        Who labels; asked for before the first answer where it is empty.
+    """A list of conversations to filter, search, read, compare and label; the arguments are those of `explore`.
 
     Attributes
     ----------

@@ -121,13 +121,7 @@ def model_view(content: Content, entry: Entry, talks: list[ConversationPage], po
 
 @dataclass(frozen=True, eq=False)
 class ModelPage:
-    """The page of one model outside a site: part by part in a notebook, or as one file.
-
-    Attributes
-    ----------
-    report : ModelReport
-        From which its tables are made.
-    """
+    """The page of one model outside a site: part by part in a notebook, or as one file."""
 
     report: ModelReport
     content: Content
