@@ -1,4 +1,4 @@
-"""Which model for which reader, in sentences that are made from the numbers and say how sure they are."""
+"""Which model for which reader: sentences made from the numbers, with how sure they are."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -49,7 +49,7 @@ STAKE_OF = {"money": ("resolved", "resolved conversation"), "person behind": ("w
 
 @dataclass(frozen=True)
 class Considered:
-    """One language model on the board: on what it is compared or `why` it is not, and what to do next, each step with its command."""
+    """One language model on the board: `why` it is (not) compared, and the next steps."""
 
     entry: str
     name: str
@@ -215,7 +215,7 @@ def sentence_of(found: Answer) -> str:
 
 
 def answers_in_lines(found: Answers) -> list[str]:
-    """Return the answers as they open a board: a line for each question, or one that says why there is no answer."""
+    """Return the answers above a board: a line for each question, or why there is none."""
     if not any(one.compared for one in found.considered):
         why = "No language model here can be compared yet" if found.considered else "No language model has been run"
         return [SAID["none here"].format(why=why, step=FIRST_STEPS[0][0], command=FIRST_STEPS[0][1])]

@@ -1,4 +1,4 @@
-"""Where in a conversation findings and a judge's evidence belong: marked on the words they quote."""
+"""Findings and a judge's evidence, marked on the words of a conversation that they quote."""
 
 import re
 from collections.abc import Iterable
@@ -38,7 +38,7 @@ class Mark:
 
 
 def marks_of(score: dict[str, Any] | None, verdicts: Iterable[dict[str, Any]] = ()) -> list[Mark]:
-    """Return everything a score (`findings`, `customer_evidence`) and its verdicts (rows of the frame `verdicts`) say about passages."""
+    """Return what a score and its verdicts (rows of the frame `verdicts`) say about passages."""
     score = score or {}
     found = [_finding(f, "finding", "agent") for f in score.get("findings") or ()]
     found += [_finding(f, "customer", "customer") for f in score.get("customer_evidence") or ()]
@@ -51,7 +51,7 @@ def marks_of(score: dict[str, Any] | None, verdicts: Iterable[dict[str, Any]] = 
 
 
 def with_judged_customer(score: dict[str, Any] | None, turns: Iterable[dict[str, Any]]) -> dict[str, Any] | None:
-    """A score with what judges found of its customer (rows as of `customer_turns`) beside the audit's findings."""
+    """Return a score with what judges found of its customer (rows of `customer_turns`), too."""
     wrong = [(f"{t['verdict']}ly wrong, says {t['judge']}", t) for t in turns if t["verdict"] in (CLEAR, MILD)]
     found = [{"name": name, "turn": t["turn"], "quote": t["quote"], "detail": t["reason"]} for name, t in wrong]
     return score and {**score, "customer_evidence": [*(score.get("customer_evidence") or ()), *found]}
@@ -97,7 +97,7 @@ def place_in(text: str, quote: str) -> tuple[int, int] | None:
 
 
 def segments(text: str, marks: Iterable[Mark]) -> list[dict[str, Any]]:
-    """Return a text cut where a mark begins or ends: ``text``, ``kinds`` of the marks over it, ``ends`` (the marks that end with it, one a label)."""
+    """Return a text cut where a mark begins or ends: text, kinds (over it), ends (with it)."""
     spans = [(span, mark) for mark in marks if (span := place_in(text, mark.quote))]
     edges = sorted({0, len(text), *(edge for span, _ in spans for edge in span)})
     return [
@@ -111,7 +111,7 @@ def segments(text: str, marks: Iterable[Mark]) -> list[dict[str, Any]]:
 
 
 def placed(marks: Iterable[Mark], texts: dict[tuple[str, int], list[str]]) -> dict[tuple[str, int, int], list[Mark]]:
-    """Return which marks belong to which message, by (side, turn, place); `texts` holds the messages by side and turn.
+    """Return marks by (side, turn, place) of their message; `texts` are by side and turn.
 
     A mark belongs to the first message that contains its quote, in its own turn and on its own side if these are known.
     """

@@ -1,4 +1,4 @@
-"""How to cite Deskbench, and what a paper says about how its numbers were made: read from the run files, never typed.
+"""The citation of Deskbench, and the methods paragraph of a paper, read from the run files.
 
 The words of the paragraph are in `methods.txt.j2`.
 """
@@ -35,7 +35,7 @@ ADDRESS = re.compile(r"https?://[^\s{}\\]+")
 
 
 def bibtex(url: str | None = None) -> str:
-    """Return the entry for a bibliography of BibTeX, with the version and the source of this installation.
+    """Return the entry for BibTeX, with the version and the source of this installation.
 
     `url` is where a reader finds this version, by default `repository-code` or `url` of CITATION.cff.
 
@@ -60,7 +60,7 @@ def _address() -> str:
 
 
 def methods(results: Results, *, latex: bool = False) -> str:
-    """Return the methods paragraph of a paper: models, settings, dates, cases, trials, customer, versions, estimators.
+    """Return the methods paragraph of a paper.
 
     Every number in it comes from the manifests and records of `results`, the runs of the paper and no others. With
     `latex` it is written for LaTeX, where a bare ``_`` or ``%`` breaks the paragraph.
@@ -119,7 +119,7 @@ def _kinds(results: Results, manifests: dict[str, dict[str, Any]]) -> list[dict[
 
 
 def days_played(manifests: Iterable[dict[str, Any]]) -> list[str]:
-    """Return the days on which sessions of some runs began or ended, sorted; the day a run was made where it names none."""
+    """Return the sorted days on which sessions of some runs began or ended, or a run was made."""
     days: list[str] = []
     for manifest in manifests:
         told = [str(session.get(end)) for session in manifest.get("sessions") or () for end in ("started", "ended")]
@@ -157,7 +157,7 @@ def _inputs(manifests: dict[str, dict[str, Any]], name: str) -> list[str]:
 
 
 def _by_run(results: Results, words: dict[str, str]) -> list[tuple[str, str]]:
-    """What holds for runs with the runs it holds for, the commonest last; without them if it is the same for all."""
+    """Return texts with the runs they hold for, the commonest last; one for all without them."""
     runs_of: dict[str, list[str]] = defaultdict(list)
     for run, text in words.items():
         runs_of[text].append(results.entries[run])

@@ -1,4 +1,4 @@
-"""A table for a write-up: CSV, Markdown, LaTeX with the rules of booktabs and HTML from one frame, each with its own escaping."""
+"""A table for a write-up as CSV, Markdown, LaTeX and HTML, each with its own escaping."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def save(
     results: Any = None,
     parameters: dict[str, Any] | None = None,
 ) -> list[Path]:
-    """Save a table as CSV, Markdown, LaTeX (booktabs) and HTML, with a JSON file that says where it comes from.
+    """Save a table as CSV, Markdown, LaTeX and HTML, with a JSON file of where it comes from.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def save(
 
 
 def save_all(tables: Mapping[str, Mapping[str, Any]], folder: str | Path = "reports/tables", **words: Any) -> str:
-    """Save tables by name, each with the arguments of `save` in `tables` and those for all in `words`.
+    """Save tables by name, with arguments of `save` for each (`tables`) and for all (`words`).
 
     Returns
     -------
@@ -186,7 +186,7 @@ def _is_number(values: pd.Series) -> bool:
 
 
 def reads_as_numbers(texts: list[str]) -> bool:
-    """Return True for texts that are numbers, possibly with a suffix: ``85.3 (80.1 to 89.2)``, ``3 of 18``."""
+    """Return True for numbers, possibly with a suffix: ``85.3 (80.1 to 89.2)``, ``3 of 18``."""
     told = [t for t in texts if t not in (MISSING, "")]
     return bool(told) and all(_NUMBER.fullmatch(t) for t in told)
 
@@ -220,13 +220,13 @@ COLUMN_LETTERS, PAGE_LETTERS, BETWEEN = 52, 112, 1.5
 """In LaTeX, the letters in footnote size that fit on a column and on a page of LaTeX's own two-column article, which are narrower than those of
 most journals, and the space between two columns."""
 SIZES = {"footnotesize": (1.0, 9.5), "scriptsize": (8 / 7, 8.0)}
-"""The sizes a table is set in, the larger first: how many letters it takes to fill a line of footnote size, and the points of a line."""
+"""The sizes of a table: letters that fill one of footnote size, and points of a line."""
 PAGE_POINTS, CAPTION, NOTE = 540, (0.8, 12.0), (8 / 7, 8.0)
-"""The points of a page of that article, and the same two numbers of a caption and of the notes below a table."""
+"""Points of a page, and the same two numbers of a caption and of the notes."""
 
 
 def table_tex(table: Table, label: str) -> str:
-    """Return a table as a LaTeX float with the rules of booktabs, its notes below it; empty where it is larger than a page.
+    """Return a table as a LaTeX float with its notes below; empty where it exceeds a page.
 
     It is a ``table*`` where it is wider than one column of two. Columns of text that do not fit become paragraphs.
     """

@@ -1,4 +1,4 @@
-"""The advice on one model's scope in sentences and as rows of a page, and badges: SVGs that need no network."""
+"""The advice on one model's scope in sentences and as rows of a page, and its badge."""
 
 from math import ceil
 from pathlib import Path
@@ -33,7 +33,7 @@ SAID: dict[str, Any] = read_yaml(Path(__file__).with_suffix(".yaml"))
 
 
 def scope_in_words(table: pd.DataFrame, stakes: Stakes | None = None) -> list[str]:
-    """Return what one model may answer by itself, in sentences: verdicts, what they rest on, what they cannot tell.
+    """Return what one model may answer by itself: verdicts, what they rest on and cannot tell.
 
     `table` is `tables.scope_table` of one entry, made with the same `stakes`.
 
@@ -72,7 +72,7 @@ def _use_cases(table: pd.DataFrame) -> dict[str, str]:
 
 
 def alone_in_brief(rows: pd.DataFrame, stakes: Stakes) -> str:
-    """Say of some entries, by their conversations, what each may answer alone and what with approval, in a sentence each."""
+    """Return a sentence for each entry: what it may answer alone and what with approval."""
     table, said = scope_table(rows, stakes), []
     for entry, mine in table.groupby("entry", sort=False):
         found = _use_cases(mine)
@@ -82,7 +82,7 @@ def alone_in_brief(rows: pd.DataFrame, stakes: Stakes) -> str:
 
 
 def too_few_for_anyone(intents: pd.DataFrame, stakes: Stakes) -> list[str]:
-    """Say that no model can be shown to answer an intent alone on so few cases, and with which commands there are enough."""
+    """Say that so few cases show nobody to answer an intent alone, and which commands make enough."""
     needed, most = fewest_cases(needed_shares(stakes)[0]), 0 if intents.empty else int(intents["played"].max())
     if needed is None or not 0 < most < needed:
         return []
@@ -110,7 +110,7 @@ def rests_on(stakes: Stakes) -> str:
 
 
 def scope_rows(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """The rows for a template: each use case with its numbers as text, and its intents beneath it."""
+    """Return each use case with its numbers as text, and its intents, for a template."""
     found: list[dict[str, Any]] = []
     for row in table.to_dict("records"):
         shown = {
@@ -136,7 +136,7 @@ SIZE, PAD = 11, 8
 
 
 def badge(board: pd.DataFrame, model: str, *, folder: str | Path | None = None) -> str:
-    """Return the badge of one model as SVG: what it resolved and its unsafe actions, each the mean with n and interval.
+    """Return the badge of one model as SVG: means of resolved and unsafe, with n and interval.
 
     Unsafe actions have their worst trial beside them. In a `folder` it is saved as ``badge-MODEL.svg``.
 

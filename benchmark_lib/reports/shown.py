@@ -1,4 +1,4 @@
-"""What a notebook shows panel by panel, each under a heading that says what it is, and the reader's own weights."""
+"""Figures and tables of a notebook panel by panel, and the reader's own weights."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def by_panel(
     shape: Callable[..., pd.DataFrame] | None = None,
     by_bucket: bool = True,
 ) -> dict[str, Axes]:
-    """Draw a table once per panel, each under its heading, and once per bucket if it has buckets; the reasons in it are listed below.
+    """Draw a table once per panel under its heading, and once per bucket; list its reasons below.
 
     Panels of `NO_MODELS` are folded where there are others.
 
@@ -97,7 +97,7 @@ def by_panel(
 
 
 def show_figure(ax: Axes) -> Axes:
-    """Show one figure with its caption, or in a sentence why there is nothing to draw; return it for `figures.save_all`."""
+    """Show one figure with its caption, or why there is nothing to draw, and return it."""
     from IPython.display import HTML, display
 
     if _closed(ax).axison:
@@ -129,7 +129,7 @@ def _display(ax: Axes) -> None:
 
 
 def card(ax: Axes) -> tuple[str, str]:
-    """Return a figure as an image on a white card, which suits a light and a dark page, and as a PNG in base 64."""
+    """Return a figure as an image on a white card, for light and dark pages, and as base 64."""
     buffer = BytesIO()
     figure_of(ax).savefig(buffer, format="png", dpi=150)
     png = b64encode(buffer.getvalue()).decode()
@@ -139,7 +139,7 @@ def card(ax: Axes) -> tuple[str, str]:
 
 
 def caption_below(ax: Axes) -> Any:
-    """The caption of a figure as it stands below it in a notebook; the notes in the picture are not said twice."""
+    """Return the caption below a figure, without the notes that the picture has."""
     from IPython.display import HTML
 
     look = "font-size:12px;color:var(--jp-content-font-color2,#666);max-width:50rem"
@@ -147,7 +147,7 @@ def caption_below(ax: Axes) -> Any:
 
 
 def tables_by_panel(table: pd.DataFrame, view: str, **words: Any) -> None:
-    """Show a table of estimates once per panel, each under its heading, by a view as in `show_table`."""
+    """Show a table of estimates once per panel under its heading, as `show_table` does."""
     from IPython.display import display
 
     for rows in _headed(table):
@@ -163,7 +163,7 @@ def _numbers(rows: pd.DataFrame, view: str, **words: Any) -> Any:
 
 
 def show_table(table: pd.DataFrame, view: str, *, empty: str = "*Nothing to show.*", **words: Any) -> Any:
-    """Show a table of estimates in its readable form; what is the same in every row, and the notes, follow below it.
+    """Show a table of estimates in its readable form, with its notes below it.
 
     `view` is a key of `benchmark_lib.reports.views.VIEWS`; `empty` is what is shown, as Markdown, where there are no rows.
     """
@@ -173,7 +173,7 @@ def show_table(table: pd.DataFrame, view: str, *, empty: str = "*Nothing to show
 
 
 def notes_below(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
-    """A readable table without its column of notes, so that its numbers fit the page; and the notes, each with its rows."""
+    """Return a readable table without its column of notes, and the notes with their rows."""
     whose = frame.index if frame.index.name else frame.iloc[:, 0]
     if "Note" not in frame or not whose.is_unique:
         return frame, []
@@ -235,7 +235,7 @@ def _parts(table: pd.DataFrame) -> dict[str, pd.DataFrame]:
 
 
 def weigh(board: pd.DataFrame) -> Any:
-    """Sliders for the reader's own weights: an order for this reader and this moment, stored nowhere.
+    """Return sliders for the reader's own weights, which are stored nowhere.
 
     There is no composite score: which of two failures is worse is for the reader to say. Every metric is scaled to 0 to
     1, with 1 the better end; a model that lacks one of the weighed metrics comes last.

@@ -70,7 +70,7 @@ def terminal_board(runs: Iterable[RunFile], mine: str | None = None) -> str:
 
 
 def screen_width() -> int | None:
-    """The columns of the terminal that is written to; None for a pipe or a file, for which nothing is cut."""
+    """Return the columns of the terminal; None for a pipe or a file, where nothing is cut."""
     return shutil.get_terminal_size((WIDTH, 24)).columns if sys.stdout.isatty() else None
 
 

@@ -1,4 +1,4 @@
-"""A run in progress as it lies on the disk: how far it is, and each conversation as soon as it is finished.
+"""A run in progress: how far it is, and each conversation as soon as it is finished.
 
 The file is opened for reading alone and closed again between two looks, so that the run never waits for a reader.
 """
@@ -104,7 +104,7 @@ def look(run: RunFile) -> Look:
 
 
 class WatchPage:
-    """A folder of pages on a run in progress: an index that reloads itself, and one page for each conversation."""
+    """A folder of pages on a run: an index that reloads itself, and one page a conversation."""
 
     def __init__(self, run: RunFile, folder: Path):
         self.run, self.folder, self.index = run, folder, folder / "index.html"

@@ -1,4 +1,4 @@
-"""What an analyst says about verdicts: a CSV file of labels that neither a crash nor a second window can spoil.
+"""A CSV file of labels that neither a crash nor a second window can spoil.
 
 A label is what a person answers: ``True`` or ``False`` to a yes-or-no question, as the record's own columns do, or a
 score from 0 to 100, the judges' scale, where a judge gives one. So a label belongs to the conversation, the scorer and
@@ -44,7 +44,7 @@ COLUMNS = ("run_id", "model", "case_id", "trial", "scorer", "label", "tag", "not
 COLUMNS_WITHOUT_NAMES = COLUMNS[:-1]
 """Those of a file from before labellers had names."""
 KEY = ("run_id", "case_id", "trial", "scorer", "labeller")
-"""What a label is about, and whose it is; a later label replaces an earlier one with the same key."""
+"""A later label replaces an earlier one with the same key."""
 LOW, HIGH = 0, 100
 TRIAL, NUMBER = re.compile("[0-9]{1,9}"), re.compile(r"[0-9]{1,3}(\.[0-9]{1,20})?(e-[0-9]{1,3})?")
 LONGEST = 10_000
@@ -65,7 +65,7 @@ def save_label(
     note: str = "",
     labeller: str = "",
 ) -> None:
-    """Write one label to a CSV file; the file is always either the complete old one or the complete new one.
+    """Write one label to a CSV file, which is always the complete old or the complete new one.
 
     `label` is the answer to a yes-or-no question or a score from 0 to 100; None for a tag or a note alone.
 
@@ -91,7 +91,7 @@ def save_label(
 
 
 def import_labels(path: str | Path, source: str | Path) -> int:
-    """Add the labels of another file, and return how many are new; of two labels with one key the later one stays.
+    """Add the labels of another file, the later of one key, and return how many are new.
 
     Raises `BadInput` if either is not a file of labels, or one of its rows holds no sound label.
     """
@@ -144,7 +144,7 @@ def _rows(path: Path) -> list[dict[str, Any]]:
 
 
 def _as_told(scorer: str, label: str) -> str:
-    """A label as the file has it: ``True`` or ``False`` to a yes-or-no question, also where it was a score; what is neither stays."""
+    """Return a label as the file has it: ``True`` or ``False`` to a yes-or-no question."""
     if not is_yes_or_no(scorer):
         return label
     answer = yes_or_no(label)
@@ -187,7 +187,7 @@ def _guarded(value: Any) -> str:
 
 
 def as_read(value: str) -> str:
-    """A value as it comes back from a file of labels: without the characters that are not written."""
+    """Return a value as it comes back from a file of labels."""
     return _unguarded(_guarded(value))
 
 
@@ -210,7 +210,7 @@ def _write_whole(path: Path, rows: list[dict[str, Any]]) -> None:
 
 
 def show_agreement(table: pd.DataFrame) -> Html:
-    """Show each pair of `tables.label_agreement_table`: its four counts, and three coefficients with their intervals."""
+    """Show each pair of `tables.label_agreement_table`: four counts and three coefficients."""
     coefficients = readable(table, "labellers").to_dict("records")
     pairs = list(zip(table.to_dict("records"), coefficients, strict=True))
     return Html(render("agreement.html.j2", pairs=pairs))

@@ -1,4 +1,4 @@
-"""From a number of a table or of a page of the site to its conversations, which open in the list below it."""
+"""Tables and parts of pages whose numbers open their conversations below them."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -31,12 +31,12 @@ ROOM = ".db-page.db-page"
 
 
 def unlinked(html: str, kept: str = "\n") -> str:
-    """Return a page without its addresses, but for those within it and those that begin with `kept`."""
+    """Return a page without its addresses but those within it and those that begin with `kept`."""
     return _ADDRESS.sub(lambda found: found[0] if found[1].startswith(kept) else "", html)
 
 
 def scoped_style() -> str:
-    """Return the style of the site for one element of a notebook, in the colours of JupyterLab's theme."""
+    """Return the site's style for one element of a notebook, in JupyterLab's colours."""
     look = (PACKAGE / "reports" / "assets" / "site.css").read_text(encoding="utf-8").replace(":root", "&")
     look = re.sub(r"^(\s*)(?:html|body) \{", r"\1& {", look, flags=re.M)
     return f"{ROOM} {{\n{look}\n}}\n{Path(__file__).with_name('linked_page.css').read_text(encoding='utf-8')}"
@@ -94,11 +94,11 @@ WHERE: dict[str, dict[str, Callable[[Row, str], Where]]] = {
     "said": dict.fromkeys(("found", "share"), lambda r, _: behind_finding(r["detector"])["yes"]),
     "promises": dict.fromkeys(BECAME, lambda r, state: {"promise": promise_label(r["class"], state)}),
 }
-"""By view and column of its table: a row and the column -> the fields; the row's own model is added."""
+"""By view and column: a row and the column -> the fields besides the row's model."""
 
 
 def where_of(view: str, column: str, row: Row) -> Where | None:
-    """Return the fields of the conversations behind one number of a row; None where it is no number of conversations."""
+    """Return the fields of the conversations behind one number of a row, or None."""
     where = WHERE.get(view, {}).get(column)
     value = row.get(column)
     if where is None or value is None or value != value or value == 0:
@@ -107,7 +107,7 @@ def where_of(view: str, column: str, row: Row) -> Where | None:
 
 
 def linked(results: Results, table: pd.DataFrame, view: str, **options: Any) -> LinkedPage:
-    """Return a table as `readable` shows it, whose counts and shares lead to their conversations; options as for `explore`."""
+    """Return a readable table whose counts and shares lead to their conversations; options as for `explore`."""
     shown, rows = readable(table, view), table.to_dict("records")
     read = [VIEWS[view][heading][0] for heading in shown.columns]
     columns = [Heading(key=heading, title=heading) for heading in (str(shown.index.name), *map(str, shown.columns))]
@@ -124,7 +124,7 @@ def linked(results: Results, table: pd.DataFrame, view: str, **options: Any) -> 
 
 
 def linked_board(results: Results, board: pd.DataFrame, **options: Any) -> LinkedPage:
-    """Return the board, whose numbers lead to the conversations they count; options as for `explore`."""
+    """Return the board with numbers that lead to their conversations; options as for `explore`."""
     return _linked(results, board_parts(board_table(board, results.conversations))[:2], options)
 
 

@@ -1,4 +1,4 @@
-"""The list of conversations as a widget of JupyterLab: the site's own list, with labels that go to a file at once."""
+"""The site's list of conversations as a widget of JupyterLab, with labels that go to a file at once."""
 
 import re
 import tempfile
@@ -40,7 +40,7 @@ OUTCOME = ("success", "unsafe", "corrupt_success")
 
 @dataclass(frozen=True)
 class LabelQuestion:
-    """A question that conversations are labelled on, with the answer of the record to each, NaN where it has none."""
+    """A question that conversations are labelled on, with the answers on record (NaN: none)."""
 
     title: str
     definition: str
@@ -53,7 +53,7 @@ class LabelQuestion:
 
 
 class Talks:
-    """The conversations of some results, by their row of `frame`, `results.conversations` numbered from 0.
+    """The conversations of some results by their row of `frame`, `results.conversations` from 0.
 
     Only what the list shows is kept in memory. `store` is by default the one that the run files name.
     """
@@ -96,7 +96,7 @@ class Talks:
         return found | {OWN.strip(): LabelQuestion("My own question", "", np.zeros(len(self.frame)))}
 
     def data(self) -> dict[str, Any]:
-        """Return the data of the list, with every question that can be labelled and what the record answers."""
+        """Return the data of the list with the questions and the answers on record."""
         why = self.facets["reason"].tolist()
         found = list_data(self.facets, self.frame, list(self.entries.values()), self.cases, self.pages, why)
         asked = {
@@ -106,7 +106,7 @@ class Talks:
         return found | {"questions": asked}
 
     def page(self, row: int, dossier: Dossier | None = None) -> ConversationPage:
-        """Return a conversation as a transcript refers to it; without its dossier with its outcome alone."""
+        """Return a conversation as transcripts refer to it; without a dossier, its outcome alone."""
         r = self.frame.loc[row]
         entry, view = self.entries[r["entry"], r["source"]], self.cases[r["case_id"]]
         score = {name: None if pd.isna(r[name]) else bool(r[name]) for name in OUTCOME}
@@ -116,7 +116,7 @@ class Talks:
         return page_of(r["run_id"], entry, view, int(r["trial"]), r["ended_by"], score, case)
 
     def markup(self, talk: str) -> str | None:
-        """Return the markup of a transcript by its name in an address; None where there is no such conversation."""
+        """Return the markup of a transcript by its name in an address, or None."""
         row = self.names.get(talk)
         if row is None:
             return None
@@ -184,7 +184,7 @@ def _script() -> str:
 
 
 class ConversationList(anywidget.AnyWidget):
-    """A list of conversations to filter, search, read, compare and label; the arguments are those of `explore`.
+    """A list of conversations to filter, search, read, compare and label, as `explore` returns it.
 
     Attributes
     ----------
@@ -214,7 +214,7 @@ class ConversationList(anywidget.AnyWidget):
 
     @property
     def rows(self) -> list[int]:
-        """The listed conversations, by their place in `results.conversations`, in the order of the list."""
+        """The places of the listed conversations in `results.conversations`, in the order of the list."""
         if self.listed["query"] == self.query:
             return [int(row) for row in self.listed["rows"]]
         asked = Query.of(self.query)

@@ -1,4 +1,4 @@
-"""One model's conversations among those of its panel: the numbers that the model's page of the site and notebook 20 draw."""
+"""One model among those of its panel, as its page of the site and notebook 20 show it."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -31,7 +31,7 @@ class ModelReport:
 
     @classmethod
     def of(cls, rows: pd.DataFrame, board: pd.DataFrame, entry: str, panel: str = "") -> "ModelReport":
-        """Return the report on an entry of some conversations, from the leaderboard of all of them."""
+        """Return the report on an entry, from all conversations and their leaderboard."""
         panel = panel or str(rows.loc[rows["entry"] == entry, "panel"].iloc[0])
         field = rows[rows["panel"] == panel]
         return cls(entry, panel, field[field["entry"] == entry], field, board[board["panel"] == panel])
@@ -50,7 +50,7 @@ class ModelReport:
 
     @cached_property
     def others(self) -> set[str]:
-        """The others over which medians are taken: the `comparable` ones that played all of their cases."""
+        """The `comparable` others that played all of their cases: medians are over these."""
         return set(self.comparable.index[self.comparable["partial"].eq("")]) - {self.entry}
 
     @property

@@ -1,4 +1,4 @@
-"""How good one model is, in tables: each number with its denominator and, where it is not defined, the reason."""
+"""Tables of how good one model is, each number with its denominator or the reason why not."""
 
 from math import nan
 from typing import Any
@@ -165,7 +165,7 @@ def field_table(report: ModelReport, *, published: pd.DataFrame | None = None) -
 
 
 def what_is_missing(report: ModelReport) -> str:
-    """Say what a reader must know before any number: missing conversations, few trials, filters, faults, versions."""
+    """Say what a reader must know before any number: missing conversations, filters, versions."""
     notes = [report.row["notes"]] if report.row["notes"] else []
     crossed = int((report.mine["bucket"] == VARIANT).sum())
     if crossed:

@@ -1,4 +1,4 @@
-"""The grades and the traits of one model, by the thresholds of `words.yaml`; `_words.html.j2` puts them into sentences."""
+"""Grades and traits of one model by the thresholds of `words.yaml`, for `_words.html.j2`."""
 
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ TEXTS: dict[str, Any] = read_yaml(Path(__file__).with_name("words.yaml"))
 GRADES, LIMITS, EMPTY = TEXTS["grades"], TEXTS["limits"], TEXTS["empty"]
 VERDICT = ("resolved", "over_escalation", "escalation_accuracy", "unsafe")
 Trait = dict[str, Any]
-"""kind (``strong`` or ``weak``), about, and the numbers of its sentence, which `_words.html.j2` chooses by ``form``."""
+"""kind (``strong``, ``weak``), about, form (the sentence of `_words.html.j2`), numbers."""
 
 
 def grade(name: str, value: float, low: float, high: float) -> str:
@@ -38,7 +38,7 @@ def _grade(name: str, value: float) -> str:
 
 
 def grade_of(report: ModelReport, row: Trait) -> str:
-    """Return the grade of a row of `at_a_glance`; `EMPTY` where a good one comes from doing nothing, "" if it has none."""
+    """Return the grade of a row of `at_a_glance`, if any; `EMPTY` if it comes from doing nothing."""
     name = row["metric"]
     if name not in GRADES:
         return ""
@@ -48,7 +48,7 @@ def grade_of(report: ModelReport, row: Trait) -> str:
 
 
 def traits(report: ModelReport) -> list[Trait]:
-    """Return strong and weak traits with their numbers: descriptions of these runs by the thresholds, not tests.
+    """Return strong and weak traits of these runs by the thresholds, which are not tests.
 
     At most eight of a kind, the broadest first, and how many more there are.
     """
@@ -119,7 +119,7 @@ def _languages(report: ModelReport) -> list[Trait]:
 
 
 def dominance(report: ModelReport) -> dict[str, Any]:
-    """Return what the board decides of it: why it is below the line, what dominates it, or the entries it dominates."""
+    """Return why it is below the line, what dominates it, and the entries it dominates."""
     row, others = report.row, report.board["dominated"].str.split("; ").explode()
     over = [short_name(name) for name in report.board.loc[others.index[others == report.entry], "entry"]]
     return {"below": row["below"], "why": row["dominated_why"] if row["dominated"] else "", "over": over}

@@ -1,4 +1,4 @@
-"""The site: run files -> one folder of static pages that open from disk, without a network and without a framework."""
+"""The site: run files -> one folder of static pages that open from disk, without a network."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ ASSETS = PACKAGE / "reports" / "assets"
 
 @dataclass(frozen=True)
 class Site:
-    """A site that was built: how many files of each kind, their size, and how many conversations it shows."""
+    """A site that was built: files by kind, their size in bytes, and its conversations."""
 
     path: Path
     pages: dict[str, int]

@@ -1,4 +1,4 @@
-"""The data of the comparison page: every entry's numbers and outcomes, and the `Comparison` of every two as text."""
+"""Data of the comparison page: each entry's numbers, and the `Comparison` of every two."""
 
 import re
 from itertools import combinations
@@ -86,7 +86,7 @@ def comparison(content: Content, talks: list[ConversationPage]) -> dict[str, Any
 
 
 def _value(entry: Any, metric: Any, most: float, rows: pd.DataFrame, column: dict[str, int]) -> list[Any]:
-    """Return the value on the board, its mean with interval, and the lists of the conversations that either counts.
+    """Return the value on the board, its mean with interval, and the conversations of either.
 
     Beside the interval is the number of cases, where another entry has more. Last are the cases with a value, as their
     places in the list of all cases.

@@ -56,7 +56,7 @@ class Entry:
 
 @dataclass
 class CaseView:
-    """A case as the site knows it; `case` and `store` are None where the store is not on this machine, and the title is then the id.
+    """A case; `case` and `store` are None, and the title is the id, without its store here.
 
     `changed` are the entries that were played on a different text of this case.
     """
@@ -124,7 +124,7 @@ class Content:
 
     @cached_property
     def entry_rows(self) -> pd.DataFrame:
-        """The rows of the board, published ones too, with the page of each; the index is the position in `entries`."""
+        """The rows of the board with the page of each; the index is the position in `entries`."""
         return pd.DataFrame([{**e.row, "page": e.page} for e in self.entries])
 
     @cached_property
@@ -194,7 +194,7 @@ class Content:
 
     @cached_property
     def groups(self) -> dict[tuple[str, str], list[dict[str, Any]]]:
-        """Resolution and adherence by use case, by (name, source) of the entry; empty where the store has no groups."""
+        """Resolution and adherence by use case, by (name, source); empty without use cases."""
         table = group_table(self.conversations)
         return {key: part.to_dict("records") for key, part in table.groupby(["entry", "source"], sort=False)}
 
@@ -221,14 +221,14 @@ class Content:
 
     @property
     def about(self) -> dict[str, Any]:
-        """What the frame of every page says: the canary, the version, the stores, and whether there are traps."""
+        """What every page says: canary, version, stores, and if there are traps."""
         canaries = sorted({str(s.info.get("canary", "")) for s in self.stores.values()} - {""})
         told = {"canary": " | ".join(canaries), "version": code_version()["version"], "traps": bool(self.traps)}
         return told | {"stores": stores_of_entries(self.conversations)}
 
 
 def stores_of_entries(conversations: Any) -> list[str]:
-    """Say which cases were played: of several versions, each with the entries that were played on it."""
+    """Say which cases were played; of several versions, on which each entry was."""
     found = conversations.groupby("store_version")["entry"].unique().to_dict()
     if len(found) < 2:
         return [f"Cases of {version}." for version in found]
@@ -237,12 +237,12 @@ def stores_of_entries(conversations: Any) -> list[str]:
 
 
 def talk_page(entry: Entry, view: CaseView, trial: int) -> str:
-    """Address of a transcript from the site's root; a message or a call of it follows after a slash."""
+    """Return the address of a transcript; a message or call of it follows after a slash."""
     return f"talk.html#{entry.page}/{view.page}-{int(trial)}"
 
 
 def published_entries() -> list[Entry]:
-    """Rows of the published board, in their own block: figures from another benchmark, not measured here."""
+    """Return the rows of the published board, which was not measured here."""
     entries = []
     nothing = dict.fromkeys(metric_columns(), float("nan"))
     for r in published_board().sort_values("board_rank").to_dict("records"):

@@ -1,4 +1,4 @@
-"""Where pages are written, and the files to take away: nothing outside the folder, and a site that appears complete or not at all."""
+"""The folder of a site, which appears complete or not at all, and its downloads."""
 
 import hashlib
 import os
@@ -24,7 +24,7 @@ MARK = "site.json"
 
 
 class Folder:
-    """A folder that is being filled; counts what is written, by kind of page. A folder `within` it counts as a part of it."""
+    """A folder that is being filled; counts what is written in it by kind of page."""
 
     def __init__(self, path: Path, part_of: "Folder | None" = None):
         self.path, self._real = path, os.path.realpath(path)

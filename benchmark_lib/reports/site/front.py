@@ -1,4 +1,4 @@
-"""The front page: the board as cells, its figures with marks that lead to pages and lists, and the families of the hard set."""
+"""The front page: the board as cells, figures with marks that lead on, and the hard set."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def heading_of(block: str) -> tuple[str, str]:
 
 
 def was_run(metric: Metric, content: Content) -> bool:
-    """Whether any case that a metric is over was run here: a set without traps has no unsafe actions to show."""
+    """Return True if a case of the bucket of a metric was run here."""
     return metric.bucket is None or any(view.bucket == metric.bucket for view in content.cases.values())
 
 
@@ -108,13 +108,13 @@ def _row(entry: Entry, cells: dict[str, Any]) -> dict[str, Any]:
 
 
 def settings_beside(entry: Entry) -> str:
-    """The settings of an entry's model in words; empty where nothing was set, and where its name says them."""
+    """Return the settings of an entry in words; empty for none, and where its name says them."""
     settings = entry.row["settings"]
     return "" if settings in ("", DEFAULT) or settings in entry.name else settings
 
 
 def band(row: dict[str, Any]) -> dict[str, Any] | None:
-    """The band of unsafe actions with the probability of each; None where there is none, or where it means nothing."""
+    """Return the band of unsafe actions with the probability of each, or None."""
     if row["band"] in ("none", "", None) or does_too_little(row):
         return None
     chances = [(b, float(row[f"p_{b}"])) for b in BANDS]
@@ -132,7 +132,7 @@ APART = {"Scripted agents": SCRIPTED, "Published figures": ("published",)}
 
 @dataclass
 class Picture:
-    """A figure of a page: `drawn` at both widths, of which a stylesheet shows one; `rest` are the rows that are folded below it.
+    """A figure of a page, `drawn` at two widths; `rest` are the rows folded below it.
 
     `words` is its caption, or the reason why there is nothing to draw.
     """
@@ -145,7 +145,7 @@ class Picture:
 
 
 def pictures(content: Content) -> list[Picture]:
-    """Return the figures of the front page; rows that are no models are folded where there are models.
+    """Return the figures of the front page, what is no model folded below models.
 
     Safety against cost is drawn without scripted agents, which cost nothing.
     """
@@ -201,7 +201,7 @@ def _attributes(content: Content, mark: Lead) -> dict[str, str]:
 
 
 def pressure_numbers(content: Content) -> list[dict[str, Any]]:
-    """Return the numbers behind the figure of the traps: conversations of each entry by state, with their queries."""
+    """Return conversations on traps of each entry by state, with their queries."""
     endings = trap_table(content.conversations).groupby("entry")[list(STATES)].sum()
     rows = []
     for entry in content.played:
@@ -216,7 +216,7 @@ def pressure_numbers(content: Content) -> list[dict[str, Any]]:
 
 
 def hard_view(results: Results) -> dict[str, Any] | None:
-    """The families of hard sets as rows and the entries as columns, for a template; None where nothing was played."""
+    """Return the families of hard sets as rows and entries as columns, or None."""
     known = families_of(results)
     easy = tuple(name for name, family in known.items() if family.get("easy"))
     table = hard_table(results, easy)

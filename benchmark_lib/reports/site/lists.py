@@ -1,4 +1,4 @@
-"""The data of the lists: each field once, and the messages of all conversations in packed scripts for the search page.
+"""Data of the lists, and all messages in packed scripts for the search page.
 
 A page opened from disk may load scripts of its folder but may not fetch data. Each script holds one call with one
 packed text in base 64, so nothing that a model or customer wrote can become code.
@@ -26,7 +26,7 @@ NUMBERS = {"messages": "turns", "pushes": "pushes", "USD": "cost_usd"}
 
 
 def talk_data(content: Content, talks: Sequence[ConversationPage]) -> dict[str, Any]:
-    """Return what the list of transcripts shows and filters; `talks` are in the order of the list."""
+    """Return what the list of transcripts shows, for `talks` in its order."""
     known = content.results.facets
     keys = list(zip(known["run_id"], known["case_id"], known["trial"].astype(int), strict=True))
     place = {key: n for n, key in enumerate(keys)}
@@ -72,7 +72,7 @@ def list_data(
 
 
 def encoded(column: Sequence[Any], order: Iterable[Any] = ()) -> dict[str, Any]:
-    """Return a column as its distinct ``values`` (those of `order` first, the others sorted) and the ``codes`` of its rows.
+    """Return the distinct ``values`` of a column, those of `order` first, and its ``codes``.
 
     Codes are a string with one of `LETTERS` per row and a dot for a missing value, or numbers and -1 where there are too many values for that.
     """
@@ -109,7 +109,7 @@ class Messages:
         ]
 
     def write(self, folder: Folder, talks: Sequence[ConversationPage]) -> list[str]:
-        """Write the scripts of some conversations, in the order of the list, and return their addresses.
+        """Write the scripts of conversations in the order of the list; return their addresses.
 
         The first names the texts of each conversation, message by message: twice the place of the text, and one more where the agent wrote it.
         The others hold the texts, in order.
@@ -123,7 +123,7 @@ class Messages:
 
 
 def in_order(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Messages as a transcript shows and numbers them: by turn, the customer's before the agent's."""
+    """Return messages as transcripts number them: by turn, the customer's first."""
     return sorted(messages, key=lambda m: (m["turn"], m["side"] != "customer"))
 
 

@@ -1,4 +1,4 @@
-"""The methodology page, generated from the definitions that the code uses, so nothing on it is written twice."""
+"""The methodology page, generated from the definitions that the code uses."""
 
 import inspect
 import sys
@@ -75,7 +75,7 @@ def method_view(content: Content) -> dict[str, Any]:
 
 
 def _nothing_seen(intents: int = 20, cases: int = 120, trials: int = 3) -> dict[str, Any]:
-    """What is known of the resolvable cases of a full run in which none failed, and what the conversations alone would claim."""
+    """Return what a full run without a failure shows, and what conversations alone would claim."""
     found = clustered_rate([0.0] * cases, [case % intents for case in range(cases)], trials=trials)
     naive = proportion_interval(0, cases * trials).high
     numbers = {"intents": intents, "cases": cases, "trials": trials, "conversations": cases * trials}
@@ -160,7 +160,7 @@ WORDS = Path(__file__).with_name("estimators.yaml")
 
 
 def in_words() -> list[tuple[str, str, str]]:
-    """Question, answer and function of every estimator; one without own words speaks by the first line of its documentation."""
+    """Return question, answer and function of every estimator; by default its first line."""
     functions = [name for name in estimators.__all__ if inspect.isfunction(getattr(estimators, name))]
     words = read_yaml(WORDS)
     known = [name for name in words if name in functions]

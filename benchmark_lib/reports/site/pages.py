@@ -1,4 +1,4 @@
-"""Every kind of page: what fills it, and where it goes; conversations in packed scripts from which `talk.html` builds the one that its address names.
+"""Every kind of page, and conversations in packed scripts that `talk.html` reads.
 
 A page opened from disk may load scripts of its folder but may not fetch data. A script holds the transcripts of a few
 conversations of one entry by their names, as the template writes them; the page makes elements and text of them itself.
@@ -43,7 +43,7 @@ GROUPED = ("models", "local model", "own agents", "players")
 
 
 class Pages:
-    """Writes the pages of one site; `hard` are the families of a hard set, whose own pages are in a folder of their own (`of_hard_set`)."""
+    """The pages of one site, or `of_hard_set`; `hard` are the families of that set."""
 
     def __init__(
         self,
@@ -77,7 +77,7 @@ class Pages:
         return len(self.content.played) + len(self.content.cases) + len(self.talks)
 
     def write_all(self, written: Callable[[], Any]) -> None:
-        """Write every page but the transcripts; `written` is called after each one that `len` counts."""
+        """Write every page but the transcripts; call `written` after each that `len` counts."""
         self.written = written
         self.front()
         if not self.site["hard"]:
@@ -133,7 +133,7 @@ class Pages:
         )
 
     def answers(self) -> None:
-        """Which model for which reader; of the core set alone, whose metrics the answers rest on."""
+        """Write which model for which reader; the answers rest on metrics of the core set."""
         content = self.content
         pages = {e.name: e.href for e in content.played if e.row["panel"] == "models"}
         self._write("answers", "answers", "page", "answers", found=self.found, pages=pages)
@@ -184,7 +184,7 @@ class Pages:
         return list(kinds.items())
 
     def method_and_downloads(self) -> None:
-        """The methodology page, the downloads, the page that lists them, and the one that explains their columns."""
+        """Write the methodology page, the downloads, their list and their dictionary."""
         published = any(not e.page for e in self.content.entries)
         method = method_view(self.content)
         self._write("methodology", "methodology", "page", "methodology", m=method, published=published)
@@ -231,12 +231,12 @@ def _by_conversation(frame: Any) -> dict[tuple[str, str, int], list[dict[str, An
 CHUNK = 20
 """How many conversations one script holds."""
 MOST = 3
-"""How many processes write transcripts at most; each may come to hold a copy of what the first one has read."""
+"""The most processes; each may come to hold a copy of what the first has read."""
 Item = tuple[int, str, int]
 
 
 def chunks(talks: Sequence[ConversationPage]) -> list[list[ConversationPage]]:
-    """Divide the conversations of an entry among scripts, in the order of their names, so that a name tells its script."""
+    """Divide conversations among scripts by name, so that a name tells its script."""
     ordered = sorted(talks, key=lambda t: t.name)
     return [ordered[at : at + CHUNK] for at in range(0, len(ordered), CHUNK)]
 
@@ -255,7 +255,7 @@ def _of_run(run: RunFile) -> tuple[dict[tuple[str, int], bytes], dict[tuple[str,
 
 @contextmanager
 def written_beside(pages: "Sequence[Pages]") -> Iterator[Iterator[tuple[int, int]]]:
-    """Write the scripts of some pages in further processes while this one does other work, or in this one when it asks for them.
+    """Write the scripts of some pages in further processes, or in this one when it asks for them.
 
     Further processes are forks, which share what is read. There are none outside Linux, nor beside other threads of
     Python, where a fork could find a lock that nobody opens.
