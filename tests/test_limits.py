@@ -44,8 +44,9 @@ def test_another_measurement_makes_another_page(tmp_path, monkeypatch):
         row["half_width"] = 0.31
     (tmp_path / "calibration.yaml").write_text(yaml.safe_dump(other))
     monkeypatch.setattr(measured, "CALIBRATION", tmp_path / "calibration.yaml")
-    table = honesty.measured_by_detector().assign(planted=77, found=7)
-    monkeypatch.setattr(honesty, "measured_by_detector", lambda: table)
+    quality = honesty.detector_quality()
+    rows = [row | {"planted": 77, "found": 7} for row in quality["detectors"]]
+    monkeypatch.setattr(honesty, "detector_quality", lambda: quality | {"detectors": rows})
     honesty.limits.cache_clear()
     page = honesty.limits_page()
     honesty.limits.cache_clear()

@@ -237,8 +237,7 @@ def _parts(table: pd.DataFrame) -> dict[str, pd.DataFrame]:
 def weigh(board: pd.DataFrame) -> Any:
     """Return sliders for the reader's own weights, which are stored nowhere.
 
-    There is no composite score: which of two failures is worse is for the reader to say. Every metric is scaled to 0 to
-    1, with 1 the better end; a model that lacks one of the weighed metrics comes last.
+    Every metric is scaled to 0 to 1, with 1 the better end; a model that lacks a weighed metric comes last.
     """
     import ipywidgets
 

@@ -1,24 +1,22 @@
 """A CSV file of labels that neither a crash nor a second window can spoil.
 
-A label is what a person answers: ``True`` or ``False`` to a yes-or-no question, as the record's own columns do, or a
-score from 0 to 100, the judges' scale, where a judge gives one. So a label belongs to the conversation, the scorer and
-the labeller, whichever judge is held against it. Files of before, with 100 for yes and 0 for no, are read.
+A label is ``True`` or ``False`` to a yes-or-no question, as in the record's own columns, or a score from 0 to 100, the
+judges' scale. It belongs to the conversation, the scorer and the labeller, whichever judge is compared with it.
+Earlier files, with 100 for yes and 0 for no, are read. The site exports the same columns, in this order:
 
-The columns of the file, in this order; the site exports the same, and a file of either can be imported into the other:
-
-========  =============================================================================================================
-run_id    The run, as in every frame.
-model     Its model.
-case_id   The case.
-trial     The trial, from 1.
-scorer    What is labelled: ``success``, a metric (``resolved``), ``finding:`` and a detector, ``rule:`` and a process
-          rule (``True`` where it is broken), ``own:`` and the labeller's own question, or a judge's scorer (``tone``).
-label     ``True``, ``False``, or 0 to 100; empty where the labeller cannot tell (the tag is then ``cannot tell``) or wrote a note only.
-tag       A few words; ``debatable`` with the scorer ``unsafe`` reclassifies an unsafe act, and needs a note and a labeller.
-note      Any words.
-at        When, in UTC, ISO 8601 to the second.
-labeller  Who; empty for a person without a name. Files from before there were names lack this last column and are read.
-========  =============================================================================================================
+run_id, model, case_id, trial
+    The conversation; trials count from 1.
+scorer
+    What is labelled: ``success``, a metric (``resolved``), ``finding:`` and a detector, ``rule:`` and a process rule
+    (``True`` where it is broken), ``own:`` and the labeller's own question, or a judge's scorer (``tone``).
+label
+    Empty where the labeller cannot tell (the tag is then ``cannot tell``) or wrote a note only.
+tag, note
+    ``debatable`` with the scorer ``unsafe`` reclassifies an unsafe act, and needs a note and a labeller.
+at
+    When, in UTC, ISO 8601 to the second.
+labeller
+    Empty for a person without a name; earlier files lack this last column.
 """
 
 import csv

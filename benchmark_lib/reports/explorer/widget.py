@@ -152,17 +152,12 @@ class Talks:
 
     def hits(self, rows: Iterable[int], terms: Sequence[str]) -> list[tuple[int, list[dict[str, Any]]]]:
         """Return the messages of some rows in which a term occurs, with their numbers."""
-        return [
-            (
-                row,
-                [
-                    {"number": n, "agent": agent, "text": text}
-                    for n, (agent, text, folded) in enumerate(self._messages[row], 1)
-                    if any(term in folded for term in terms)
-                ],
-            )
-            for row in rows
-        ]
+        found = []
+        for row in rows:
+            said = enumerate(self._messages[row], 1)
+            here = [(n, m) for n, m in said if any(term in m[2] for term in terms)]
+            found.append((row, [{"number": n, "agent": agent, "text": text} for n, (agent, text, _) in here]))
+        return found
 
 
 ASSETS = Path(__file__).parents[1] / "assets"
