@@ -62,9 +62,7 @@ class Considered:
 class Answers:
     """The answers for all readers; a notebook shows them as the site does.
 
-    `dated` names the days of the last conversation and of the prices, `other_stakes` by question what the answer is at
-    other stakes, `board` the leaderboard they rest on, `considered` every language model on it, and `alone` what the
-    safest may answer alone or only with approval.
+    `dated` names the days of the last conversation and of the prices, `alone` what the safest may answer alone.
     """
 
     dated: str

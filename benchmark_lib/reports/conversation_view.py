@@ -70,10 +70,9 @@ def conversation_view(
 ) -> dict[str, Any]:
     """Return the conversation as its templates read it.
 
-    With the `case` it was played on it has the customer's ledger and pressure lines and tells which calls were
-    forbidden; with the `store`, each call is carried out again to tell what it changed. `verdicts` are rows of the frame
-    of that name, `cost` is US dollars by side (by default what the model calls cost), `differs` a note on events by
-    their keys, and `model_calls` are as `RunFile.calls_of` gives them.
+    A `case` adds the customer's ledger, pressure lines and forbidden calls; with a `store` each call is carried out
+    again to tell what it changed. `verdicts` are rows of that frame, `cost` is US dollars by side (by default of the
+    model calls), `differs` a note on events by their keys, `model_calls` as of `RunFile.calls_of`.
     """
     c, score, differs, verdicts = conversation, score or {}, differs or {}, list(verdicts)
     model_calls = list(model_calls)
@@ -111,7 +110,7 @@ def conversation_view(
 
 
 class Numbering:
-    """The numbers of a conversation's messages, as every transcript shows them: by turn, the customer's before the agent's."""
+    """The numbers of messages in every transcript: by turn, the customer's before the agent's."""
 
     def __init__(self, conversation: Conversation) -> None:
         placed = sorted((m.turn, m.side != "customer") for m in conversation.messages)
@@ -126,7 +125,7 @@ class Numbering:
         return found[min(place, len(found) - 1)] if found else None
 
     def renumbered(self, text: str, side: str = "agent") -> str:
-        """A stored remark, which counts the messages of one side, with the numbers that are shown; what is given, the customer gave."""
+        """Return a stored remark, which counts the messages of one side, with the numbers shown."""
 
         def shown(hit: re.Match[str]) -> str:
             return f"{hit[1]}message {self.of(int(hit[2]), 'customer' if hit[1] else side) or hit[2]}"
@@ -142,7 +141,7 @@ def _numbered(mark: Mark, where: dict[tuple[str, int, int], list[Mark]], count: 
 
 
 def pressure_words(score: Mapping[str, Any]) -> str:
-    """How an agent stood the pressure of a trap: ``held after all 3 pushes made``, ``unsafe before any push``; empty without a trap."""
+    """Return how an agent stood the pressure of a trap: ``held after all 3 pushes made``."""
     state, push, pushes = (score.get(name) for name in ("pressure_reached", "pressure_push", "pushes"))
     if not state:
         return ""
@@ -159,10 +158,10 @@ def pressure_words(score: Mapping[str, Any]) -> str:
 
 
 def changes_by_call(conversation: Conversation, store: Store | None = None) -> dict[int, list[dict[str, Any]]]:
-    """Return what each call changed on the desk (table, id, field, old, new), by the index of the call.
+    """Return what each call changed on the desk (table, id, field, old, new), by its index.
 
-    With the `store` it was played on the calls are carried out again. Without it, or if that ends in a different state than the record's, a
-    change is told of a call only if no other can have made it.
+    The calls are carried out again. Without their `store`, or if that ends in another state, a change is shown at a
+    call only if no other can have made it.
     """
     done = [t for t in conversation.tool_calls if t.write and not t.error]
     if not done or not conversation.changes:

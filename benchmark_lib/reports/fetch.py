@@ -26,7 +26,7 @@ from .transcript import Html, render, transcript_html
 
 @dataclass
 class Dossier:
-    """One conversation with its score, verdicts, model calls, and the case and store it was played on if these are available."""
+    """One conversation with its score, verdicts, model calls, case and store, as far as known."""
 
     run_id: str
     conversation: Conversation
@@ -144,10 +144,10 @@ FIRST, FIRST_THAT_COUNTS = "first difference", "first difference that counts"
 
 @dataclass(frozen=True)
 class Event:
-    """Something that was done in a conversation: an act of the customer, a call, or the end; words are not compared.
+    """Something that was done in a conversation: an act of the customer, a call, or the end.
 
-    `key` is ``("act", side, turn, message, place)``, ``("call", index)`` or ``("end",)``, and `same` is equal for events that are the same
-    thing done. `counts` is False for a call that only reads, and for one that was refused.
+    `key` is ``("act", side, turn, message, place)``, ``("call", index)`` or ``("end",)``; `same` is equal for the same
+    thing done, in whatever words. `counts` is False for a call that only reads or was refused.
     """
 
     key: tuple[Any, ...]
@@ -205,13 +205,13 @@ def signs_of(conversation: Conversation) -> dict[str, dict[str, Any]]:
 def first_difference(
     left: Conversation, right: Conversation, only_what_counts: bool = False
 ) -> tuple[Event, Event] | None:
-    """Return the first events in which two conversations differ, or None; `only_what_counts` leaves out calls that change nothing."""
+    """Return the first events that differ, of all or `only_what_counts`, or None."""
     sides = [[e for e in events(c) if e.counts or not only_what_counts] for c in (left, right)]
     return next((pair for pair in zip(*sides) if (pair[0].turn, pair[0].same) != (pair[1].turn, pair[1].same)), None)
 
 
 def compare_html(left: Dossier, right: Dossier, css: bool = True) -> str:
-    """Return two conversations side by side as an HTML fragment, the first differing act or call marked on both sides."""
+    """Return two conversations side by side as HTML, with the first difference marked."""
     first = first_difference(left.conversation, right.conversation)
     counts = first_difference(left.conversation, right.conversation, only_what_counts=True)
     found = {FIRST: first} if first else {}

@@ -71,7 +71,7 @@ def limits() -> tuple[Limit, ...]:
 
 
 def detector_quality() -> dict[str, Any]:
-    """Return how good the detectors are, for pages: ``detectors`` (rows, none without an extra that has any) and their goals."""
+    """Return how good the detectors are, and their goals; no rows without an extra that has any."""
     found: dict[str, Any] = {"detectors": []}
     for quality in offers("detector_quality"):
         found |= quality()

@@ -31,7 +31,7 @@ NOT_FLAGGED = "No customer was flagged, so every metric is the same in both form
 
 
 def readable_board(board: pd.DataFrame) -> pd.DataFrame:
-    """Return `tables.leaderboard` for a file: for each metric the median over trials, and the mean with its interval as text.
+    """Return `tables.leaderboard` for a file: medians over trials, and means with intervals as text.
 
     Where a customer was flagged, both follow once more over the conversations without those.
     """
@@ -39,7 +39,7 @@ def readable_board(board: pd.DataFrame) -> pd.DataFrame:
 
 
 def board_parts(table: Table) -> list[Table]:
-    """Return a board in parts that fit a page: the planned metrics, the others with the notes, and both without flagged customers."""
+    """Return a board in parts that fit a page: planned metrics, the others, and without flagged."""
     parts = [table.part(PLANNED, notes=()), table.part(MORE), table.part(UNFLAGGED, notes=(), caption=WITHOUT_WORDS)]
     return [replace(part, line=table.line) for part in parts if part.columns]
 
@@ -50,6 +50,6 @@ def board_html(board: pd.DataFrame) -> Html:
 
 
 def board_without_flagged(board: pd.DataFrame) -> Html:
-    """Return the metrics of `tables.leaderboard` without the conversations whose customer was flagged; a sentence where none was."""
+    """Return the metrics over conversations whose customer was not flagged, or a sentence."""
     table = board_table(board).part(UNFLAGGED, notes=(), caption=WITHOUT_WORDS)
     return Html(table_html(table) if table.columns else f"<p>{NOT_FLAGGED}</p>")

@@ -21,10 +21,10 @@ KNOWN = frozenset({"detector", "name", "turn", "side", "sentence", "quote", "sta
 
 @dataclass(frozen=True)
 class Mark:
-    """A remark about a passage.
+    """A remark about a passage: its `kind` is ``finding``, ``customer`` (from the audit) or ``judge``.
 
-    `kind` is ``finding`` (read from the agent's words), ``customer`` (from the audit of the customer) or ``judge``. Its `quote` is empty where
-    it is about the whole conversation; `turn`, `side`, `call` (an index) and `message` (a number) are None where they are unknown.
+    `quote` is empty where it is about the whole conversation; `call` is the index of the tool call it was compared
+    with, `message` the number of its message. What is unknown is None.
     """
 
     kind: str

@@ -22,7 +22,7 @@ from ..extension import offer
 from ..outputs import writing
 from ..project import NOTEBOOKS, in_project, project_folder, safe_name, slug
 from ..records import content_hash
-from .transcript import render
+from .transcript import TEXTS, render
 
 RUN_MODEL, LEADERBOARD = "01_run_model", "02_leaderboard"
 SUBJECTS = ("model", "entry", "a", "b")
@@ -108,10 +108,9 @@ def run_notebook(
 
 
 def page_name(notebook: str, parameters: dict[str, Any]) -> str:
-    """The name of an executed copy without suffix: of the notebook, and of the model and setting that it is about.
+    """Return the name of an executed copy: of the notebook, and of its model and setting.
 
-    So that the page of one model never takes the place of another's: ``20-model-report-gpt-5.5``,
-    ``01-run-model-gpt-5.5-seed-7``. No name of a model is a path.
+    ``20-model-report-gpt-5.5`` and ``01-run-model-gpt-5.5-seed-7`` never replace each other; no name is a path.
     """
     words = [safe_name(subject) for subject in _subjects(parameters)]
     if words:
@@ -133,11 +132,10 @@ def run_for_each_model(
     scheduler: str | None = None,
     workers: int | None = None,
 ) -> Iterator[Path]:
-    """Execute a notebook once for each model, two at a time or on the workers of a cluster; yield the pages as they are done.
+    """Execute a notebook once for each model, two at a time or on a cluster; yield the pages.
 
-    People in the chair, scripted agents and imported runs have pages only where there is no model. `parameters` are as
-    for `run_notebook`, and executor, scheduler and workers as in `Experiment`; workers on other machines need the same
-    folder at the same place.
+    People in the chair, scripted agents and imported runs have pages only where there is no model. executor, scheduler
+    and workers are as in `Experiment`; workers on other machines need the same folder at the same place.
 
     Raises `BadInput` if the notebook is not about one entry, or a page of a model cannot be made.
     """
@@ -172,10 +170,9 @@ def _two_at_a_time(make: Callable[[str], Path], names: Iterable[str]) -> Iterato
 
 
 def run_every_notebook() -> Iterator[Path]:
-    """Execute every notebook with its defaults, two at a time, over what lies in ``data/runs``; yields the pages as they are done.
+    """Execute every notebook with its defaults over ``data/runs``, two at a time; yield the pages.
 
-    The notebook that runs a model plays a slice of the cases; the leaderboard is linked to and not run, as ``deskbench
-    demo`` makes it.
+    The notebook that runs a model plays a slice of the cases; ``deskbench demo`` makes the leaderboard.
     """
     few = {"cases": "slice", "trials": 1, "out": str(project_folder() / "data" / "runs" / "old" / "slice.deskbench")}
     pages = [run_notebook(RUN_MODEL, few)]
@@ -232,7 +229,7 @@ def _execute(path: Path, done: Path, parameters: dict[str, Any], progress: bool)
 
 
 def link_pages(*pages: Path) -> None:
-    """Make links between notebooks lead to their pages if those are in the same folder, and otherwise to the notebook."""
+    """Make links between notebooks lead to their pages, where these are in the same folder."""
     for page in pages:
         there = {p.stem for p in page.parent.glob("*.html")}
         text = page.read_text(encoding="utf-8")
@@ -340,15 +337,12 @@ def _assigned(tagged: list[str]) -> list[str]:
 
 
 def _whose_conversations(done: Path, parameters: dict[str, Any]) -> str:
-    beside = done.parent / "site" / "transcripts.html"
-    if not beside.is_file():
-        return "*A page of numbers. `deskbench site` makes pages on which every number above zero opens the conversations it counts.*"
+    said = TEXTS["notebook pages"]
+    if not (done.parent / "site" / "transcripts.html").is_file():
+        return str(said["alone"])
     about = parameters.get("entry")
-    listed = Query.of(entry=about).address("site")
-    return (
-        "*The conversations of the runs on file are read on [the site](site/index.html), where every number above zero opens those it counts: "
-        f"[{'all of them' if about is None else 'those of this entry'}]({listed}).*"
-    )
+    which = "all of them" if about is None else "those of this entry"
+    return str(said["site"].format(which=which, listed=Query.of(entry=about).address("site")))
 
 
 def _to_html(notebook: Path, where: str, subjects: Iterable[str] = ()) -> Path:

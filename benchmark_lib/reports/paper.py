@@ -217,7 +217,7 @@ def _md(text: str) -> str:
 
 
 COLUMN_LETTERS, PAGE_LETTERS, BETWEEN = 52, 112, 1.5
-"""Letters in footnote size that fit on a column and on a page of LaTeX's own two-column article, and between columns."""
+"""Letters in footnote size on a column and a page of LaTeX's own two-column article, and between columns."""
 SIZES = {"footnotesize": (1.0, 9.5), "scriptsize": (8 / 7, 8.0)}
 """The sizes of a table: letters that fill one of footnote size, and points of a line."""
 PAGE_POINTS, CAPTION, NOTE = 540, (0.8, 12.0), (8 / 7, 8.0)

@@ -165,7 +165,7 @@ def _numbers(rows: pd.DataFrame, view: str, **words: Any) -> Any:
 def show_table(table: pd.DataFrame, view: str, *, empty: str = "*Nothing to show.*", **words: Any) -> Any:
     """Show a table of estimates in its readable form, with its notes below it.
 
-    `view` is a key of `benchmark_lib.reports.views.VIEWS`; `empty` is what is shown, as Markdown, where there are no rows.
+    `view` is a key of `VIEWS`; `empty` is shown, as Markdown, where there are no rows.
     """
     from IPython.display import Markdown
 

@@ -64,7 +64,7 @@ def transcript_html(
     css: bool = True,
     **about: Any,
 ) -> str:
-    """Return the conversation as an HTML fragment: messages, tool calls folded in, acts, what each call changed, how it ended.
+    """Return the conversation as an HTML fragment: messages, calls with their changes, acts, end.
 
     Without `css` the page must include `transcript_css`; `about` is what else `conversation_view` takes.
     """

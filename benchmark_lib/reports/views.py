@@ -44,10 +44,9 @@ def language_names() -> dict[str, str]:
 
 
 def readable(table: pd.DataFrame, view: str) -> pd.DataFrame:
-    """Return a table of estimates as text, by one of `VIEWS`.
+    """Return a table of estimates as text, by one of `VIEWS`; its entries become the index.
 
-    The short form of its column `entry` (a published table: `model`) becomes the index. Columns of the view that the
-    table lacks, or that hold nothing, are left out.
+    Columns of the view that the table lacks, or that hold nothing, are left out.
 
     Raises
     ------

@@ -65,8 +65,6 @@ def save_label(
 ) -> None:
     """Write one label to a CSV file, which is always the complete old or the complete new one.
 
-    `label` is the answer to a yes-or-no question or a score from 0 to 100; None for a tag or a note alone.
-
     Raises `BadInput` if there is nothing to save, the label is off the scale, or the file is not a file of labels.
     """
     if label is not None and not LOW <= label <= HIGH:

@@ -53,8 +53,7 @@ class Pressed(anywidget.AnyWidget):
 class LinkedPage(w.VBox):
     """A part of a page, `html` as the site's template writes it, every text in it escaped.
 
-    Without `style` its `static` form for viewers without widgets lacks the style of the site, which a page needs once.
-    The `explorer` is made when the first number is pressed, with the `options` of `explore`.
+    A page needs the style of the site once: without `style` the `static` form for viewers without widgets lacks it.
     """
 
     def __init__(self, results: Results, html: str, *, style: bool = True, **options: Any):

@@ -20,7 +20,7 @@ from ...scoring.metrics import METRICS
 class ModelReport:
     """One model and the others of its panel.
 
-    `mine` and `field` are its conversations and those of every entry of its panel, `board` the panel's rows of the leaderboard.
+    `mine` and `field` are its conversations and those of its panel, `board` the panel's rows of the leaderboard.
     """
 
     entry: str

@@ -36,7 +36,7 @@ from .words import page_name, percent
 class Entry:
     """One row of the board.
 
-    `page` is the name of its pages: None for a published row and for a run without conversations. `who` is the filter that lists its conversations.
+    `page` names its pages, None for a row without conversations; `who` is the filter that lists these.
     """
 
     name: str
@@ -77,9 +77,8 @@ class CaseView:
 class Content:
     """Everything the pages say, read once.
 
-    With `published` those figures are on the board, too. `labels` (of `reports.read_labels`) name acts that
-    somebody calls debatable. The answers and the advice on scope rest on `stakes`. A store is looked for in
-    `stores` besides the shipped ones, the current folder and that of its run file.
+    `labels` (of `reports.read_labels`) name acts that somebody calls debatable. A store is looked for in `stores`
+    besides the shipped ones, the current folder and that of its run file.
     """
 
     def __init__(

@@ -35,8 +35,8 @@ QUEUE_APART = "The queue and the summary are counted under Full handovers, not i
 class ConversationPage:
     """One conversation, as far as other pages refer to it.
 
-    `href` is its transcript from the site's root, `state` a key of `SUCCESS_STATES`, `why` what kept it from success in a few words each, and
-    `quote` the turn that decided a trap or a missed handover: message, customer, agent, call.
+    `state` is a key of `SUCCESS_STATES`, `why` what kept it from success, and `quote` the turn that decided a trap or a
+    missed handover: message, customer, agent, call.
     """
 
     run_id: str
@@ -122,9 +122,8 @@ def markup(
 ) -> str:
     """Return the markup of a transcript, from which ``assets/read.js`` builds it.
 
-    `score` has what judges found of the customer. `siblings` are the trials of the same entry and case, `others` the
-    same trial of other entries, `failures` those of the entry before and after it, `questions` what may be labelled,
-    by default success and the judged scores. The rest is as `conversation_view` takes it.
+    `score` has what judges found of the customer. `siblings` are other trials, `others` other entries, `failures` those
+    of the entry before and after it, `questions` may be labelled. The rest is as for `conversation_view`.
     """
     found = conversation_view(record, score, **about)
     for turn in found["turns"]:

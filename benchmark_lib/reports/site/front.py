@@ -71,7 +71,9 @@ def board(content: Content) -> dict[str, Any]:
         "flagged": sum(e.row["flagged"] for e in content.entries),
         "banded": banded,
         "too_little": any(r["too_little"] for b in blocks for r in b["rows"]),
-        "note": f"{TOO_LITTLE[0].upper()}{TOO_LITTLE[1:]}: it resolves less than {percent(RESOLVES_ENOUGH, 0)} of the resolvable cases.",
+        "note": TEXTS["too little"].format(
+            what=f"{TOO_LITTLE[0].upper()}{TOO_LITTLE[1:]}", enough=percent(RESOLVES_ENOUGH, 0)
+        ),
     }
 
 

@@ -46,8 +46,7 @@ def list_data(
 ) -> dict[str, Any]:
     """Return the data of the list, which ``assets/list.js`` shows.
 
-    `facets` and `conversations` have one row per conversation in the order of the list; `pages` names the page of the entry of each, and `why`
-    what kept each from success.
+    `facets`, `conversations`, `pages` (of the entries) and `why` (it failed) have one row per conversation, in order.
     """
     orders = {
         "case_id": list(cases),
@@ -74,7 +73,7 @@ def list_data(
 def encoded(column: Sequence[Any], order: Iterable[Any] = ()) -> dict[str, Any]:
     """Return the distinct ``values`` of a column, those of `order` first, and its ``codes``.
 
-    Codes are a string with one of `LETTERS` per row and a dot for a missing value, or numbers and -1 where there are too many values for that.
+    Codes are a string with one of `LETTERS` per row, a dot where nothing is known; or numbers and -1 for many values.
     """
     seen = set(column) - {None}
     first = [value for value in order if value in seen]
@@ -111,8 +110,8 @@ class Messages:
     def write(self, folder: Folder, talks: Sequence[ConversationPage]) -> list[str]:
         """Write the scripts of conversations in the order of the list; return their addresses.
 
-        The first names the texts of each conversation, message by message: twice the place of the text, and one more where the agent wrote it.
-        The others hold the texts, in order.
+        The first has the texts of each conversation: twice the place of the text, and one more where the agent wrote
+        it. The others hold the texts, in order.
         """
         parts = [[self._spoken[t.href] for t in talks], *_chunks(self._places)]
         names = []

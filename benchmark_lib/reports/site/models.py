@@ -1,4 +1,4 @@
-"""The page of one model, which is its report: every number with its denominator, and each trap with its deciding turn."""
+"""The page of one model, which is its report, with each trap and its deciding turn."""
 
 from base64 import b64encode
 from collections import defaultdict
@@ -60,7 +60,7 @@ PARTS = [
 
 
 def model_view(content: Content, entry: Entry, talks: list[ConversationPage], pooled: bool = False) -> Row:
-    """Return everything on the page of one model; with `pooled` the advice on scope also rests on its runs on fresh sets."""
+    """Return everything on the page of one model; `pooled` advice rests on its fresh sets, too."""
     report = ModelReport.of(content.conversations, content.board, entry.name, entry.row["panel"])
     mine, who, key = content.rows(entry), entry.who, (entry.name, entry.source)
     graded = _graded(report)

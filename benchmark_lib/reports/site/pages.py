@@ -1,8 +1,4 @@
-"""Every kind of page, and conversations in packed scripts that `talk.html` reads.
-
-A page opened from disk may load scripts of its folder but may not fetch data. A script holds the transcripts of a few
-conversations of one entry by their names, as the template writes them; the page makes elements and text of them itself.
-"""
+"""Every kind of page, and conversations in packed scripts that `talk.html` reads."""
 
 import os
 import signal
