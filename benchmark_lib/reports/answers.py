@@ -95,8 +95,7 @@ def answers(
     Parameters
     ----------
     stakes : Stakes, optional
-        What a resolved conversation is worth, and what a wrong end and a handover cost; the defaults are stated with
-        the answers.
+        What a resolved conversation is worth, and what a wrong end and a handover cost.
     board : DataFrame, optional
         As `tables.leaderboard` gives it; made where it is not given.
 

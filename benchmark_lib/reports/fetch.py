@@ -104,7 +104,7 @@ def show_conversations(results: Results, query: Query | str = "", /, *, most: in
     query, **fields
         As in `Results.where`: ``"bucket=adversarial unsafe=yes"``, ``entry="gpt-5.5"``.
     most : int
-        How many are shown at most; the first of each model come first, models in the order in which they are named.
+        How many are shown at most; the first of each model come first.
 
     Raises
     ------

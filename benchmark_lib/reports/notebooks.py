@@ -72,12 +72,11 @@ def run_notebook(
     parameters : dict, optional
         Values for names of its parameters cell.
     out : str, optional
-        Name of the executed copy without suffix; by default the notebook's own, followed by the model and setting that
-        its parameters name, see `page_name`.
+        Name of the executed copy without suffix, by default of `page_name`.
     html : bool
         Also write an HTML page next to it.
     progress : bool
-        Whether the cells done, and the time left, are shown on the way.
+        Show the cells done, and the time left, on the way.
 
     Returns
     -------
@@ -87,8 +86,7 @@ def run_notebook(
     Raises
     ------
     BadInput
-        For an unknown notebook or parameter, or one that a cell refuses; or if a cell failed: the executed copy then
-        shows where.
+        For an unknown notebook or parameter, or if a cell failed: the executed copy then shows where.
     """
     path = _find(notebook)
     _check_parameters(path, parameters or {})

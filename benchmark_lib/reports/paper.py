@@ -50,10 +50,9 @@ def save(
     Parameters
     ----------
     frame : DataFrame or Table
-        The table; an index with a name is its first column, headings of several levels are joined. A table of
-        `tables.paper` brings its caption and footnotes along.
+        An index with a name is its first column, headings of several levels are joined.
     name : str
-        File name without suffix, in lower case; anything but letters, digits, dots and dashes is replaced.
+        File name without suffix; anything but letters, digits, dots and dashes is replaced.
     caption : str
         What the table shows: n, trials, estimand and interval belong here.
     footnotes : sequence of str
@@ -66,10 +65,8 @@ def save(
     Returns
     -------
     list of Path
-        ``.csv``, ``.md``, ``.tex``, ``.html`` and ``.json``. The LaTeX needs the package booktabs alone, is a
-        ``table*`` where the table is wider than a column, in a smaller size where it would be larger than a page, and
-        left out where even that is. The CSV of a `Table` also holds the unrounded estimates with their intervals
-        and n.
+        ``.csv``, ``.md``, ``.tex``, ``.html`` and ``.json``. The LaTeX needs the package booktabs alone, and is left out
+        where the table is larger than a page. The CSV of a `Table` also holds the unrounded estimates.
 
     Raises
     ------
@@ -105,13 +102,7 @@ def save(
 
 
 def save_all(tables: Mapping[str, Mapping[str, Any]], folder: str | Path = "reports/tables", **words: Any) -> str:
-    """Save tables by name, with arguments of `save` for each (`tables`) and for all (`words`).
-
-    Returns
-    -------
-    str
-        How many were saved where, and which of them are too large for a printed page and so without LaTeX.
-    """
+    """Save tables by name, with arguments of `save` for each (`tables`) and for all (`words`); say how many and where."""
     large = []
     for name, own in tables.items():
         with warnings.catch_warnings():

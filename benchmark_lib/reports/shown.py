@@ -57,8 +57,7 @@ def by_panel(
     Returns
     -------
     dict of str to Axes
-        By panel (and bucket), for `figures.save`; a figure that could not be drawn is replaced by its reason and left
-        out.
+        By panel (and bucket), for `figures.save`; without those that show a reason instead.
     """
     from IPython.display import HTML, Markdown, display
 

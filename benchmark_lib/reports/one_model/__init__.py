@@ -70,8 +70,7 @@ def model_report(results: Results | pd.DataFrame, entry: str | None = None) -> M
     Parameters
     ----------
     entry : str, optional
-        Its name in the tables, or a run file; by default the one with the most conversations, language models before
-        scripted agents.
+        Its name in the tables, or a run file; by default that with the most conversations.
 
     Raises
     ------

@@ -58,7 +58,7 @@ def build_site(
     out : path
         The folder; an existing site in it is replaced once the new one is complete.
     published : bool
-        Whether the figures of the published benchmark are on the board, too, in their own block.
+        Show the figures of the published benchmark, too, in their own block.
     labels : path, optional
         A file of labels: unsafe acts that it calls debatable are shown with and without.
     stakes : Stakes, optional
@@ -66,7 +66,7 @@ def build_site(
     stores : sequence of Path
         Folders of stores that are kept elsewhere, see `Content`.
     progress : bool
-        Whether the pages done, and the time left, are shown on the way.
+        Show the pages done, and the time left, on the way.
 
     Raises
     ------
