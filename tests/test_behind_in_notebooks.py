@@ -8,7 +8,7 @@ from benchmark_lib import load_results, reports, tables
 from benchmark_lib.analysis.tables.board import board_table
 from benchmark_lib.errors import BadInput
 from benchmark_lib.project import DATA
-from benchmark_lib.reports.board import board_html, board_parts
+from benchmark_lib.reports.html import board_html, board_parts
 from benchmark_lib.reports.shown import notes_below
 
 

@@ -13,7 +13,7 @@ from made_runs import AWKWARD, add_rows, call_row, made_run, mixed, run_of, talk
 from benchmark_lib import figures, load_results, reports, tables
 from benchmark_lib.cli import main
 from benchmark_lib.experiment.manifest import new_manifest, part
-from benchmark_lib.reports.site.build import build_site
+from benchmark_lib.reports.site import build_site
 from benchmark_lib.reports.terminal import terminal_board
 
 SET = {

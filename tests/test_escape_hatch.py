@@ -51,7 +51,7 @@ def test_the_board_and_the_tables_show_who_was_given_a_person(tmp_path):
         cases = f"hard:{INSISTING},{STUCK}"
         assert main(["run", f"scripted:{agent}", "--cases", cases, "--trials", "1", "--out", str(out)]) == 0
     results = load_results(tmp_path)
-    board = reports.board.readable_board(tables.leaderboard(results)).set_index("Model")
+    board = reports.readable_board(tables.leaderboard(results)).set_index("Model")
     assert board["Escape hatch %, median"].to_dict() == {"scripted:oracle": 100, "scripted:refuse_all": 0}
     assert board.at["scripted:refuse_all", "Escape hatch, mean (95 %)"].endswith("n = 11")
     asked = tables.honesty_table(results).query("finding.str.contains('asked for a person')").set_index("entry")
@@ -64,7 +64,7 @@ def test_the_board_and_the_tables_show_who_was_given_a_person(tmp_path):
 def test_a_board_of_the_core_set_has_no_column_for_it():
     from benchmark_lib.project import DATA
 
-    board = reports.board.readable_board(tables.leaderboard(load_results(DATA / "examples" / "blind-play.deskbench")))
+    board = reports.readable_board(tables.leaderboard(load_results(DATA / "examples" / "blind-play.deskbench")))
     assert not [heading for heading in board if heading.startswith("Escape hatch")]
 
 

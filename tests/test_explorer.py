@@ -21,7 +21,7 @@ from benchmark_lib.analysis.query import Query
 from benchmark_lib.analysis.tables.board import board_table
 from benchmark_lib.cli import main
 from benchmark_lib.records import Act, Message, ToolCall, Usage
-from benchmark_lib.reports import side_by_side
+from benchmark_lib.reports import fetch
 from benchmark_lib.reports.conversation_view import changes_by_call
 from benchmark_lib.reports.explorer import labels, links
 from benchmark_lib.reports.fetch import Shelf
@@ -206,15 +206,15 @@ def look(order="NL-1", index=0):
 
 def test_the_same_acts_in_other_words_are_no_difference():
     one, other = talk("Cancel.", "Done!", calls=[cancel()]), talk("Cancel.", "It is cancelled.", calls=[cancel()])
-    assert side_by_side.first_difference(one, other) is None
+    assert fetch.first_difference(one, other) is None
 
 
 def test_the_first_difference_is_told_and_the_first_one_that_counts():
     one = talk("Cancel.", "Done!", calls=[look(), cancel(index=1)])
     other = talk("Cancel.", "Which?", calls=[look("NL-2"), cancel("NL-2", index=1, error="not_found")])
-    first = side_by_side.first_difference(one, other)
+    first = fetch.first_difference(one, other)
     assert [e.what for e in first] == ["get_order (order NL-1)", "get_order (order NL-2)"]
-    counts = side_by_side.first_difference(one, other, only_what_counts=True)
+    counts = fetch.first_difference(one, other, only_what_counts=True)
     assert [e.key for e in counts] == [("call", 1), ("end",)]
 
 
@@ -229,7 +229,7 @@ def test_a_talk_that_ended_earlier_leaves_its_side_empty(results):
     one = Shelf(results).dossier(*key(results.conversations.iloc[0]))
     other = Shelf(results).dossier(*key(results.conversations.iloc[0]))
     other.conversation.messages = [m for m in other.conversation.messages if m.turn == 1]
-    assert "The conversation had ended." in side_by_side.compare_html(one, other)
+    assert "The conversation had ended." in fetch.compare_html(one, other)
 
 
 # --- labels

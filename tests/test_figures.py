@@ -2,11 +2,13 @@
 
 from xml.etree import ElementTree
 
+import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
 from told import numbers_in
 
 from benchmark_lib import figures, reports
+from benchmark_lib.figures.canvas import nothing
 from benchmark_lib.figures.svg import as_svg
 
 BOARD = pd.DataFrame(
@@ -166,3 +168,12 @@ def test_scripted_agents_are_folded_below_models_and_stand_alone_where_there_are
     shown.clear()
     reports.by_panel(table[1:2], figures.unsafe_intervals)
     assert not any("<details>" in one.data for one in shown if hasattr(one, "data"))
+
+
+def test_why_a_figure_is_empty_is_shown_as_text_and_never_as_markup(monkeypatch):
+    shown = []
+    monkeypatch.setattr("IPython.display.display", lambda *given, **_: shown.extend(given))
+    reports.show_figure(nothing(plt.figure().gca(), "No run of ![x](https://evil.example)<img src=x> for $5."))
+    text = " ".join(shown[0].data.split())
+    assert type(shown[0]).__name__ == "HTML", "Markdown would load the picture"
+    assert "![x](https://evil.example)&lt;img" in text and "$5" in text and r"\$" not in text

@@ -8,7 +8,7 @@ from site_talks import talks_of
 
 from benchmark_lib import Experiment, figures, load_results, reports, tables
 from benchmark_lib.analysis.tables.hard import ALL, family_order
-from benchmark_lib.reports.site.build import build_site
+from benchmark_lib.reports.site import build_site
 
 
 def rows(family, arm, successes, language="en", failures=""):

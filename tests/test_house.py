@@ -29,7 +29,7 @@ BUDGETS = {
     "experiment": 3_580,
     "figures": 2_420,
     "language": 3_410,
-    "reports": 7_760,
+    "reports": 6_700,
     "runfile": 810,
     "scoring": 2_710,
     "store": 3_640,

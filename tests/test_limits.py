@@ -8,7 +8,6 @@ import yaml
 
 from benchmark_lib import load_results, tables
 from benchmark_lib.analysis.tables import calibration as measured
-from benchmark_lib.extras.claims import tables as detectors
 from benchmark_lib.reports import honesty
 from benchmark_lib.reports.site.content import Content
 from benchmark_lib.reports.site.method import method_view
@@ -45,8 +44,9 @@ def test_another_measurement_makes_another_page(tmp_path, monkeypatch):
         row["half_width"] = 0.31
     (tmp_path / "calibration.yaml").write_text(yaml.safe_dump(other))
     monkeypatch.setattr(measured, "CALIBRATION", tmp_path / "calibration.yaml")
-    table = detectors.measured_by_detector().assign(planted=77, found=7)
-    monkeypatch.setattr(detectors, "measured_by_detector", lambda: table)
+    quality = honesty.detector_quality()
+    rows = [row | {"planted": 77, "found": 7} for row in quality["detectors"]]
+    monkeypatch.setattr(honesty, "detector_quality", lambda: quality | {"detectors": rows})
     honesty.limits.cache_clear()
     page = honesty.limits_page()
     honesty.limits.cache_clear()

@@ -12,7 +12,7 @@ from benchmark_lib import Experiment, figures, load_results, tables
 from benchmark_lib.analysis.dictionary import DICTIONARY
 from benchmark_lib.analysis.tables.headlines import ESTIMATORS, headline, per_case
 from benchmark_lib.experiment.summary import summary
-from benchmark_lib.reports.board import readable_board
+from benchmark_lib.reports.html import readable_board
 from benchmark_lib.reports.one_model import model_report
 from benchmark_lib.reports.one_model.numbers import at_a_glance
 from benchmark_lib.reports.views import readable

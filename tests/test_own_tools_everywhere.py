@@ -18,7 +18,7 @@ from benchmark_lib.cli import main
 from benchmark_lib.experiment.rescore import rescore
 from benchmark_lib.extras.judges import judging
 from benchmark_lib.reports.fetch import Shelf
-from benchmark_lib.reports.site.build import build_site
+from benchmark_lib.reports.site import build_site
 from benchmark_lib.runfile import RunFile
 from benchmark_lib.store.recorded_tools import functions_in
 

@@ -165,15 +165,6 @@ def test_the_words_say_what_they_rest_on_and_that_a_scripted_agent_is_no_offer(t
         reports.scope_in_words(table)
 
 
-def test_a_badge_counts_use_cases_and_refuses_an_unknown_model(tmp_path):
-    table = tables.scope_table(made({"tracking": 1.0}), EASY)
-    assert "of 1 use case, 1 alone, 0 with approval" in reports.scope_badge(table, "m", folder=tmp_path)
-    assert "Deskbench m (scripted)" in reports.scope_badge(table.assign(source="scripted"), "m")
-    assert [p.name for p in tmp_path.iterdir()] == ["badge-scope-m.svg"]
-    with pytest.raises(BadInput, match="no use case of 'nobody'"):
-        reports.scope_badge(table, "nobody")
-
-
 def test_a_model_page_shows_each_use_case_with_its_intents(five_agents):
     content = Content(five_agents, published=False)
     rows = scope_rows(content.scope[TUNED, "scripted"])

@@ -33,7 +33,7 @@ from benchmark_lib.reports.site import build_site
 from benchmark_lib.reports.site.compare import comparison
 from benchmark_lib.reports.site.content import Content, stores_of_entries
 from benchmark_lib.reports.site.conversations import asked_for
-from benchmark_lib.reports.site.folder import Folder, page_name, site_folder
+from benchmark_lib.reports.site.files import Folder, site_folder
 from benchmark_lib.reports.site.pages import Pages
 from benchmark_lib.reports.site.words import (
     LOADING_POLICY,
@@ -41,6 +41,7 @@ from benchmark_lib.reports.site.words import (
     breaks,
     embedded,
     packed,
+    page_name,
     plural,
     tidy,
 )

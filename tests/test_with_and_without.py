@@ -11,7 +11,7 @@ from benchmark_lib.analysis.facets import flags_of
 from benchmark_lib.analysis.tables.board import APART, board_table
 from benchmark_lib.analysis.tables.customers import both_forms
 from benchmark_lib.analysis.tables.leaderboard import ENDS, WITHOUT
-from benchmark_lib.reports.board import board_parts
+from benchmark_lib.reports.html import board_parts
 from benchmark_lib.reports.site import build_site
 from benchmark_lib.scoring.metrics import METRICS, Shown, shown_on
 

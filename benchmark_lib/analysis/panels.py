@@ -40,6 +40,13 @@ LABELS = {
 }
 """What stands behind the name of a row that is no language model run here."""
 
+SCRIPTED = ("scripted agents", "recovery panel")
+"""The panels of scripted agents."""
+NO_MODELS = ("players", *SCRIPTED, "imported", "published")
+"""Panels without an agent that runs here; they are folded below the others, and have no pages of their own beside them."""
+NOT_COUNTED = ("local model", *NO_MODELS[1:])
+"""Panels that say nothing about how hard a case is."""
+
 MOST_NAMED = 12
 """Of more rows a caption says only how many they are."""
 

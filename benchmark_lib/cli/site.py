@@ -25,7 +25,7 @@ def execute(options: argparse.Namespace) -> int:
     """Build the site and say where it is."""
     from ..analysis.frames import load_results
     from ..analysis.tables.answers import read_stakes
-    from ..reports.site.build import build_site
+    from ..reports.site import build_site
     from ..store import load_store
 
     watched = sys.stderr.isatty()

@@ -1,19 +1,26 @@
 """Frames and figures -> tables, pages and transcripts, and the papermill wrapper."""
 
+from importlib import import_module
+from typing import Any
+
 from ..analysis.tables.answers import Stakes, read_stakes
 from ..extension import face
 from . import paper
 from .answers import Answers, answers
-from .badge import badge
-from .board import board_without_flagged, readable_board
-from .explorer import compare_trials, explore, linked, linked_board, read_labels, show_agreement
-from .fetch import show_conversations, show_first
+from .explorer.labels import read_labels, show_agreement
+from .fetch import compare_trials, show_conversations, show_first
+from .html import board_without_flagged, readable_board
 from .methods import bibtex, methods
 from .notebooks import run_notebook
 from .one_model import ModelReport, model_report
-from .scope import scope_badge, scope_in_words
+from .scope import badge, scope_in_words
 from .shown import boards_by_panel, by_panel, show_figure, show_table, tables_by_panel, weigh
 from .transcript import show, transcript_css, transcript_html
 from .views import language_names, readable
 
-__getattr__ = face("reports", __name__)
+_LATE = {"explore": ".explorer.widget", "linked": ".explorer.links", "linked_board": ".explorer.links"}
+"""What needs the widgets of JupyterLab, and its module: loaded when it is asked for."""
+
+
+def __getattr__(name: str) -> Any:
+    return getattr(import_module(_LATE[name], __name__), name) if name in _LATE else face("reports", __name__)(name)

@@ -1,4 +1,4 @@
-"""Which model for which reader, in sentences that are made from the numbers and say how sure they are."""
+"""Which model for which reader: sentences made from the numbers, with how sure they are."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -39,11 +39,8 @@ from .scope import alone_in_brief, stakes_in_words
 from .transcript import render
 
 SAID: dict[str, Any] = read_yaml(Path(__file__).with_suffix(".yaml"))
-"""Every sentence by its name."""
 FIRST_STEPS = tuple((words, command(*given.split())) for words, given in SAID["first steps"])
-"""What to do where no model has been run."""
 FULL_TRIALS = 3
-"""Trials of a full run."""
 OTHER_STAKES = (0.2, 5.0)
 """The stakes of a question times these show how much its answer depends on them."""
 STAKE_OF = {"money": ("resolved", "resolved conversation"), "person behind": ("wrong", "wrong end")}
@@ -52,17 +49,7 @@ STAKE_OF = {"money": ("resolved", "resolved conversation"), "person behind": ("w
 
 @dataclass(frozen=True)
 class Considered:
-    """One language model on the board.
-
-    Attributes
-    ----------
-    entry, name : str
-        As on the board, and as it is shown.
-    why : str
-        On what it is compared, or why it is not.
-    steps : tuple of (str, str)
-        What to do next, each with its command; empty where there is none.
-    """
+    """One language model on the board: `why` it is (not) compared, and the next steps."""
 
     entry: str
     name: str
@@ -75,20 +62,7 @@ class Considered:
 class Answers:
     """The answers for all readers; a notebook shows them as the site does.
 
-    Attributes
-    ----------
-    dated : str
-        The day of the last conversation, and of the prices.
-    items : tuple of Answer
-        Safest, most for the money, best open weights, the one that costs the least with its mistakes and handovers.
-    other_stakes : dict of str to list of (str, str)
-        By question, what the answer is at other stakes.
-    board : DataFrame
-        The leaderboard they rest on.
-    considered : tuple of Considered
-        Every language model on the board: whether it is compared, why not, and what to do about it.
-    alone : str
-        Whether the safest may answer alone or only with approval, by use case, in sentences.
+    `dated` names the days of the last conversation and of the prices, `alone` what the safest may answer alone.
     """
 
     dated: str
@@ -107,7 +81,6 @@ class Answers:
         return iter(self.items)
 
     def __getitem__(self, name: str) -> Answer:
-        """Return the answer to one question: ``safest``, ``money``, ``open weights`` or ``person behind``."""
         return {item.question.name: item for item in self.items}[name]
 
     def _repr_html_(self) -> str:
@@ -122,8 +95,7 @@ def answers(
     Parameters
     ----------
     stakes : Stakes, optional
-        What a resolved conversation is worth, and what a wrong end and a handover cost; the defaults are stated with
-        the answers.
+        What a resolved conversation is worth, and what a wrong end and a handover cost.
     board : DataFrame, optional
         As `tables.leaderboard` gives it; made where it is not given.
 
@@ -147,7 +119,6 @@ def answers(
 
 
 def _open_only(rows: pd.DataFrame, left_out: str) -> tuple[pd.DataFrame, str]:
-    """The conversations of models that are known to have open weights, and why the others are not among them."""
     known = rows["weights"] if "weights" in rows else rows["entry"]
     weights = known.where(known.isin([OPEN, CLOSED]), UNKNOWN)
     kinds = weights.groupby(rows["entry"]).first().value_counts()
@@ -156,7 +127,6 @@ def _open_only(rows: pd.DataFrame, left_out: str) -> tuple[pd.DataFrame, str]:
 
 
 def _at_other_stakes(name: str, rows: pd.DataFrame, stakes: Stakes) -> list[tuple[str, str]]:
-    """The answer to one question at lower and at higher stakes, in words."""
     (stake, what), said = STAKE_OF[name], []
     for times in OTHER_STAKES:
         other = replace(stakes, **{stake: times * getattr(stakes, stake)})
@@ -186,7 +156,6 @@ def considered(results: Results | pd.DataFrame, board: pd.DataFrame) -> tuple[Co
 
 
 def _able(row: dict[str, Any]) -> tuple[Any, ...]:
-    """On what a model is compared, and what would make the comparison better."""
     sizes = {name: counted(row[name], name[:-1]) for name in ("trials", "conversations")}
     why = SAID["compared"].format(**sizes)
     if row["trials"] >= FULL_TRIALS:
@@ -195,7 +164,6 @@ def _able(row: dict[str, Any]) -> tuple[Any, ...]:
 
 
 def _left_out(row: dict[str, Any], rows: pd.DataFrame, version: str, cases: dict[str, set[str]]) -> tuple[Any, ...]:
-    """The first reason why a model is not compared, and what to do about it."""
     mine, resolved = rows[rows["entry"] == row["entry"]], row["resolved"]
     unscored, every = int(mine["bucket"].isna().sum()), set().union(*cases.values())
     applies = {
@@ -217,7 +185,6 @@ def _left_out(row: dict[str, Any], rows: pd.DataFrame, version: str, cases: dict
 
 
 def _run(row: dict[str, Any]) -> str:
-    """The command that plays a model in full."""
     return command("run", row["model"], "--trials", max(FULL_TRIALS, row["trials"]))
 
 
@@ -245,7 +212,7 @@ def sentence_of(found: Answer) -> str:
 
 
 def answers_in_lines(found: Answers) -> list[str]:
-    """Return the answers as they open a board: a line for each question, or one that says why there is no answer."""
+    """Return the answers above a board: a line for each question, or why there is none."""
     if not any(one.compared for one in found.considered):
         why = "No language model here can be compared yet" if found.considered else "No language model has been run"
         return [SAID["none here"].format(why=why, step=FIRST_STEPS[0][0], command=FIRST_STEPS[0][1])]
@@ -253,7 +220,6 @@ def answers_in_lines(found: Answers) -> list[str]:
 
 
 def _who(found: Answer) -> str:
-    """Who it is, in a few words."""
     names = [visible(short_name(e)) for e in found.models]
     if found.verdict == NOBODY:
         return "no answer"
@@ -265,7 +231,6 @@ def _name(row: dict[str, Any]) -> str:
 
 
 def _measured(question: Question, row: dict[str, Any]) -> str:
-    """A value in words: ``unsafe on 1.3 (0.6 to 2.2) of 18 traps``."""
     scale, worst = question.metric.scale, worst_beside(row, "worst")
     of, unit = f" of {row['cases']}" if scale.summed else "", f" {scale.unit}" if scale.unit else ""
     value = f"{scale.with_interval(row['value'], row['low'], row['high'])}{of}{unit}"
@@ -277,7 +242,6 @@ def _upper(text: str) -> str:
 
 
 def _gap(question: Question, row: dict[str, Any]) -> str:
-    """How far the best mean is from that of one, as a positive number."""
     sign = -1 if question.metric.higher_is_better is False else 1
     low, high = sorted((sign * row["difference_low"], sign * row["difference_high"]))
     gap = sign * row["difference"]
@@ -316,7 +280,6 @@ def view(found: Answers) -> dict[str, Any]:
 
 
 def _beside(row: dict[str, Any]) -> str:
-    """The main metrics of a model in one line, so that no answer hides another number."""
     main = [METRICS[name] for name in shown_on(Shown.MAIN)]
     parts = ", ".join(f"{m.title.lower()} {m.scale.written(row[m.name], brief=True)}" for m in main)
     worst, cost = worst_beside(row), cost_of_1000(row)
@@ -326,7 +289,6 @@ def _beside(row: dict[str, Any]) -> str:
 
 
 def _shown(item: Answer, row: dict[str, Any], beside: str) -> dict[str, Any]:
-    """One candidate as a row of text."""
     return {
         "entry": row["entry"],
         "name": _name(row),

@@ -6,6 +6,7 @@ Turn by turn, with what each call changed and the marks on each message.
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 from zlib import crc32
 
@@ -19,32 +20,37 @@ from ..scoring.state import forbidden_calls
 from ..scoring.untold import why_untold
 from ..scoring.written import details, words
 from ..store import Store
+from ..textfiles import read_yaml
 from .marks import Mark, marks_of, placed, promises_of, segments
 
-ACTS = {
-    "gave": "gave",
-    "lacked": "does not have",
-    "agreed": "agreed to",
-    "refused": "refused",
-    "asked": "asks about",
-    "attached": "attached",
-    "followed_up": "brought up further matter",
-    "pushed": "pressure line",
-    "waited": "still asks about",
-    "moved": "changed meanwhile:",
-    "left": "left",
-}
-"""What a customer does besides writing, as it is shown."""
+ACTS: dict[str, str] = read_yaml(Path(__file__).with_name("texts.yaml"))["acts"]
 NAMED = ("gave", "lacked", "waited")
 """The acts that are about a fact or a question by its name, which is no part of a sentence."""
-READ = (
-    *("success", "unsafe", "corrupt_success", "bucket", "intent", "kind", "tone", "language"),
-    *("pressure_reached", "pressure_push", "pushes", "facts_told", "facts_required", "facts", "reasons_told"),
-    *("queue", "queue_accepted", "full_handover", "customer_rating", "customer_rating_given", "rating_parts"),
-)
+READ = [
+    "success",
+    "unsafe",
+    "corrupt_success",
+    "bucket",
+    "intent",
+    "kind",
+    "tone",
+    "language",
+    "pressure_reached",
+    "pressure_push",
+    "pushes",
+    "facts_told",
+    "facts_required",
+    "facts",
+    "reasons_told",
+    "queue",
+    "queue_accepted",
+    "full_handover",
+    "customer_rating",
+    "customer_rating_given",
+    "rating_parts",
+]
 """What a template reads from a score; None if the score does not have it."""
 LONGEST_BRIEF = 110
-"""How many characters of a call's arguments its heading shows."""
 LONGEST_QUOTE = 420
 """Length limit of a quote from each side, in characters."""
 Key = tuple[Any, ...]
@@ -62,27 +68,11 @@ def conversation_view(
     differs: dict[Key, str] | None = None,
     model_calls: Iterable[dict[str, Any]] = (),
 ) -> dict[str, Any]:
-    """The conversation as its templates read it.
+    """Return the conversation as its templates read it.
 
-    Parameters
-    ----------
-    score : dict, optional
-        Its score: outcome, rules at the calls that broke them, findings on the words they quote.
-    case : Case, optional
-        What it was played on: the customer's ledger and pressure lines, and which calls were forbidden.
-    store : Store, optional
-        The store it was played on: each call is carried out again to tell what it changed. Without it a change is shown
-        with a call only where no other call can have made it; all changes are shown at the end.
-    verdicts : iterable of dict
-        judge, scorer, score, reason, quote: rows as in the frame `verdicts`.
-    cost : dict of str to float, optional
-        US dollars by side; by default what the model calls cost.
-    entry : str, optional
-        The name of its run in the tables; by default the name of its model.
-    differs : dict, optional
-        A note on events by their keys.
-    model_calls : iterable of dict
-        Its finished model calls, as `RunFile.calls_of` gives them: latency and tokens are shown for each.
+    A `case` adds the customer's ledger, pressure lines and forbidden calls; with a `store` each call is carried out
+    again to tell what it changed. `verdicts` are rows of that frame, `cost` is US dollars by side (by default of the
+    model calls), `differs` a note on events by their keys, `model_calls` as of `RunFile.calls_of`.
     """
     c, score, differs, verdicts = conversation, score or {}, differs or {}, list(verdicts)
     model_calls = list(model_calls)
@@ -120,7 +110,7 @@ def conversation_view(
 
 
 class Numbering:
-    """The numbers of a conversation's messages, as every transcript shows them: by turn, the customer's before the agent's."""
+    """The numbers of messages in every transcript: by turn, the customer's before the agent's."""
 
     def __init__(self, conversation: Conversation) -> None:
         placed = sorted((m.turn, m.side != "customer") for m in conversation.messages)
@@ -135,7 +125,7 @@ class Numbering:
         return found[min(place, len(found) - 1)] if found else None
 
     def renumbered(self, text: str, side: str = "agent") -> str:
-        """A stored remark, which counts the messages of one side, with the numbers that are shown; what is given, the customer gave."""
+        """Return a stored remark, which counts the messages of one side, with the numbers shown."""
 
         def shown(hit: re.Match[str]) -> str:
             return f"{hit[1]}message {self.of(int(hit[2]), 'customer' if hit[1] else side) or hit[2]}"
@@ -144,7 +134,6 @@ class Numbering:
 
 
 def _numbered(mark: Mark, where: dict[tuple[str, int, int], list[Mark]], count: Numbering) -> Mark:
-    """A mark with the number of the message it belongs to."""
     at = next((key for key, there in where.items() if mark in there), None)
     number = count.of(at[1], at[0], at[2]) if at else count.of(mark.turn, mark.side) if mark.turn else None
     note, quote = (count.renumbered(text, mark.side or "agent") for text in (mark.note, mark.quote))
@@ -152,20 +141,14 @@ def _numbered(mark: Mark, where: dict[tuple[str, int, int], list[Mark]], count: 
 
 
 def pressure_words(score: Mapping[str, Any]) -> str:
-    """How an agent stood the pressure of a trap: ``held after all 3 pushes made``, ``unsafe before any push``; empty without a trap."""
+    """Return how an agent stood the pressure of a trap: ``held after all 3 pushes made``."""
     state, push, pushes = (score.get(name) for name in ("pressure_reached", "pressure_push", "pushes"))
     if not state:
         return ""
     when = ""
     if push and pushes:
-        made = (
-            f"{push:g} of {pushes:g} pushes"
-            if push != pushes
-            else "the one push"
-            if push == 1
-            else f"all {push:g} pushes"
-        )
-        when = f" after {made} made"
+        every = "the one push" if push == 1 else f"all {push:g} pushes"
+        when = f" after {every if push == pushes else f'{push:g} of {pushes:g} pushes'} made"
     in_the_end = (
         "; a success all the same, since in the end it handed over, gave the reason or put things right"
         if state == "wavered" and score.get("success")
@@ -175,15 +158,10 @@ def pressure_words(score: Mapping[str, Any]) -> str:
 
 
 def changes_by_call(conversation: Conversation, store: Store | None = None) -> dict[int, list[dict[str, Any]]]:
-    """What each call changed on the desk.
+    """Return what each call changed on the desk (table, id, field, old, new), by its index.
 
-    Parameters
-    ----------
-    store : Store, optional
-        The store it was played on: the calls are carried out again, one by one. Without it, or if that ends in a
-        different state than the record's, a change is told of a call only if no other can have made it.
-
-    Returns the changes (table, id, field, old, new) by the index of the call.
+    The calls are carried out again. Without their `store`, or if that ends in another state, a change is shown at a
+    call only if no other can have made it.
     """
     done = [t for t in conversation.tool_calls if t.write and not t.error]
     if not done or not conversation.changes:
@@ -201,10 +179,7 @@ def changes_by_call(conversation: Conversation, store: Store | None = None) -> d
 
 
 def _replayed(c: Conversation, store: Store) -> dict[int, list[dict[str, Any]]] | None:
-    """The changes of each call, from a desk on which the calls are carried out again.
-
-    None if the desk ends up different.
-    """
+    # None where the desk ends up different from the record.
     desk, found = store.desk(), {}
     before: dict[tuple[str, str, str], tuple[Any, Any]] = {}
     for call in (t for t in c.tool_calls if not t.error):
@@ -220,7 +195,7 @@ def _replayed(c: Conversation, store: Store) -> dict[int, list[dict[str, Any]]] 
 
 
 def _step(key: tuple[str, str, str], before: tuple[Any, Any] | None, after: tuple[Any, Any] | None) -> dict[str, Any]:
-    """How one field changed since the call before; a field that is back at the store's value is no longer a change."""
+    # A field that is back at the store's value is no longer a change.
     old = before[1] if before else after[0] if after else None
     new = after[1] if after else before[0] if before else None
     return {"table": key[0], "id": key[1], "field": key[2], "old": old, "new": new}
@@ -233,8 +208,6 @@ def _turns(
     differs: dict[Key, str],
     count: Numbering,
 ) -> list[dict[str, Any]]:
-    """What was written, called and thought, turn by turn."""
-
     def written(side: str, turn: int) -> list[dict[str, Any]]:
         mine, at = [m for m in c.messages if m.side == side and m.turn == turn], ("act", side, turn)
         return [
@@ -278,7 +251,6 @@ def _calls(
     marks: list[Mark],
     differs: dict[Key, str],
 ) -> dict[int, list[dict[str, Any]]]:
-    """The calls by turn, each with its changes, the rules it broke, whether the case forbids it, and the marks that belong to no message."""
     changed = changes_by_call(c, store)
     forbidden = {t.index for t in forbidden_calls(c.tool_calls, case, store)} if case and score else set()
     breaks: dict[int, list[str]] = {}
@@ -321,13 +293,11 @@ def quoted(moment: Moment, record: Conversation) -> dict[str, Any]:
 
 
 def _beginning(text: str) -> str:
-    """The beginning of a text, without empty lines."""
     text = re.sub(r"\s*\n\s*", "\n", text[: 4 * LONGEST_QUOTE].strip())
     return text if len(text) <= LONGEST_QUOTE else text[:LONGEST_QUOTE].rsplit(" ", 1)[0] + " …"
 
 
 def _rows(changes: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Changes grouped by row, with new rows marked."""
     rows: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for change in changes:
         rows.setdefault((change["table"], change["id"]), []).append(change)
@@ -343,13 +313,11 @@ def _rows(changes: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _usage(c: Conversation, cost: dict[str, float | None] | None, calls: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Tokens and cost by side; a cost is None if unknown."""
     cost = cost or {side: usd for (*_, side), usd in costs_of(calls).items()}
     return [{"side": side, "cost": cost.get(side), **as_dict(u)} for side, u in c.usage.items()]
 
 
 def _case(c: Conversation, case: Case, score: dict[str, Any], count: Numbering, store: Store | None) -> dict[str, Any]:
-    """What the customer knows and wants, and where in the conversation it came up."""
     said = {a.what: count.of(turn, "customer") for turn, a in c.acts("pushed")}
     gave: dict[str, int | None] = {}
     for turn, act in c.acts():

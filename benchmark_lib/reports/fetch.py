@@ -1,8 +1,10 @@
-"""Everything known about one conversation, fetched by its key from its run file when it is needed."""
+"""Everything known about one conversation, fetched by its key from its run file when it is needed; two side by side."""
 
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any
+from zlib import crc32
 
 import orjson
 
@@ -12,18 +14,19 @@ from ..analysis.query import Query
 from ..cases import Case
 from ..cases.played import cases_played, store_played
 from ..errors import BadInput
-from ..records import Conversation
+from ..records import Conversation, ToolCall
 from ..runfile import RunFile, connect_to_read
 from ..scoring.customer_turns import turns_in
 from ..scoring.deciding import became
 from ..store import Store
+from .conversation_view import Numbering, act_words, brief, conversation_view
 from .marks import with_judged_customer
 from .transcript import Html, render, transcript_html
 
 
 @dataclass
 class Dossier:
-    """One conversation with its score, verdicts, model calls, and the case and store it was played on if these are available."""
+    """One conversation with its score, verdicts, model calls, case and store, as far as known."""
 
     run_id: str
     conversation: Conversation
@@ -36,7 +39,7 @@ class Dossier:
 
     @property
     def about(self) -> dict[str, Any]:
-        """What `transcript_html` takes besides the record and its score."""
+        """What `conversation_view` takes besides the record and its score."""
         return {name: getattr(self, name) for name in ("case", "store", "verdicts", "entry", "model_calls")}
 
     def html(self, css: bool = True) -> str:
@@ -45,13 +48,7 @@ class Dossier:
 
 
 class Shelf:
-    """Fetches dossiers from the run files of some results.
-
-    Parameters
-    ----------
-    store : Store, optional
-        The store they were played on; by default the one that the run file names, if it is on this machine.
-    """
+    """Fetch dossiers from the run files of some results; `store` is by default the one that the run file names."""
 
     def __init__(self, results: Results, store: Store | None = None):
         self.runs = {run.run_id: run for run in results.runs}
@@ -67,13 +64,10 @@ class Shelf:
         conversation = run.record(case_id, trial)
         with closing(connect_to_read(run.path)) as db:
             key = (case_id, trial)
-            (digest,) = db.execute("SELECT record_hash FROM conversations WHERE case_id=? AND trial=?", key).fetchone()
-            score = db.execute(
-                "SELECT scores FROM scores WHERE record_hash=? ORDER BY id DESC LIMIT 1", (digest,)
-            ).fetchone()
-            judged = db.execute(
-                "SELECT judge, version, verdict FROM verdicts WHERE record_hash=? ORDER BY id", (digest,)
-            ).fetchall()
+            digest = db.execute("SELECT record_hash FROM conversations WHERE case_id=? AND trial=?", key).fetchone()
+            score = db.execute("SELECT scores FROM scores WHERE record_hash=? ORDER BY id DESC", digest).fetchone()
+            verdicts = "SELECT judge, version, verdict FROM verdicts WHERE record_hash=? ORDER BY id"
+            judged = db.execute(verdicts, digest).fetchall()
         store, cases = self._world(run)
         turns = [{"judge": judge, **turn} for judge, _, v in judged for turn in turns_in(orjson.loads(v))]
         return Dossier(
@@ -88,10 +82,6 @@ class Shelf:
         )
 
     def _world(self, run: RunFile) -> tuple[Store | None, dict[str, Case]]:
-        """The run's store, and those of its cases whose text is still what was played.
-
-        Nothing if they are not available.
-        """
         if run.run_id not in self._worlds:
             store = self._store or store_played(run.manifest)
             self._worlds[run.run_id] = store, cases_played(run.manifest, store)
@@ -114,7 +104,7 @@ def show_conversations(results: Results, query: Query | str = "", /, *, most: in
     query, **fields
         As in `Results.where`: ``"bucket=adversarial unsafe=yes"``, ``entry="gpt-5.5"``.
     most : int
-        How many are shown at most; the first of each model come first, models in the order in which they are named.
+        How many are shown at most; the first of each model come first.
 
     Raises
     ------
@@ -141,10 +131,110 @@ def show_conversations(results: Results, query: Query | str = "", /, *, most: in
 
 
 def _verdicts(judge: str, version: str, verdict: bytes) -> list[dict[str, Any]]:
-    """A verdict as one row per scorer, as in the frame `verdicts`."""
     scores = orjson.loads(verdict).get("scores") or {}
     told = ("score", "reason", "quote", "unscored")
     return [
         {"judge": judge, "version": version, "scorer": scorer} | {name: found.get(name) for name in told}
         for scorer, found in scores.items()
     ]
+
+
+FIRST, FIRST_THAT_COUNTS = "first difference", "first difference that counts"
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that was done in a conversation: an act of the customer, a call, or the end.
+
+    `key` is ``("act", side, turn, message, place)``, ``("call", index)`` or ``("end",)``; `same` is equal for the same
+    thing done, in whatever words. `counts` is False for a call that only reads or was refused.
+    """
+
+    key: tuple[Any, ...]
+    turn: int
+    what: str
+    same: str
+    counts: bool = True
+    message: int | None = None
+
+
+def events(conversation: Conversation) -> list[Event]:
+    """Everything done in a conversation, in order."""
+    c, found, count = conversation, [], Numbering(conversation)
+    for turn in sorted({m.turn for m in c.messages} | {t.turn for t in c.tool_calls}):
+        found += [
+            *_acts(c, "customer", turn, count),
+            *(_call(t, count) for t in c.tool_calls if t.turn == turn),
+            *_acts(c, "agent", turn, count),
+        ]
+    last = c.messages[-1].turn if c.messages else 0
+    return [*found, Event(("end",), last, f"ended: {c.ended_by}", c.ended_by, message=len(c.messages) or None)]
+
+
+def _acts(c: Conversation, side: str, turn: int, count: Numbering) -> Iterator[Event]:
+    for n, message in enumerate(m for m in c.messages if m.turn == turn and m.side == side):
+        for i, act in enumerate(message.acts):
+            same = f"{side} {act.kind} {act.what} {act.detail}"
+            number = count.of(turn, side, n)
+            yield Event(("act", side, turn, n, i), turn, f"{side} {act_words(act)}", same, message=number)
+
+
+def _call(call: ToolCall, count: Numbering) -> Event:
+    arguments = orjson.dumps(call.arguments, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS).decode()
+    same = f"{call.side} {call.name} {arguments} {call.error}"
+    counts = bool(call.write) and not call.error
+    what = f"{call.name} ({brief(call)})"
+    return Event(("call", call.index), call.turn, what, same, counts, count.of(call.turn))
+
+
+def signs_of(conversation: Conversation) -> dict[str, dict[str, Any]]:
+    """Return what was done by the message (``m3``) or call (``c1``) of a transcript in which it was done.
+
+    The ``digest`` is equal for the same acts or the same call, and ``reads`` is true for a call that changes nothing.
+    """
+    found: dict[str, list[Event]] = {}
+    for event in events(conversation)[:-1]:
+        place = f"c{event.key[1] + 1}" if event.key[0] == "call" else f"m{event.message}"
+        found.setdefault(place, []).append(event)
+    return {
+        place: {"digest": f"{crc32(' '.join(e.same for e in mine).encode()):08x}", "reads": not mine[0].counts}
+        for place, mine in found.items()
+    }
+
+
+def first_difference(
+    left: Conversation, right: Conversation, only_what_counts: bool = False
+) -> tuple[Event, Event] | None:
+    """Return the first events that differ, of all or `only_what_counts`, or None."""
+    sides = [[e for e in events(c) if e.counts or not only_what_counts] for c in (left, right)]
+    return next((pair for pair in zip(*sides) if (pair[0].turn, pair[0].same) != (pair[1].turn, pair[1].same)), None)
+
+
+def compare_html(left: Dossier, right: Dossier, css: bool = True) -> str:
+    """Return two conversations side by side as HTML, with the first difference marked."""
+    first = first_difference(left.conversation, right.conversation)
+    counts = first_difference(left.conversation, right.conversation, only_what_counts=True)
+    found = {FIRST: first} if first else {}
+    found |= {FIRST_THAT_COUNTS: counts} if counts and counts != first else {}
+    views = []
+    for n, d in enumerate((left, right)):
+        differs = {pair[n].key: words for words, pair in found.items()}
+        views.append(conversation_view(d.conversation, d.score, differs=differs, **d.about))
+    turns = [{t["number"]: t for t in v["turns"]} for v in views]
+    rows = [[mine.get(number) for mine in turns] for number in sorted({*turns[0], *turns[1]})]
+    lines = [f"{words.capitalize()}, {_where(*pair)}" for words, pair in found.items()]
+    lines = lines or ["The same acts and calls on both sides."]
+    return render("compare.html.j2", left=views[0], right=views[1], rows=rows, lines=lines, css=css)
+
+
+def _where(one: Event, other: Event) -> str:
+    numbers = " and ".join(dict.fromkeys(f"message {event.message or '-'}" for event in (one, other)))
+    return f"{numbers}: {one.what}  |  {other.what}"
+
+
+def compare_trials(
+    results: Results, left: tuple[str, str, int], right: tuple[str, str, int], *, store: Store | None = None
+) -> Html:
+    """Show two conversations side by side, each by its run_id, case_id and trial, for a notebook without widgets."""
+    shelf = Shelf(results, store)
+    return Html(compare_html(shelf.dossier(*left), shelf.dossier(*right)))

@@ -1,16 +1,18 @@
-"""How to read the numbers honestly: what they cannot tell, each statement with the measurement behind it.
+"""The pages in ``data/``: how to read the numbers honestly, and the data dictionary.
 
-The texts are in `limits.yaml.j2`; no number is typed: see `analysis.tables.calibration`.
+The texts of the limits are in `limits.yaml.j2`; no number is typed: see `analysis.tables.calibration`.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from textwrap import fill
 from typing import Any
 
 import yaml
 from babel.lists import format_list
 
+from ..analysis.dictionary import DICTIONARY
 from ..analysis.estimators.intervals import proportion_interval
 from ..analysis.estimators.unsafe import BAND_TRAPS
 from ..analysis.tables import calibration as measured
@@ -19,17 +21,12 @@ from ..extension import offers
 from ..scoring.customer_audit import FINDINGS
 from ..scoring.written import span
 from ..store.world import load_store
-from .transcript import plain_text
+from .transcript import TEXTS, plain_text
 from .views import language_names
 
 LANGUAGES = language_names()
-"""The languages that are read, by their English names."""
 
 WIDTH = 150
-HEAD = """# How to read this honestly
-
-What the numbers of Deskbench cannot tell, with the measurements behind each statement. `make calibration` measures again and writes this page;
-the method page of a site shows the same, and what its own runs add."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +36,8 @@ class Limit:
     title: str
     text: str
     source: str
-    head: tuple[str, ...] = ()
-    rows: tuple[tuple[str, ...], ...] = ()
+    head: Sequence[str] = ()
+    rows: Sequence[Sequence[str]] = ()
 
 
 @lru_cache(maxsize=1)
@@ -70,16 +67,11 @@ def limits() -> tuple[Limit, ...]:
         span=span,
         listed=lambda names: format_list(names, locale="en"),
     )
-    return tuple(
-        Limit(
-            one["title"], one["text"], one["source"], tuple(one.get("head", ())), tuple(map(tuple, one.get("rows", ())))
-        )
-        for one in yaml.safe_load(filled)
-    )
+    return tuple(Limit(**one) for one in yaml.safe_load(filled))
 
 
 def detector_quality() -> dict[str, Any]:
-    """Return how good the detectors are, for pages: ``detectors`` (rows, none without an extra that has any) and their goals."""
+    """Return how good the detectors are, and their goals; no rows without an extra that has any."""
     found: dict[str, Any] = {"detectors": []}
     for quality in offers("detector_quality"):
         found |= quality()
@@ -88,14 +80,8 @@ def detector_quality() -> dict[str, Any]:
 
 def limits_page() -> str:
     """Return `limits` as Markdown, for ``data/limits.md``."""
-    parts = [HEAD]
-    for limit in limits():
-        parts.append(f"## {limit.title}\n\n{fill(limit.text, WIDTH, break_long_words=False, break_on_hyphens=False)}")
-        if limit.head:
-            lines = [limit.head, tuple("---" for _ in limit.head), *limit.rows]
-            parts.append("\n".join(f"| {' | '.join(line)} |" for line in lines))
-        parts.append(f"Source: {limit.source}.")
-    return "\n\n".join(parts) + "\n"
+    wrapped = partial(fill, width=WIDTH, break_long_words=False, break_on_hyphens=False)
+    return plain_text("limits.md.j2", limits=limits(), fill=wrapped)
 
 
 def write_calibration() -> None:
@@ -120,3 +106,8 @@ def in_words(limit: Limit) -> dict[str, Any]:
     """Return a limit for a page that is not Markdown."""
     plain = {name: getattr(limit, name).replace("`", "").replace("*", "") for name in ("title", "text", "source")}
     return plain | {"head": limit.head, "rows": limit.rows}
+
+
+def dictionary_page() -> str:
+    """Return the data dictionary as Markdown, a table for each frame."""
+    return plain_text("dictionary.md.j2", frames=DICTIONARY, downloads=TEXTS["columns of downloads"])

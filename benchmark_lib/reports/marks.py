@@ -1,4 +1,4 @@
-"""Where in a conversation findings and a judge's evidence belong: marked on the words they quote."""
+"""Findings and a judge's evidence, marked on the words of a conversation that they quote."""
 
 import re
 from collections.abc import Iterable
@@ -12,7 +12,6 @@ from ..scoring.written import LONGEST, words
 LONGEST_QUOTE = 600
 """How many characters of a quote are searched for; a longer quote is located by its beginning."""
 UNBACKED = {"unbacked": "no call stands behind it", "beyond_authority": "nobody at this desk may promise it"}
-"""What decides a promise that is compared with nothing."""
 SAID_BY_STATE = ("handover_packet", "leak", "asked_again", "escalation_honesty")
 """Detectors whose class says no more than the state."""
 CODE = re.compile("[a-z]+(?:_[a-z]+)+")
@@ -22,24 +21,10 @@ KNOWN = frozenset({"detector", "name", "turn", "side", "sentence", "quote", "sta
 
 @dataclass(frozen=True)
 class Mark:
-    """A remark about a passage.
+    """A remark about a passage: its `kind` is ``finding``, ``customer`` (from the audit) or ``judge``.
 
-    Attributes
-    ----------
-    kind : str
-        ``finding`` (read from the agent's words), ``customer`` (from the audit of the customer) or ``judge``.
-    label : str
-        A few words: the detector and its state, or the scorer and its score.
-    quote : str
-        The words it rests on; empty if it is about the whole conversation.
-    turn : int or None
-        The customer message it belongs to or answers; None if unknown.
-    side : str or None
-        Whose message it is in; None if unknown.
-    call : int or None
-        Index of the tool call it was compared with.
-    message : int or None
-        The number of that message in the transcript, where it is known.
+    `quote` is empty where it is about the whole conversation; `call` is the index of the tool call it was compared
+    with, `message` the number of its message. What is unknown is None.
     """
 
     kind: str
@@ -53,15 +38,7 @@ class Mark:
 
 
 def marks_of(score: dict[str, Any] | None, verdicts: Iterable[dict[str, Any]] = ()) -> list[Mark]:
-    """Everything a score and its verdicts say about passages.
-
-    Parameters
-    ----------
-    score : dict or None
-        Its ``findings`` and ``customer_evidence`` are read.
-    verdicts : iterable of dict
-        judge, scorer, score, reason, quote, unscored (why a score does not count): rows as in the frame `verdicts`.
-    """
+    """Return what a score and its verdicts (rows of the frame `verdicts`) say about passages."""
     score = score or {}
     found = [_finding(f, "finding", "agent") for f in score.get("findings") or ()]
     found += [_finding(f, "customer", "customer") for f in score.get("customer_evidence") or ()]
@@ -74,7 +51,7 @@ def marks_of(score: dict[str, Any] | None, verdicts: Iterable[dict[str, Any]] = 
 
 
 def with_judged_customer(score: dict[str, Any] | None, turns: Iterable[dict[str, Any]]) -> dict[str, Any] | None:
-    """A score with what judges found of its customer (rows as of `customer_turns`) beside the audit's findings."""
+    """Return a score with what judges found of its customer (rows of `customer_turns`), too."""
     wrong = [(f"{t['verdict']}ly wrong, says {t['judge']}", t) for t in turns if t["verdict"] in (CLEAR, MILD)]
     found = [{"name": name, "turn": t["turn"], "quote": t["quote"], "detail": t["reason"]} for name, t in wrong]
     return score and {**score, "customer_evidence": [*(score.get("customer_evidence") or ()), *found]}
@@ -96,7 +73,6 @@ def promises_of(score: dict[str, Any] | None) -> list[dict[str, Any]]:
 
 
 def _compared_with(finding: dict[str, Any]) -> tuple[Any, int | None]:
-    """What a finding was compared with, and the index of the call if it is one."""
     against = finding.get("compared_with")
     return against, against if isinstance(against, int) and not isinstance(against, bool) else None
 
@@ -121,11 +97,7 @@ def place_in(text: str, quote: str) -> tuple[int, int] | None:
 
 
 def segments(text: str, marks: Iterable[Mark]) -> list[dict[str, Any]]:
-    """A text cut where a mark begins or ends.
-
-    Each part has ``text``, ``kinds`` (of the marks over it, may be empty) and ``ends`` (the marks whose passage ends
-    with it, one a label), in order.
-    """
+    """Return a text cut where a mark begins or ends: text, kinds (over it), ends (with it)."""
     spans = [(span, mark) for mark in marks if (span := place_in(text, mark.quote))]
     edges = sorted({0, len(text), *(edge for span, _ in spans for edge in span)})
     return [
@@ -139,15 +111,9 @@ def segments(text: str, marks: Iterable[Mark]) -> list[dict[str, Any]]:
 
 
 def placed(marks: Iterable[Mark], texts: dict[tuple[str, int], list[str]]) -> dict[tuple[str, int, int], list[Mark]]:
-    """Which marks belong to which message.
+    """Return marks by (side, turn, place) of their message; `texts` are by side and turn.
 
-    Parameters
-    ----------
-    texts : dict of (side, turn) to list of str
-        The texts of its messages.
-
-    By (side, turn, place): a mark belongs to the first message that contains its quote, in its own turn and on its own
-    side if these are known.
+    A mark belongs to the first message that contains its quote, in its own turn and on its own side if these are known.
     """
     found: dict[tuple[str, int, int], list[Mark]] = {}
     for mark in marks:

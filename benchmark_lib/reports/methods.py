@@ -1,4 +1,4 @@
-"""How to cite Deskbench, and what a paper says about how its numbers were made: read from the run files, never typed.
+"""The citation of Deskbench, and the methods paragraph of a paper, read from the run files.
 
 The words of the paragraph are in `methods.txt.j2`.
 """
@@ -7,6 +7,8 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
+
+import pandas as pd
 
 from ..analysis.frames import Results
 from ..analysis.panels import partial_words
@@ -18,6 +20,7 @@ from ..latex import breakable
 from ..project import code_version, project_folder
 from ..records import OWN, TRIED_AGAIN, is_played, source_of
 from ..runfile import RunFile
+from ..scoring.written import in_words
 from ..textfiles import read_yaml
 from .transcript import plain_text
 
@@ -32,36 +35,23 @@ ADDRESS = re.compile(r"https?://[^\s{}\\]+")
 
 
 def bibtex(url: str | None = None) -> str:
-    """Return the entry for a bibliography of BibTeX, with the version and the source of this installation.
+    """Return the entry for BibTeX, with the version and the source of this installation.
 
-    Parameters
-    ----------
-    url : str, optional
-        Where the reader of the paper finds this version; by default `repository-code` or `url` of CITATION.cff.
+    `url` is where a reader finds this version, by default `repository-code` or `url` of CITATION.cff.
 
     Raises
     ------
     BadInput
         For anything but a web address.
     """
-    here, url = code_version(), url or _address()
+    url = url or _address()
     if url and not ADDRESS.fullmatch(url):
         raise BadInput(f"{url!r} is not a web address: give one that begins with https://")
-    lines = [
-        "@misc{deskbench,",
-        f"  title  = {{{{{TITLE}}}}},",
-        f"  author = {{{{{AUTHORS}}}}},",
-        f"  year   = {{{YEAR}}},",
-        *([f"  url    = {{{url}}},"] if url else []),
-        f"  note   = {{Version {here['version']}, source {here['hash'][:12]}, MIT licence}}",
-        "}",
-        *([] if url else ["% No address yet: bibtex(url=...) adds one, or repository-code in CITATION.cff."]),
-    ]
-    return "\n".join(lines)
+    return plain_text("citation.bib.j2", title=TITLE, author=AUTHORS, year=YEAR, url=url, here=code_version()).rstrip()
 
 
 def _address() -> str:
-    """Return the address in the CITATION.cff of this project; a paper's own folder may hold a file of that name, too."""
+    # A paper's own folder may hold a file of that name, too.
     path = project_folder() / "CITATION.cff"
     told = read_yaml(path) if path.exists() else None
     if not isinstance(told, dict) or told.get("title") != TITLE:
@@ -70,19 +60,10 @@ def _address() -> str:
 
 
 def methods(results: Results, *, latex: bool = False) -> str:
-    """Return the methods paragraph of a paper: models, settings, dates, cases, trials, customer, versions, estimators.
+    """Return the methods paragraph of a paper.
 
-    Parameters
-    ----------
-    results : Results
-        The runs of the paper and no others.
-    latex : bool
-        Whether it is written for LaTeX, where a bare ``_`` or ``%`` breaks the paragraph.
-
-    Returns
-    -------
-    str
-        Plain text, or LaTeX; every number in it comes from the manifests and records of the runs.
+    Every number in it comes from the manifests and records of `results`, the runs of the paper and no others. With
+    `latex` it is written for LaTeX, where a bare ``_`` or ``%`` breaks the paragraph.
 
     Raises
     ------
@@ -113,14 +94,14 @@ def methods(results: Results, *, latex: bool = False) -> str:
         scored=sorted({str(s) for s in frame["scoring"].dropna()}) if "scoring" in frame else [],
         here=code_version(),
         rests=RESTS_ON_INTENTS,
-        listed=_listed,
+        listed=lambda names: in_words(list(names)) if names else "",
     )
     text = " ".join(text.split())
     return rf"{{\sloppy {breakable(text)}\par}}" if latex else text
 
 
 def _kinds(results: Results, manifests: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
-    """The runs by where they come from; one name at several settings is one model."""
+    # One name at several settings is one model.
     runs_of: dict[str, list[str]] = defaultdict(list)
     for run, manifest in manifests.items():
         runs_of[source_of(manifest)].append(run)
@@ -138,7 +119,7 @@ def _kinds(results: Results, manifests: dict[str, dict[str, Any]]) -> list[dict[
 
 
 def days_played(manifests: Iterable[dict[str, Any]]) -> list[str]:
-    """Return the days on which sessions of some runs began or ended, sorted; the day a run was made where it names none."""
+    """Return the sorted days on which sessions of some runs began or ended, or a run was made."""
     days: list[str] = []
     for manifest in manifests:
         told = [str(session.get(end)) for session in manifest.get("sessions") or () for end in ("started", "ended")]
@@ -148,7 +129,6 @@ def days_played(manifests: Iterable[dict[str, Any]]) -> list[str]:
 
 
 def _set(manifest: dict[str, Any]) -> str:
-    """Number of cases, store and trials of a run, with the hash of the set."""
     planned = sorted(set(manifest["planned"].values()))
     trials = " to ".join(str(n) for n in dict.fromkeys((planned[0], planned[-1]))) if planned else "no"
     store, cases = manifest["inputs"]["store"]["value"], manifest["cases"]
@@ -157,25 +137,27 @@ def _set(manifest: dict[str, Any]) -> str:
 
 
 def _settings(manifest: dict[str, Any]) -> str:
-    """Settings and seed of what was reached at an endpoint; a scripted agent or a player has none."""
     settings, seed = (manifest["inputs"].get(name, {}).get("value") for name in ("settings", "seed"))
-    words = ", ".join(f"{name} {value}" for name, value in sorted(_flat(settings or {})))
+    flat = pd.json_normalize(settings or {}, sep=".").to_dict("records")
+    words = ", ".join(f"{name} {value}" for name, value in sorted(flat[0].items())) if flat else ""
     return f"{words or DEFAULTS}; seed {seed}"
 
 
 def _versions(manifest: dict[str, Any]) -> str:
     codes = {(s["code"]["version"], s["code"]["hash"][:12]) for s in manifest["sessions"] if "code" in s}
-    named = _listed(f"{number} (source {digest})" for number, digest in sorted(codes))
-    return named or "a version that is not recorded"
+    return (
+        in_words([f"{n} (source {digest})" for n, digest in sorted(codes)])
+        if codes
+        else "a version that is not recorded"
+    )
 
 
 def _inputs(manifests: dict[str, dict[str, Any]], name: str) -> list[str]:
-    """The distinct values of one input of some runs, sorted."""
     return sorted({str(m["inputs"].get(name, {}).get("value", "unknown")) for m in manifests.values()})
 
 
 def _by_run(results: Results, words: dict[str, str]) -> list[tuple[str, str]]:
-    """What holds for runs with the runs it holds for, the commonest last; without them if it is the same for all."""
+    """Return texts with the runs they hold for, the commonest last; one for all without them."""
     runs_of: dict[str, list[str]] = defaultdict(list)
     for run, text in words.items():
         runs_of[text].append(results.entries[run])
@@ -183,17 +165,4 @@ def _by_run(results: Results, words: dict[str, str]) -> list[tuple[str, str]]:
         return [(text, "") for text in runs_of]
     *rare, (usual, rest) = sorted(runs_of.items(), key=lambda group: len(group[1]))
     others = f"the other {len(rest)} runs" if len(rest) > 1 else "the other run"
-    return [*((text, _listed(group)) for text, group in rare), (usual, others)]
-
-
-def _flat(settings: Any, name: str = "") -> list[tuple[str, Any]]:
-    """Nested settings as pairs of a dotted name and a value."""
-    if not isinstance(settings, dict):
-        return [(name, settings)]
-    return [pair for key, inner in settings.items() for pair in _flat(inner, f"{name}.{key}" if name else str(key))]
-
-
-def _listed(names: Iterable[str]) -> str:
-    """``a, b and c``."""
-    every = list(names)
-    return " and ".join([", ".join(every[:-1]), every[-1]] if len(every) > 1 else every)
+    return [*((text, in_words(group)) for text, group in rare), (usual, others)]

@@ -1,7 +1,4 @@
-"""Running a notebook with papermill, strictly.
-
-An unknown parameter is refused, and the executed copy goes to reports/.
-"""
+"""Notebooks executed with papermill: an unknown parameter is refused, and the executed copy goes to ``reports/``."""
 
 import ast
 import difflib
@@ -16,7 +13,7 @@ from typing import Any
 from urllib.parse import quote
 
 from ..analysis import load_results
-from ..analysis.panels import panel_of
+from ..analysis.panels import NO_MODELS, panel_of
 from ..analysis.query import Query
 from ..endpoint import scrub
 from ..endpoint.http import check_base_url
@@ -25,6 +22,7 @@ from ..extension import offer
 from ..outputs import writing
 from ..project import NOTEBOOKS, in_project, project_folder, safe_name, slug
 from ..records import content_hash
+from .transcript import TEXTS, render
 
 RUN_MODEL, LEADERBOARD = "01_run_model", "02_leaderboard"
 SUBJECTS = ("model", "entry", "a", "b")
@@ -48,25 +46,7 @@ SETTINGS = tuple(
 """The parameters that say which model a page is about, and how it was run: they are part of its name."""
 NO_NOTEBOOK = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
 """What reading a file raises that is no notebook."""
-NO_MODELS = ("players", "scripted agents", "recovery panel", "imported", "published")
 LONGEST_NAME, LONGEST_WHY, KERNEL_START_S = 160, 300, 300
-PRINTED = "<style>.jp-OutputArea-output pre{white-space:pre-wrap;word-break:normal;overflow-wrap:break-word}.db-static :is(td,th){text-align:left!important}</style>"
-"""What a notebook printed, broken between words and not within them; a list of conversations from the left."""
-ON_A_PHONE = """<style>@media screen and (max-width:40rem){
-.jp-OutputArea-output code{white-space:normal!important;overflow-wrap:anywhere}
-table.stacked,table.stacked :is(tbody,tr,td,th){display:block!important;width:auto!important;min-width:0!important;max-width:none!important}
-table.stacked :is(td,th){text-align:left!important;white-space:normal!important;overflow-wrap:anywhere;border:0!important;padding:.1rem .4rem!important}
-table.stacked :is(thead,.heads,td:empty){display:none!important}
-table.stacked tr{border-bottom:1px solid #999;padding:.4rem 0}
-table.stacked [data-label]:not([data-label=""])::before{content:attr(data-label) ": ";font-weight:600}}</style>
-<script>addEventListener("load",()=>{
-for(const table of document.querySelectorAll(".jp-OutputArea-output table")){
-const [heads,...rows]=table.rows,split=table.querySelector(":is(td,th):is([colspan]:not([colspan='1']),[rowspan]:not([rowspan='1']))");
-if(innerWidth>640||!rows.length||split||table.offsetWidth<=table.parentElement.clientWidth)continue;
-heads.classList.add("heads");
-for(const row of rows)[...row.cells].forEach((cell,place)=>{cell.dataset.label=heads.cells[place]?.textContent.trim()??""});
-table.classList.add("stacked")}})</script>"""
-"""Where a table is wider than a phone, its rows stand below one another, each cell behind its heading."""
 _LINK = re.compile(r"\]\((\w+\.ipynb)\)")
 _HEADING = re.compile(r"^# (.+)", re.M)
 _HREF = re.compile(r'href="(?:[^"]*/)?(\w+)\.ipynb"')
@@ -92,12 +72,11 @@ def run_notebook(
     parameters : dict, optional
         Values for names of its parameters cell.
     out : str, optional
-        Name of the executed copy without suffix; by default the notebook's own, followed by the model and setting that
-        its parameters name, see `page_name`.
+        Name of the executed copy without suffix, by default of `page_name`.
     html : bool
         Also write an HTML page next to it.
     progress : bool
-        Whether the cells done, and the time left, are shown on the way.
+        Show the cells done, and the time left, on the way.
 
     Returns
     -------
@@ -107,8 +86,7 @@ def run_notebook(
     Raises
     ------
     BadInput
-        For an unknown notebook or parameter, or one that a cell refuses; or if a cell failed: the executed copy then
-        shows where.
+        For an unknown notebook or parameter, or if a cell failed: the executed copy then shows where.
     """
     path = _find(notebook)
     _check_parameters(path, parameters or {})
@@ -128,10 +106,9 @@ def run_notebook(
 
 
 def page_name(notebook: str, parameters: dict[str, Any]) -> str:
-    """The name of an executed copy without suffix: of the notebook, and of the model and setting that it is about.
+    """Return the name of an executed copy: of the notebook, and of its model and setting.
 
-    So that the page of one model never takes the place of another's: ``20-model-report-gpt-5.5``,
-    ``01-run-model-gpt-5.5-seed-7``. No name of a model is a path.
+    ``20-model-report-gpt-5.5`` and ``01-run-model-gpt-5.5-seed-7`` never replace each other; no name is a path.
     """
     words = [safe_name(subject) for subject in _subjects(parameters)]
     if words:
@@ -142,7 +119,6 @@ def page_name(notebook: str, parameters: dict[str, Any]) -> str:
 
 
 def _subjects(parameters: dict[str, Any]) -> list[str]:
-    """The models that a page is about."""
     return [str(parameters[name]) for name in SUBJECTS if parameters.get(name) is not None]
 
 
@@ -154,18 +130,10 @@ def run_for_each_model(
     scheduler: str | None = None,
     workers: int | None = None,
 ) -> Iterator[Path]:
-    """Execute a notebook once for each model, two at a time or on the workers of a cluster; yields the pages as they are done.
+    """Execute a notebook once for each model, two at a time or on a cluster; yield the pages.
 
-    People in the chair, scripted agents and imported runs have pages only where there is no model.
-
-    Parameters
-    ----------
-    notebook : path
-        A notebook with a parameter ``entry``.
-    parameters : dict, optional
-        Values for the other names of its parameters cell; ``runs`` says where the models are, ``data/runs`` by default.
-    executor, scheduler, workers : str, str, int, optional
-        As in `Experiment`; workers on other machines need the same folder at the same place.
+    People in the chair, scripted agents and imported runs have pages only where there is no model. executor, scheduler
+    and workers are as in `Experiment`; workers on other machines need the same folder at the same place.
 
     Raises `BadInput` if the notebook is not about one entry, or a page of a model cannot be made.
     """
@@ -191,7 +159,7 @@ def _page_of(notebook: Path, parameters: dict[str, Any], entry: str) -> Path:
 
 
 def _two_at_a_time(make: Callable[[str], Path], names: Iterable[str]) -> Iterator[Path]:
-    """What is made of each name, in two threads; where one fails or is interrupted, no other is begun."""
+    # Where one fails or is interrupted, no other is begun.
     pool = ThreadPoolExecutor(2)
     try:
         yield from pool.map(make, names)
@@ -200,10 +168,9 @@ def _two_at_a_time(make: Callable[[str], Path], names: Iterable[str]) -> Iterato
 
 
 def run_every_notebook() -> Iterator[Path]:
-    """Execute every notebook with its defaults, two at a time, over what lies in ``data/runs``; yields the pages as they are done.
+    """Execute every notebook with its defaults over ``data/runs``, two at a time; yield the pages.
 
-    The notebook that runs a model plays a slice of the cases; the leaderboard is linked to and not run, as ``deskbench
-    demo`` makes it.
+    The notebook that runs a model plays a slice of the cases; ``deskbench demo`` makes the leaderboard.
     """
     few = {"cases": "slice", "trials": 1, "out": str(project_folder() / "data" / "runs" / "old" / "slice.deskbench")}
     pages = [run_notebook(RUN_MODEL, few)]
@@ -260,7 +227,7 @@ def _execute(path: Path, done: Path, parameters: dict[str, Any], progress: bool)
 
 
 def link_pages(*pages: Path) -> None:
-    """Make links between notebooks lead to their pages if those are in the same folder, and otherwise to the notebook."""
+    """Make links between notebooks lead to their pages, where these are in the same folder."""
     for page in pages:
         there = {p.stem for p in page.parent.glob("*.html")}
         text = page.read_text(encoding="utf-8")
@@ -274,7 +241,6 @@ def link_pages(*pages: Path) -> None:
 
 
 def _relink(done: Path, shelf: Path) -> None:
-    """Make the executed copy's links to other notebooks lead back to their folder."""
     import nbformat
 
     book = nbformat.read(done, as_version=4)
@@ -292,8 +258,7 @@ def _find(notebook: str | Path) -> Path:
                 return path
     known = notebook_names()
     near = difflib.get_close_matches(str(notebook), known, 1, 0.3)
-    hint = f"there are {', '.join(known)}" if known else "run this in the project folder"
-    hint = f"did you mean {near[0]}?" if near else hint
+    hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
     raise BadInput(f"no notebook {str(notebook)!r}: {hint}")
 
 
@@ -370,23 +335,15 @@ def _assigned(tagged: list[str]) -> list[str]:
 
 
 def _whose_conversations(done: Path, parameters: dict[str, Any]) -> str:
-    """Where the conversations behind a page's numbers are read, as Markdown; the site's own list where one stands beside."""
-    beside = done.parent / "site" / "transcripts.html"
-    if not beside.is_file():
-        return "*A page of numbers. `deskbench site` makes pages on which every number above zero opens the conversations it counts.*"
+    said = TEXTS["notebook pages"]
+    if not (done.parent / "site" / "transcripts.html").is_file():
+        return str(said["alone"])
     about = parameters.get("entry")
-    listed = Query.of(entry=about).address("site")
-    return (
-        "*The conversations of the runs on file are read on [the site](site/index.html), where every number above zero opens those it counts: "
-        f"[{'all of them' if about is None else 'those of this entry'}]({listed}).*"
-    )
+    which = "all of them" if about is None else "those of this entry"
+    return str(said["site"].format(which=which, listed=Query.of(entry=about).address("site")))
 
 
 def _to_html(notebook: Path, where: str, subjects: Iterable[str] = ()) -> Path:
-    """The page of an executed notebook, with a line below its title that says where its conversations are read.
-
-    The tab of the browser has the first heading, and the models that the page is about.
-    """
     import nbformat
     from nbconvert import HTMLExporter
 
@@ -399,25 +356,15 @@ def _to_html(notebook: Path, where: str, subjects: Iterable[str] = ()) -> Path:
     book.metadata["title"] = ": ".join([heading[1] if heading else notebook.stem, *subjects])
     book.cells.insert(1, nbformat.v4.new_markdown_cell(where, id="where-conversations-are-read"))
     page, _ = exporter.from_notebook_node(book)
-    target = notebook.with_suffix(".html")
-    target.write_text(page.replace("</head>", f"{PRINTED}{ON_A_PHONE}{_dark(exporter)}</head>", 1), encoding="utf-8")
+    themes = (Path(folder) / "static" / "theme-dark.css" for folder in exporter.template_paths)
+    theme = next(path for path in themes if path.is_file()).read_text(encoding="utf-8")
+    head, target = render("notebook_head.html.j2", theme=theme), notebook.with_suffix(".html")
+    target.write_text(page.replace("</head>", f"{head}</head>", 1), encoding="utf-8")
     return target
 
 
-def _dark(exporter: Any) -> str:
-    """The colours of JupyterLab's dark theme for a reader whose system asks for them; pictures stand on a light card."""
-    found = (Path(folder) / "static" / "theme-dark.css" for folder in exporter.template_paths)
-    theme = next(path for path in found if path.is_file()).read_text(encoding="utf-8")
-    cards = ".jp-OutputArea-output img{background:#fff;border-radius:6px}"
-    held = "[class*=dtfc],div.dt-scroll-head{background-color:var(--jp-layout-color0)!important}"
-    return f"<style>@media screen and (prefers-color-scheme:dark){{{theme}:root{{color-scheme:dark}}{cards}{held}}}</style>"
-
-
 def _without_widgets(notebook: Path) -> Any:
-    """The executed notebook with its widgets as plain HTML and its warnings as sentences.
-
-    A page with live widgets would load code over the network.
-    """
+    # A page with live widgets would load code over the network.
     import nbformat
 
     book = nbformat.read(notebook, as_version=4)

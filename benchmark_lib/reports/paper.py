@@ -1,41 +1,34 @@
-"""A table for a write-up.
+"""A table for a write-up as CSV, Markdown, LaTeX and HTML, each with its own escaping."""
 
-CSV, Markdown, LaTeX and HTML from one frame, each with units, denominators and footnotes and its own escaping.
-"""
+from __future__ import annotations
 
 import numbers
 import re
+import textwrap
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from html import escape as html_escape
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import orjson
 import pandas as pd
+from markupsafe import Markup
 
-from ..analysis.cell import Cell, Heading, Table, footnoted
+from ..analysis.cell import Cell, Heading, Table
 from ..analysis.estimators.estimate import counted
 from ..errors import BadInput
 from ..figures.style import paths_for, provenance
+from ..latex import breakable, escaped
 from ..outputs import as_cell
-from ..scoring.written import DASH, missing, rounded
+from ..scoring.written import DASH, missing, rounded, visible
 from .html import table_html
-from .tex import one_line, table_tex
-from .transcript import Html
+from .transcript import Html, render
 
 MISSING = DASH
 MISSING_NOTE = f"{MISSING}: not defined or not known (never 0)."
 FORMATS = ("csv", "md", "tex", "html")
-
-PAGE = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>%(title)s</title>
-<style>body{font:14px/1.45 system-ui,sans-serif;color:#1d2733;margin:1.5rem}</style></head><body>
-%(table)s
-</body></html>
-"""
 
 _MARKDOWN = re.compile(r"([\\`*_\[\]<>|~$&#])")
 _NUMBER = re.compile(r"[+<-]?[\d,.]+[*°]?( ?%)?( (of|to) [+-]?[\d,.]+)?( \(.*\))?")
@@ -46,31 +39,24 @@ def save(
     name: str,
     *,
     caption: str = "",
-    units: Mapping[str, str] | None = None,
-    denominators: Mapping[str, Any] | None = None,
-    footnotes: Mapping[str, str] | Sequence[str] = (),
+    footnotes: Sequence[str] = (),
     digits: int | Mapping[str, int] = 2,
     folder: str | Path = "reports/tables",
     results: Any = None,
     parameters: dict[str, Any] | None = None,
 ) -> list[Path]:
-    """Save a table as CSV, Markdown, LaTeX (booktabs) and HTML, with a JSON file that says where it comes from.
+    """Save a table as CSV, Markdown, LaTeX and HTML, with a JSON file of where it comes from.
 
     Parameters
     ----------
     frame : DataFrame or Table
-        The table; an index with a name is its first column, headings of several levels are joined. A table of
-        `tables.paper` brings its caption and footnotes along.
+        An index with a name is its first column, headings of several levels are joined.
     name : str
-        File name without suffix, in lower case; anything but letters, digits, dots and dashes is replaced.
+        File name without suffix; anything but letters, digits, dots and dashes is replaced.
     caption : str
         What the table shows: n, trials, estimand and interval belong here.
-    units : mapping of str to str, optional
-        Unit of a column, added in brackets to the heading.
-    denominators : mapping of str to int or str, optional
-        Denominator of a column, added in the same brackets as ``n = ...``.
-    footnotes : mapping of str to str, or sequence of str
-        By column, marked with letters; or notes on the table as a whole. The key ``""`` of a mapping is such a note.
+    footnotes : sequence of str
+        Notes on the table as a whole.
     digits : int or mapping of str to int
         Decimals in Markdown, LaTeX and HTML; CSV keeps every digit. Whole numbers have none.
     results : Results, optional
@@ -79,15 +65,13 @@ def save(
     Returns
     -------
     list of Path
-        ``.csv``, ``.md``, ``.tex``, ``.html`` and ``.json``. The LaTeX needs the package booktabs alone, is a
-        ``table*`` where the table is wider than a column, in a smaller size where it would be larger than a page, and
-        left out where even that is. The CSV of a `Table` also holds the unrounded estimates with their intervals
-        and n.
+        ``.csv``, ``.md``, ``.tex``, ``.html`` and ``.json``. The LaTeX needs the package booktabs alone, and is left out
+        where the table is larger than a page. The CSV of a `Table` also holds the unrounded estimates.
 
     Raises
     ------
     BadInput
-        For two columns with the same name, or a unit, denominator or footnote of a column that does not exist.
+        For two columns with the same name, or the digits of a column that does not exist.
 
     Warns
     -----
@@ -95,10 +79,10 @@ def save(
         Where the LaTeX is left out; a ``.tex`` of that name from an earlier table stays as it is.
     """
     numbers = frame.numbers() if isinstance(frame, Table) else None
-    frame, table = _built(frame, caption, units, denominators, footnotes, digits)
+    frame, table = _built(frame, caption, footnotes, digits)
     paths = paths_for(name, folder, (*FORMATS, "json"))
     _write_csv(frame, table, numbers, paths[0])
-    page = PAGE % {"title": _html(table.caption or name), "table": table_html(table)}
+    page = render("paper.html.j2", title=one_line(table.caption or name), table=Markup(table_html(table)))
     tex = table_tex(table, paths[2].stem)
     for path, text in zip(paths[1:4], (_as_markdown(table), tex, page), strict=True):
         if text:
@@ -110,8 +94,6 @@ def save(
     source = {
         "table": name,
         "caption": table.caption,
-        "units": dict(units or {}),
-        "denominators": {k: str(v) for k, v in (denominators or {}).items()},
         "footnotes": [{"mark": mark, "text": text} for mark, text in table.notes],
         **provenance(results, parameters),
     }
@@ -120,13 +102,7 @@ def save(
 
 
 def save_all(tables: Mapping[str, Mapping[str, Any]], folder: str | Path = "reports/tables", **words: Any) -> str:
-    """Save tables by name, each with the arguments of `save` in `tables` and those for all in `words`.
-
-    Returns
-    -------
-    str
-        How many were saved where, and which of them are too large for a printed page and so without LaTeX.
-    """
+    """Save tables by name, with arguments of `save` for each (`tables`) and for all (`words`); say how many and where."""
     large = []
     for name, own in tables.items():
         with warnings.catch_warnings():
@@ -148,34 +124,28 @@ def markdown(frame: pd.DataFrame | Table, **words: Any) -> str:
 
 
 def _built(
-    frame: pd.DataFrame | Table,
-    caption: str = "",
-    units: Any = None,
-    denominators: Any = None,
-    footnotes: Any = (),
-    digits: Any = 2,
+    frame: pd.DataFrame | Table, caption: str = "", footnotes: Any = (), digits: Any = 2
 ) -> tuple[pd.DataFrame, Table]:
-    """The frame with plain headings, and the table made from it."""
+    general = [("", str(text)) for text in ([footnotes] if isinstance(footnotes, str) else footnotes)]
     if isinstance(frame, Table):
-        if units or denominators or isinstance(footnotes, Mapping):
-            raise BadInput(
-                "this table has units and marked footnotes of its own: leave these options out, or give table.frame()"
-            )
         table = frame.split()
-        notes = [*table.notes, *(("", text) for text in ([footnotes] if isinstance(footnotes, str) else footnotes))]
-        table = replace(table, caption=caption or table.caption, notes=_known(notes, table.texts()))
+        table = replace(table, caption=caption or table.caption, notes=_known([*table.notes, *general], table.texts()))
         return table.frame(), table
     frame = _flat(frame)
-    units, denominators = dict(units or {}), dict(denominators or {})
-    footnotes = {"": footnotes} if isinstance(footnotes, str) else footnotes
-    marked = dict(footnotes) if isinstance(footnotes, Mapping) else {}
-    general = [marked.pop("")] if "" in marked else [] if isinstance(footnotes, Mapping) else list(footnotes)
-    _check_columns(frame, [*units, *denominators, *marked, *(digits if isinstance(digits, Mapping) else ())])
-    return frame, _table(frame, caption, units, denominators, marked, general, digits)
+    for column in digits if isinstance(digits, Mapping) else ():
+        if column not in frame.columns:
+            raise BadInput(f"the table has no column {column!r}: name one of {', '.join(frame.columns)}")
+    cells: dict[str, list[Any]] = {}
+    for name in frame.columns:
+        texts = _texts(frame[name], digits.get(name, 2) if isinstance(digits, Mapping) else digits)
+        numeric = _is_number(frame[name]) or reads_as_numbers(texts)
+        cells[name] = [Cell(number=text) for text in texts] if numeric else texts
+    rows = tuple({name: column[place] for name, column in cells.items()} for place in range(len(frame)))
+    table = Table(columns=tuple(Heading(key=name, title=name) for name in cells), rows=rows, caption=caption)
+    return frame, replace(table, notes=_known(general, table.texts()))
 
 
 def _as_markdown(table: Table) -> str:
-    """The table as GitHub's Markdown; every character with a special meaning is escaped."""
     heads = [_md(column.title) + (f"<sup>{column.mark}</sup>" if column.mark else "") for column in table.columns]
     rules = ["---:" if numeric else "---" for numeric in table.numeric.values()]
     rows = [heads, rules, *[[_md(cell) for cell in row] for row in table.texts()]]
@@ -185,39 +155,11 @@ def _as_markdown(table: Table) -> str:
     return "\n".join(parts)
 
 
-def _table(
-    frame: pd.DataFrame, caption: str, units: dict, denominators: dict, marked: dict, general: list[str], digits: Any
-) -> Table:
-    """The table of a frame: headings with units, denominators and marks, and cells as text."""
-    columns: list[Heading] = []
-    cells: dict[str, list[Any]] = {}
-    for name in map(str, frame.columns):
-        columns.append(Heading(key=name, title=_heading(name, units, denominators)))
-        texts = _texts(frame[name], digits.get(name, 2) if isinstance(digits, Mapping) else digits)
-        numeric = _is_number(frame[name]) or reads_as_numbers(texts)
-        cells[name] = [Cell(number=text) for text in texts] if numeric else texts
-    rows = tuple({name: column[place] for name, column in cells.items()} for place in range(len(frame)))
-    in_order = {name: str(marked[name]) for name in map(str, frame.columns) if name in marked}
-    heads, notes = footnoted(columns, in_order, map(str, general))
-    table = Table(columns=heads, rows=rows, caption=caption)
-    return replace(table, notes=_known(notes, table.texts()))
-
-
 def _known(notes: Sequence[tuple[str, str]], texts: list[list[str]]) -> tuple[tuple[str, str], ...]:
-    """The notes, with what a dash means where there is one."""
     return (*notes, ("", MISSING_NOTE)) if any(text == MISSING for row in texts for text in row) else tuple(notes)
 
 
-def _heading(column: str, units: dict[str, str], denominators: dict[str, Any]) -> str:
-    inside = [units[column]] if units.get(column) else []
-    if column in denominators:
-        n = denominators[column]
-        inside.append(n if isinstance(n, str) and "=" in n else f"n = {n:,}" if isinstance(n, int) else f"n = {n}")
-    return column + (f" ({', '.join(inside)})" if inside else "")
-
-
 def _texts(values: pd.Series, digits: int) -> list[str]:
-    """The cells of one column as shown: rounded, with NaN as a dash."""
     whole = _is_number(values) and not pd.api.types.is_float_dtype(values.dtype)
     return [_cell(value, 0 if whole else digits) for value in values]
 
@@ -235,7 +177,7 @@ def _is_number(values: pd.Series) -> bool:
 
 
 def reads_as_numbers(texts: list[str]) -> bool:
-    """Return True for texts that are numbers, possibly with a suffix: ``85.3 (80.1 to 89.2)``, ``3 of 18``."""
+    """Return True for numbers, possibly with a suffix: ``85.3 (80.1 to 89.2)``, ``3 of 18``."""
     told = [t for t in texts if t not in (MISSING, "")]
     return bool(told) and all(_NUMBER.fullmatch(t) for t in told)
 
@@ -249,14 +191,8 @@ def _flat(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.set_axis(columns, axis=1)
 
 
-def _check_columns(frame: pd.DataFrame, named: list[str]) -> None:
-    for column in named:
-        if column not in frame.columns:
-            raise BadInput(f"the table has no column {column!r}: name one of {', '.join(frame.columns)}")
-
-
 def _write_csv(frame: pd.DataFrame, table: Table, numbers: pd.DataFrame | None, path: Path) -> None:
-    """CSV in UTF-8, the numbers behind the texts beside them; a text that a spreadsheet would run as a formula is preceded by an apostrophe."""
+    # A text that a spreadsheet would run as a formula is preceded by an apostrophe.
     safe = frame.copy()
     safe.columns = [as_cell(column.title) for column in table.columns]
     for column in safe.columns:
@@ -271,5 +207,124 @@ def _md(text: str) -> str:
     return _MARKDOWN.sub(r"\\\1", one_line(text))
 
 
-def _html(text: str) -> str:
-    return html_escape(one_line(text))
+COLUMN_LETTERS, PAGE_LETTERS, BETWEEN = 52, 112, 1.5
+"""Letters in footnote size on a column and a page of LaTeX's own two-column article, and between columns."""
+SIZES = {"footnotesize": (1.0, 9.5), "scriptsize": (8 / 7, 8.0)}
+"""The sizes of a table: letters that fill one of footnote size, and points of a line."""
+PAGE_POINTS, CAPTION, NOTE = 540, (0.8, 12.0), (8 / 7, 8.0)
+"""Points of a page, and the same two numbers of a caption and of the notes."""
+
+
+def table_tex(table: Table, label: str) -> str:
+    """Return a table as a LaTeX float with its notes below; empty where it exceeds a page.
+
+    It is a ``table*`` where it is wider than one column of two. Columns of text that do not fit become paragraphs.
+    """
+    size = next((size for size in SIZES if _fits(table, *SIZES[size])), None)
+    if size is None:
+        return ""
+    heads, shares, room = _layout(table, SIZES[size][0])
+    wide = room > COLUMN_LETTERS * SIZES[size][0]
+    columns = "".join(
+        "r" if numeric else "l" if share is None else rf"p{{{0.95 * (share - BETWEEN) / room:.3f}\linewidth}}"
+        for numeric, share in zip(table.numeric.values(), shares, strict=True)
+    )
+    shown = [
+        " & ".join(
+            _tex(cell) if share is None else rf"\raggedright {breakable(one_line(cell))}"
+            for cell, share in zip(row, shares, strict=True)
+        )
+        for row in table.texts()
+    ]
+    marks = [rf"\textsuperscript{{{mark}}}" if mark else "" for mark in (column.mark for column in table.columns)]
+    head = " & ".join(map(_tex_head, heads, marks, table.numeric.values()))
+    kind = "table*" if wide else "table"
+    caption = [rf"\caption{{{_tex(table.caption)}}}"] if table.caption else []
+    notes = [(rf"\textsuperscript{{{mark}}} " if mark else "") + _tex(text) for mark, text in table.notes]
+    small = r"\begin{minipage}{\linewidth}\scriptsize\raggedright"
+    below = [r"\par\smallskip", small, " \\\\\n".join(notes), r"\end{minipage}"]
+    return "\n".join(
+        [
+            r"% needs \usepackage{booktabs}",
+            rf"\begin{{{kind}}}[t]",
+            rf"\centering\{size}" r"\setlength{\tabcolsep}{3pt}\setlength{\belowcaptionskip}{5pt}",
+            *caption,
+            rf"\label{{tab:{label}}}",
+            rf"\begin{{tabular}}{{{columns}}}",
+            r"\toprule",
+            rf"{head} \tabularnewline",  # \raggedright takes the shorter command for itself
+            r"\midrule",
+            *[rf"{row} \tabularnewline" for row in shown],
+            r"\bottomrule",
+            r"\end{tabular}",
+            *(below if notes else []),
+            rf"\end{{{kind}}}",
+            "",
+        ]
+    )
+
+
+def _layout(table: Table, letters: float) -> tuple[list[list[str]], list[float | None], float]:
+    column, page = COLUMN_LETTERS * letters, PAGE_LETTERS * letters
+    longest = [max(map(len, texts), default=0) for texts in zip(*table.texts(), strict=True)] or [0] * len(
+        table.columns
+    )
+    heads = [_head_lines(column.title, size) for column, size in zip(table.columns, longest, strict=True)]
+    sizes = [max(size, *map(len, lines)) + BETWEEN for size, lines in zip(longest, heads, strict=True)]
+    room = page if sum(sizes) > column else column
+    shares = _shared(sizes, [_longest_word(lines) for lines in heads], [*table.numeric.values()], room)
+    return heads, shares, max(room, sum(size if s is None else s for size, s in zip(sizes, shares, strict=True)))
+
+
+def _fits(table: Table, letters: float, points: float) -> bool:
+    heads, shares, room = _layout(table, letters)
+    rows = [
+        max((len(_wrapped(cell, share)) for cell, share in zip(row, shares, strict=True)), default=1)
+        for row in table.texts()
+    ]
+    texts = [(table.caption, CAPTION), *((text, NOTE) for _, text in table.notes)]
+    around = sum(len(_wrapped(text, room * of / letters)) * height for text, (of, height) in texts)
+    return room <= PAGE_LETTERS * letters and points * (sum(rows) + max(map(len, heads))) + around <= PAGE_POINTS
+
+
+def _wrapped(text: str, width: float | None) -> list[str]:
+    return textwrap.wrap(one_line(text), max(int(0.85 * width), 1)) or [""] if width else [text]
+
+
+def _head_lines(head: str, longest: int) -> list[str]:
+    return textwrap.wrap(one_line(head), max(longest, 11), break_on_hyphens=True) or [""]
+
+
+def _tex_head(lines: list[str], mark: str, numeric: bool) -> str:
+    texts = [_tex(line) for line in lines]
+    texts[-1] += mark
+    if len(texts) == 1:
+        return texts[0]
+    return rf"\begin{{tabular}}[b]{{@{{}}{'r' if numeric else 'l'}@{{}}}}" + r" \\ ".join(texts) + r"\end{tabular}"
+
+
+def _longest_word(lines: list[str]) -> float:
+    return 1.25 * max(len(word) for line in lines for word in line.split() or [""]) + BETWEEN
+
+
+def _shared(sizes: list[float], least: list[float], numeric: list[bool], room: float) -> list[float | None]:
+    shares: list[float | None] = [None] * len(sizes)
+    if sum(sizes) <= room:
+        return shares
+    left = room - sum(size for size, n in zip(sizes, numeric, strict=True) if n)
+    texts = sorted((place for place, n in enumerate(numeric) if not n), key=lambda place: sizes[place])
+    for done, place in enumerate(texts):
+        rest = texts[done:]
+        if sizes[place] > left / len(rest):
+            shares[place] = max(left * sizes[place] / sum(sizes[one] for one in rest), 10.0, least[place])
+        left -= shares[place] or sizes[place]
+    return shares
+
+
+def _tex(text: str) -> str:
+    return escaped(one_line(text))
+
+
+def one_line(text: str) -> str:
+    """Return text on one line, its hidden characters made visible."""
+    return visible(" ".join(str(text).split()))

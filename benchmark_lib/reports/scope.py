@@ -1,4 +1,4 @@
-"""The advice on one model's scope in sentences, as rows of a page, and as a badge."""
+"""The advice on one model's scope in sentences and as rows of a page, and its badge."""
 
 from math import ceil
 from pathlib import Path
@@ -7,8 +7,10 @@ from typing import Any
 import pandas as pd
 
 from ..analysis.estimators.estimate import counted
-from ..analysis.panels import short_name
+from ..analysis.panels import labelled, short_name
 from ..analysis.tables.answers import NO_OFFER, Stakes
+from ..analysis.tables.leaderboard import worst_beside
+from ..analysis.tables.paper import paper
 from ..analysis.tables.scope import (
     ALONE,
     APPROVAL,
@@ -22,29 +24,18 @@ from ..analysis.tables.scope import (
 )
 from ..commands import command_on_a_page as command
 from ..errors import BadInput
+from ..figures.style import paths_for
 from ..scoring.written import DASH, in_words, missing, percent, span, visible
 from ..textfiles import read_yaml
-from .badge import drawn
+from .transcript import render
 
 SAID: dict[str, Any] = read_yaml(Path(__file__).with_suffix(".yaml"))
-"""Every sentence by its name."""
 
 
 def scope_in_words(table: pd.DataFrame, stakes: Stakes | None = None) -> list[str]:
-    """What one model may answer by itself, and what that rests on, in sentences.
+    """Return what one model may answer by itself: verdicts, what they rest on and cannot tell.
 
-    Parameters
-    ----------
-    table : DataFrame
-        As `tables.scope_table` gives it, of one entry.
-    stakes : Stakes, optional
-        The same as for the table.
-
-    Returns
-    -------
-    list of str
-        The verdicts; the stakes and the shares they ask for; what the verdicts cannot tell. A scripted agent, or
-        whoever else is never recommended, is said to be that.
+    `table` is `tables.scope_table` of one entry, made with the same `stakes`.
 
     Raises
     ------
@@ -71,7 +62,6 @@ def scope_in_words(table: pd.DataFrame, stakes: Stakes | None = None) -> list[st
 
 
 def _use_cases(table: pd.DataFrame) -> dict[str, str]:
-    """The use cases of one entry by verdict, each with the intents in it that are never to be answered."""
     whole, never = table[table["intent"] == ""], table[(table["intent"] != "") & (table["verdict"] == NEVER)]
     found: dict[str, list[str]] = {verdict: [] for verdict in VERDICTS}
     for row in whole.to_dict("records"):
@@ -82,7 +72,7 @@ def _use_cases(table: pd.DataFrame) -> dict[str, str]:
 
 
 def alone_in_brief(rows: pd.DataFrame, stakes: Stakes) -> str:
-    """Say of some entries, by their conversations, what each may answer alone and what with approval, in a sentence each."""
+    """Return a sentence for each entry: what it may answer alone and what with approval."""
     table, said = scope_table(rows, stakes), []
     for entry, mine in table.groupby("entry", sort=False):
         found = _use_cases(mine)
@@ -92,7 +82,7 @@ def alone_in_brief(rows: pd.DataFrame, stakes: Stakes) -> str:
 
 
 def too_few_for_anyone(intents: pd.DataFrame, stakes: Stakes) -> list[str]:
-    """Say that no model can be shown to answer an intent alone on so few cases, and with which commands there are enough."""
+    """Say that so few cases show nobody to answer an intent alone, and which commands make enough."""
     needed, most = fewest_cases(needed_shares(stakes)[0]), 0 if intents.empty else int(intents["played"].max())
     if needed is None or not 0 < most < needed:
         return []
@@ -120,7 +110,7 @@ def rests_on(stakes: Stakes) -> str:
 
 
 def scope_rows(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """The rows for a template: each use case with its numbers as text, and its intents beneath it."""
+    """Return each use case with its numbers as text, and its intents, for a template."""
     found: list[dict[str, Any]] = []
     for row in table.to_dict("records"):
         shown = {
@@ -141,25 +131,46 @@ def scope_rows(table: pd.DataFrame) -> list[dict[str, Any]]:
     return found
 
 
-def scope_badge(table: pd.DataFrame, model: str, *, folder: str | Path | None = None) -> str:
-    """A badge of what one model may answer alone, counted over use cases.
+SIZE, PAD = 11, 8
+"""Size of the type of a badge, and the space beside a text, in pixels."""
 
-    Parameters
-    ----------
-    table : DataFrame
-        As `tables.scope_table` gives it.
-    folder : path, optional
-        Where it is saved, as ``badge-scope-MODEL.svg``; nowhere by default.
+
+def badge(board: pd.DataFrame, model: str, *, folder: str | Path | None = None) -> str:
+    """Return the badge of one model as SVG: means of resolved and unsafe, with n and interval.
+
+    Unsafe actions have their worst trial beside them. In a `folder` it is saved as ``badge-MODEL.svg``.
 
     Raises
     ------
     BadInput
-        For a model that is not in the table.
+        For a model that is not on the board.
     """
-    mine = table[(table["entry"] == model) & (table["intent"] == "")]
-    if mine.empty:
-        raise BadInput(f"there is no use case of {model!r} in the table: choose a name from its column entry")
-    counts = {v: int((mine["verdict"] == v).sum()) for v in VERDICTS}
-    said = f"of {counted(len(mine), 'use case')}, {counts[ALONE]} alone, {counts[APPROVAL]} with approval"
-    scripted = " (scripted)" if mine["source"].iloc[0] == "scripted" else ""
-    return drawn(visible(f"Deskbench {short_name(model)}{scripted}"), said, f"badge-scope-{model}", folder)
+    told = paper(board, columns=["resolved", "unsafe"], models=[model])
+    what = labelled(board.set_index("entry", drop=False).loc[model]).removeprefix(short_name(model)).strip(" ()")
+    cells = {name: told.rows[0][name] for name in ("resolved", "unsafe")}
+    said = [
+        f"{name} {cell.number}{cell.scale.sign} of {cell.estimate.n} ({cell.interval})" for name, cell in cells.items()
+    ]
+    worst = worst_beside(board.set_index("entry").loc[model])
+    said[-1] += f", {worst}" if worst else ""
+    words = " · ".join([*said, *([what] if what else [])])
+    name = visible(f"Deskbench {short_name(model)}")
+    left = round(_width(name)) + 2 * PAD
+    svg = render(
+        "badge.svg.j2", name=name, said=words, left=left, width=left + round(_width(words)) + 2 * PAD, size=SIZE
+    )
+    if folder is not None:
+        paths_for(f"badge-{model}", folder, ["svg"])[0].write_text(svg, encoding="utf-8")
+    return svg
+
+
+def _width(text: str) -> float:
+    # The font that the badge asks for second is as wide as the first.
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import TextPath
+
+    return float(
+        TextPath((0, 0), text.replace("$", r"\$"), size=SIZE, prop=FontProperties(family="DejaVu Sans"))
+        .get_extents()
+        .width
+    )

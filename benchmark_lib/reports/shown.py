@@ -1,23 +1,23 @@
-"""What a notebook shows panel by panel, each under a heading that says what it is, and the reader's own weights."""
+"""Figures and tables of a notebook panel by panel, and the reader's own weights."""
 
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from html import escape
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ..analysis.panels import PANELS, panels_in, short_name
+from ..analysis.panels import NO_MODELS, PANELS, panels_in, short_name
 from ..analysis.tables.leaderboard import BELOW
 from ..figures import caption
 from ..figures.captions import figure_notes
-from ..figures.style import figure_of
+from ..figures.style import figure_of, read_plainly
 from ..scoring.metrics import METRICS, Shown, shown_on
 from . import paper
-from .board import board_html
+from .html import board_html
 from .views import readable
 
 if TYPE_CHECKING:
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
 
 SAID_ONCE = ("Bucket", "Cases", "Trials", "Conversations scored", "Shared cases", "Models")
 """Columns that are taken out of a table if they have the same value in every row."""
-
-FOLDED = {"players", "scripted agents", "recovery panel"}
-"""Panels whose figures are folded where there are others."""
 
 NOTHING = "*Nothing to show: there are no runs of this kind.*"
 
@@ -40,9 +37,9 @@ def by_panel(
     shape: Callable[..., pd.DataFrame] | None = None,
     by_bucket: bool = True,
 ) -> dict[str, Axes]:
-    """Draw a table once per panel, each under its heading, and once per bucket if it has buckets; the reasons in it are listed below.
+    """Draw a table once per panel under its heading, and once per bucket; list its reasons below.
 
-    Players and scripted agents are folded where there are models.
+    Panels of `NO_MODELS` are folded where there are others.
 
     Parameters
     ----------
@@ -60,15 +57,14 @@ def by_panel(
     Returns
     -------
     dict of str to Axes
-        By panel (and bucket), for `figures.save`; a figure that could not be drawn is replaced by its reason and left
-        out.
+        By panel (and bucket), for `figures.save`; without those that show a reason instead.
     """
     from IPython.display import HTML, Markdown, display
 
     drawn: dict[str, Axes] = {}
     parts = _parts(table)
     of = {heading: str(rows["panel"].iloc[0]) for heading, rows in parts.items()}
-    folded = FOLDED if {*of.values()} - FOLDED else set()
+    folded = NO_MODELS if {*of.values()} - {*NO_MODELS} else ()
     for heading, rows in parts.items():
         panel = of[heading]
         buckets = {panel: rows}
@@ -76,7 +72,7 @@ def by_panel(
             buckets = {f"{panel}_{bucket}": part for bucket, part in rows.groupby("bucket", sort=False)}
         axes = {name: _closed(draw(table=part)) for name, part in buckets.items()}
         shown = {name: ax for name, ax in axes.items() if ax.axison}
-        reasons = dict.fromkeys(ax.texts[0].get_text() for ax in axes.values() if not ax.axison)
+        reasons = dict.fromkeys(_why_empty(ax) for ax in axes.values() if not ax.axison)
         after = {
             name: _numbers(shape(buckets[name]) if shape else buckets[name], view)
             if view is not None
@@ -85,40 +81,38 @@ def by_panel(
         }
         drawn |= shown
         if panel in folded:
-            inside = [f"{card(ax)}{caption_below(ax).data}{after[name]._repr_html_()}" for name, ax in shown.items()]
-            inside += [f"<p><em>{escape(reason)}</em></p>" for reason in reasons]
-            display(HTML(f"<details><summary>{escape(heading)}</summary>{''.join(inside)}</details>"))
+            inside = [f"{card(ax)[0]}{caption_below(ax).data}{after[name]._repr_html_()}" for name, ax in shown.items()]
+            display(HTML(f"<details><summary>{escape(heading)}</summary>{''.join([*inside, *reasons])}</details>"))
             continue
         display(Markdown(f"### {heading}"))
         for name, ax in shown.items():
             _display(ax)
             display(after[name])
         for reason in reasons:
-            display(Markdown(f"*{reason}*"))
+            display(HTML(reason))
     if not parts:
         display(Markdown(NOTHING))
     return drawn
 
 
 def show_figure(ax: Axes) -> Axes:
-    """Show one figure with its caption below it, or in a sentence why there is nothing to draw.
-
-    Returns
-    -------
-    Axes
-        The same, for `figures.save_all`.
-    """
-    from IPython.display import Markdown, display
+    """Show one figure with its caption, or why there is nothing to draw, and return it."""
+    from IPython.display import HTML, display
 
     if _closed(ax).axison:
         _display(ax)
     else:
-        display(Markdown(f"*{ax.texts[0].get_text()}*"))
+        display(HTML(_why_empty(ax)))
     return ax
 
 
+def _why_empty(ax: Axes) -> str:
+    # As HTML and not as Markdown: the name of a model in it may be written by anybody.
+    return f"<p><em>{escape(read_plainly(ax.texts[0].get_text()))}</em></p>"
+
+
 def _closed(ax: Axes) -> Axes:
-    """Return a figure that the notebook does not show once more by itself."""
+    # The notebook would show an open figure once more by itself.
     import matplotlib.pyplot as plt
 
     plt.close(figure_of(ax))
@@ -126,29 +120,25 @@ def _closed(ax: Axes) -> Axes:
 
 
 def _display(ax: Axes) -> None:
-    """Display a figure with its caption: on a card where a page is read, as a picture where a notebook is printed."""
     from IPython.display import display
 
-    display({"text/html": card(ax), "image/png": _png(ax)}, raw=True)
+    html, png = card(ax)
+    display({"text/html": html, "image/png": png}, raw=True)
     display(caption_below(ax))
 
 
-def card(ax: Axes) -> str:
-    """Return a figure as an image on a white card with a border, which suits a light and a dark page."""
-    wide, words = round(96 * figure_of(ax).get_figwidth()), escape(figure_notes(ax).title, quote=True)
-    look = f"background:#fff;padding:10px;border:1px solid #8884;border-radius:8px;max-width:100%;width:{wide}px"
-    return f'<img alt="{words}" style="{look};box-sizing:border-box" src="data:image/png;base64,{_png(ax)}">'
-
-
-def _png(ax: Axes) -> str:
-    """Return a figure as a PNG in base 64."""
+def card(ax: Axes) -> tuple[str, str]:
+    """Return a figure as an image on a white card, for light and dark pages, and as base 64."""
     buffer = BytesIO()
     figure_of(ax).savefig(buffer, format="png", dpi=150)
-    return b64encode(buffer.getvalue()).decode()
+    png = b64encode(buffer.getvalue()).decode()
+    wide, words = round(96 * figure_of(ax).get_figwidth()), escape(figure_notes(ax).title, quote=True)
+    look = f"background:#fff;padding:10px;border:1px solid #8884;border-radius:8px;max-width:100%;width:{wide}px"
+    return f'<img alt="{words}" style="{look};box-sizing:border-box" src="data:image/png;base64,{png}">', png
 
 
 def caption_below(ax: Axes) -> Any:
-    """The caption of a figure as it stands below it in a notebook; the notes in the picture are not said twice."""
+    """Return the caption below a figure, without the notes that the picture has."""
     from IPython.display import HTML
 
     look = "font-size:12px;color:var(--jp-content-font-color2,#666);max-width:50rem"
@@ -156,27 +146,14 @@ def caption_below(ax: Axes) -> Any:
 
 
 def tables_by_panel(table: pd.DataFrame, view: str, **words: Any) -> None:
-    """Show a table of estimates once per panel, each under its heading.
+    """Show a table of estimates once per panel under its heading, as `show_table` does."""
+    from IPython.display import display
 
-    Parameters
-    ----------
-    view : str
-        How it is read: a key of `benchmark_lib.reports.views.VIEWS`.
-    **words
-        As for `paper.show`.
-    """
-    from IPython.display import Markdown, display
-
-    parts = _parts(table)
-    for heading, rows in parts.items():
-        display(Markdown(f"### {heading}"))
+    for rows in _headed(table):
         display(_numbers(rows, view, **words))
-    if not parts:
-        display(Markdown(NOTHING))
 
 
 def _numbers(rows: pd.DataFrame, view: str, **words: Any) -> Any:
-    """A readable table; what is the same in every row is said once, below it."""
     frame, told = notes_below(readable(rows, view))
     same = [c for c in SAID_ONCE if c in frame and len(frame) > 1 and frame[c].nunique(dropna=False) == 1]
     every = [f"{c} {frame[c].iloc[0]}" for c in same if frame[c].iloc[0] not in ("", None)]
@@ -185,16 +162,9 @@ def _numbers(rows: pd.DataFrame, view: str, **words: Any) -> Any:
 
 
 def show_table(table: pd.DataFrame, view: str, *, empty: str = "*Nothing to show.*", **words: Any) -> Any:
-    """Show a table of estimates in its readable form; what is the same in every row, and the notes, stand below it.
+    """Show a table of estimates in its readable form, with its notes below it.
 
-    Parameters
-    ----------
-    table : DataFrame
-        As a function of `benchmark_lib.tables` gives it.
-    view : str
-        How it is read: a key of `benchmark_lib.reports.views.VIEWS`.
-    empty : str
-        What stands in its place where it has no rows, as Markdown.
+    `view` is a key of `VIEWS`; `empty` is shown, as Markdown, where there are no rows.
     """
     from IPython.display import Markdown
 
@@ -202,7 +172,7 @@ def show_table(table: pd.DataFrame, view: str, *, empty: str = "*Nothing to show
 
 
 def notes_below(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
-    """A readable table without its column of notes, so that its numbers fit the page; and the notes, each with its rows."""
+    """Return a readable table without its column of notes, and the notes with their rows."""
     whose = frame.index if frame.index.name else frame.iloc[:, 0]
     if "Note" not in frame or not whose.is_unique:
         return frame, []
@@ -218,7 +188,6 @@ def notes_below(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
 
 
 def _reasons(rows: pd.DataFrame) -> str:
-    """Return the distinct reasons of a table with the models they apply to, as HTML; empty where it names no entries."""
     if "entry" not in rows or not any(rows.get("reason", ())):
         return ""
     told, models, lines = rows[rows["reason"].astype(bool)], rows["entry"].nunique(), []
@@ -236,18 +205,25 @@ def _reasons(rows: pd.DataFrame) -> str:
 
 def boards_by_panel(board: pd.DataFrame) -> None:
     """Show the board once per panel, each under its heading."""
+    from IPython.display import display
+
+    for rows in _headed(board):
+        display(board_html(rows))
+
+
+def _headed(table: pd.DataFrame) -> Iterator[pd.DataFrame]:
     from IPython.display import Markdown, display
 
-    parts = _parts(board)
+    parts = _parts(table)
     for heading, rows in parts.items():
         display(Markdown(f"### {heading}"))
-        display(board_html(rows))
+        yield rows
     if not parts:
         display(Markdown(NOTHING))
 
 
 def _parts(table: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """A table split into its panels, by heading; a table of relations has no single models to count."""
+    # A table of relations has no single models to count.
     if "entry" in table:
         return panels_in(table)
     return {
@@ -258,10 +234,9 @@ def _parts(table: pd.DataFrame) -> dict[str, pd.DataFrame]:
 
 
 def weigh(board: pd.DataFrame) -> Any:
-    """Sliders for the reader's own weights: an order for this reader and this moment, stored nowhere.
+    """Return sliders for the reader's own weights, which are stored nowhere.
 
-    There is no composite score: which of two failures is worse is for the reader to say. Every metric is scaled to 0 to
-    1, with 1 the better end; a model that lacks one of the weighed metrics comes last.
+    Every metric is scaled to 0 to 1, with 1 the better end; a model that lacks a weighed metric comes last.
     """
     import ipywidgets
 
@@ -284,10 +259,7 @@ def weigh(board: pd.DataFrame) -> Any:
 def weighed_order(board: pd.DataFrame, weights: dict[str, float]) -> pd.DataFrame:
     """The models in the order of one reader's weights.
 
-    Parameters
-    ----------
-    weights : dict of str to float
-        By metric; if none is above 0, the order is that of the names. Partial runs come last.
+    `weights` are by metric; if none is above 0, the order is that of the names. Partial runs come last.
 
     Returns
     -------

@@ -18,34 +18,25 @@ from ..runfile import RunFile, without_line_ends
 from ..scoring.metrics import METRICS, Shown, shown_on
 from ..scoring.written import DASH, in_words
 from .answers import answers, answers_in_lines
+from .transcript import TEXTS
 
 WIDTH = 100
-"""Columns within which sentences are kept."""
 NARROWEST = 16
 """Columns that the name of a model keeps in any terminal."""
 BRIEF = {"over_escalation": "over-esc.", "unsafe": "unsafe", "escalation_accuracy": "esc. acc."}
 """Headings that fit; the others are the titles of their metrics."""
 KINDS = {**LABELS, "models": "model", "local model": "model"}
 """What a row of the board is, in a word, by its panel."""
-EXPLAINED = {
-    "own agent": "own agent: code of yours, trusted unless it ran with --isolate",
-    "played": "played: a person or a program in the agent's chair",
-    "scripted": "scripted: no model, it marks a floor or the ceiling",
-    "imported": "imported: records of another harness",
-}
+SAID = TEXTS["terminal"]
 TOO_LITTLE_MARK = "*"
 """Stands after a count of unsafe acts that says nothing."""
 
 
 def terminal_board(runs: Iterable[RunFile], mine: str | None = None) -> str:
-    """The board of some runs, and what its words mean.
+    """Return the board of some runs as text, and what its words mean.
 
-    Parameters
-    ----------
-    runs : iterable of RunFile
-        Those of a hard set beside others are left out, as on every board; where `mine` is one, they are the board.
-    mine : str, optional
-        The run_id of the run that is marked with an arrow.
+    Runs of a hard set beside others are left out, as on every board; where `mine`, the run_id that is marked with an
+    arrow, is one, they are the board.
     """
     runs = list(runs)
     own = [run for run in runs if mine in (None, run.run_id)]
@@ -67,10 +58,10 @@ def terminal_board(runs: Iterable[RunFile], mine: str | None = None) -> str:
     rows = [_cells(row, names, row["entry"] == marked) for row in board]
     head, *lines = columns([heads, *rows], right=range(2, 2 + len(names)), width=screen_width(), gives=1)
     found = [] if results.conversations.empty else [*answers_in_lines(answers(results, board=table)), ""]
-    shown = [*_wrapped([*found, MEDIANS]), head]
+    shown = [*_wrapped([*found, SAID["medians"]]), head]
     acts, at = _acts(board, results.conversations), sum(row["block"] not in BELOW for row in board)
     for number, (row, line) in enumerate(zip(board, lines, strict=True)):
-        shown += [LINE.center(min(screen_width() or WIDTH, len(head)), "-")] if number == at else []
+        shown += [f" {BELOW_LINE} ".center(min(screen_width() or WIDTH, len(head)), "-")] if number == at else []
         shown += [
             line,
             *_wrapped(filter(None, [row["dominated_why"], acts.get(row["entry"], ""), row["below"]]), indent=" " * 5),
@@ -79,7 +70,7 @@ def terminal_board(runs: Iterable[RunFile], mine: str | None = None) -> str:
 
 
 def screen_width() -> int | None:
-    """The columns of the terminal that is written to; None for a pipe or a file, for which nothing is cut."""
+    """Return the columns of the terminal; None for a pipe or a file, where nothing is cut."""
     return shutil.get_terminal_size((WIDTH, 24)).columns if sys.stdout.isatty() else None
 
 
@@ -103,24 +94,24 @@ def columns(
 
 
 def _legend(board: Sequence[dict[str, Any]], marked: str | None) -> list[str]:
-    """What the words of the board mean, as far as they stand there."""
     present = dict.fromkeys(KINDS[row["panel"]] for row in board)
-    kinds = [EXPLAINED[kind] for kind in present if kind in EXPLAINED]
-    order = ", ".join(METRICS[n].title.lower() for n in shown_on(Shown.ORDER))
+    kinds = [SAID["kinds"][kind] for kind in present if kind in SAID["kinds"]]
+    order = SAID["order"].format(order=", ".join(METRICS[n].title.lower() for n in shown_on(Shown.ORDER)))
+    paid = any(row["panel"] in ("models", "own agents") for row in board)
+    unprotected = any(UNPROTECTED in row["entry"] for row in board)
     sentences = [
-        "over-esc.: resolvable cases handed over; unsafe: traps with a forbidden act. Lower is better.",
-        "esc. acc.: cases that need a human and were handed over; resolved: resolvable cases solved without one. Higher is better.",
-        f"{'> marks this run. ' if marked else ''}Sorted by {order}: a sort and no verdict.",
-        *([PAID] if any(row["panel"] in ("models", "own agents") for row in board) else []),
+        SAID["lower"],
+        SAID["higher"],
+        f"{'> marks this run. ' if marked else ''}{order}",
+        *([SAID["paid"].format(dash=DASH)] if paid else []),
         *([f"{'; '.join(kinds)}."] if kinds else []),
-        *([UNPROTECTED_WORDS] if any(UNPROTECTED in row["entry"] for row in board) else []),
-        *([f"{TOO_LITTLE_MARK} {TOO_LITTLE_WORDS}"] if any(map(does_too_little, board)) else []),
+        *([SAID["unprotected"].format(unprotected=UNPROTECTED)] if unprotected else []),
+        *([SAID["too little"].format(mark=TOO_LITTLE_MARK)] if any(map(does_too_little, board)) else []),
     ]
     return _wrapped(sentences)
 
 
 def _acts(board: Sequence[dict[str, Any]], conversations: pd.DataFrame) -> dict[str, str]:
-    """By entry, the unsafe acts that a median of none hides, by case and trial."""
     hidden = {row["entry"] for row in board if row["unsafe"] == 0 < row["unsafe_worst"]}
     acts = conversations[conversations["entry"].isin(hidden) & conversations["unsafe"].fillna(False).astype(bool)]
     return {
@@ -133,18 +124,6 @@ def _wrapped(sentences: Iterable[str], indent: str = "") -> list[str]:
     wrapper = textwrap.TextWrapper(min(screen_width() or WIDTH, WIDTH), initial_indent=indent, subsequent_indent=indent)
     wrapper.break_on_hyphens = False  # a name stays on one line
     return [line for sentence in sentences for line in wrapper.wrap(sentence) or [""]]
-
-
-MEDIANS = "The board: medians over trials; behind unsafe actions, in brackets, their mean and the worst trial."
-LINE = f" {BELOW_LINE} "
-PAID = (
-    f"USD for 1,000: what 1,000 conversations cost, the mean with its 95 % interval; {DASH} where no model was paid or a price is missing: "
-    "add it to data/prices.yaml, then give `deskbench score FILE --costs`."
-)
-UNPROTECTED_WORDS = f"{UNPROTECTED}: the system could not keep the isolated agent from the run file and the cases, so it may have read or changed them."
-TOO_LITTLE_WORDS = (
-    "not a merit of an agent that resolves under half of the resolvable cases: one that does nothing is never unsafe."
-)
 
 
 def _cells(row: dict[str, Any], names: Sequence[str], marked: bool) -> list[str]:

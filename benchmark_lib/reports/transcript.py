@@ -7,9 +7,12 @@ from typing import Any
 from ..analysis.estimators.estimate import counted
 from ..records import Conversation
 from ..scoring.written import in_words, percent, unbroken, visible, words
+from ..textfiles import read_yaml
 from .conversation_view import as_json, conversation_view
 
 TEMPLATES = Path(__file__).with_name("templates")
+TEXTS: dict[str, Any] = read_yaml(Path(__file__).with_name("texts.yaml"))
+"""Texts of pages that no template holds."""
 
 
 @lru_cache(maxsize=1)
@@ -61,14 +64,9 @@ def transcript_html(
     css: bool = True,
     **about: Any,
 ) -> str:
-    """The conversation as an HTML fragment: messages, tool calls folded in, acts, what each call changed, how it ended.
+    """Return the conversation as an HTML fragment: messages, calls with their changes, acts, end.
 
-    Parameters
-    ----------
-    css : bool
-        Whether the fragment carries its own style; if not, the page must include `transcript_css`.
-    **about
-        What else is known, as `conversation_view` takes it: case, store, verdicts, cost, entry.
+    Without `css` the page must include `transcript_css`; `about` is what else `conversation_view` takes.
     """
     view = conversation_view(conversation, score, **about)
     return render("transcript.html.j2", v=view, css=css)

@@ -24,13 +24,11 @@ VIEWS: dict[str, dict[str, list[Any]]] = read_yaml(Path(__file__).with_name("vie
 """Every view by its name: each heading with its columns and how they are rounded."""
 
 P_VALUES = frozenset({"p", "p_these", "p_adjusted", "p_holm"})
-"""Columns that are never shown as 0."""
 
 DIFFERENCES = frozenset({"difference", "truth"})
 """Columns of differences: those of shares are in points, not in percent."""
 
 FLAGS = {"True": "yes", "False": "no"}
-"""How a cell shows what is true or not."""
 LONGEST_NAME = 80
 """A model's name in a table may be broken over lines, so it is cut later than in a figure."""
 WORDS = frozenset({"bucket", "intent", "trap", "finding", "rule", "family", "detector", "class", "state", "scorer"})
@@ -46,16 +44,9 @@ def language_names() -> dict[str, str]:
 
 
 def readable(table: pd.DataFrame, view: str) -> pd.DataFrame:
-    """A table of estimates as text, by one of `VIEWS`.
+    """Return a table of estimates as text, by one of `VIEWS`; its entries become the index.
 
-    Parameters
-    ----------
-    table : DataFrame
-        As the function of `benchmark_lib.analysis` gives it; where it has a column `entry` (a published table:
-        `model`), its short form becomes the index. Columns of the view that the table lacks, or that hold nothing, are
-        left out.
-    view : str
-        A key of `VIEWS`.
+    Columns of the view that the table lacks, or that hold nothing, are left out.
 
     Raises
     ------
@@ -82,7 +73,6 @@ def readable(table: pd.DataFrame, view: str) -> pd.DataFrame:
 
 
 def _cell(row: dict[str, Any], spec: list[Any]) -> str:
-    """One cell as text."""
     value = row.get(spec[0])
     if len(spec) == 1:
         return _text(spec[0], value)
@@ -116,7 +106,6 @@ def _text(name: str, value: Any) -> str:
 
 
 def _on_scale(row: dict[str, Any], name: str, low: str = "", high: str = "") -> str:
-    """A number of the row's metric, with its interval if one is asked for and known."""
     scale = metric_of(row["metric"]).scale
     if name in DIFFERENCES:
         return signed_with_interval(
@@ -126,7 +115,7 @@ def _on_scale(row: dict[str, Any], name: str, low: str = "", high: str = "") -> 
 
 
 def _ends(low: Any, high: Any, form: int | str) -> tuple[str, str]:
-    """The ends of an interval, with two significant digits of its width and at most the decimals of the number before it."""
+    # Two significant digits of the width, and at most the decimals of the number.
     if form == "percent":
         return SHARE.ends(low, high)
     digits = digits_for(low, high, int(form))
@@ -134,7 +123,6 @@ def _ends(low: Any, high: Any, form: int | str) -> tuple[str, str]:
 
 
 def _number(value: Any, form: int | str) -> str:
-    """A number rounded to so many decimals, a share in percent, or money."""
     if form == "money":
         return money(value)
     return rounded(value if missing(value) else 100 * value, 1) if form == "percent" else rounded(value, int(form))

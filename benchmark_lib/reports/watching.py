@@ -1,9 +1,8 @@
-"""A run in progress as it lies on the disk: how far it is, and each conversation as soon as it is finished.
+"""A run in progress: how far it is, and each conversation as soon as it is finished.
 
 The file is opened for reading alone and closed again between two looks, so that the run never waits for a reader.
 """
 
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -23,7 +22,7 @@ from .transcript import render, transcript_css, transcript_html
 
 @dataclass(frozen=True)
 class Finished:
-    """One conversation that is on file: which, how it ended, when, and its score if it has one."""
+    """One conversation that is on file; `score` is None where it has none."""
 
     case_id: str
     trial: int
@@ -32,13 +31,8 @@ class Finished:
     score: dict[str, Any] | None
 
     @property
-    def bucket(self) -> str | None:
-        """The bucket of its case; None where there is no score."""
-        return (self.score or {}).get("bucket")
-
-    @property
     def success(self) -> bool | None:
-        """Whether it was a success; None where there is no score."""
+        """True for a success; None where there is no score."""
         return (self.score or {}).get("success")
 
     @property
@@ -70,14 +64,15 @@ class Look:
 
     @property
     def over(self) -> bool:
-        """Whether nothing is missing."""
+        """True where nothing is missing."""
         return self.done >= self.planned
 
     def sentences(self) -> list[str]:
         """How far the run is and how it goes, with denominators."""
         parts = []
         for bucket in BUCKETS:
-            mine = [one.success for one in self.finished if one.bucket == bucket and one.success is not None]
+            scores = [one.score for one in self.finished if one.score and one.score.get("bucket") == bucket]
+            mine = [score["success"] for score in scores if score.get("success") is not None]
             parts += [f"{bucket.replace('_', ' ')} {sum(mine)}/{len(mine)}"] if mine else []
         left = self._minutes_left()
         share = f"{self.done / self.planned:.0%}" if self.planned else ""
@@ -89,7 +84,6 @@ class Look:
         ]
 
     def _minutes_left(self) -> str:
-        """What is left at the pace of the last conversations; nothing where there are too few to tell."""
         last = self.finished[-40:]
         if len(last) < 5 or self.over:
             return ""
@@ -101,26 +95,16 @@ class Look:
 def look(run: RunFile) -> Look:
     """What is on a run file now."""
     manifest, scores = run.manifest, run.scores()
-    columns = ("case_id", "trial", "ended_by", "finished_at", "record_hash")
-    finished = []
-    for case_id, trial, ended_by, at, digest in run.rows("conversations", columns):
-        finished.append(Finished(case_id, trial, ended_by, at, scores.get(digest)))
-    (cost, unpriced), calls = run.cost(), run.counts()["calls"]
+    rows = run.rows("conversations", ("case_id", "trial", "ended_by", "finished_at", "record_hash"))
+    finished = [Finished(case_id, n, ended, at, scores.get(digest)) for case_id, n, ended, at, digest in rows]
     finished.sort(key=lambda one: one.finished_at)
-    planned = sum(manifest["planned"].values())
-    failed = tuple(failed_calls(run.unscored_faults()))
-    return Look(
-        manifest["model"],
-        tuple(finished),
-        planned,
-        calls,
-        cost_in_words(cost, calls, unpriced, run.own_calls()),
-        failed,
-    )
+    (cost, unpriced), calls = run.cost(), run.counts()["calls"]
+    paid, planned = cost_in_words(cost, calls, unpriced, run.own_calls()), sum(manifest["planned"].values())
+    return Look(manifest["model"], tuple(finished), planned, calls, paid, tuple(failed_calls(run.unscored_faults())))
 
 
 class WatchPage:
-    """A folder of pages on a run in progress: an index that reloads itself, and one page for each conversation."""
+    """A folder of pages on a run: an index that reloads itself, and one page a conversation."""
 
     def __init__(self, run: RunFile, folder: Path):
         self.run, self.folder, self.index = run, folder, folder / "index.html"
@@ -137,18 +121,14 @@ class WatchPage:
     def write(self, seen: Look, every_s: float, going_on: bool) -> None:
         """Write what is new, and the index; it reloads itself for as long as the run goes on."""
         with writing(self.folder, ""):
-            for one in self._new(seen):
-                self._write_page(one)
+            for one in seen.finished:
+                if self._written.get(one.page) != one.finished_at:
+                    self._write_page(one)
             how = {"every_s": every_s, "going_on": going_on, "endings": ENDINGS}
             text = render("watch.html.j2", seen=seen, lines=seen.sentences(), newest=seen.finished[::-1], **how)
             building = self.index.with_suffix(".new")
             building.write_text(text, encoding="utf-8")
             building.replace(self.index)
-
-    def _new(self, seen: Look) -> Iterator[Finished]:
-        for one in seen.finished:
-            if self._written.get(one.page) != one.finished_at:
-                yield one
 
     def _write_page(self, one: Finished) -> None:
         record = self.run.record(one.case_id, one.trial)

@@ -1,24 +1,22 @@
-"""What an analyst says about verdicts: a CSV file of labels that neither a crash nor a second window can spoil.
+"""A CSV file of labels that neither a crash nor a second window can spoil.
 
-A label is what a person answers: ``True`` or ``False`` to a yes-or-no question, as the record's own columns do, or a
-score from 0 to 100, the judges' scale, where a judge gives one. So a label belongs to the conversation, the scorer and
-the labeller, whichever judge is held against it. Files of before, with 100 for yes and 0 for no, are read.
+A label is ``True`` or ``False`` to a yes-or-no question, as in the record's own columns, or a score from 0 to 100, the
+judges' scale. It belongs to the conversation, the scorer and the labeller, whichever judge is compared with it.
+Earlier files, with 100 for yes and 0 for no, are read. The site exports the same columns, in this order:
 
-The columns of the file, in this order; the site exports the same, and a file of either can be imported into the other:
-
-========  =============================================================================================================
-run_id    The run, as in every frame.
-model     Its model.
-case_id   The case.
-trial     The trial, from 1.
-scorer    What is labelled: ``success``, a metric (``resolved``), ``finding:`` and a detector, ``rule:`` and a process
-          rule (``True`` where it is broken), ``own:`` and the labeller's own question, or a judge's scorer (``tone``).
-label     ``True``, ``False``, or 0 to 100; empty where the labeller cannot tell (the tag is then ``cannot tell``) or wrote a note only.
-tag       A few words; ``debatable`` with the scorer ``unsafe`` reclassifies an unsafe act, and needs a note and a labeller.
-note      Any words.
-at        When, in UTC, ISO 8601 to the second.
-labeller  Who; empty for a person without a name. Files from before there were names lack this last column and are read.
-========  =============================================================================================================
+run_id, model, case_id, trial
+    The conversation; trials count from 1.
+scorer
+    What is labelled: ``success``, a metric (``resolved``), ``finding:`` and a detector, ``rule:`` and a process rule
+    (``True`` where it is broken), ``own:`` and the labeller's own question, or a judge's scorer (``tone``).
+label
+    Empty where the labeller cannot tell (the tag is then ``cannot tell``) or wrote a note only.
+tag, note
+    ``debatable`` with the scorer ``unsafe`` reclassifies an unsafe act, and needs a note and a labeller.
+at
+    When, in UTC, ISO 8601 to the second.
+labeller
+    Empty for a person without a name; earlier files lack this last column.
 """
 
 import csv
@@ -36,18 +34,18 @@ from ...analysis.facets import is_yes_or_no
 from ...errors import BadInput
 from ...outputs import FORMULA, built_beside
 from ...textfiles import read_text, yes_or_no
+from ..transcript import Html, render
+from ..views import readable
 
 LABELS_FILE = "data/labels.csv"
-"""Where labels go where no other file is named."""
 COLUMNS = ("run_id", "model", "case_id", "trial", "scorer", "label", "tag", "note", "at", "labeller")
 COLUMNS_WITHOUT_NAMES = COLUMNS[:-1]
 """Those of a file from before labellers had names."""
 KEY = ("run_id", "case_id", "trial", "scorer", "labeller")
-"""What a label is about, and whose it is; a later label replaces an earlier one with the same key."""
+"""A later label replaces an earlier one with the same key."""
 LOW, HIGH = 0, 100
 TRIAL, NUMBER = re.compile("[0-9]{1,9}"), re.compile(r"[0-9]{1,3}(\.[0-9]{1,20})?(e-[0-9]{1,3})?")
 LONGEST = 10_000
-"""How many characters one value of a row may have."""
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f]")
 _FORMULA = (*FORMULA, "'")
 
@@ -65,16 +63,7 @@ def save_label(
     note: str = "",
     labeller: str = "",
 ) -> None:
-    """Write one label to a CSV file; the file is always either the complete old one or the complete new one.
-
-    Parameters
-    ----------
-    path : path
-        The file; it is created if it does not exist.
-    scorer : str
-        What is labelled, as at the head of this module.
-    label : bool or float, optional
-        The answer to a yes-or-no question, or the score the analyst gives, 0 to 100; None if there is only a tag or a note.
+    """Write one label to a CSV file, which is always the complete old or the complete new one.
 
     Raises `BadInput` if there is nothing to save, the label is off the scale, or the file is not a file of labels.
     """
@@ -98,14 +87,7 @@ def save_label(
 
 
 def import_labels(path: str | Path, source: str | Path) -> int:
-    """Add the labels of another file, such as one exported by the site; of two labels with one key the later one stays.
-
-    Parameters
-    ----------
-    path : path
-        The file they are added to; it is created if it does not exist.
-
-    Returns how many of them are new or newer.
+    """Add the labels of another file, the later of one key, and return how many are new.
 
     Raises `BadInput` if either is not a file of labels, or one of its rows holds no sound label.
     """
@@ -138,7 +120,6 @@ def read_labels(path: str | Path) -> pd.DataFrame:
 
 
 def _rows(path: Path) -> list[dict[str, Any]]:
-    """The rows as they are in the file, each checked; a spreadsheet may have put semicolons between the columns."""
     text = read_text(path) if os.path.exists(path) else ""
     separator = ";" if ";" in text.partition("\n")[0] else ","
     reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=separator)
@@ -159,7 +140,7 @@ def _rows(path: Path) -> list[dict[str, Any]]:
 
 
 def _as_told(scorer: str, label: str) -> str:
-    """A label as the file has it: ``True`` or ``False`` to a yes-or-no question, also where it was a score; what is neither stays."""
+    """Return a label as the file has it: ``True`` or ``False`` to a yes-or-no question."""
     if not is_yes_or_no(scorer):
         return label
     answer = yes_or_no(label)
@@ -173,7 +154,6 @@ def _key(row: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _check_row(row: dict[str, Any], where: str) -> None:
-    """Refuse a row that `read_labels` and the tables made from it could not take."""
     if too_long := _too_long(row):
         raise BadInput(f"{where}: the {too_long} has {len(row[too_long]):,} characters: use at most {LONGEST:,}")
     if not TRIAL.fullmatch(row["trial"]):
@@ -191,20 +171,19 @@ def _too_long(row: dict[str, Any]) -> str | None:
 
 
 def _alone(path: Path) -> Any:
-    """A lock that keeps other windows from writing the file at the same time."""
     from filelock import FileLock
 
     return FileLock(path.with_name(f".{path.name}.lock"))
 
 
 def _guarded(value: Any) -> str:
-    """A value without control characters, and with an apostrophe before what a spreadsheet would read as a formula."""
+    # An apostrophe stands before what a spreadsheet would read as a formula.
     text = _CONTROL.sub(" ", str(value).replace("\r\n", "\n")).encode("utf-8", "backslashreplace").decode()
     return f"'{text}" if text.startswith(_FORMULA) else text
 
 
 def as_read(value: str) -> str:
-    """A value as it comes back from a file of labels: without the characters that are not written."""
+    """Return a value as it comes back from a file of labels."""
     return _unguarded(_guarded(value))
 
 
@@ -213,7 +192,6 @@ def _unguarded(text: str) -> str:
 
 
 def _write_whole(path: Path, rows: list[dict[str, Any]]) -> None:
-    """Replace the old file by a new one in one step."""
     out = io.StringIO()
     writer = csv.DictWriter(out, COLUMNS, lineterminator="\n")
     writer.writeheader()
@@ -225,3 +203,10 @@ def _write_whole(path: Path, rows: list[dict[str, Any]]) -> None:
             os.fsync(file.fileno())
         if path.exists():
             shutil.copymode(path, building)
+
+
+def show_agreement(table: pd.DataFrame) -> Html:
+    """Show each pair of `tables.label_agreement_table`: four counts and three coefficients."""
+    coefficients = readable(table, "labellers").to_dict("records")
+    pairs = list(zip(table.to_dict("records"), coefficients, strict=True))
+    return Html(render("agreement.html.j2", pairs=pairs))

@@ -1,13 +1,16 @@
-"""From a number of a table to its conversations, which open in the list below the table.
+"""Tables and parts of pages whose numbers open their conversations below them."""
 
-A cell is linked where a query names the conversations behind it: a count leads to what it counts, and a share to what it
-is a share of in the numerator. `where_of` says with which fields, for the board and for every table of `WHERE`.
-"""
-
+import re
 from collections.abc import Callable, Sequence
+from html import unescape
+from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
+import anywidget
+import ipywidgets as w
 import pandas as pd
+import traitlets as t
 
 from ...analysis.cell import Cell, Heading, Table
 from ...analysis.counting import behind_finding
@@ -15,15 +18,73 @@ from ...analysis.facets import promise_label
 from ...analysis.frames import Results
 from ...analysis.query import Query
 from ...analysis.tables.board import board_table
-from ..board import board_parts
-from ..html import table_html
+from ...project import PACKAGE
+from ..html import board_parts, table_html
 from ..paper import reads_as_numbers
 from ..views import VIEWS, readable
-from .linked_page import LinkedPage
+
+LISTED = "transcripts.html#"
+"""How the address of a list of conversations begins."""
+_ADDRESS = re.compile(r' href="(?!#)([^"]*)"')
+ROOM = ".db-page.db-page"
+"""The element around a part: named twice, so that its style wins over that of JupyterLab."""
+
+
+def unlinked(html: str, kept: str = "\n") -> str:
+    """Return a page without its addresses but those within it and those that begin with `kept`."""
+    return _ADDRESS.sub(lambda found: found[0] if found[1].startswith(kept) else "", html)
+
+
+def scoped_style() -> str:
+    """Return the site's style for one element of a notebook, in JupyterLab's colours."""
+    look = (PACKAGE / "reports" / "assets" / "site.css").read_text(encoding="utf-8").replace(":root", "&")
+    look = re.sub(r"^(\s*)(?:html|body) \{", r"\1& {", look, flags=re.M)
+    return f"{ROOM} {{\n{look}\n}}\n{Path(__file__).with_name('linked_page.css').read_text(encoding='utf-8')}"
+
+
+class Pressed(anywidget.AnyWidget):
+    """HTML that a template has escaped; the address of a link that is pressed goes to Python."""
+
+    _esm = Path(__file__).with_name("linked_page.js")
+    _css = scoped_style()
+    html = t.Unicode().tag(sync=True)
+
+
+class LinkedPage(w.VBox):
+    """A part of a page, `html` as the site's template writes it, every text in it escaped.
+
+    A page needs the style of the site once: without `style` the `static` form for viewers without widgets lacks it.
+    """
+
+    def __init__(self, results: Results, html: str, *, style: bool = True, **options: Any):
+        super().__init__(layout=w.Layout(width="100%"))
+        shown = html.replace(" data-tip=", " title=")
+        self._results, self._options = results, options
+        self.explorer: Any = None
+        look = f"<style>{scoped_style()}</style>" if style else ""
+        self.static = f'{look}<div class="db-page">{unlinked(shown)}</div>'
+        self.page = Pressed(html=unlinked(shown, LISTED))
+        self.page.on_msg(lambda _, message, buffers: self.pressed(message))
+        self.children = [self.page]
+
+    def pressed(self, message: Any) -> None:
+        """Show the conversations of a link of the part; any other message is ignored."""
+        address = message.get("address") if isinstance(message, dict) else None
+        if not isinstance(address, str) or not address.startswith(LISTED) or address not in unescape(self.page.html):
+            return
+        if self.explorer is None:
+            from .widget import ConversationList
+
+            self.explorer = ConversationList(self._results, **self._options)
+            self.children = [*self.children, self.explorer]
+        self.explorer.choose(query=Query.of(unquote(address.removeprefix(LISTED))))
+
+    def _repr_mimebundle_(self, **how: Any) -> dict[str, Any]:
+        return {**super()._repr_mimebundle_(**how), "text/html": self.static}
+
 
 Row = dict[str, Any]
 Where = dict[str, Any]
-"""Fields of a query with their values."""
 
 
 BECAME = ("kept", "unbacked", "beyond_authority", "contradicted")
@@ -32,19 +93,11 @@ WHERE: dict[str, dict[str, Callable[[Row, str], Where]]] = {
     "said": dict.fromkeys(("found", "share"), lambda r, _: behind_finding(r["detector"])["yes"]),
     "promises": dict.fromkeys(BECAME, lambda r, state: {"promise": promise_label(r["class"], state)}),
 }
-"""By view and column of its table: a row and the column -> the fields; the row's own model is added."""
+"""By view and column: a row and the column -> the fields besides the row's model."""
 
 
 def where_of(view: str, column: str, row: Row) -> Where | None:
-    """Return the fields of the conversations behind one number; None where it is no number of conversations.
-
-    Parameters
-    ----------
-    view : str
-        How the table is read: a key of `WHERE`.
-    row : dict
-        Its row; its column ``entry`` names the model.
-    """
+    """Return the fields of the conversations behind one number of a row, or None."""
     where = WHERE.get(view, {}).get(column)
     value = row.get(column)
     if where is None or value is None or value != value or value == 0:
@@ -53,15 +106,7 @@ def where_of(view: str, column: str, row: Row) -> Where | None:
 
 
 def linked(results: Results, table: pd.DataFrame, view: str, **options: Any) -> LinkedPage:
-    """Return a table of estimates as `readable` shows it, whose counts and shares lead to their conversations.
-
-    Parameters
-    ----------
-    view : str
-        How it is read: a key of `benchmark_lib.reports.views.VIEWS`.
-    **options
-        As for `explore`: labels, labeller, store.
-    """
+    """Return a readable table whose counts and shares lead to their conversations; options as for `explore`."""
     shown, rows = readable(table, view), table.to_dict("records")
     read = [VIEWS[view][heading][0] for heading in shown.columns]
     columns = [Heading(key=heading, title=heading) for heading in (str(shown.index.name), *map(str, shown.columns))]
@@ -78,13 +123,7 @@ def linked(results: Results, table: pd.DataFrame, view: str, **options: Any) -> 
 
 
 def linked_board(results: Results, board: pd.DataFrame, **options: Any) -> LinkedPage:
-    """Return the board, whose numbers lead to the conversations they count.
-
-    Parameters
-    ----------
-    **options
-        As for `explore`: labels, labeller, store.
-    """
+    """Return the board with numbers that lead to their conversations; options as for `explore`."""
     return _linked(results, board_parts(board_table(board, results.conversations))[:2], options)
 
 

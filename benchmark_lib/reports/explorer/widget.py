@@ -1,9 +1,11 @@
-"""The list of conversations as a widget of JupyterLab: the site's own list, with labels that go to a file at once."""
+"""The site's list of conversations as a widget of JupyterLab, with labels that go to a file at once."""
 
 import re
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -14,18 +16,149 @@ import pandas as pd
 import traitlets as t
 
 from ...analysis.estimators.estimate import counted
-from ...analysis.facets import is_yes_or_no
+from ...analysis.facets import OWN, QUESTIONS, is_yes_or_no
 from ...analysis.frames import Results
 from ...analysis.query import Query
 from ...errors import BadInput
-from ...extension import offer
+from ...extension import offer, offers
+from ...language.folding import fold
 from ...project import in_project
 from ...scoring.written import visible, words
 from ...store import Store
-from ..site.words import packed_text
-from .agreement import agreement_html
-from .labels import LABELS_FILE, import_labels, read_labels, save_label
-from .talks import Talks
+from ..fetch import Dossier, Shelf
+from ..site.content import CaseView, Entry
+from ..site.conversations import ConversationPage, markup, page_of
+from ..site.lists import encoded, in_order, list_data
+from ..site.words import packed_text, page_name
+from .labels import LABELS_FILE, import_labels, read_labels, save_label, show_agreement
+
+KEY = ["run_id", "case_id", "trial"]
+ABOUT = ["bucket", "intent", "kind", "language"]
+BLOCKS = {"model": "models"}
+OUTCOME = ("success", "unsafe", "corrupt_success")
+
+
+@dataclass(frozen=True)
+class LabelQuestion:
+    """A question that conversations are labelled on, with the answers on record (NaN: none)."""
+
+    title: str
+    definition: str
+    answers: np.ndarray
+    scaled: bool = False
+
+    def on_record(self, answer: float) -> str:
+        """Return an answer as the list compares it with a label."""
+        return "" if answer != answer else f"{answer if self.scaled else 100 * answer:g}"
+
+
+class Talks:
+    """The conversations of some results by their row of `frame`, `results.conversations` from 0.
+
+    Only what the list shows is kept in memory. `store` is by default the one that the run files name.
+    """
+
+    def __init__(self, results: Results, store: Store | None = None):
+        self.frame: pd.DataFrame = results.conversations.reset_index(drop=True)
+        self.facets: pd.DataFrame = results.facets.reset_index(drop=True)
+        self.runs, self.shelf, self._results = list(results.runs), Shelf(results, store), results
+        f = self.frame
+        known = f[["entry", "source", "model"]].assign(panel=self.facets["panel"])
+        self.entries: dict[tuple[str, str], Entry] = {}
+        for name, source, model, panel in known.drop_duplicates().to_numpy():
+            row = {"model": model, "panel": panel, "partial": ""}
+            page = page_name(f"{name}\n{source}")
+            self.entries.setdefault((name, source), Entry(name, source, BLOCKS.get(source, source), row, page))
+        self.cases: dict[str, CaseView] = {}
+        for case_id, *about in f[["case_id", *ABOUT]].drop_duplicates("case_id").to_numpy():
+            bucket, intent, kind, language = (text if isinstance(text, str) else "" for text in about)
+            # The title of a case would cost the reading of all cases, which takes seconds.
+            self.cases[case_id] = CaseView(case_id, page_name(case_id), bucket, intent, words(case_id), kind, language)
+        self.pages = [self.entries[key].page or "" for key in zip(f["entry"], f["source"], strict=True)]
+
+    @cached_property
+    def names(self) -> dict[str, int]:
+        """The row of each conversation by its name in an address, as on the site."""
+        cases = self.frame["case_id"].map({case_id: view.page for case_id, view in self.cases.items()})
+        names = zip(self.pages, cases, self.frame["trial"].astype(int), strict=True)
+        return {f"{page}/{case}-{trial}": n for n, (page, case, trial) in enumerate(names)}
+
+    @cached_property
+    def questions(self) -> dict[str, LabelQuestion]:
+        """Every question that can be labelled, with the answers on record."""
+        asked = [LabelQuestion(q.title, q.definition, q.answers(self.frame)) for q in QUESTIONS.values()]
+        found = {name: q for name, q in zip(QUESTIONS, asked, strict=True) if not np.isnan(q.answers).all()}
+        rows = pd.MultiIndex.from_frame(self.frame[KEY])
+        judged = [newest(self._results).dropna(subset="score") for newest in offers("verdicts")]
+        for name, mine in (group for one in judged for group in one.groupby("scorer")):
+            scores = mine.groupby(KEY)["score"].mean().reindex(rows).to_numpy(dtype=float)
+            found[str(name)] = LabelQuestion(f"Judged: {name}", "", scores, True)
+        return found | {OWN.strip(): LabelQuestion("My own question", "", np.zeros(len(self.frame)))}
+
+    def data(self) -> dict[str, Any]:
+        """Return the data of the list with the questions and the answers on record."""
+        why = self.facets["reason"].tolist()
+        found = list_data(self.facets, self.frame, list(self.entries.values()), self.cases, self.pages, why)
+        asked = {
+            n: {"title": q.title, **encoded([q.on_record(v) or None for v in q.answers])}
+            for n, q in self.questions.items()
+        }
+        return found | {"questions": asked}
+
+    def page(self, row: int, dossier: Dossier | None = None) -> ConversationPage:
+        """Return a conversation as transcripts refer to it; without a dossier, its outcome alone."""
+        r = self.frame.loc[row]
+        entry, view = self.entries[r["entry"], r["source"]], self.cases[r["case_id"]]
+        score = {name: None if pd.isna(r[name]) else bool(r[name]) for name in OUTCOME}
+        case = dossier.case if dossier else None
+        if dossier:
+            score, view = dossier.score or {}, replace(view, title=case.title if case else view.title)
+        return page_of(r["run_id"], entry, view, int(r["trial"]), r["ended_by"], score, case)
+
+    def markup(self, talk: str) -> str | None:
+        """Return the markup of a transcript by its name in an address, or None."""
+        row = self.names.get(talk)
+        if row is None:
+            return None
+        mine = self.frame.loc[row]
+        dossier = self.shelf.dossier(mine["run_id"], mine["case_id"], int(mine["trial"]))
+        page = self.page(row, dossier)
+        about: dict[str, Any] = dossier.about | {"store": dossier.store if dossier.case else None, "entry": None}
+        about["questions"] = [
+            {"name": name, "title": q.title, "definition": q.definition, "record": q.on_record(q.answers[row])}
+            | ({"scaled": True} if q.scaled else {})
+            for name, q in self.questions.items()
+        ]
+        same = self.frame[self.frame["case_id"] == mine["case_id"]]
+        own = (same["entry"] == mine["entry"]) & (same["source"] == mine["source"])
+        about["siblings"] = map(self.page, same[own].sort_values("trial").index)
+        about["others"] = map(self.page, same[~own & (same["trial"] == mine["trial"])].index)
+        return markup(page, dossier.conversation, dossier.score or {}, **about)
+
+    @cached_property
+    def _messages(self) -> list[list[tuple[bool, str, str]]]:
+        found: list[list[tuple[bool, str, str]]] = [[] for _ in range(len(self.frame))]
+        rows = {key: n for n, key in enumerate(self.frame[KEY].itertuples(index=False, name=None))}
+        for run in self.runs:
+            for case_id, trial, _, record in run.conversations():
+                messages = in_order(orjson.loads(record)["messages"])
+                said = [(m["side"] == "agent", visible(m["text"])) for m in messages]
+                found[rows[run.run_id, case_id, trial]] = [(agent, text, fold(text)) for agent, text in said]
+        return found
+
+    def search(self, terms: Sequence[str]) -> list[int]:
+        """Return the rows in whose messages every term occurs, terms as `fold` makes them."""
+        return [n for n, said in enumerate(self._messages) if all(any(t in f for _, _, f in said) for t in terms)]
+
+    def hits(self, rows: Iterable[int], terms: Sequence[str]) -> list[tuple[int, list[dict[str, Any]]]]:
+        """Return the messages of some rows in which a term occurs, with their numbers."""
+        found = []
+        for row in rows:
+            said = enumerate(self._messages[row], 1)
+            here = [(n, m) for n, m in said if any(term in m[2] for term in terms)]
+            found.append((row, [{"number": n, "agent": agent, "text": text} for n, (agent, text, _) in here]))
+        return found
+
 
 ASSETS = Path(__file__).parents[1] / "assets"
 PARTS = ("common", "labels", "list", "read", "lab")
@@ -38,7 +171,7 @@ STATIC_ROWS = 20
 
 
 def _script() -> str:
-    """The widget's module: the site's parts, its style for a shadow root, and the host."""
+    # The site's style is rewritten for a shadow root.
     style = (ASSETS / "site.css").read_text(encoding="utf-8")
     style = re.sub(r":root(\[[^\]]*\])", r":host(\1)", style).replace(":root", ":host").replace("\nbody {", "\n:host {")
     parts = [(ASSETS / f"{name}.js").read_text(encoding="utf-8") for name in PARTS]
@@ -46,16 +179,7 @@ def _script() -> str:
 
 
 class ConversationList(anywidget.AnyWidget):
-    """A list of conversations to filter, search, read, compare and label.
-
-    Parameters
-    ----------
-    labels : path
-        The CSV file that labels are added to.
-    store : Store, optional
-        The store that the conversations were played on; by default the one that the run files name.
-    labeller : str
-        Who labels; asked for before the first answer where it is empty.
+    """A list of conversations to filter, search, read, compare and label, as `explore` returns it.
 
     Attributes
     ----------
@@ -85,7 +209,7 @@ class ConversationList(anywidget.AnyWidget):
 
     @property
     def rows(self) -> list[int]:
-        """The listed conversations, by their place in `results.conversations`, in the order of the list."""
+        """The places of the listed conversations in `results.conversations`, in the order of the list."""
         if self.listed["query"] == self.query:
             return [int(row) for row in self.listed["rows"]]
         asked = Query.of(self.query)
@@ -94,7 +218,6 @@ class ConversationList(anywidget.AnyWidget):
         return self._matching()
 
     def _matching(self) -> list[int]:
-        """The conversations that the fields of the query leave, without searches and samples."""
         return [int(n) for n in np.flatnonzero(_fields_of(Query.of(self.query)).mask(self.talks.facets))]
 
     @property
@@ -118,11 +241,13 @@ class ConversationList(anywidget.AnyWidget):
         """Answer a question of the list; a problem is told in words."""
         asked: dict[str, Any] = message if isinstance(message, dict) else {}
         answers: dict[str, Callable[[dict[str, Any]], Any]] = {
-            "talk": self._talk,
-            "search": self._search,
-            "hits": self._hits,
+            "talk": lambda of: self.talks.markup(str(of["talk"])),
+            "search": lambda of: self.talks.search([str(term) for term in of["terms"]]),
+            "hits": lambda of: self.talks.hits(map(int, of["rows"]), [str(term) for term in of["terms"]]),
+            "label": self._label,
+            "import": self._import,
+            "agreement": self._agreement,
         }
-        answers |= {"label": self._label, "import": self._import, "agreement": self._agreement}
         number = asked.get("number")
         try:
             return {"number": number, "answer": answers[str(asked.get("what"))](asked)}
@@ -130,15 +255,6 @@ class ConversationList(anywidget.AnyWidget):
             return {"number": number, "problem": str(error)}
         except (KeyError, TypeError, ValueError, AttributeError, IndexError):
             return {"number": number, "problem": "the page asked for something that is not there: run the cell again"}
-
-    def _talk(self, asked: dict[str, Any]) -> str | None:
-        return self.talks.markup(str(asked["talk"]))
-
-    def _search(self, asked: dict[str, Any]) -> list[int]:
-        return self.talks.search([str(term) for term in asked["terms"]])
-
-    def _hits(self, asked: dict[str, Any]) -> list[Any]:
-        return self.talks.hits([int(row) for row in asked["rows"]], [str(term) for term in asked["terms"]])
 
     def _label(self, asked: dict[str, Any]) -> None:
         row = {name: str(value) for name, value in asked["row"].items()}
@@ -157,10 +273,9 @@ class ConversationList(anywidget.AnyWidget):
 
     def _agreement(self, _: dict[str, Any]) -> str:
         label_agreement_table = offer("tables", "label_agreement_table")
-        return agreement_html(label_agreement_table(read_labels(self._file), self._results))
+        return show_agreement(label_agreement_table(read_labels(self._file), self._results)).html
 
     def _read_labels(self) -> None:
-        """Read the labels of the file, each as the list shows it."""
         every = read_labels(self._file)
         given = [
             "" if v != v else str(bool(v)) if is_yes_or_no(scorer) else f"{v:g}"
@@ -169,7 +284,6 @@ class ConversationList(anywidget.AnyWidget):
         self.labels = every.assign(label=given, trial=every["trial"].astype(str)).to_dict("records")
 
     def _repr_mimebundle_(self, **how: Any) -> Any:
-        """With a static table as well as the widget, for viewers without widgets."""
         rows = self._matching()
         shown = self.talks.facets.iloc[rows[:STATIC_ROWS]][STATIC].fillna("")
         table = shown.map(lambda value: visible(str(value))).rename(columns=words).to_html(index=False, border=0)
@@ -180,3 +294,39 @@ class ConversationList(anywidget.AnyWidget):
 
 def _fields_of(asked: Query) -> Query:
     return Query(tuple(term for term in asked.terms if term[0] not in APART))
+
+
+def explore(
+    results: Results,
+    *,
+    where: Query | str = "",
+    labels: str | Path = LABELS_FILE,
+    labeller: str = "",
+    store: Store | None = None,
+) -> ConversationList:
+    """Return the list of conversations as a widget; it is the list of the site, and needs no site.
+
+    Parameters
+    ----------
+    where : Query or str
+        The conversations that are listed at first, as in `Results.where`: ``"entry=gpt-5.5 resolved=no"``.
+    labels : path
+        CSV file to which every label is added at once.
+    labeller : str
+        Who labels; asked for before the first answer where it is empty.
+    store : Store, optional
+        The store that they were played on; by default the one that the run files name.
+
+    Returns
+    -------
+    ConversationList
+        ``selection`` is the frame of the conversations that are listed, ``query`` says which; set it to list others.
+
+    Raises
+    ------
+    BadInput
+        For text that is no query, and for a field that does not exist.
+    """
+    found = ConversationList(results, labels=labels, store=store, labeller=labeller)
+    found.choose(where)
+    return found

@@ -1,4 +1,4 @@
-"""What one model did, in tables: how its conversations ended, its tools, rules and words, its habits and its traps."""
+"""Tables of what one model did: endings, tools, rules, words, habits and traps."""
 
 from math import nan
 from typing import Any
@@ -13,8 +13,8 @@ from ...extension import offer, offered
 from ...records import BUCKETS, ENDINGS, NOT_SCORED
 from ...remembered import remembered
 from ...scoring.deciding import became, trap_in_words
+from . import ModelReport
 from .numbers import NOT_PAID, PLAYED, in_order
-from .report import ModelReport
 
 RULES = ("identity", "confirmation", "evidence", "lookup", "window", "recipient")
 EXAMPLES = 6
@@ -32,7 +32,7 @@ HABITS = (
     ("length", "agent words", "a message", "agent_words", "agent_messages"),
     ("length", "empty replies", "in all", "empty_replies", ""),
 )
-"""What it is about, what, unit, the column that is summed, and the column it is divided by; by default conversations."""
+"""About, what, unit, the summed column and its divisor (by default conversations)."""
 
 
 def how_it_ended(report: ModelReport) -> pd.DataFrame:
@@ -52,7 +52,7 @@ def how_it_ended(report: ModelReport) -> pd.DataFrame:
 
 
 def endings(report: ModelReport) -> pd.DataFrame:
-    """Return how many conversations ended each way: ending, meaning, conversations, and a column for each bucket."""
+    """Return conversations by ending: ending, meaning, conversations, a column for each bucket."""
     mine = report.mine
     counts = pd.crosstab(mine["ended_by"], mine["bucket"].fillna("unknown")).reindex(
         columns=list(BUCKETS), fill_value=0
@@ -87,7 +87,7 @@ def customer_experience(report: ModelReport) -> pd.DataFrame:
 
 
 def habits(report: ModelReport) -> pd.DataFrame:
-    """Return how the model uses tools, words and money, by `HABITS`, beside the median of the others.
+    """Return the use of tools, words and money by `HABITS`, beside the median of the others.
 
     Returns
     -------
@@ -162,7 +162,7 @@ def tools(report: ModelReport, calls: pd.DataFrame) -> pd.DataFrame:
 
 @remembered()
 def process_rules(report: ModelReport) -> pd.DataFrame:
-    """Return every process rule: in how many conversations it applied, and in how many it was broken.
+    """Return in how many conversations each process rule applied and was broken.
 
     Returns
     -------
@@ -184,7 +184,6 @@ def process_rules(report: ModelReport) -> pd.DataFrame:
 
 
 def _share_of_cases(flag: pd.Series, cases: pd.Series) -> Estimate:
-    """Mean over cases of a flag's share, cases as units."""
     if flag.empty:
         return Estimate(estimate=nan, reason="it never applied")
     grouped = flag.astype(int).groupby(cases)
@@ -192,7 +191,7 @@ def _share_of_cases(flag: pd.Series, cases: pd.Series) -> Estimate:
 
 
 def said_against_did(report: ModelReport) -> pd.DataFrame:
-    """Return the rows of `tables.claims_table` of detectors with a value; empty if no detector was run."""
+    """Return the rows of `tables.claims_table` with a value."""
     if "claims_table" not in offered("tables"):
         return pd.DataFrame(columns=["detector", "conversations"])
     table = offer("tables", "claims_table")(report.mine)

@@ -1,4 +1,4 @@
-"""How good one model is, in tables: each number with its denominator and, where it is not defined, the reason."""
+"""Tables of how good one model is, each number with its denominator or the reason why not."""
 
 from math import nan
 from typing import Any
@@ -9,7 +9,7 @@ from ...analysis.estimators.estimate import counted, sentence
 from ...analysis.estimators.passk import pass_hat_k_curve
 from ...analysis.estimators.trials import flip_rate, missing_bounds
 from ...analysis.facets import flags_of
-from ...analysis.panels import VARIANT
+from ...analysis.panels import SCRIPTED, VARIANT
 from ...analysis.tables.leaderboard import does_too_little
 from ...analysis.tables.reliability import KS, average_at_k, buckets_of, success_counts
 from ...analysis.tables.rows import framed
@@ -17,20 +17,18 @@ from ...records import BUCKETS
 from ...remembered import remembered
 from ...scoring.metrics import METRICS, Metric, Shown, shown_on
 from ...scoring.written import percent
-from .report import ModelReport
+from . import ModelReport
 
 FIELD_METRICS = tuple(name for name in shown_on(Shown.BOARD) if METRICS[name].scale.bounds)
 """The metrics of the board that can be drawn as shares of a whole."""
 PLAYED, UNCALLED = "played, not paid for", "no model was called"
-NOT_PAID = {"scripted agents": UNCALLED, "recovery panel": UNCALLED, "players": PLAYED}
-"""Why nothing was paid, by panel."""
+NOT_PAID = {**dict.fromkeys(SCRIPTED, UNCALLED), "players": PLAYED}
 PUBLISHED_COLUMNS = {
     "over_escalation": ("over_escalation_pct", 100),
     "unsafe": ("unsafe_actions_of_18", 18),
     "escalation_accuracy": ("escalation_accuracy_pct", 100),
 }
 FLAGS = ["success", "handed_over", "corrupt_success", "queue_accepted"]
-"""Counted of each intent."""
 LENGTHS = ["turns", "agent_messages", "agent_words"]
 PLACES = {bucket: place for place, bucket in enumerate(BUCKETS)}
 
@@ -64,7 +62,6 @@ def at_a_glance(report: ModelReport) -> pd.DataFrame:
 
 
 def _field(report: ModelReport, metric: Metric) -> float:
-    """The median of the others of the panel that played all of their cases; of counts, on as many traps."""
     entry, board = report.entry, report.comparable
     values = board[metric.name].astype(float).dropna()
     if metric.scale.summed and entry in values:  # counts of fewer traps do not compare
@@ -168,7 +165,7 @@ def field_table(report: ModelReport, *, published: pd.DataFrame | None = None) -
 
 
 def what_is_missing(report: ModelReport) -> str:
-    """Say what a reader must know before any number: missing conversations, few trials, filters, faults, versions."""
+    """Say what a reader must know before any number: missing conversations, filters, versions."""
     notes = [report.row["notes"]] if report.row["notes"] else []
     crossed = int((report.mine["bucket"] == VARIANT).sum())
     if crossed:

@@ -1,4 +1,4 @@
-"""The grades and the traits of one model, by the thresholds of `words.yaml`; `_words.html.j2` puts them into sentences."""
+"""Grades and traits of one model by the thresholds of `words.yaml`, for `_words.html.j2`."""
 
 from pathlib import Path
 from typing import Any
@@ -7,17 +7,15 @@ from ...analysis.panels import short_name
 from ...analysis.tables.leaderboard import does_too_little
 from ...scoring.metrics import METRICS
 from ...textfiles import read_yaml
+from . import ModelReport
 from .conduct import RULES, process_rules
 from .numbers import at_a_glance, by_intent, repeats
-from .report import ModelReport
 
 TEXTS: dict[str, Any] = read_yaml(Path(__file__).with_name("words.yaml"))
-"""Grades, thresholds and kinds of entries."""
 GRADES, LIMITS, EMPTY = TEXTS["grades"], TEXTS["limits"], TEXTS["empty"]
 VERDICT = ("resolved", "over_escalation", "escalation_accuracy", "unsafe")
-"""The metrics of the verdict."""
 Trait = dict[str, Any]
-"""kind (``strong`` or ``weak``), about, and the numbers of its sentence, which `_words.html.j2` chooses by ``form``."""
+"""kind (``strong``, ``weak``), about, form (the sentence of `_words.html.j2`), numbers."""
 
 
 def grade(name: str, value: float, low: float, high: float) -> str:
@@ -40,7 +38,7 @@ def _grade(name: str, value: float) -> str:
 
 
 def grade_of(report: ModelReport, row: Trait) -> str:
-    """Return the grade of a row of `at_a_glance`; `EMPTY` where a good one comes from doing nothing, "" if it has none."""
+    """Return the grade of a row of `at_a_glance`, if any; `EMPTY` if it comes from doing nothing."""
     name = row["metric"]
     if name not in GRADES:
         return ""
@@ -50,7 +48,7 @@ def grade_of(report: ModelReport, row: Trait) -> str:
 
 
 def traits(report: ModelReport) -> list[Trait]:
-    """Return strong and weak traits with their numbers: descriptions of these runs by the thresholds, not tests.
+    """Return strong and weak traits of these runs by the thresholds, which are not tests.
 
     At most eight of a kind, the broadest first, and how many more there are.
     """
@@ -68,7 +66,6 @@ def traits(report: ModelReport) -> list[Trait]:
 
 
 def _metrics(report: ModelReport) -> list[Trait]:
-    """Metrics that are graded good or poor."""
     found = []
     for row in at_a_glance(report).to_dict("records"):
         name, word = row["metric"], grade_of(report, row)
@@ -79,7 +76,7 @@ def _metrics(report: ModelReport) -> list[Trait]:
 
 
 def _steadiness(report: ModelReport) -> list[Trait]:
-    """How often the trials of a case disagree; who always fails is steady in nothing."""
+    # An agent that always fails is steady in nothing.
     rows = [row for row in repeats(report) if row["flip"] == row["flip"]]
     often = [row for row in rows if row["flip"] > LIMITS["flip_often"]]
     seldom = [row for row in rows if row["flip"] < LIMITS["flip_seldom"] and row["pass_1"] > 0]
@@ -88,7 +85,6 @@ def _steadiness(report: ModelReport) -> list[Trait]:
 
 
 def _rules(report: ModelReport) -> list[Trait]:
-    """Rules that were broken often, and those that never were."""
     found, never = [], []
     rows = process_rules(report).assign(applied=lambda t: t["kept"] + t["broken"]).to_dict("records")
     for row in sorted(rows, key=lambda row: RULES.index(row["rule"])):
@@ -100,10 +96,7 @@ def _rules(report: ModelReport) -> list[Trait]:
 
 
 def _intents(report: ModelReport) -> list[Trait]:
-    """The strongest and weakest intents; the traps are listed one by one elsewhere.
-
-    Imported conversations have none: theirs is unknown, or repeats the domain.
-    """
+    # Traps are listed one by one elsewhere; intents of imported conversations are unknown or repeat the domain.
     rows = by_intent(report).query("intent != 'unknown' and intent != bucket and bucket != 'adversarial'")
     best = list(rows.loc[rows["success"] >= LIMITS["intent_strong"], "intent"])
     found = [{"kind": "strong", "about": "intents", "form": "intents", "names": best}] if best else []
@@ -112,7 +105,6 @@ def _intents(report: ModelReport) -> list[Trait]:
 
 
 def _languages(report: ModelReport) -> list[Trait]:
-    """Languages in which it resolves far less than in English."""
     mine = report.mine
     scored = mine[(mine["bucket"] == "resolvable") & mine["success"].notna()]
     of = scored["success"].astype(float).groupby(scored["language"]).agg(["mean", "size"]).to_dict("index")
@@ -127,7 +119,7 @@ def _languages(report: ModelReport) -> list[Trait]:
 
 
 def dominance(report: ModelReport) -> dict[str, Any]:
-    """Return what the board decides of it: why it is below the line, what dominates it, or the entries it dominates."""
+    """Return why it is below the line, what dominates it, and the entries it dominates."""
     row, others = report.row, report.board["dominated"].str.split("; ").explode()
     over = [short_name(name) for name in report.board.loc[others.index[others == report.entry], "entry"]]
     return {"below": row["below"], "why": row["dominated_why"] if row["dominated"] else "", "over": over}

@@ -1,6 +1,106 @@
-"""The site: run files -> one folder of static pages that open from disk, without a network and without a framework."""
+"""The site: run files -> one folder of static pages that open from disk, without a network."""
 
-from .build import Site, build_site
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from ...analysis.frames import Results, load_results
+from ...analysis.tables.answers import Stakes
+from ...errors import BadInput
+from ...experiment.progress import progress_bar
+from ...project import PACKAGE, code_version, in_project
+from ..explorer.labels import read_labels
+from .content import Content
+from .files import MARK, site_folder
+from .front import hard_view
 from .models import ModelPage, model_page
+from .pages import Pages, written_beside
 
 __all__ = ["ModelPage", "Site", "build_site", "model_page"]
+
+ASSETS = PACKAGE / "reports" / "assets"
+
+
+@dataclass(frozen=True)
+class Site:
+    """A site that was built: files by kind, their size in bytes, and its conversations."""
+
+    path: Path
+    pages: dict[str, int]
+    bytes: int
+    transcripts: int
+
+    @property
+    def index(self) -> Path:
+        """The page to open first."""
+        return self.path / "index.html"
+
+
+def build_site(
+    results: Results | Any = None,
+    out: str | Path = "reports/site",
+    *,
+    published: bool = False,
+    labels: str | Path | None = None,
+    stakes: Stakes | None = None,
+    stores: Sequence[Path] = (),
+    progress: bool = False,
+) -> Site:
+    """Build the site of some runs.
+
+    Parameters
+    ----------
+    results : Results, run files or folders, optional
+        ``data/runs`` if nothing is given.
+    out : path
+        The folder; an existing site in it is replaced once the new one is complete.
+    published : bool
+        Show the figures of the published benchmark, too, in their own block.
+    labels : path, optional
+        A file of labels: unsafe acts that it calls debatable are shown with and without.
+    stakes : Stakes, optional
+        What the answers and the advice on scope rest on, see `benchmark_lib.reports.read_stakes`.
+    stores : sequence of Path
+        Folders of stores that are kept elsewhere, see `Content`.
+    progress : bool
+        Show the pages done, and the time left, on the way.
+
+    Raises
+    ------
+    BadInput
+        If there is no run, `out` holds anything other than a site, or `labels` is no file of labels.
+    """
+    if not isinstance(results, Results):
+        results = load_results(*([] if results is None else [results]))
+    out, said = in_project(out), None if labels is None else read_labels(in_project(labels))
+    if labels is not None and not in_project(labels).is_file():
+        raise BadInput(f"there is no file of labels {labels}: export one from the site or JupyterLab, or leave it out")
+    with site_folder(out) as folder:
+        played = results.hard
+        apart = played if played.runs and played.runs != results.runs and not played.conversations.empty else None
+        of_core = apart is not None or not played.runs  # published figures are over the core set
+        content = Content(results, published and of_core, said, stakes, stores)
+        own = Content(apart, False, stakes=stakes, stores=stores) if apart is not None else content
+        hard = hard_view(own.results) if played.runs else None
+        pages = [Pages(content, folder, hard, of_hard_set=apart is None and hard is not None)]
+        if apart is not None:
+            pages.append(Pages(own, folder.within("hard"), hard, of_hard_set=True))
+        bar = progress_bar(progress)
+        with (
+            written_beside(pages) as scripts,
+            bar(desc="site", total=sum(map(len, pages)), unit=" pages") as shown,
+        ):
+            for part in pages:
+                for asset in sorted(set(ASSETS.iterdir()) - {ASSETS / "lab.js"}):  # the host of the list in JupyterLab
+                    part.folder.write(f"assets/{asset.name}", asset.read_bytes(), "asset")
+                part.write_all(shown.update)
+            for size, conversations in scripts:
+                folder.count(size, "transcripts")
+                shown.update(conversations)
+        runs = sorted({**content.manifests, **own.manifests})
+        mark = {"deskbench_site": 1, "code": code_version(), "runs": runs, "pages": dict(folder.pages)}
+        folder.write(MARK, orjson.dumps(mark, option=orjson.OPT_INDENT_2), "asset")
+    return Site(out, dict(folder.pages), folder.size, sum(len(part.talks) for part in pages))

@@ -1,4 +1,4 @@
-"""The data of the comparison page: every entry's numbers and outcomes, and the `Comparison` of every two as text."""
+"""Data of the comparison page: each entry's numbers, and the `Comparison` of every two."""
 
 import re
 from itertools import combinations
@@ -27,9 +27,9 @@ from ...analysis.tables.verdicts import (
 )
 from ...scoring.deciding import SUCCESS_STATES
 from ...scoring.metrics import METRICS
-from .board import settings_beside
 from .content import Content
 from .conversations import ConversationPage
+from .front import settings_beside
 from .words import mean_with_interval, measured, tight
 
 MOST_ENTRIES = 40
@@ -86,10 +86,10 @@ def comparison(content: Content, talks: list[ConversationPage]) -> dict[str, Any
 
 
 def _value(entry: Any, metric: Any, most: float, rows: pd.DataFrame, column: dict[str, int]) -> list[Any]:
-    """The value on the board with its mean and interval, and the lists of the conversations that either counts, None for no conversation.
+    """Return the value on the board, its mean with interval, and the conversations of either.
 
-    With the interval stands the number of cases, where another entry has more. Last are the cases with a value, as
-    their places in the list of all cases.
+    Beside the interval is the number of cases, where another entry has more. Last are the cases with a value, as their
+    places in the list of all cases.
     """
     row = entry.row
     value, cases = row[metric.name], row[f"{metric.name}_n"]
@@ -106,13 +106,9 @@ def _value(entry: Any, metric: Any, most: float, rows: pd.DataFrame, column: dic
 
 
 def _tests(content: Content) -> dict[str, Any]:
-    """Every two entries, second minus first: `comparison_table` writes the same.
+    """Compare every two entries, second minus first, as `comparison_table` does.
 
-    Returns
-    -------
-    dict
-        outcomes, by pair, is the verdict on the two in words, and largest what differs most of the rest. pairs, by
-        metric and pair, is what `_written` gives.
+    By pair: the verdict in words, and what differs most of the rest; by metric and pair: what `_written` gives.
     """
     sides = [Side(content.rows(entry)) for entry in content.played]
     found: dict[str, Any] = {"pairs": {name: {} for name in METRICS}, "outcomes": {}, "largest": {}}
@@ -126,11 +122,10 @@ def _tests(content: Content) -> dict[str, Any]:
 
 
 def _written(found: Comparison) -> list[Any]:
-    """One comparison as text, with signs.
+    """Return one comparison as text.
 
-    The difference, empty where no case has values for both, and the means of the two; where it is tested, also the ends
-    of the interval, its confidence, the ends on these cases with why one of them is the difference itself, the place of
-    the better one where that is shown (0, 1 or None), and the verdict in words.
+    The difference and both means; where it is tested also the interval, its confidence, the ends on these cases with
+    why one of them is the difference itself, the place of the better one if known, and the verdict.
     """
     metric = found.metric
     told = {

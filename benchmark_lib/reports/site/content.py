@@ -21,30 +21,22 @@ from ...analysis.tables.debatable import debatable_acts, noted
 from ...analysis.tables.leaderboard import BLOCKS, leaderboard, metric_columns, unsafe_table
 from ...analysis.tables.published import published_board
 from ...analysis.tables.scope import group_table, scope_table
-from ...analysis.tables.tiers import tier_order
 from ...cases import Case
 from ...cases.played import cases_played, known_cases, store_played
-from ...endpoint.weights import CLOSED, NO_MODEL, OPEN, UNKNOWN
+from ...endpoint.weights import CLOSED, OPEN, UNKNOWN
 from ...errors import BadInput
 from ...project import code_version
 from ...records import BUCKETS
+from ...scoring.written import missing
 from ...store import Store
-from .folder import page_name
-from .words import percent
+from .words import page_name, percent
 
 
 @dataclass
 class Entry:
     """One row of the board.
 
-    Attributes
-    ----------
-    name, source, block : str
-        As on the board: the column `entry` of every frame.
-    page : str or None
-        Name of its pages; None for a published row and for a run without conversations, which have no pages.
-    who : dict
-        The filter that lists its conversations.
+    `page` names its pages, None for a row without conversations; `who` is the filter that lists these.
     """
 
     name: str
@@ -64,14 +56,9 @@ class Entry:
 
 @dataclass
 class CaseView:
-    """A case as the site knows it; `case` and `store` are None where the store is not on this machine.
+    """A case; `case` and `store` are None, and the title is the id, without its store here.
 
-    Attributes
-    ----------
-    case_id, page, bucket, intent, title, kind, language : str
-        The title is the id where the case itself is unknown.
-    changed : list of str
-        Entries that were played on a different text of this case.
+    `changed` are the entries that were played on a different text of this case.
     """
 
     case_id: str
@@ -90,16 +77,8 @@ class CaseView:
 class Content:
     """Everything the pages say, read once.
 
-    Parameters
-    ----------
-    published : bool
-        Whether the published figures are on the board, in their own block.
-    labels : DataFrame, optional
-        As `reports.read_labels` gives it: acts that somebody calls debatable are shown with and without.
-    stakes : Stakes, optional
-        What the answers and the advice on scope rest on.
-    stores : sequence of Path
-        Where stores are looked for besides the shipped ones, the current folder and that of each run file.
+    `labels` (of `reports.read_labels`) name acts that somebody calls debatable. A store is looked for in `stores`
+    besides the shipped ones, the current folder and that of its run file.
     """
 
     def __init__(
@@ -144,7 +123,7 @@ class Content:
 
     @cached_property
     def entry_rows(self) -> pd.DataFrame:
-        """The rows of the board, published ones too, with the page of each; the index is the position in `entries`."""
+        """The rows of the board with the page of each; the index is the position in `entries`."""
         return pd.DataFrame([{**e.row, "page": e.page} for e in self.entries])
 
     @cached_property
@@ -168,7 +147,7 @@ class Content:
         """US dollars by (run_id, case_id, trial) and side; None where a price is unknown."""
         columns = ["run_id", "case_id", "trial", "cost_usd", "customer_cost_usd"]
         rows = self.conversations[columns].itertuples(index=False)
-        return {(r, c, t): {"agent": _number(mine), "customer": _number(theirs)} for r, c, t, mine, theirs in rows}
+        return {(r, c, t): {"agent": _known(mine), "customer": _known(theirs)} for r, c, t, mine, theirs in rows}
 
     def case_played(self, run_id: str, case_id: str) -> Case | None:
         """The case, where it is available in exactly the text that this run played."""
@@ -176,7 +155,6 @@ class Content:
 
     @cached_property
     def _played(self) -> dict[str, dict[str, Case]]:
-        """The cases of each run that are still what it played."""
         return {run_id: cases_played(manifest, self.stores.get(run_id)) for run_id, manifest in self.manifests.items()}
 
     @cached_property
@@ -199,7 +177,7 @@ class Content:
             case = known[store].get(case_id) if store else None
             view = found.get(case_id)
             if view is None or (view.case is None and case is not None):
-                title, about = case.title if case else case_id, (_text(kind), _text(language))
+                title, about = case.title if case else case_id, (_known(kind) or "", _known(language) or "")
                 named = (case_id, page_name(case_id), bucket, intent, title)
                 view = found[case_id] = CaseView(*named, *about, case, store, _described(store, intent))
             played = self.manifests[run_id].get("cases", {}).get(case_id)
@@ -215,7 +193,7 @@ class Content:
 
     @cached_property
     def groups(self) -> dict[tuple[str, str], list[dict[str, Any]]]:
-        """Resolution and adherence by use case, by (name, source) of the entry; empty where the store has no groups."""
+        """Resolution and adherence by use case, by (name, source); empty without use cases."""
         table = group_table(self.conversations)
         return {key: part.to_dict("records") for key, part in table.groupby(["entry", "source"], sort=False)}
 
@@ -240,39 +218,16 @@ class Content:
         """The adversarial cases."""
         return [c for c in self.cases.values() if c.bucket == "adversarial"]
 
-    @cached_property
-    def canary(self) -> str:
-        """The strings that mark benchmark data, of every store whose cases are on the site."""
-        return " | ".join(sorted({str(s.info.get("canary", "")) for s in self.stores.values()} - {""}))
-
     @property
     def about(self) -> dict[str, Any]:
-        """What the frame of every page says: the canary, the version, the stores, and whether there are traps."""
-        told = {"canary": self.canary, "version": code_version()["version"], "traps": bool(self.traps)}
+        """What every page says: canary, version, stores, and if there are traps."""
+        canaries = sorted({str(s.info.get("canary", "")) for s in self.stores.values()} - {""})
+        told = {"canary": " | ".join(canaries), "version": code_version()["version"], "traps": bool(self.traps)}
         return told | {"stores": stores_of_entries(self.conversations)}
-
-    @cached_property
-    def blocks(self) -> list[str]:
-        """The blocks of the board, in order."""
-        return list(dict.fromkeys(e.block for e in self.entries))
-
-    @cached_property
-    def weights(self) -> list[str]:
-        """What is stated of weights on the board, in order."""
-        seen = {e.row["weights"] for e in self.entries}
-        known = [w for w in (OPEN, CLOSED, UNKNOWN, NO_MODEL) if w in seen]
-        return known + sorted(seen - set(known))
-
-    @cached_property
-    def tiers(self) -> list[str]:
-        """The cost tiers on the board, cheapest first."""
-        order = tier_order()
-        seen = {e.row["cost_tier"] for e in self.entries}
-        return [t for t in order if t in seen] + sorted(seen - set(order))
 
 
 def stores_of_entries(conversations: Any) -> list[str]:
-    """Say which cases were played: of several versions, each with the entries that were played on it."""
+    """Say which cases were played; of several versions, on which each entry was."""
     found = conversations.groupby("store_version")["entry"].unique().to_dict()
     if len(found) < 2:
         return [f"Cases of {version}." for version in found]
@@ -281,12 +236,12 @@ def stores_of_entries(conversations: Any) -> list[str]:
 
 
 def talk_page(entry: Entry, view: CaseView, trial: int) -> str:
-    """Address of a transcript from the site's root; a message or a call of it follows after a slash."""
+    """Return the address of a transcript; a message or call of it follows after a slash."""
     return f"talk.html#{entry.page}/{view.page}-{int(trial)}"
 
 
 def published_entries() -> list[Entry]:
-    """Rows of the published board, in their own block: figures from another benchmark, not measured here."""
+    """Return the rows of the published board, which was not measured here."""
     entries = []
     nothing = dict.fromkeys(metric_columns(), float("nan"))
     for r in published_board().sort_values("board_rank").to_dict("records"):
@@ -295,20 +250,15 @@ def published_entries() -> list[Entry]:
             **nothing,
             **dict.fromkeys(("entry", "model"), r["model"]),
             **dict.fromkeys(("source", "block", "panel"), "published"),
-            "conversations": None,
-            **dict.fromkeys(("dominated", "dominated_why", "below", "partial"), ""),
-            "unsafe_worst": float("nan"),
-            "band": "none",
+            **dict.fromkeys(("dominated", "dominated_why", "below", "partial", "settings", "versions"), ""),
+            **{"conversations": None, "unsafe_worst": float("nan"), "band": "none", "flagged": 0},
             "over_escalation": r["over_escalation_pct"] / 100,
             "unsafe": r["unsafe_actions_of_18"],
             "escalation_accuracy": r["escalation_accuracy_pct"] / 100,
             "agent_messages": r["agent_messages_per_conversation"],
             "tool_calls": r["tool_calls_per_conversation"],
             "cost_tier": r["cost_tier"],
-            "flagged": 0,
-            "settings": "",
             "weights": {"yes": OPEN, "no": CLOSED}.get(r["open_weights"], UNKNOWN),
-            "versions": "",
             "trials": int(r["n_runs"]) if r["n_runs"] == r["n_runs"] else None,
             "notes": f"judged resolution {percent(judged / 100, 0)}" if judged == judged else "",
         }
@@ -316,12 +266,8 @@ def published_entries() -> list[Entry]:
     return entries
 
 
-def _number(value: float) -> float | None:
-    return None if value != value else float(value)
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
+def _known(value: Any) -> Any:
+    return None if missing(value) else value
 
 
 def _described(store: Store | None, intent: str) -> str:

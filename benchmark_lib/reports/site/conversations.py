@@ -1,25 +1,32 @@
-"""One conversation as the site shows it: how it ended and why, the turn that decided it, and the transcript."""
+"""One conversation as the site shows it, and the page of one case: what happened, why, and what the case asks for."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
 
-from ...analysis.panels import PANELS
+from ...analysis.panels import NOT_COUNTED, PANELS
 from ...analysis.tables.board import BUCKET_METRICS
-from ...cases import Case
+from ...cases import Call, Case
 from ...records import Conversation, source_of
-from ...scoring.deciding import SUCCESS_STATES, deciding_moment, reasons_against, reasons_in_words, state_of
+from ...scoring.deciding import (
+    SUCCESS_STATES,
+    deciding_moment,
+    reason_in_words,
+    reasons_against,
+    reasons_in_words,
+    state_of,
+)
 from ...scoring.metrics import METRICS
-from ...scoring.written import missing
+from ...scoring.written import details, in_words, missing, words
+from ...store import Store
 from ..conversation_view import conversation_view, quoted
-from ..side_by_side import signs_of
+from ..fetch import signs_of
 from .content import CaseView, Content, Entry, talk_page
-from .words import environment, tidy
+from .words import environment, first_paragraph, tidy
 
-APART = ("scripted agents", "recovery panel", "local model", "imported", "published")
-"""Panels whose conversations are never counted together with those of models: they say nothing about how hard a case is."""
 SCORED = [word for key, (_, word) in SUCCESS_STATES.items() if key != "none"]
 QUEUE_APART = "The queue and the summary are counted under Full handovers, not in success."
 
@@ -28,18 +35,8 @@ QUEUE_APART = "The queue and the summary are counted under Full handovers, not i
 class ConversationPage:
     """One conversation, as far as other pages refer to it.
 
-    Attributes
-    ----------
-    href : str
-        Its transcript, from the site's root.
-    state : str
-        A key of `SUCCESS_STATES`.
-    why : list of str
-        What kept it from success, in a few words each.
-    quote : dict or None
-        The turn that decided a trap or a missed handover: message, customer, agent, call.
-    score : dict
-        Its score; empty where there is none.
+    `state` is a key of `SUCCESS_STATES`, `why` what kept it from success, and `quote` the turn that decided a trap or a
+    missed handover: message, customer, agent, call.
     """
 
     run_id: str
@@ -97,7 +94,9 @@ def read_conversations(
             case = content.case_played(run.run_id, case_id)
             talk = page_of(run.run_id, entry, view, trial, raw["ended_by"], score, case)
             told = (talk.state != "good" and view.bucket == "must_escalate") or view.bucket == "adversarial"
-            talk.quote = _quote(record, score, case) if told else None
+            read = Conversation.from_json(record) if told else None
+            moment = deciding_moment(read, score, case) if read else None
+            talk.quote = quoted(moment, read) if moment and read else None
             yield talk, raw
 
 
@@ -110,69 +109,48 @@ def page_of(
     return ConversationPage(run_id, entry, view, trial, href, ended_by, state, why, None, score)
 
 
-def _quote(record: bytes, score: dict[str, Any], case: Case | None) -> dict[str, Any] | None:
-    """The turn that decided a conversation, as a page quotes it."""
-    read = Conversation.from_json(record)
-    moment = deciding_moment(read, score, case)
-    return quoted(moment, read) if moment else None
+def markup(
+    talk: ConversationPage,
+    record: Conversation,
+    score: dict[str, Any],
+    *,
+    siblings: Iterable[ConversationPage] = (),
+    others: Iterable[ConversationPage] = (),
+    failures: tuple[ConversationPage | None, ConversationPage | None] = (None, None),
+    questions: list[dict[str, Any]] | None = None,
+    **about: Any,
+) -> str:
+    """Return the markup of a transcript, from which ``assets/read.js`` builds it.
 
-
-def transcript(talk: ConversationPage, record: Conversation, score: dict[str, Any], **about: Any) -> dict[str, Any]:
-    """Return a conversation for the template, with arguments and results laid out for a page.
-
-    Parameters
-    ----------
-    score : dict
-        Its score, with what judges found of the customer.
-    **about
-        As `conversation_view` takes it: case, store, verdicts, cost, model_calls.
+    `score` has what judges found of the customer. `siblings` are other trials, `others` other entries, `failures` those
+    of the entry before and after it, `questions` may be labelled. The rest is as for `conversation_view`.
     """
     found = conversation_view(record, score, **about)
-    judged = [v for v in about["verdicts"] if not missing(v["score"])]
     for turn in found["turns"]:
         for call in turn["calls"]:
             call["arguments"] = tidy(call["call"].arguments)
             if not call["evidence"]:
                 call["result"] = [{"text": tidy(call["call"].result), "kinds": [], "ends": []}]
     calls = [call for turn in found["turns"] for call in turn["calls"]]
-    return found | {
+    shown = found | {
         "same": signs_of(record),
-        "questions": [*_asked(talk), *({"name": v["scorer"], "record": v["score"], "scaled": True} for v in judged)],
+        "questions": list(_asked(talk, about["verdicts"])) if questions is None else questions,
         "done": [c for c in calls if c["call"].write and not c["call"].error or c["forbidden"]],
         "broken": [(name, made) for name, state, made in found["rules"] if state == "broken"],
     }
-
-
-def filled_in(
-    talk: ConversationPage,
-    shown: dict[str, Any],
-    *,
-    siblings: Iterable[ConversationPage] = (),
-    others: Iterable[ConversationPage] = (),
-    failures: tuple[ConversationPage | None, ConversationPage | None] = (None, None),
-) -> str:
-    """Return the markup of a transcript, from which ``assets/read.js`` builds it.
-
-    Parameters
-    ----------
-    shown : dict
-        What `transcript` returns.
-    siblings, others : iterable of ConversationPage
-        The trials of the same entry and case, and the same trial of other entries.
-    failures : tuple
-        The failures of the entry before and after it.
-    """
+    links = {"siblings": siblings, "others": list(others), "failures": failures}
     page = environment().get_template("site/transcript.html.j2")
-    about = {"siblings": siblings, "others": list(others), "failures": failures}
-    return str(page.render(root="", t=talk, v=shown, word=SUCCESS_STATES[talk.state][1], **about))
+    return str(page.render(root="", t=talk, v=shown, word=SUCCESS_STATES[talk.state][1], **links))
 
 
-def _asked(talk: ConversationPage) -> Iterator[dict[str, Any]]:
-    """The questions that a reader may label: success, and whether an unsafe act was one, which would tell that it is."""
+def _asked(talk: ConversationPage, verdicts: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    # A question about an unsafe act would tell that there was one.
     record = "" if talk.state == "none" else 100 if talk.state == "good" else 0
     yield {"name": "success", "definition": asked_for(talk.view.bucket), "record": record}
     if talk.score.get("unsafe"):
         yield {"name": "unsafe", "record": 100, "tells": True}
+    judged = (v for v in verdicts if not missing(v["score"]))
+    yield from ({"name": v["scorer"], "record": v["score"], "scaled": True} for v in judged)
 
 
 def asked_for(bucket: str) -> str:
@@ -182,12 +160,135 @@ def asked_for(bucket: str) -> str:
 
 
 def of_case(talks: Iterable[ConversationPage], case_id: str) -> dict[str, Any] | None:
-    """How the conversations of one case went, `APART` from scripted agents; None where no other was scored."""
-    mine = [t for t in talks if t.state != "none" and t.entry.row["panel"] not in APART]
+    """How the conversations of one case went, `NOT_COUNTED` panels apart; None where no other was scored."""
+    mine = [t for t in talks if t.state != "none" and t.entry.row["panel"] not in NOT_COUNTED]
     if not mine:
         return None
     good, unsafe = (sum(t.state == state for t in mine) for state in ("good", "unsafe"))
-    chosen = {"case_id": case_id, "panel": [p for p in PANELS if p not in APART]}
+    chosen = {"case_id": case_id, "panel": [p for p in PANELS if p not in NOT_COUNTED]}
     words = {"yes": SUCCESS_STATES["good"][1], "fell": SUCCESS_STATES["unsafe"][1], "known": SCORED}
     behind = {name: {**chosen, "outcome": outcome} for name, outcome in words.items()}
     return {"k": good, "unsafe": unsafe, "n": len(mine), "width": f"{100 * good / len(mine):.1f}"} | behind
+
+
+LINES = 2
+
+
+def worth_quoting(talks: list[ConversationPage]) -> ConversationPage | None:
+    """Return the conversation to quote: unsafe before unsuccessful before successful."""
+    order = {"unsafe": 0, "bad": 1, "corrupt": 2, "good": 3, "none": 4}
+    quoted = [t for t in talks if t.quote]
+    return min(quoted, key=lambda t: (order[t.state], t.trial), default=None)
+
+
+def case_view(content: Content, view: CaseView, talks: list[ConversationPage]) -> dict[str, Any]:
+    """Everything on the page of one case."""
+    by_entry: dict[str, list[ConversationPage]] = defaultdict(list)
+    for talk in sorted(talks, key=lambda t: t.trial):
+        by_entry[talk.entry.page or ""].append(talk)
+    rows = [
+        {"entry": e, "talks": mine, "quoted": worth_quoting(mine), "state": _worst(mine)}
+        for e in content.played
+        if (mine := by_entry.get(e.page or ""))
+    ]
+    twins = [
+        v
+        for v in content.cases.values()
+        if v.case and (v.case.twin_of == view.intent or (view.case and view.case.twin_of == v.intent))
+    ]
+    return {
+        "view": view,
+        "rows": rows,
+        "fallen": [r for r in rows if r["state"] == "unsafe"],
+        "failed": [r for r in rows if r["state"] in ("bad", "corrupt")],
+        "held": [r for r in rows if r["state"] == "good"],
+        "tally": of_case(talks, view.case_id),
+        "twins": twins,
+        **(_expected(view, view.case, view.store) if view.case and view.store else {}),
+    }
+
+
+def _expected(view: CaseView, case: Case, store: Store) -> dict[str, Any]:
+    return {
+        "right": _right(case, store),
+        "facts": [(words(name), fact.in_words) for name, fact in case.facts.items()],
+        "policy": _policy(case, store),
+        "articles": _articles(view.described, case, store),
+    }
+
+
+def _worst(talks: list[ConversationPage]) -> str:
+    states = {t.state for t in talks}
+    return next((s for s in ("unsafe", "bad", "corrupt", "good") if s in states), "none")
+
+
+def _right(case: Case, store: Store) -> list[dict[str, Any]]:
+    found = []
+    for outcome in case.outcomes:
+        queues = [(q, store.policy.get("queues", {}).get(q, "")) for q in case.queues] if outcome.handover else []
+        calls = [(c.tool, details(c.arguments)) for c in outcome.calls]
+        facts = [words(f) for f in (case.facts if outcome.facts is None else outcome.facts)]
+        said = {"reason": reason_in_words(outcome.reason, store) if outcome.reason else "", "facts": facts}
+        found.append({"name": outcome.name, "calls": calls, "handover": outcome.handover, "queues": queues} | said)
+    return found
+
+
+def _tools(case: Case, store: Store) -> list[str]:
+    calls: list[Call] = [*(c for o in case.outcomes for c in o.calls), *case.requested, *case.forbidden]
+    return list(dict.fromkeys(c.tool for c in calls if c.tool in store.tools))
+
+
+def _policy(case: Case, store: Store) -> list[dict[str, Any]]:
+    tools, found = _tools(case, store), []
+    for name, rule in store.policy["process_rules"].items():
+        guarded = [t for t in tools if t in rule["guards"]]
+        if not guarded:
+            continue
+        own = {t: rule["guards"][t] for t in guarded} if isinstance(rule["guards"], dict) else {}
+        named = orjson.dumps(own).decode()
+        rest = {k: v for k, v in rule.items() if k != "guards" and (not own or f'"{k}"' in named)}
+        lines = dict.fromkeys(_lines({**own, **rest}, store.policy))
+        about = first_paragraph(store.rules.get(name))
+        found.append({"name": name, "about": about, "tools": guarded, "lines": list(lines)})
+    return found
+
+
+def _lines(value: Any, policy: dict[str, Any], key: str = "") -> Iterator[tuple[str, str]]:
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            yield from _lines(inner, policy, str(name))
+        return
+    found = _look_up(value, policy) if isinstance(value, str) else None
+    yield (value, _plainly(_short(found))) if found is not None else (words(key), _plainly(value))
+
+
+def _plainly(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        several = value and isinstance(value[0], list)
+        return ", or ".join(" + ".join(map(words, v)) for v in value) if several else ", ".join(map(words, value))
+    return in_words(value) if isinstance(value, dict) else words(value)
+
+
+def _look_up(reference: str, policy: dict[str, Any]) -> Any:
+    found: Any = policy
+    for part in reference.split("."):
+        if not isinstance(found, dict) or part not in found:
+            return None
+        found = found[part]
+    return found
+
+
+def _short(value: Any) -> Any:
+    if isinstance(value, dict) and len(tidy(value)) > 300:
+        return next((v for k, v in value.items() if k == "names"), list(value))
+    return value
+
+
+def _articles(described: str, case: Case, store: Store) -> list[dict[str, str]]:
+    asked = " ".join([described, *(reason_in_words(r, store) for r in case.reasons)])
+    found = store.search.knowledge_base(asked, LINES) if asked.strip() else []
+    for marked, plain in (("**", ""), ("*For the desk.*", "For the desk."), ("*Internal.", "Internal.")):
+        found = [{**f, "text": f["text"].replace(marked, plain)} for f in found]
+    return found

@@ -1,17 +1,22 @@
-"""All conversations as the list embeds them: each field once, and one code per conversation."""
+"""Data of the lists, and all messages in packed scripts for the search page.
+
+A page opened from disk may load scripts of its folder but may not fetch data. Each script holds one call with one
+packed text in base 64, so nothing that a model or customer wrote can become code.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from string import ascii_letters, digits
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from ...records import ENDINGS
 from ...scoring.deciding import SUCCESS_STATES
-from ...scoring.written import words
+from ...scoring.written import visible, words
 from .content import CaseView, Content, Entry
 from .conversations import ConversationPage
-
-if TYPE_CHECKING:
-    import pandas as pd
+from .files import Folder
+from .words import packed
 
 LETTERS = digits + ascii_letters
 """One letter for each value of a field with few values; a dot is a missing value."""
@@ -21,13 +26,7 @@ NUMBERS = {"messages": "turns", "pushes": "pushes", "USD": "cost_usd"}
 
 
 def talk_data(content: Content, talks: Sequence[ConversationPage]) -> dict[str, Any]:
-    """Return what the list of transcripts shows and filters.
-
-    Parameters
-    ----------
-    talks : sequence of ConversationPage
-        In the order of the list.
-    """
+    """Return what the list of transcripts shows, for `talks` in its order."""
     known = content.results.facets
     keys = list(zip(known["run_id"], known["case_id"], known["trial"].astype(int), strict=True))
     place = {key: n for n, key in enumerate(keys)}
@@ -47,18 +46,7 @@ def list_data(
 ) -> dict[str, Any]:
     """Return the data of the list, which ``assets/list.js`` shows.
 
-    Parameters
-    ----------
-    facets : DataFrame
-        The fields, one row per conversation, in the order of the list.
-    conversations : DataFrame
-        The same conversations, with the columns of `NUMBERS`.
-    pages : sequence of str
-        The page of the entry of each conversation.
-    why : sequence of str or None
-        What kept each from success.
-
-    Returns entries, cases, signs, the fields as `encoded`, and the numbers that the list is sorted by.
+    `facets`, `conversations`, `pages` (of the entries) and `why` (it failed) have one row per conversation, in order.
     """
     orders = {
         "case_id": list(cases),
@@ -83,17 +71,9 @@ def list_data(
 
 
 def encoded(column: Sequence[Any], order: Iterable[Any] = ()) -> dict[str, Any]:
-    """Return a column as its distinct values, and the place of each row's value among them.
+    """Return the distinct ``values`` of a column, those of `order` first, and its ``codes``.
 
-    Parameters
-    ----------
-    column : sequence
-        Text, tuples of text, or None.
-    order : iterable
-        Values that come first, in this order, as far as they occur; the others follow sorted.
-
-    Returns ``values``, and ``codes``: a string with one of `LETTERS` per row, or a list of numbers where there
-    are too many values for that; a missing value is a dot or -1.
+    Codes are a string with one of `LETTERS` per row, a dot where nothing is known; or numbers and -1 for many values.
     """
     seen = set(column) - {None}
     first = [value for value in order if value in seen]
@@ -105,6 +85,55 @@ def encoded(column: Sequence[Any], order: Iterable[Any] = ()) -> dict[str, Any]:
 
 
 def _by_size(value: Any) -> tuple[Any, ...]:
-    """Numbers by size, before all other text."""
     number = isinstance(value, str) and value.isdecimal()
     return (not number, len(value) if number else 0, value)
+
+
+CHUNK = 4_000_000
+"""How many characters of text go into one script, before packing."""
+
+
+class Messages:
+    """Every message of a site, each distinct text once."""
+
+    def __init__(self) -> None:
+        self._places: dict[str, int] = {}
+        self._spoken: dict[str, list[int]] = {}
+
+    def add(self, talk: ConversationPage, raw: dict[str, Any]) -> None:
+        """Add the messages of one record."""
+        self._spoken[talk.href] = [
+            2 * self._places.setdefault(visible(m["text"]), len(self._places)) + (m["side"] == "agent")
+            for m in in_order(raw["messages"])
+        ]
+
+    def write(self, folder: Folder, talks: Sequence[ConversationPage]) -> list[str]:
+        """Write the scripts of conversations in the order of the list; return their addresses.
+
+        The first has the texts of each conversation: twice the place of the text, and one more where the agent wrote
+        it. The others hold the texts, in order.
+        """
+        parts = [[self._spoken[t.href] for t in talks], *_chunks(self._places)]
+        names = []
+        for number, part in enumerate(parts):
+            names.append(f"search/messages-{number}.js")
+            folder.write(names[-1], packed(part), "search")
+        return names
+
+
+def in_order(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return messages as transcripts number them: by turn, the customer's first."""
+    return sorted(messages, key=lambda m: (m["turn"], m["side"] != "customer"))
+
+
+def _chunks(texts: Iterable[str]) -> Iterable[list[str]]:
+    chunk: list[str] = []
+    size = 0
+    for text in texts:
+        chunk.append(text)
+        size += len(text)
+        if size >= CHUNK:
+            yield chunk
+            chunk, size = [], 0
+    if chunk:
+        yield chunk

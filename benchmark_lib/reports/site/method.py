@@ -1,11 +1,14 @@
-"""The methodology page, generated from the definitions that the code uses, so nothing on it is written twice."""
+"""The methodology page, generated from the definitions that the code uses."""
 
+import inspect
 import sys
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import yaml
 
+from ...analysis import estimators
 from ...analysis.estimators.estimate import counted
 from ...analysis.estimators.intervals import clustered_rate, proportion_interval
 from ...analysis.estimators.unsafe import BAND_CERTAINTY, BAND_CUTS, BAND_TRAPS, BANDS
@@ -24,18 +27,14 @@ from ...scoring.metrics import METRICS
 from ...scoring.score import RULES_OF_SUCCESS, VERSION
 from ...scoring.written import rounded
 from ...store.frozen import thawed
+from ...textfiles import read_yaml
 from ..honesty import LANGUAGES, detector_quality, limits
 from ..honesty import in_words as limit_in_words
-from .board import MAIN
+from ..transcript import TEXTS
 from .content import Content
-from .estimators import in_words
+from .front import MAIN
 from .words import first_paragraph
 
-BUCKET_WORDS = {
-    "resolvable": "can be resolved in the conversation, without a handover",
-    "must_escalate": "must be handed over to a human",
-    "adversarial": "a trap: the forbidden act must be refused, by giving the reason or by a handover",
-}
 TELLING = ("what a message tells of an order",)
 """What a rule guards besides calls, where it guards words."""
 PACKAGES = ("numpy", "scipy", "pandas", "statsmodels", "pydantic", "bm25s", "openai", "jinja2")
@@ -48,7 +47,7 @@ def method_view(content: Content) -> dict[str, Any]:
     return {
         "metrics": [(metric, ESTIMATORS[metric.estimator].words) for metric in METRICS.values()],
         **detector_quality(),
-        "buckets": [(b, BUCKET_WORDS[b], sum(v.bucket == b for v in content.cases.values())) for b in BUCKETS],
+        "buckets": [(b, TEXTS["buckets"][b], sum(v.bucket == b for v in content.cases.values())) for b in BUCKETS],
         "endings": [(name, meaning, name in NOT_SCORED) for name, meaning in ENDINGS.items()],
         "states": STATES,
         "success_rules": RULES_OF_SUCCESS,
@@ -76,7 +75,7 @@ def method_view(content: Content) -> dict[str, Any]:
 
 
 def _nothing_seen(intents: int = 20, cases: int = 120, trials: int = 3) -> dict[str, Any]:
-    """What is known of the resolvable cases of a full run in which none failed, and what the conversations alone would claim."""
+    """Return what a full run without a failure shows, and what conversations alone would claim."""
     found = clustered_rate([0.0] * cases, [case % intents for case in range(cases)], trials=trials)
     naive = proportion_interval(0, cases * trials).high
     numbers = {"intents": intents, "cases": cases, "trials": trials, "conversations": cases * trials}
@@ -84,7 +83,6 @@ def _nothing_seen(intents: int = 20, cases: int = 120, trials: int = 3) -> dict[
 
 
 def _limits_here(content: Content) -> list[tuple[str, str]]:
-    """What the runs of this site add to the limits, in words."""
     rows, verdicts = content.conversations, content.results.verdicts
     spoken = rows.groupby(rows["language"].fillna("unknown"))["case_id"].nunique().sort_values(ascending=False)
     languages = [f"{LANGUAGES.get(str(code), code)} {n}" for code, n in spoken.items()]
@@ -99,7 +97,6 @@ def _limits_here(content: Content) -> list[tuple[str, str]]:
 
 
 def _half_widths(content: Content) -> str:
-    """The median half-width of the main metrics over the language models of this site."""
     models = content.board[content.board["panel"] == "models"]
     if models.empty:
         return "no language model was run here; the table above says what to expect"
@@ -114,7 +111,6 @@ def _half_widths(content: Content) -> str:
 
 
 def _stores(content: Content) -> list[dict[str, Any]]:
-    """Each store once: its process rules with what they check, its queues, and its policy as data."""
     found = []
     for store in {id(s): s for s in content.stores.values()}.values():
         rules = [
@@ -146,21 +142,30 @@ def _stores(content: Content) -> list[dict[str, Any]]:
 
 
 def _versions(content: Content) -> list[tuple[str, str]]:
-    """The versions the site was built with."""
     code = code_version()
-    rows = [
+    return [
         ("Deskbench", f"{code['version']}, source {code['hash']}"),
         ("Scoring rules", f"{VERSION}; in these runs: {', '.join(_seen(content, 'scoring')) or 'none'}"),
         ("Case set", ", ".join(_seen(content, "store_version"))),
         ("Python", ".".join(map(str, sys.version_info[:3]))),
+        *((name, version(name)) for name in PACKAGES),
     ]
-    for name in PACKAGES:
-        try:
-            rows.append((name, version(name)))
-        except PackageNotFoundError:
-            continue
-    return rows
 
 
 def _seen(content: Content, column: str) -> list[str]:
     return sorted(str(v) for v in content.conversations[column].dropna().unique())
+
+
+WORDS = Path(__file__).with_name("estimators.yaml")
+
+
+def in_words() -> list[tuple[str, str, str]]:
+    """Return question, answer and function of every estimator; by default its first line."""
+    functions = [name for name in estimators.__all__ if inspect.isfunction(getattr(estimators, name))]
+    words = read_yaml(WORDS)
+    known = [name for name in words if name in functions]
+    return [(*words[name], name) for name in known] + [
+        (name.replace("_", " ").capitalize(), first_paragraph(getattr(estimators, name)).replace("`", ""), name)
+        for name in functions
+        if name not in words
+    ]

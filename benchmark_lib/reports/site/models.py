@@ -1,4 +1,4 @@
-"""The page of one model, which is its report: every number with its denominator, and each trap with its deciding turn."""
+"""The page of one model, which is its report, with each trap and its deciding turn."""
 
 from base64 import b64encode
 from collections import defaultdict
@@ -29,17 +29,16 @@ from ...project import PACKAGE, in_project
 from ...records import BUCKETS
 from ...scoring.metrics import METRICS, Shown
 from ...scoring.written import missing
-from ..one_model import conduct, numbers, words
-from ..one_model.report import ModelReport, model_report
+from ..one_model import ModelReport, conduct, model_report, numbers, words
 from ..scope import scope_in_words, scope_rows
 from ..views import language_names
-from .board import ALL_METRICS, BLOCKS, band, was_run
 from .content import Content, Entry
-from .conversations import ConversationPage, read_conversations
+from .conversations import ConversationPage, read_conversations, worth_quoting
+from .front import ALL_METRICS, band, heading_of, was_run
 from .words import POLICY, environment, interval, mean_of
 
 if TYPE_CHECKING:
-    from ..explorer.linked_page import LinkedPage
+    from ..explorer.links import LinkedPage
 
 Row = dict[str, Any]
 PARTS = [
@@ -61,13 +60,7 @@ PARTS = [
 
 
 def model_view(content: Content, entry: Entry, talks: list[ConversationPage], pooled: bool = False) -> Row:
-    """Return everything on the page of one model, from the tables of `benchmark_lib.reports.one_model`.
-
-    Parameters
-    ----------
-    pooled : bool
-        Whether the advice on scope also rests on its runs on fresh sets.
-    """
+    """Return everything on the page of one model; `pooled` advice rests on its fresh sets, too."""
     report = ModelReport.of(content.conversations, content.board, entry.name, entry.row["panel"])
     mine, who, key = content.rows(entry), entry.who, (entry.name, entry.source)
     graded = _graded(report)
@@ -80,7 +73,7 @@ def model_view(content: Content, entry: Entry, talks: list[ConversationPage], po
     found = conduct.said_against_did(report).to_dict("records")
     return {
         "entry": entry,
-        "block": BLOCKS.get(entry.block, (entry.block.capitalize(), "")),
+        "block": heading_of(entry.block),
         "runs": [content.manifests[r] for r in mine["run_id"].unique()],
         "customers": sorted(mine["customer"].unique()),
         "cases": mine["case_id"].nunique(),
@@ -128,13 +121,7 @@ def model_view(content: Content, entry: Entry, talks: list[ConversationPage], po
 
 @dataclass(frozen=True, eq=False)
 class ModelPage:
-    """The page of one model outside a site: part by part in a notebook, or as one file.
-
-    Attributes
-    ----------
-    report : ModelReport
-        From which its tables are made.
-    """
+    """The page of one model outside a site: part by part in a notebook, or as one file."""
 
     report: ModelReport
     content: Content
@@ -155,7 +142,7 @@ class ModelPage:
         BadInput
             For a name that is no part.
         """
-        from ..explorer.linked_page import LinkedPage
+        from ..explorer.links import LinkedPage
 
         if not names or not {*names} <= {*PARTS}:
             raise BadInput(f"there is no part {', '.join({*names} - {*PARTS})!r}: choose among {', '.join(PARTS)}")
@@ -165,7 +152,7 @@ class ModelPage:
 
     def save(self, path: str | Path) -> Path:
         """Write the page as one file that needs no other, without links to conversations; return its path."""
-        from ..explorer.linked_page import unlinked
+        from ..explorer.links import unlinked
 
         look = (PACKAGE / "reports" / "assets" / "site.css").read_text(encoding="utf-8")
         digest = b64encode(sha256(look.encode()).digest()).decode()
@@ -232,13 +219,11 @@ def in_words(report: ModelReport) -> Markup:
 
 
 def _graded(report: ModelReport) -> dict[str, Row]:
-    """The rows of `numbers.at_a_glance` by metric, each with its grade."""
     rows = numbers.at_a_glance(report).to_dict("records")
     return {r["metric"]: r | {"metric": METRICS[r["metric"]], "grade": words.grade_of(report, r)} for r in rows}
 
 
 def _metric(report: ModelReport, row: Row, who: dict[str, str]) -> Row:
-    """One metric with the conversations behind its median, mean and each trial, and its reasons apart."""
     metric, reasons = row["metric"], row["reason"].split("; ")
     found = report.forms[metric.name][0]
     return row | {
@@ -281,7 +266,6 @@ def model_scope(content: Content, entry: Entry) -> Row | None:
 
 
 def _pooled_scope(content: Content, entry: Entry) -> Row:
-    """What it may answer alone, over all runs of the same model and settings."""
     alike = content.conversations.merge(content.rows(entry)[["model", "settings"]].drop_duplicates())
     table = scope_table(alike, content.stakes, pooled=True)
     return _scope(table, content, {"entry": sorted(alike["entry"].unique())})
@@ -299,7 +283,6 @@ def _scope(table: Any, content: Content, who: Row) -> Row:
 
 
 def _intents(report: ModelReport, who: dict[str, str]) -> list[Row]:
-    """The rows of `numbers.by_intent` outside the traps, each flag with the queries behind its count."""
     rows = []
     for row in numbers.by_intent(report).query("bucket in @BUCKETS[:2]").to_dict("records"):
         chosen = {**who, "bucket": row["bucket"], "intent": row["intent"]}
@@ -312,7 +295,6 @@ def _intents(report: ModelReport, who: dict[str, str]) -> list[Row]:
 
 
 def _languages(report: ModelReport, who: dict[str, str]) -> list[Row]:
-    """Success by the customer's language and bucket; empty where there is one language."""
     rows = []
     for language, some in report.mine[["language", "bucket", "success"]].groupby("language", sort=True):
         chosen = {**who, "language": str(language)}
@@ -323,7 +305,6 @@ def _languages(report: ModelReport, who: dict[str, str]) -> list[Row]:
 
 
 def _traps(report: ModelReport, talks: list[ConversationPage]) -> list[Row]:
-    """The traps of `conduct.trap_by_trap`, each with its conversations, and the one to quote."""
     found: dict[str, list[ConversationPage]] = defaultdict(list)
     for talk in sorted(talks, key=lambda t: t.trial):
         found[talk.view.case_id].append(talk)
@@ -334,15 +315,7 @@ def _traps(report: ModelReport, talks: list[ConversationPage]) -> list[Row]:
     ]
 
 
-def worth_quoting(talks: list[ConversationPage]) -> ConversationPage | None:
-    """Return the conversation to quote: unsafe before unsuccessful before successful."""
-    order = {"unsafe": 0, "bad": 1, "corrupt": 2, "good": 3, "none": 4}
-    quoted = [t for t in talks if t.quote]
-    return min(quoted, key=lambda t: (order[t.state], t.trial), default=None)
-
-
 def _matrix(talks: list[ConversationPage]) -> list[Row]:
-    """Every conversation, by bucket and intent."""
     rows: dict[tuple[str, str], dict[str, list[ConversationPage]]] = defaultdict(partial(defaultdict, list))
     for talk in sorted(talks, key=lambda t: (t.view.case_id, t.trial)):
         rows[talk.view.bucket, talk.view.intent][talk.view.case_id].append(talk)

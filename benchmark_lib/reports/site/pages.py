@@ -1,61 +1,50 @@
-"""Every kind of page: what fills it, and where it goes."""
+"""Every kind of page, and conversations in packed scripts that `talk.html` reads."""
 
+import os
+import signal
+import sys
+import threading
+from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Callable
-from functools import cached_property
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from functools import cached_property, lru_cache
+from multiprocessing import get_context, parent_process
 from typing import Any
 
 from ...analysis.dictionary import DICTIONARY
+from ...analysis.panels import NOT_COUNTED
 from ...analysis.tables.customers import customer_turns
-from ...records import BUCKET_NOUNS
+from ...errors import BadInput
+from ...records import BUCKET_NOUNS, Conversation
+from ...runfile import RunFile
 from ..answers import answers
 from ..answers import view as answers_view
-from ..dictionary import DOWNLOADS
-from .board import board
-from .cases import case_view
+from ..marks import with_judged_customer
+from ..transcript import TEXTS
 from .compare import comparison
 from .content import Content
-from .conversations import APART, ConversationPage, filled_in, of_case, read_conversations
-from .downloads import run_rows, write_downloads
-from .folder import Folder, Subfolder
-from .hard import accepted_handovers
-from .lists import talk_data
+from .conversations import ConversationPage, case_view, markup, of_case, read_conversations
+from .files import Folder, run_rows, write_downloads
+from .front import STATES, accepted_handovers, board, pictures, pressure_numbers
+from .lists import Messages, talk_data
 from .method import method_view
 from .models import model_view, use_cases
-from .pictures import STATES, pictures, pressure_numbers
-from .search import Messages
-from .talks import chunks
-from .words import LOADING_POLICY, environment
+from .words import LOADING_POLICY, environment, packed
 
 GROUPED = ("models", "local model", "own agents", "players")
 """The panels that are shown by use case on its page; scripted agents have it on their own pages."""
 
-OTHER_ROWS = {
-    "own agents": "agents of one's own",
-    "played": "conversations in which a person or a program sat in the agent’s chair",
-    "scripted": "scripted agents, which mark the ceiling and the floors",
-    "imported": "records from other harnesses",
-    "published": "figures published elsewhere",
-    "partial": "runs that lack planned conversations",
-}
-"""What stands on a board without a language model, by block."""
-
 
 class Pages:
-    """Writes the pages of one site.
-
-    Parameters
-    ----------
-    hard : dict, optional
-        The families of the hard set, see `benchmark_lib.reports.site.hard`.
-    of_hard_set : bool
-        Whether these are the pages of the hard set, which stand in a folder of their own.
-    """
+    """The pages of one site, or `of_hard_set`; `hard` are the families of that set."""
 
     def __init__(
         self,
         content: Content,
-        folder: Folder | Subfolder,
+        folder: Folder,
         hard: dict[str, Any] | None = None,
         of_hard_set: bool = False,
     ):
@@ -73,10 +62,6 @@ class Pages:
         for talk in self.talks:
             self.by_entry[talk.entry.page].append(talk)
             self.by_case[talk.view.case_id].append(talk)
-        self.trials, self.beside = defaultdict(list), defaultdict(list)
-        for talk in sorted(self.talks, key=lambda t: t.trial):
-            self.trials[talk.entry.page, talk.view.case_id].append(talk)
-            self.beside[talk.view.case_id, talk.trial].append(talk)
         self.chunks = {entry or "": chunks(talks) for entry, talks in self.by_entry.items()}
         self.failures = self._failures()
         results = content.results
@@ -85,11 +70,10 @@ class Pages:
         self.site: dict[str, Any] = {**content.about, "hard": of_hard_set, "other": other}
 
     def __len__(self) -> int:
-        """How many pages there are of models, cases and conversations: nearly all, and what takes the time."""
         return len(self.content.played) + len(self.content.cases) + len(self.talks)
 
     def write_all(self, written: Callable[[], Any]) -> None:
-        """Write every page but the transcripts; `written` is called after each one that `len` counts."""
+        """Write every page but the transcripts; call `written` after each that `len` counts."""
         self.written = written
         self.front()
         if not self.site["hard"]:
@@ -100,13 +84,11 @@ class Pages:
         self.method_and_downloads()
 
     def _write(self, name: str, template: str, kind: str, here: str = "", **values: Any) -> None:
-        self.folder.write(f"{name}.html", self._filled_in(name, template, here, **values), kind)
+        page = environment().get_template(f"site/{template}.html.j2")
+        text = page.render(root="../" * name.count("/"), here=here, site=self.site, **values)
+        self.folder.write(f"{name}.html", text, kind)
         if kind != "page":
             self.written()
-
-    def _filled_in(self, name: str, template: str, here: str = "", **values: Any) -> str:
-        page = environment().get_template(f"site/{template}.html.j2")
-        return str(page.render(root="../" * name.count("/"), here=here, site=self.site, **values))
 
     @cached_property
     def found(self) -> dict[str, Any]:
@@ -135,7 +117,9 @@ class Pages:
             board=board(content),
             facts=facts,
             models=models,
-            others=[words for block, words in OTHER_ROWS.items() if any(e.block == block for e in content.entries)],
+            others=[
+                words for block, words in TEXTS["other rows"].items() if any(e.block == block for e in content.entries)
+            ],
             pictures=pictures(content),
             states=STATES,
             pressure=pressure_numbers(content),
@@ -145,7 +129,7 @@ class Pages:
         )
 
     def answers(self) -> None:
-        """Which model for which reader; of the core set alone, whose metrics the answers rest on."""
+        """Write which model for which reader; the answers rest on metrics of the core set."""
         content = self.content
         pages = {e.name: e.href for e in content.played if e.row["panel"] == "models"}
         self._write("answers", "answers", "page", "answers", found=self.found, pages=pages)
@@ -181,55 +165,133 @@ class Pages:
         """The list of transcripts, and the page that searches their messages as well."""
         data = talk_data(self.content, self.talks)
         scripts = self.messages.write(self.folder, self.talks)
-        for name, packed in (("transcripts", []), ("search", scripts)):
-            self._write(name, "transcripts", "page", "transcripts", total=len(self.talks), data=data, packed=packed)
+        for name, found in (("transcripts", []), ("search", scripts)):
+            self._write(name, "transcripts", "page", "transcripts", total=len(self.talks), data=data, packed=found)
 
     def _traps(self) -> list[tuple[str, list[dict[str, Any]]]]:
-        """Traps by failure kind, each with its conversations by entry."""
         kinds: dict[str, list[dict[str, Any]]] = defaultdict(list)
         disputed = {(a["run_id"], a["case_id"], a["trial"]) for a in self.content.debatable}
         for view in self.content.traps:
             talks = sorted(self.by_case[view.case_id], key=lambda t: t.trial)
             cells = [[t for t in talks if t.entry is e] for e in self.content.played]
             count = of_case(talks, view.case_id)
-            called = [t for t in talks if t.key in disputed and t.entry.row["panel"] not in APART]
+            called = [t for t in talks if t.key in disputed and t.entry.row["panel"] not in NOT_COUNTED]
             kinds[view.kind or "other"].append({"view": view, "cells": cells, "count": count, "called": len(called)})
         return list(kinds.items())
 
     def method_and_downloads(self) -> None:
-        """The methodology page, the downloads, the page that lists them, and the one that explains their columns."""
+        """Write the methodology page, the downloads, their list and their dictionary."""
         published = any(not e.page for e in self.content.entries)
         method = method_view(self.content)
         self._write("methodology", "methodology", "page", "methodology", m=method, published=published)
-        self._write("dictionary", "dictionary", "page", "downloads", frames=DICTIONARY, downloads=DOWNLOADS)
+        self._write(
+            "dictionary", "dictionary", "page", "downloads", frames=DICTIONARY, downloads=TEXTS["columns of downloads"]
+        )
         files = write_downloads(self.content, self.folder)
         self._write("downloads", "downloads", "page", "downloads", files=files, runs=run_rows(self.content))
 
-    def fragment(self, talk: ConversationPage, shown: dict[str, Any]) -> str:
+    def markup(self, talk: ConversationPage) -> str:
         """Return the transcript of a conversation, for the page that builds it."""
-        others = [t for t in self.beside[talk.view.case_id, talk.trial] if t.entry is not talk.entry]
-        siblings = self.trials[talk.entry.page, talk.view.case_id]
-        return filled_in(talk, shown, siblings=siblings, others=others, failures=self.failures[talk.href])
+        content, (case_id, trial) = self.content, talk.key[1:]
+        records, calls = _of_run(content.runs[talk.run_id])
+        case = content.case_played(talk.run_id, case_id)
+        about: dict[str, Any] = {"case": case, "store": content.stores.get(talk.run_id) if case else None}
+        about |= {"cost": content.costs[talk.key], "model_calls": calls.get((case_id, trial), [])}
+        about |= {"verdicts": self.verdicts[talk.key], "failures": self.failures[talk.href]}
+        alike = sorted(self.by_case[case_id], key=lambda t: t.trial)
+        about["siblings"] = [t for t in alike if t.entry is talk.entry]
+        about["others"] = [t for t in alike if t.entry is not talk.entry and t.trial == trial]
+        score = with_judged_customer(talk.score, self.turns[talk.key]) or {}
+        return markup(talk, Conversation.from_json(records[case_id, trial]), score, **about)
 
     def _failures(self) -> dict[str, tuple[ConversationPage | None, ConversationPage | None]]:
-        """Of each conversation, the failures of the same entry before and after it, in the order of the list."""
-        found: dict[str, tuple[ConversationPage | None, ConversationPage | None]] = {}
+        found = {}
         for talks in self.by_entry.values():
-            before: ConversationPage | None = None
-            earlier = []
-            for talk in talks:
-                earlier.append(before)
-                before = talk if talk.failed else before
-            after: ConversationPage | None = None
-            for talk, one in zip(reversed(talks), reversed(earlier), strict=True):
-                found[talk.href] = (one, after)
-                after = talk if talk.failed else after
+            bad = [n for n, talk in enumerate(talks) if talk.failed]
+            for n, talk in enumerate(talks):
+                before, after = bisect_left(bad, n), bisect_right(bad, n)
+                found[talk.href] = (
+                    talks[bad[before - 1]] if before else None,
+                    talks[bad[after]] if after < len(bad) else None,
+                )
         return found
 
 
 def _by_conversation(frame: Any) -> dict[tuple[str, str, int], list[dict[str, Any]]]:
-    """What judges said, by (run_id, case, trial)."""
     found: dict[tuple[str, str, int], list[dict[str, Any]]] = defaultdict(list)
     for row in frame.to_dict("records"):
         found[row["run_id"], row["case_id"], int(row["trial"])].append(row)
     return found
+
+
+CHUNK = 20
+"""How many conversations one script holds."""
+MOST = 3
+"""The most processes; each may come to hold a copy of what the first has read."""
+Item = tuple[int, str, int]
+
+
+def chunks(talks: Sequence[ConversationPage]) -> list[list[ConversationPage]]:
+    """Divide conversations among scripts by name, so that a name tells its script."""
+    ordered = sorted(talks, key=lambda t: t.name)
+    return [ordered[at : at + CHUNK] for at in range(0, len(ordered), CHUNK)]
+
+
+def write_chunk(pages: "Pages", entry: str, number: int) -> tuple[int, int]:
+    """Write one script; returns its size in bytes and its number of conversations."""
+    talks = pages.chunks[entry][number]
+    found = {talk.name: pages.markup(talk) for talk in talks}
+    return pages.folder.put(f"talks/{entry}-{number}.js", packed(found)), len(talks)
+
+
+@lru_cache(maxsize=1)
+def _of_run(run: RunFile) -> tuple[dict[tuple[str, int], bytes], dict[tuple[str, int], list[dict[str, Any]]]]:
+    return {(case_id, trial): record for case_id, trial, _, record in run.conversations()}, run.calls_by_conversation()
+
+
+@contextmanager
+def written_beside(pages: "Sequence[Pages]") -> Iterator[Iterator[tuple[int, int]]]:
+    """Write the scripts of some pages in further processes, or in this one when it asks for them.
+
+    Further processes are forks, which share what is read. There are none outside Linux, nor beside other threads of
+    Python, where a fork could find a lock that nobody opens.
+    """
+    items = [
+        (at, entry, n) for at, part in enumerate(pages) for entry in part.chunks for n in range(len(part.chunks[entry]))
+    ]
+    if sys.platform != "linux" or threading.active_count() > 1 or len(os.sched_getaffinity(0)) == 1:
+        yield (write_chunk(pages[at], entry, n) for at, entry, n in items)
+        return
+    workers = min(len(os.sched_getaffinity(0)), MOST)
+    pool = ProcessPoolExecutor(workers, get_context("fork"), _begin, (pages,))
+    try:
+        yield pool.map(_write, items)
+    except BrokenProcessPool:
+        raise BadInput("a process that wrote pages was ended: see whether memory is short, and try again") from None
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+_PAGES: "Sequence[Pages]" = ()
+"""What a fork writes; empty in every other process."""
+
+
+def _begin(pages: "Sequence[Pages]") -> None:
+    # A fork ends without a word at Ctrl-C, and with the process that began it.
+    global _PAGES
+    _PAGES = pages
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+    os._exit(1)
+
+
+def _write(item: Item) -> tuple[int, int]:
+    at, entry, number = item
+    return write_chunk(_PAGES[at], entry, number)

@@ -1,6 +1,7 @@
 """How numbers and states are written on every page, and the Jinja environment of the site."""
 
 import gzip
+import hashlib
 import inspect
 import re
 from base64 import b64encode
@@ -27,9 +28,20 @@ Nothing but the site's own style and script, and no text ever becomes code.
 """
 
 LOADING_POLICY = POLICY.replace("trusted-types 'none'", "trusted-types talks")
-"""The policy of the pages that load transcripts: their script may make addresses of those scripts, and of nothing else."""
+"""The policy of pages that load transcripts: their script makes addresses of those alone."""
 NARROW = 88
 """JSON that fits a line of this length stays on one line."""
+
+
+def page_name(name: str) -> str:
+    """Return a name as part of an address: a slug, and a hash that tells similar names apart.
+
+    Whatever the name holds (slashes, dots, control characters, reserved names), the result is one plain file name.
+    """
+    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    words = "".join(c if c.isascii() and c.isalnum() else "-" for c in name.lower()[:200]).split("-")
+    slug = "-".join(w for w in words if w)[:40].strip("-")
+    return f"{slug or 'page'}-{digest}"
 
 
 @lru_cache(maxsize=1)
@@ -50,7 +62,7 @@ def environment() -> Any:
 
 
 def shown(value: Any) -> Any:
-    """What a template outputs: markup as it is, a missing value as a dash, text with its hidden characters visible."""
+    """Return what a template outputs: a dash for None, text with hidden characters visible."""
     if value is None:
         return DASH
     return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
@@ -65,7 +77,7 @@ def embedded(value: Any) -> Markup:
 
 
 def packed(value: Any) -> str:
-    """Return a script that hands plain data to the page as one text in base 64, so that nothing in it can become code."""
+    """Return a script with plain data as one text in base 64, which cannot become code."""
     return f'deskbench.packed.push("{packed_text(value)}");\n'
 
 
@@ -111,7 +123,7 @@ def tight(text: str) -> str:
 
 
 def counts_on_traps(reason: str) -> list[tuple[str, int | None]]:
-    """The reason of a verdict on scope in parts: its counts of conversations on traps with 0 (unsafe) or 1 (all), other words with None."""
+    """Return a reason in parts: counts on traps with 0 (unsafe) or 1 (all), words with None."""
     counts = r"(unsafe in )(\d+)( of )(\d+)( conversations? on)|(no unsafe act in )(\d+ conversations?)"
     parts = [part for part in re.split(counts, reason) if part]
     places = iter((1,) if "no unsafe act" in reason else (0, 1))
@@ -120,7 +132,7 @@ def counts_on_traps(reason: str) -> list[tuple[str, int | None]]:
 
 
 def breaks(name: str) -> Markup:
-    """A name that may be broken after punctuation, for a narrow column; an underscore holds a word together."""
+    """Return a name that may be broken after punctuation, for a narrow column."""
     return Markup("<wbr>").join(escape(part) for part in re.split(r"(?<=[:/?&=-])", shown(name)))
 
 

@@ -1,0 +1,291 @@
+"""The front page: the board as cells, figures with marks that lead on, and the hard set."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+from markupsafe import Markup
+
+from ...analysis.entries import DEFAULT
+from ...analysis.estimators.unsafe import BANDS
+from ...analysis.frames import Results
+from ...analysis.panels import LABELS, PANELS, SCRIPTED
+from ...analysis.query import KNOWN, YES, Query
+from ...analysis.tables.board import board_table
+from ...analysis.tables.hard import ALL, CLEAN, HARD, families_of, family_order, hard_table
+from ...analysis.tables.leaderboard import BELOW, RESOLVES_ENOUGH, TOO_LITTLE, band_in_words, does_too_little
+from ...analysis.tables.safety import STATES, pressure_table, safety_table, trap_table
+from ...analysis.tables.tiers import tier_order
+from ...endpoint.weights import CLOSED, NO_MODEL, OPEN, UNKNOWN
+from ...figures import escalation_both_ways, pressure_chart, trap_states, value_picture
+from ...figures.captions import figure_notes
+from ...figures.style import WIDTHS, figure_of, read_plainly
+from ...figures.svg import as_svg
+from ...scoring.metrics import METRICS, Metric, Shown, shown_on
+from ...scoring.written import missing, rounded, span, words
+from ..transcript import TEXTS
+from .content import Content, Entry
+from .words import page_name, percent
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ...figures.captions import Lead
+
+
+MAIN = shown_on(Shown.MAIN)
+
+ALL_METRICS = (*MAIN, *(name for name in METRICS if name not in MAIN))
+
+MARKED = ("local model", "recovery panel")
+SAID_BESIDE = r"only \d+ trials?|.* conversations: partial"
+"""Notes of what stands beside the name of a row anyway."""
+
+
+def board(content: Content) -> dict[str, Any]:
+    """The board for its template: columns, and blocks of rows in order."""
+    published = any(e.block == "published" for e in content.entries)
+    names = [n for n in ALL_METRICS if published or was_run(METRICS[n], content)]
+    rows = pd.DataFrame([e.row for e in content.entries])
+    table = board_table(rows, content.conversations, names)
+    cells = dict(zip(map(id, content.entries), table.rows, strict=True))
+    columns = [column for column in table.columns if column.key in names]
+    blocks: list[dict[str, Any]] = []
+    for block in dict.fromkeys(e.block for e in content.entries):
+        title, note = heading_of(block)
+        mine = [_row(e, cells[id(e)]) for e in content.entries if e.block == block]
+        blocks.append({"block": block, "title": title, "note": note, "rows": mine, "below": block in BELOW})
+    banded = any(METRICS[c.key].banded for c in columns)
+    return {
+        "columns": [{"column": c, "metric": METRICS[c.key], "main": c.key in MAIN} for c in columns],
+        "blocks": blocks,
+        "tiers": _in_order(rows["cost_tier"], tier_order()),
+        "span": len(columns) + 4 + banded,
+        "weights": _in_order(rows["weights"], (OPEN, CLOSED, UNKNOWN, NO_MODEL)),
+        "flagged": sum(e.row["flagged"] for e in content.entries),
+        "banded": banded,
+        "too_little": any(r["too_little"] for b in blocks for r in b["rows"]),
+        "note": TEXTS["too little"].format(
+            what=f"{TOO_LITTLE[0].upper()}{TOO_LITTLE[1:]}", enough=percent(RESOLVES_ENOUGH, 0)
+        ),
+    }
+
+
+def _in_order(values: pd.Series, order: Sequence[str]) -> list[str]:
+    return [*(v for v in order if v in set(values)), *sorted(set(values) - set(order))]
+
+
+def heading_of(block: str) -> tuple[str, str]:
+    """Return the heading of a block of the board, and what kind of entry it holds."""
+    title, note = TEXTS["blocks"].get(block, (block.capitalize(), ""))
+    return title, note.format(enough=percent(RESOLVES_ENOUGH, 0))
+
+
+def was_run(metric: Metric, content: Content) -> bool:
+    """Return True if a case of the bucket of a metric was run here."""
+    return metric.bucket is None or any(view.bucket == metric.bucket for view in content.cases.values())
+
+
+def _row(entry: Entry, cells: dict[str, Any]) -> dict[str, Any]:
+    row = entry.row
+    marked = LABELS if entry.block in BELOW else MARKED
+    return {
+        "entry": entry,
+        "dominated": row["dominated_why"],
+        "cells": cells,
+        "band": band(row),
+        "too_little": row["band"] not in ("none", "", None) and does_too_little(row),
+        "tier": row["cost_tier"],
+        "settings": settings_beside(entry),
+        "panel": (row["panel"], PANELS[row["panel"]]) if row["panel"] in marked else None,
+        **{name: row[name] for name in ("weights", "flagged", "trials")},
+        "notes": "; ".join(note for note in row["notes"].split("; ") if not re.match(SAID_BESIDE, note)),
+    }
+
+
+def settings_beside(entry: Entry) -> str:
+    """Return the settings of an entry in words; empty for none, and where its name says them."""
+    settings = entry.row["settings"]
+    return "" if settings in ("", DEFAULT) or settings in entry.name else settings
+
+
+def band(row: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the band of unsafe actions with the probability of each, or None."""
+    if row["band"] in ("none", "", None) or does_too_little(row):
+        return None
+    chances = [(b, float(row[f"p_{b}"])) for b in BANDS]
+    words = ", ".join(f"{b} {rounded(p, 2)}" for b, p in chances)
+    left, parts = 0.0, []
+    for name, chance in chances:
+        parts.append({"band": name, "x": f"{100 * left:.1f}", "width": f"{100 * chance:.1f}"})
+        left += chance
+    text = band_in_words(row).removeprefix(row["band"]).lstrip(": ")
+    return {"band": row["band"], "text": text, "words": f"{row['band']}: probability {words}", "parts": parts}
+
+
+APART = {"Scripted agents": SCRIPTED, "Published figures": ("published",)}
+
+
+@dataclass
+class Picture:
+    """A figure of a page, `drawn` at two widths; `rest` are the rows folded below it.
+
+    `words` is its caption, or the reason why there is nothing to draw.
+    """
+
+    key: str
+    title: str
+    words: str = ""
+    drawn: list[Markup] = field(default_factory=list)
+    rest: list[Picture] = field(default_factory=list)
+
+
+def pictures(content: Content) -> list[Picture]:
+    """Return the figures of the front page, what is no model folded below models.
+
+    Safety against cost is drawn without scripted agents, which cost nothing.
+    """
+    board, safety, pushes = (
+        content.entry_rows,
+        safety_table(content.conversations),
+        pressure_table(content.conversations),
+    )
+    draw = partial(_folded, content)
+    priced = board[~board["panel"].isin(SCRIPTED)]
+    return [
+        _drawn(content, "value", "Safety against cost", partial(value_picture, board=priced if len(priced) else board)),
+        draw("escalation", "Escalation, both ways", lambda rows: partial(escalation_both_ways, board=rows), board),
+        draw("traps", "How the traps went", lambda rows: partial(trap_states, table=rows), safety),
+        draw("pushes", "Under pressure", lambda rows: partial(pressure_chart, table=rows), pushes),
+    ]
+
+
+def _folded(
+    content: Content, key: str, title: str, draw: Callable[..., Callable[..., Axes]], table: pd.DataFrame
+) -> Picture:
+    parts = [table["panel"].isin(panels) for panels in APART.values()]
+    main = ~(parts[0] | parts[1])
+    shown = _drawn(content, key, title, draw(table[main if main.any() else parts[0]]))
+    for heading, part in zip(APART, parts, strict=True):
+        if part.any() and (main.any() or part is not parts[0]):
+            shown.rest.append(_drawn(content, f"{key}-{len(shown.rest)}", title, draw(table[part]), heading))
+    return shown
+
+
+def _drawn(content: Content, key: str, title: str, draw: Callable[..., Axes], fold: str = "") -> Picture:
+    import matplotlib.pyplot as plt
+
+    made = Picture(key, title)
+    for width in WIDTHS:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Glyph .* missing from font")  # the reader's fonts have it
+            ax = draw(width=width)
+            words = figure_notes(ax)
+            said = " ".join(words.sentences) or f"{words.empty_reason}."
+            made.title, made.words = fold or words.title or title, read_plainly(said)
+            if ax.axison:
+                made.drawn.append(Markup(as_svg(ax, f"{key}-{width}", partial(_attributes, content))))
+        plt.close(figure_of(ax))
+    return made
+
+
+def _attributes(content: Content, mark: Lead) -> dict[str, str]:
+    entry = content.find(mark.entry, mark.source)
+    fields = {**entry.who, **mark.fields} if mark.fields and entry.page else {}
+    at = {"href": Query.of(**fields).address() if fields else entry.href}
+    return at | {"data-block": entry.block, "data-tier": str(entry.row["cost_tier"])}
+
+
+def pressure_numbers(content: Content) -> list[dict[str, Any]]:
+    """Return conversations on traps of each entry by state, with their queries."""
+    endings = trap_table(content.conversations).groupby("entry")[list(STATES)].sum()
+    rows = []
+    for entry in content.played:
+        counts = endings.loc[entry.name] if entry.name in endings.index else None
+        if counts is not None and counts.sum():
+            about = {"bucket": "adversarial", **entry.who}
+            cells = [(int(counts[s]), {**about, "pressure_reached": s}) for s in STATES]
+            rows.append(
+                {"entry": entry, "cells": [*cells, (int(counts.sum()), {**about, "pressure_reached": "known"})]}
+            )
+    return rows
+
+
+def hard_view(results: Results) -> dict[str, Any] | None:
+    """Return the families of hard sets as rows and entries as columns, or None."""
+    known = families_of(results)
+    easy = tuple(name for name, family in known.items() if family.get("easy"))
+    table = hard_table(results, easy)
+    if table.empty:
+        return None
+    panels = list(PANELS)
+    table = table.assign(place=table["panel"].map(panels.index))
+    whole = table[table["family"] == ALL].sort_values(["place", "hard"], ascending=[True, False])
+    pairs = [(r["entry"], r["source"]) for r in whole.to_dict("records")]
+    counted = [f for f in table["family"].unique() if f not in (*easy, ALL)]
+    twice = {name for name in whole["entry"] if (whole["entry"] == name).sum() > 1}
+    cells = {
+        (r["entry"], r["source"], r["family"]): _cell(r)
+        | _behind(r, counted if r["family"] == ALL else r["family"], r["entry"] in twice)
+        for r in table.to_dict("records")
+    }
+    aside = table[table["family"].isin(easy)].groupby(["entry", "source"])["hard_n"].sum().to_dict()
+    rows = [
+        {
+            "family": family,
+            "title": "All families"
+            if family == ALL
+            else known.get(family, {}).get("title", words(family)).capitalize(),
+            **{name: known.get(family, {}).get(name, "") for name in ("shows", "description")},
+            "easy": family in easy,
+            "whole": family == ALL,
+            "cells": [cells.get((*pair, family)) for pair in pairs],
+        }
+        for family in family_order(table, known)
+    ]
+    heads = [
+        {name: r[name] for name in ("entry", "panel", "trials")}
+        | {"page": page_name(f"{r['entry']}\n{r['source']}"), "aside": int(aside.get((r["entry"], r["source"]), 0))}
+        for r in whole.to_dict("records")
+    ]
+    return {"rows": rows, "heads": heads, "whole": rows[-1], "easy": [words(name) for name in easy]}
+
+
+def accepted_handovers(content: Content) -> list[str]:
+    """Resolvable cases of a hard set in which a handover is one of the accepted ends, by id."""
+    return [
+        view.case_id
+        for view in content.cases.values()
+        if view.bucket == "resolvable" and view.case and any(o.handover for o in view.case.outcomes)
+    ]
+
+
+def _behind(row: dict[str, Any], families: Any, twice: bool) -> dict[str, dict[str, Any]]:
+    who = {"entry": row["entry"]} | ({"source": row["source"]} if twice else {}) | {"family": families}
+    return {
+        f"{arm}_{name}": {**who, "arm": arm, "success": value}
+        for arm in (HARD, CLEAN)
+        for name, value in (("yes", YES), ("known", KNOWN))
+    }
+
+
+def _cell(row: dict[str, Any]) -> dict[str, Any]:
+    effect = f"{rounded(100 * row['effect'], 0)} points" if not missing(row["effect"]) else ""
+    return {
+        **{name: percent(row[name], 0) for name in ("hard", "clean", "robust")},
+        **{f"{name}_any": row[name] > 0 for name in ("hard", "clean")},
+        **{f"{name}_n": int(row[f"{name}_n"]) for name in ("clean", "robust", "told")},
+        "interval": f"{span(100 * row['hard_low'], 100 * row['hard_high'])}%" if not missing(row["hard_low"]) else "",
+        "n": int(row["hard_n"]),
+        "effect": effect,
+        "effect_interval": span(100 * row["effect_low"], 100 * row["effect_high"]),
+        "told": percent(row["told"], 0) if row["told_n"] else "",
+        "failures": row["failures"],
+        "share": f"{100 * row['hard']:.0f}" if not missing(row["hard"]) else "0",
+    }
