@@ -14,7 +14,6 @@ from ..estimators.estimate import counted
 from ..frames import Results, is_hard
 from ..panels import conversations_of, partial_words
 from .comparison import PLANNED, Comparison, compare_all, not_here, two_sides
-from .rows import framed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,11 +25,6 @@ FIRST_CHOICE = ("models", "own agents", "players", "imported", "recovery panel",
 """Panels from which two models are chosen if none are named."""
 FEWEST_SHARED = 2
 """Runs of different cases that share fewer are not compared."""
-COLUMNS = (
-    "metric title direction unit a b difference low high level p p_adjusted these_low these_high these_level p_these "
-    "p_these_adjusted all_low all_high truth cases units trials word better verdict reason query_a query_b "
-    "name_a name_b partial_a partial_b panel_a panel_b shared only_a only_b"
-)
 
 
 def choose_pair(results: Results | pd.DataFrame, a: str | None = None, b: str | None = None) -> tuple[str, str]:
@@ -50,10 +44,10 @@ def choose_pair(results: Results | pd.DataFrame, a: str | None = None, b: str | 
     sizes = rows.groupby(["panel", "entry"], sort=False).size().sort_values(ascending=False, kind="stable")
     of = {entry: panel for panel, entry in sizes.index}
     a, b = entry_meant(results, a), entry_meant(results, b)
-    for name in (a, b):
-        if name is not None and name not in of:
-            raise BadInput(not_here(name, of))
     wanted = [name for name in (a, b) if name is not None]
+    for name in wanted:
+        if name not in of:
+            raise BadInput(not_here(name, of))
     home = of[wanted[0]] if wanted else next((p for p in FIRST_CHOICE if sum(q == p for q in of.values()) > 1), None)
     shares = rows.groupby("entry")["success"].mean()
     rest = [m for m in of if m not in wanted]
@@ -92,13 +86,13 @@ def comparison_table(
         query_b (which conversations the two means count); in every row shared, only_a and only_b, the numbers of cases
         that both played, and that one alone did.
     """
-    found = compare_all(*two_sides(results, a, b), metrics, explore=explore, contrasts=among)
-    return as_table(found)
+    return _table(compare_all(*two_sides(results, a, b), metrics, explore=explore, contrasts=among))
 
 
-def as_table(found: Iterable[Comparison]) -> pd.DataFrame:
-    """Return comparisons as the rows of `comparison_table`."""
-    return framed([one.row() for one in found], COLUMNS)
+def _table(found: Iterable[Comparison]) -> pd.DataFrame:
+    import pandas as pd
+
+    return pd.DataFrame([one.row() for one in found])
 
 
 def compare_runs(
@@ -129,7 +123,7 @@ def compare_runs(
 
 def pairs_table(found: Iterable[list[Comparison]]) -> pd.DataFrame:
     """Return the comparisons of several pairs as the rows of `compare_runs`."""
-    table = as_table(one for of_two in found for one in of_two)
+    table = _table(one for of_two in found for one in of_two)
     table.insert(0, "entry_a", table["name_a"])
     table.insert(1, "entry_b", table["name_b"])
     return table
@@ -141,8 +135,7 @@ def compare_pairs(
     """Return the comparisons of each pair of `compare_runs`."""
     if len(entries) < 2:
         raise BadInput("a comparison needs at least two runs: name another one")
-    twice = sorted({name for name in entries if entries.count(name) > 1})
-    if twice:
+    if twice := sorted({name for name in entries if entries.count(name) > 1}):
         raise BadInput(f"{twice[0]!r} is named twice: a run cannot be compared with itself, so name each run once")
     pairs = list(combinations(entries, 2)) if every_pair else [(entries[0], other) for other in entries[1:]]
     parts = []
