@@ -50,7 +50,6 @@ from .published import (
 from .recovery import (
     intervals_held,
     recovered_correlations,
-    recovered_differences,
     recovered_estimators,
     recovered_in_short,
     recovered_rates,

@@ -6,7 +6,7 @@ data are simulated.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from math import nan, sqrt
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,6 @@ from ..estimators.intervals import proportion_interval
 from ..estimators.passk import pass_hat_k_curve, pass_hat_k_interval
 from ..estimators.trials import flip_rate
 from ..panels import conversations_of
-from .comparison import compare
 from .escalation import NEEDS, SOLVABLE, precision_of_handover
 from .headlines import case_matrix, headline
 from .rows import framed
@@ -52,7 +51,7 @@ CORRELATION = 0.4
 VERDICTS = ((0.82, 0.05), (0.06, 0.07))
 """Chances of two judges' verdicts (pass or fail, rows the first): most pass, which is where kappa breaks down."""
 HANDED_OVER = {SOLVABLE: 0.1, NEEDS: 0.8}
-RESAMPLES = 1_000
+RESAMPLES, LEVEL = 1_000, 0.95
 Found = tuple[str, float, float, float, float]
 """Estimator, truth, estimate, low and high."""
 
@@ -68,10 +67,14 @@ def recovered_rates(panel: pd.DataFrame, results: Results | pd.DataFrame) -> pd.
         which needs 3 trials).
     """
     frame = conversations_of(results)
-    rows = [
-        row for agent in panel.to_dict("records") for row in _of_agent(agent, frame[frame["entry"] == agent["model"]])
-    ]
-    table = framed(rows, "entry metric interval truth estimate low high z")
+    agents = panel.to_dict("records")
+    rows = [row for agent in agents for row in _of_agent(agent, frame[frame["entry"] == agent["model"]])]
+    return holding(rows, "entry metric interval truth estimate low high z")
+
+
+def holding(rows: Iterable[tuple], columns: str) -> pd.DataFrame:
+    """Return estimates as a frame with the column ``holds``: True where the interval contains the truth."""
+    table = framed(rows, columns)
     return table.assign(holds=table["truth"].between(table["low"], table["high"]))
 
 
@@ -80,12 +83,10 @@ def _of_agent(agent: dict[str, Any], mine: pd.DataFrame) -> Iterator[tuple]:
         truth, (values, _, intents) = agent[f"true_{metric}"], case_matrix(mine, metric)
         seen = ~np.isnan(values)
         found = headline(mine, metric)
-        mean, scale = found.mean, METRICS[metric].scale.factor(found.n)
+        mean, fresh, scale = found.mean, found.like_these, METRICS[metric].scale.factor(found.n)
         z = _z(mean.estimate / scale, truth / scale, int(seen.sum())) if found.n else nan
-        interval = "these traps" if found.like_these else "mean"
-        yield agent["model"], metric, interval, truth, mean.estimate, mean.low, mean.high, z
-        if found.like_these:
-            fresh = found.like_these
+        yield agent["model"], metric, "these traps" if fresh else "mean", truth, mean.estimate, mean.low, mean.high, z
+        if fresh:
             yield agent["model"], metric, "traps like these", truth, mean.estimate, fresh.low, fresh.high, nan
         if metric == "resolved" and seen.sum(axis=1).max(initial=0) >= PASS_K:
             again = pass_hat_k_interval(np.nansum(values, axis=1), seen.sum(axis=1), PASS_K, clusters=intents)
@@ -95,27 +96,6 @@ def _of_agent(agent: dict[str, Any], mine: pd.DataFrame) -> Iterator[tuple]:
 def _z(mean: float, truth: float, n: int) -> float:
     spread = sqrt(truth * (1 - truth) / n) if n else 0.0
     return (mean - truth) / spread if spread else nan
-
-
-def recovered_differences(panel: pd.DataFrame, results: Results | pd.DataFrame) -> pd.DataFrame:
-    """Compare neighbours in the panel in pairs: the true difference, and whether the interval contains it.
-
-    Returns
-    -------
-    DataFrame
-        One row per disjoint pair and metric: a, b, metric, truth, estimate, low, high, p, holds.
-    """
-    frame = conversations_of(results)
-    of = {entry: rows for entry, rows in frame.groupby("entry")}
-    agents, rows = panel.to_dict("records"), []
-    for a, b in zip(agents[::2], agents[1::2]):
-        for metric in ("over_escalation", "resolved", "unsafe"):
-            found = compare(of[b["model"]], of[a["model"]], metric)
-            truth = a[f"true_{metric}"] - b[f"true_{metric}"]
-            numbers = (found.numbers[name] for name in ("difference", "low", "high"))
-            rows.append((a["model"], b["model"], metric, truth, *numbers, found.like.p))
-    table = framed(rows, "a b metric truth estimate low high p")
-    return table.assign(holds=table["truth"].between(table["low"], table["high"]))
 
 
 def intervals_held(rates: pd.DataFrame) -> pd.DataFrame:
@@ -154,49 +134,32 @@ def recovered_correlations(panel: pd.DataFrame, rates: pd.DataFrame) -> pd.DataF
         name = f"{METRICS[one].title} and {METRICS[other].title.lower()}"
         truths = (true_correlation(one, other), exact.estimate)
         rows.append((name, *truths, found.estimate, found.low, found.high, found.p))
-    table = framed(rows, "pair truth panel_truth estimate low high p")
-    within = {name: table[name].between(table["low"], table["high"]) for name in ("truth", "panel_truth")}
-    return table.assign(holds=within["truth"], holds_panel=within["panel_truth"])
+    table = holding(rows, "pair truth panel_truth estimate low high p")
+    return table.assign(holds_panel=table["panel_truth"].between(table["low"], table["high"]))
 
 
-def coverage(table: pd.DataFrame, by: list[str], *, nominal: float = 0.95) -> pd.DataFrame:
-    """Count how often intervals contained the truth, beside how often they should.
+def coverage(table: pd.DataFrame, by: list[str]) -> pd.DataFrame:
+    """Count how often intervals contained the truth.
 
-    Parameters
-    ----------
-    table : DataFrame
-        With a column `holds` and, optionally, `z`.
-    by : list of str
-        Columns that name a kind of interval.
-    nominal : float
-        Level of the intervals.
+    `table` has the column ``holds``; `by` are columns that name a kind of interval.
 
     Returns
     -------
     DataFrame
-        `by`, intervals, held, share with its Wilson interval (low, high), p_too_few (exact binomial chance of at most
-        as many, if each held with probability `nominal`), bias (mean z) and scatter (mean z squared; 1 where the
-        recorded rates scatter as they should).
+        `by`, intervals, held, and share with its Wilson interval (low, high).
     """
-    import pandas as pd
-    from scipy.stats import binom
-
     rows = []
     for key, group in table.groupby(by, sort=False):
-        held, n = int(group["holds"].sum()), len(group)
-        share = proportion_interval(held, n)
-        z = group["z"].dropna() if "z" in group else pd.Series(dtype=float)
-        bias, scatter = (float(z.mean()), float((z**2).mean())) if len(z) else (nan, nan)
-        chance = float(binom.cdf(held, n, nominal))
-        rows.append((*key, n, held, share.estimate, share.low, share.high, chance, bias, scatter))
-    return framed(rows, " ".join([*by, "intervals held share low high p_too_few bias scatter"]))
+        share = proportion_interval(int(group["holds"].sum()), len(group))
+        rows.append((*key, len(group), int(group["holds"].sum()), share.estimate, share.low, share.high))
+    return framed(rows, " ".join([*by, "intervals held share low high"]))
 
 
-def in_words(row: dict[str, Any], *, nominal: float = 0.95) -> str:
-    """Say how a row of `coverage` compares with the nominal level, by its Wilson interval."""
-    if row["high"] < nominal:
+def in_words(row: dict[str, Any]) -> str:
+    """Say how a row of `coverage` compares with 0.95, by its Wilson interval."""
+    if row["high"] < LEVEL:
         return "less often than they should"
-    return "more often than they need to" if row["low"] > nominal else "as often as they should"
+    return "more often than they need to" if row["low"] > LEVEL else "as often as they should"
 
 
 def recovered_estimators(datasets: int = 100, *, rng: np.random.Generator | None = None) -> pd.DataFrame:
@@ -214,8 +177,7 @@ def recovered_estimators(datasets: int = 100, *, rng: np.random.Generator | None
     """
     draws = generator(rng)
     rows = [row for _ in range(datasets) for make in PLANTED for row in make(draws)]
-    table = framed(rows, "estimator truth estimate low high")
-    return table.assign(holds=table["truth"].between(table["low"], table["high"]))
+    return holding(rows, "estimator truth estimate low high")
 
 
 def recovered_in_short(table: pd.DataFrame) -> pd.DataFrame:
@@ -227,12 +189,9 @@ def recovered_in_short(table: pd.DataFrame) -> pd.DataFrame:
         estimator, truth, mean, bias (mean minus truth), intervals, held, share with low and high (Wilson, 95 %),
         verdict.
     """
-    held = coverage(table, ["estimator"])
     means = table.groupby("estimator", sort=False).agg(truth=("truth", "mean"), mean=("estimate", "mean"))
-    found = means.reset_index().merge(held.drop(columns=["bias", "scatter", "p_too_few"]), on="estimator")
-    return found.assign(
-        bias=found["mean"] - found["truth"], verdict=[in_words(row) for row in found.to_dict("records")]
-    )
+    found = means.reset_index().merge(coverage(table, ["estimator"]), on="estimator")
+    return found.assign(bias=found["mean"] - found["truth"], verdict=list(map(in_words, found.to_dict("records"))))
 
 
 def _repeated(rng: np.random.Generator) -> Iterator[Found]:
