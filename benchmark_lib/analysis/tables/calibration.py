@@ -15,7 +15,7 @@ from ...project import DATA
 from ...store.world import load_store
 from ...textfiles import read_yaml
 from ..estimators.estimate import exact_bound
-from .customers import customer_flag_table
+from .nuisance import customer_flag_table
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any
 
 from ...analysis.dictionary import DICTIONARY
-from ...analysis.tables.customers import customer_turns
+from ...analysis.tables.nuisance import customer_turns
 from ...records import BUCKET_NOUNS
 from ..answers import answers
 from ..answers import view as answers_view
