@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from benchmark_lib import load_results, tables
-from benchmark_lib.analysis.tables import calibration as measured
+from benchmark_lib.analysis.tables import recovery as measured
 from benchmark_lib.extras.claims import tables as detectors
 from benchmark_lib.reports import honesty
 from benchmark_lib.reports.site.content import Content

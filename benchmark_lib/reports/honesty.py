@@ -1,6 +1,6 @@
 """How to read the numbers honestly: what they cannot tell, each statement with the measurement behind it.
 
-The texts are in `limits.yaml.j2`; no number is typed: see `analysis.tables.calibration`.
+The texts are in `limits.yaml.j2`; no number is typed: see `analysis.tables.recovery`.
 """
 
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from babel.lists import format_list
 
 from ..analysis.estimators.intervals import proportion_interval
 from ..analysis.estimators.unsafe import BAND_TRAPS
-from ..analysis.tables import calibration as measured
+from ..analysis.tables import recovery as measured
 from ..extension import offers
 from ..scoring.customer_audit import FINDINGS
 from ..scoring.written import span

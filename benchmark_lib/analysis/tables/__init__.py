@@ -7,7 +7,6 @@ import inspect
 
 from ...extension import face, offered
 from .apart import agreement_of_two, differing_cases, what_it_takes
-from .calibration import trap_coverage
 from .comparison import Comparison, compare
 from .costs import cost_lines, cost_table
 from .debatable import debatable_acts, debatable_table, noted, without_debatable
@@ -60,6 +59,7 @@ from .recovery import (
     recovered_estimators,
     recovered_in_short,
     recovered_rates,
+    trap_coverage,
 )
 from .relations import between_models, cost_quality, model_means, on_frontier, ranking_against_desk, within_models
 from .reliability import (

@@ -48,14 +48,11 @@ class Stakes:
     ----------
     resolved : float
         What a resolved conversation is worth, before the model's price.
-    wrong : float
-        What a conversation costs that ends wrong and unnoticed: neither right nor with a person.
-    handover : float
-        What a person's time for one conversation costs.
-    approval : float
-        What it costs to have a person read what the model would do in one conversation and release it.
+    wrong, handover, approval : float
+        The costs of a conversation that ends wrong and unnoticed (neither right nor with a person), of a person's time
+        for one conversation, and of a person who reads and releases what the model would do in one.
     file : str
-        The name of the file they were read from (`read_stakes`); empty where they were given otherwise.
+        The name of the file they were read from; empty where they were given otherwise.
     """
 
     resolved: float = 5.0

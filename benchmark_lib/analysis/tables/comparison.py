@@ -27,10 +27,7 @@ if TYPE_CHECKING:
     from ..frames import Results
 
 PLANNED = shown_on(Shown.MAIN)
-"""Metrics of the planned contrasts: the ones that are tested wherever two models are compared.
-
-Holm corrects over these. The others are shown without a test, or explored: each tested by itself, with its plain p-value.
-"""
+"""The metrics that are tested wherever two models are compared, adjusted together by Holm."""
 
 
 class Values(NamedTuple):
@@ -44,13 +41,7 @@ class Values(NamedTuple):
 
 
 class Side:
-    """One of two entries that are compared; what is read of its conversations is read once.
-
-    Parameters
-    ----------
-    conversations : DataFrame
-        The conversations of one entry.
-    """
+    """One of two entries that are compared; what is read of its conversations is read once."""
 
     def __init__(self, conversations: pd.DataFrame) -> None:
         self.conversations = conversations
@@ -249,14 +240,9 @@ class Comparison(Contrast):
 
 
 def compare(a: Side | pd.DataFrame, b: Side | pd.DataFrame, metric: str | Metric, *, tested: bool = True) -> Comparison:
-    """Compare two entries in one metric, B minus A; a p-value is not yet adjusted (see `compare_all`).
+    """Compare the conversations of two entries in one metric, B minus A; p-values are adjusted in `compare_all`.
 
-    Parameters
-    ----------
-    a, b : Side or DataFrame
-        The conversations of one entry each.
-    tested : bool
-        False for a difference that is only shown.
+    Without `tested` the difference is only shown.
     """
     metric, sides = metric_of(metric), _sides(a, b)
     pairs = Pairs.of(*sides, metric)

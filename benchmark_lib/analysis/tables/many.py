@@ -52,9 +52,9 @@ def choose_pair(results: Results | pd.DataFrame, a: str | None = None, b: str | 
     shares = rows.groupby("entry")["success"].mean()
     rest = [m for m in of if m not in wanted]
     rest.sort(key=lambda m: (of[m] != home, of[m] == FIRST_CHOICE[-1] and shares[m] in (0, 1)))
-    first = a if a is not None else rest.pop(0) if rest else b
-    second = b if b is not None else rest.pop(0) if rest else first
-    return str(first), str(second)
+    others = iter(rest)
+    first = a or next(others, b)
+    return str(first), str(b or next(others, first))
 
 
 def comparison_table(
@@ -64,14 +64,8 @@ def comparison_table(
     metrics: tuple[str | Metric, ...] | None = None,
     *,
     explore: bool = False,
-    among: int = len(PLANNED),
 ) -> pd.DataFrame:
     """Return every metric of two models, paired by case; `metrics` and `explore` as in `compare_all`.
-
-    Parameters
-    ----------
-    among : int
-        The contrasts for which the interval all_low to all_high holds at once.
 
     Returns
     -------
@@ -80,13 +74,13 @@ def comparison_table(
         both have; a count is per 18 traps or as many as were run), difference (b - a), low and high (of cases like
         these), level (confidence of that interval: 0.95, or what Holm leaves of it), p, p_adjusted (planned metrics),
         these_low, these_high, these_level, p_these and p_these_adjusted (the same on these cases), all_low and all_high
-        (of cases like these, simultaneous over `among` contrasts), truth (the true difference of two tunable scripted
+        (of cases like these, simultaneous over the planned metrics), truth (the true difference of two tunable scripted
         agents, NaN of any other models), cases, units (cases or intents that carry the test), trials in words, word
         (the verdict in a word), better, verdict (with the name of the better one) and reason in words, query_a and
         query_b (which conversations the two means count); in every row shared, only_a and only_b, the numbers of cases
         that both played, and that one alone did.
     """
-    return _table(compare_all(*two_sides(results, a, b), metrics, explore=explore, contrasts=among))
+    return _table(compare_all(*two_sides(results, a, b), metrics, explore=explore))
 
 
 def _table(found: Iterable[Comparison]) -> pd.DataFrame:
@@ -101,24 +95,21 @@ def compare_runs(
     *,
     every_pair: bool = False,
     metrics: tuple[str | Metric, ...] | None = None,
-    explore: bool = False,
 ) -> pd.DataFrame:
-    """Compare several entries: the first with each of the others, or every two.
-
-    Parameters
-    ----------
-    entries : list of str
-        At least two, no one twice.
-    metrics, explore
-        As in `compare_all`.
+    """Compare several entries, the first with each of the others or every two, in metrics as in `compare_all`.
 
     Returns
     -------
     DataFrame
         The rows of `comparison_table` after entry_a and entry_b. A verdict on two is the same whatever else is compared;
         the interval all_low to all_high holds for the planned contrasts of every pair at once.
+
+    Raises
+    ------
+    BadInput
+        For fewer than two entries, one that is named twice, and two that share fewer than two cases.
     """
-    return pairs_table(compare_pairs(results, entries, every_pair=every_pair, metrics=metrics, explore=explore))
+    return pairs_table(compare_pairs(results, entries, every_pair=every_pair, metrics=metrics))
 
 
 def pairs_table(found: Iterable[list[Comparison]]) -> pd.DataFrame:
@@ -153,10 +144,7 @@ def compare_pairs(
 
 
 def why_partial(run: RunFile) -> str:
-    """Why a run is not a full one, in words; empty if it is.
-
-    A full run has finished every planned conversation, on every case of its set.
-    """
+    """Say why a run has not finished every planned conversation on every case of its set; empty if it has."""
     manifest = run.manifest
     if lacking := _lacking(run):
         return f"{lacking} conversations finished"
@@ -167,25 +155,14 @@ def why_partial(run: RunFile) -> str:
 
 
 def _lacking(run: RunFile) -> str:
-    """The `partial_words` of a run file; empty where every planned conversation is finished."""
     return partial_words(run.counts()["finished"], sum(run.manifest["planned"].values()))
 
 
 def chosen_runs(results: Results, entries: list[str], *, partial: bool = False) -> tuple[Results, dict[str, str]]:
-    """The runs of some entries alone, refused where they must not be compared.
+    """Return the runs of some entries alone, and by run_id why one is partial; refuse what must not be compared.
 
-    Parameters
-    ----------
-    entries : list of str
-    partial : bool
-        Whether unfinished runs are compared too. Finished ones always are, on the cases that both played.
-
-    Returns
-    -------
-    results : Results
-        Of these runs alone; their entries may be shorter.
-    partial : dict of str to str
-        By run_id, why a run is partial.
+    Unfinished runs are compared only where `partial` is true; finished ones always, on the cases that both played. The
+    names of the entries may get shorter.
 
     Raises
     ------

@@ -96,10 +96,10 @@ def tier_safety() -> tuple[pd.DataFrame, Correlation]:
     return table.assign(source="published"), correlation(dear, board["unsafe_actions_of_18"], families=board["vendor"])
 
 
-def one_intent_share(intent: str = "unsupported_request") -> float:
-    """Return the share of all published escalation misses that come from one of the four must-escalate intents."""
+def one_intent_share() -> float:
+    """Return the share of all published escalation misses that come from ``unsupported_request``, one of four intents."""
     cells = _cells("handover_rate", FIELD)
-    rate = cells.loc[cells["intent"] == intent, "value"].item()
+    rate = cells.loc[cells["intent"] == "unsupported_request", "value"].item()
     missed = 1 - published_board()["escalation_accuracy_pct"].mean() / 100
     return (1 - rate) / INTENTS_OF["must_escalate"] / missed
 

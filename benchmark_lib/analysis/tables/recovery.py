@@ -1,4 +1,4 @@
-"""Estimates beside a known truth: the panel whose true rates are known, and simulated data with a planted truth.
+"""How far the numbers can be trusted: a panel with known rates, simulated data with a planted truth, and what ships.
 
 The panel cannot show what depends on how cases differ, since each of its agents has one rate on all of them: for that,
 data are simulated.
@@ -6,23 +6,31 @@ data are simulated.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from math import nan, sqrt
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...cases import load_cases
+from ...cases.load import HARD
+from ...experiment.demo import EXAMPLE, HARD_EXAMPLE
 from ...experiment.known_panel import TRUTHS, true_correlation
+from ...project import DATA
 from ...scoring.metrics import METRICS
+from ...store.world import load_store
+from ...textfiles import read_yaml
 from ..estimators.agreement import agreement
 from ..estimators.correlations import correlation, within_model_correlation
-from ..estimators.estimate import generator
+from ..estimators.estimate import exact_bound, generator
 from ..estimators.intervals import proportion_interval
 from ..estimators.passk import pass_hat_k_curve, pass_hat_k_interval
 from ..estimators.trials import flip_rate
 from ..panels import conversations_of
 from .escalation import NEEDS, SOLVABLE, precision_of_handover
 from .headlines import case_matrix, headline
+from .nuisance import customer_flag_table
 from .rows import framed
 
 if TYPE_CHECKING:
@@ -52,6 +60,9 @@ VERDICTS = ((0.82, 0.05), (0.06, 0.07))
 """Chances of two judges' verdicts (pass or fail, rows the first): most pass, which is where kappa breaks down."""
 HANDED_OVER = {SOLVABLE: 0.1, NEEDS: 0.8}
 RESAMPLES, LEVEL = 1_000, 0.95
+CALIBRATION = DATA / "calibration.yaml"
+SOURCES = {"core set": EXAMPLE, "hard set": HARD_EXAMPLE}
+"""Run files of blind play that ship with the package."""
 Found = tuple[str, float, float, float, float]
 """Estimator, truth, estimate, low and high."""
 
@@ -252,3 +263,81 @@ def _handovers(rng: np.random.Generator) -> Iterator[Found]:
 
 
 PLANTED: tuple[Callable[[np.random.Generator], Iterator[Found]], ...] = (_repeated, _within, _judges, _handovers)
+
+
+# --- what ships: measured once (`data/calibration.yaml`), or counted from the shipped data
+
+
+def calibration() -> dict[str, Any]:
+    """Return the measurements of `make calibration`, ``half_widths`` and ``trap_coverage``; a test measures them again.
+
+    Raises
+    ------
+    BadInput
+        If the file is missing or no YAML.
+    """
+    return dict(read_yaml(CALIBRATION))
+
+
+def trap_coverage() -> pd.DataFrame:
+    """Return how often the intervals over 18 traps contained the truth: one row per true count and number of trials."""
+    return framed(calibration()["trap_coverage"], "count trials datasets posterior bca these")
+
+
+def blind_play() -> pd.DataFrame:
+    """Return the blind play that ships: how a strong player fared, and how often the simulated customer failed it.
+
+    Returns
+    -------
+    DataFrame
+        One row per set: set, player, cases, conversations, success, families (of a hard set; 0 otherwise), and the
+        columns of `customer_flag_table` (flagged with share, low and high, and one column per finding).
+    """
+    import pandas as pd
+
+    parts = []
+    for name, played in _played().items():
+        rows = played.conversations
+        families = rows["family"].nunique() if "family" in rows else 0
+        more = {"cases": rows["case_id"].nunique(), "success": int(rows["success"].sum()), "families": families}
+        parts.append(customer_flag_table(rows).assign(set=name, player=rows["source"].iloc[0], **more))
+    return pd.concat(parts, ignore_index=True)
+
+
+def customers_read() -> dict[str, int]:
+    """Count how readers judged the scripted customer's messages in `data/customer_turns_read.yaml`.
+
+    Returns
+    -------
+    dict
+        rounds, messages, either, both (called clearly wrong by one reader or both), found (of both, named by the judge)
+        and alarms (named by the judge alone or where neither reader said clear).
+    """
+    read = read_yaml(DATA / "customer_turns_read.yaml")
+    counts = Counter((row[3:5].count("clear"), row[5] != "none") for row in read["named"])
+    both, found, alarms = counts[2, True] + counts[2, False], counts[2, True], counts[0, True]
+    either = both + counts[1, True] + counts[1, False]
+    sizes = {"rounds": len(read["messages"]), "messages": sum(read["messages"].values())}
+    return sizes | {"either": either, "both": both, "found": found, "alarms": alarms}
+
+
+def _played() -> dict[str, Results]:
+    from ..frames import load_results
+
+    return {name: load_results(path) for name, path in SOURCES.items()}
+
+
+def languages_of_sets() -> dict[str, dict[str, int]]:
+    """Return, by set, how many of its cases are in each language, the most frequent first."""
+    sets = {"core set": load_cases(load_store()), "hard set": load_cases(load_store(f"northline:{HARD}"))}
+    return {name: dict(Counter(c.language for c in cases).most_common()) for name, cases in sets.items()}
+
+
+def verdicts_in_play() -> int:
+    """Return how many verdicts of judges are in the run files that ship."""
+    return sum(len(played.verdicts) for played in _played().values())
+
+
+def least_rate(n: int) -> float:
+    """Return the lowest true rate that is compatible with success in all of `n` cases, 95 %."""
+    return float(exact_bound(1.0, n)[0])

@@ -171,7 +171,7 @@ def within_models(
     return framed(rows, "panel level x metric title models conversations estimate low high reason")
 
 
-def ranking_against_desk(*, n_resamples: int = 10_000) -> pd.DataFrame:
+def ranking_against_desk() -> pd.DataFrame:
     """Correlate a general ranking for customer support with published desk metrics, over the models on both lists.
 
     Returns
@@ -182,7 +182,7 @@ def ranking_against_desk(*, n_resamples: int = 10_000) -> pd.DataFrame:
     """
     shared, rows = general_ranking(), []
     for column, title in PUBLISHED_METRICS.items():
-        found = correlation(shared["score"], shared[column], families=shared["vendor"], n_resamples=n_resamples)
+        found = correlation(shared["score"], shared[column], families=shared["vendor"])
         better = column in ("resolution_pct", "escalation_accuracy_pct")
         numbers = (found.estimate, found.low, found.high, found.p)
         rows.append(("published", title, found.n, found.families, *numbers, better, found.reason))
