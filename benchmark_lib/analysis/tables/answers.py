@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from ..frames import Results
 
 CLEAR, CLOSE, ALONE, NOBODY = "clear", "too close to call", "only one", "nobody"
-"""The verdict on a question: one model is surely the best, several may be, there is only one, or none can be recommended."""
+"""Verdicts: one model is surely the best, several may be, there is only one, or none can be recommended."""
 SAID: dict[str, Any] = read_yaml(Path(__file__).with_suffix(".yaml"))
 NO_OFFER: dict[str, list[str]] = SAID["no offer"]
 """Who is never recommended, by panel, in the singular and the plural."""
@@ -42,7 +42,7 @@ COSTS = ("resolved", "wrong", "handover", "approval")
 
 @dataclass(frozen=True)
 class Stakes:
-    """What an operator stands to win or lose, in one currency; the answers depend on it, so it is stated with them.
+    """What an operator stands to win or lose, in US dollars.
 
     Attributes
     ----------
@@ -183,7 +183,7 @@ def never_offered(panels: pd.Series) -> str:
 
 
 def with_stakes(rows: pd.DataFrame, stakes: Stakes) -> pd.DataFrame:
-    """Return conversations with the columns ``net_value`` and ``loss``; missing where a price, or the outcome, is unknown."""
+    """Return conversations with the columns ``net_value`` and ``loss``; missing where price or outcome is unknown."""
     resolved, success, handed, cost = (
         rows[c].astype("Float64").to_numpy(dtype=float, na_value=nan)
         for c in ("resolved", "success", "handed_over", "cost_usd")

@@ -117,11 +117,8 @@ class Comparison(Contrast):
 
     Attributes
     ----------
-    metric : Metric
     sides : tuple of Side
         A and B.
-    pairs : Pairs
-        The cases that carry the difference.
     contrasts : int
         The contrasts for which `all_interval` holds at once.
     """
@@ -143,7 +140,7 @@ class Comparison(Contrast):
 
     @cached_property
     def numbers(self) -> dict[str, float]:
-        """The numbers on the scale of the metric: difference; low and high (cases like these); these_low and these_high."""
+        """On the scale of the metric: difference, low, high (cases like these), these_low, these_high."""
         found = (self.difference, *self.interval, *self.these_interval)
         names = ("difference", "low", "high", "these_low", "these_high")
         return {name: self.scale * value for name, value in zip(names, found, strict=True)}
@@ -193,7 +190,7 @@ class Comparison(Contrast):
         return verdict_of(self)
 
     def query(self, side: str) -> str:
-        """Return the query of the conversations that the mean of ``a`` or ``b`` counts; empty where there are no pairs."""
+        """Return the query of the conversations behind the mean of ``a`` or ``b``; empty where there are no pairs."""
         metric, alone = self.metric, self.pairs.alone
         if not self.cases:
             return ""

@@ -159,10 +159,9 @@ def _lacking(run: RunFile) -> str:
 
 
 def chosen_runs(results: Results, entries: list[str], *, partial: bool = False) -> tuple[Results, dict[str, str]]:
-    """Return the runs of some entries alone, and by run_id why one is partial; refuse what must not be compared.
+    """Return the runs of some entries alone, and by run_id why one is partial.
 
-    Unfinished runs are compared only where `partial` is true; finished ones always, on the cases that both played. The
-    names of the entries may get shorter.
+    With `partial`, unfinished runs are compared, too. The names of the entries may get shorter.
 
     Raises
     ------

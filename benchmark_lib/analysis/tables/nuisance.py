@@ -105,7 +105,7 @@ def customer_turn_table(results: Results) -> pd.DataFrame:
 
 
 def both_forms(conversations: pd.DataFrame, metrics: Iterable[str]) -> Iterator[tuple[Headline, Headline]]:
-    """Yield one model's metrics in both forms: over all conversations, and without those whose customer was flagged."""
+    """Yield one model's metrics over all conversations, and over those whose customer was not flagged."""
     flagged = flags_of(conversations)
     kept = conversations[~flagged] if flagged.any() else None
     for metric in metrics:
@@ -152,9 +152,9 @@ def customer_sensitivity(results: Results | pd.DataFrame, metrics: Iterable[str]
         runs = sorted(set(zip(mine["customer"], mine["entry"], strict=True)))
         for (one, a), (other, b) in combinations(runs, 2):
             for conversations, kept in ((ALL, mine), (KEPT, mine[~flags_of(mine)])) if one != other else ():
-                sides = [Side(kept[kept["entry"] == entry]) for entry in (a, b)]
+                first, second = (Side(kept[kept["entry"] == entry]) for entry in (a, b))
                 for name in metrics:
-                    found = compare(*sides, name)
+                    found = compare(first, second, name)
                     like, pairs = found.like, found.pairs
                     means = (pairs.a.mean(), pairs.b.mean()) if found.cases else (nan, nan)
                     numbers = (*means, like.estimate, like.low, like.high, like.p, found.cases)

@@ -70,7 +70,7 @@ def rules_kept(results: Results, rules: Sequence[OperatorRule] = ()) -> pd.DataF
 
 
 def rules_of(results: Results, rules: str | None = None) -> list[OperatorRule]:
-    """Return the rules that any of the runs was given, each name once; those of `rules` where none was given any."""
+    """Return the rules that any of the runs was given, each name once; `rules` where none was given any."""
     given = {rule.name: rule for run in results.runs for rule in rules_played(run.manifest)}
     if given or not rules:
         return list(given.values())
@@ -151,7 +151,7 @@ def rules_by_turn(replies: pd.DataFrame) -> pd.DataFrame:
 
 
 def with_and_without_rules(results: Results) -> dict[str, str]:
-    """Return, by the entry of each run with rules, that of a run that differs in the rules alone; empty without one."""
+    """Return, by each entry with rules, the entry that differs in the rules alone; empty without one."""
     inputs = {results.entries[run.run_id]: run.manifest["inputs"] for run in results.runs}
     ruled = [results.entries[run.run_id] for run in results.runs if rules_played(run.manifest)]
     plain = [entry for entry, given in inputs.items() if "rules" not in given]

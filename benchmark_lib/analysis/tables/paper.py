@@ -1,4 +1,4 @@
-"""The board as a table for a paper: few columns, each number with the digits its interval supports, and a full caption."""
+"""The board as a table for a paper: few columns, and a caption that says what each number is."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def paper(board: pd.DataFrame, *, columns: Sequence[str] | None = None, models: 
 
 
 def _bases(records: list[dict[str, Any]], metrics: list[Metric]) -> tuple[list[str], str]:
-    """The cases behind each row where rows differ, ``120 / 24``, and whose they are; a count says its own in its cell."""
+    """Return the cases behind each row where rows differ, ``120 / 24``, and whose; a count says its own in its cell."""
     bases: dict[tuple[int, ...], list[str]] = {}
     for metric in metrics:
         counts = tuple(_n(row, metric) for row in records)
@@ -131,21 +131,21 @@ def _check(wanted: list[str], known: list[str], noun: str) -> None:
 
 
 def _metric_column(records: list[dict[str, Any]], metric: Metric) -> tuple[str, str, list[Cell], str]:
-    """The key, heading, cells and footnote of a metric: how many cases it is over, and which direction is better."""
+    """Return the key, heading, cells and footnote of a metric."""
     scale, cases = metric.scale, [n for row in records if (n := _n(row, metric))]
     if scale.summed:
         unit, noun = f" of {usual(cases)}" if cases else "", f"{scale.noun}s"
     else:
         unit = f", {scale.sign.strip()}" if scale.sign else ""
         noun = f"{(metric.bucket or '').replace('_', '-')} cases".strip()
-    n = " to ".join(map(str, sorted({min(cases), max(cases)}))) if cases else ""
-    note = f"n = {n} {noun}{SAID['better'][metric.higher_is_better]}." if cases else "not run"
+    over = " to ".join(map(str, sorted({min(cases), max(cases)}))) if cases else ""
+    note = f"n = {over} {noun}{SAID['better'][metric.higher_is_better]}." if cases else "not run"
     cells = [_estimate(row, metric, usual(cases)) for row in records]
     return metric.name, f"{metric.title}{unit}", cells, f"{note} {SAID['worst'] if metric.banded else ''}".strip()
 
 
 def _estimate(row: dict[str, Any], metric: Metric, most: int) -> Cell:
-    """The mean with its interval, ``93.1 (90.2–96.0)``; a count out of fewer than in most rows says so, ``0.0 of 8 (0.0–3.0)``."""
+    """Return ``93.1 (90.2–96.0)``; a count out of fewer than in most rows says so, ``0.0 of 8 (0.0–3.0)``."""
     value, low, high = (row[f"{metric.name}{end}"] for end in ("_mean", "_low", "_high"))
     scale, n = metric.scale, _n(row, metric)
     estimate = Estimate(estimate=value, low=low, high=high, n=n, estimand="mean over cases")
@@ -182,7 +182,7 @@ def _caption(rows: pd.DataFrame, metrics: list[Metric]) -> str:
 
 
 def _remarks(records: list[dict[str, Any]], chosen: list[str], first: str) -> str:
-    """What a reader must know about single rows after what comes `first`; nothing of metrics that the table does not have."""
+    """Say what a reader must know about single rows, after `first`; nothing of metrics that the table does not have."""
     metrics = [METRICS[name] for name in chosen if name in METRICS]
     absent = tuple(f"{METRICS[name].title.lower()}: " for name in METRICS if name not in chosen)
     shares = [m.name for m in metrics if m.scale.bounds and not m.scale.summed]

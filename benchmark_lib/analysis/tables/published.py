@@ -56,13 +56,13 @@ def published_board() -> pd.DataFrame:
 
 
 def published_pass_hat_k() -> pd.DataFrame:
-    """Return the pass^k that tau-bench published: model, domain, tasks, trials, k, pass_hat_k, usable (at least 2k trials), source."""
+    """Return the pass^k that tau-bench published, by model, domain and k; ``usable`` with at least 2k trials."""
     table = published_data("taubench_published_pass_hat_k")
     return table.assign(usable=2 * table["k"] <= table["trials"], source="published")
 
 
 def general_ranking() -> pd.DataFrame:
-    """Return the models on both lists: rank and score of a general ranking for customer support, and the published board."""
+    """Return a general ranking (rank, score) beside the published board, for the models on both."""
     ranking = published_data("usecase_ranking_customer_support").dropna(subset=["supportagentbench_model"])
     ranking = ranking.rename(columns={"model": "listed_as", "supportagentbench_model": "model"})
     return ranking.merge(published_board(), on="model", how="inner")
@@ -97,7 +97,7 @@ def tier_safety() -> tuple[pd.DataFrame, Correlation]:
 
 
 def one_intent_share() -> float:
-    """Return the share of all published escalation misses that come from ``unsupported_request``, one of four intents."""
+    """Return the share of all published escalation misses that come from unsupported requests alone."""
     cells = _cells("handover_rate", FIELD)
     rate = cells.loc[cells["intent"] == "unsupported_request", "value"].item()
     missed = 1 - published_board()["escalation_accuracy_pct"].mean() / 100
@@ -105,9 +105,7 @@ def one_intent_share() -> float:
 
 
 def published_checks() -> pd.DataFrame:
-    """Recompute what the publisher states from its own figures, and find where those figures disagree with each other.
-
-    The words of each check are in ``published_checks.yaml``.
+    """Recompute what the publisher states from its own figures, with the words of ``published_checks.yaml``.
 
     Returns
     -------
@@ -172,7 +170,7 @@ def _tiers_found() -> dict[str, Any]:
 
 
 def _cells_allow(metric: str, overall: str, bucket: str) -> tuple[bool, dict[str, Any]]:
-    """Compare an overall figure with the best value that its published cells allow, were all other cells perfect."""
+    """Compare an overall figure with the best that its cells allow, were all other cells perfect."""
     board, missed = published_board().set_index("model")[overall], metric == "handover_rate"
     cells = _cells(metric, *board.index)
     lost = 100 - 100 * cells["value"] if missed else cells["value"]

@@ -269,18 +269,12 @@ PLANTED: tuple[Callable[[np.random.Generator], Iterator[Found]], ...] = (_repeat
 
 
 def calibration() -> dict[str, Any]:
-    """Return the measurements of `make calibration`, ``half_widths`` and ``trap_coverage``; a test measures them again.
-
-    Raises
-    ------
-    BadInput
-        If the file is missing or no YAML.
-    """
+    """Return the measurements of `make calibration`; `BadInput` if the file is missing or no YAML."""
     return dict(read_yaml(CALIBRATION))
 
 
 def trap_coverage() -> pd.DataFrame:
-    """Return how often the intervals over 18 traps contained the truth: one row per true count and number of trials."""
+    """Return how often the intervals over 18 traps contained the truth, by true count and number of trials."""
     return framed(calibration()["trap_coverage"], "count trials datasets posterior bca these")
 
 

@@ -30,7 +30,7 @@ MOST_SHOWN = 3
 
 
 def verdict_of(found: Comparison) -> str:
-    """Return who is better, and by how much; without a sign, so that the words are the same whoever is named first."""
+    """Return who is better, and by how much; without a sign, so the same whoever is named first."""
     if not found.cases or found.word not in (SURE, ONLY_THESE):
         return sureness(found)
     metric, numbers, sure = found.metric, found.numbers, found.word == SURE
@@ -72,10 +72,7 @@ def is_equal(found: Comparison) -> bool:
 
 
 def why_it_ends_there(found: Comparison) -> str:
-    """Return why the interval for these cases ends at the difference itself; empty where it does not.
-
-    The permutation keeps the successes of each case, so a case on which all trials of both ended alike cannot differ.
-    """
+    """Return why the interval for these cases ends at the difference itself; empty where it does not."""
     numbers = found.numbers
     ends = any(abs(numbers["difference"] - numbers[end]) < 1e-9 for end in ("these_low", "these_high"))
     return SAID["ends here"].format(noun=found.metric.scale.noun) if ends else ""
@@ -135,10 +132,7 @@ def signed_interval(metric: Metric, low: float, high: float) -> str:
 
 
 def signed_with_interval(metric: Metric, value: float, low: float, high: float, level: float = USUAL) -> str:
-    """Return a difference with its interval, ``+39.4 points (+30.1 to +48.7 points)``; alone where there is none.
-
-    The level is named unless it is 95 %.
-    """
+    """Return a difference with its interval, ``+39.4 points (+30.1 to +48.7 points)``, and the level unless 95 %."""
     shown, at = signed(metric, value), "" if abs(level - USUAL) < 1e-9 else f"{level_in_words(level)} interval "
     ends = signed_interval(metric, low, high)
     return f"{shown} ({at}{ends})" if ends else shown
@@ -159,10 +153,9 @@ def what_is_tested() -> str:
 
 
 def outcome_in_words(rows: list[dict[str, Any]]) -> str:
-    """Return who is better at how many planned metrics, what is open, and on which cases.
+    """Return the first words of every comparison, from rows of `comparison_table`.
 
-    These are the first words of every comparison, in the terminal, in the notebook and on the site; `rows` are those of
-    `comparison_table`.
+    They say who is better at how many planned metrics, what is open, and on which cases.
     """
     planned = [row for row in rows if row["metric"] in shown_on(Shown.MAIN)]
     names = dict(zip("ab", names_apart(rows[0]["name_a"], rows[0]["name_b"]), strict=True))
@@ -210,10 +203,7 @@ def _shared(row: dict[str, Any], names: dict[str, str]) -> str:
 
 
 def largest_in_words(rows: list[dict[str, Any]]) -> str:
-    """Return the largest differences of shares that are shown and not tested; empty for none.
-
-    `rows` are those of `comparison_table`.
-    """
+    """Return the largest differences of shares that are not tested, from rows of `comparison_table`; empty for none."""
     shares = [row for row in rows if row["word"] == NOT_TESTED and metric_of(row["metric"]).scale.bounds]
     apart = sorted((row for row in shares if row["cases"] and row["difference"]), key=lambda r: -abs(r["difference"]))
     parts = []
