@@ -189,14 +189,12 @@ class Comparison(Contrast):
         """Who is better and by how much, or that it is too close to call: the same words everywhere."""
         return verdict_of(self)
 
-    def query(self, side: str) -> str:
-        """Return the query of the conversations behind the mean of ``a`` or ``b``; empty where there are no pairs."""
+    def query(self, side: str) -> Query:
+        """Return which conversations the mean of ``a`` or ``b`` counts, where there are pairs."""
         metric, alone = self.metric, self.pairs.alone
-        if not self.cases:
-            return ""
         chosen = {"entry": self.names["ab".index(side)], "bucket": metric.bucket}
         chosen[metric.column] = YES if metric.scale.bounds else KNOWN
-        return str(Query.of(**chosen, case_id=list(self.pairs.cases) if alone else None))
+        return Query.of(**chosen, case_id=list(self.pairs.cases) if alone else None)
 
     def row(self) -> dict[str, Any]:
         """Return the row of `comparison_table`."""
@@ -227,8 +225,8 @@ class Comparison(Contrast):
             "better": self.better,
             "verdict": self.verdict,
             "reason": self.reason,
-            "query_a": self.query("a"),
-            "query_b": self.query("b"),
+            "query_a": str(self.query("a")) if self.cases else "",
+            "query_b": str(self.query("b")) if self.cases else "",
             **about_two(self.sides),
             "shared": len(played_a & played_b),
             "only_a": len(played_a - played_b),
