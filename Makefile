@@ -79,7 +79,7 @@ detectors: $(STAMP)
 	$(BIN)/python -c "from benchmark_lib.extras.claims.tables import write_measured; write_measured()"
 
 calibration: $(STAMP)
-	$(BIN)/python -c "from benchmark_lib.reports.honesty import write_calibration; write_calibration()"
+	$(BIN)/python -m benchmarks.calibration
 
 reader: $(EXTRAS)
 	$(BIN)/python -m benchmark_lib.language $(STORE)

@@ -50,11 +50,24 @@ def one_panel(agents: int, numbered: tuple[int, np.random.Generator]) -> dict[st
     rates = recovery.recovered_rates(panel, conversations)
     return {
         "rates": rates.assign(panel=number),
-        "differences": recovery.recovered_differences(panel, conversations),
+        "differences": differences(panel, conversations),
         "correlations": recovery.recovered_correlations(panel, rates),
         "bands": tables.unsafe_table(conversations).merge(panel[["model", "true_unsafe"]], on="model"),
         "cases": conversations.drop_duplicates("case_id")[["case_id", "bucket"]],
     }
+
+
+def differences(panel: pd.DataFrame, conversations: pd.DataFrame) -> pd.DataFrame:
+    """Compare neighbours in the panel in pairs: the true difference, and whether the interval contains it."""
+    of = {entry: rows for entry, rows in analysis.conversations_of(conversations).groupby("entry")}
+    agents, rows = panel.to_dict("records"), []
+    for a, b in zip(agents[::2], agents[1::2]):
+        for metric in ("over_escalation", "resolved", "unsafe"):
+            found = tables.compare(of[b["model"]], of[a["model"]], metric)
+            truth = a[f"true_{metric}"] - b[f"true_{metric}"]
+            numbers = (found.numbers[name] for name in ("difference", "low", "high"))
+            rows.append((a["model"], b["model"], metric, truth, *numbers, found.like.p))
+    return recovery.holding(rows, "a b metric truth estimate low high p")
 
 
 def coverage_lines(table: pd.DataFrame, by: list[str], heads: list[str], scatter: bool) -> list[str]:
@@ -66,7 +79,8 @@ def coverage_lines(table: pd.DataFrame, by: list[str], heads: list[str], scatter
         names = [METRICS[row[b]].title if row[b] in METRICS else str(row[b]) for b in by]
         cells = [str(row["intervals"]), str(row["held"]), f"{row['share']:.3f} ({row['low']:.3f} to {row['high']:.3f})"]
         if scatter:
-            cells += ["-" if np.isnan(row[n]) else f"{row[n]:.2f}" for n in ("bias", "scatter")]
+            z = table.loc[(table[by] == [row[b] for b in by]).all(axis=1), "z"]
+            cells += ["-" if np.isnan(value) else f"{value:.2f}" for value in (z.mean(), (z**2).mean())]
         lines.append("| " + " | ".join([*names, *cells, recovery.in_words(row)]) + " |")
     return lines
 

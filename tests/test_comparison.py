@@ -66,6 +66,20 @@ def test_the_outcome_stands_in_one_sentence_and_differences_of_shares_in_points(
     assert "points" in shown["Resolved"] and "%" not in re.sub(r"[\d.]+ % interval", "", "".join(shown))
 
 
+def test_a_metric_without_pairs_has_no_query_and_every_other_query_is_read(five_agents):
+    table = tables.comparison_table(five_agents, TUNED, OTHER)
+    alone = table["cases"] == 0
+    assert alone.any() and (table.loc[alone, ["query_a", "query_b"]] == "").all(axis=None)
+    for query, cases in table.loc[~alone, ["query_b", "cases"]].itertuples(index=False):
+        assert five_agents.where(query)["case_id"].nunique() <= cases
+
+
+def test_a_comparison_without_planned_metrics_begins_with_the_cases(talks):
+    table = tables.comparison_table(talks, TUNED, OTHER, ("agent_messages",))
+    said = tables.comparison_in_words(table, tables.differing_cases(talks, TUNED, OTHER), TUNED, OTHER)
+    assert said.startswith("Both played the same 162 cases. They differ on ")
+
+
 def test_the_trial_that_is_shown_is_one_in_which_the_two_differ(talks):
     cases = tables.differing_cases(talks, TUNED, OTHER)
     for row in cases[cases["differ"].str.startswith("success")].itertuples():

@@ -11,7 +11,7 @@ from told import numbers_in
 
 from benchmark_lib import BadInput, load_results, tables
 from benchmark_lib.analysis.facets import flags_of
-from benchmark_lib.analysis.tables.customers import customer_turns
+from benchmark_lib.analysis.tables.nuisance import customer_turns
 from benchmark_lib.cli import main
 from benchmark_lib.conversation.scripted import AGENTS
 from benchmark_lib.endpoint.structured import Unreadable

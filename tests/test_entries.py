@@ -21,6 +21,7 @@ from benchmark_lib.experiment.manifest import part
 from benchmark_lib.reports.one_model import conduct, numbers
 from benchmark_lib.reports.site import build_site
 from benchmark_lib.reports.site.models import in_words
+from benchmarks.recovery import differences
 
 CASES = "tracking_1,tracking_2,cancel_before_ship_1,abusive_*,adversarial"
 TUNED, OWN = "scripted:tunable?skill=0.6&credulity=0.5&caution=0.4", "careful"
@@ -312,7 +313,6 @@ ELSEWHERE = {
     "recovered_correlations",
     "recovered_estimators",
     "recovered_in_short",
-    "recovered_differences",
     "recovered_rates",
     "intervals_held",  # of kinds of intervals, in test_behind_in_notebooks.py
     "published_trap_table",
@@ -413,9 +413,7 @@ def test_what_is_recovered_of_an_agent_is_never_pooled_over_its_runs(results):
         "estimate"
     ]
     assert found.to_dict() == pytest.approx(means[SEEDS].to_dict())
-    assert set(tables.recovered_differences(panel, results)["a"]) == {SEEDS[0]} and len(
-        tables.recovered_correlations(panel, rates)
-    )
+    assert set(differences(panel, results)["a"]) == {SEEDS[0]} and len(tables.recovered_correlations(panel, rates))
 
 
 def test_two_runs_of_one_model_are_one_family(results, entries):

@@ -7,10 +7,11 @@ import pytest
 import yaml
 
 from benchmark_lib import load_results, tables
-from benchmark_lib.analysis.tables import calibration as measured
+from benchmark_lib.analysis.tables import recovery as measured
 from benchmark_lib.reports import honesty
 from benchmark_lib.reports.site.content import Content
 from benchmark_lib.reports.site.method import method_view
+from benchmarks import calibration as simulated
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
@@ -23,14 +24,13 @@ def test_the_page_is_what_its_sources_give_and_readme_links_it():
 
 def test_the_shipped_half_widths_are_what_simulation_gives_again():
     shipped = [r for r in measured.calibration()["half_widths"] if r["bucket"] == "must_escalate" and r["rate"] == 0.8]
-    cases = measured.load_cases(measured.load_store())
-    intents = measured._sizes(cases)["must_escalate"]
-    assert shipped == [measured._half_width("must_escalate", intents, 0.8, measured.SIMULATED)]
+    intents = simulated.sizes()["must_escalate"]
+    assert shipped == [simulated.half_width("must_escalate", intents, 0.8, simulated.SIMULATED)]
 
 
 def test_the_shipped_coverage_of_the_trap_intervals_is_what_simulation_gives_again():
     shipped = tables.trap_coverage().set_index(["count", "trials"])
-    again = measured._trap_coverage(1, 3, 150)
+    again = simulated.trap_coverage(1, 3, 150)
     for name in ("posterior", "bca", "these"):
         assert again[name] == pytest.approx(shipped.loc[(1, 3), name], abs=0.06)
     assert shipped["posterior"].between(0.93, 0.97).all(), "the headline interval"

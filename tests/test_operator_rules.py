@@ -336,9 +336,7 @@ def test_the_share_by_turn_stands_beside_the_first_reply_of_the_same_conversatio
 
 
 def test_what_the_rules_cost_is_paired_with_the_run_that_differs_in_nothing_else(results):
-    pairs = tables.with_and_without_rules(results)
-    told = dict(zip(pairs["with_rules"], pairs["without"], strict=True))
-    assert told == {
+    assert tables.with_and_without_rules(results) == {
         "scripted:rule_keeper [rules ticket_first and 6 more]": "scripted:rule_keeper [no rules]",
         "scripted:rule_breaker [rules ticket_first and 6 more]": "",
     }

@@ -9,8 +9,8 @@ from benchmark_lib import load_results, tables
 from benchmark_lib.analysis import Query, facets
 from benchmark_lib.analysis.facets import flags_of
 from benchmark_lib.analysis.tables.board import APART, board_table
-from benchmark_lib.analysis.tables.customers import both_forms
 from benchmark_lib.analysis.tables.leaderboard import ENDS, WITHOUT
+from benchmark_lib.analysis.tables.nuisance import both_forms
 from benchmark_lib.reports.html import board_parts
 from benchmark_lib.reports.site import build_site
 from benchmark_lib.scoring.metrics import METRICS, Shown, shown_on

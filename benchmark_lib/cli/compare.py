@@ -103,7 +103,7 @@ def _lines(
 ) -> list[str]:
     # no line is wider than WIDTH unless a name is
     from ..analysis.panels import conversations_of
-    from ..analysis.tables.drift import shift_in_words
+    from ..analysis.tables.nuisance import shift_in_words
     from ..analysis.tables.verdicts import SAID, largest_in_words, outcome_in_words, what_is_tested
 
     conversations, several = conversations_of(results), len(compared) > 1

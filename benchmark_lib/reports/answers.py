@@ -15,13 +15,13 @@ from ..analysis.tables.answers import (
     ALONE,
     CLEAR,
     CLOSE,
-    NO_OFFER,
     NOBODY,
     Answer,
     Question,
     Stakes,
     answer,
     candidates,
+    never_offered,
     questions,
     with_stakes,
 )
@@ -254,13 +254,12 @@ def _gap(question: Question, row: dict[str, Any]) -> str:
 def view(found: Answers) -> dict[str, Any]:
     """Return the answers for a template: title, criterion, sentences, and rows of a table."""
     beside = {row["entry"]: _beside(row) for row in found.board.to_dict("records")}
-    others = found.board.loc[found.board["panel"] != "models", "panel"].value_counts()
     return {
         "dated": found.dated,
         "stakes": stakes_in_words(found.stakes),
         "nobody": not any(one.compared for one in found.considered),
         "considered": found.considered,
-        "never": ", ".join(counted(int(others[p]), *NO_OFFER[p]) for p in NO_OFFER if p in others),
+        "never": never_offered(found.board.loc[found.board["panel"] != "models", "panel"]),
         "first_steps": FIRST_STEPS,
         "items": [
             {

@@ -1,6 +1,6 @@
 """The pages in ``data/``: how to read the numbers honestly, and the data dictionary.
 
-The texts of the limits are in `limits.yaml.j2`; no number is typed: see `analysis.tables.calibration`.
+The texts of the limits are in `limits.yaml.j2`; no number is typed: see `analysis.tables.recovery`.
 """
 
 from collections.abc import Sequence
@@ -15,8 +15,7 @@ from babel.lists import format_list
 from ..analysis.dictionary import DICTIONARY
 from ..analysis.estimators.intervals import proportion_interval
 from ..analysis.estimators.unsafe import BAND_TRAPS
-from ..analysis.tables import calibration as measured
-from ..errors import BadInput
+from ..analysis.tables import recovery as measured
 from ..extension import offers
 from ..scoring.customer_audit import FINDINGS
 from ..scoring.written import span
@@ -82,24 +81,6 @@ def limits_page() -> str:
     """Return `limits` as Markdown, for ``data/limits.md``."""
     wrapped = partial(fill, width=WIDTH, break_long_words=False, break_on_hyphens=False)
     return plain_text("limits.md.j2", limits=limits(), fill=wrapped)
-
-
-def write_calibration() -> None:
-    """Measure again, and write ``data/calibration.yaml`` and ``data/limits.md``; for ``make calibration``.
-
-    Raises
-    ------
-    BadInput
-        Where the data cannot be written, as in an installed package.
-    """
-    found = {"half_widths": measured.measure_half_widths(), "trap_coverage": measured.measure_trap_coverage()}
-    head = "# Made by `make calibration`, never by hand: how wide intervals are, and how often they hold the truth.\n"
-    limits.cache_clear()
-    try:
-        measured.CALIBRATION.write_text(head + yaml.safe_dump(found, sort_keys=False), encoding="utf-8")
-        measured.CALIBRATION.with_name("limits.md").write_text(limits_page(), encoding="utf-8")
-    except OSError as error:
-        raise BadInput(f"{measured.CALIBRATION} cannot be written: measure in a checkout ({error})") from None
 
 
 def in_words(limit: Limit) -> dict[str, Any]:

@@ -7,12 +7,9 @@ import inspect
 
 from ...extension import face, offered
 from .apart import agreement_of_two, differing_cases, what_it_takes
-from .calibration import trap_coverage
 from .comparison import Comparison, compare
 from .costs import cost_lines, cost_table
-from .customers import customer_flag_table, customer_sensitivity, customer_turn_table, with_and_without_flagged
 from .debatable import debatable_acts, debatable_table, noted, without_debatable
-from .drift import shift_in_words, shift_table, wording_table
 from .escalation import (
     escalation_table,
     honesty_table,
@@ -26,6 +23,15 @@ from .hard import families_of, hard_failures, hard_in_words, hard_table, languag
 from .headlines import case_matrix, headline, metric, metric_table, per_case
 from .leaderboard import leaderboard, unsafe_table
 from .many import choose_pair, chosen_runs, compare_runs, comparison_table
+from .nuisance import (
+    customer_flag_table,
+    customer_sensitivity,
+    customer_turn_table,
+    shift_in_words,
+    shift_table,
+    with_and_without_flagged,
+    wording_table,
+)
 from .operator_rules import (
     first_to_break,
     rules_by_turn,
@@ -50,10 +56,10 @@ from .published import (
 from .recovery import (
     intervals_held,
     recovered_correlations,
-    recovered_differences,
     recovered_estimators,
     recovered_in_short,
     recovered_rates,
+    trap_coverage,
 )
 from .relations import between_models, cost_quality, model_means, on_frontier, ranking_against_desk, within_models
 from .reliability import (

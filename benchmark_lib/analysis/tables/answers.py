@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from math import nan
 from pathlib import Path
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from ..frames import Results
 
 CLEAR, CLOSE, ALONE, NOBODY = "clear", "too close to call", "only one", "nobody"
-"""The verdict on a question: one model is surely the best, several may be, there is only one, or none can be recommended."""
+"""Verdicts: one model is surely the best, several may be, there is only one, or none can be recommended."""
 SAID: dict[str, Any] = read_yaml(Path(__file__).with_suffix(".yaml"))
 NO_OFFER: dict[str, list[str]] = SAID["no offer"]
 """Who is never recommended, by panel, in the singular and the plural."""
@@ -41,20 +42,17 @@ COSTS = ("resolved", "wrong", "handover", "approval")
 
 @dataclass(frozen=True)
 class Stakes:
-    """What an operator stands to win or lose, in one currency; the answers depend on it, so it is stated with them.
+    """What an operator stands to win or lose, in US dollars.
 
     Attributes
     ----------
     resolved : float
         What a resolved conversation is worth, before the model's price.
-    wrong : float
-        What a conversation costs that ends wrong and unnoticed: neither right nor with a person.
-    handover : float
-        What a person's time for one conversation costs.
-    approval : float
-        What it costs to have a person read what the model would do in one conversation and release it.
+    wrong, handover, approval : float
+        The costs of a conversation that ends wrong and unnoticed (neither right nor with a person), of a person's time
+        for one conversation, and of a person who reads and releases what the model would do in one.
     file : str
-        The name of the file they were read from (`read_stakes`); empty where they were given otherwise.
+        The name of the file they were read from; empty where they were given otherwise.
     """
 
     resolved: float = 5.0
@@ -77,25 +75,19 @@ class Stakes:
 
 
 def read_stakes(path: str | Path | None = None) -> Stakes:
-    """The stakes in a small YAML file; the defaults where no file is named.
-
-    Parameters
-    ----------
-    path : path, optional
-        A file with any of ``resolved``, ``wrong``, ``handover`` and ``approval``, each in US dollars; ``data/stakes.yaml`` is one,
-        with the defaults. What it leaves out keeps its default.
+    """Return the stakes of a small YAML file such as ``data/stakes.yaml``; what it leaves out keeps its default.
 
     Raises
     ------
     BadInput
-        For a file that cannot be read, holds anything else, or names something that is not a cost.
+        For a file that cannot be read, is empty, or names anything but ``resolved``, ``wrong``, ``handover`` and
+        ``approval`` with a cost in US dollars.
     """
     if not path:
         return Stakes()
     found = in_project(path)
     given = read_mapping(found)
-    unknown = sorted(str(key) for key in given if key not in COSTS)
-    if unknown:
+    if unknown := sorted(str(key) for key in given if key not in COSTS):
         raise BadInput(f"{path}: {unknown[0]!r:.40} is not one of the stakes; name any of {', '.join(COSTS)}")
     if not given:
         raise BadInput(f"{path} names no stakes; give any of {', '.join(COSTS)}, as in 'wrong: 50'")
@@ -163,35 +155,35 @@ def questions(stakes: Stakes) -> tuple[Question, ...]:
     money = number("USD", digits=2)
     value = Metric("net_value", "Net value (USD)", "net_value", "resolvable", money, True, "")
     lost = Metric("loss", "Loss (USD)", "loss", None, money, False, "")
-    metrics, baselines = (
-        {**METRICS, value.name: value, lost.name: lost},
-        {"money": 0.0, "person behind": stakes.handover},
+    metrics = {**METRICS, value.name: value, lost.name: lost}
+    baselines = {"money": 0.0, "person behind": stakes.handover}
+    said = [{name: text.format(**vars(stakes)) for name, text in texts.items()} for texts in SAID["questions"]]
+    return tuple(
+        Question(**one | {"metric": metrics[one["metric"]]}, baseline=baselines.get(one["name"])) for one in said
     )
-    found = []
-    for texts in SAID["questions"]:
-        said = {name: text.format(**vars(stakes)) for name, text in texts.items()}
-        found.append(Question(**said | {"metric": metrics[said["metric"]]}, baseline=baselines.get(said["name"])))
-    return tuple(found)
 
 
 def candidates(results: Results | pd.DataFrame, board: pd.DataFrame | None = None) -> tuple[pd.DataFrame, str]:
-    """The conversations of the models that can be recommended, and who cannot, in words.
+    """Return the conversations of the models that can be recommended, and who cannot, in words.
 
-    `board` is what `leaderboard` gives; it is made where it is not given.
-
-    Only language models above the line of the leaderboard are: a model that resolves less than half, or was run in part, is
-    safe for the wrong reason; scripted agents, agents of one's own, players and the small test model are no offer.
+    Only language models above the line of the board can: a model that resolves less than half, or was run in part, is
+    safe for the wrong reason. `board` is made where it is not given.
     """
     rows = conversations_of(results)
     board = leaderboard(results) if board is None else board
     able = board[(board["block"] == "models") & (board["panel"] == "models")]
     mine = rows[rows["entry"].isin(set(able["entry"])) & (rows["panel"] == "models")]
-    others = board.drop(able.index)["panel"].value_counts()
-    return mine, ", ".join(counted(int(others[p]), *NO_OFFER[p]) for p in NO_OFFER if p in others)
+    return mine, never_offered(board.drop(able.index)["panel"])
+
+
+def never_offered(panels: pd.Series) -> str:
+    """Say how many rows of which panels are never recommended: ``2 players, 1 imported run``."""
+    counts = panels.value_counts()
+    return ", ".join(counted(int(counts[panel]), *NO_OFFER[panel]) for panel in NO_OFFER if panel in counts)
 
 
 def with_stakes(rows: pd.DataFrame, stakes: Stakes) -> pd.DataFrame:
-    """Conversations with the columns ``net_value`` and ``loss``; missing where a price, or the outcome, is unknown."""
+    """Return conversations with the columns ``net_value`` and ``loss``; missing where price or outcome is unknown."""
     resolved, success, handed, cost = (
         rows[c].astype("Float64").to_numpy(dtype=float, na_value=nan)
         for c in ("resolved", "success", "handed_over", "cost_usd")
@@ -203,25 +195,17 @@ def with_stakes(rows: pd.DataFrame, stakes: Stakes) -> pd.DataFrame:
 
 
 def answer(question: Question, rows: pd.DataFrame, left_out: str = "") -> Answer:
-    """Return which of the entries of some conversations may be the best.
+    """Return which entries of some conversations may be the best: that with the best mean, and all not surely worse.
 
-    That with the best mean, and every one that is not surely worse. Two entries are compared as everywhere
-    (`compare_all`); more of them by intervals that hold for every two at once (`simultaneous`).
-
-    Parameters
-    ----------
-    rows : DataFrame
-        Conversations of the candidates, with the column of the metric.
-    left_out : str
-        Who was left out before, and why.
+    Two entries are compared by `compare_all`, more of them by intervals that hold for every two at once
+    (`simultaneous`). `left_out` says who was left out before, and why.
     """
     import pandas as pd
 
     metric = question.metric
     sides = {entry: Side(mine) for entry, mine in rows.groupby("entry", sort=True)}
-    of = {e: side for e, side in sides.items() if any(case.trials for case in side.values(metric).values())}
-    unknown = sorted(sides.keys() - of.keys())
-    if unknown:
+    of = {entry: side for entry, side in sides.items() if side.values(metric).trials.any()}
+    if unknown := sorted(sides.keys() - of.keys()):
         why = f"price unknown ({HOW_TO_PRICE})" if metric.column == "net_value" else "no value"
         left_out = sentence(left_out, f"{', '.join(unknown)}: {why}")
     if not of:
@@ -230,22 +214,19 @@ def answer(question: Question, rows: pd.DataFrame, left_out: str = "") -> Answer
     sign = -1 if metric.higher_is_better else 1
     order = sorted(of, key=lambda e: (sign * heads[e].mean.estimate, e))
     leader, rest = order[0], order[1:]
-    found = dict(zip(rest, _against(metric, [of[e] for e in rest], of[leader]), strict=True))
+    if len(rest) == 1:
+        compared = compare_all(of[rest[0]], of[leader], [metric])
+    else:
+        compared = simultaneous([compare(of[e], of[leader], metric) for e in rest], math.comb(len(order), 2))
+    found = dict(zip(rest, compared, strict=True))
     table = pd.DataFrame([_row(of[e], heads[e], found.get(e), metric) for e in order])
     possible = tuple(e for e in order if e == leader or found[e].word != SURE)
     verdict = ALONE if not rest else CLEAR if len(possible) == 1 else CLOSE
     return Answer(question, verdict, possible, table, left_out, _against_nothing(question, of[leader]))
 
 
-def _against(metric: Metric, rest: list[Side], leader: Side) -> list[Comparison]:
-    """The leader minus each of the rest."""
-    if len(rest) == 1:
-        return compare_all(rest[0], leader, [metric])
-    return simultaneous([compare(mine, leader, metric) for mine in rest], len(rest) * (len(rest) + 1) // 2)
-
-
 def _row(side: Side, head: Headline, found: Comparison | None, metric: Metric) -> dict[str, Any]:
-    mine, numbers = side.conversations, found.numbers if found else dict.fromkeys(("difference", "low", "high"), nan)
+    mine, numbers = side.conversations, found.numbers if found else {}
     return {
         "entry": side.name,
         **interval(head.mean, "value"),
@@ -253,9 +234,9 @@ def _row(side: Side, head: Headline, found: Comparison | None, metric: Metric) -
         "trials": int(mine["trial"].nunique()),
         "worst": worst_trial(mine) if metric.banded else nan,
         "equal": found is not None and is_equal(found),
-        "difference": numbers["difference"],
-        "difference_low": numbers["low"],
-        "difference_high": numbers["high"],
+        "difference": numbers.get("difference", nan),
+        "difference_low": numbers.get("low", nan),
+        "difference_high": numbers.get("high", nan),
         "level": 1 - max(found.among, 1) * found.alpha if found else nan,
         "verdict": sureness(found) if found else "",
     }
@@ -265,9 +246,9 @@ def _against_nothing(question: Question, leader: Side) -> str:
     """Say how the leader compares with what is to be had without it; empty where nothing is to be beaten."""
     if question.baseline is None:
         return ""
-    known = [case for case in leader.values(question.metric).values() if case.trials]
-    means = np.array([case.mean for case in known])
-    clusters = ESTIMATORS[question.metric.estimator].clusters(np.array([case.intent for case in known], dtype=object))
+    values = leader.values(question.metric)
+    means, intents = values.means[values.trials > 0], values.intents[values.trials > 0]
+    clusters = ESTIMATORS[question.metric.estimator].clusters(intents)
     found = compare_paired(means, np.full(means.size, question.baseline), clusters=clusters, bounds=None)
     if not found.difference:
         return f"no better than {question.does_nothing}"

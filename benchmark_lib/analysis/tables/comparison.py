@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import nan
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -27,34 +27,26 @@ if TYPE_CHECKING:
     from ..frames import Results
 
 PLANNED = shown_on(Shown.MAIN)
-"""Metrics of the planned contrasts: the ones that are tested wherever two models are compared.
-
-Holm corrects over these. The others are shown without a test, or explored: each tested by itself, with its plain p-value.
-"""
+"""The metrics that are tested wherever two models are compared, adjusted together by Holm."""
 
 
-class OfCase(NamedTuple):
-    """One entry on one case: the mean of its trials with a value, their number, and their sum."""
+class Values(NamedTuple):
+    """One entry in one metric, case by case: the trials with a value, the sum and the mean of their values."""
 
-    intent: str
-    mean: float
-    trials: int
-    hits: float
+    cases: np.ndarray
+    intents: np.ndarray
+    trials: np.ndarray
+    hits: np.ndarray
+    means: np.ndarray
 
 
 class Side:
-    """One of two entries that are compared; what is read of its conversations is read once.
-
-    Parameters
-    ----------
-    conversations : DataFrame
-        The conversations of one entry.
-    """
+    """One of two entries that are compared; what is read of its conversations is read once."""
 
     def __init__(self, conversations: pd.DataFrame) -> None:
         self.conversations = conversations
         self.name = str(conversations["entry"].iloc[0])
-        self._values: dict[str, dict[str, OfCase]] = {}
+        self._values: dict[str, Values] = {}
 
     @cached_property
     def played(self) -> set[str]:
@@ -72,14 +64,14 @@ class Side:
         """The true rates of a tunable scripted agent, by metric; empty for any other model."""
         return truth_of(self.conversations["model"].iloc[0])
 
-    def values(self, metric: Metric) -> dict[str, OfCase]:
-        """Return the values of a metric by case, also of cases whose trials have none."""
+    def values(self, metric: Metric) -> Values:
+        """Return the values of a metric, in the order of the cases; NaN for a case without any."""
         if metric.name not in self._values:
-            table, cases, intents = case_matrix(self.conversations, metric)
-            trials, hits = (~np.isnan(table)).sum(axis=1).tolist(), np.nansum(table, axis=1).tolist()
-            means = [total / n if n else nan for total, n in zip(hits, trials, strict=True)]
-            of = map(OfCase, intents, means, trials, hits)
-            self._values[metric.name] = dict(zip(cases, of, strict=True))
+            table, *named = case_matrix(self.conversations, metric)
+            trials, hits = (~np.isnan(table)).sum(axis=1), np.nansum(table, axis=1)
+            means = np.divide(hits, trials, out=np.full(len(hits), nan), where=trials > 0)
+            cases, intents = (np.array(labels, dtype=object) for labels in named)
+            self._values[metric.name] = Values(cases, intents, trials, hits, means)
         return self._values[metric.name]
 
 
@@ -111,11 +103,12 @@ class Pairs:
     @classmethod
     def of(cls, first: Side, second: Side, metric: Metric) -> Pairs:
         """Return the pairs of two entries in one metric."""
-        a, b = first.values(metric), second.values(metric)
-        cases = sorted(case for case in a.keys() & b.keys() if a[case].trials and b[case].trials)
-        x, y = (np.array([side[case][1:] for case in cases]).reshape(-1, 3).T for side in (a, b))
-        named, intents = (np.array(f, dtype=object) for f in (cases, [a[case].intent for case in cases]))
-        return cls(named, intents, x[0], y[0], x[1], y[1], x[2], y[2], len(a.keys() | b.keys()) - len(cases))
+        one, other = first.values(metric), second.values(metric)
+        shared, i, j = np.intersect1d(one.cases, other.cases, assume_unique=True, return_indices=True)
+        both = (one.trials[i] > 0) & (other.trials[j] > 0)
+        a, b = (Values(*(of[at] for of in side)) for side, at in ((one, i[both]), (other, j[both])))
+        alone = len(one.cases) + len(other.cases) - len(shared) - len(a.cases)
+        return cls(a.cases, a.intents, a.means, b.means, a.trials, b.trials, a.hits, b.hits, alone)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,13 +117,8 @@ class Comparison(Contrast):
 
     Attributes
     ----------
-    metric : Metric
     sides : tuple of Side
         A and B.
-    pairs : Pairs
-        The cases that carry the difference.
-    family : tuple of str
-        The metrics whose p-values are adjusted together; empty for one that is read by itself.
     contrasts : int
         The contrasts for which `all_interval` holds at once.
     """
@@ -138,7 +126,6 @@ class Comparison(Contrast):
     metric: Metric
     sides: tuple[Side, Side] = field(repr=False, compare=False)
     pairs: Pairs = field(repr=False, compare=False)
-    family: tuple[str, ...] = ()
     contrasts: int = len(PLANNED)
 
     @property
@@ -153,7 +140,7 @@ class Comparison(Contrast):
 
     @cached_property
     def numbers(self) -> dict[str, float]:
-        """The numbers on the scale of the metric: difference; low and high (cases like these); these_low and these_high."""
+        """On the scale of the metric: difference, low, high (cases like these), these_low, these_high."""
         found = (self.difference, *self.interval, *self.these_interval)
         names = ("difference", "low", "high", "these_low", "these_high")
         return {name: self.scale * value for name, value in zip(names, found, strict=True)}
@@ -203,17 +190,18 @@ class Comparison(Contrast):
         return verdict_of(self)
 
     def query(self, side: str) -> Query:
-        """Return which conversations the mean of ``a`` or ``b`` counts."""
-        metric = self.metric
+        """Return which conversations the mean of ``a`` or ``b`` counts, where there are pairs."""
+        metric, alone = self.metric, self.pairs.alone
         chosen = {"entry": self.names["ab".index(side)], "bucket": metric.bucket}
         chosen[metric.column] = YES if metric.scale.bounds else KNOWN
-        return Query.of(**chosen, case_id=list(self.pairs.cases) if self.pairs.alone else None)
+        return Query.of(**chosen, case_id=list(self.pairs.cases) if alone else None)
 
     def row(self) -> dict[str, Any]:
         """Return the row of `comparison_table`."""
-        metric, tested = self.metric, self.tested
-        truths = [side.truth.get(metric.name, nan) for side in self.sides]
-        played = [side.played for side in self.sides]
+        metric, tested, like = self.metric, self.tested, self.like
+        truth_a, truth_b = (side.truth.get(metric.name, nan) for side in self.sides)
+        all_low, all_high = self.all_interval
+        played_a, played_b = (side.played for side in self.sides)
         return {
             "metric": named(metric),
             "title": metric.title,
@@ -221,43 +209,38 @@ class Comparison(Contrast):
             "unit": metric.scale.name,
             **self.means,
             **self.numbers,
-            **dict(zip(("all_low", "all_high"), self.all_interval, strict=True)),
             "level": 1 - self.alpha if tested else nan,
-            "these_level": 1 - self.these_alpha if tested else nan,
-            "p": self.like.p,
+            "p": like.p,
             "p_adjusted": self.p_adjusted,
+            "these_level": 1 - self.these_alpha if tested else nan,
             "p_these": self.these_p,
             "p_these_adjusted": self.these_p_adjusted,
-            "truth": truths[1] - truths[0],
+            "all_low": all_low,
+            "all_high": all_high,
+            "truth": truth_b - truth_a,
             "cases": self.cases,
-            "units": self.like.units,
+            "units": like.units,
             "trials": self.trials,
             "word": self.word,
             "better": self.better,
             "verdict": self.verdict,
             "reason": self.reason,
-            "query_a": str(self.query("a")),
-            "query_b": str(self.query("b")),
+            "query_a": str(self.query("a")) if self.cases else "",
+            "query_b": str(self.query("b")) if self.cases else "",
             **about_two(self.sides),
-            "shared": len(played[0] & played[1]),
-            "only_a": len(played[0] - played[1]),
-            "only_b": len(played[1] - played[0]),
+            "shared": len(played_a & played_b),
+            "only_a": len(played_a - played_b),
+            "only_b": len(played_b - played_a),
         }
 
 
 def compare(a: Side | pd.DataFrame, b: Side | pd.DataFrame, metric: str | Metric, *, tested: bool = True) -> Comparison:
-    """Compare two entries in one metric, B minus A; a p-value is not yet adjusted (see `compare_all`).
+    """Compare the conversations of two entries in one metric, B minus A; p-values are adjusted in `compare_all`.
 
-    Parameters
-    ----------
-    a, b : Side or DataFrame
-        The conversations of one entry each.
-    tested : bool
-        False for a difference that is only shown.
+    Without `tested` the difference is only shown.
     """
-    metric = metric_of(metric)
-    one, other = (side if isinstance(side, Side) else Side(side) for side in (a, b))
-    pairs = Pairs.of(one, other, metric)
+    metric, sides = metric_of(metric), _sides(a, b)
+    pairs = Pairs.of(*sides, metric)
     if tested:
         bounds = metric.scale.bounds
         found = compare_paired(
@@ -269,10 +252,10 @@ def compare(a: Side | pd.DataFrame, b: Side | pd.DataFrame, metric: str | Metric
             bounds=bounds and (bounds[0] - bounds[1], bounds[1] - bounds[0]),
         )
     else:
-        mean, n = float((pairs.b - pairs.a).mean()) if len(pairs.a) else nan, len(pairs.a)
+        n = len(pairs.cases)
+        mean = float((pairs.b - pairs.a).mean()) if n else nan
         found = Contrast(like=PairedDifference(estimate=mean, n=n), cases=n, tested=False)
-    carried = {f.name: getattr(found, f.name) for f in fields(Contrast)}
-    return Comparison(**carried, metric=metric, sides=(one, other), pairs=pairs)
+    return Comparison(**vars(found), metric=metric, sides=sides, pairs=pairs)
 
 
 def compare_all(
@@ -295,26 +278,26 @@ def compare_all(
     contrasts : int
         The contrasts for which the simultaneous interval of each holds at once.
     """
-    one, other = (side if isinstance(side, Side) else Side(side) for side in (a, b))
-    wanted = [metric_of(m) for m in metrics or METRICS]
-    there = [METRICS[name] for name in PLANNED if all(METRICS[name].column in s.conversations for s in (one, other))]
-    chosen = {m.name: m for m in (*wanted, *(there if metrics is None or _is_planned(wanted) else ()))}
+    sides, wanted = _sides(a, b), [metric_of(m) for m in metrics or METRICS]
+    chosen = {m.name: m for m in wanted}
+    if metrics is None or any(name in PLANNED for name in chosen):
+        chosen |= {n: METRICS[n] for n in PLANNED if all(METRICS[n].column in side.conversations for side in sides)}
     found = {
-        name: replace(compare(one, other, m, tested=bool(metrics or explore or name in PLANNED)), contrasts=contrasts)
+        name: replace(compare(*sides, m, tested=bool(metrics or explore or name in PLANNED)), contrasts=contrasts)
         for name, m in chosen.items()
     }
-    family = tuple(name for name in PLANNED if name in found)
-    for name, one_of in zip(family, adjusted(found[name] for name in family), strict=True):
-        found[name] = replace(one_of, family=family)
+    planned = [name for name in PLANNED if name in found]
+    found |= dict(zip(planned, adjusted(found[name] for name in planned), strict=True))
     return [found[m.name] for m in wanted]
 
 
-def _is_planned(metrics: list[Metric]) -> bool:
-    return any(m.name in PLANNED for m in metrics)
+def _sides(*given: Side | pd.DataFrame) -> tuple[Side, Side]:
+    a, b = (side if isinstance(side, Side) else Side(side) for side in given)
+    return a, b
 
 
 def about_two(sides: tuple[Side, Side]) -> dict[str, Any]:
-    """Return who is compared, as columns: name_a, name_b, panel_a, panel_b, partial_a and partial_b."""
+    """Return who is compared, as columns: name_a, name_b, partial_a, partial_b, panel_a and panel_b."""
     return {f"{key}_{side}": of.about[key] for key in ("name", "partial", "panel") for side, of in zip("ab", sides)}
 
 
@@ -324,8 +307,7 @@ def two_sides(results: Results | pd.DataFrame, a: str, b: str) -> tuple[Side, Si
     for name in (a, b):
         if name not in of:
             raise BadInput(not_here(name, of))
-    one = Side(of[a])
-    return one, Side(of[b])
+    return _sides(of[a], of[b])
 
 
 def not_here(name: str, known: Iterable[str]) -> str:

@@ -6,12 +6,12 @@ reason (the note) are given. The record stays as it is: both counts are always s
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ...errors import BadInput
 from ...scoring.metrics import METRICS
 from ..estimators.estimate import counted, sentence
-from ..panels import conversations_of, panel_of
+from ..panels import conversations_of
 from .leaderboard import unsafe_table
 from .rows import ITEM, framed
 
@@ -24,6 +24,10 @@ DEBATABLE = "debatable"
 """The tag of a label that calls an act debatable."""
 UNSAFE = "unsafe"
 """The scorer of such a label, and the column of the act."""
+NOTE = (
+    "{acts} of {unsafe} called debatable by {labellers}: without {it} {without} unsafe actions in the mean trial, "
+    "not {observed}"
+)
 NUMBERS = ("median", "observed", "these_mean", "these_low", "these_high", "band")
 
 
@@ -55,10 +59,8 @@ def debatable_acts(results: Results | pd.DataFrame, labels: pd.DataFrame) -> pd.
                 "write who says so in labeller and why in note"
             )
     rows = conversations_of(results)
-    unsafe = rows[rows["unsafe"].fillna(False).astype(bool)]
-    found = unsafe[["panel", "entry", "kind", *ITEM]].merge(
-        said[[*ITEM, "labeller", "note", "at"]].rename(columns={"note": "reason"}), on=list(ITEM)
-    )
+    unsafe = rows.loc[rows["unsafe"].fillna(False).astype(bool), ["panel", "entry", "kind", *ITEM]]
+    found = unsafe.merge(said[[*ITEM, "labeller", "note", "at"]].rename(columns={"note": "reason"}), on=ITEM)
     columns = ["panel", "entry", "run_id", "case_id", "kind", "trial", "labeller", "reason", "at"]
     return found[columns].sort_values(["entry", "case_id", "trial", "labeller"], ignore_index=True)
 
@@ -68,8 +70,8 @@ def without_debatable(results: Results | pd.DataFrame, labels: pd.DataFrame) -> 
     import pandas as pd
 
     rows, acts = conversations_of(results), debatable_acts(results, labels)
-    keys = pd.MultiIndex.from_frame(rows[list(ITEM)])
-    called = keys.isin(pd.MultiIndex.from_frame(acts[list(ITEM)]))
+    keys = pd.MultiIndex.from_frame(rows[ITEM])
+    called = keys.isin(pd.MultiIndex.from_frame(acts[ITEM]))
     return rows.assign(unsafe=rows["unsafe"].mask(called, False))
 
 
@@ -83,40 +85,28 @@ def debatable_table(results: Results | pd.DataFrame, labels: pd.DataFrame) -> pd
         (median, observed, these_mean, these_low, these_high, band) as recorded and with ``_without``.
     """
     rows, acts = conversations_of(results), debatable_acts(results, labels)
-    called = acts.drop_duplicates(list(ITEM)).groupby("entry").size()
-    mine = rows[rows["entry"].isin(called.index)]
-    columns = " ".join(
-        ["panel entry traps trials unsafe debatable labellers", *NUMBERS, *(f"{name}_without" for name in NUMBERS)]
-    )
-    if mine.empty:
-        return framed([], columns)
-    before, after = unsafe_table(mine), unsafe_table(without_debatable(mine, labels))
-    after = after.set_index(["entry", "source"])
-    found = []
-    for row in before.to_dict("records"):
-        entry, other = row["entry"], after.loc[(row["entry"], row["source"])]
-        of = mine[(mine["entry"] == entry) & (mine["source"] == row["source"])]
-        row |= {"panel": panel_of(row["model"], row["source"]), "unsafe": int(of["unsafe"].fillna(False).sum())}
-        row |= {"debatable": int(called[entry]), **{f"{name}_without": other[name] for name in NUMBERS}}
-        labellers = set(acts.loc[acts["entry"] == entry, "labeller"])
-        found.append(row | {"labellers": ", ".join(sorted(labellers))})
-    return framed(found, columns)
+    columns = ["panel", "entry", "traps", "trials", "unsafe", "debatable", "labellers", *NUMBERS]
+    columns += [f"{name}_without" for name in NUMBERS]
+    if acts.empty:
+        return framed([], " ".join(columns))
+    mine, keys = rows[rows["entry"].isin(acts["entry"])], ["entry", "source"]
+    after = unsafe_table(without_debatable(mine, labels))[[*keys, *NUMBERS]]
+    table = unsafe_table(mine).merge(after, on=keys, suffixes=("", "_without"))
+    table = table.merge(mine.groupby(keys)["unsafe"].sum().astype(int).reset_index(), on=keys)
+    called = acts.drop_duplicates(ITEM)["entry"].value_counts()
+    names = acts.groupby("entry")["labeller"].agg(lambda own: ", ".join(sorted(set(own))))
+    return table.assign(debatable=table["entry"].map(called), labellers=table["entry"].map(names))[columns]
 
 
 def noted(board: pd.DataFrame, results: Results | pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
     """Add to the notes of a board the unsafe count without debatable acts, with who called them so.
 
-    `board` is as `leaderboard` gives it; its places stay, which rest on the record.
+    `board` is as `leaderboard` gives it; its places are those of the record.
     """
-    notes = {row["entry"]: _note(row) for row in debatable_table(results, labels).to_dict("records")}
+    mean, notes = METRICS["unsafe"].scale.mean, {}
+    for row in debatable_table(results, labels).to_dict("records"):
+        acts, it = counted(row["debatable"], "unsafe conversation"), "it" if row["debatable"] == 1 else "them"
+        counts = {"without": mean(row["observed_without"]), "observed": mean(row["observed"])}
+        notes[row["entry"]] = NOTE.format(**row | counts, acts=acts, it=it)
     pairs = zip(board["notes"], board["entry"], strict=True)
     return board.assign(notes=[sentence(note, notes.get(entry, "")) for note, entry in pairs])
-
-
-def _note(row: dict[str, Any]) -> str:
-    acts = counted(row["debatable"], "unsafe conversation")
-    it, unsafe = "it" if row["debatable"] == 1 else "them", METRICS["unsafe"].scale
-    return (
-        f"{acts} of {row['unsafe']} called debatable by {row['labellers']}: without {it} {unsafe.mean(row['observed_without'])} unsafe actions in the "
-        f"mean trial, not {unsafe.mean(row['observed'])}"
-    )

@@ -17,10 +17,9 @@ from ..estimators.estimate import Headline, counted, usual
 from ..estimators.unsafe import BANDS
 from ..facets import flags_of
 from ..panels import RESOLVES_ENOUGH, conversations_of, panel_of, partial_words, progress, says_partial
-from .customers import both_forms
 from .dominance import Dominance, dominance
-from .drift import shift_in_words
 from .headlines import headline
+from .nuisance import both_forms, shift_in_words
 from .rows import framed, interval
 from .tiers import HOW_TO_PRICE, UNKNOWN, cost_tier
 

@@ -14,7 +14,6 @@ from ..estimators.estimate import counted
 from ..frames import Results, is_hard
 from ..panels import conversations_of, partial_words
 from .comparison import PLANNED, Comparison, compare_all, not_here, two_sides
-from .rows import framed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,11 +25,6 @@ FIRST_CHOICE = ("models", "own agents", "players", "imported", "recovery panel",
 """Panels from which two models are chosen if none are named."""
 FEWEST_SHARED = 2
 """Runs of different cases that share fewer are not compared."""
-COLUMNS = (
-    "metric title direction unit a b difference low high level p p_adjusted these_low these_high these_level p_these "
-    "p_these_adjusted all_low all_high truth cases units trials word better verdict reason query_a query_b "
-    "name_a name_b partial_a partial_b panel_a panel_b shared only_a only_b"
-)
 
 
 def choose_pair(results: Results | pd.DataFrame, a: str | None = None, b: str | None = None) -> tuple[str, str]:
@@ -50,17 +44,17 @@ def choose_pair(results: Results | pd.DataFrame, a: str | None = None, b: str | 
     sizes = rows.groupby(["panel", "entry"], sort=False).size().sort_values(ascending=False, kind="stable")
     of = {entry: panel for panel, entry in sizes.index}
     a, b = entry_meant(results, a), entry_meant(results, b)
-    for name in (a, b):
-        if name is not None and name not in of:
-            raise BadInput(not_here(name, of))
     wanted = [name for name in (a, b) if name is not None]
+    for name in wanted:
+        if name not in of:
+            raise BadInput(not_here(name, of))
     home = of[wanted[0]] if wanted else next((p for p in FIRST_CHOICE if sum(q == p for q in of.values()) > 1), None)
     shares = rows.groupby("entry")["success"].mean()
     rest = [m for m in of if m not in wanted]
     rest.sort(key=lambda m: (of[m] != home, of[m] == FIRST_CHOICE[-1] and shares[m] in (0, 1)))
-    first = a if a is not None else rest.pop(0) if rest else b
-    second = b if b is not None else rest.pop(0) if rest else first
-    return str(first), str(second)
+    others = iter(rest)
+    first = a or next(others, b)
+    return str(first), str(b or next(others, first))
 
 
 def comparison_table(
@@ -70,14 +64,8 @@ def comparison_table(
     metrics: tuple[str | Metric, ...] | None = None,
     *,
     explore: bool = False,
-    among: int = len(PLANNED),
 ) -> pd.DataFrame:
     """Return every metric of two models, paired by case; `metrics` and `explore` as in `compare_all`.
-
-    Parameters
-    ----------
-    among : int
-        The contrasts for which the interval all_low to all_high holds at once.
 
     Returns
     -------
@@ -86,19 +74,19 @@ def comparison_table(
         both have; a count is per 18 traps or as many as were run), difference (b - a), low and high (of cases like
         these), level (confidence of that interval: 0.95, or what Holm leaves of it), p, p_adjusted (planned metrics),
         these_low, these_high, these_level, p_these and p_these_adjusted (the same on these cases), all_low and all_high
-        (of cases like these, simultaneous over `among` contrasts), truth (the true difference of two tunable scripted
+        (of cases like these, simultaneous over the planned metrics), truth (the true difference of two tunable scripted
         agents, NaN of any other models), cases, units (cases or intents that carry the test), trials in words, word
         (the verdict in a word), better, verdict (with the name of the better one) and reason in words, query_a and
         query_b (which conversations the two means count); in every row shared, only_a and only_b, the numbers of cases
         that both played, and that one alone did.
     """
-    found = compare_all(*two_sides(results, a, b), metrics, explore=explore, contrasts=among)
-    return as_table(found)
+    return _table(compare_all(*two_sides(results, a, b), metrics, explore=explore))
 
 
-def as_table(found: Iterable[Comparison]) -> pd.DataFrame:
-    """Return comparisons as the rows of `comparison_table`."""
-    return framed([one.row() for one in found], COLUMNS)
+def _table(found: Iterable[Comparison]) -> pd.DataFrame:
+    import pandas as pd
+
+    return pd.DataFrame([one.row() for one in found])
 
 
 def compare_runs(
@@ -107,29 +95,26 @@ def compare_runs(
     *,
     every_pair: bool = False,
     metrics: tuple[str | Metric, ...] | None = None,
-    explore: bool = False,
 ) -> pd.DataFrame:
-    """Compare several entries: the first with each of the others, or every two.
-
-    Parameters
-    ----------
-    entries : list of str
-        At least two, no one twice.
-    metrics, explore
-        As in `compare_all`.
+    """Compare several entries, the first with each of the others or every two, in metrics as in `compare_all`.
 
     Returns
     -------
     DataFrame
         The rows of `comparison_table` after entry_a and entry_b. A verdict on two is the same whatever else is compared;
         the interval all_low to all_high holds for the planned contrasts of every pair at once.
+
+    Raises
+    ------
+    BadInput
+        For fewer than two entries, one that is named twice, and two that share fewer than two cases.
     """
-    return pairs_table(compare_pairs(results, entries, every_pair=every_pair, metrics=metrics, explore=explore))
+    return pairs_table(compare_pairs(results, entries, every_pair=every_pair, metrics=metrics))
 
 
 def pairs_table(found: Iterable[list[Comparison]]) -> pd.DataFrame:
     """Return the comparisons of several pairs as the rows of `compare_runs`."""
-    table = as_table(one for of_two in found for one in of_two)
+    table = _table(one for of_two in found for one in of_two)
     table.insert(0, "entry_a", table["name_a"])
     table.insert(1, "entry_b", table["name_b"])
     return table
@@ -141,8 +126,7 @@ def compare_pairs(
     """Return the comparisons of each pair of `compare_runs`."""
     if len(entries) < 2:
         raise BadInput("a comparison needs at least two runs: name another one")
-    twice = sorted({name for name in entries if entries.count(name) > 1})
-    if twice:
+    if twice := sorted({name for name in entries if entries.count(name) > 1}):
         raise BadInput(f"{twice[0]!r} is named twice: a run cannot be compared with itself, so name each run once")
     pairs = list(combinations(entries, 2)) if every_pair else [(entries[0], other) for other in entries[1:]]
     parts = []
@@ -160,10 +144,7 @@ def compare_pairs(
 
 
 def why_partial(run: RunFile) -> str:
-    """Why a run is not a full one, in words; empty if it is.
-
-    A full run has finished every planned conversation, on every case of its set.
-    """
+    """Say why a run has not finished every planned conversation on every case of its set; empty if it has."""
     manifest = run.manifest
     if lacking := _lacking(run):
         return f"{lacking} conversations finished"
@@ -174,25 +155,13 @@ def why_partial(run: RunFile) -> str:
 
 
 def _lacking(run: RunFile) -> str:
-    """The `partial_words` of a run file; empty where every planned conversation is finished."""
     return partial_words(run.counts()["finished"], sum(run.manifest["planned"].values()))
 
 
 def chosen_runs(results: Results, entries: list[str], *, partial: bool = False) -> tuple[Results, dict[str, str]]:
-    """The runs of some entries alone, refused where they must not be compared.
+    """Return the runs of some entries alone, and by run_id why one is partial.
 
-    Parameters
-    ----------
-    entries : list of str
-    partial : bool
-        Whether unfinished runs are compared too. Finished ones always are, on the cases that both played.
-
-    Returns
-    -------
-    results : Results
-        Of these runs alone; their entries may be shorter.
-    partial : dict of str to str
-        By run_id, why a run is partial.
+    With `partial`, unfinished runs are compared, too. The names of the entries may get shorter.
 
     Raises
     ------

@@ -1,14 +1,17 @@
-"""The board as a table for a paper: few columns, each number with the digits its interval supports, and a full caption."""
+"""The board as a table for a paper: few columns, and a caption that says what each number is."""
 
 from __future__ import annotations
 
+import difflib
 import warnings
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...errors import BadInput
 from ...scoring.metrics import METRICS, Metric
 from ...scoring.written import DASH, missing, rounded
+from ...textfiles import read_yaml
 from ..cell import Cell, Heading, Table, footnoted
 from ..estimators.estimate import Estimate, counted, usual
 from ..estimators.unsafe import BAND_COUNTS
@@ -21,23 +24,19 @@ if TYPE_CHECKING:
 
 PAPER_COLUMNS = ("over_escalation", "unsafe", "escalation_accuracy", "resolved", "band", "cost_tier")
 """The columns of a paper's table beside the model: the planned metrics, band and cost."""
-WORDED = {
-    "band": "Band",
-    "cost_tier": "Cost tier",
-    "trials": "Trials",
-    "dominated": "Dominated by",
-    "below": "Below the line",
-}
+SAID: dict[str, Any] = read_yaml(Path(__file__).with_suffix(".yaml"))
+WORDED: dict[str, str] = SAID["columns"]
 """Columns that are no metric."""
 NO_BAND = "none*"
 """The band of an agent that does too little for one; a footnote says why."""
-WORST = " Behind the comma, the worst trial."
 DAGGER = "†"
-"""What stands behind the name of an unfinished run; a footnote says what it lacks."""
+"""The mark after the name of an unfinished run; a footnote says what it lacks."""
 
 
 def paper(board: pd.DataFrame, *, columns: Sequence[str] | None = None, models: Iterable[str] | None = None) -> Table:
-    """The board as a table for a paper; `reports.paper.show` shows it in a notebook, `save` writes it as LaTeX, Markdown, CSV and HTML.
+    """Return the board as a table for a paper.
+
+    `reports.paper.show` shows it in a notebook, `save` writes it as LaTeX, Markdown, CSV and HTML.
 
     Parameters
     ----------
@@ -60,61 +59,55 @@ def paper(board: pd.DataFrame, *, columns: Sequence[str] | None = None, models: 
         Where a row is an unfinished run, by name.
     """
     rows = _rows(board, models)
-    if unfinished := _unfinished(rows):
-        said = f"unfinished: {unfinished}; the command that began a run finishes it, and models=[...] can leave it out"
-        warnings.warn(said, stacklevel=2)
+    unfinished = named_with({entry: f"{words} planned conversations" for entry, words in partial_in(rows).items()})
+    if unfinished:
+        warnings.warn(SAID["unfinished"].format(names=unfinished), stacklevel=2)
     unpaid = set(rows["cost_tier"]) <= {NO_MODEL, PLAYED}
     chosen = list(columns or [c for c in PAPER_COLUMNS if not (unpaid and c == "cost_tier")])
     _check(chosen, [*METRICS, *WORDED], "column")
     if "trials" not in chosen and rows["trials"].nunique() > 1:
         chosen.append("trials")
-    records, notes = rows.to_dict("records"), {}
-    heads = [Heading(key="model", title="Model")]
+    records: list[dict[str, Any]] = rows.to_dict("records")
+    metrics = [METRICS[name] for name in chosen if name in METRICS]
     names = [labelled(row | {"partial": ""}, 48) + DAGGER * bool(row["partial"]) for row in records]
-    cells: dict[str, Sequence[Any]] = {"model": names}
-    bases, notes["n"] = _bases(records, [METRICS[name] for name in chosen if name in METRICS])
-    if bases:
-        heads.append(Heading(key="n", title="n"))
-        cells["n"] = [Cell(number=text) for text in bases]
+    bases, of = _bases(records, metrics)
+    parts: list[tuple[str, str, Sequence[Any], str]] = [("model", "Model", names, "")]
+    parts += [("n", "n", [Cell(number=text) for text in bases], of)] if bases else []
     for name in chosen:
         if name in METRICS:
-            metric = METRICS[name]
-            heads.append(Heading(key=name, title=f"{metric.title}{_unit(metric, records)}"))
-            cells[name] = _estimates(records, metric)
-            notes[name] = _denominator(records, metric) + (WORST if metric.banded else "")
+            parts.append(_metric_column(records, METRICS[name]))
         else:
-            heads.append(Heading(key=name, title=WORDED[name]))
-            cells[name] = [_word(row, name) for row in records]
-    if "band" in chosen:
-        notes["band"] = _bands_in_words()
-    if "cost_tier" in chosen:
-        notes["cost_tier"] = "By the cost of 1,000 conversations of the agent, at the prices recorded in the run."
+            bands = ", ".join(f"{counts} {band}" for band, counts in BAND_COUNTS.items())
+            note = SAID["notes"].get(name, "").format(bands=bands)
+            parts.append((name, WORDED[name], [_word(row, name) for row in records], note))
     remarks = _remarks(records, chosen, f"{DAGGER} Unfinished: {unfinished}." if unfinished else "")
-    marked, footnotes = footnoted(heads, {k: text for k, text in notes.items() if text}, [remarks] if remarks else ())
-    made = tuple({key: column[place] for key, column in cells.items()} for place in range(len(records)))
-    return Table(columns=marked, rows=made, caption=_caption(rows, chosen), notes=footnotes)
+    heads = [Heading(key=key, title=title) for key, title, *_ in parts]
+    notes = {key: note for key, _, _, note in parts if note}
+    marked, footnotes = footnoted(heads, notes, [remarks] if remarks else ())
+    made = [{key: cells[place] for key, _, cells, _ in parts} for place in range(len(records))]
+    return Table(columns=marked, rows=tuple(made), caption=_caption(rows, metrics), notes=footnotes)
 
 
 def _bases(records: list[dict[str, Any]], metrics: list[Metric]) -> tuple[list[str], str]:
-    """The cases behind each row where rows differ, ``120 / 24``, and whose they are; a count says its own in its cell."""
+    """Return the cases behind each row where rows differ, ``120 / 24``, and whose; a count says its own in its cell."""
     bases: dict[tuple[int, ...], list[str]] = {}
     for metric in metrics:
-        counts = tuple(int(n) if (n := row[f"{metric.name}_n"]) == n else 0 for row in records)  # NaN: no conversation
+        counts = tuple(_n(row, metric) for row in records)
         if not metric.scale.summed and len({*counts}) > 1:
             bases.setdefault(counts, []).append(metric.title.lower())
-    cells = [" / ".join(map(str, of_row)) for of_row in zip(*bases, strict=True)]
-    return cells, f"Cases behind {' / '.join(' and '.join(titles) for titles in bases.values())}." if cells else ""
+    titles = " / ".join(" and ".join(of) for of in bases.values())
+    return [" / ".join(map(str, of_row)) for of_row in zip(*bases, strict=True)], SAID["bases"].format(titles=titles)
 
 
-def _bands_in_words() -> str:
-    """What the bands are."""
-    words = ", ".join(f"{counts} {band}" for band, counts in BAND_COUNTS.items())
-    return f"Bands of unsafe actions out of 18 ({words}), with their probability on these traps; two are named where neither reaches 0.8."
+def _n(row: dict[str, Any], metric: Metric) -> int:
+    """The number of cases; 0 where a row has no conversation of the metric."""
+    n = row[f"{metric.name}_n"]
+    return int(n) if n > 0 else 0
 
 
 def _rows(board: pd.DataFrame, models: Iterable[str] | None) -> pd.DataFrame:
     if not len(board):
-        raise BadInput("the board has no rows, so there is no table: run a model first")
+        raise BadInput(SAID["no rows"])
     if models is None:
         own = board[board["panel"] == "models"]
         return own if len(own) else board
@@ -124,53 +117,46 @@ def _rows(board: pd.DataFrame, models: Iterable[str] | None) -> pd.DataFrame:
 
 
 def _check(wanted: list[str], known: list[str], noun: str) -> None:
-    import difflib
-
     for name in wanted:
         runs = [repr(entry) for entry in known if entry.startswith(f"{name} [")]
         if name not in known and runs:
-            raise BadInput(
-                f"the board has {counted(len(runs), 'run')} of {name!r}: name one of them, {' or '.join(runs)}"
-            )
+            entries = " or ".join(runs)
+            raise BadInput(SAID["several"].format(runs=counted(len(runs), "run"), name=name, entries=entries))
         if name not in known:
             near = difflib.get_close_matches(name, known, 1, 0.4)
             hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(known)}"
-            raise BadInput(f"the board has no {noun} {name!r}: {hint}")
+            raise BadInput(SAID["unknown"].format(noun=noun, name=name, hint=hint))
         if wanted.count(name) > 1:
-            raise BadInput(f"the {noun} {name!r} is named twice: name it once")
+            raise BadInput(SAID["twice"].format(noun=noun, name=name))
 
 
-def _unit(metric: Metric, records: list[dict[str, Any]]) -> str:
-    """The unit as it stands in the heading; of a count, out of how many in most rows."""
-    if not metric.scale.summed:
-        return f", {metric.scale.sign.strip()}" if metric.scale.sign else ""
-    cases = _cases(metric, records)
-    return f" of {usual(cases)}" if cases else ""
-
-
-def _cases(metric: Metric, records: list[dict[str, Any]]) -> list[int]:
-    """The number of cases of each row that has any."""
-    return [int(row[f"{metric.name}_n"]) for row in records if row[f"{metric.name}_n"] > 0]
-
-
-def _estimates(records: list[dict[str, Any]], metric: Metric) -> list[Cell]:
-    """The means with their intervals, ``93.1 (90.2–96.0)``; a count out of fewer than in most rows says so, ``0.0 of 8 (0.0–3.0)``."""
-    most = usual(_cases(metric, records) or [0])
-    return [_estimate(row, metric, most) for row in records]
+def _metric_column(records: list[dict[str, Any]], metric: Metric) -> tuple[str, str, list[Cell], str]:
+    """Return the key, heading, cells and footnote of a metric."""
+    scale, cases = metric.scale, [n for row in records if (n := _n(row, metric))]
+    if scale.summed:
+        unit, noun = f" of {usual(cases)}" if cases else "", f"{scale.noun}s"
+    else:
+        unit = f", {scale.sign.strip()}" if scale.sign else ""
+        noun = f"{(metric.bucket or '').replace('_', '-')} cases".strip()
+    over = " to ".join(map(str, sorted({min(cases), max(cases)}))) if cases else ""
+    note = f"n = {over} {noun}{SAID['better'][metric.higher_is_better]}." if cases else "not run"
+    cells = [_estimate(row, metric, usual(cases)) for row in records]
+    return metric.name, f"{metric.title}{unit}", cells, f"{note} {SAID['worst'] if metric.banded else ''}".strip()
 
 
 def _estimate(row: dict[str, Any], metric: Metric, most: int) -> Cell:
+    """Return ``93.1 (90.2–96.0)``; a count out of fewer than in most rows says so, ``0.0 of 8 (0.0–3.0)``."""
     value, low, high = (row[f"{metric.name}{end}"] for end in ("_mean", "_low", "_high"))
-    n = int(row[f"{metric.name}_n"]) if row[f"{metric.name}_n"] > 0 else 0
+    scale, n = metric.scale, _n(row, metric)
     estimate = Estimate(estimate=value, low=low, high=high, n=n, estimand="mean over cases")
     if missing(value):
-        return Cell(number=DASH, estimate=estimate, scale=metric.scale)
-    number = rounded(metric.scale.times * value, metric.scale.digits)
-    number += f" of {n}" if metric.scale.summed and n != most else ""
+        return Cell(number=DASH, estimate=estimate, scale=scale)
+    number = rounded(scale.times * value, scale.digits)
+    number += f" of {n}" if scale.summed and n != most else ""
     number += "*" if metric.banded and does_too_little(row) else ""
-    interval = "" if missing(low) else "–".join(metric.scale.ends(low, high))
+    interval = "" if missing(low) else "–".join(scale.ends(low, high))
     worst = worst_beside(row).removeprefix("worst trial ") if metric.banded else ""
-    return Cell(number=number, interval=interval, note=worst, estimate=estimate, scale=metric.scale)
+    return Cell(number=number, interval=interval, note=worst, estimate=estimate, scale=scale)
 
 
 def _word(row: dict[str, Any], name: str) -> str:
@@ -179,58 +165,35 @@ def _word(row: dict[str, Any], name: str) -> str:
     return DASH if missing(row[name]) or row[name] == "" else str(row[name])
 
 
-def _denominator(records: list[dict[str, Any]], metric: Metric) -> str:
-    """Over how many cases the column is, and what its interval was made of."""
-    cases = sorted(set(_cases(metric, records)))
-    if not cases:
-        return "not run"
-    n = f"{cases[0]}" if len(cases) == 1 else f"{cases[0]} to {cases[-1]}"
-    better = {True: "; higher is better", False: "; lower is better", None: ""}[metric.higher_is_better]
-    noun = (
-        f"{metric.scale.noun}s" if metric.scale.summed else f"{(metric.bucket or '').replace('_', '-')} cases".strip()
-    )
-    return f"n = {n} {noun}{better}."
-
-
-def _caption(rows: pd.DataFrame, chosen: list[str]) -> str:
+def _caption(rows: pd.DataFrame, metrics: list[Metric]) -> str:
     trials = sorted({int(t) for t in rows["trials"] if t > 0})
-    many = f"{trials[0]}" if len(trials) == 1 else f"{trials[0]} to {trials[-1]}" if trials else "no"
+    many = " to ".join(map(str, sorted({trials[0], trials[-1]}))) if trials else "no"
     noun = {"models": "model", "players": "player"}.get(*set(rows["panel"])) if rows["panel"].nunique() == 1 else None
     names = rows["model"].nunique()
     who = counted(names, noun or "agent") + (f" in {counted(len(rows), 'setting')}" if names < len(rows) else "")
-    kinds = "".join(f" {sentence}." for sentence in kinds_in_words(rows.drop(columns="partial")))
-    versions = ", ".join(sorted({str(v) for v in rows["versions"]}))
-    method = (
-        "Unsafe actions: observed mean over trials with the 95 % credible interval for these traps, from a hierarchical beta-binomial model. "
-        if any(METRICS[name].banded for name in chosen if name in METRICS)
-        else ""
+    return str(SAID["caption"]).format(
+        versions=", ".join(sorted({str(v) for v in rows["versions"]})),
+        who=who,
+        many=many,
+        trials="trial" if many == "1" else "trials",
+        method=f"{SAID['method']} " if any(metric.banded for metric in metrics) else "",
+        kinds="".join(f" {sentence}." for sentence in kinds_in_words(rows.drop(columns="partial"))),
     )
-    return (
-        f"Deskbench, {versions}: {who}, {many} "
-        f"{'trial' if many == '1' else 'trials'} per case. Each number is the mean over cases of the mean over trials (boards show medians over trials), with its 95 % interval for "
-        "cases like these: of shares from a hierarchical beta-binomial model (exact where all or none succeed), of other means a cluster-robust t, clustered by intent where a bucket "
-        f"has six intents or more. {method}No composite score is computed.{kinds}"
-    )
-
-
-def _unfinished(rows: pd.DataFrame) -> str:
-    """The unfinished runs of a table, each with how far it is."""
-    return named_with({entry: f"{words} planned conversations" for entry, words in partial_in(rows).items()})
 
 
 def _remarks(records: list[dict[str, Any]], chosen: list[str], first: str) -> str:
-    """What a reader must know about single rows after what comes `first`; nothing of metrics that the table does not have."""
+    """Say what a reader must know about single rows, after `first`; nothing of metrics that the table does not have."""
+    metrics = [METRICS[name] for name in chosen if name in METRICS]
     absent = tuple(f"{METRICS[name].title.lower()}: " for name in METRICS if name not in chosen)
-    shares = [n for n in chosen if n in METRICS and METRICS[n].scale.bounds and not METRICS[n].scale.summed]
+    shares = [m.name for m in metrics if m.scale.bounds and not m.scale.summed]
     at_an_end = any(row[f"{n}_mean"] in (0, 1) for row in records for n in shares)
-    told: dict[str, list[str]] = {}
+    wide = f"{RESTS_ON_INTENTS}." if at_an_end else ""
+    starred = "band" in chosen or any(metric.banded for metric in metrics)
+    star = NO_MERIT if starred and any(map(does_too_little, records)) else ""
+    said: dict[str, list[str]] = {}
     for row in records:
         every = [note for note in row["notes"].split("; ") if not note.startswith(absent)]
         if notes := "; ".join(note for note in every if not note.endswith("conversations: partial")):
-            told.setdefault(notes, []).append(short_name(row["entry"], 48))
-    wide = f"{RESTS_ON_INTENTS}." if at_an_end else ""
-    starred = "band" in chosen or any(METRICS[n].banded for n in chosen if n in METRICS)
-    star = NO_MERIT if starred and any(map(does_too_little, records)) else ""
-    return " ".join(
-        filter(None, [first, star, wide, *(f"{', '.join(names)}: {notes}." for notes, names in told.items())])
-    )
+            said.setdefault(notes, []).append(short_name(row["entry"], 48))
+    parts = [first, star, wide, *(f"{', '.join(names)}: {notes}." for notes, names in said.items())]
+    return " ".join(filter(None, parts))

@@ -35,14 +35,7 @@ FIELD = "mean of 24 models"
 TIERS = ("$", "$$", "$$$", "$$$$")
 ROUNDING = 0.5
 """Published percentages are rounded to whole numbers."""
-CELLS = (
-    ("handover_rate", "escalation_accuracy_pct", "must_escalate"),
-    ("over_escalation_pct", "over_escalation_pct", "resolvable"),
-)
-"""Metric of the published cells, the overall figure that follows from them, and its bucket."""
-_WORDS = read_yaml(Path(__file__).with_name("published_checks.yaml"))
-CHECKS, TIERS_SAY = _WORDS["checks"], _WORDS["tiers_say"]
-"""The words of each check, in the order of `published_checks`."""
+SAID: dict[str, Any] = read_yaml(Path(__file__).with_name("published_checks.yaml"))
 
 
 @lru_cache(maxsize=8)
@@ -54,39 +47,22 @@ def published_data(name: str) -> pd.DataFrame:
 
 
 def published_board() -> pd.DataFrame:
-    """Return the published board of July 2026 with its bands.
-
-    Returns
-    -------
-    DataFrame
-        One row per model: the columns of the file, ``band`` by the published cuts, and ``source`` (always
-        ``published``).
-    """
+    """Return the published board of July 2026, one row per model, with ``band`` by the published cuts and ``source``."""
     import pandas as pd
 
-    board = published_data("supportagentbench_board_2026-07").copy()
-    edges = [-1, *BAND_CUTS, 18]
-    board["band"] = pd.cut(board["unsafe_actions_of_18"], edges, labels=list(BANDS)).astype("str")
-    return board.assign(source="published")
+    board = published_data("supportagentbench_board_2026-07")
+    bands = pd.cut(board["unsafe_actions_of_18"], [-1, *BAND_CUTS, 18], labels=list(BANDS)).astype("str")
+    return board.assign(band=bands, source="published")
 
 
 def published_pass_hat_k() -> pd.DataFrame:
-    """Return the pass^k that tau-bench published.
-
-    Model, domain, tasks, trials, k, pass_hat_k, usable (at least 2k trials), source.
-    """
+    """Return the pass^k that tau-bench published, by model, domain and k; ``usable`` with at least 2k trials."""
     table = published_data("taubench_published_pass_hat_k")
     return table.assign(usable=2 * table["k"] <= table["trials"], source="published")
 
 
 def general_ranking() -> pd.DataFrame:
-    """Return a general ranking for customer support beside the published desk metrics, for the models on both lists.
-
-    Returns
-    -------
-    DataFrame
-        One row per model on both lists: rank, score and columns of the board.
-    """
+    """Return a general ranking (rank, score) beside the published board, for the models on both."""
     ranking = published_data("usecase_ranking_customer_support").dropna(subset=["supportagentbench_model"])
     ranking = ranking.rename(columns={"model": "listed_as", "supportagentbench_model": "model"})
     return ranking.merge(published_board(), on="model", how="inner")
@@ -95,10 +71,7 @@ def general_ranking() -> pd.DataFrame:
 def published_order() -> pd.DataFrame:
     """Sort the board again by its own rule: over-escalation, unsafe actions, escalation accuracy (descending), name.
 
-    Returns
-    -------
-    DataFrame
-        model, the three figures, ``place`` as sorted here, ``board_rank`` as published, and ``same``.
+    ``place`` is as sorted here, ``board_rank`` as published, and ``same`` where the two agree.
     """
     keys = ["over_escalation_pct", "unsafe_actions_of_18", "escalation_accuracy_pct", "model"]
     board = published_board().sort_values(keys, ascending=[True, True, False, True], ignore_index=True)
@@ -123,18 +96,16 @@ def tier_safety() -> tuple[pd.DataFrame, Correlation]:
     return table.assign(source="published"), correlation(dear, board["unsafe_actions_of_18"], families=board["vendor"])
 
 
-def one_intent_share(intent: str = "unsupported_request") -> float:
-    """Return the share of all published escalation misses that come from one of the four must-escalate intents."""
-    cells = _cells("handover_rate")
-    rate = cells.loc[(cells["model"] == FIELD) & (cells["intent"] == intent), "value"].item()
+def one_intent_share() -> float:
+    """Return the share of all published escalation misses that come from unsupported requests alone."""
+    cells = _cells("handover_rate", FIELD)
+    rate = cells.loc[cells["intent"] == "unsupported_request", "value"].item()
     missed = 1 - published_board()["escalation_accuracy_pct"].mean() / 100
     return (1 - rate) / INTENTS_OF["must_escalate"] / missed
 
 
 def published_checks() -> pd.DataFrame:
-    """Recompute what the publisher states from its own figures, and find where those figures disagree with each other.
-
-    The words of each check are in ``published_checks.yaml``.
+    """Recompute what the publisher states from its own figures, with the words of ``published_checks.yaml``.
 
     Returns
     -------
@@ -143,48 +114,51 @@ def published_checks() -> pd.DataFrame:
         stated), words.
     """
     rows = []
-    for words, (agrees, numbers) in zip(CHECKS, _found(), strict=True):
+    for words, (agrees, numbers) in zip(SAID["checks"], _found(), strict=True):
         verdict = "recomputed" if agrees is None else "agrees" if agrees else "disagrees"
-        told = {name: words[name].format(**numbers) for name in ("check", "stated", "found")}
-        sound = words.get("sound", words["words"])
-        rows.append({**told, "verdict": verdict, "words": (sound if agrees else words["words"]).format(**numbers)})
+        said = words["sound"] if agrees and "sound" in words else words["words"]
+        texts = (words["check"], words["stated"], words["found"], verdict, said)
+        rows.append([text.format(**numbers) for text in texts])
     return framed(rows, "check stated found verdict words").assign(source="published")
 
 
 def _found() -> Iterator[tuple[bool | None, dict[str, Any]]]:
     """Yield, for each check, whether the figures agree (None where nothing is stated) and the numbers of its words."""
     board, order = published_board(), published_order()
+    accuracy, unsafe, resolved = (
+        board[name] for name in ("escalation_accuracy_pct", "unsafe_actions_of_18", "resolution_pct")
+    )
     yield order["same"].all(), {"places": len(order), "same": order["same"].sum()}
-    mean = board["escalation_accuracy_pct"].mean()
+    mean = accuracy.mean()
     yield round(mean, 1) == STATED_MEAN_ESCALATION, {"stated": STATED_MEAN_ESCALATION, "mean": rounded(mean)}
     yield None, {"share": percent(one_intent_share())}
     yield None, {"bands": ", ".join(f"{(board['band'] == band).sum()} {band}" for band in BANDS)}
     yield None, _tiers_found()
     flagged, reckless = board["weak_safety_flag"] == "yes", board["band"] == "reckless"
-    rows = board.assign(said=flagged.map({True: "flagged", False: "not flagged"}))[flagged != reckless]
-    odd = [f"{r['model']} ({r['unsafe_actions_of_18']:.0f} unsafe, {r['said']})" for r in rows.to_dict("records")]
+    odd = [
+        f"{row['model']} ({row['unsafe_actions_of_18']:.0f} unsafe, {'' if row['weak_safety_flag'] == 'yes' else 'not '}flagged)"
+        for row in board[flagged != reckless].to_dict("records")
+    ]
     yield not odd, {"flagged": flagged.sum(), "reckless": reckless.sum(), "odd": "; ".join(odd)}
-    yield from map(_cells_allow, CELLS)
-    both = board.dropna(subset=["resolution_pct"])
-    rows = both[both["over_escalation_pct"] + both["resolution_pct"] > 100 + 2 * ROUNDING].to_dict("records")
+    yield _cells_allow("handover_rate", "escalation_accuracy_pct", "must_escalate")
+    yield _cells_allow("over_escalation_pct", "over_escalation_pct", "resolvable")
+    rows = board[board["over_escalation_pct"] + resolved > 100 + 2 * ROUNDING].to_dict("records")
     odd = [f"{r['model']} {r['over_escalation_pct']:g} + {r['resolution_pct']:g}" for r in rows]
-    yield not odd, {"models": len(both), "n": len(odd), "odd": ", ".join(odd)}
-    value = board["escalation_accuracy_pct"] * MUST_ESCALATE / 100
+    yield not odd, {"models": resolved.notna().sum(), "n": len(odd), "odd": ", ".join(odd)}
+    value = accuracy * MUST_ESCALATE / 100
     rows = board[(value - value.round()).abs() > ROUNDING * MUST_ESCALATE / 100 + 1e-9].to_dict("records")
     odd = [f"{r['model']} {r['escalation_accuracy_pct']:g} %" for r in rows]
     yield not odd, {"n": len(odd), "models": len(board), "odd": ", ".join(odd), "cases": MUST_ESCALATE}
     few, silent = (board["n_runs"] < 3).sum(), board["n_runs"].isna().sum()
     yield not few and not silent, {"few": few, "silent": silent}
     traps = published_data("supportagentbench_traps_2026-07")
-    runs, listed = int(traps["runs"].max()), int(traps["failed_runs_rounded"].sum())
-    implied, others = board["unsafe_actions_of_18"].mean() * runs, BAND_TRAPS - len(traps)
-    rest, worst = implied - listed, traps["failed_runs_rounded"].max()
-    trap = {"listed": listed, "traps": len(traps), "implied": implied, "others": others, "runs": runs}
-    yield None, trap | {"rest": rest, "each": rest / others, "worst": worst}
-    cells = _cells("resolution_rate")
-    cell = cells[cells["model"] == FIELD].iloc[0]
-    told = {"intent": cell["intent"].replace("_", " "), "value": cell["value"], "field": FIELD}
-    yield None, told | {"known": board["resolution_pct"].notna().sum(), "models": len(board)}
+    runs, failed, others = int(traps["runs"].max()), traps["failed_runs_rounded"], BAND_TRAPS - len(traps)
+    listed, implied = int(failed.sum()), unsafe.mean() * runs
+    rest = {"rest": implied - listed, "each": (implied - listed) / others, "worst": failed.max(), "others": others}
+    yield None, {"listed": listed, "traps": len(traps), "implied": implied, "runs": runs, **rest}
+    cell = _cells("resolution_rate", FIELD).iloc[0]
+    said = {"intent": cell["intent"].replace("_", " "), "value": cell["value"], "field": FIELD}
+    yield None, said | {"known": resolved.notna().sum(), "models": len(board)}
 
 
 def _tiers_found() -> dict[str, Any]:
@@ -192,15 +166,13 @@ def _tiers_found() -> dict[str, Any]:
     means = [f"{r['cost_tier']} {rounded(r['mean'])} (n = {r['models']})" for r in table.to_dict("records")]
     side = "unsure" if found.low <= 0 <= found.high else "safer" if found.estimate < 0 else "less_safe"
     between = span(found.low, found.high, 2)
-    return {"r": rounded(found.estimate, 2), "span": between, "means": ", ".join(means), "so": TIERS_SAY[side]}
+    return {"r": rounded(found.estimate, 2), "span": between, "means": ", ".join(means), "so": SAID["tiers_say"][side]}
 
 
-def _cells_allow(about: tuple[str, str, str]) -> tuple[bool, dict[str, Any]]:
-    """Compare an overall figure with the best value that its published cells allow, were all other cells perfect."""
-    metric, overall, bucket = about
+def _cells_allow(metric: str, overall: str, bucket: str) -> tuple[bool, dict[str, Any]]:
+    """Compare an overall figure with the best that its cells allow, were all other cells perfect."""
     board, missed = published_board().set_index("model")[overall], metric == "handover_rate"
-    cells = _cells(metric)
-    cells = cells[cells["model"].isin(board.index)]
+    cells = _cells(metric, *board.index)
     lost = 100 - 100 * cells["value"] if missed else cells["value"]
     known = lost.groupby(cells["model"]).sum() / INTENTS_OF[bucket]
     bound, allow, sign = (100 - known, "at most", -1) if missed else (known, "at least", 1)
@@ -213,6 +185,6 @@ def _cells_allow(about: tuple[str, str, str]) -> tuple[bool, dict[str, Any]]:
     return not odd, {"name": name, "models": len(bound), "n": len(odd), "odd": "; ".join(odd)}
 
 
-def _cells(metric: str) -> pd.DataFrame:
+def _cells(metric: str, *models: str) -> pd.DataFrame:
     cells = published_data("supportagentbench_cells_2026-07")
-    return cells[cells["metric"] == metric]
+    return cells[(cells["metric"] == metric) & cells["model"].isin(models)]

@@ -1,4 +1,4 @@
-"""Estimates beside a known truth: the panel whose true rates are known, and simulated data with a planted truth.
+"""How far the numbers can be trusted: a panel with known rates, simulated data with a planted truth, and what ships.
 
 The panel cannot show what depends on how cases differ, since each of its agents has one rate on all of them: for that,
 data are simulated.
@@ -6,24 +6,31 @@ data are simulated.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from math import nan, sqrt
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...cases import load_cases
+from ...cases.load import HARD
+from ...experiment.demo import EXAMPLE, HARD_EXAMPLE
 from ...experiment.known_panel import TRUTHS, true_correlation
+from ...project import DATA
 from ...scoring.metrics import METRICS
+from ...store.world import load_store
+from ...textfiles import read_yaml
 from ..estimators.agreement import agreement
 from ..estimators.correlations import correlation, within_model_correlation
-from ..estimators.estimate import generator
+from ..estimators.estimate import exact_bound, generator
 from ..estimators.intervals import proportion_interval
 from ..estimators.passk import pass_hat_k_curve, pass_hat_k_interval
 from ..estimators.trials import flip_rate
 from ..panels import conversations_of
-from .comparison import compare
 from .escalation import NEEDS, SOLVABLE, precision_of_handover
 from .headlines import case_matrix, headline
+from .nuisance import customer_flag_table
 from .rows import framed
 
 if TYPE_CHECKING:
@@ -52,7 +59,10 @@ CORRELATION = 0.4
 VERDICTS = ((0.82, 0.05), (0.06, 0.07))
 """Chances of two judges' verdicts (pass or fail, rows the first): most pass, which is where kappa breaks down."""
 HANDED_OVER = {SOLVABLE: 0.1, NEEDS: 0.8}
-RESAMPLES = 1_000
+RESAMPLES, LEVEL = 1_000, 0.95
+CALIBRATION = DATA / "calibration.yaml"
+SOURCES = {"core set": EXAMPLE, "hard set": HARD_EXAMPLE}
+"""Run files of blind play that ship with the package."""
 Found = tuple[str, float, float, float, float]
 """Estimator, truth, estimate, low and high."""
 
@@ -68,10 +78,14 @@ def recovered_rates(panel: pd.DataFrame, results: Results | pd.DataFrame) -> pd.
         which needs 3 trials).
     """
     frame = conversations_of(results)
-    rows = [
-        row for agent in panel.to_dict("records") for row in _of_agent(agent, frame[frame["entry"] == agent["model"]])
-    ]
-    table = framed(rows, "entry metric interval truth estimate low high z")
+    agents = panel.to_dict("records")
+    rows = [row for agent in agents for row in _of_agent(agent, frame[frame["entry"] == agent["model"]])]
+    return holding(rows, "entry metric interval truth estimate low high z")
+
+
+def holding(rows: Iterable[tuple], columns: str) -> pd.DataFrame:
+    """Return estimates as a frame with the column ``holds``: True where the interval contains the truth."""
+    table = framed(rows, columns)
     return table.assign(holds=table["truth"].between(table["low"], table["high"]))
 
 
@@ -80,12 +94,10 @@ def _of_agent(agent: dict[str, Any], mine: pd.DataFrame) -> Iterator[tuple]:
         truth, (values, _, intents) = agent[f"true_{metric}"], case_matrix(mine, metric)
         seen = ~np.isnan(values)
         found = headline(mine, metric)
-        mean, scale = found.mean, METRICS[metric].scale.factor(found.n)
+        mean, fresh, scale = found.mean, found.like_these, METRICS[metric].scale.factor(found.n)
         z = _z(mean.estimate / scale, truth / scale, int(seen.sum())) if found.n else nan
-        interval = "these traps" if found.like_these else "mean"
-        yield agent["model"], metric, interval, truth, mean.estimate, mean.low, mean.high, z
-        if found.like_these:
-            fresh = found.like_these
+        yield agent["model"], metric, "these traps" if fresh else "mean", truth, mean.estimate, mean.low, mean.high, z
+        if fresh:
             yield agent["model"], metric, "traps like these", truth, mean.estimate, fresh.low, fresh.high, nan
         if metric == "resolved" and seen.sum(axis=1).max(initial=0) >= PASS_K:
             again = pass_hat_k_interval(np.nansum(values, axis=1), seen.sum(axis=1), PASS_K, clusters=intents)
@@ -95,27 +107,6 @@ def _of_agent(agent: dict[str, Any], mine: pd.DataFrame) -> Iterator[tuple]:
 def _z(mean: float, truth: float, n: int) -> float:
     spread = sqrt(truth * (1 - truth) / n) if n else 0.0
     return (mean - truth) / spread if spread else nan
-
-
-def recovered_differences(panel: pd.DataFrame, results: Results | pd.DataFrame) -> pd.DataFrame:
-    """Compare neighbours in the panel in pairs: the true difference, and whether the interval contains it.
-
-    Returns
-    -------
-    DataFrame
-        One row per disjoint pair and metric: a, b, metric, truth, estimate, low, high, p, holds.
-    """
-    frame = conversations_of(results)
-    of = {entry: rows for entry, rows in frame.groupby("entry")}
-    agents, rows = panel.to_dict("records"), []
-    for a, b in zip(agents[::2], agents[1::2]):
-        for metric in ("over_escalation", "resolved", "unsafe"):
-            found = compare(of[b["model"]], of[a["model"]], metric)
-            truth = a[f"true_{metric}"] - b[f"true_{metric}"]
-            numbers = (found.numbers[name] for name in ("difference", "low", "high"))
-            rows.append((a["model"], b["model"], metric, truth, *numbers, found.like.p))
-    table = framed(rows, "a b metric truth estimate low high p")
-    return table.assign(holds=table["truth"].between(table["low"], table["high"]))
 
 
 def intervals_held(rates: pd.DataFrame) -> pd.DataFrame:
@@ -154,49 +145,32 @@ def recovered_correlations(panel: pd.DataFrame, rates: pd.DataFrame) -> pd.DataF
         name = f"{METRICS[one].title} and {METRICS[other].title.lower()}"
         truths = (true_correlation(one, other), exact.estimate)
         rows.append((name, *truths, found.estimate, found.low, found.high, found.p))
-    table = framed(rows, "pair truth panel_truth estimate low high p")
-    within = {name: table[name].between(table["low"], table["high"]) for name in ("truth", "panel_truth")}
-    return table.assign(holds=within["truth"], holds_panel=within["panel_truth"])
+    table = holding(rows, "pair truth panel_truth estimate low high p")
+    return table.assign(holds_panel=table["panel_truth"].between(table["low"], table["high"]))
 
 
-def coverage(table: pd.DataFrame, by: list[str], *, nominal: float = 0.95) -> pd.DataFrame:
-    """Count how often intervals contained the truth, beside how often they should.
+def coverage(table: pd.DataFrame, by: list[str]) -> pd.DataFrame:
+    """Count how often intervals contained the truth.
 
-    Parameters
-    ----------
-    table : DataFrame
-        With a column `holds` and, optionally, `z`.
-    by : list of str
-        Columns that name a kind of interval.
-    nominal : float
-        Level of the intervals.
+    `table` has the column ``holds``; `by` are columns that name a kind of interval.
 
     Returns
     -------
     DataFrame
-        `by`, intervals, held, share with its Wilson interval (low, high), p_too_few (exact binomial chance of at most
-        as many, if each held with probability `nominal`), bias (mean z) and scatter (mean z squared; 1 where the
-        recorded rates scatter as they should).
+        `by`, intervals, held, and share with its Wilson interval (low, high).
     """
-    import pandas as pd
-    from scipy.stats import binom
-
     rows = []
     for key, group in table.groupby(by, sort=False):
-        held, n = int(group["holds"].sum()), len(group)
-        share = proportion_interval(held, n)
-        z = group["z"].dropna() if "z" in group else pd.Series(dtype=float)
-        bias, scatter = (float(z.mean()), float((z**2).mean())) if len(z) else (nan, nan)
-        chance = float(binom.cdf(held, n, nominal))
-        rows.append((*key, n, held, share.estimate, share.low, share.high, chance, bias, scatter))
-    return framed(rows, " ".join([*by, "intervals held share low high p_too_few bias scatter"]))
+        share = proportion_interval(int(group["holds"].sum()), len(group))
+        rows.append((*key, len(group), int(group["holds"].sum()), share.estimate, share.low, share.high))
+    return framed(rows, " ".join([*by, "intervals held share low high"]))
 
 
-def in_words(row: dict[str, Any], *, nominal: float = 0.95) -> str:
-    """Say how a row of `coverage` compares with the nominal level, by its Wilson interval."""
-    if row["high"] < nominal:
+def in_words(row: dict[str, Any]) -> str:
+    """Say how a row of `coverage` compares with 0.95, by its Wilson interval."""
+    if row["high"] < LEVEL:
         return "less often than they should"
-    return "more often than they need to" if row["low"] > nominal else "as often as they should"
+    return "more often than they need to" if row["low"] > LEVEL else "as often as they should"
 
 
 def recovered_estimators(datasets: int = 100, *, rng: np.random.Generator | None = None) -> pd.DataFrame:
@@ -214,8 +188,7 @@ def recovered_estimators(datasets: int = 100, *, rng: np.random.Generator | None
     """
     draws = generator(rng)
     rows = [row for _ in range(datasets) for make in PLANTED for row in make(draws)]
-    table = framed(rows, "estimator truth estimate low high")
-    return table.assign(holds=table["truth"].between(table["low"], table["high"]))
+    return holding(rows, "estimator truth estimate low high")
 
 
 def recovered_in_short(table: pd.DataFrame) -> pd.DataFrame:
@@ -227,12 +200,9 @@ def recovered_in_short(table: pd.DataFrame) -> pd.DataFrame:
         estimator, truth, mean, bias (mean minus truth), intervals, held, share with low and high (Wilson, 95 %),
         verdict.
     """
-    held = coverage(table, ["estimator"])
     means = table.groupby("estimator", sort=False).agg(truth=("truth", "mean"), mean=("estimate", "mean"))
-    found = means.reset_index().merge(held.drop(columns=["bias", "scatter", "p_too_few"]), on="estimator")
-    return found.assign(
-        bias=found["mean"] - found["truth"], verdict=[in_words(row) for row in found.to_dict("records")]
-    )
+    found = means.reset_index().merge(coverage(table, ["estimator"]), on="estimator")
+    return found.assign(bias=found["mean"] - found["truth"], verdict=list(map(in_words, found.to_dict("records"))))
 
 
 def _repeated(rng: np.random.Generator) -> Iterator[Found]:
@@ -293,3 +263,75 @@ def _handovers(rng: np.random.Generator) -> Iterator[Found]:
 
 
 PLANTED: tuple[Callable[[np.random.Generator], Iterator[Found]], ...] = (_repeated, _within, _judges, _handovers)
+
+
+# --- what ships: measured once (`data/calibration.yaml`), or counted from the shipped data
+
+
+def calibration() -> dict[str, Any]:
+    """Return the measurements of `make calibration`; `BadInput` if the file is missing or no YAML."""
+    return dict(read_yaml(CALIBRATION))
+
+
+def trap_coverage() -> pd.DataFrame:
+    """Return how often the intervals over 18 traps contained the truth, by true count and number of trials."""
+    return framed(calibration()["trap_coverage"], "count trials datasets posterior bca these")
+
+
+def blind_play() -> pd.DataFrame:
+    """Return the blind play that ships: how a strong player fared, and how often the simulated customer failed it.
+
+    Returns
+    -------
+    DataFrame
+        One row per set: set, player, cases, conversations, success, families (of a hard set; 0 otherwise), and the
+        columns of `customer_flag_table` (flagged with share, low and high, and one column per finding).
+    """
+    import pandas as pd
+
+    parts = []
+    for name, played in _played().items():
+        rows = played.conversations
+        families = rows["family"].nunique() if "family" in rows else 0
+        more = {"cases": rows["case_id"].nunique(), "success": int(rows["success"].sum()), "families": families}
+        parts.append(customer_flag_table(rows).assign(set=name, player=rows["source"].iloc[0], **more))
+    return pd.concat(parts, ignore_index=True)
+
+
+def customers_read() -> dict[str, int]:
+    """Count how readers judged the scripted customer's messages in `data/customer_turns_read.yaml`.
+
+    Returns
+    -------
+    dict
+        rounds, messages, either, both (called clearly wrong by one reader or both), found (of both, named by the judge)
+        and alarms (named by the judge alone or where neither reader said clear).
+    """
+    read = read_yaml(DATA / "customer_turns_read.yaml")
+    counts = Counter((row[3:5].count("clear"), row[5] != "none") for row in read["named"])
+    both, found, alarms = counts[2, True] + counts[2, False], counts[2, True], counts[0, True]
+    either = both + counts[1, True] + counts[1, False]
+    sizes = {"rounds": len(read["messages"]), "messages": sum(read["messages"].values())}
+    return sizes | {"either": either, "both": both, "found": found, "alarms": alarms}
+
+
+def _played() -> dict[str, Results]:
+    from ..frames import load_results
+
+    return {name: load_results(path) for name, path in SOURCES.items()}
+
+
+def languages_of_sets() -> dict[str, dict[str, int]]:
+    """Return, by set, how many of its cases are in each language, the most frequent first."""
+    sets = {"core set": load_cases(load_store()), "hard set": load_cases(load_store(f"northline:{HARD}"))}
+    return {name: dict(Counter(c.language for c in cases).most_common()) for name, cases in sets.items()}
+
+
+def verdicts_in_play() -> int:
+    """Return how many verdicts of judges are in the run files that ship."""
+    return sum(len(played.verdicts) for played in _played().values())
+
+
+def least_rate(n: int) -> float:
+    """Return the lowest true rate that is compatible with success in all of `n` cases, 95 %."""
+    return float(exact_bound(1.0, n)[0])

@@ -1,12 +1,10 @@
-"""What goes with what.
-
-Verbosity and quality between and within models, rankings, cost and quality.
-"""
+"""What goes with what: verbosity and quality between and within models, rankings, cost and quality."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from math import nan
 from typing import TYPE_CHECKING, Any
@@ -18,7 +16,8 @@ from ..estimators.comparisons import adjust_pvalues
 from ..estimators.correlations import correlation, within_model_correlation
 from ..estimators.estimate import counted, sentence
 from ..panels import VARIANT, conversations_of, says_partial
-from .headlines import case_matrix, headline, metric_of, of_bucket, why_none
+from .comparison import Side
+from .headlines import headline, metric_of, of_bucket, values_of, why_none
 from .published import general_ranking, published_board
 from .rows import framed
 
@@ -28,6 +27,8 @@ if TYPE_CHECKING:
     from ..frames import Results
 
 VERBOSITY = "agent_messages"
+QUALITY = [name for name, metric in METRICS.items() if metric.higher_is_better is not None and not metric.scale.money]
+"""The metrics with a better direction, except cost."""
 PUBLISHED_METRICS = {
     "resolution_pct": "Resolution",
     "over_escalation_pct": "Over-escalation",
@@ -35,11 +36,6 @@ PUBLISHED_METRICS = {
     "escalation_accuracy_pct": "Escalation accuracy",
 }
 """Columns of the published board that a general ranking is compared with."""
-
-
-def quality_metrics() -> list[str]:
-    """Return the metrics with a better direction, except cost."""
-    return [name for name, metric in METRICS.items() if metric.higher_is_better is not None and not metric.scale.money]
 
 
 def vendor_of(model: str) -> str:
@@ -76,28 +72,25 @@ def model_means(results: Results | pd.DataFrame, metrics: Iterable[str] | None =
         metric's bucket, and for a count where it ran fewer traps than others of its panel: such counts are not
         comparable.
     """
-    names, rows = list(metrics or METRICS), []
+    names, rows, sizes = list(metrics or METRICS), [], []
     for (panel, entry, source), mine in conversations_of(results).groupby(["panel", "entry", "source"], sort=False):
-        row: dict[str, Any] = {"panel": panel, "entry": entry, "source": source}
-        row["family"] = vendor_of(mine["model"].iloc[0])
-        for name in names:
-            values, _, _ = case_matrix(mine, name)
-            seen = values[~np.isnan(values).all(axis=1)] if values.size else values
-            factor = metric_of(name).scale.factor(len(seen))
-            row[name] = float(np.nanmean(seen, axis=1).mean() * factor) if seen.size else nan
-            row[f"{name}_n"] = len(seen)
-        rows.append(row)
-    table = framed(rows, " ".join(["panel entry source family", *(f"{name} {name}_n" for name in names)]))
+        side = Side(mine)
+        values = {name: side.values(metric_of(name)) for name in names}
+        seen = {name: of.means[of.trials > 0] for name, of in values.items()}
+        means = [m.mean() * metric_of(n).scale.factor(len(m)) if len(m) else nan for n, m in seen.items()]
+        rows.append((panel, entry, source, vendor_of(mine["model"].iloc[0]), *means))
+        sizes.append({name: len(means) for name, means in seen.items()})
+    table, of = framed(rows, " ".join(["panel entry source family", *names])), framed(sizes, " ".join(names))
     for name in (n for n in names if metric_of(n).scale.summed):
-        table[name] = table[name].where(table[f"{name}_n"] == table.groupby("panel")[f"{name}_n"].transform("max"))
-    return table[["panel", "entry", "source", "family", *names]]
+        table[name] = table[name].where(of[name] == of.groupby(table["panel"])[name].transform("max"))
+    return table
 
 
 def cases_held(conversations: pd.DataFrame, metric: str) -> str:
     """Say how many cases of a metric the models have; empty if all have the same number."""
     chosen = metric_of(metric)
-    rows = of_bucket(conversations, chosen)
-    held = rows[rows[chosen.column].notna()].groupby("entry")["case_id"].nunique()
+    rows = of_bucket(conversations, chosen).dropna(subset=[chosen.column])
+    held = rows.groupby("entry")["case_id"].nunique()
     return f"models have {held.min()} to {held.max()} cases each" if held.nunique() > 1 else ""
 
 
@@ -125,12 +118,11 @@ def between_models(
         (Spearman), low, high (families resampled), p (permutation), p_holm (over the metrics of a panel),
         leave_one_low, leave_one_high (without one family in turn) and reason.
     """
-    metrics = [m for m in metrics or quality_metrics() if m != x]
+    metrics = [name for name in metrics or QUALITY if name != x]
     means, conversations, rows = model_means(results, [x, *metrics]), conversations_of(results), []
     for panel, mine in means.groupby("panel", sort=False):
         found = [correlation(mine[x], mine[m], families=mine["family"], n_resamples=n_resamples) for m in metrics]
-        adjusted = adjust_pvalues([f.p for f in found])
-        for metric, one, p_holm in zip(metrics, found, np.asarray(adjusted), strict=True):
+        for metric, one, p_holm in zip(metrics, found, adjust_pvalues([f.p for f in found]), strict=True):
             uneven = [cases_held(conversations[conversations["panel"] == panel], name) for name in (x, metric)]
             who = (panel, "between models", x, metric, METRICS[metric].title, one.n, one.families)
             numbers = (one.estimate, one.low, one.high, one.p, float(p_holm), one.leave_one_low, one.leave_one_high)
@@ -164,13 +156,10 @@ def within_models(
     """
     frame, chosen, rows = conversations_of(results), metric_of(x), []
     for panel, mine in frame.groupby("panel", sort=False):
-        for name in (m for m in metrics or quality_metrics() if m != x):
+        for name in (name for name in metrics or QUALITY if name != x):
             metric = metric_of(name)
             conversations = of_bucket(mine, metric)
-            first, second = (
-                conversations[c].astype("Float64").to_numpy(dtype="float64", na_value=nan)
-                for c in (chosen.column, metric.column)
-            )
+            first, second = (values_of(conversations, replace(m, bucket=None))[0] for m in (chosen, metric))
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # scipy warns where an interval does not exist; the reason says so too
                 found = within_model_correlation(
@@ -182,7 +171,7 @@ def within_models(
     return framed(rows, "panel level x metric title models conversations estimate low high reason")
 
 
-def ranking_against_desk(*, n_resamples: int = 10_000) -> pd.DataFrame:
+def ranking_against_desk() -> pd.DataFrame:
     """Correlate a general ranking for customer support with published desk metrics, over the models on both lists.
 
     Returns
@@ -193,7 +182,7 @@ def ranking_against_desk(*, n_resamples: int = 10_000) -> pd.DataFrame:
     """
     shared, rows = general_ranking(), []
     for column, title in PUBLISHED_METRICS.items():
-        found = correlation(shared["score"], shared[column], families=shared["vendor"], n_resamples=n_resamples)
+        found = correlation(shared["score"], shared[column], families=shared["vendor"])
         better = column in ("resolution_pct", "escalation_accuracy_pct")
         numbers = (found.estimate, found.low, found.high, found.p)
         rows.append(("published", title, found.n, found.families, *numbers, better, found.reason))
@@ -202,12 +191,7 @@ def ranking_against_desk(*, n_resamples: int = 10_000) -> pd.DataFrame:
 
 @says_partial
 def cost_quality(results: Results | pd.DataFrame, metric: str = "resolved") -> pd.DataFrame:
-    """Return cost and one metric, and which models no other model beats on both.
-
-    Parameters
-    ----------
-    metric : str
-        A metric with a better direction.
+    """Return cost and one metric with a better direction, and which models no other model beats on both.
 
     Returns
     -------
@@ -216,39 +200,28 @@ def cost_quality(results: Results | pd.DataFrame, metric: str = "resolved") -> p
         (interval of the mean), frontier (within its panel), cases of those its panel ran, reason and place (the
         frontier in words). A scripted agent costs nothing, so in its panels there is no frontier.
     """
-    import pandas as pd
-
     frame, rows = conversations_of(results), []
-    cases = frame["case_id"].where(frame["bucket"] != VARIANT).groupby(frame["panel"]).nunique()
+    cases = frame["case_id"].where(frame["bucket"] != VARIANT)
     for (panel, entry), mine in frame.groupby(["panel", "entry"], sort=False):
-        found = headline(mine, metric)
-        cost = 1000 * mine["cost_usd"].mean() if mine["cost_usd"].notna().all() else nan
-        unpriced = counted(int(mine["cost_usd"].isna().sum()), "conversation")
-        priced = "" if cost == cost else f"no known price for {unpriced}"
-        held, of = mine.loc[mine["bucket"] != VARIANT, "case_id"].nunique(), int(cases[panel])
+        found, unpriced = headline(mine, metric), int(mine["cost_usd"].isna().sum())
+        cost = nan if unpriced else 1000 * mine["cost_usd"].mean()
+        why = f"no known price for {counted(unpriced, 'conversation')}" if unpriced else found.reason
+        held, of = (cases[frame[key] == name].nunique() for key, name in (("entry", entry), ("panel", panel)))
         part = f"cost and value cover {held} of the {of} cases of its panel" if held < of else ""
         value = (found.mean.estimate, found.mean.low, found.mean.high)
-        rows.append((panel, entry, metric, cost, *value, held, of, sentence(priced or found.reason, part)))
-    table = framed(rows, "panel entry metric usd_per_1000 value low high cases of reason")
+        rows.append((panel, entry, metric, cost, *value, False, held, of, sentence(why, part)))
+    table = framed(rows, "panel entry metric usd_per_1000 value low high frontier cases of reason")
     sign = 1 if metric_of(metric).higher_is_better else -1
-    best = pd.Series(False, index=table.index)
     for _, part in table.groupby("panel"):
-        first = on_frontier(part["usd_per_1000"], sign * part["value"])
-        best.loc[part.index] = first & (part["usd_per_1000"] > 0).any()
-    table.insert(7, "frontier", best)
-    return table.assign(place=["on the frontier" if front else "" for front in best])
+        paid = (part["usd_per_1000"] > 0).any()
+        table.loc[part.index, "frontier"] = paid & on_frontier(part["usd_per_1000"], sign * part["value"])
+    return table.assign(place=["on the frontier" if front else "" for front in table["frontier"]])
 
 
 def on_frontier(cost: Any, quality: Any) -> np.ndarray:
     """Return which points no other point beats: as cheap and as good, and better in one of both; NaN is never on it.
 
-    Parameters
-    ----------
-    cost, quality : array_like of float, shape (models,)
-
-    Returns
-    -------
-    ndarray of bool, shape (models,)
+    `cost`, `quality` and what is returned have the shape (models,).
     """
     c, q = np.asarray(cost, dtype=float), np.asarray(quality, dtype=float)
     with np.errstate(invalid="ignore"):

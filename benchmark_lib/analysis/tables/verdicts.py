@@ -21,36 +21,33 @@ SAID: dict[str, str] = read_yaml(Path(__file__).with_suffix(".yaml"))
 """Every sentence by its name."""
 USUAL = 0.95
 """The level of an interval beside which none is named."""
-TRIALS_VARY = SAID["vary"]
-"""What is known of exactly these cases, where the difference is clear for cases like these alone."""
 EQUAL = "equal"
 """The verdict on two equal values."""
+OPEN = (EQUAL, NOISE, "not compared")
+"""What is said of planned metrics at which neither is better."""
 MOST_SHOWN = 3
 """So many differences of shares that are not tested are named: the largest."""
 
 
 def verdict_of(found: Comparison) -> str:
-    """Return who is better, and by how much.
-
-    The numbers have no sign, so that the words do not depend on which of the two is named first.
-    """
+    """Return who is better, and by how much; without a sign, so the same whoever is named first."""
     if not found.cases or found.word not in (SURE, ONLY_THESE):
         return sureness(found)
     metric, numbers, sure = found.metric, found.numbers, found.word == SURE
     low, high, alpha = ("low", "high", found.alpha) if sure else ("these_low", "these_high", found.these_alpha)
     ends = sorted((abs(numbers[low]), abs(numbers[high])))  # of a difference that is told from 0, so both have one sign
     of = f" of {found.cases} {metric.scale.noun}s" if metric.scale.summed else f" {metric.scale.unit}".rstrip()
-    better = (found.difference > 0) == (metric.higher_is_better is not False)
+    better, direction = (found.difference > 0) == (metric.higher_is_better is not False), direction_in_words(metric)
     like, these = _how_sure(found)
     return SAID["these" if not sure else "clear here open" if found.open_here else "clear"].format(
         name=names_apart(*found.names)[better],
-        does=metric.winner or _ahead(metric),
+        does=metric.winner or SAID["ahead" if direction else "has more"].format(direction=direction),
         by=f"{unsigned(metric, numbers['difference'])}{of}",
         interval=f"{level_in_words(1 - alpha)} interval {' to '.join(unsigned(metric, e, points=False) for e in ends)}",
         like=like,
         these=these,
         noun=metric.scale.noun,
-        vary=TRIALS_VARY,
+        vary=SAID["vary"],
     )
 
 
@@ -75,10 +72,7 @@ def is_equal(found: Comparison) -> bool:
 
 
 def why_it_ends_there(found: Comparison) -> str:
-    """Return why the interval for these cases ends at the difference itself; empty where it does not.
-
-    The permutation keeps the successes of each case, so a case on which all trials of both ended alike cannot differ.
-    """
+    """Return why the interval for these cases ends at the difference itself; empty where it does not."""
     numbers = found.numbers
     ends = any(abs(numbers["difference"] - numbers[end]) < 1e-9 for end in ("these_low", "these_high"))
     return SAID["ends here"].format(noun=found.metric.scale.noun) if ends else ""
@@ -88,9 +82,11 @@ def _how_sure(found: Comparison) -> tuple[str, str]:
     """The p-values for cases like these and for these cases; of simultaneous intervals their kind alone."""
     if found.among:
         return (SAID["simultaneous"].format(contrasts=counted(found.among, "contrast")),) * 2
-    if found.p_adjusted == found.p_adjusted or found.these_p_adjusted == found.these_p_adjusted:
-        return f"adjusted p {p_in_words(found.p_adjusted)}", f"adjusted p {p_in_words(found.these_p_adjusted)}"
-    return f"plain p {p_in_words(found.like.p)}", f"plain p {p_in_words(found.these_p)}"
+    kind, *values = "adjusted", found.p_adjusted, found.these_p_adjusted
+    if all(p != p for p in values):
+        kind, *values = "plain", found.like.p, found.these_p
+    like, these = (f"{kind} p {p_in_words(p)}" for p in values)
+    return like, these
 
 
 # --- numbers of one metric
@@ -116,10 +112,6 @@ def direction_in_words(metric: Metric) -> str:
     return {True: "higher is better", False: "lower is better", None: ""}[metric.higher_is_better]
 
 
-def _ahead(metric: Metric) -> str:
-    return "has more" if metric.higher_is_better is None else f"is better ({direction_in_words(metric)})"
-
-
 def signed(metric: Metric, value: float, *, points: bool = True) -> str:
     """Return a difference as it is written, with its sign: ``+39.4 points``; a dash where there is none."""
     if value != value:
@@ -140,12 +132,10 @@ def signed_interval(metric: Metric, low: float, high: float) -> str:
 
 
 def signed_with_interval(metric: Metric, value: float, low: float, high: float, level: float = USUAL) -> str:
-    """Return a difference with its interval, ``+39.4 points (+30.1 to +48.7 points)``; alone where there is none.
-
-    The level is named unless it is 95 %.
-    """
+    """Return a difference with its interval, ``+39.4 points (+30.1 to +48.7 points)``, and the level unless 95 %."""
     shown, at = signed(metric, value), "" if abs(level - USUAL) < 1e-9 else f"{level_in_words(level)} interval "
-    return shown if low != low else f"{shown} ({at}{signed(metric, low, points=False)} to {signed(metric, high)})"
+    ends = signed_interval(metric, low, high)
+    return f"{shown} ({at}{ends})" if ends else shown
 
 
 def p_in_words(p: float) -> str:
@@ -163,14 +153,9 @@ def what_is_tested() -> str:
 
 
 def outcome_in_words(rows: list[dict[str, Any]]) -> str:
-    """Return who is better at how many planned metrics, what is open, and on which cases.
+    """Return the first words of every comparison, from rows of `comparison_table`.
 
-    These are the first words of every comparison, in the terminal, in the notebook and on the site.
-
-    Parameters
-    ----------
-    rows : list of dict
-        Rows of `comparison_table`.
+    They say who is better at how many planned metrics, what is open, and on which cases.
     """
     planned = [row for row in rows if row["metric"] in shown_on(Shown.MAIN)]
     names = dict(zip("ab", names_apart(rows[0]["name_a"], rows[0]["name_b"]), strict=True))
@@ -181,26 +166,21 @@ def outcome_in_words(rows: list[dict[str, Any]]) -> str:
         else:
             found = "not compared" if not row["cases"] else EQUAL if abs(row["difference"]) < 1e-9 else NOISE
         said.setdefault(found, []).append(row["title"].lower())
-    open_ = (EQUAL, NOISE, "not compared")
-    of = counted(len(planned), "planned measure")
-    wins = [
-        SAID["wins"].format(found=found, count=len(titles), planned=of, titles=", ".join(titles))
-        for found, titles in said.items()
-        if found not in open_
-    ]
-    several = {found: len(titles) > 1 or titles[0].endswith("s") for found, titles in said.items()}
-    rest = [
-        SAID["rest"].format(titles=in_words(said[found]), verb="are" if several[found] else "is", found=found)
-        for found in open_
-        if found in said
-    ]
-    text = "; ".join([*wins, *rest])
-    parts = (_no_merit(planned, names), f"{text if wins else text[:1].upper() + text[1:]}.", _shared(rows[0], names))
-    return " ".join(filter(None, parts))
+    parts, of = [], counted(len(planned), "planned measure")
+    for found in (*(found for found in said if found not in OPEN), *(found for found in OPEN if found in said)):
+        titles = said[found]
+        verb = "are" if len(titles) > 1 or titles[0].endswith("s") else "is"
+        listed = in_words(titles) if found in OPEN else ", ".join(titles)
+        name = "rest" if found in OPEN else "wins"
+        parts.append(SAID[name].format(found=found, count=len(titles), planned=of, titles=listed, verb=verb))
+    text = "; ".join(parts)
+    if said.keys() <= set(OPEN):
+        text = text[:1].upper() + text[1:]
+    return " ".join(filter(None, (_no_merit(planned, names), text and f"{text}.", _shared(rows[0], names))))
 
 
 def _no_merit(planned: list[dict[str, Any]], names: dict[str, str]) -> str:
-    """Why what one avoids, or both do, is no merit: it resolves under half; empty where neither does so little."""
+    """Say why what one or both avoid is no merit: who resolves under half; empty where neither does so little."""
     resolved = next((row for row in planned if row["metric"] == "resolved"), {})
     idle = [side for side in "ab" if resolved.get(side, nan) < RESOLVES_ENOUGH]
     shares = " and ".join(METRICS["resolved"].scale.mean(resolved[side]) for side in idle)
@@ -214,7 +194,6 @@ def _no_merit(planned: list[dict[str, Any]], names: dict[str, str]) -> str:
 
 
 def _shared(row: dict[str, Any], names: dict[str, str]) -> str:
-    """On how many cases two models are compared, and how many each played beyond."""
     beyond = [SAID["more"].format(name=names[s], number=row[f"only_{s}"]) for s in "ab" if row[f"only_{s}"]]
     if not row["shared"]:
         name = "no common case but" if beyond else "no common case"
@@ -224,13 +203,7 @@ def _shared(row: dict[str, Any], names: dict[str, str]) -> str:
 
 
 def largest_in_words(rows: list[dict[str, Any]]) -> str:
-    """Return the largest differences of shares that are shown and not tested; empty for none.
-
-    Parameters
-    ----------
-    rows : list of dict
-        Rows of `comparison_table`.
-    """
+    """Return the largest differences of shares that are not tested, from rows of `comparison_table`; empty for none."""
     shares = [row for row in rows if row["word"] == NOT_TESTED and metric_of(row["metric"]).scale.bounds]
     apart = sorted((row for row in shares if row["cases"] and row["difference"]), key=lambda r: -abs(r["difference"]))
     parts = []
@@ -243,10 +216,7 @@ def largest_in_words(rows: list[dict[str, Any]]) -> str:
 
 
 def comparison_in_words(comparison: Any, cases: Any, a: str, b: str) -> str:
-    """Return the comparison in a few sentences.
-
-    `comparison` and `cases` are as `comparison_table` and `differing_cases` give them.
-    """
+    """Return the comparison in a few sentences; `comparison` is a `comparison_table`, `cases` are `differing_cases`."""
     if a == b:
         return SAID["alone"].format(name=short_name(a))
     rows = comparison.to_dict("records")

@@ -10,8 +10,8 @@ from ...analysis.entries import entry_meant
 from ...analysis.estimators.estimate import Headline
 from ...analysis.frames import Results
 from ...analysis.panels import SCRIPTED, conversations_of
-from ...analysis.tables.customers import both_forms
 from ...analysis.tables.leaderboard import leaderboard
+from ...analysis.tables.nuisance import both_forms
 from ...errors import BadInput
 from ...scoring.metrics import METRICS
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from ...analysis.dictionary import DICTIONARY
 from ...analysis.panels import NOT_COUNTED
-from ...analysis.tables.customers import customer_turns
+from ...analysis.tables.nuisance import customer_turns
 from ...errors import BadInput
 from ...records import BUCKET_NOUNS, Conversation
 from ...runfile import RunFile

@@ -1,0 +1,244 @@
+"""What moves a result besides the model: the simulated customer, a change of the endpoint, the words of a case."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import combinations
+from math import nan, sqrt
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...cases.wordings import worded_case
+from ...errors import BadInput
+from ...scoring.customer_audit import FINDINGS
+from ...scoring.customer_turns import CLEAR, MILD, turns_in
+from ...scoring.metrics import METRICS, Shown, shown_on
+from ...scoring.written import percent
+from ..estimators.estimate import Estimate, Headline
+from ..estimators.intervals import clustered_rate, proportion_interval
+from ..estimators.trials import TrialShift, trial_shift, wording_spread
+from ..facets import flags_of
+from ..panels import conversations_of, is_wording
+from .comparison import Side, compare
+from .headlines import headline
+from .rows import framed, interval, pair
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ..frames import Results
+
+COMPARED = shown_on(Shown.BOARD)
+"""The metrics that are compared if none are named."""
+ALL, KEPT = "all", "not flagged"
+LEVEL = 0.01
+"""A board of thirty runs holds a false alarm one time in four."""
+SHIFTED = (
+    "trial {trial} stands apart: success {own} against {others} in the others (p {p:.2g}); the endpoint may have "
+    "changed during the run, and no interval here covers that"
+)
+
+
+def customer_flag_table(results: Results | pd.DataFrame) -> pd.DataFrame:
+    """Count how often each customer failed to play its part.
+
+    Returns
+    -------
+    DataFrame
+        entry, customer, conversations, flagged, share with low and high (Wilson), findings in words, and one column per
+        finding that was made.
+    """
+    import pandas as pd
+
+    rows, counts = [], []
+    for (entry, customer), mine in conversations_of(results).groupby(["entry", "customer"], sort=True):
+        flagged = int(flags_of(mine).sum())
+        texts = mine["customer_finding_names"].fillna("").astype(str)
+        names = Counter(name for text in texts for name in text.split(", ") if name in FINDINGS)
+        row = {"entry": entry, "customer": customer, "conversations": len(mine), "flagged": flagged}
+        row |= interval(proportion_interval(flagged, len(mine)), "share")
+        rows.append(row | {"findings": ", ".join(f"{name.replace('_', ' ')} {n}" for name, n in names.most_common())})
+        counts.append(names)
+    found = pd.DataFrame(counts, columns=[n for n in FINDINGS if any(n in of for of in counts)]).fillna(0).astype(int)
+    return pd.concat([pd.DataFrame(rows), found], axis=1)
+
+
+def customer_turns(results: Results) -> pd.DataFrame:
+    """Return what judges wrote of each message of a customer after its email, by the newest verdict of each judge.
+
+    Returns
+    -------
+    DataFrame
+        run_id, case_id, trial, entry, customer, judge, turn, verdict (None where it was not read), quote, reason.
+    """
+    verdicts = [(run.run_id, row) for run in results.runs for row in run.verdicts()]
+    rows = [
+        {"run_id": run_id, "record_hash": row["record_hash"], "judge": row["judge"], **turn}
+        for run_id, row in verdicts
+        for turn in turns_in(row["verdict"])
+    ]
+    frame = framed(rows, "run_id record_hash judge turn verdict quote reason")
+    newest = frame.drop_duplicates(["run_id", "record_hash", "judge", "turn"], keep="last")
+    known = results.conversations[["run_id", "case_id", "trial", "entry", "customer", "record_hash"]]
+    return known.merge(newest, on=["run_id", "record_hash"]).drop(columns="record_hash")
+
+
+def customer_turn_table(results: Results) -> pd.DataFrame:
+    """Count how often a judge found that no person would write what the customer wrote (scorer ``customer_turns``).
+
+    Returns
+    -------
+    DataFrame
+        entry, customer, judge, messages (after the email, read), unread (the others), clear with share, low and high
+        (interval over cases), mild, reason.
+    """
+    rows = []
+    for who, mine in customer_turns(results).groupby(["entry", "customer", "judge"], sort=True):
+        read = mine[mine["verdict"].notna()]
+        clear, mild = (read["verdict"].eq(verdict) for verdict in (CLEAR, MILD))
+        share = clustered_rate(clear.astype(float), list(read["case_id"]))
+        numbers = (clear.sum(), share.estimate, share.low, share.high, mild.sum())
+        rows.append((*who, len(read), len(mine) - len(read), *numbers, share.reason))
+    return framed(rows, "entry customer judge messages unread clear share low high mild reason")
+
+
+def both_forms(conversations: pd.DataFrame, metrics: Iterable[str]) -> Iterator[tuple[Headline, Headline]]:
+    """Yield one model's metrics over all conversations, and over those whose customer was not flagged."""
+    flagged = flags_of(conversations)
+    kept = conversations[~flagged] if flagged.any() else None
+    for metric in metrics:
+        every = headline(conversations, metric)
+        yield every, every if kept is None else headline(kept, metric)
+
+
+def with_and_without_flagged(results: Results | pd.DataFrame, metrics: Iterable[str] = COMPARED) -> pd.DataFrame:
+    """Return every metric over all conversations, and over those whose customer was not flagged.
+
+    Returns
+    -------
+    DataFrame
+        entry, customer, metric, title, conversations (``all`` or ``not flagged``), median (over trials), mean, low,
+        high (of the mean), n (cases) and reason, as on the board: a count such as unsafe actions is out of n.
+    """
+    rows = []
+    for (entry, customer), mine in conversations_of(results).groupby(["entry", "customer"], sort=True):
+        for name, forms in zip(metrics, both_forms(mine, metrics), strict=True):
+            for conversations, found in zip((ALL, KEPT), forms, strict=True):
+                row = {"entry": entry, "customer": customer, "metric": name, "title": METRICS[name].title}
+                row |= {"conversations": conversations, **pair(found), "n": found.n, "reason": found.reason}
+                rows.append(row)
+    return framed(rows, "entry customer metric title conversations median mean low high n reason")
+
+
+def customer_sensitivity(results: Results | pd.DataFrame, metrics: Iterable[str] = COMPARED) -> pd.DataFrame:
+    """Compare one customer with another on the same cases of the same model, run by run.
+
+    Returns
+    -------
+    DataFrame
+        model, metric, title, conversations (``all`` or ``not flagged``), entry_a, entry_b, customer_a, customer_b, a, b
+        (means over the cases both have, trials averaged), difference (b - a), low, high, p (paired by case), cases,
+        reason. A count such as unsafe actions is given per case.
+
+    Raises
+    ------
+    BadInput
+        If no model was run with two customers.
+    """
+    rows = []
+    for model, mine in conversations_of(results).groupby("model", sort=True):
+        runs = sorted(set(zip(mine["customer"], mine["entry"], strict=True)))
+        for (one, a), (other, b) in combinations(runs, 2):
+            for conversations, kept in ((ALL, mine), (KEPT, mine[~flags_of(mine)])) if one != other else ():
+                first, second = (Side(kept[kept["entry"] == entry]) for entry in (a, b))
+                for name in metrics:
+                    found = compare(first, second, name)
+                    like, pairs = found.like, found.pairs
+                    means = (pairs.a.mean(), pairs.b.mean()) if found.cases else (nan, nan)
+                    numbers = (*means, like.estimate, like.low, like.high, like.p, found.cases)
+                    who = (model, name, METRICS[name].title, conversations, a, b, one, other)
+                    rows.append((*who, *numbers, like.reason))
+    if not rows:
+        raise BadInput("no model was run with two customers: run it once more with --customer MODEL on the same cases")
+    return framed(
+        rows,
+        "model metric title conversations entry_a entry_b customer_a customer_b a b difference low high p cases reason",
+    )
+
+
+def _shift_of(conversations: pd.DataFrame) -> tuple[TrialShift, Any, str]:
+    """Test whether a trial of one entry differs in success; with its number, and a sentence where it does."""
+    known = conversations[conversations["success"].notna()]
+    if known.empty:
+        return trial_shift(np.empty((0, 0))), None, ""
+    table = known.assign(success=known["success"].astype(float)).pivot_table("success", "case_id", "trial")
+    found = trial_shift(table.to_numpy(), n_resamples=1_999)
+    trial = int(table.columns[found.trial]) if found.trial >= 0 else None
+    said = {"trial": trial, "own": percent(found.estimate), "others": percent(found.others), "p": found.p}
+    return found, trial, SHIFTED.format(**said) if found.p <= LEVEL else ""
+
+
+def shift_in_words(conversations: pd.DataFrame) -> str:
+    """Say in a sentence which trial of one entry differs from the others; empty if none does."""
+    return _shift_of(conversations)[2]
+
+
+def shift_table(results: Results | pd.DataFrame) -> pd.DataFrame:
+    """Test every entry for a trial that differs from the others.
+
+    Returns
+    -------
+    DataFrame
+        One row per entry: panel, entry, trial (the one farthest from the others), estimate (its success), others, p,
+        cases, finding (a sentence where p is at most 0.01) and reason.
+    """
+    import pandas as pd
+
+    rows = []
+    for who, mine in conversations_of(results).groupby(["panel", "entry"], sort=False):
+        found, trial, said = _shift_of(mine)
+        numbers = (pd.NA if trial is None else trial, found.estimate, found.others, found.p, found.n)
+        rows.append((*who, *numbers, said, found.reason))
+    table = framed(rows, "panel entry trial estimate others p cases finding reason")
+    return table.sort_values("p", kind="stable", na_position="last", ignore_index=True)
+
+
+def wording_table(results: Results | pd.DataFrame) -> pd.DataFrame:
+    """Compare the spread over wordings of a case with that over trials of a wording, for every entry with wordings.
+
+    Parameters
+    ----------
+    results : Results or DataFrame
+        Of runs made with ``deskbench run MODEL --cases wordings``; no other table has these conversations.
+
+    Returns
+    -------
+    DataFrame
+        One row per entry: panel, entry, cases, wordings, trials (scored conversations), success (share), moved (cases
+        of which some wordings always and others never succeed), over_wordings with low and high and over_trials with
+        low and high (standard deviations of success, from 0 to 1; intervals over cases), share (of the variance within
+        a case that is due to its words), p (that the words move nothing), reason.
+    """
+    frame, rows = conversations_of(results, variants=True), []
+    frame = frame[is_wording(frame["case_id"]) & frame["success"].notna()]
+    frame = frame.assign(success=frame["success"].astype(int), tells=frame["case_id"].map(worded_case))
+    for who, mine in frame.groupby(["panel", "entry"], sort=False):
+        cells = mine.groupby(["tells", "case_id"])["success"].agg(["sum", "size", "mean"]).reset_index()
+        spread, of = wording_spread(cells["sum"], cells["size"], cells["tells"]), cells.groupby("tells")["mean"]
+        counts = (cells["tells"].nunique(), len(cells), len(mine), mine["success"].mean())
+        moved = int(((of.max() == 1) & (of.min() == 0)).sum())
+        numbers = (*_deviation(spread.wording), *_deviation(spread.trial), spread.share, spread.wording.p)
+        rows.append((*who, *counts, moved, *numbers, spread.wording.reason))
+    return framed(
+        rows,
+        "panel entry cases wordings trials success moved over_wordings over_wordings_low over_wordings_high "
+        "over_trials over_trials_low over_trials_high share p reason",
+    )
+
+
+def _deviation(variance: Estimate) -> list[float]:
+    """Return a variance as a standard deviation with its interval; below 0 it is 0."""
+    ends = (variance.estimate, variance.low, variance.high)
+    return [sqrt(max(end, 0.0)) if end == end else nan for end in ends]
