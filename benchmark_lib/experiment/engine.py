@@ -104,10 +104,8 @@ class Engine:
         return self.stopped or self._unfinished()
 
     async def _prepare(self) -> Stop | None:
-        """Reach every endpoint and rehearse; return a `Stop` if an endpoint is out of reach.
-
-        The stop is a refusal only if the file has no calls yet: otherwise the outage may be temporary.
-        """
+        """Reach every endpoint and rehearse; return a `Stop` if an endpoint is out of reach."""
+        # The stop is a refusal only if the file has no calls yet: otherwise the outage may be temporary.
         try:
             for model in self.plan.models.values():
                 await in_thread(model.endpoint.reach)

@@ -403,10 +403,8 @@ def _cost(one: dict[str, Range], model: Model) -> Range:
 
 
 def _minutes(calls: Range, longest: Range, at_once: int, pace: Experience) -> Range:
-    """Forecast the minutes of all calls at the given concurrency, and at least those of the longest conversation.
-
-    The longest conversation may begin last.
-    """
+    """Forecast the minutes of all calls at the given concurrency, and at least those of the longest conversation."""
+    # The longest conversation may begin last.
     if not calls.high:
         return calls
     in_a_row = Range(

@@ -118,10 +118,8 @@ def on_file(plan: Plan) -> dict[str, OnFile]:
 
 
 def _alike(plan: Plan) -> list[tuple[RunFile, set[str]]]:
-    """Return the run files in the plan's folder that were played like it, each with its cases of the same content.
-
-    Count each run once, alone or within a merged file.
-    """
+    """Return the run files in the plan's folder that were played like it, each with its cases of the same content."""
+    # Count each run once, alone or within a merged file.
     urls = {side: [public_url(model.endpoint.base_url)] for side, model in plan.models.items()}
     found, merged = {}, set()
     for path in sorted(Path(plan.path).parent.glob(f"*{SUFFIX}")):

@@ -337,10 +337,8 @@ def _own_agent(agent: Any) -> tuple[Any, dict[str, Any]]:
 
 
 def _isolated(options: Options, settings: dict[str, RoleSettings], *hidden: Any) -> tuple[Any, dict[str, Any], str]:
-    """Return the factory of the agent's processes, its manifest part, and why it is not isolated ("" if it is).
-
-    Never load the agent's module in this process. `hidden` is the run file, then a list of paths.
-    """
+    """Return the factory of the agent's processes, its manifest part, and why it is not isolated ("" if it is)."""
+    # Never load the agent's module in this process. `hidden` is the run file, then a list of paths.
     if not isinstance(options.agent, str):
         raise BadInput("--isolate runs an agent of your own in a process of its own: name it as --agent module:object")
     module, _, name = options.agent.partition(":")

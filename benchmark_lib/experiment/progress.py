@@ -72,10 +72,8 @@ def in_notebook() -> bool:
 
 
 def _notebook_line() -> Callable[[str], None]:
-    """Return a function that overwrites one text below the cell.
-
-    JupyterLab, papermill and nbconvert all keep only its last text.
-    """
+    """Return a function that overwrites one text below the cell."""
+    # JupyterLab, papermill and nbconvert all keep only its last text.
     from IPython.display import display
 
     place = display({"text/plain": ""}, raw=True, display_id=True)
