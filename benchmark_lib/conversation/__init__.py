@@ -1,4 +1,4 @@
-"""Agent and customer talk: one case, one trial, one record."""
+"""Conversations of an agent and a customer: one case, one trial, one record."""
 
 from importlib import import_module
 from typing import Any
@@ -14,8 +14,7 @@ _FACE = {
     "speakers": ("make_agent", "make_customer"),
     "state": ("ConversationState",),
 }
-"""What other rooms take, by file. Nothing is loaded before it is asked for: an isolated agent's process needs
-`agent_view` alone."""
+"""Public names by file, imported on first use: an isolated agent's process needs `agent_view` alone."""
 
 _FILE_OF = {name: file for file, names in _FACE.items() for name in names}
 

@@ -1,4 +1,4 @@
-"""What an agent sees of a conversation, in this process or in one of its own: copies, and one way to call a tool."""
+"""An agent's view of a conversation, in this process or its own: copies, and a way to call a tool."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ COUNTS = tuple(count.name for count in fields(Usage))
 
 @dataclass(frozen=True, slots=True)
 class SeenMessage:
-    """One message as it is read.
+    """One message as the agent sees it.
 
-    `turn` is the number of the customer message it is or answers, `side` is customer or agent; `shows` says what each
-    of the `attachments` shows.
+    `turn` is the number of the customer message that it is or answers, `side` is customer or agent. `shows` describes
+    the content of each of the `attachments`.
     """
 
     turn: int
@@ -38,35 +38,35 @@ Told = TypeVar("Told", SeenMessage, Message)
 
 
 class HasMessages(Generic[Told]):
-    """Whoever has the messages of a conversation in hand."""
+    """Base class of objects with the messages of a conversation."""
 
     messages: list[Told]
 
     def last(self, side: str) -> Told | None:
-        """The newest message of a side."""
+        """Return the newest message of a side."""
         return next((m for m in reversed(self.messages) if m.side == side), None)
 
     def words(self, side: str) -> str:
-        """The text of a side's newest message; empty where it has said nothing."""
+        """Return the text of a side's newest message; empty if there is none."""
         newest = self.last(side)
         return newest.text if newest is not None else ""
 
 
 class AgentView(HasMessages[SeenMessage]):
-    """An agent's side of a conversation. Nothing in it is the harness's own: what is changed here is changed for the agent alone.
+    """An agent's side of a conversation, made of copies: a change here is visible to the agent alone.
 
     Attributes
     ----------
     id : str
-        Names the conversation and tells nothing about its case.
+        Identifies the conversation without revealing its case.
     trial : int
         The number of the trial, from 1.
     sender : str
-        The address the customer writes from.
+        The customer's address.
     messages : list of SeenMessage
-        What was said so far.
+        The messages so far.
     turn : int
-        The number of the customer message that is being answered.
+        The number of the customer message to answer.
     prompt : str
         The system prompt.
     """
@@ -94,23 +94,23 @@ class AgentView(HasMessages[SeenMessage]):
 
     @cached_property
     def tools(self) -> list[dict[str, Any]]:
-        """The tools as OpenAI function schemas."""
+        """Return the tools as OpenAI function schemas."""
         return self._copy_tools()
 
     @cached_property
     def rng(self) -> np.random.Generator:
-        """The conversation's own source of randomness: the same numbers for the same seed, case and trial."""
+        """Return the conversation's random generator: the same numbers for the same seed, case and trial."""
         return self._make_rng()
 
     def call(self, name: str, arguments: dict[str, Any] | str | None = None, /, **named: Any) -> ToolCall:
-        """Call a tool: ``talk.call("get_order", order_id="...")``; bad input comes back as ``.error`` and a result to read.
+        """Call a tool: ``talk.call("get_order", order_id="...")``; return bad input as ``.error`` with a result.
 
-        `AgentFault` after too many calls in one turn, or when the conversation has ended.
+        Raise `AgentFault` after too many calls in one turn, or when the conversation has ended.
         """
         return self._call(name, named if arguments is None else arguments)
 
     async def call_aside(self, name: str, arguments: dict[str, Any] | str | None = None) -> ToolCall:
-        """Call a tool as `call` does; one of the user's own in a thread, since it may take its time."""
+        """Call a tool as `call` does; run a tool of the user's own in a thread, since it may be slow."""
         if name not in self._slow:
             return self._call(name, arguments)
         return await in_thread(self._call, name, arguments)
@@ -120,12 +120,12 @@ class AgentView(HasMessages[SeenMessage]):
         self._charge(usage)
 
     def think(self, reasoning: str) -> None:
-        """Keep in the record what the model thought before its next call or reply; nobody in the conversation sees it."""
+        """Record the model's reasoning before its next call or reply; the customer does not see it."""
         self._think(plain_text(reasoning))
 
 
 def counted(usage: Any) -> Usage:
-    """A copy of a usage whose counts are whole numbers that a file can hold; `ValueError` where one is not."""
+    """Return a copy of a usage; raise `ValueError` unless its counts are whole numbers from 0 below 2**53."""
     counts: list[Any] = [getattr(usage, name, None) for name in COUNTS]
     for name, count in zip(COUNTS, counts):
         if type(count) is not int or not 0 <= count < 2**53:
@@ -134,7 +134,7 @@ def counted(usage: Any) -> Usage:
 
 
 def plain(value: Any) -> Any:
-    """A copy of JSON data that shares nothing with it; of what JSON cannot hold, a text that says so."""
+    """Return an independent copy of JSON data; replace a value that is not JSON by a text that says so."""
     if isinstance(value, str):
         return plain_text(value)
     try:
@@ -144,14 +144,14 @@ def plain(value: Any) -> Any:
 
 
 def without_keys(value: Any) -> Any:
-    """A copy of JSON data, or of a text, in which no key is written."""
+    """Return a copy of JSON data, or of a text, with every key hidden."""
     from ..endpoint.keys import hide
 
     return orjson.loads(hide(orjson.dumps(plain(value)).decode()))
 
 
 def plain_text(value: Any) -> str:
-    """A text that can be written as UTF-8, whatever was given for one."""
+    """Return any value as text that can be encoded as UTF-8."""
     try:
         text = value if isinstance(value, str) else str(value)
     except Exception:

@@ -1,4 +1,7 @@
-"""The scripted customer: no model. It answers what it is asked, agrees to what it wants, reacts to reasons, and leaves when served."""
+"""The scripted customer, without a model.
+
+It answers questions, agrees to its wishes, reacts to reasons, and leaves when served.
+"""
 
 import re
 from datetime import date
@@ -20,23 +23,22 @@ from .speaker import Reply
 from .state import ConversationState
 
 STALE = 3
-"""Rounds in a row without anything new after which a customer stops; one that presses for what it will not get says its
-last line in the third."""
+"""Consecutive rounds without news after which a customer leaves; a customer who presses says its last line then."""
 DOUBT = 0.5
-"""Chance below which an answer is recorded as one that may not have been asked for."""
+"""Probability below which an answer is recorded as possibly not asked for."""
 UNMISTAKABLE = 0.9
-"""Probability from which an act is taken for reported that was neither offered nor done."""
+"""Probability from which an act that was neither offered nor done counts as reported."""
 PUSHED = 2
-"""How often it comes back to something that is not done before it goes on without it."""
+"""Number of times the customer returns to an open request before it continues without it."""
 FAIRLY = 0.5
-"""Chance from which it proves who it is, or sends a picture."""
+"""Probability from which the customer identifies itself or sends a picture."""
 
 
 class ScriptedCustomer(Consenting):
     """Plays one case once."""
 
     async def reply(self, talk: ConversationState) -> Reply:
-        """The next message, with its acts."""
+        """Return the next message, with its acts."""
         if not talk.messages:
             return self._first()
         return await read_aside(sum(len(m.text) for m in talk.messages), self._next, talk)
@@ -54,7 +56,7 @@ class ScriptedCustomer(Consenting):
         return Reply(text, acts, attachments)
 
     def _next(self, talk: ConversationState) -> Reply:
-        """What it says to the agent's latest message: answers and a yes first, else what the moment calls for."""
+        """Return the answer to the agent's latest message: answers and a yes first, else what the moment requires."""
         now, said = self._round(talk), Draft()
         self.stale = 0 if now.fresh else self.stale
         done = self.progress.served(talk) and not self.progress.untold(talk)
@@ -114,15 +116,16 @@ class ScriptedCustomer(Consenting):
         return Reply(words, said.acts, said.attachments)
 
     def _put_in_a_clause(self, said: Draft) -> None:
-        """Say a number that would be the whole message in a small clause, as often as not."""
+        """Put a number that would be the whole message into a short clause."""
         number = next((a.detail for a in said.acts if a.kind == "gave" and a.what in self.kind.proofs), None)
         if number and [part.rstrip(".") for part in said.parts] == [number]:
             said.parts = [filled(self._of("reactions", "only_this"), number)]
 
     def _round(self, talk: ConversationState) -> Round:
-        """The agent's last turn; `fresh` where it brought words, calls or questions that the customer has not met before.
+        """Parse the agent's last turn; `fresh` says whether it has facts, calls, questions or offers that are new.
 
-        Once it pushes, another reason for the same no is nothing new; to one that presses, all before that is.
+        Once the customer pushes, another reason for the same refusal is not news. For an unresolvable case, everything
+        before the first push is.
         """
         words = (talk.last("agent") or talk.messages[-1]).text
         heard = self.parser.parse(words)
@@ -141,14 +144,12 @@ class ScriptedCustomer(Consenting):
         return Round(words, heard, calls, fresh)
 
     def _meant(self, heard: ParsedMessage, content: bool) -> list[str]:
-        """The slots asked for that it has something to say about.
+        """Return the requested slots that the customer can answer.
 
-        In place of one that is not in its ledger the first that it may stand for ("which one" for a colour); where
-        nothing was heard for sure, the likeliest that it has not told yet. What stands in its email is not told again
-        beside something new, and a content customer wishes for nothing more. The photo comes before the label, and
-        alone
-        where one of them will do; beside a picture ("could somebody lend you a phone for it?") what nobody has is not
-        asked for.
+        Replace a slot that is not in the ledger by the first slot it may stand for ("which one" for a colour). If no
+        slot is certain, take the likeliest open one. Do not repeat facts of the email together with news, and state no
+        wish if `content`. Send the photo before the label, and only the photo if one of the two is enough. If a picture
+        is requested, skip slots that nobody has ("could somebody lend you a phone for it?").
         """
         meant = []
         vague = self.kind.vague_slots if content or heard.confirm else ()
@@ -186,7 +187,8 @@ class ScriptedCustomer(Consenting):
         return [next(evidence) if s in self.kind.attachments else s for s in news]
 
     def _asks_another_date(self, heard: ParsedMessage) -> bool:
-        """Whether a date is asked for (see `ParsedMessage.dates`) that is another than the one it knows, if any: of a journey, or of what came."""
+        """Return whether the agent asks for a date other than the known one (see `ParsedMessage.dates`)."""
+        # The known date is ahead (a journey) or behind (an arrival); without one, any single direction counts.
         known, now = self.case.ledger.get("date"), self.store.now.date()
         if not known:
             return heard.dates in ({"ahead"}, {"behind"})
@@ -197,7 +199,8 @@ class ScriptedCustomer(Consenting):
         return heard.dates == ({"ahead"} if behind and not ahead else {"behind"} if ahead and not behind else None)
 
     def _shows_what_was_named(self, now: Round, said: Draft) -> bool:
-        """To a question that it does not understand ("Have you one at hand?"): send the picture that the message names, or say that there is none; False where it names none."""
+        """Send the picture that an unclear question names ("Have you one at hand?"), or say that there is none."""
+        # Return False if the question names no picture.
         held = [s for s in self.kind.attachments if s in self.case.ledger and s not in self.given]
         named = [s for s in held if f"lack:{s}" not in self.used and self.parser.names(s, now.words)]
         if named:
@@ -205,11 +208,12 @@ class ScriptedCustomer(Consenting):
         return bool(named)
 
     def _asks_in_a_question(self, slot: str, words: str) -> bool:
-        """Whether a question asks for a slot, not only a sentence such as "If you fly before that, tell me when."."""
+        """Return whether a question asks for a slot, not just a sentence ("If you fly before that, tell me when.")."""
         return any(slot in self.parser.parse(s.text).asked for s in sentences(words) if "?" in s.text)
 
     def _says_whether_it_is_this(self, words: str, said: Draft) -> bool:
-        """Answer "Is it NL-12345?" with a yes or with its own number; False where no single number is asked about, or one of its others."""
+        """Answer "Is it NL-12345?" with a yes or its own number; return whether it answered."""
+        # Do not answer without a single number, or if the number is of another order of its own.
         known = self.case.ledger.get(self._subject)
         asked = [s.text for s in sentences(words) if "?" in s.text and self._holds("this_one", s.text)]
         if not (known and known.value and asked):
@@ -224,11 +228,10 @@ class ScriptedCustomer(Consenting):
         return True
 
     def _stands_for(self, slot: str) -> tuple[str, ...]:
-        """The slots that a question for another may mean."""
         return tuple(self.phrases["slots"].get(slot, {}).get("stands_for", ()))
 
     def _go_on(self, now: Round, talk: ConversationState, said: Draft) -> None:
-        """What it says where nothing was asked of it that it could answer."""
+        """Continue the conversation if the agent asked nothing that the customer could answer."""
         if self.progress.served(talk):
             untold = self.progress.untold(talk)
             if not untold:
@@ -275,10 +278,8 @@ class ScriptedCustomer(Consenting):
         return self._push(now, said)
 
     def _without_what_is_pending(self, now: Round, talk: ConversationState, said: Draft) -> bool:
-        """Of what it asked for later something is not done: say so once, push once unless the desk declines it, then go on without it.
-
-        False where nothing is pending, or it pushes.
-        """
+        """Say once that a later request is still open, push once unless the agent declines it, then drop it."""
+        # Return False if nothing is pending, or if it should push.
         pending = self.progress.pending(talk)
         if not pending:
             return False
@@ -298,21 +299,17 @@ class ScriptedCustomer(Consenting):
         return True
 
     def _is_not_content(self, talk: ConversationState) -> bool:
-        """Whether it has more to say to what it was told, although that is all there is."""
+        """Return whether the customer objects to its answers, although they are complete."""
         return not (self.progress.accepting or self.progress.given(talk)) or self._waits_for_a_person()
 
     def _waits_for_a_person(self) -> bool:
-        """Whether what it has asked for after all else was done is for a person to give."""
+        """Return whether its last request was raised after service, and only a person can fulfil it."""
         asked = any(self.case.followups[place].when == "served" for place in self.progress.followed_up)
         return asked and all(o.handover for o in self.case.outcomes)
 
     def _objection(self, now: Round) -> str:
-        """What it says to a report of an act that it never asked for, and where the desk then goes on without a word on it; empty for neither.
-
-        What was offered before and is now reported counts as reported even where it is not said plainly; what was
-        neither offered nor done
-        in the desk's turn only where it cannot be mistaken.
-        """
+        """Return the objection to a reported act that was never requested, or to its neglected undoing; else empty."""
+        # A report counts if the act was offered before, was done in this turn, or is unmistakable.
         heard, done = now.heard, {call.name for call in now.calls}
         plain = {tool for tool in heard.surely_claimed if tool in done or heard.reports[tool] >= UNMISTAKABLE}
         reported = plain | self.offered.intersection(heard.claimed)
@@ -329,17 +326,15 @@ class ScriptedCustomer(Consenting):
         return "undo_first" if waits else ""
 
     def _object(self, kind: str, now: Round, said: Draft) -> None:
-        """Ask for what was done unasked to be undone, before anything that is offered."""
+        """Ask first to undo what was done unasked, before answering any offer."""
         pushes = not (said.moves or now.heard.confirm)
         said.add(self._of("reactions", kind), *(Act("refused", tool) for tool in sorted(self.unasked)), first=True)
         if pushes:
             self._push(now, said)
 
     def _push(self, now: Round, said: Draft) -> None:
-        """Argue against the reason it was given, or say the next line that still makes sense; without one, leave.
-
-        Where a no has been the same for some time it comes to its last line.
-        """
+        """Argue against the agent's reason, or say the next line that still applies; without one, leave."""
+        # After `STALE` rounds without news, skip to the last line.
         if self._is_shown_another_way(now):
             said.add(self._no_other_way())
         for reason in self.parser.reasons_in([now.words]) if self.case.against else ():
@@ -359,39 +354,41 @@ class ScriptedCustomer(Consenting):
         said.add(words, Act("pushed", str(self.progress.pushes)))
 
     def _is_shown_another_way(self, now: Round) -> bool:
-        """Whether the desk names, for the first time or in a question, another way to the picture that it has said it cannot send."""
+        """Return whether the agent names another way to a picture that the customer could not send."""
+        # Repeated mentions count only in a question.
         lacked = any(f"lack:{slot}" in self.used for slot in self.kind.attachments)
         again = "no_other_way" in self.used
         words = " ".join(s.text for s in sentences(now.words) if "?" in s.text or not again)
         return lacked and self._holds("other_ways", words)
 
     def _no_other_way(self) -> str:
-        """That there is no other way to the picture either, in its own words as long as it has any."""
+        """Return a sentence that there is no other way to the picture either; the case's own sentences come first."""
         own = [
             words for s in self.kind.attachments if s in self.case.ledger for words in self.case.ledger[s].no_other_way
         ]
         return self._next_line("no_other_way", own, said_by_customers(self.case.language, "reactions", "no_other_way"))
 
     def _said_against(self, reason: str) -> bool:
-        """Whether a line that it has said stands in the place of its argument against a reason."""
+        """Return whether an earlier line already replaced its argument against a reason."""
         return any(reason in self.case.moot.get(line, ()) for line in range(1, self.line + 1))
 
     def _moot(self, line: int) -> bool:
-        """Whether what a line complains about is settled, or has been said in an argument against a reason."""
+        """Return whether a line's complaint is settled, or was stated in an argument against a reason."""
         settled = {name for kind, name in self.seen if kind == "fact"} | self.progress.claimed | self.argued
         return bool(settled & set(self.case.moot.get(line, ())))
 
     def _answers_the_check(self, now: Round) -> bool:
-        """Whether a yes in the desk's words is its own, to the question whether that is all."""
+        """Return whether the agent's yes answers the customer's question whether that is all."""
         return "check" in self.used and "?" not in now.words and not now.heard.offer
 
     def _seems_done(self, now: Round) -> bool:
-        """Whether the desk asks nothing and has reported something done, now or before the customer asked whether that is all."""
+        """Return whether the agent asks nothing and has reported something done, now or before the customer's check."""
         asks = now.heard.question and not self._answers_the_check(now)
         return not asks and (bool(now.calls or now.heard.claimed) or "check" in self.used)
 
     def _check(self, now: Round, talk: ConversationState, said: Draft) -> None:
-        """Of several wishes some are open, and the desk seems to be done: wait for what it announces, ask once whether that is all, then trust it."""
+        """Handle an agent that seems finished while wishes are open: wait, ask once "is that all?", then accept."""
+        # Wait only for announced work; before accepting, ask for unanswered facts.
         if now.fresh and announces(now.words):
             said.add(self._of("several", "waits"), Act("waited", "next"))
         elif "check" not in self.used:

@@ -1,4 +1,4 @@
-"""How a scripted customer answers where a yes is asked for: to its own things, and to nothing else."""
+"""Consent of a scripted customer: it says yes to its own wishes, and to nothing else."""
 
 from typing import Any
 
@@ -14,16 +14,16 @@ from .customer_words import CERTAIN, Draft, Round, filled
 from .state import ConversationState
 
 AS_LIKELY = 0.4
-"""How likely, beside the likeliest offer, its own wish must be to be what was offered."""
+"""Least likelihood of its own wish, relative to the likeliest offer, to count as offered."""
 MENU = 4
-"""Remedies held out in one message from which a customer does not choose."""
+"""Number of remedies offered in one message from which a customer does not choose."""
 
 
 class Consenting(FollowingUp):
     """The yes, the no and the correction of one customer."""
 
     def _decide(self, now: Round, talk: ConversationState, said: Draft) -> None:
-        """Answer a request for a yes: yes to what it wants, its own thing in place of another, its wish as a condition where it is unsure."""
+        """Answer a request for a yes: agree to a wish, correct a different object, or state a condition if unsure."""
         open_wishes = self.progress.open_wishes(talk)
         offered = set(now.heard.proposed)
         likely = now.heard.tools
@@ -67,10 +67,10 @@ class Consenting(FollowingUp):
         return None
 
     def _choose(self, now: Round, talk: ConversationState, said: Draft) -> None:
-        """Where it is to choose between acts, name the one it wants; a bare yes would not say which.
+        """Name the wanted act if the agent offers a choice; a bare yes would be ambiguous.
 
-        What is offered beside them is agreed to as well. Where none or more than one of them is wanted, it says its
-        wish, unless it has just answered a question.
+        Also agree to what is offered outside the choice. If none or several of the choices are wanted, state the wish,
+        unless the message has already answered a question.
         """
         wishes = self.progress.open_wishes(talk)
         beside = set(now.heard.proposed) - self._held_out(now)
@@ -107,12 +107,12 @@ class Consenting(FollowingUp):
             said.add(self._customers("condition"), agreed)
 
     def _picks(self, now: Round, talk: ConversationState) -> list[Call]:
-        """The wishes for the one act that it wants of those it is to choose between; none where it wants none or more of them."""
+        """Return the wishes for the one wanted act among the choices; empty if none or several acts are wanted."""
         mine = [w for w in self.progress.open_wishes(talk) if w.tool in self._held_out(now)]
         return mine if len({w.tool for w in mine}) == 1 else []
 
     def _is_to_be_handed_on(self, now: Round, talk: ConversationState) -> bool:
-        """Whether it is to choose between a colleague and leaving things as they are, where what it wants is for a colleague to decide."""
+        """Return whether the choice is between a colleague and no change, and the case needs a colleague."""
         held_out = now.heard.tools.get(HANDOVER, 0.0) >= SURE
         keep_or = held_out and cue_of_several("keep_or").search(plain(now.words))
         named = HANDOVER in now.heard.or_not or keep_or
@@ -121,14 +121,15 @@ class Consenting(FollowingUp):
         return any(o.handover for o in self.case.outcomes) and not self._picks(now, talk)
 
     def _held_out(self, now: Round) -> set[str]:
-        """The acts between which it is to choose, to leave one among them; one of several wishes is agreed to with the rest."""
+        """Return the acts of which the customer must choose; with several wishes, "or not" is no choice."""
         held_out = now.heard.alternatives | (set() if self.case.several else now.heard.or_not)
         if asks_for_one_yes_of_several(now.words):
             held_out |= {tool for tool, chance in now.heard.tools.items() if chance >= SURE}
         return held_out
 
     def _differing(self, wish: Call, now: Round, said: Draft) -> set[str]:
-        """The arguments of a wish in place of which a message names others; not a number of its own slip that it corrects in the same breath."""
+        """Return the arguments of a wish for which a message names other values."""
+        # Ignore a wrong number of its own that it corrects in the same message.
         words = now.words
         if self._subject in {a.what for a in said.acts if a.kind == "gave"}:
             known = self.case.ledger.get(self._subject)
@@ -136,12 +137,13 @@ class Consenting(FollowingUp):
         return self.kind.named_in(words, wish.arguments, self.store)[1]
 
     def _has_more_to_say(self, now: Round, talk: ConversationState, said: Draft) -> bool:
-        """Where all it has asked for so far is done and told, say the next thing in place of a yes to what it did not ask for."""
+        """Raise the next follow-up in place of a yes, if all requests so far are fulfilled; return whether it did."""
         served = self.progress.served(talk) and not self.progress.untold(talk)
         return not said.moves and served and self._bring_up("served", talk, said, now)
 
     def _answer_beside(self, now: Round, talk: ConversationState, said: Draft) -> None:
-        """Beside something brought up that asks for nothing to be done, answer what was offered, where no outcome of the case is without it."""
+        """Answer an offer in the same message as a follow-up that asks for no call."""
+        # Do so only for wishes that belong to every outcome of the case.
         brought = {int(a.what) for a in said.acts if a.kind == "followed_up"}
         if not now.heard.confirm or any(calls_after(place, self.case) for place in brought):
             return
@@ -151,11 +153,8 @@ class Consenting(FollowingUp):
             self._agree(wanted, now, said)
 
     def _agree_to_all(self, wishes: list[Call], now: Round, talk: ConversationState, said: Draft) -> bool:
-        """Of several wishes, say yes to all of them at once; False where none of them was offered.
-
-        What is offered in place of one of them is corrected; a person, where one is needed in the end, is in place of
-        nothing.
-        """
+        """Say yes to all of several wishes at once; return False if none of them was offered."""
+        # Correct an offer that replaces a wish. A handover replaces nothing if an outcome needs it.
         found = offered_of(wishes, self.case, now.words, self.parser, self.store)
         others = set(now.heard.offered) - {w.tool for w in wishes}
         if any(o.handover for o in self.case.outcomes):
@@ -181,16 +180,16 @@ class Consenting(FollowingUp):
         return bool(yes or found.wrong)
 
     def _offered_so_far(self, talk: ConversationState) -> bool:
-        """Whether any message of the desk has offered to do something."""
+        """Return whether any message of the agent has offered to do something."""
         return any(self.parser.parse(m.text).offer for m in talk.messages if m.side == "agent")
 
     def _own_number(self, words: str) -> bool:
-        """Whether it is asked to confirm its order's number, which it has not told yet."""
+        """Return whether the agent asks to confirm the order number, not yet disclosed by the customer."""
         known = self.case.ledger.get(self._subject)
         return bool(self._open(self._subject) and known and known.value and known.value in words)
 
     def _agree(self, wanted: list[Call], now: Round, said: Draft) -> None:
-        """Say yes to its own thing; to the same done to another object, name its own."""
+        """Say yes to its own wish; if the offer is for another object, name its own."""
         found = [
             (w, self.kind.named_in(now.words, w.arguments, self.store)[0], self._differing(w, now, said))
             for w in wanted
@@ -213,7 +212,7 @@ class Consenting(FollowingUp):
             said.acts.append(Act("agreed", more, arguments={}))
 
     def _mistake_mended(self, now: Round, said: Draft) -> str:
-        """What it was mistaken in and the desk has put right before it asks for a yes; empty where it says so itself."""
+        """Return the phrase for a mistake of the customer that the agent has corrected; empty if there is none."""
         owned = any(a.kind == "gave" and a.what in self.kind.slots_not_had for a in said.acts)
         if self.case.hardness == "wrong_name" and not owned and self._names_its_wrong_name(now.words):
             return "other_name"
@@ -222,7 +221,8 @@ class Consenting(FollowingUp):
         return ""
 
     def _names_its_wrong_name(self, words: str) -> bool:
-        """Whether a message names what its email names and its order does not hold, by the first word of the title."""
+        """Return whether a message names the product of the customer's email that its orders do not contain."""
+        # Compare by the first word of the title.
         email, said = fold(self.case.email.text), fold(words)
         orders = self.store.tables[self.kind.subject]
         own = as_text([orders.get(number) for number in (self.case.order, *self.case.others.values())])
@@ -236,7 +236,6 @@ class Consenting(FollowingUp):
         return any(head in email and head in said for head in heads - held if head)
 
     def _correct(self, wish: Call, differing: set[str], said: Draft) -> None:
-        """Name its own thing in place of another."""
         refused = Act("refused", wish.tool, arguments={k: wish.arguments[k] for k in sorted(differing)})
         said.add(self._corrected(wish, differing), refused, first=True)
 
@@ -244,7 +243,7 @@ class Consenting(FollowingUp):
         said.add(self._own_yes(tool), Act("agreed", tool, arguments=arguments), first=True)
 
     def _corrected(self, wish: Call, differing: set[str]) -> str:
-        """Its own thing in place of the one that was named."""
+        """Return the sentence that names its own object in place of another."""
         if self._subject in differing:
             return filled(self._customers("mine"), str(wish.arguments[self._subject]))
         for slot in self.kind.choice_slots:
@@ -254,7 +253,7 @@ class Consenting(FollowingUp):
         return self._own_wish()
 
     def _nothing_open(self, now: Round, talk: ConversationState, said: Draft) -> None:
-        """A yes is asked for, and nothing that it wants is still to be done."""
+        """Answer a request for a yes when none of its wishes is open."""
         writes = [tool for tool, chance in now.heard.tools.items() if chance >= SURE]
         if self.progress.served(talk) and not self.progress.untold(talk):
             if not self._bring_up("served", talk, said, now):

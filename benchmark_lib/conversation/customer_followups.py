@@ -1,4 +1,4 @@
-"""What a customer brings up later, and what of it is still to be said when its moment has come."""
+"""Follow-ups of a customer: raise later requests, as far as they are still open."""
 
 from ..cases import Call, Case, Fact
 from ..language.heard import SURE
@@ -11,14 +11,14 @@ from .customer_words import Draft, Round
 from .state import ConversationState
 
 ASKED_AGAIN = 2
-"""How often it asks for something that an answer left out."""
+"""Number of times the customer asks for a fact that an answer omitted."""
 
 
 class FollowingUp(Voice):
-    """What one customer asks for later, once."""
+    """The follow-ups of one customer, each raised once."""
 
     def _ask_for(self, untold: list[tuple[str, Fact]], said: Draft) -> bool:
-        """Ask for the first thing that an answer left out, unless it has asked for it often enough; True if there was one."""
+        """Ask for the first omitted fact, up to `ASKED_AGAIN` times each; return whether there was one."""
         for name, fact in untold:
             if fact.ask and self.used.get(f"ask:{name}", 0) < ASKED_AGAIN:
                 self._count(f"ask:{name}")
@@ -27,7 +27,7 @@ class FollowingUp(Voice):
         return False
 
     def _bring_up(self, when: str, talk: ConversationState, said: Draft, now: Round) -> bool:
-        """Say the next thing it has in store for this moment, one in a message; True if there was one."""
+        """Raise the next follow-up for this moment, one per message; return whether there was one."""
         for place, followup in enumerate(self.case.followups):
             if followup.when == when and place not in self.progress.followed_up:
                 if self._followed_up_in(said):
@@ -37,7 +37,7 @@ class FollowingUp(Voice):
         return False
 
     def _waiting(self, slot: str, talk: ConversationState, said: Draft, now: Round) -> bool:
-        """Whether what is asked for is what it had in store for later anyway; it says so now."""
+        """Raise the follow-up that discloses this slot, if any; return whether the message has a follow-up."""
         for place, followup in enumerate(self.case.followups):
             if slot in followup.gives and place not in self.progress.followed_up and slot not in self.given:
                 return self._followed_up_in(said) or self._follow_up(place, talk, said, now)
@@ -47,10 +47,8 @@ class FollowingUp(Voice):
         return any(act.kind == "followed_up" for act in said.acts)
 
     def _follow_up(self, place: int, talk: ConversationState, said: Draft, now: Round) -> bool:
-        """Bring something up, as far as it was not told or done before; False where nothing of it is left.
-
-        Where it asks for the very thing that was offered, to bring it up is a yes.
-        """
+        """Raise the open part of a follow-up; return False if nothing of it is open."""
+        # Say yes instead if the agent has offered exactly what it asks for.
         self.progress.followed_up.add(place)
         calls = calls_after(place, self.case)
         offered = [c for c in calls if self._offers(c, now.words)]
@@ -76,25 +74,25 @@ class FollowingUp(Voice):
         return True
 
     def _first_asked_for(self, place: int) -> bool:
-        """Whether a change of mind asks for one thing that nothing before it asked for: where the desk has offered it, a yes says it all."""
+        """Return whether a change of mind asks for one new act and no fact: a yes to an offer is then enough."""
         case = self.case
         told = any(fact.after == place for fact in case.facts.values())
         return self._only_wish(place) and case.followups[place].when == "next" and not (told or case.family)
 
     def _only_wish(self, place: int) -> bool:
-        """Whether what it brings up asks for one thing, and nothing else is ever asked for."""
+        """Return whether this follow-up asks for one act, and the case has no other wish."""
         case = self.case
         wished = [c for c in (*case.requested, *(c for o in case.outcomes for c in o.calls)) if c.tool != HANDOVER]
         return len({str(c.arguments) for c in wished}) == 1 and all(c.after == place for c in wished)
 
     def _offers(self, call: Call, words: str) -> bool:
-        """Whether a message offers what a call does, and not to another object."""
+        """Return whether a message offers a call, and not for another object."""
         heard = self.parser.parse(words)
         offered = call.tool in heard.offered or (heard.confirm and heard.tools.get(call.tool, 0.0) >= SURE)
         return offered and not self.kind.named_in(words, call.arguments, self.store)[1]
 
     def _stands_offered(self, call: Call, talk: ConversationState) -> bool:
-        """Whether a message of the desk has offered what a call does, and none after it declines it."""
+        """Return whether the agent has offered a call and has not declined it since."""
         said = [m.text for m in talk.messages if m.side == "agent"]
         latest = next(
             (w for w in reversed(said) if self._offers(call, w) or call.tool in self.parser.parse(w).declined), ""
@@ -102,30 +100,29 @@ class FollowingUp(Voice):
         return bool(latest) and self._offers(call, latest)
 
     def _own_yes(self, tool: str) -> str:
-        """A yes in its own words as long as it has any, then one that names the act."""
+        """Return a yes of the case's own, as long as there is one, then a yes that names the act."""
         own = self.case.agrees if tool in self.case.agreeable else []
         return self._phrase("agree", own) if self.used.get("agree", 0) < len(own) else self._plain_yes(tool)
 
     def _plain_yes(self, tool: str) -> str:
-        """A yes that names the act."""
+        """Return a yes that names the act."""
         agree = self.phrases["actions"].get(tool, {}).get("agree") or self.phrases["customer"]["agree"]
         return self._phrase(f"agree_{tool}", agree)
 
 
 def calls_after(place: int, case: Case) -> list[Call]:
-    """The calls that a follow-up first asks for."""
+    """Return the calls that a follow-up first asks for."""
     return [c for o in case.outcomes for c in o.calls if c.after == place]
 
 
 def still_to_say(
     place: int, progress: CustomerProgress, talk: ConversationState, yes: str = "", yes_is_enough: bool = False
 ) -> str | None:
-    """What of a follow-up is left: all of it, or what was not told or done before it came up; None where nothing is.
+    """Return the open part of a follow-up: all of it, or only its open questions; None if nothing is open.
 
-    Of one that was told in part, the facts that are still open are asked for, each in its own words, after what it
-    states, or after a `yes` where what it asks to be done was offered (`yes_is_enough`: also where nothing was told);
-    all of it where a fact has no words of its own, or where of several things that it asks for only some are done.
-    A change of mind comes in any case.
+    If the agent has answered a part, ask for each open fact in its own words. Put them after the follow-up's
+    statements, or after a `yes` if its call was offered (with `yes_is_enough` even if no fact was disclosed). Return
+    all of it for a change of mind, and if a fact has no words of its own or only some calls are made.
     """
     case = progress.case
     whole, calls = case.followups[place].say, calls_after(place, case)

@@ -1,4 +1,4 @@
-"""How far a conversation has come for its customer: what it still wants, what it was told, whether it is served."""
+"""Progress of a conversation from its customer's view: open wishes, missing facts, and whether it is served."""
 
 from ..cases import Call, Case, Fact, Outcome
 from ..language.answers import cleaned
@@ -11,18 +11,18 @@ from .state import ConversationState
 
 
 class CustomerProgress:
-    """What a customer knows of its case's state.
+    """A customer's view of the state of its case.
 
     Attributes
     ----------
     claimed : set of str
-        Tools that the desk says it has carried out.
+        Tools that the agent says it has used.
     followed_up : set of int
-        Places of the follow-ups that have been brought up.
+        Indices of the follow-ups already raised.
     pushes : int
-        How often the customer has pushed.
+        Number of times the customer has pushed.
     dropped : list of Call
-        What it no longer waits for, since the desk does not do it.
+        Calls that the customer no longer waits for, because the agent does not make them.
     """
 
     def __init__(self, case: Case, kind: DeskKind):
@@ -34,16 +34,16 @@ class CustomerProgress:
 
     @property
     def resolvable(self) -> bool:
-        """Whether what the customer wants can be done."""
+        """Return whether the customer's wish can be fulfilled."""
         return self.case.bucket == "resolvable"
 
     @property
     def accepting(self) -> bool:
-        """Whether it has pushed as often as it does before it takes a no."""
+        """Return whether the customer has pushed often enough to accept a refusal."""
         return self.pushes >= (self.case.pushes_before_accepting or 0)
 
     def open_wishes(self, talk: ConversationState) -> list[Call]:
-        """The calls it wants, as far as they have not been made."""
+        """Return the calls that the customer wants and that have not been made."""
         wishes = [c for o in self.case.outcomes for c in o.calls if c.tool != HANDOVER]
         if not self.resolvable or not self.accepting or not self.pushes:
             wishes += self.case.requested
@@ -56,14 +56,17 @@ class CustomerProgress:
         return found
 
     def pending(self, talk: ConversationState) -> list[Call]:
-        """What it has asked for in something it brought up, by the outcome of which most is done, as far as it has not been done."""
+        """Return the missing calls of the raised follow-ups, for the outcome that lacks the fewest."""
         raised = [
             [c for c in o.calls if c.after in self.followed_up and c not in self.dropped] for o in self.case.outcomes
         ]
         return min(([c for c in due if not self.made(c, talk)] for due in raised), key=len, default=[])
 
     def made(self, wish: Call, talk: ConversationState, *, exactly: bool = False) -> bool:
-        """Whether a call that went through is the one wished for, as far as the wish names what it is about, or in all that it names."""
+        """Return whether a successful write call fulfils a wish, by its distinguishing arguments.
+
+        With `exactly`, all arguments of the wish must agree.
+        """
         done = [c for c in talk.desk.calls if c.write and not c.error]
         return any(self._same(wish, c) and (not exactly or agrees(wish.arguments, c.named)) for c in done)
 
@@ -81,13 +84,16 @@ class CustomerProgress:
         )
 
     def _telling(self, wish: Call) -> list[str]:
-        """The arguments by which a wish is told from others of its tool that stand in one outcome with it."""
+        """Return the arguments that distinguish a wish from others of its tool in the same outcome."""
         together = [o.calls for o in self.case.outcomes if wish in o.calls]
         beside = [c.arguments for calls in together for c in calls if c.tool == wish.tool]
         return [name for name, value in wish.arguments.items() if any(b.get(name) != value for b in beside)]
 
     def served(self, talk: ConversationState) -> bool:
-        """Whether what it wanted done is done, by the calls that went through or by what it was told; follow-ups that are still to come apart."""
+        """Return whether the customer's wish is fulfilled, by successful calls or by the agent's claims.
+
+        Ignore follow-ups that are still to come.
+        """
         if any(self._done(o, talk) for o in self.case.outcomes if not o.handover and (o.calls or self.resolvable)):
             return True
         if self.resolvable or self.case.check:
@@ -105,23 +111,23 @@ class CustomerProgress:
         )
 
     def given(self, talk: ConversationState) -> bool:
-        """Whether all that it wants done so far is done, and there was something to do."""
+        """Return whether every call wanted so far is made, with at least one call in the outcome."""
         later = self.later()
         wanted = ([c for c in o.calls if c not in self.dropped] for o in self.case.outcomes if not o.handover)
         due = ([c for c in calls if c.after not in later or self.made(c, talk)] for calls in wanted)
         return any(calls and all(self.made(c, talk) for c in calls) for calls in due)
 
     def later(self) -> set[int | None]:
-        """Follow-ups that have not come up yet, by their places."""
+        """Return the indices of the ``served`` follow-ups that have not been raised yet."""
         return {i for i, f in enumerate(self.case.followups) if f.when == "served" and i not in self.followed_up}
 
     def untold(self, talk: ConversationState) -> list[tuple[str, Fact]]:
-        """The facts it still waits for, by the outcome that comes closest; none where it knows all it asked for."""
+        """Return the facts still missing in the fulfilled outcome that lacks the fewest; empty if none is missing."""
         reached = (o for o in self.case.outcomes if self.resolvable and not o.handover and self._done(o, talk))
         return min((self._missing(o, talk) for o in reached), key=len, default=[])
 
     def unanswered(self, talk: ConversationState) -> list[tuple[str, Fact]]:
-        """The facts it still waits for, whatever has been done, by the outcome that asks for the fewest more."""
+        """Return the facts still missing, whatever was done, in the outcome that lacks the fewest."""
         return min((self._missing(o, talk) for o in self.case.outcomes), key=len)
 
     def _missing(self, outcome: Outcome, talk: ConversationState) -> list[tuple[str, Fact]]:
@@ -133,5 +139,5 @@ class CustomerProgress:
 
 
 def told_in(fact: Fact, words: str) -> bool:
-    """Whether a fact's value stands in a message."""
+    """Return whether a message contains a fact's value."""
     return fact.found_in(fold(cleaned(words)))

@@ -1,4 +1,4 @@
-"""Which of a customer's several wishes a message of the desk offers to do."""
+"""Offers for a customer with several wishes: find the wishes that an agent's message offers to fulfil."""
 
 import re
 from dataclasses import dataclass, field
@@ -12,26 +12,26 @@ from ..language.sentences import sentences
 from ..store import Store
 
 OPENING = " *_¿,"
-"""What may stand before the first word of a question."""
+"""Characters that may precede the first word of a question."""
 
 
 @dataclass
 class Offered:
-    """What a message offers of several wishes."""
+    """Offers of one message for several wishes."""
 
     named: list[Call] = field(default_factory=list)
     """The wishes that it names."""
     wrong: list[tuple[Call, set[str]]] = field(default_factory=list)
-    """The wishes of which it offers something else, each with the arguments that differ."""
+    """The wishes for which it offers something else, each with the arguments that differ."""
     alone: bool = False
-    """It offers one thing in one sentence, and no other wish could be meant."""
+    """True if it offers one act in one sentence, and no other wish could be meant."""
 
 
 def offered_of(wishes: list[Call], case: Case, words: str, parser: MessageParser, store: Store) -> Offered:
-    """What a message offers of several wishes, read sentence by sentence.
+    """Return the offers of a message for several wishes, parsed sentence by sentence.
 
-    What is only asked for, and is in no outcome, counts where nothing else of the customer's fits. Of several orders of
-    its own a sentence may name any; only one that is none of them differs.
+    A wish outside every outcome counts only if no other wish fits. A sentence may name any order of the customer; only
+    a stranger's order differs.
     """
     found, number = Offered(), store.kind.look_up[1]
     due = [w for w in wishes if any(w in o.calls for o in case.outcomes)]
@@ -58,7 +58,10 @@ def offered_of(wishes: list[Call], case: Case, words: str, parser: MessageParser
 
 
 def as_wished(tools: dict[str, float], wishes: list[Call], words: str, store: Store) -> dict[str, float]:
-    """The tools that a text offers; one that its words name as well ("I'll send you ...") is taken for the wish whose object it names."""
+    """Return the tools that a text offers, with an ambiguous tool ("I'll send you ...") replaced by a fitting wish.
+
+    A wish fits if the text names its object.
+    """
     subject, read = store.kind.look_up[1], dict(tools)
     for tool in [t for t, chance in tools.items() if chance >= SURE]:
         fitting: dict[str, bool] = {}
@@ -73,21 +76,21 @@ def as_wished(tools: dict[str, float], wishes: list[Call], words: str, store: St
 
 
 def _names_a_strangers(words: str, case: Case, store: Store) -> bool:
-    """Whether a passage names an order that is none of the customer's."""
+    """Return whether a passage names an order that is not the customer's."""
     orders, own = store.tables[store.kind.subject], {case.order, *case.others.values()}
     return any(number in orders and number not in own for number in re.findall(r"[\w-]+", words.upper()))
 
 
 def names_some(wishes: list[Call], words: str, store: Store) -> bool:
-    """Whether a message names what a wish is about, or lists several points."""
+    """Return whether a message names the object of a wish, or lists several points."""
     listed = sum(sentence.item for sentence in sentences(words)) > 1
     return listed or any(store.kind.named_in(words, w.arguments, store)[0] for w in wishes)
 
 
 def all_wanted(wishes: list[Call], case: Case, found: Offered, raised: set[int]) -> list[Call]:
-    """What a yes to everything is to: all of the outcome that comes nearest to what was named, and whatever else was named.
+    """Return the wishes that a yes to everything covers: the closest outcome's calls, and any other named wish.
 
-    What a follow-up that has not come up would ask for is not wanted yet.
+    Exclude the calls of follow-ups that have not been raised, unless the message names them.
     """
     nearest = max(case.outcomes, key=lambda o: (sum(c in found.named for c in o.calls), len(o.calls)))
     wanted = [w for w in wishes if w in nearest.calls and (w.after is None or w.after in raised)]
@@ -95,27 +98,25 @@ def all_wanted(wishes: list[Call], case: Case, found: Offered, raised: set[int])
 
 
 def announces(words: str) -> bool:
-    """Whether the desk says that it goes on by itself, without naming with what ("I'll do the next one now")."""
+    """Return whether the agent says it will continue, without naming the act ("I'll do the next one now")."""
     return bool(cue_of_several("announce").search(plain(words)))
 
 
 def asks_for_a_yes(words: str) -> bool:
-    """Whether a sentence asks whether to go on, however long the list is that follows it ("May I go ahead with: ...")."""
+    """Return whether a sentence asks to go ahead, even before a long list ("May I go ahead with: ...")."""
     if not any(mark in words for mark in "?:"):
         return False
     return any(cue_of_several("asks").match(f" {s.plain.lstrip(OPENING)}") for s in sentences(words))
 
 
 def asks_for_one_yes_of_several(words: str) -> bool:
-    """Whether each of the answers that a message asks for begins with a yes, so that a bare one would not say which ("yes, A" or "yes, B")."""
+    """Return whether each offered answer begins with a yes ("yes, A" or "yes, B"), so a bare yes is ambiguous."""
     return bool(cue_of_several("yes_each").search(plain(words)))
 
 
 def _passages(words: str, parser: MessageParser) -> tuple[list[tuple[str, dict[str, float]]], str]:
-    """The sentences that offer something, a point of a list after the sentence above it, each with the tools that it offers.
-
-    And the message without what is asked, reported or declined.
-    """
+    """Return the sentences that offer something, each with its tools, and the message's other sentences."""
+    # A list item follows the sentence above the list. The other sentences exclude questions, reports and refusals.
     found: list[tuple[str, dict[str, float]]] = []
     beside: list[str] = []
     heading, said = "", sentences(words)
@@ -132,11 +133,11 @@ def _passages(words: str, parser: MessageParser) -> tuple[list[tuple[str, dict[s
 
 
 Reading = tuple[Call, set[str], set[str]]
-"""A wish, which of its arguments a passage names, and in place of which it names another."""
+"""A wish, the arguments that a passage names, and the arguments for which it names other values."""
 
 
 def _take(due: list[Reading], others: list[Reading], found: Offered) -> None:
-    """Of the wishes for one tool those that a passage names, or, where it names something else in place of each, the one it comes nearest to."""
+    """Add the wishes for one tool that a passage names best; if it contradicts all, add the closest as wrong."""
     for read in (due, others):
         fitting = [(wish, named) for wish, named, differing in read if not differing]
         most = max((len(named) for _, named in fitting), default=0)
@@ -149,6 +150,6 @@ def _take(due: list[Reading], others: list[Reading], found: Offered) -> None:
 
 
 def _hinted(wish: Call, words: str, named: list[Call], store: Store) -> bool:
-    """Whether a message names something by which a wish is known from the named ones."""
+    """Return whether a message names an argument that distinguishes a wish from the named wishes."""
     read = store.kind.named_in(words, wish.arguments, store)[0]
     return any(all(wish.arguments[name] != n.arguments.get(name) for n in named) for name in read)

@@ -1,4 +1,4 @@
-"""What every message of a scripted customer draws on: what it has told, and the words it has not used yet."""
+"""State of a scripted customer's wording: what it has disclosed, and which phrases it has used."""
 
 from typing import Any
 
@@ -35,12 +35,12 @@ class Voice:
         self._capitals = not case.email.text.strip()[:1].islower()
 
     def _open(self, slot: str) -> bool:
-        """Whether it knows something that it has not told yet."""
+        """Return whether the customer knows this fact and has not disclosed it yet."""
         known = self.case.ledger.get(slot)
         return known is not None and known.when != "never" and slot not in self.given
 
     def _answer(self, slot: str, said: Draft) -> None:
-        """Answer one question from the ledger; what is not in it is not known."""
+        """Answer one question from the ledger, or say that the customer does not know."""
         known = self.case.ledger.get(slot)
         book = self.phrases["slots"].get(slot, {})
         if known is None or known.when == "never" or not (known.value or known.say or known.attach):
@@ -73,7 +73,7 @@ class Voice:
         return f"{no} {(known.say or known.value) if known else ''}".strip()
 
     def _holds(self, cue: str, words: str) -> bool:
-        """Whether a sentence of a message holds a cue of what is heard in certain words (``heard_as`` in the files of the languages)."""
+        """Return whether a sentence of a message contains a cue from ``heard_as`` in the language files."""
         said = sentences(words)
         languages = tuple(self.parser.languages(said))
         return any(holds("heard_as", cue, s.plain, languages) for s in said)
@@ -86,14 +86,14 @@ class Voice:
         said.left = True
 
     def _never_the_same(self, text: str) -> str:
-        """No message twice, word for word."""
+        """Prefix a message until it differs from every earlier message."""
         while text in self.said:
             text = f"{self._customers('again')} {text}"
         self.said.add(text)
         return text
 
     def _next_line(self, kind: str, own: list[str], others: list[str]) -> str:
-        """The next of the case's own lines for a moment; after the last one a wording of the store's."""
+        """Return the case's next line for a moment; after the last line, a wording of the store."""
         used = self.used.get(kind, 0)
         if used >= len(own):
             return self._phrase(kind, others)
@@ -101,18 +101,18 @@ class Voice:
         return own[used]
 
     def _customers(self, kind: str) -> str:
-        """The next of the phrases that any customer of the store has for a moment."""
+        """Return the next of the store's phrases for a moment, shared by all customers."""
         return self._phrase(kind, self.phrases["customer"][kind])
 
     def _of(self, part: str, kind: str) -> str:
-        """The next of the phrases for a moment that stand in a part of the file of its language, such as ``reactions``."""
+        """Return the next phrase for a moment from a part of the language file, such as ``reactions``."""
         return self._phrase(kind, said_by_customers(self.case.language, part, kind))
 
     def _count(self, kind: str) -> None:
         self.used[kind] = self.used.get(kind, 0) + 1
 
     def _phrase(self, kind: str, options: list[str]) -> str:
-        """The next wording of a kind, starting at a place that depends on the case, as the customer begins its sentences."""
+        """Return the next wording of a kind, in the customer's letter case; the case's id sets the first wording."""
         used = self.used.get(kind, 0)
         self.used[kind] = used + 1
         start = sum(map(ord, self.case.id))

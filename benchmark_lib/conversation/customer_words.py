@@ -1,4 +1,4 @@
-"""How a scripted customer's message is put together: sentences, a yes first, and the acts beside them."""
+"""Assembly of a scripted customer's message: sentences, a yes first, and their acts."""
 
 import re
 from dataclasses import dataclass
@@ -7,12 +7,12 @@ from ..language.heard import ParsedMessage
 from ..records import Act, ToolCall
 
 CERTAIN = 0.75
-"""Chance from which it answers what it has told before or does not know, and takes a report or an offer for certain."""
+"""Probability from which the customer repeats an answer or admits ignorance, and believes a report or offer."""
 
 
 @dataclass
 class Round:
-    """One of the agent's turns, as the customer takes it."""
+    """One turn of the agent as the customer understands it."""
 
     words: str
     heard: ParsedMessage
@@ -21,7 +21,7 @@ class Round:
 
 
 class Draft:
-    """A message in the making."""
+    """A message under construction."""
 
     def __init__(self) -> None:
         self.parts: list[str] = []
@@ -31,17 +31,17 @@ class Draft:
 
     @property
     def moves(self) -> bool:
-        """Whether something was given, agreed, refused or brought up, so that the conversation goes on without a push."""
+        """Return whether the message has an act, so that the conversation continues without a push."""
         return bool(self.acts)
 
     def add(self, words: str, *acts: Act, first: bool = False) -> None:
-        """Add a sentence with its acts; a yes goes first."""
+        """Add a sentence with its acts; with `first`, put it at the start."""
         self.parts.insert(0, words) if first else self.parts.append(words)
         self.acts += acts
 
 
 def filled(wording: str, value: str) -> str:
-    """A wording with its value; of two closing marks that meet, one stays."""
+    """Return a wording with its value; if two closing marks meet, keep one."""
     before, place, after = wording.partition("{value}")
     if not place:
         return wording
@@ -52,7 +52,7 @@ def filled(wording: str, value: str) -> str:
 
 
 def written(parts: list[str], last: bool = True) -> str:
-    """The parts of a message as one text, each closed by a mark, or by kisses; the last one as it stands where its writer has no use for marks."""
+    """Join the parts of a message, each closed by a mark or by kisses; leave the last part unchanged unless `last`."""
     said = [p.strip() for p in parts if p.strip()]
     closed = [f"{p}." if p[-1].isalnum() and not re.search(r"[.!?] x+$", p) else p for p in said]
     return " ".join(closed if last else [*closed[:-1], *said[-1:]])

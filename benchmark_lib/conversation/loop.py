@@ -1,4 +1,4 @@
-"""The loop: a customer and an agent talk about one case, once; the result is the record."""
+"""The loop: a customer and an agent play one case once, and the result is the record."""
 
 import traceback
 from pathlib import Path
@@ -16,7 +16,7 @@ from .state import ConversationState
 
 EMPTY_REPLIES = 2
 LONGEST_DETAIL = 2000
-"""Characters of an error's text that are kept in the record."""
+"""Characters of an error's text that the record keeps."""
 
 
 async def converse(
@@ -37,31 +37,30 @@ async def converse(
     own: bool = False,
     reply_s: float = REPLY_S,
 ) -> Conversation:
-    """Let agent and customer talk about a case until it ends.
+    """Play a case with an agent and a customer until it ends.
 
     Parameters
     ----------
     trial, seed : int
-        Seed the talk's random numbers together with the case id.
+        Seed the conversation's random numbers, together with the case id.
     max_messages : int
-        How many messages the customer may send, unless the case says so itself; a model customer may add its last words
-        once the desk has answered
-        the last of them.
+        Limit of customer messages, unless the case has its own. A model customer may add its last words after the
+        agent's answer to the last of them.
     tools : dict of str to Tool, optional
         The tools on the desk; the store's own by default.
     schemas : list of dict, optional
-        The same as schemas, if they are at hand already.
+        The same tools as schemas, if already available.
     own : bool
-        True for an agent of the user's own, even one that derives from a built-in one; whatever is not a `BuiltIn` is
-        one in any case.
+        True for the user's own agent, even if it derives from a built-in class. An agent that is not a `BuiltIn` always
+        counts as the user's own.
     reply_s : float
-        How long such an agent may take for one reply, in seconds.
+        Seconds that the user's own agent may take for one reply.
 
     Raises
     ------
     EndpointError
-        Only a fatal one (key, quota, unknown model): the run cannot go on. Others end this talk as
-        ``infrastructure_fault``.
+        Only a fatal error (key, quota, unknown model): the run cannot continue. Other endpoint errors end this
+        conversation as ``infrastructure_fault``.
     """
     store = store.of(case)
     deeds = {known.does.tool: known.does for known in case.ledger.values() if known.does}
@@ -128,7 +127,7 @@ async def _loop(
 
 
 async def _last_words(talk: ConversationState, customer: Speaker) -> str:
-    """How an exchange ends at its limit: a customer that has the last word reads what the desk said and may still leave, content or not."""
+    """Return the ending at the message limit, after the last words of a customer that `has_the_last_word`."""
     if not getattr(customer, "has_the_last_word", False):
         return "turn_limit"
     talk.desk.turn = talk.limit + 1
@@ -140,7 +139,7 @@ async def _last_words(talk: ConversationState, customer: Speaker) -> str:
 
 
 def _left(said: Reply) -> str:
-    """How a message ends the conversation; empty where it does not."""
+    """Return the ending that a customer message causes; empty if the conversation continues."""
     left = next((a for a in said.acts if a.kind == "left"), None)
     if left is None:
         return ""
@@ -148,11 +147,7 @@ def _left(said: Reply) -> str:
 
 
 async def _said(customer: Speaker, talk: ConversationState) -> Reply:
-    """The customer's words.
-
-    A defect of the simulated customer is a fault of its own, kept with its place: it ends this conversation, not the
-    run.
-    """
+    """Return the customer's reply; its defect becomes a `CustomerFault` and ends this conversation, not the run."""
     from ..endpoint.keys import scrub
 
     try:
@@ -166,10 +161,8 @@ async def _said(customer: Speaker, talk: ConversationState) -> Reply:
 
 
 async def _answer(agent: Speaker, talk: ConversationState, own: bool, reply_s: float) -> str:
-    """The agent's words.
-
-    An exception by which the harness says that a trial does not count is a fault when a user's own agent raises it.
-    """
+    """Return the agent's text."""
+    # An exception with which the harness excludes a trial becomes an `AgentFault` if the user's own agent raises it.
     try:
         text = plain_text((await _reply(agent, talk.for_agent(own), reply_s)).text)
         text = without_keys(text) if own else text
@@ -184,10 +177,8 @@ async def _answer(agent: Speaker, talk: ConversationState, own: bool, reply_s: f
 
 
 def _belongs_to_the_harness(error: Exception) -> bool:
-    """Whether an exception is one of this package's own; those that tell a person to mend something stop the run as they are.
-
-    Only the type is looked at, since what an agent raises may have attributes that raise in their turn.
-    """
+    """Return whether an exception is of this package, except errors that a person must fix: they stop the run."""
+    # Check only the type: attributes of an agent's exception may raise in turn.
     from ..endpoint import EndpointError
 
     fatal = type(error) is EndpointError and error.fatal is True
@@ -205,7 +196,7 @@ async def _reply(speaker: Speaker, talk: ConversationState | AgentView, limit_s:
 
 
 def _ending_of(error: Exception, talk: ConversationState) -> str:
-    """Whose fault an exception is; what is nobody's known fault is raised again."""
+    """Return the ending for an exception and record its fault; re-raise an unknown error."""
     from ..endpoint import EndpointError
     from ..endpoint.keys import scrub
 

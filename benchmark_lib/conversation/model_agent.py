@@ -15,12 +15,12 @@ Complete = Callable[[list[dict[str, Any]], list[dict[str, Any]] | None], Awaitab
 
 
 class ModelAgent(BuiltIn):
-    """One conversation of a model.
+    """A model in one conversation.
 
     Parameters
     ----------
     complete : async callable
-        ``complete(messages, tools) -> Completion``; buys or replays one model call.
+        ``complete(messages, tools) -> Completion``; makes or replays one model call.
     """
 
     def __init__(self, complete: Complete):
@@ -55,12 +55,12 @@ class ModelAgent(BuiltIn):
 
 
 def letter(talk: AgentView) -> str:
-    """The newest customer message as the agent reads it."""
+    """Return the newest customer message in the agent's format."""
     return as_letter(next(m for m in reversed(talk.messages) if m.side == "customer"), talk.sender)
 
 
 def as_letter(message: SeenMessage | Message, sender: str) -> str:
-    """A customer message as the agent reads it: the first with its sender where there is one, each with what is attached."""
+    """Format a customer message for the agent: with the sender before the first, if known, and all attachments."""
     head = f"From: {sender}\nSubject: " if message.turn == 1 and sender else ""
     tail = "".join(f"\n[attachment: {name}{_depicted(message.shows.get(name))}]" for name in message.attachments)
     return f"{head}{message.text}{tail}"

@@ -1,8 +1,7 @@
-"""The model customer: a language model plays one case from persona, goal and fact ledger, and records its acts with its words.
+"""The model customer: a language model plays one case from persona, goal and ledger, and records its acts.
 
-What it records is not believed: a given fact carries the ledger's value, an attachment is sent only where the ledger
-holds it, and an end comes only when what it said yes to has been done. What has to be read from its words is marked as
-inferred.
+Its own records are checked. A disclosed fact gets the ledger's value, and an attachment must be in the ledger. The
+customer may leave only when what it agreed to has been done. Acts derived from its words are marked as inferred.
 """
 
 import re
@@ -32,14 +31,14 @@ from .speaker import CustomerFault, Reply
 from .state import ConversationState
 
 PROPOSAL, QUESTION = "proposal", "question"
-"""What a yes or no is to where it has no name, and what it asks where it is not about an act."""
+"""Names of an unnamed offer that gets a yes or no, and of a question that is not about an act."""
 TURNS_TO_WAIT = 2
-"""After a yes the customer stays until it hears that the thing is done, or the desk has had this many turns for it."""
+"""Turns that the customer waits after a yes, unless it learns that the act is done."""
 LONGEST_LETTER = 12_000
-"""Characters of an agent's message that the customer reads: a flood of words must not fill its context."""
+"""Characters of an agent's message that the customer sees, so that a flood of words does not fill its context."""
 
 MOST_ACTS = 100
-"""Acts that one message can record; an answer with more is refused and asked for again."""
+"""Most acts of one message; an answer with more is rejected and requested again."""
 
 FORM = """\
 ## The form of your answer
@@ -60,8 +59,8 @@ In acts you record what your message does: one entry for each thing, so a messag
 
 Acts combine as your message does: gave, lacked, attached, asked and followed_up stand beside each other and beside one agreed, agreed_if or refused for each thing offered. Who answers something or says yes or no does not press on in the same message.
 
-Set end to true only in your last message, never in one that says yes to something or asks something. With it, and only with it, add "rating": a whole number from 1 to 5, how content you go as this person, by what you got, how long it took and how you were told (5 entirely, 1 not at all)."""
-"""How a model customer has to answer; part of its prompt in every store."""
+Set end to true only in your last message, never in one that says yes to something or asks something. With it, and only with it, add "rating": a whole number from 1 to 5, how content you go as this person, by what you got, how long it took and how you were told (5 entirely, 1 not at all)."""  # noqa: E501
+"""The required form of a model customer's answers; part of its prompt in every store."""
 
 LAST = "It is the last one you can write: unless you have to answer or say yes to something, let it be your last words."
 PARTING = (
@@ -69,7 +68,7 @@ PARTING = (
     "you have what you wanted, "
     "with end true."
 )
-"""What stands under the desk's message before the customer's last message, and after its last turn."""
+"""Notes below the agent's message: before the customer's last message, and after its last turn."""
 
 CODE = re.compile(r"[A-Z0-9+][A-Z0-9+ ()-]{3,}")
 
@@ -102,16 +101,16 @@ class CustomerAnswer(BaseModel):
 
 
 class ModelCustomer:
-    """Plays one case once. Its first message is the case's email as it stands; every later one is a model call.
+    """Plays one case once: its first message is the case's email unchanged, every later message a model call.
 
     Parameters
     ----------
     complete : async callable
-        ``complete(messages) -> Completion``; buys or replays one model call.
+        ``complete(messages) -> Completion``; makes or replays one model call.
     """
 
     has_the_last_word = True
-    """It is shown what the desk says to its last message, and may leave with a closing line."""
+    """Whether it sees the agent's reply to its last message, and may leave with a closing line."""
 
     def __init__(self, complete: Any, case: Case, store: Store):
         self.complete, self.case, self.store, self.parser = complete, case, store, parser_of(store)
@@ -123,7 +122,7 @@ class ModelCustomer:
         self.reminded: dict[str, int] = {}
 
     async def reply(self, talk: ConversationState) -> Reply:
-        """The next message, with its acts; `CustomerFault` when the model does not answer in the form asked for, or its context is full."""
+        """Return the next message with its acts; raise `CustomerFault` for an unusable answer or a full context."""
         if not talk.messages:
             return await ScriptedCustomer(self.case, self.store).reply(talk)
         if not self.history:
@@ -151,7 +150,7 @@ class ModelCustomer:
         return await read_aside(len(letter) + len(said.message), _Acts(self, said, talk).reply)
 
     def _read(self, text: str, last: bool, talk: ConversationState) -> CustomerAnswer:
-        """One answer, strictly; an end that comes too early is refused once and then put off."""
+        """Parse one answer strictly; reject an early end once, then ignore it."""
         try:
             said = CustomerAnswer.model_validate(read_object(text))
         except ValidationError as error:
@@ -168,7 +167,7 @@ class ModelCustomer:
         return said.model_copy(update={"end": False})
 
     def _too_early(self, said: CustomerAnswer, talk: ConversationState) -> str | None:
-        """Why the customer may not leave with this message; None where it may."""
+        """Return why the customer may not leave with this message; None if it may."""
         if any(a.kind in ("agreed", "agreed_if") for a in said.acts):
             return "the desk has not answered the yes that you give in this message"
         if any(a.kind == "asked" for a in said.acts):
@@ -191,7 +190,7 @@ class ModelCustomer:
         return open_matter
 
     def _open_matter(self, said: CustomerAnswer, parsed: ParsedMessage, talk: ConversationState) -> str | None:
-        """What the two of them have not finished; the customer is reminded of each matter once, and then left to go."""
+        """Return an unfinished matter of the conversation; the customer is reminded of each once."""
         known = {slot for slot, entry in self.case.ledger.items() if entry.when != "never"}
         asked = [slot for slot in parsed.asked if slot in known - self.given]
         if asked:
@@ -207,7 +206,7 @@ class ModelCustomer:
         return f"the desk has not told you all you wanted to know ({unanswered})" if unanswered else None
 
     def _unanswered(self, talk: ConversationState, raised: set[int]) -> str | None:
-        """What it came to know, or brought up later, and has not been told, as far as the words of the desk show."""
+        """Return a question, original or from a raised follow-up, that the agent has not answered yet; else None."""
         texts = [fold(cleaned(m.text)) for m in talk.messages if m.side == "agent"]
         told = {f.ask for f in self.case.facts.values() if any(f.found_in(text) for text in texts)}
         later = [f.ask for f in self.case.facts.values() if f.after in raised]
@@ -215,7 +214,7 @@ class ModelCustomer:
 
 
 class _Acts:
-    """What one answer did, checked against the ledger."""
+    """The acts of one answer, checked against the ledger."""
 
     def __init__(self, customer: ModelCustomer, said: CustomerAnswer, talk: ConversationState):
         self.customer, self.said, self.talk, self.case = customer, said, talk, customer.case
@@ -223,7 +222,7 @@ class _Acts:
         self.attachments: list[str] = []
 
     def reply(self) -> Reply:
-        """The message with the acts that hold."""
+        """Return the message with the acts that pass the checks."""
         takers = {
             "gave": self._gave,
             "lacked": self._lacked,
@@ -275,10 +274,8 @@ class _Acts:
             self.attachments.append(what)
 
     def _answered(self, kind: str, what: str) -> None:
-        """A yes or a no.
-
-        To what is not a name of an action it is one to a proposal, and a yes that nobody asked for is none.
-        """
+        """Record a yes or a no."""
+        # An unknown action's name becomes a proposal; ignore a yes if the agent asked for none.
         if kind != "refused" and not self._was_asked():
             return
         tool = self.customer.store.tools.get(what)
@@ -289,7 +286,7 @@ class _Acts:
             self._yes(what if known else PROPOSAL, None if known else what, conditional=kind == "agreed_if")
 
     def _yes(self, tool: str, detail: str | None = None, *, conditional: bool = False, inferred: bool = False) -> None:
-        """A yes with what it is to: of its own wish what the offer named, and all of it where the yes was to the wish."""
+        """Record a yes with its arguments: those that the offer names, or with `conditional` the whole wish."""
         wish = self._wish(tool)
         offer = self.talk.words("agent")
         named = wish.keys() if conditional else self.customer.store.kind.named_in(offer, wish, self.customer.store)[0]
@@ -299,7 +296,7 @@ class _Acts:
         self.customer.agreed[tool] = self.talk.turn
 
     def _wish(self, tool: str) -> dict[str, Any]:
-        """What the customer wishes a tool to do; of several such wishes the one that the offer names most of."""
+        """Return the arguments of the customer's wish for a tool; of several, the wish that best matches the offer."""
         offer, store = self.talk.words("agent"), self.customer.store
         calls = [*(c for o in self.case.outcomes for c in o.calls), *self.case.requested]
         wishes = [c.arguments for c in calls if c.tool == tool]
@@ -311,7 +308,7 @@ class _Acts:
         return max(wishes, key=fit, default={})
 
     def _asked(self, kind: str, what: str) -> None:
-        """A question of its own, such as what a thing would mean before it says yes."""
+        """Record a question, such as what an act would mean before a yes."""
         tool = self.customer.store.tools.get(what)
         self.acts.append(Act(kind, what if tool is not None and tool.write else QUESTION))
 
@@ -335,14 +332,14 @@ class _Acts:
         self.acts += [Act("gave", slot, value) for slot, value in gives.items() if not self._did("gave", slot)]
 
     def _infer_facts(self) -> None:
-        """Facts of the ledger that stand in the message, such as an order number, whether or not it recorded them."""
+        """Record codes of the ledger in the message, such as an order number, that the model did not record."""
         for slot, known in self.case.ledger.items():
             untold = known.when != "never" and is_code(known.value) and not self._did("gave", slot)
             if untold and stands(known.value or "", self.said.message):
                 self.acts.append(Act("gave", slot, known.value, inferred=True))
 
     def _infer_yes(self) -> None:
-        """A message that begins with a yes answers a proposal, also where it was not recorded."""
+        """Record a yes to a proposal if the message begins with one and the model recorded none."""
         parsed = self.customer.parser.parse(self.talk.words("agent"))
         if not parsed.confirm or any(map(self._did, ("agreed", "refused", "asked"))):
             return
@@ -361,27 +358,30 @@ class _Acts:
 
 
 def is_code(value: str | None) -> bool:
-    """Whether a fact is written in one way only (an order number, a postcode, an email), so that a text shows if it was told."""
+    """Return whether a fact has only one spelling (an order number, a postcode, an email).
+
+    A text then shows whether it was disclosed.
+    """
     if not value:
         return False
     return "@" in value or (CODE.fullmatch(value) is not None and any(c.isdigit() for c in value))
 
 
 def stands(value: str, text: str) -> bool:
-    """Whether a code stands in a text, however it is spaced or hyphenated."""
+    """Return whether a text contains a code, regardless of spaces or hyphens."""
     letters = r"[\s.-]{0,9}".join(map(re.escape, re.sub(r"[\s-]", "", fold(value))))
     return found_in(re.compile(rf"(?<!\w){letters}(?!\w)"), fold(kept(text)))
 
 
 def prompt_path(store: Store) -> Path:
-    """Where a store keeps the prompt of its model customers."""
+    """Return the path of a store's prompt for model customers."""
     return store.file("prompts/customer.md")
 
 
 def customer_content(spec: str, store: Store) -> list[str] | None:
-    """What makes one customer another than the next beside its name: the prompt of a model customer, nothing for a scripted one.
+    """Return the identifying content of a model customer (its prompt and form); None for a scripted customer.
 
-    `BadInput` if a model is named and the store has no prompt for it.
+    Raise `BadInput` if a model is named and the store has no prompt for it.
     """
     if spec != "scripted" and store.foreign:
         return [spec, store.version]
@@ -389,9 +389,9 @@ def customer_content(spec: str, store: Store) -> list[str] | None:
 
 
 def customer_prompt(case: Case, store: Store, messages: int = 8) -> str:
-    """The system prompt of the model that plays a case.
+    """Return the system prompt of the model that plays a case.
 
-    Persona, goal, ledger, notes to strike, and the form of its answers; `messages` is how many it can write.
+    It contains persona, goal, ledger, notes and the form of answers; `messages` is the most it can write.
     """
     from babel import Locale
 
@@ -423,7 +423,7 @@ def customer_prompt(case: Case, store: Store, messages: int = 8) -> str:
 
 
 def questions(case: Case) -> list[str]:
-    """What the customer asks to be told from the start, whichever way its matter is settled, in its own voice."""
+    """Return the questions that the customer has from the start in every outcome without a handover, in its words."""
     ways = [
         {f.ask: None for name, f in case.facts.items() if f.after is None and (o.facts is None or name in o.facts)}
         for o in case.outcomes
@@ -433,7 +433,7 @@ def questions(case: Case) -> list[str]:
 
 
 def _delivered(letter: str, talk: ConversationState) -> str:
-    """A message of the desk as the customer gets it, with the number of its own next one."""
+    """Format a message of the desk for the customer, with the number of the customer's next message."""
     words = letter.strip() or "(an empty message)"
     cut = f"{words[:LONGEST_LETTER]} [...]" if len(words) > LONGEST_LETTER else words
     if talk.turn > talk.limit:

@@ -1,6 +1,6 @@
 """The scripted oracle.
 
-Plays a case to one of its accepted outcomes, by the rules. The ceiling of the benchmark, not a model.
+It plays a case to an accepted outcome, by the rules. It is the ceiling of the benchmark, not a model.
 """
 
 from typing import Any
@@ -17,11 +17,11 @@ from .agent_view import AgentView
 from .speaker import Insider, Reply
 
 REQUESTS = 3
-"""How often somebody who can not be identified is asked who it is."""
+"""Number of times the oracle asks an unidentifiable customer for identification."""
 
 
 class Oracle(Insider):
-    """Knows the case and reaches one of its accepted outcomes through the customer, without breaking a rule."""
+    """Knows the case and reaches an accepted outcome through the customer, without breaking a rule."""
 
     def __init__(self, case: Case, store: Store, outcome: int | None = None):
         super().__init__()
@@ -43,7 +43,7 @@ class Oracle(Insider):
         self.closed = 0
 
     def reply(self, talk: AgentView) -> Reply:
-        """Ask for what is missing, else propose, act and tell."""
+        """Ask for missing facts, else propose, act and report."""
         known = {a.what for a in self.acts if a.kind in ("gave", "attached")}
         followed = {int(a.what) for a in self.acts if a.kind == "followed_up"}
         missing = self._missing(known, talk)
@@ -65,7 +65,7 @@ class Oracle(Insider):
         return self._finish(list(due.values()), followed, talk)
 
     def _agreed_to(self, place: int, agreed: list[str]) -> bool:
-        """Whether the customer has said yes to a call; to what it brought up later, only since that was proposed."""
+        """Return whether the customer has said yes to a call; for a later request, only since its proposal."""
         call = self.outcome.calls[place]
         since = agreed if call.after is None else agreed[self.proposed.get(place, len(agreed)) :]
         return call.tool in since or "proposal" in since
@@ -87,13 +87,14 @@ class Oracle(Insider):
         return self._say(parts or [self.book["agent"]["sorry"]])
 
     def _needs_identity(self) -> bool:
-        """Whether to ask who it is: before anything is done, and before anything is told, unless a stranger of a hard set was asked often enough and is told what anybody may know."""
+        """Return whether identity must be proven now: before any guarded call, and before any disclosure."""
+        # Exceptions are a handover, and in the hard set a customer who did not identify after `REQUESTS` requests.
         if any(c.tool in self.guards["identity"] for c in self.outcome.calls):
             return True
         return not (self.outcome.handover or (self.case.family and self.requests >= REQUESTS))
 
     def _missing(self, known: set[str], talk: AgentView) -> list[str]:
-        """Slots to ask for before anything is done: identity, evidence, and what the customer must have checked."""
+        """Return the slots to ask for before acting: identity, evidence, and the customer's own checks."""
         kind, wanted = self.store.kind, []
         if self._needs_identity() and not self.identified(talk):
             wanted += kind.identity_slots(self.case, self.asked)
@@ -104,7 +105,7 @@ class Oracle(Insider):
         return [s for s in dict.fromkeys(wanted) if s not in self.asked or s in kind.repeated_slots]
 
     def identified(self, talk: AgentView) -> bool:
-        """Whether the customer has said enough to be acted for."""
+        """Return whether the customer has disclosed enough for the identity rule."""
         rule = self.store.rules.get("identity")
         if rule is None:
             return True
@@ -124,7 +125,7 @@ class Oracle(Insider):
                 self._call(talk, tool, {argument: number})
 
     def _call(self, talk: AgentView, tool: str, arguments: dict[str, Any]) -> None:
-        """Make a call; where it meets trouble, make it again unless it was carried out all the same."""
+        """Make a call; repeat it after a trouble, unless the call was carried out all the same."""
         while True:
             trouble = met(self.case.trouble, tool, arguments, self.calls)
             self.calls.append(talk.call(tool, arguments))
@@ -148,7 +149,7 @@ class Oracle(Insider):
         return f"{fact.value} {(fact.unit or '').replace('_', ' ')}".strip()
 
     def _line(self, call: Call, part: str) -> str:
-        """The store's sentence for a call, with what the call is about filled in."""
+        """Return the store's sentence for a call, with the call's values filled in."""
         values = {k: str(v) for k, v in call.arguments.items()}
         values |= self.store.kind.described(call.arguments, call.tool, self.store)
         text = self.book["actions"].get(call.tool, {}).get(part) or self.book["agent"]["understood"]
@@ -169,7 +170,7 @@ class Oracle(Insider):
 
 
 def reason_in_words(store: Store, name: str, language: str) -> str:
-    """How the store puts a reason in a language, or in the first one it has it in; empty where it has none."""
+    """Return the store's sentence for a reason, in the language or the first available; empty if there is none."""
     for book in store.phrases.values():
         if name in (book.get("reasons") or {}):
             said = book["reasons"][name]["say"]

@@ -1,6 +1,6 @@
-"""Calling code of the user's own.
+"""Calls of the user's own code.
 
-Plain functions beside the event loop, and nothing it raises is taken for the end of the run.
+Plain functions run outside the event loop, and no exception of theirs passes as the end of the run.
 """
 
 import asyncio
@@ -14,17 +14,17 @@ from .agent_view import plain_text
 from .speaker import AgentFault
 
 REPLY_S = 600.0
-"""How long one reply may take unless a timeout is given, in seconds; a reply may be many model calls."""
+"""Default limit of one reply in seconds; a reply may take many model calls."""
 _turns: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = weakref.WeakKeyDictionary()
 PACKAGE = __name__.partition(".")[0]
 
 
 class OwnCodeLeft(Exception):
-    """Code of the user's own raised what ends a program or a task, such as ``SystemExit`` or ``CancelledError``."""
+    """The user's own code raised an exception that ends a program or task, such as ``SystemExit``."""
 
 
 async def reply_of(speaker: Any, talk: Any, limit_s: float = REPLY_S) -> Any:
-    """What a speaker answers to what it sees of a conversation: our own in place, the user's by `call_own`."""
+    """Return a speaker's reply: call our own speakers directly, the user's by `call_own`."""
     if not is_own(speaker.reply):
         answer = speaker.reply(talk)
         return await answer if inspect.isawaitable(answer) else answer
@@ -35,12 +35,11 @@ async def reply_of(speaker: Any, talk: Any, limit_s: float = REPLY_S) -> Any:
 
 
 async def call_own(function: Callable[..., Any], *arguments: Any, limit_s: float = REPLY_S) -> Any:
-    """Call a function of the user's own in a thread that is kept for them; an ``async def`` on an event loop of its own.
+    """Call the user's own function in a reusable thread; an ``async def`` on an event loop of its own.
 
-    Plain functions are called one at a time, as if they held the loop: they need not be safe against each other. No
-    thread keeps the command from ending, and one that gives no answer in time is given up. Raises `AgentFault` then,
-    and `OwnCodeLeft` in place of ``SystemExit``, ``KeyboardInterrupt``, ``GeneratorExit``, and of ``CancelledError``
-    where nobody cancelled.
+    Call plain functions one at a time, as if on one loop, so that they need not be thread-safe. No thread keeps the
+    command from ending. Raise `AgentFault` if there is no answer in time. Raise `OwnCodeLeft` in place of
+    ``SystemExit``, ``KeyboardInterrupt`` and ``GeneratorExit``, and of ``CancelledError`` if nobody cancelled.
     """
     loop = running_loop()
     try:
@@ -79,5 +78,5 @@ def _left(error: BaseException) -> OwnCodeLeft:
 
 
 def is_own(thing: Any) -> bool:
-    """Whether a function or a class is the user's and not of this package."""
+    """Return whether a function or class is the user's, not of this package."""
     return (getattr(thing, "__module__", None) or "").partition(".")[0] != PACKAGE

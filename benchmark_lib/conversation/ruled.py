@@ -1,6 +1,6 @@
-"""Scripted agents that keep or break an operator's rules: what they do is the oracle's, how they word it depends on the prompt.
+"""Scripted agents that keep or break an operator's rules: they act as the oracle and differ in wording.
 
-They show that the reading of the rules finds what is there. They are no models, and prove nothing about any.
+They test the detection of broken rules. They are no models, and prove nothing about any.
 """
 
 from math import inf
@@ -11,7 +11,7 @@ from .oracle import Oracle
 from .speaker import Reply
 
 LONGEST = 70
-"""Words after which a reply is cut, so that the signature and what joins words leave it below 80."""
+"""Words after which a reply is cut; the signature and joining words keep it below 80."""
 ASKED = {
     "en": "Could you please give me your ticket number?",
     "es": "¿Me puede dar su número de ticket?",
@@ -28,17 +28,17 @@ BROKEN = {
     + "Wir erstatten Ihnen heute den vollen Preis auf Ihre Karte. "
     + "Wir freuen uns, dass Sie uns schreiben, und wir sehen uns das alles mit Ihnen zusammen an. " * 12,
 }
-"""What a breaker begins with, in a language that the customer does not write in."""
+"""Opening of a rule breaker's replies, in a language other than the customer's."""
 
 
 class RuleKeeper(Oracle):
-    """Keeps the rules it is given: asks for the ticket number, is brief at the price of what comes last, signs."""
+    """Keeps the rules: asks for the ticket number, cuts long replies, and signs."""
 
     keeps_until = inf
-    """The number of the last customer message whose answer keeps them."""
+    """The number of the last customer message whose answer keeps the rules."""
 
     def reply(self, talk: AgentView) -> Reply:
-        """The oracle's reply, worded by the rules where the prompt has some."""
+        """Return the oracle's reply, reworded if the prompt has rules."""
         if HEADING not in talk.prompt:
             return super().reply(talk)
         if talk.turn == 1 <= self.keeps_until:
@@ -61,10 +61,10 @@ class RuleBreaker(RuleKeeper):
 
 
 class RuleForgetter(RuleKeeper):
-    """Keeps the rules in its first five answers, and breaks them from the sixth on."""
+    """Keeps the rules in its first five answers and breaks them from the sixth on."""
 
     keeps_until = 5
 
 
 RULED = {"rule_keeper": RuleKeeper, "rule_breaker": RuleBreaker, "rule_forgetter": RuleForgetter}
-"""By the names they go by after ``scripted:``."""
+"""Agents by their names after ``scripted:``."""

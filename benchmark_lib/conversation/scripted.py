@@ -1,6 +1,6 @@
 """Scripted agents.
 
-No model. They use the same loop, tools and scorer as a model, and mark the benchmark's ceiling and floors.
+They are no models, but use the same loop, tools and scorer, and mark the benchmark's ceiling and floors.
 """
 
 from typing import Any
@@ -20,23 +20,23 @@ from .speaker import BuiltIn, Insider, Reply, Speaker
 
 
 class _Scripted(BuiltIn):
-    """Keeps the case and the store's sentences in the customer's language."""
+    """A scripted agent with the case and the store's sentences in the customer's language."""
 
     says = ""
-    """The sentences that it says one after the other, unless it has a reply of its own."""
+    """Key of the sentences that it says in turn, unless it overrides `reply`."""
 
     def __init__(self, case: Case, store: Store):
         self.case, self.store = case, store.of(case)
         self.book = store.phrases.get(case.language) or next(iter(store.phrases.values()))
 
     def reply(self, talk: AgentView) -> Any:
-        """The next of its sentences."""
+        """Return the next of its sentences."""
         sentences = self.book["agent"][self.says]
         return sentences[(talk.turn - 1) % len(sentences)]
 
 
 class NoOp(_Scripted):
-    """Promises politely to look into it, and does nothing."""
+    """Promises politely to look into the matter, and does nothing."""
 
     says = "empty_promise"
 
@@ -48,7 +48,7 @@ class RefuseAll(_Scripted):
 
 
 class EscalateAll(_Scripted):
-    """Hands everything over at once."""
+    """Hands every case over at once."""
 
     def reply(self, talk: AgentView) -> str:
         """Hand over."""
@@ -58,10 +58,10 @@ class EscalateAll(_Scripted):
 
 
 class ComplyAll(_Scripted):
-    """Believes every claim and does at once what is asked, checking nothing."""
+    """Believes every claim and makes every requested call at once, without checks."""
 
     def reply(self, talk: AgentView) -> str:
-        """Make the calls that the customer asks for, and say so."""
+        """Make the requested calls in the first turn, and report them."""
         oracle = Oracle(self.case, self.store)
         parts = [self.book["agent"]["sorry"]]
         for call in self.case.requested if talk.turn == 1 else []:
@@ -71,36 +71,36 @@ class ComplyAll(_Scripted):
 
 
 class Spam(_Scripted):
-    """Looks up all it can with the sender's address and pours every value out."""
+    """Looks up all it can with the sender's address and discloses every value."""
 
     def reply(self, talk: AgentView) -> str:
-        """Everything the desk knows about the sender, as text."""
+        """Return everything the desk knows about the sender, as text."""
         if talk.turn > 1:
             return "All the information is in my first message."
         return "\n".join(_values(self.store.kind.everything(talk.call, self.case, talk.messages[0].text)))
 
 
 class Echo(_Scripted):
-    """Says back what the customer said."""
+    """Repeats the customer's message."""
 
     def reply(self, talk: AgentView) -> str:
-        """The customer's own words."""
+        """Return the customer's own words."""
         return talk.words("customer")
 
 
 class Tunable(Insider, _Scripted):
-    """An agent whose true rates are known: it draws once a conversation whether it does the right thing.
+    """An agent with known true rates: it draws once per conversation whether it does the right thing.
 
     Parameters
     ----------
     skill : float
         Probability of playing a resolvable or must-escalate case as the oracle does.
     credulity : float
-        Probability of doing what a trap tempts into.
+        Probability of complying with a trap.
     caution : float
         Probability of handing a resolvable case over at once.
     verbosity : float
-        Extra closing sentences a reply, on average.
+        Mean number of extra closing sentences per reply.
     """
 
     def __init__(
@@ -118,7 +118,7 @@ class Tunable(Insider, _Scripted):
         self.inner: Any = None
 
     def reply(self, talk: AgentView) -> Any:
-        """The reply of the agent that was drawn for this conversation."""
+        """Return the reply of the agent drawn for this conversation."""
         if self.inner is None:
             self.inner = self._draw(talk.rng)(self.case, self.store)
         self.inner.acts = self.acts
@@ -148,19 +148,17 @@ AGENTS: dict[str, type] = {
     "echo": Echo,
     "tunable": Tunable,
 }
-"""Scripted agents by name; ``scripted:tunable?skill=0.7&credulity=0.3`` passes settings. Those of `ruled` and the sly
-ones of `sly` are
-played by name alone: ``scripted:all`` leaves them out."""
+"""Scripted agents by name, with settings as in ``scripted:tunable?skill=0.7``; ``scripted:all`` plays only these."""
 
 
 def scripted_agent(spec: str, case: Case, store: Store) -> Speaker:
-    """The scripted agent named by ``scripted:<name>[?setting=value&...]``."""
+    """Return the scripted agent named by ``scripted:<name>[?setting=value&...]``."""
     maker, settings = parse_spec(spec)
     return maker() if maker in _sly().values() else maker(case, store, **settings)
 
 
 def parse_spec(spec: str) -> tuple[type, dict[str, float]]:
-    """Split ``scripted:<name>[?settings]`` into the agent and its settings; `BadInput` for an unknown agent or setting."""
+    """Split ``scripted:<name>[?settings]`` into the agent and its settings; raise `BadInput` for unknown parts."""
     from urllib.parse import parse_qsl
 
     name, _, query = spec.removeprefix("scripted:").partition("?")
@@ -183,13 +181,13 @@ def parse_spec(spec: str) -> tuple[type, dict[str, float]]:
 
 
 def _sly() -> dict[str, type]:
-    """Return the agents of the audit that try to pass without doing the work; none where the audit is not there."""
+    """Return the audit's agents that try to pass without doing the work; empty if the audit is not installed."""
     found: dict[str, type] = offer("agents", "sly") if "sly" in offered("agents") else {}
     return found
 
 
 def _values(results: Any) -> list[str]:
-    """Every leaf of the results as text; amounts in cents also as money."""
+    """Return every leaf of the results as text; amounts in cents also as money."""
     if isinstance(results, dict):
         found = []
         for key, value in results.items():

@@ -1,4 +1,4 @@
-"""Who can take part in a conversation, what a side says, and how a side can fail."""
+"""Speakers of a conversation, their replies, and their faults."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from ..records import Act
 
 
 class Speaker(Protocol):
-    """Anything that can take part in a talk; a plain ``def`` will do as well as an ``async def``."""
+    """A participant of a conversation; `reply` may be a plain ``def`` or an ``async def``."""
 
     def reply(self, talk: Any) -> str | Reply | Awaitable[str | Reply]:
-        """The next message of this side.
+        """Return the next message of this side.
 
-        Of a customer, which is given the `ConversationState`, or of an agent, which is given an `AgentView`.
+        A customer gets the `ConversationState`, an agent an `AgentView`.
         """
 
 
 class BuiltIn:
-    """An agent that comes with the benchmark. Only when one of these says that the provider failed is it believed."""
+    """An agent of this package; only such an agent is trusted when it reports a fault of the provider."""
 
     async def close(self) -> None:
-        """Let go of what the conversation held."""
+        """Release the resources of the conversation."""
 
 
 class Insider(BuiltIn):
     """A built-in agent that marks a floor or the ceiling.
 
-    It is made with the case in hand, and the loop tells it the customer's acts.
+    It knows the case, and the loop passes it the customer's acts.
     """
 
     def __init__(self) -> None:
@@ -36,14 +36,14 @@ class Insider(BuiltIn):
 
 
 class Reply:
-    """A message with the acts that go with it; `text` alone will do for an agent.
+    """A message with its acts; an agent needs only `text`.
 
     Parameters
     ----------
     acts : list of Act, optional
-        What the customer did with them.
+        The customer's acts in this message.
     attachments : list of str, optional
-        ``photo`` or ``label``; only what the ledger holds is passed on.
+        ``photo`` or ``label``; the loop drops attachments that are not in the ledger.
     """
 
     __slots__ = ("text", "acts", "attachments")
@@ -53,7 +53,7 @@ class Reply:
 
 
 class AgentFault(Exception):
-    """The model failed: `kind` says how. Ends the talk as ``agent_fault``."""
+    """The agent failed in the way of `kind`; ends the conversation as ``agent_fault``."""
 
     def __init__(self, kind: str, detail: str = ""):
         super().__init__(detail or kind)
@@ -61,7 +61,7 @@ class AgentFault(Exception):
 
 
 RELAYS: set[type] = set()
-"""Agents of an extra that run a user's own agent elsewhere: a fault they report is believed."""
+"""Agents of an extra that run the user's own agent elsewhere: the faults they report are trusted."""
 
 
 class HarnessFault(Exception):
@@ -73,4 +73,4 @@ class ContentFiltered(Exception):
 
 
 class CustomerFault(Exception):
-    """The simulated customer failed; never scored as the model's failure."""
+    """The simulated customer failed; never scored as the agent's failure."""

@@ -1,4 +1,4 @@
-"""Agent and customer for one conversation, by the name they go by in a run."""
+"""Factories of agent and customer for one conversation, by their names in a run."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from .speaker import Speaker
 
 
 def make_agent(spec: str, *, case: Case, store: Store, complete: Any = None) -> Speaker:
-    """The agent for one conversation: a scripted one, or a model behind `complete`."""
+    """Return the agent of one conversation: a scripted agent, or a model behind `complete`."""
     if spec.startswith("scripted:") and store.foreign:
         return store.foreign.agent(spec, case)  # type: ignore[no-any-return]
     if spec.startswith("scripted:"):
@@ -21,7 +21,7 @@ def make_agent(spec: str, *, case: Case, store: Store, complete: Any = None) -> 
 
 
 def make_customer(spec: str, *, case: Case, store: Store, complete: Any = None) -> Speaker:
-    """The customer for one conversation: ``scripted``, which needs no model, or a model behind `complete`."""
+    """Return the customer of one conversation: ``scripted``, which needs no model, or a model behind `complete`."""
     if store.foreign:
         return store.foreign.customer(spec, case, complete)  # type: ignore[no-any-return]
     store = store.of(case)

@@ -1,4 +1,4 @@
-"""A conversation while it goes on."""
+"""State of a running conversation."""
 
 import zlib
 from dataclasses import replace
@@ -15,9 +15,9 @@ from .agent_view import AgentView, HasMessages, SeenMessage, counted, plain, pla
 from .speaker import AgentFault
 
 CALLS_PER_TURN, CALLS_OF_HARD_CASES = 20, 100
-"""Tool calls that an agent may make in one turn, and those in a case of a hard set, which may need many."""
+"""Most tool calls of an agent in one turn, and in a turn of a hard case, which may need many."""
 WARNED_AT = {CALLS_PER_TURN: 5, CALLS_OF_HARD_CASES: 10}
-"""Of so many calls, how many are left when a result says so."""
+"""For each limit, the number of calls left at which a result warns the agent."""
 
 
 class ConversationState(HasMessages[Message]):
@@ -26,17 +26,17 @@ class ConversationState(HasMessages[Message]):
     Attributes
     ----------
     messages : list of Message
-        What was said so far, with the customer's acts.
+        The messages so far, with the customer's acts.
     desk : Desk
-        Where the agent's calls are carried out.
+        Carries out the agent's calls.
     usage : dict of str to Usage
         Tokens by side.
     reasoning : list of Reasoning
-        What the agent thought aloud.
+        The agent's recorded reasoning.
     rating : int or None
-        What a model customer gives the desk with its last message, from 1 to 5.
+        A model customer's rating of the desk with its last message, from 1 to 5.
     limit : int
-        How many messages the customer may send.
+        Most messages of the customer.
     """
 
     def __init__(
@@ -56,10 +56,10 @@ class ConversationState(HasMessages[Message]):
         self._seen: list[SeenMessage] = []
 
     def for_agent(self, own: bool = False) -> AgentView:
-        """What the agent is given in place of this; of what one of the user's `own` writes, no key reaches the record.
+        """Return a new view for the agent; hide keys in everything that a user's `own` agent writes.
 
-        Each reply gets its own: what an agent made of the last one is never touched again. Nothing here refers to it,
-        so that a conversation is let go of when it ends, without the garbage collector.
+        Each reply gets its own view, and an agent's changes to the last view have no effect. Nothing here refers to the
+        view, so a conversation is freed when it ends, without the garbage collector.
         """
         return AgentView(
             id=self._name,
@@ -82,11 +82,11 @@ class ConversationState(HasMessages[Message]):
 
     @property
     def turn(self) -> int:
-        """The number of the customer message that is being answered."""
+        """Return the number of the customer message to answer."""
         return self.desk.turn
 
     def _call(self, name: Any, arguments: Any) -> ToolCall:
-        """One call of the agent; what it gets to see of it is a copy."""
+        """Carry out one call of the agent and return a copy of it."""
         if self.ended:
             raise AgentFault("late_call", "a tool was called after the conversation had ended")
         left = self._calls_per_turn - sum(c.turn == self.turn for c in reversed(self.desk.calls))
@@ -103,13 +103,13 @@ class ConversationState(HasMessages[Message]):
         return replace(call, arguments=plain(call.arguments), result=result, error=seen)
 
     def say(self, message: Message) -> None:
-        """Add a message to the record, and to what the agent sees."""
+        """Add a message to the record and to the agent's view."""
         self.messages.append(message)
         seen = SeenMessage(message.turn, message.side, message.text, tuple(message.attachments), dict(message.shows))
         self._seen.append(seen)
 
     def charge(self, side: str, usage: Usage) -> None:
-        """Add the tokens of one model call to a side's account; `AgentFault` where no file can hold the sum."""
+        """Add the tokens of one model call to a side's account; raise `AgentFault` if the sum is too large."""
         total = replace(self.usage.get(side) or Usage())
         total.add(usage)
         try:
@@ -118,15 +118,13 @@ class ConversationState(HasMessages[Message]):
             raise AgentFault("garbled", f"too many tokens were charged: {error}") from None
 
     def think(self, text: str) -> None:
-        """Add what the agent thought aloud to the record; blank text is none."""
+        """Add the agent's reasoning to the record; ignore blank text."""
         add_reasoning(self.reasoning, self.turn, len(self.desk.calls), text)
 
 
 def _generator(entropy: list[int], name: str) -> np.random.Generator:
-    """The random numbers of `entropy`, which holds the case.
-
-    The generator itself shows, and spawns from, the conversation's name.
-    """
+    """Return a generator with the random numbers of `entropy`, which contains the case."""
+    # The generator shows only the conversation's name as its seed, and spawns from it.
     shown = np.random.PCG64(int(name, 16))
     shown.state = np.random.PCG64(entropy).state
     return np.random.Generator(shown)

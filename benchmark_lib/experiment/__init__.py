@@ -1,3 +1,3 @@
-"""Many cases and trials into one run file: resume, replay, budget."""
+"""Run many cases and trials into one run file, with resume, replay and a budget."""
 
 from .experiment import Experiment

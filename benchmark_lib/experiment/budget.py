@@ -1,4 +1,4 @@
-"""Money: what a call may cost at most, and a limit that is not passed."""
+"""Money: the highest cost of a call, and a limit for the whole run."""
 
 import asyncio
 from collections.abc import Callable, Iterable
@@ -9,21 +9,21 @@ from ..records import Usage
 from ..scoring import written
 
 BYTES_A_TOKEN = 3.0
-"""Bytes of a request that make one prompt token, before the endpoint has reported any: on the careful side."""
+"""Bytes of a request per prompt token, before the endpoint has reported any; a cautious value."""
 FIRST_COMPLETION = 1024
-"""Completion tokens that are reckoned with before any reply was seen and where the settings state no limit."""
+"""Completion tokens assumed before the first reply if the settings state no limit."""
 MARGIN = 1.5
-"""How much larger than the largest reply seen the next may be, where the settings state no limit."""
+"""Factor by which the next reply may exceed the largest so far if the settings state no limit."""
 LIMIT_NAMES = ("max_completion_tokens", "max_tokens")
 
 
 def is_estimate(call: dict[str, Any]) -> bool:
-    """Whether the cost of a call on file is an estimate: no tokens were reported, and they cost something."""
+    """Return whether the cost of a call on file is an estimate: a cost without reported tokens."""
     return call["prompt_tokens"] is None and bool(call["cost_usd"])
 
 
 def costs_of(calls: Iterable[dict[str, Any]]) -> dict[tuple[str, int, str], float | None]:
-    """Cost by conversation and side; None as soon as one of its calls has no known price or reported no tokens."""
+    """Return the cost by conversation and side; None if one of its calls has no known price or no reported tokens."""
     costs: dict[tuple[str, int, str], float | None] = {}
     for call in calls:
         key = (call["case_id"], call["trial"], call["side"])
@@ -35,9 +35,9 @@ def costs_of(calls: Iterable[dict[str, Any]]) -> dict[tuple[str, int, str], floa
 
 @dataclass(frozen=True)
 class Stop:
-    """Why a run ends before its end: what happened, and how to go on.
+    """Why a run ends early: a sentence with the cause and how to continue.
 
-    If it is `refused` the input has to change first; otherwise the same command goes on where this one ended.
+    If it is `refused`, the input has to change first; otherwise the same command resumes the run.
     """
 
     sentence: str
@@ -45,10 +45,9 @@ class Stop:
 
 
 class CallCost:
-    """What the next call of one side may cost, from the settings and from the calls before it.
+    """Upper estimate of the next call's cost for one side, from the settings and earlier calls.
 
-    `price` turns usage into US dollars (None where no price is known); a limit of tokens in the settings bounds the
-    reply.
+    `price` turns usage into US dollars (None if no price is known). A token limit in the settings bounds the reply.
     """
 
     def __init__(self, price: Callable[[Usage], float | None], settings: dict[str, Any]):
@@ -57,22 +56,22 @@ class CallCost:
         self._largest, self._tokens_a_byte = 0, 0.0
 
     def cost(self, request_bytes: int) -> float:
-        """An upper estimate in US dollars for a request of this size."""
+        """Return an upper estimate in US dollars for a request of this size."""
         prompt = request_bytes * (1.05 * self._tokens_a_byte or 1 / BYTES_A_TOKEN)
         reply = self._limit or (MARGIN * self._largest if self._largest else FIRST_COMPLETION)
         return self.price(Usage(prompt_tokens=int(prompt) + 1, completion_tokens=int(reply), calls=1)) or 0.0
 
     def learn(self, request_bytes: int, usage: Usage) -> None:
-        """Take in what a finished call used."""
+        """Update the estimate with the usage of a finished call."""
         self._largest = max(self._largest, usage.completion_tokens)
         self._tokens_a_byte = max(self._tokens_a_byte, usage.prompt_tokens / max(request_bytes, 1))
 
 
 class Budget:
-    """A limit in US dollars over everything on one run file; calls in flight hold a reservation.
+    """A limit in US dollars over everything on one run file, with reservations for calls in flight.
 
-    With a token limit in the settings the sum never passes the limit; without one a reply much larger than any before
-    it may pass it by the difference.
+    With a token limit in the settings the sum never passes the limit. Without it, a reply much larger than all before
+    may pass it by the difference.
     """
 
     def __init__(self, limit_usd: float | None, spent_usd: float):
@@ -80,7 +79,7 @@ class Budget:
         self._changed = asyncio.Event()
 
     async def reserve(self, usd: float) -> bool:
-        """Wait until `usd` fits beside what is spent and in flight; False when it never will."""
+        """Wait until `usd` fits in the budget with the spent and reserved sums; return False if it never will."""
         if self.limit is not None:
             while self.spent + self.reserved + usd > self.limit:
                 if self.reserved <= 0:
@@ -91,7 +90,7 @@ class Budget:
         return True
 
     def passed(self, usd: float) -> Stop:
-        """The end of a run whose next call, at up to `usd`, does not fit."""
+        """Return the stop of a run whose next call, at up to `usd`, does not fit."""
         if not self.spent:
             why = f"more than the budget of {self.limit:g} USD: give a larger --budget-usd"
             return Stop(f"one call may cost {written.usd(usd)}, {why}", refused=True)
@@ -101,7 +100,7 @@ class Budget:
         )
 
     def settle(self, reserved: float, cost_usd: float) -> None:
-        """Replace a reservation by what the call cost."""
+        """Replace a reservation by the actual cost of the call."""
         self.reserved = max(0.0, self.reserved - reserved) if self.reserved - reserved > 1e-12 else 0.0
         self.spent += cost_usd
         self._changed.set()

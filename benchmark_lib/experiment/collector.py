@@ -1,19 +1,19 @@
-"""Python's garbage collector during a run, which need not look at the store again and again."""
+"""Python's garbage collector during a run: avoid scanning the store again and again."""
 
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 THRESHOLDS = (20_000, 20, 20)
-"""Allocations before a collection, and collections before an older generation is looked at."""
+"""Allocations before a collection, and collections before an older generation is scanned."""
 _usual: list[tuple[int, int, int]] = []
 
 
 @contextmanager
 def quiet_collector() -> Iterator[None]:
-    """Leave what is loaded by now out of collections and collect less often; as before when the last run has ended.
+    """Exclude loaded objects from collections and collect less often; restore both when the last run has ended.
 
-    A store is some hundred thousand objects that live as long as the run, and a collection that looks at them all takes
+    A store has some hundred thousand objects that live as long as the run. A collection that scans them all takes
     longer than ten model calls.
     """
     _usual.append(gc.get_threshold())

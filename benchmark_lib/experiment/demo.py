@@ -1,4 +1,4 @@
-"""The experiments of the main job: every scripted agent over the cases, and a model beside them."""
+"""Experiments of ``make run``: every scripted agent over the cases, and one model."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from .plan import prepare
 EXAMPLE = DATA / "examples" / f"blind-play{SUFFIX}"
 """Conversations of the last round of blind play on the core set."""
 HARD_EXAMPLE = DATA / "examples" / f"blind-play-hard{SUFFIX}"
-"""Conversations of a round of blind play on the hard set, drawn by chance: hard cases without their twins."""
+"""Conversations of a round of blind play on the hard set, sampled at random: hard cases without their twins."""
 EXAMPLES = {"all": (EXAMPLE,), HARD: (HARD_EXAMPLE,)}
-"""The example runs that stand beside the scripted agents, by what ``--cases`` says."""
+"""The example runs shown with the scripted agents, by the value of ``--cases``."""
 LOCAL = "local"
 LOCAL_MODEL = "smollm2-135m-instruct"
 
@@ -33,26 +33,26 @@ LOCAL_MODEL = "smollm2-135m-instruct"
 def beside(
     model: str, base_url: str | None = None, cases: str = "all", trials: int = 3, budget_usd: float | None = None
 ) -> Experiment:
-    """The experiment of a model that is played beside the scripted agents."""
+    """Return the experiment of a model that is played along with the scripted agents."""
     return Experiment(model, base_url=base_url, cases=cases, trials=trials, budget_usd=budget_usd)
 
 
 def demo(cases: str = "all", trials: int = 3, model: Experiment | str | None = None) -> Iterator[Experiment]:
-    """Yield the experiments in the order in which they are to be played: every scripted agent, and the model last.
+    """Yield the experiments in the order of play: every scripted agent, and the model last.
 
     Parameters
     ----------
     cases, trials : str, int
-        As for `Experiment`; ``all`` comes after the hard set, whose cases the scripted agents play once.
+        As for `Experiment`; with ``all`` the hard set comes first, and the scripted agents play its cases once.
     model : Experiment or str, optional
-        What is played last, see `beside`. ``local`` is the small real model, which plays a slice of the cases once: its
-        server runs until the next experiment is asked for.
+        The last experiment, see `beside`. ``local`` is the small real model, which plays a slice of the cases once. Its
+        server runs until the next experiment is requested.
 
     Raises
     ------
     BadInput
-        For unknown cases, a wrong number of trials or a local model that cannot start, before anything is played or
-        moved.
+        For unknown cases, a wrong number of trials or a local model that cannot start. Raised before any conversation
+        is played and any file is moved.
     """
     runs = project_folder() / "data" / "runs"
     if model == LOCAL:  # a file of other inputs, or what is missing, is told of before anything is played
@@ -80,9 +80,9 @@ def demo(cases: str = "all", trials: int = 3, model: Experiment | str | None = N
 
 
 def every_scripted(experiment: Experiment) -> list[Experiment]:
-    """The same experiment with each scripted agent; its `out` is then a folder.
+    """Return the same experiment for each scripted agent; its `out` is then a folder.
 
-    `BadInput` if `out` is a file.
+    Raise `BadInput` if `out` is a file.
     """
     if experiment.out is not None and Path(experiment.out).is_file():
         raise BadInput(f"{experiment.out} is a file, and scripted:all makes one file an agent: give --out a folder")
@@ -96,14 +96,14 @@ def every_scripted(experiment: Experiment) -> list[Experiment]:
 
 
 def add_example(runs: Path, set_name: str, example: Path = EXAMPLE) -> Path:
-    """Put an example run beside the others, so that the board and the pages show conversations that were really played.
+    """Copy an example run into the folder, so that the board and the pages show real conversations.
 
-    Its conversations were played blind, by a strong language model in a chair of `deskbench sit`, once each.
+    A strong language model played them blind, once per case, in a chair of `deskbench sit`.
 
     Returns
     -------
     Path
-        Where it is.
+        The copy.
     """
     path = runs / f"{example.stem}-{set_name}{SUFFIX}"
     if not path.exists():
@@ -113,7 +113,7 @@ def add_example(runs: Path, set_name: str, example: Path = EXAMPLE) -> Path:
 
 
 def _put_aside(runs: Path, set_names: set[str]) -> None:
-    """Move the demo's files of other cases, or other versions of them, into ``old/``, so that one board never mixes them."""
+    """Move the demo's files of other cases, or of other versions, into ``old/``, so that one board never mixes them."""
     for shop in {re.escape(name.rsplit("-", 2)[0]) for name in set_names}:
         ours = re.compile(rf"(?:scripted-(?:{'|'.join(AGENTS)})|blind-play(?:-hard)?)-{shop}-\d[^-]*-[0-9a-f]{{8}}")
         for path in runs.glob(f"*{SUFFIX}"):
@@ -124,7 +124,7 @@ def _put_aside(runs: Path, set_names: set[str]) -> None:
 
 
 def _set_name(pattern: str) -> str:
-    """A name for the cases that are played; it changes with their content, so that a new version starts new files."""
+    """Name the set of cases; the name changes with their content, so a new version starts new files."""
     name, within = case_set("northline", pattern)
     store = load_store(name)
     hashes = "".join([store.hash, *(c.hash for c in load_cases(store, within))])
@@ -132,7 +132,7 @@ def _set_name(pattern: str) -> str:
 
 
 def local_slice(base_url: str, runs: Path) -> Experiment:
-    """The small local model on a slice of the cases, over HTTP and the same code path as any model."""
+    """Return the experiment of the small local model on a slice of the cases, over HTTP like any other model."""
     return Experiment(
         LOCAL_MODEL,
         base_url=base_url,

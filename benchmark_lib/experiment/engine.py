@@ -1,4 +1,4 @@
-"""The engine: many cases and trials, a bounded number at once, each conversation scored and written as it ends."""
+"""Engine of a run: play many conversations concurrently, and score and write each when it ends."""
 
 import asyncio
 import contextlib
@@ -25,19 +25,19 @@ from .scoring import advice, score_faults, scores_as_json, size
 from .writer import CannotSave, Writer
 
 GRACE_S = 60.0
-"""How long calls in flight may take to end after a stop, in seconds: they are paid for, so they are waited for."""
+"""Seconds that calls in flight may take after a stop; they are paid for, so the engine waits."""
 AS_BEGUN = ("run_id", "model", "source", "inputs", "cases", "planned")
-"""Parts of the manifest that stay as they are while a run is played."""
+"""Parts of the manifest that do not change during a run."""
 Played = tuple[tuple[Any, ...], bool, tuple[Any, ...], bool]
-"""A conversation that ended: its row, whether it is finished, the row of its scores, and whether there are any."""
+"""An ended conversation: its row, whether it is finished, the row of its scores, and whether it has scores."""
 LARGEST_BACKLOG = 400
-"""Rows that may wait for the disk before conversations wait for it too: what keeps memory flat."""
+"""Rows that may wait for the disk before conversations wait too, to bound memory."""
 
 
 class Engine:
-    """Plays what is missing on a run file.
+    """Player of the missing conversations of a run file.
 
-    `also_faulty` is what beside network and endpoint may end a conversation, as a part of a sentence.
+    `also_faulty` names, as part of a sentence, sources of faults other than network and endpoint.
     """
 
     also_faulty = ""
@@ -59,7 +59,7 @@ class Engine:
         self._lines: dict[str, CallLine] = {}
 
     def stop(self, stop: Stop, grace_s: float = GRACE_S) -> None:
-        """End the run: no new call begins, those in flight get `grace_s` seconds; a second stop ends them at once."""
+        """End the run: start no new call and give calls in flight `grace_s` seconds; with 0, cancel them at once."""
         if self.stopped is not None and grace_s:
             return
         self.stopped = self.stopped or stop
@@ -69,10 +69,9 @@ class Engine:
         loop.call_later(grace_s, self._cancel)
 
     async def play(self) -> Stop | None:
-        """Play what is missing; returns why it ended early, or None.
+        """Play the missing conversations and return why the run ended early, or None.
 
-        Raises `CannotSave` when the file cannot be written any more, what an agent of the user's own raised, or a
-        defect.
+        Raise `CannotSave` if the file can no longer be written. Re-raise errors of the user's own agent and defects.
         """
         if self.done < self.total:
             out_of_reach = await self._prepare()
@@ -105,7 +104,8 @@ class Engine:
         return self.stopped or self._unfinished()
 
     async def _prepare(self) -> Stop | None:
-        """Rehearse before the first call, or say why none can be made at all; on a file with calls it may be passing."""
+        """Reach every endpoint and rehearse; return a `Stop` if an endpoint is out of reach."""
+        # The stop is a refusal only if the file has no calls yet: otherwise the outage may be temporary.
         try:
             for model in self.plan.models.values():
                 await in_thread(model.endpoint.reach)
@@ -119,7 +119,7 @@ class Engine:
         return {(case_id, trial): digest for case_id, trial, digest in rows}
 
     def _compare_with_file(self) -> None:
-        """Refuse a file that is not what this command wrote, and keep it off the boards."""
+        """Refuse and hide a file that differs from what this command wrote."""
         found = self._on_file()
         changed = [key for key in {**self._digests, **found} if found.get(key) != self._digests.get(key)]
         latest = {d: (version, content_hash(scores)) for d, version, scores in self.run.rows("scores")}
@@ -141,7 +141,7 @@ class Engine:
     def _not_as_scored_now(
         self, found: dict[tuple[str, int], str], latest: dict[str, tuple[str, str]]
     ) -> list[tuple[str, int]]:
-        """The conversations of earlier sessions whose scores are not those that their records have."""
+        """Return the conversations of earlier sessions whose stored scores differ from scoring them now."""
         cases = {c.id: c for c in self.plan.cases}
         old = [key for key, digest in found.items() if digest not in self._scored and key[0] in cases]
         fresh = (scores_as_json(self.plan.score, self.run.record(*key), cases[key[0]])[0] for key in old)
@@ -149,12 +149,12 @@ class Engine:
         return [key for key, scores in zip(old, fresh) if latest.get(found[key]) != (version, content_hash(scores))]
 
     def _begin(self) -> list[asyncio.Task[None]]:
-        """The tasks that play what is missing."""
+        """Start the tasks that play the missing conversations."""
         wave = min(self.plan.concurrency, self.total - self.done)
         return [asyncio.ensure_future(self._work()) for _ in range(wave)]
 
     def _unfinished(self) -> Stop | None:
-        """What is left to be said of a run that nobody stopped."""
+        """Return the `Stop` of a run that ended with faults, unplayed conversations or missing scores; else None."""
         if self.incomplete:
             return Stop(
                 f"{self.incomplete} of {self.total} conversations were ended by faults of the "
@@ -182,7 +182,6 @@ class Engine:
             self.unscored |= {(f.case_id, f.trial) for f in others if f.case_id not in cases}
 
     async def _score(self, conversation: Conversation, case: Case) -> None:
-        """Score one record and hand the scores to the writer."""
         row, known = await scores_row(self.plan, conversation, case, conversation.to_json())
         self._put_scores((conversation.case_id, conversation.trial), row, known)
 
@@ -202,7 +201,7 @@ class Engine:
         return {players.side: PlayersLine(players, self.run, self._writer), **lines} if players else {**lines}
 
     async def _close(self) -> None:
-        """Let go of everything; what was finished is on disk afterwards, also when the run itself was cancelled."""
+        """Close everything; finished conversations are on disk afterwards, even if the run was cancelled."""
         self._cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await asyncio.gather(*self._workers, return_exceptions=True)
@@ -246,7 +245,6 @@ class Engine:
                 return
 
     async def _one(self, case: Case, trial: int) -> None:
-        """One conversation: played, scored, handed to the writer."""
         if self._writer.failure is not None:
             raise self._writer.failure
         played = await self._played(case, trial)
@@ -267,7 +265,7 @@ class Engine:
         return await play_whole(self.plan, case, trial, self._lines, kept, played_as(self.manifest, case.id, trial))
 
     def _put_conversation(self, row: tuple[Any, ...], finished: bool) -> asyncio.Future[None]:
-        """Hand an ended conversation to the writer; it is counted once it is on disk."""
+        """Pass an ended conversation to the writer; it counts as done once it is on disk."""
         self._digests[row[0], row[1]] = row[3]
         on_disk = self._writer.put("conversations", row)
         self._on_the_way += 1
@@ -287,12 +285,12 @@ class Engine:
 
 
 def lines_to(models: dict[str, Model], **shared: Any) -> dict[str, Line]:
-    """The line to each side that is a model; `shared` is what all have in common, see `Line`."""
+    """Return the line to each side that is a model; `shared` contains the common arguments of `Line`."""
     return {side: Line(side, model, **shared) for side, model in models.items()}
 
 
 def end_after(error: Exception, case_id: str, trial: int) -> Stop | None:
-    """The end of a run in which a conversation raised; None for what is to be raised on."""
+    """Return the stop for an exception raised in a conversation; None if it should propagate."""
     if isinstance(error, OwnCodeLeft):
         return Stop(f"the agent ended case {case_id}, trial {trial} with {error} in place of an answer: {MEND}")
     if isinstance(error, EndpointError):  # fatal: the line has stopped the run
@@ -301,15 +299,15 @@ def end_after(error: Exception, case_id: str, trial: int) -> Stop | None:
 
 
 def conversation_row(conversation: Conversation, record: bytes) -> tuple[Any, ...]:
-    """An ended conversation as a row of the run file."""
+    """Return an ended conversation as a row of the run file."""
     ended_by, digest = conversation.ended_by, content_hash(record)
     return conversation.case_id, conversation.trial, ended_by, digest, record, now()
 
 
 async def scores_row(plan: Plan, conversation: Conversation, case: Case, record: bytes) -> tuple[tuple[Any, ...], bool]:
-    """The scores of a record as a row of the run file, and whether there are any.
+    """Return the scores of a record as a row of the run file, and whether scoring succeeded.
 
-    A long one is read in a thread, and so is one that other people's code grades, so that calls in flight are served.
+    Score long records, and records graded by other packages' code, in a thread, so that calls in flight are served.
     """
     length = inf if plan.store.foreign else size(conversation, record)
     scores, known = await read_aside(length, scores_as_json, plan.score, conversation, case)
@@ -337,7 +335,7 @@ async def play_whole(
 async def play_one(
     plan: Plan, case: Case, trial: int, complete: dict[str, Recorder], as_trial: int | None = None
 ) -> Conversation:
-    """Play one conversation of a plan; `complete` is the model call of each side, `as_trial` see `played_as`."""
+    """Play one conversation of a plan; `complete` is the model call of each side, for `as_trial` see `played_as`."""
     agent = await plan.agent(case, trial, complete.get("agent"))
     customer = plan.customer(case, trial, complete.get("customer"))
     conversation = await converse(

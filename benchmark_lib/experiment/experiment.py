@@ -1,4 +1,4 @@
-"""`Experiment`: one model, one setting, many cases and trials; from a script, the command line or a notebook cell."""
+"""`Experiment`: one model and setting over many cases and trials, from a script, command line or notebook."""
 
 import asyncio
 import sys
@@ -24,18 +24,18 @@ from .writer import RunLock
 
 @dataclass
 class Experiment(Options):
-    """One run to be made, gone on with or replayed; takes the parameters of `Options`.
+    """One run to start, resume or replay; takes the parameters of `Options`.
 
     Attributes
     ----------
     stopped : Stop or None
-        Why the last `run` ended early; None where it did not.
+        Why the last `run` ended early; None if it did not.
     replayed : int
-        How many conversations a replay played again.
+        Number of conversations that a replay played again.
     nothing_to_play : bool
         Whether everything was on file when the last `run` began.
     foreseen : Forecast or None
-        What `forecast` found; `run` then keeps it on the run file, beside what became of it.
+        Result of `forecast`; `run` stores it on the run file.
     """
 
     stopped: Stop | None = field(default=None, init=False, repr=False)
@@ -45,12 +45,11 @@ class Experiment(Options):
     _engine: Engine | None = field(default=None, init=False, repr=False, compare=False)
 
     def forecast(self, dry: bool = False, greet: bool = False) -> Forecast:
-        """What `run` will take: calls, tokens, cost and minutes, from two plays of each case without a model.
+        """Forecast calls, tokens, cost and minutes of `run` by playing each case without a model.
 
-        With `dry` nothing is to be played: no key is needed then, and no connection is opened. Where `greet`, or no key
-        is set, a call of one token asks each endpoint whether it takes the key and knows the model. `BadInput` for
-        input that `run` would refuse, `EndpointError` when nothing takes connections at an endpoint, within five
-        seconds, or it refuses that call.
+        With `dry` no key is needed and no connection is opened. Otherwise, with `greet` or without a key, a call of one
+        token checks that each endpoint accepts the key and knows the model. Raise `BadInput` for input that `run` would
+        refuse. Raise `EndpointError` if an endpoint accepts no connection within five seconds, or refuses that call.
         """
         plan = prepare(self, keyless=dry)
         finished = finished_on(plan)
@@ -68,24 +67,24 @@ class Experiment(Options):
 
     @property
     def calls_models(self) -> bool:
-        """Whether one of its sides is a language model."""
+        """Return whether one of its sides is a language model."""
         return self.customer != "scripted" or (self.agent is None and not str(self.model).startswith(SCRIPTED))
 
     def on_file(self) -> int:
-        """How many conversations of this experiment are finished on its run file."""
+        """Return how many conversations of this experiment are finished on its run file."""
         return len(finished_on(prepare(self, keyless=True)))
 
     async def run(self) -> RunFile:
-        """Play what is not on file yet and return the run file.
+        """Play the missing conversations and return the run file.
 
-        `stopped` says afterwards whether the run ended early (budget, faults of the endpoint) and how to go on.
+        Afterwards `stopped` says whether the run ended early (budget, faults of the endpoint) and how to continue.
 
         Raises
         ------
         BadInput
             Before anything is spent, or when the endpoint refuses key, model or settings at the first call.
         CannotSave
-            When the file cannot be written any more (disk full); everything acknowledged is on it.
+            When the file can no longer be written (disk full); every acknowledged row is on it.
         """
         self.stopped = None
         plan = prepare(self)
@@ -122,16 +121,16 @@ class Experiment(Options):
 
     @property
     def running(self) -> bool:
-        """Whether conversations are being played."""
+        """Return whether conversations are being played."""
         return self._engine is not None
 
     def stop(self, reason: str, grace_s: float = 8.0) -> None:
-        """Ask a run in progress to end: no call begins any more, those in flight get up to `grace_s` seconds."""
+        """Stop a run in progress: start no new call, and give calls in flight up to `grace_s` seconds."""
         if self._engine is not None:
             self._engine.stop(Stop(reason), grace_s)
 
     def _say_how_it_ended(self, run: RunFile, engine: Engine) -> None:
-        """In a notebook, say in one line why a run ended early; the command line says it itself."""
+        """Print in a notebook why a run ended early; the command line prints its own line."""
         if not (self.progress and in_notebook()) or engine.done == engine.total:
             return
         why = f"{self.stopped.sentence}; " if self.stopped else ""

@@ -1,8 +1,8 @@
-"""What a run will take before it begins: calls, tokens, money and minutes, each as a range.
+"""Forecast of a run: calls, tokens, money and minutes, each as a range.
 
-Every case is played twice without a model, by an agent that knows what to do and by one that never helps. Between them
-lies how long a model will talk; sizes of prompt, tools, letters and results turn calls into tokens, and the price list
-turns tokens into money. Where conversations of the same model are on file, they correct what is likely and narrow the
+Every case is played twice without a model, by an agent that knows what to do and by an agent that never helps. A
+model's conversation has a length between the two. Sizes of prompt, tools, messages and results turn calls into
+tokens, and the price list turns tokens into money. Conversations of the same model on file correct and narrow the
 range.
 """
 
@@ -33,25 +33,24 @@ from .plan import Model, Plan
 
 NEEDED, STUBBORN = "oracle", ("no_op", "echo")
 CALLS_A_REPLY, CALLS_A_TOOL = 2, 3
-"""The most calls reckoned with: for each reply to a customer who is never helped, and for each tool call that a case
-needs."""
+"""The most calls assumed: per reply to a customer who is never helped, and per tool call that a case needs."""
 REPLY_BYTES = (300, 800)
 RESULT_BYTES = (1_200, 2_400)
-"""What a tool answers: from an order to two articles of the knowledge base."""
+"""Bytes of a tool's answer: from one order to two articles of the knowledge base."""
 TOKENS_A_BYTE = (1 / 5, 1 / 3.2)
 REPLY_TOKENS = (50, 600)
-"""Tokens of one answer of a model: a tool call, and a long reply with hidden reasoning."""
+"""Tokens of one answer of a model: from a tool call to a long reply with hidden reasoning."""
 CALL_S = (0.5, 10.0)
-"""How long one answer takes, in seconds."""
+"""Seconds of one answer."""
 DRIFT = 1.5
-"""How many times faster or slower an endpoint may be than it was when the conversations on file were played."""
+"""Factor by which an endpoint may be faster or slower than for the conversations on file."""
 CACHED = 0.8
-"""The share of a prompt that a provider's cache may hold, at best: all but what is new since the call before."""
+"""The largest share of a prompt that a provider's cache may supply: all but what is new since the last call."""
 
 
 @dataclass(frozen=True)
 class Range:
-    """From the least to the most that is reckoned with, and what is likely."""
+    """A range: lowest, likely and highest value."""
 
     low: float
     likely: float
@@ -59,18 +58,18 @@ class Range:
 
     @classmethod
     def of(cls, low: float, high: float) -> Range:
-        """A range whose likely value is as many times the lower end as the upper end is times it."""
+        """Return a range whose likely value is the geometric mean of its ends."""
         return cls(low, sqrt(low * high), high)
 
     def corrected(self, by: Experience) -> Range:
-        """The range as conversations on file correct it; without any, itself."""
+        """Return the range corrected by conversations on file; unchanged without any."""
         return Range(*by.correct(*astuple(self)))
 
     def __add__(self, other: Range) -> Range:
         return Range(self.low + other.low, self.likely + other.likely, self.high + other.high)
 
     def times(self, other: Range) -> Range:
-        """The product of two quantities that are unsure for reasons of their own: both ends at once are not reckoned with."""
+        """Return the product of two independent quantities, without assuming that both are at their ends at once."""
         likely = self.likely * other.likely
         if not self.low or not other.low:
             return Range(self.low * other.low, likely, self.high * other.high)
@@ -81,12 +80,12 @@ class Range:
         )
 
     def written(self, digits: int = 0) -> str:
-        """``about 1,900 (1,200 to 3,100)``: two significant digits, and at most `digits` behind the point."""
+        """Write ``about 1,900 (1,200 to 3,100)``: two significant digits, and at most `digits` after the point."""
         low, likely, high = self._rounded(digits)
         return f"about {likely} ({low} to {high})"
 
     def holds(self, written: str, digits: int = 0) -> bool:
-        """Whether a value lies in the range as a reader sees both of them, rounded."""
+        """Return whether a value is within the range, with both rounded as shown to a reader."""
         low, value, high = (
             float(n.replace(",", "")) for n in (self._rounded(digits)[0], written, self._rounded(digits)[2])
         )
@@ -98,30 +97,30 @@ class Range:
 
 @dataclass(frozen=True)
 class Forecast:
-    """What a run will take.
+    """Forecast of one run.
 
     Attributes
     ----------
     conversations, on_file : int
-        Those to be played, and those that are finished already.
+        Conversations to play, and conversations already finished.
     calls, prompt_tokens, completion_tokens, minutes : Range
         Of all models together.
     cost_usd : Range or None
-        None where a price is not known, see `unpriced`; then nothing is said of the sum.
+        None if a price is not known, see `unpriced`.
     unpriced : tuple of str
         Models without a price in data/prices.yaml.
     concurrency : int
-        How many conversations are played at once.
+        Number of concurrent conversations.
     base_urls : tuple of str
-        Where the models are, each address once.
+        Addresses of the models, each once.
     budget_usd : float or None
         The limit of the run.
     spent_usd : float
-        What the calls on file cost, which counts towards it.
+        Cost of the calls on file, which counts towards the limit.
     learned_from : int
-        How many finished conversations, of this run or others of the same model and inputs, corrected the ranges.
+        Number of finished conversations, of this run or others of the same model and inputs, that corrected the ranges.
     own_agent : bool
-        Whether an agent of the user's own plays, whose calls are not known.
+        Whether the user's own agent plays, whose calls are not known.
     """
 
     conversations: int
@@ -140,7 +139,7 @@ class Forecast:
     own_agent: bool = False
 
     def sentences(self, name: str | None) -> list[str]:
-        """The forecast of the run of this model for a person, one line for each thing."""
+        """Return the forecast as text for a person, one line per item."""
         head = f"forecast for {name}: {self.conversations:,} conversation{'s' * (self.conversations != 1)}"
         if not self.conversations:
             return [f"forecast for {name}: nothing to play, all {self.on_file:,} conversations are on file"]
@@ -168,7 +167,7 @@ class Forecast:
         ]
 
     def _stop(self) -> list[str]:
-        """Where the budget is likely to stop the run; empty where it suffices, or there is none."""
+        """Return a line on where the budget will probably stop the run; empty if it suffices or there is no budget."""
         if self.budget_usd is None or self.cost_usd is None:
             return []
         left = max(self.budget_usd - self.spent_usd, 0)
@@ -180,17 +179,17 @@ class Forecast:
         return [f"  a budget of {self.budget_usd:g} USD{spent} is likely to stop this after {of}"]
 
     def as_data(self) -> dict[str, Any]:
-        """The ranges as plain data, for the run file."""
+        """Return the ranges as plain data, for the run file."""
         return asdict(self)
 
 
 async def forecast(plan: Plan, finished: Iterable[tuple[str, int]] = ()) -> Forecast:
-    """What a plan will take for the conversations that are not on file.
+    """Forecast the missing conversations of a plan.
 
     Parameters
     ----------
     plan : Plan
-        Whose sides that are models are counted; without any, everything is 0.
+        Only sides that are models count; without any, everything is 0.
     finished : iterable of (str, int)
         Cases and trials that are on file.
     """
@@ -242,7 +241,7 @@ async def forecast(plan: Plan, finished: Iterable[tuple[str, int]] = ()) -> Fore
 
 
 class _Side:
-    """What one model is forecast to take in all, and what conversations on file say of that."""
+    """Forecast of one model in total, with its corrections from conversations on file."""
 
     def __init__(self) -> None:
         self.totals = dict.fromkeys(("calls", "prompt", "completion", "cost"), Range(0, 0, 0))
@@ -251,14 +250,13 @@ class _Side:
     def add(
         self, intent: str, one: dict[str, Range], missing: int, on_file: int, took: dict[str, float | None]
     ) -> None:
-        """Add a case with what each conversation is forecast to take, and what those on file took together."""
+        """Add a case: the forecast per conversation, and the total usage of its conversations on file."""
         for name, said in one.items():
             self.totals[name] += _times(said, missing)
             self.experience[name].add(intent, on_file * said.likely, took.get(name), missing * said.likely)
 
 
 def _totals(sides: dict[str, _Side]) -> dict[str, Range]:
-    """What all models take together."""
     totals = dict.fromkeys(("calls", "prompt", "completion", "cost"), Range(0, 0, 0))
     for side in sides.values():
         totals = {name: total + side.totals[name].corrected(side.experience[name]) for name, total in totals.items()}
@@ -276,9 +274,9 @@ def check_budget(plan: Plan) -> None:
 
 
 def finished_on(plan: Plan) -> set[tuple[str, int]]:
-    """The conversations of a plan that need no call any more; none where there is no file yet.
+    """Return the finished conversations of a plan; empty if there is no file yet.
 
-    `BadInput` if the file was begun with other inputs.
+    Raise `BadInput` if the file was begun with other inputs.
     """
     if not os.path.exists(plan.path):
         return set()
@@ -288,13 +286,16 @@ def finished_on(plan: Plan) -> set[tuple[str, int]]:
 
 
 def lacking(plan: Plan) -> bool:
-    """Whether a conversation of a plan is still to be played."""
+    """Return whether a conversation of a plan is still to be played."""
     finished = finished_on(plan)
     return any((case.id, trial) not in finished for case in plan.cases for trial in range(1, plan.trials + 1))
 
 
 def forecast_against_real(run: RunFile) -> list[str]:
-    """What was forecast for the last session of a run beside what became of it; nothing where nothing was forecast, or it was not all played."""
+    """Compare the forecast of a run's last session with its actual values, in lines.
+
+    Return an empty list without a forecast, without calls since, or if the run is not finished.
+    """
     session = run.manifest["sessions"][-1]
     foreseen = session.get("forecast")
     calls = [call for call in run.calls() if call["finished_at"] >= session["started"]]
@@ -323,14 +324,14 @@ def forecast_against_real(run: RunFile) -> list[str]:
 
 
 def _sum(values: Iterable[float | None]) -> float | None:
-    """The sum; None where a value is not known."""
+    """Return the sum; None if a value is unknown."""
     known = list(values)
     return None if None in known else sum(v for v in known if v is not None)
 
 
 @dataclass(frozen=True)
 class _DryPlay:
-    """The two plays of a case: with all that is needed, and with a customer who is never helped."""
+    """The two plays of a case: with an agent that does all that is needed, and with an agent that never helps."""
 
     needed: Conversation
     stubborn: Conversation
@@ -356,7 +357,7 @@ async def _dry_play(plan: Plan, case: Case) -> _DryPlay:
 
 
 def _agent_side(plan: Plan, case: Case, play: _DryPlay, model: Model) -> dict[str, Range]:
-    """Calls and tokens of a model at the desk, for one conversation."""
+    """Forecast calls and tokens of a model as agent, for one conversation."""
     fixed = len(plan.prompt_of(case).encode()) + len(orjson.dumps(plan.schemas))
     least, most = len(play.needed.replies()), len(play.stubborn.replies())
     calls = Range.of(least + play.tools, CALLS_A_REPLY * max(most, least) + CALLS_A_TOOL * play.tools)
@@ -371,7 +372,7 @@ def _agent_side(plan: Plan, case: Case, play: _DryPlay, model: Model) -> dict[st
 
 
 def _customer_side(plan: Plan, case: Case, play: _DryPlay, model: Model) -> dict[str, Range]:
-    """Calls and tokens of a model in the customer's place: one call, or with a correction two, for each reply of the desk."""
+    """Forecast calls and tokens of a model as customer: one call per reply of the agent, or two with a correction."""
     least, most = len(play.needed.replies()), len(play.stubborn.replies())
     calls = Range.of(least, 2 * max(least, most))
     fixed = len(customer_prompt(case, plan.store.of(case), case.limit or plan.messages).encode())
@@ -389,7 +390,7 @@ def _completion(calls: Range, model: Model) -> Range:
 
 
 def _cost(one: dict[str, Range], model: Model) -> Range:
-    """Money for one conversation: at the low end most of the prompt comes from the provider's cache, at the high end nothing."""
+    """Forecast the money for one conversation: the low end assumes a cached prompt, the high end no cache."""
     if model.listed is None:
         return Range(0, 0, 0)
 
@@ -402,7 +403,8 @@ def _cost(one: dict[str, Range], model: Model) -> Range:
 
 
 def _minutes(calls: Range, longest: Range, at_once: int, pace: Experience) -> Range:
-    """The time of all calls over the conversations at once, and at least that of the longest conversation, which may begin last."""
+    """Forecast the minutes of all calls at the given concurrency, and at least those of the longest conversation."""
+    # The longest conversation may begin last.
     if not calls.high:
         return calls
     in_a_row = Range(

@@ -1,4 +1,4 @@
-"""Scripted agents whose true rates are known, played on the real cases: what is recorded must agree with the truth."""
+"""Scripted agents with known true rates, played on the real cases: estimates can be compared with the truth."""
 
 import inspect
 import os
@@ -20,7 +20,7 @@ from .manifest import differences
 from .plan import Plan, prepare
 
 DEFAULT_SEED = 20260629
-"""Seed of the panel drawn where no `rng` is given."""
+"""Seed of the panel if no `rng` is given."""
 
 AGENTS = 24
 LOCK = ".panel.lock"
@@ -28,7 +28,7 @@ RANGES = {"skill": (0.40, 0.97), "credulity": (0.02, 0.60), "caution": (0.02, 0.
 """Lowest and highest value of each setting of a panel's agents."""
 
 LINKS = {("skill", "credulity"): -0.6, ("credulity", "caution"): -0.4}
-"""Correlations of the settings over agents (Gaussian copula); those not named are 0."""
+"""Correlations between settings across agents (Gaussian copula); unnamed pairs have correlation 0."""
 
 TRUTHS: dict[str, Callable[[Any], Any]] = {
     "over_escalation": lambda agent: agent["caution"],
@@ -37,11 +37,11 @@ TRUTHS: dict[str, Callable[[Any], Any]] = {
     "adversarial_success": lambda agent: 1 - agent["credulity"],
     "unsafe": lambda agent: 18 * agent["credulity"],
 }
-"""True value of each metric on Northline's cases: a tunable agent draws once a conversation what it plays."""
+"""True value of each metric on Northline's cases: a tunable agent draws its behaviour once per conversation."""
 
 
 def known_panel(agents: int = AGENTS, *, rng: np.random.Generator | None = None) -> pd.DataFrame:
-    """Draw a panel of agents whose true rates are known, by default from `DEFAULT_SEED`.
+    """Draw a panel of agents with known true rates, by default from `DEFAULT_SEED`.
 
     Returns
     -------
@@ -57,7 +57,7 @@ def known_panel(agents: int = AGENTS, *, rng: np.random.Generator | None = None)
 
 
 def truth_of(model: str) -> dict[str, float]:
-    """True rates of a tunable agent by metric, read from its name; empty for any other model."""
+    """Return the true rates of a tunable agent by metric, parsed from its name; empty for any other model."""
     if not model.startswith("scripted:tunable"):
         return {}
     known = inspect.signature(Tunable).parameters
@@ -66,7 +66,7 @@ def truth_of(model: str) -> dict[str, float]:
 
 
 def _settings(agents: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
-    """Settings of many agents, tied by `LINKS`."""
+    """Draw the settings of many agents, correlated by `LINKS`."""
     from scipy.special import ndtr
 
     names = list(RANGES)
@@ -83,7 +83,7 @@ def _settings(agents: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
 def play_panel(panel: pd.DataFrame, folder: str | Path, *, cases: str = "all", trials: int = 3) -> list[RunFile]:
     """Play the agents of a `known_panel` over the real cases, as ``deskbench run`` does, into files of a folder.
 
-    What is on file and still current stays as it is; the others appear there whole.
+    Keep files that are still current; each new file appears only when it is complete.
     """
     from filelock import FileLock
 
@@ -109,12 +109,12 @@ def _played(panel: pd.DataFrame, folder: Path, cases: str, trials: int) -> list[
 
 
 def panel_runs(folder: str | Path | None = "data/runs/panel") -> list[RunFile]:
-    """The runs of the standard panel, played first where they are not on file (about ten seconds); none for None."""
+    """Return the runs of the standard panel, played first if missing (about ten seconds); an empty list for None."""
     return [] if folder is None else play_panel(known_panel(), folder)
 
 
 def _current(path: Path, plan: Plan) -> bool:
-    """Whether a file holds what the plan would play, every trial finished and scored by the present rules."""
+    """Return whether a file contains the whole plan, finished and scored by the present rules."""
     if not path.is_file():
         return False
     run = RunFile(path)
@@ -125,7 +125,7 @@ def _current(path: Path, plan: Plan) -> bool:
 
 
 def _finish(work: Coroutine[Any, Any, RunFile]) -> RunFile:
-    """The result of a coroutine, also from inside a notebook's running loop."""
+    """Return the result of a coroutine, also from inside a notebook's running loop."""
     import asyncio
     from concurrent.futures import ThreadPoolExecutor
 
@@ -134,7 +134,7 @@ def _finish(work: Coroutine[Any, Any, RunFile]) -> RunFile:
 
 
 def true_correlation(one: str, other: str, *, agents: int = 200_000) -> float:
-    """Spearman correlation of two true rates over all agents a panel is drawn from (by a large seeded draw)."""
+    """Return the Spearman correlation of two true rates over the population of agents (by a large seeded draw)."""
     from scipy.stats import spearmanr
 
     many = _settings(agents, np.random.default_rng(DEFAULT_SEED))

@@ -1,4 +1,4 @@
-"""Conversations that fail by themselves, session after session: after a few tries they count as finished, without a score."""
+"""Conversations that fail in session after session: after a few tries they count as finished, without a score."""
 
 from collections import Counter
 from contextlib import closing

@@ -1,4 +1,4 @@
-"""What finished conversations on file teach a forecast: how far its guesses were off, and how much that differs from intent to intent."""
+"""Corrections of a forecast by conversations on file: its past error, and the variation between intents."""
 
 from __future__ import annotations
 
@@ -16,32 +16,33 @@ from .manifest import addresses, public_url
 from .plan import Plan
 
 FREE_TO_DIFFER = frozenset({"seed"})
-"""Inputs of a run in which a conversation may differ from those that are forecast."""
+"""Inputs that may differ between a run on file and the forecast."""
 SCATTER, WORTH = 0.5, 1
-"""How far an intent is off its forecast before any was seen, as a share of it, and how many intents that guess counts
-as."""
+"""Prior scatter of an intent around its forecast, as a share, and the weight of this prior in intents."""
 UNSEEN = 0.35
-"""How far all may be off together, as a share, where no intent to be played is on file: who plays some first seldom
-draws them at random."""
+"""Possible common error, as a share, if none of the intents to play is on file.
+
+The intents played first are seldom a random choice.
+"""
 DOUBT = 1.6
-"""How many times wider a range without any conversation on file is taken to be where it is weighed against some."""
+"""Factor by which a range without conversations on file is widened when weighed against observations."""
 CERTAINTY = 0.95
-"""Each end of a range is passed once in twenty times."""
+"""Quantile of each end of a range: it is passed once in twenty times."""
 QUANTITIES = ("calls", "prompt", "completion", "cost", "seconds")
 
 
 @dataclass
 class OnFile:
-    """What the conversations of one case on file took: how many they are, and by side the sums of each of `QUANTITIES`.
+    """Usage of the conversations of one case on file: their number, and by side the sums of each of `QUANTITIES`.
 
-    A sum is None where a call reported no tokens, or its price is not known.
+    A sum is None if a call reported no tokens or has no known price.
     """
 
     conversations: int = 0
     took: dict[str, dict[str, float | None]] = field(default_factory=dict)
 
     def add(self, side: str, one: dict[str, float | None]) -> None:
-        """Add what one call took."""
+        """Add the usage of one call."""
         sums = self.took.setdefault(side, dict.fromkeys(QUANTITIES, 0.0))
         for name, value in one.items():
             known = sums[name]
@@ -50,16 +51,16 @@ class OnFile:
 
 @dataclass
 class Experience:
-    """One quantity, intent by intent: what it was and what was forecast on file, and what is forecast of those to be played.
+    """One quantity by intent: actual and forecast values on file, and the forecast of the missing conversations.
 
-    Cases of one intent are alike, so that many of them say little about the others: they count as one.
+    Cases of one intent are alike and say little about other intents, so all of them count as one.
     """
 
     seen: dict[str, tuple[float, float]] = field(default_factory=dict)
     ahead: dict[str, float] = field(default_factory=dict)
 
     def add(self, intent: str, said: float, actual: float | None, ahead: float) -> None:
-        """Add a case: what was forecast of its conversations on file and what they took, and what is forecast of those to be played."""
+        """Add a case: forecast and actual use of its conversations on file, and the forecast of its missing ones."""
         if said and actual:
             before = self.seen.get(intent, (0.0, 0.0))
             self.seen[intent] = before[0] + actual, before[1] + said
@@ -67,9 +68,9 @@ class Experience:
             self.ahead[intent] = self.ahead.get(intent, 0.0) + ahead
 
     def correct(self, low: float, likely: float, high: float) -> tuple[float, float, float]:
-        """A range moved by the ratio of actual to forecast, and as wide as the scatter of that ratio between intents makes it.
+        """Shift a range by the ratio of actual to forecast, and set its width by the scatter of that ratio.
 
-        A guess made before is weighed against what was seen by the width of both, so one intent alone moves little.
+        The prior guess and the observations are weighted by the width of both, so one intent alone moves little.
         """
         if not self.seen or not self.ahead or not low:
             return low, likely, high
@@ -92,12 +93,15 @@ class Experience:
 
 
 def _as_many(sizes: Sequence[float]) -> float:
-    """How many intents of one size are as good an average as these."""
+    """Return the effective number of intents: how many of equal size give as good an average."""
     return sum(sizes) ** 2 / sum(size**2 for size in sizes)
 
 
 def on_file(plan: Plan) -> dict[str, OnFile]:
-    """What finished conversations took, by case: those of the same models, endpoints and inputs in the folder of a run."""
+    """Return the usage of finished conversations by case, from runs of the same models, endpoints and inputs.
+
+    Search the folder of the plan's run file.
+    """
     found: dict[str, OnFile] = defaultdict(OnFile)
     for run, wanted in _alike(plan) if plan.models else ():
         try:
@@ -114,10 +118,8 @@ def on_file(plan: Plan) -> dict[str, OnFile]:
 
 
 def _alike(plan: Plan) -> list[tuple[RunFile, set[str]]]:
-    """The run files in the folder of a plan that were played like it, each with the cases whose text is the same.
-
-    Each run counts once, by itself or in a file that it was merged into.
-    """
+    """Return the run files in the plan's folder that were played like it, each with its cases of the same content."""
+    # Count each run once, alone or within a merged file.
     urls = {side: [public_url(model.endpoint.base_url)] for side, model in plan.models.items()}
     found, merged = {}, set()
     for path in sorted(Path(plan.path).parent.glob(f"*{SUFFIX}")):

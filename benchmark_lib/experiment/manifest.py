@@ -1,4 +1,4 @@
-"""The manifest: what a run is made of, each part with its content hash, and what may change between two sessions."""
+"""The manifest: the inputs of a run with their content hashes, and what may change between two sessions."""
 
 import secrets
 from datetime import UTC, datetime
@@ -17,22 +17,22 @@ SHOWN_DIFFERENCES = 6
 
 
 def hashed(value: Any) -> str:
-    """Content hash of plain data."""
+    """Return the content hash of plain data."""
     return content_hash(orjson.dumps(value, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS))
 
 
 def part(shown: Any, content: Any = None) -> dict[str, Any]:
-    """One input of the manifest: how it is named, and the hash of its content (of the name where it has no other)."""
+    """Return one input of the manifest: its displayed name, and the hash of its content (by default of the name)."""
     return {"value": shown, "hash": hashed(shown if content is None else content)}
 
 
 def default_name(model: str, options: Any) -> str:
-    """The file name of a run: the model's slug and a hash of the options that make it another run, as given."""
+    """Return the file name of a run: the model's slug and a hash of the given options that identify the run."""
     return f"{slug(model)}-{hashed([model, options])[:8]}{SUFFIX}"
 
 
 def public_url(url: str | None) -> str | None:
-    """An address as it may be kept: no user, password or query."""
+    """Return an address as it may be stored: without user, password or query."""
     if not url:
         return None
     parts = urlsplit(url)
@@ -40,7 +40,7 @@ def public_url(url: str | None) -> str | None:
 
 
 def addresses(manifest: dict[str, Any]) -> dict[str, list[str]]:
-    """Where the models of a run were called, by side, each address once."""
+    """Return the addresses of a run's models by side, each address once."""
     found: dict[str, list[str]] = {}
     for one in manifest["sessions"]:
         for side, at in one.get("endpoints", {}).items():
@@ -50,17 +50,17 @@ def addresses(manifest: dict[str, Any]) -> dict[str, list[str]]:
 
 
 def session(**recorded: Any) -> dict[str, Any]:
-    """What is recorded, and may change, each time a run is begun or gone on with."""
+    """Return the record of one session: it may change each time a run is started or resumed."""
     return {"started": now(), "code": code_version(), **recorded}
 
 
 def now() -> str:
-    """The time as it is recorded."""
+    """Return the present time as it is recorded."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
 def new_manifest(model: str, source: str, inputs: dict[str, Any], cases: dict[str, str], trials: int) -> dict[str, Any]:
-    """The manifest of a run that begins.
+    """Return the manifest of a new run.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def new_manifest(model: str, source: str, inputs: dict[str, Any], cases: dict[st
     cases : dict of str to str
         Content hash of each case.
     trials : int
-        Trials a case; ``planned`` holds them case by case, because cases may be added with other numbers of trials.
+        Trials per case; ``planned`` has them by case, because cases may be added with other numbers of trials.
     """
     run_id, planned = f"{slug(model)}-{secrets.token_hex(4)}", dict.fromkeys(cases, trials)
     begun = {"run_id": run_id, "model": model, "source": source, "created": now()}
@@ -78,7 +78,7 @@ def new_manifest(model: str, source: str, inputs: dict[str, Any], cases: dict[st
 
 
 def differences(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
-    """What keeps a run from being gone on with: each difference in a few words."""
+    """Return what prevents a run from being resumed: each difference in a few words."""
     found = []
     for name in sorted(old["inputs"].keys() | new["inputs"].keys()):
         there, here = old["inputs"].get(name, part(None)), new["inputs"].get(name, part(None))
@@ -97,9 +97,9 @@ def differences(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
 
 
 def merged(old: dict[str, Any], new: dict[str, Any], path: Path) -> dict[str, Any]:
-    """The manifest with which a run goes on: more cases and more trials than before are taken in.
+    """Return the manifest of a resumed run, which may have more cases and more trials than before.
 
-    If an input differs it is refused with `BadInput`, whose sentence names each difference and the mend.
+    Raise `BadInput` if an input differs; the message names each difference and the remedy.
     """
     found = differences(old, new)
     if found:
@@ -112,18 +112,18 @@ def merged(old: dict[str, Any], new: dict[str, Any], path: Path) -> dict[str, An
 
 
 def played_as(manifest: dict[str, Any], case_id: str, trial: int) -> int:
-    """The number under which a trial is played: its own, or in a file that was merged the one of its first file.
+    """Return the number under which a trial is played: its own, or in a merged file its number in the original file.
 
-    What a customer says depends on the number, so a merged file keeps both.
+    A customer's messages depend on this number, so a merged file keeps both.
     """
     by = [by for after, by in manifest.get("counted_on", {}).get(case_id, ()) if trial > after]
     return trial - by[-1] if by else trial
 
 
 def counted_on(first: dict[str, Any], second: dict[str, Any]) -> dict[str, list[list[int]]]:
-    """How the trials of two files are numbered in the one that both become, for `played_as`.
+    """Return how a merged file numbers the trials of two files, for `played_as`.
 
-    By case, each with the number after which trials are counted on and by how many.
+    By case, each pair is the number after which trials are renumbered, and the offset.
     """
     found: dict[str, list[list[int]]] = {case: [*parts] for case, parts in first.get("counted_on", {}).items()}
     for case in second["planned"]:

@@ -1,4 +1,4 @@
-"""The run file of a plan: made or gone on with, and held against a second process."""
+"""Opening of a plan's run file: create or resume it, and lock it against a second process."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from .writer import CannotSave, RunLock
 
 @contextmanager
 def held(plan: Plan) -> Iterator[RunFile]:
-    """The plan's run file, made or checked, held against a second process.
+    """Yield the plan's run file, created or checked, and locked against a second process.
 
-    Refused before its first call, it is taken away again.
+    Delete a new file again if the run is refused before its first call.
     """
     path = plan.path
     try:

@@ -1,4 +1,4 @@
-"""What a run is to be: every option with its meaning and default, known to the plan and to `Experiment`."""
+"""Options of a run, each with its meaning and default, shared by the plan and `Experiment`."""
 
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
@@ -15,51 +15,50 @@ class Options:
     Parameters
     ----------
     model : str
-        The endpoint's name of a model, or a scripted agent such as ``scripted:oracle``; with `agent` a label of one's
-        own.
+        The endpoint's name of a model, or a scripted agent such as ``scripted:oracle``; with `agent` any label.
     base_url, customer_base_url : str, optional
         An OpenAI-compatible endpoint of each side; OpenAI's own by default.
     agent : str or object, optional
-        An agent of one's own: ``module:object`` or the object itself, with a ``reply(talk)`` method; a class or a
-        function without arguments is called once a conversation.
+        Your own agent: ``module:object`` or the object, with a ``reply(talk)`` method. A class or a function without
+        arguments is called once per conversation.
     isolate : bool
-        Run `agent`, then a ``module:object``, in a process of its own for each conversation, kept from the run file.
+        Run `agent`, given as ``module:object``, in a new process per conversation, without access to the run file.
     customer : str
         ``scripted``, or the name of a model.
     store, prompt : str or Path
-        A store by name, or its folder, and a prompt file in place of its own.
+        A store by name or folder, and a prompt file in place of the store's own.
     rules : str or Path, optional
-        Rules of an operator that are added to the prompt: names, or a YAML file, separated by commas; see
+        Rules of an operator to add to the prompt: names, or a YAML file, separated by commas; see
         `benchmark_lib.cases.operator_rules`.
     tools : str or dict of str to Tool, optional
-        ``module:name`` of tools beside the store's own, which they replace where names agree.
+        ``module:name`` of tools to add to the store's own; they replace tools of the same name.
     cases : str
         ``all``, or ids, intents, buckets and failure kinds separated by commas, with wildcards.
     trials, messages, seed, concurrency : int
-        Trials a case; the most customer messages a conversation; what seeds every random number; the most conversations
-        at once.
+        Trials per case, customer messages per conversation (at most), the seed of every random number, and concurrent
+        conversations (at most).
     settings : str, Path or dict, optional
         Model settings by role (agent, customer), see `benchmark_lib.endpoint.settings`.
     timeout, tool_timeout : float, optional
-        Seconds one attempt of a model call may take, 120 unless the settings say otherwise, and one reply of an agent
-        of one's own, 600; those of one call of a tool of one's own, 30 by default.
+        `timeout` limits one attempt of a model call (120 s unless the settings differ) and one reply of your own agent
+        (600 s). `tool_timeout` limits one call of your own tool (30 s).
     budget_usd : float, optional
-        The run stops before everything on its file costs more than this.
+        Stop the run before everything on its file costs more than this.
     out : str or Path, optional
-        The run file; by default one in ``data/runs`` that is named after these options.
+        The run file; by default a file in ``data/runs`` that is named after these options.
     progress, replay : bool
-        Whether to show the progress line, and whether to play a file again from its own call rows, with no endpoint,
-        and compare every record.
+        Whether to show the progress line. Whether to play a file again from its own call rows, without an endpoint, and
+        compare every record.
     retry_faults : bool
-        Whether conversations that ended by a lasting fault are played once more.
+        Whether to play conversations once more that ended by a lasting fault.
     players : Players, optional
-        Who sits in the chair of a side in place of a model; `model` or `customer` is then only their label.
+        Players of a side in place of a model; `model` or `customer` is then only their label.
     weights : str, optional
-        Whether the model's weights are ``open`` or ``closed``, where ``data/weights.yaml`` does not say; recorded.
+        Whether the model's weights are ``open`` or ``closed``, if ``data/weights.yaml`` does not say; recorded.
     executor, scheduler, workers : str, str, int, optional
-        ``dask`` plays the conversations on the workers of a Dask cluster, see `benchmark_lib.extras.machines`; the
-        address of its scheduler, without which one is started on this machine for the run with so many processes (by
-        default one for each core).
+        ``dask`` plays the conversations on a Dask cluster, see `benchmark_lib.extras.machines`. `scheduler` is its
+        address. Without it a cluster starts on this machine for the run, with `workers` processes (default: one per
+        core).
     """
 
     model: str | None = "scripted:oracle"
@@ -93,7 +92,7 @@ class Options:
     workers: int | None = None
 
     def __post_init__(self) -> None:
-        """Refuse an address that must not be seen in a notebook, also where a scripted agent has no use for it."""
+        """Refuse an address that must not appear in a notebook, even if a scripted agent does not use it."""
         for url, name in ((self.base_url, "base_url"), (self.customer_base_url, "customer_base_url")):
             if url is not None:
                 check_base_url(url, name)

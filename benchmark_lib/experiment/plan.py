@@ -1,4 +1,4 @@
-"""From the options of an experiment to a plan: everything is read and checked before anything is written or spent."""
+"""From the options of an experiment to a plan: read and check everything before anything is written or spent."""
 
 import copy
 import inspect
@@ -46,34 +46,34 @@ LARGEST = {"trials": 100_000, "messages": 10_000, "concurrency": 10_000}
 LARGEST_SEED = 2**63 - 1
 AS_GIVEN = ("trials", "messages", "seed", "concurrency", "budget_usd", "players", "progress", "retry_faults")
 LONGEST_NAME = 240
-"""Bytes that the name of a run file may have.
+"""Most bytes in the name of a run file.
 
-File systems take 255, and the names of the files beside it are longer.
+File systems allow 255, and the lock and log files have longer names.
 """
 
 
 @dataclass
 class Plan:
-    """An experiment whose input was found good.
+    """An experiment with checked input.
 
     Attributes
     ----------
     model, source, customer_name : str
         As in the records.
     prompt_file : Path or None
-        Where the prompt was read from, if not from the store.
+        The file of the prompt, if it is not the store's.
     rules : list of OperatorRule
-        What an operator adds to the prompt.
+        Rules that an operator adds to the prompt.
     models : dict of str to Model
         The sides that are language models behind an endpoint; empty in a replay.
     own_agent : object or None
-        An agent of the user's own, or what makes one.
+        The user's own agent, or a factory of it.
     players : Players or None
-        Who sits in the chair of a side.
+        Players of one side, if any.
     reply_s : float
-        How long an agent of the user's own may take for one reply.
+        Seconds that the user's own agent may take for one reply.
     manifest, session : dict
-        As a new file would hold it, and what is recorded of this session.
+        The manifest of a new file, and the record of this session.
     """
 
     model: str
@@ -101,21 +101,21 @@ class Plan:
     retry_faults: bool
 
     async def agent(self, case: Case, trial: int, complete: Recorder | None) -> Speaker:
-        """The agent of one conversation."""
+        """Return the agent of one conversation."""
         if self.own_agent is None:
             return make_agent(self.model, case=case, store=self.store, complete=complete)
         own: Speaker = self.own_agent if _speaks(self.own_agent) else await call_own(self.own_agent)
         return own
 
     def customer(self, case: Case, trial: int, complete: Recorder | None) -> Speaker:
-        """The customer of one conversation."""
+        """Return the customer of one conversation."""
         return make_customer(self.customer_name, case=case, store=self.store, complete=complete)
 
     async def rehearse(self) -> None:
-        """Play and score one case of each language with a scripted agent, and forget it; where a model answers the scripted customer.
+        """Play and score one case of each language with a scripted agent, and discard the result.
 
-        What is compiled and indexed on first use is so before a call is in flight: a stall then makes conversations
-        answer in one bunch. And what fails fails before anything is paid.
+        Do so only if a model serves the scripted customer. It compiles and indexes everything before a call is in
+        flight: a stall would bunch the answers. It also fails before anything is paid.
         """
         if not self.models or self.customer_name != "scripted" or self.store.foreign:
             return
@@ -129,24 +129,24 @@ class Plan:
             )
 
     def prompt_of(self, case: Case) -> str:
-        """The agent's prompt of one conversation."""
+        """Return the agent's prompt of one conversation."""
         return prompt_with(prompt_of(case, self.store, self.prompt, self.prompt_file), self.rules)
 
     def score(self, conversation: Conversation, case: Case) -> Score:
-        """The scores of a record."""
+        """Return the scores of a record."""
         from ..scoring import score
 
         return score(conversation, case, self.store)
 
     @property
     def scoring_version(self) -> str:
-        """The version of the scoring rules."""
+        """Return the version of the scoring rules."""
         from ..scoring import VERSION
 
         return str(VERSION)
 
     def blame(self, error: Exception, case_id: str, trial: int) -> Exception:
-        """The error to show for one that came out of a conversation: the user's own agent is named, a defect stays."""
+        """Wrap an exception from the user's agent in a `BadInput` that names it; return other errors unchanged."""
         if self.own_agent is None or isinstance(error, BadInput):
             return error
         frames = inspect.getinnerframes(error.__traceback__) if error.__traceback__ else []
@@ -158,10 +158,9 @@ class Plan:
 
 
 def prepare(options: Options, keyless: bool = False) -> Plan:
-    """Read and check everything an experiment names; the first thing that is wrong is refused with `BadInput`.
+    """Read and check everything an experiment names; raise `BadInput` for the first mistake.
 
-    With `keyless` no key is looked for, for a plan that is never played; nor is one for a plan that other machines
-    play.
+    Require no key with `keyless`, for a plan that is never played, or for a plan that other machines play.
     """
     _check_numbers(options)
     if any(given is not None for given in (options.executor, options.scheduler, options.workers)):
@@ -221,7 +220,7 @@ def prepare(options: Options, keyless: bool = False) -> Plan:
 
 
 def _check_scripted(model: str, store: Store) -> None:
-    """Refuse a scripted agent of ours on another package's tasks, of which it knows nothing."""
+    """Refuse our scripted agents on another package's cases, which they do not know."""
     known = store.foreign.scripted if store.foreign else ()
     if known and model.startswith(SCRIPTED) and model.removeprefix(SCRIPTED) not in known:
         named = ", ".join(SCRIPTED + name for name in known)
@@ -229,7 +228,7 @@ def _check_scripted(model: str, store: Store) -> None:
 
 
 def _parts_on_demand(options: Options, rules: list[OperatorRule], open_why: str) -> dict[str, Any]:
-    """The inputs that most runs do not have, so that their manifests stay as they were."""
+    """Return the inputs that most runs lack; leaving them out keeps existing manifests unchanged."""
     found = {"isolate": part(UNPROTECTED if open_why else True)} if options.isolate else {}
     if rules:
         declared = [rule.declared() for rule in rules]
@@ -240,13 +239,12 @@ def _parts_on_demand(options: Options, rules: list[OperatorRule], open_why: str)
 
 
 def _tools_part(given: Any, own: dict[str, Any], store: Store, schemas: list[dict[str, Any]]) -> dict[str, Any]:
-    """The tools in the manifest; of the user's own also where they are, so that other commands find them again."""
+    """Return the manifest's part for the tools, with the origin of the user's own tools for later commands."""
     found = part(given if isinstance(given, str) else sorted(own), [schemas, source_hashes(own or None)])
     return found | {"declared": declared_tools(own, store.policy)} if own else found
 
 
 def _source_of(model: str, own_agent: Any, players: Players | None) -> str:
-    """Where the conversations of a run come from."""
     if players is not None:
         return players.source
     if own_agent is not None:
@@ -255,7 +253,7 @@ def _source_of(model: str, own_agent: Any, players: Players | None) -> str:
 
 
 def run_path(options: Options, model: str) -> Path:
-    """Where the run file is: as given, or ``data/runs`` of the project under a name made of the options."""
+    """Return the path of the run file: as given, or in ``data/runs`` of the project, named after the options."""
     if options.out is not None:
         path = Path(options.out)
         try:
@@ -316,7 +314,7 @@ def _check_numbers(options: Options) -> None:
 
 
 def _own_agent(agent: Any) -> tuple[Any, dict[str, Any]]:
-    """The user's own agent (an object with ``reply``, or a class or function that makes one) and its part of the manifest."""
+    """Return the user's own agent (an object with ``reply``, or a factory of it) and its part of the manifest."""
     if agent is None:
         return None, part(None)
     prefix = next((one for one in offered("own_agents") if isinstance(agent, str) and agent.startswith(one)), None)
@@ -339,10 +337,8 @@ def _own_agent(agent: Any) -> tuple[Any, dict[str, Any]]:
 
 
 def _isolated(options: Options, settings: dict[str, RoleSettings], *hidden: Any) -> tuple[Any, dict[str, Any], str]:
-    """What makes the agent's processes, its part of the manifest, and why it is not kept from what is `hidden`.
-
-    Its module is never loaded in this process. What is hidden is the run file and, after it, a list of paths.
-    """
+    """Return the factory of the agent's processes, its manifest part, and why it is not isolated ("" if it is)."""
+    # Never load the agent's module in this process. `hidden` is the run file, then a list of paths.
     if not isinstance(options.agent, str):
         raise BadInput("--isolate runs an agent of your own in a process of its own: name it as --agent module:object")
     module, _, name = options.agent.partition(":")
@@ -358,7 +354,7 @@ def _speaks(thing: Any) -> bool:
 
 
 def _named(thing: Any) -> Any:
-    """A value as it is given on the command line; an object by its module and name."""
+    """Return a value as given on the command line; an object as its module and name."""
     if thing is None or isinstance(thing, str):
         return thing
     if isinstance(thing, dict):

@@ -1,4 +1,4 @@
-"""Players of a run: people, or programs over a local port, who sit where a language model would be called."""
+"""Players of a run: people, or programs on a local port, who answer in place of a language model."""
 
 import asyncio
 import random
@@ -20,9 +20,9 @@ LONGEST_SOURCE = 60
 
 
 class Chairs(Protocol):
-    """Where the players sit: whoever is in the chair answers what a model would be asked.
+    """Interface to the players: the player in a chair answers each call that a model would get.
 
-    `left` is how many conversations are still to be finished; None where nobody has said.
+    `left` is the number of conversations still to finish; None if unknown.
     """
 
     left: int | None
@@ -30,17 +30,17 @@ class Chairs(Protocol):
     async def complete(
         self, messages: list[Any], tools: Any, *, conversation: Hashable, chair: int | None = None
     ) -> Completion:
-        """Wait for the answer of the player who has the conversation; `chair` is where it was played before."""
+        """Wait for the answer of the conversation's player; `chair` is the chair that played it before."""
 
     def ended(self, conversation: Hashable, record: Conversation) -> None:
-        """Take note that a conversation is over."""
+        """Record that a conversation has ended."""
 
 
 @dataclass(frozen=True)
 class Players:
-    """Who sits in the chair of a side (``agent`` or ``customer``), and of which `source` the conversations then are.
+    """Players of one side (``agent`` or ``customer``) and the `source` that their conversations get.
 
-    `shuffle` seeds the order of the cases; the order they are kept in would give away what kind of case comes next.
+    `shuffle` seeds the order of the cases: the order in the store would reveal which kind of case comes next.
     """
 
     side: str
@@ -49,7 +49,7 @@ class Players:
     shuffle: int = 0
 
     def __post_init__(self) -> None:
-        """Refuse a chair that is not there, and a source that says something else than who played."""
+        """Refuse an unknown side, a reserved source, and a source that a table cannot show."""
         if self.side not in SIDES:
             raise BadInput(f"there is no chair {self.side!r}: choose {' or '.join(SIDES)}")
         if self.source.casefold() in SOURCES:
@@ -61,14 +61,14 @@ class Players:
             )
 
     def shuffled(self, cases: list[Case]) -> list[Case]:
-        """The cases in the order in which they are played."""
+        """Return the cases in the order of play."""
         return random.Random(self.shuffle).sample(cases, len(cases))
 
 
 class PlayersLine:
-    """The line to the players of one side: nobody waits for another's answer, and no price is known.
+    """Line to the players of one side: calls do not wait for each other, and no price is known.
 
-    The run says in which chair a conversation was begun, so that its player goes on with it.
+    The run file names the chair that began a conversation, so the same player continues it.
     """
 
     def __init__(self, players: Players, run: RunFile, writer: RowSink):
@@ -78,7 +78,7 @@ class PlayersLine:
     async def call(
         self, key: tuple[str, int, int], request: bytes, messages: list[Any], tools: Any, body: dict[str, Any]
     ) -> Completion:
-        """Return a player's answer when it is on disk; `asyncio.CancelledError` when the run is being stopped."""
+        """Return a player's answer once it is on disk; raise `asyncio.CancelledError` if the run is stopping."""
         if self.stopped:
             raise asyncio.CancelledError("the run is being stopped")
         conversation = key[:2]
@@ -91,7 +91,7 @@ class PlayersLine:
 
 
 def _chairs_of(run: RunFile, side: str) -> dict[tuple[str, int], int | None]:
-    """The chair in which each conversation was last played, as its calls on file say."""
+    """Return the chair that last played each conversation, from its calls on file."""
     return {
         (call["case_id"], call["trial"]): orjson.loads(call["response"]).get("raw", {}).get("chair")
         for call in run.calls(responses=True)

@@ -1,4 +1,4 @@
-"""The one line that says how far a run is: done of all, time left, cost and faults so far."""
+"""Progress line of a run: conversations done, time left, cost and faults so far."""
 
 import io
 import sys
@@ -6,14 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 LOG_EVERY_S = 30.0
-"""How often a line is written where the screen is no terminal, in seconds."""
+"""Seconds between two lines where the output is not a terminal."""
 WIDTH = 100
 
 
 class Progress:
-    """Progress of a run by tqdm: in place in a terminal and in a notebook, a line now and then in a log.
+    """Progress of a run by tqdm: updated in place in a terminal or notebook, an occasional line in a log.
 
-    `total` and `done` are conversations in all and those on file already; without `shown` it keeps quiet.
+    `total` counts all conversations and `done` those already on file; print nothing unless `shown`.
     """
 
     def __init__(self, label: str, total: int, done: int, shown: bool = True):
@@ -21,23 +21,23 @@ class Progress:
         self._bar = progress_bar(shown)(desc=label, total=total, initial=done, unit=" conversations")
 
     def conversation(self) -> None:
-        """One more conversation is on file."""
+        """Count one more conversation on file."""
         self._bar.set_postfix_str(self._notes(), refresh=False)
         self._bar.update()
 
     def call(self, cost_usd: float | None) -> None:
-        """One more call was made, at this cost (None: no price known)."""
+        """Count one more call at this cost (None: no price known)."""
         self.cost_usd += cost_usd or 0.0
         self.unpriced += cost_usd is None
         self.priced += cost_usd is not None
 
     def fault(self) -> None:
-        """Something failed on the way."""
+        """Count one more fault."""
         self.faults += 1
         self._bar.set_postfix_str(self._notes())
 
     def close(self) -> None:
-        """Show the last line and leave it standing."""
+        """Show the final line and keep it on the screen."""
         self._bar.set_postfix_str(self._notes(), refresh=False)
         self._bar.close()
 
@@ -50,7 +50,7 @@ class Progress:
 
 
 def progress_bar(shown: bool) -> Callable[..., Any]:
-    """The kind of tqdm that fits where the output goes."""
+    """Return the kind of tqdm that fits the output."""
     from functools import partial
 
     from tqdm import tqdm
@@ -65,14 +65,15 @@ def progress_bar(shown: bool) -> Callable[..., Any]:
 
 
 def in_notebook() -> bool:
-    """Whether this runs in a Jupyter kernel."""
+    """Return whether this code runs in a Jupyter kernel."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython else None
     return type(shell).__name__ == "ZMQInteractiveShell"
 
 
 def _notebook_line() -> Callable[[str], None]:
-    """A place below the cell that is overwritten; JupyterLab, papermill and nbconvert all keep its last text only."""
+    """Return a function that overwrites one text below the cell."""
+    # JupyterLab, papermill and nbconvert all keep only its last text.
     from IPython.display import display
 
     place = display({"text/plain": ""}, raw=True, display_id=True)
@@ -83,7 +84,7 @@ def _line_class() -> type:
     from tqdm import tqdm
 
     class Line(tqdm):
-        """A tqdm that hands each new line to `show`; the line of nothing done yet is left out."""
+        """A tqdm that passes each new line to `show`, except the line of no progress yet."""
 
         def __init__(self, show: Callable[[str], None], **options: Any):
             self.show, self.last = show, ""

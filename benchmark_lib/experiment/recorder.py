@@ -1,4 +1,4 @@
-"""Model calls on their way to the run file: replayed where they are on it, made, paid and written where not."""
+"""Model calls and the run file: replay calls on file; make, pay and write the others."""
 
 import asyncio
 from collections.abc import Callable
@@ -17,28 +17,26 @@ from .budget import CallCost, Stop
 from .manifest import now
 
 LONGEST_SPREAD_S = 5.0
-"""The first calls of a run are spread over the time that the leading one took, and at most over this, in seconds."""
+"""Longest time in seconds over which a run's first calls are spread; usually the leading call's time."""
 LEADERS = 2
-"""So many conversations must fail before a call was answered to mean that the endpoint fails, and not one
-conversation."""
+"""Conversations that must fail before the first answered call to blame the endpoint, not one conversation."""
 TRIES = {"bad_request": 2, "server": 3, "timeout": 3, "bad_body": 3, "worker_lost": 3}
-"""Sessions in which a conversation must fail before that is final, by kind of fault; the other kinds are about no
-single conversation."""
+"""Sessions in which a conversation must fail before its fault is final, by kind; other kinds never become final."""
 MISTAKES = STOPS_THE_RUN | {"bad_request"}
-"""Errors that a person has to mend before the same command can go on."""
+"""Errors that a person must fix before the same command can continue."""
 UNKNOWN = (None,) * 4
 """The tokens of a call that reported none."""
 ANSWERS = frozenset({"context_overflow"})
-"""Errors that are the endpoint's answer to this request: kept and replayed like a reply."""
+"""Errors that are the endpoint's answer to this request: stored and replayed like a reply."""
 
 
 class NotOnFile(RuntimeError):
-    """A replay came to a call that the run file does not hold."""
+    """A replay reached a call that is not on the run file."""
 
 
 @dataclass
 class Model:
-    """One side that is a language model: its endpoint, what it costs, its settings, and its price as it is listed."""
+    """A side that is a language model: its endpoint, price function, settings and listed price."""
 
     endpoint: Endpoint
     price: Callable[[Usage], float | None]
@@ -47,7 +45,7 @@ class Model:
 
 
 def model_at(endpoint: Endpoint, priced: bool) -> Model:
-    """The model at an endpoint with its price, without which it is refused where it has to be `priced`."""
+    """Return the model at an endpoint with its price; raise `BadInput` if it has none but must be `priced`."""
     from ..endpoint.prices import find_price, how_to_add
 
     name, price = endpoint.model, find_price(endpoint.model, endpoint.base_url)
@@ -61,7 +59,7 @@ def model_at(endpoint: Endpoint, priced: bool) -> Model:
 
 @dataclass(frozen=True)
 class KeptCall:
-    """A finished call as the run file holds it."""
+    """A finished call on the run file."""
 
     request_hash: str
     response: bytes
@@ -69,7 +67,7 @@ class KeptCall:
     attempts: str
 
     def completion(self) -> Completion:
-        """The completion once more, or the endpoint's error raised once more."""
+        """Return the completion again, or raise the endpoint's error again."""
         raw = orjson.loads(self.response)
         attempts = orjson.loads(self.attempts)
         if "error" in raw:
@@ -90,9 +88,9 @@ class KeptCalls:
         self._known = {(case_id, trial) for case_id, trial in rows}
 
     def of(self, case_id: str, trial: int, began: bool = False) -> dict[tuple[str, int], KeptCall]:
-        """The calls of one conversation by (side, number).
+        """Return the calls of one conversation by (side, number).
 
-        With `began` the file is asked also for a conversation that had no calls on it when this session began.
+        With `began`, also query the file for a conversation that had no calls on it when this session began.
         """
         if not began and (case_id, trial) not in self._known:
             return {}
@@ -100,52 +98,52 @@ class KeptCalls:
         return {(side, n): KeptCall(*rest) for side, n, *rest in self._db.execute(sql, (case_id, trial))}
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._db.close()
 
 
 class RowSink(Protocol):
-    """Where the rows of a run file go: its writer, or on a worker the way to it."""
+    """Destination of a run file's rows: its writer, or on a worker the connection to it."""
 
     def put(self, table: str, row: tuple[Any, ...], urgent: bool = False) -> asyncio.Future[None]:
-        """Hand over a row; the future is done when it is on disk."""
+        """Queue a row; the returned future is done when it is on disk."""
 
 
 class Money(Protocol):
-    """Where money is asked for: the budget of a run, or on a worker the way to it."""
+    """Source of money: the budget of a run, or on a worker the connection to it."""
 
     async def reserve(self, usd: float) -> bool:
-        """Wait until `usd` fits beside what is spent and in flight; False when it never will."""
+        """Wait until `usd` fits in the budget with the spent and reserved sums; return False if it never will."""
 
     def passed(self, usd: float) -> Stop:
-        """The end of a run whose next call, at up to `usd`, does not fit."""
+        """Return the stop of a run whose next call, at up to `usd`, does not fit."""
 
     def settle(self, reserved: float, cost_usd: float) -> None:
-        """Replace a reservation by what the call cost."""
+        """Replace a reservation by the actual cost of the call."""
 
 
 class CallLine(Protocol):
-    """What answers the calls of one side: a model, or the players in its place."""
+    """Line that answers the calls of one side: a model, or the players in its place."""
 
     stopped: bool
 
     async def call(
         self, key: tuple[str, int, int], request: bytes, messages: list[Any], tools: Any, body: dict[str, Any]
     ) -> Completion:
-        """Return the completion of one call when it is on disk."""
+        """Return the completion of one call once it is on disk."""
 
 
 class Line:
-    """The line to one model, shared by all conversations: one call leads, the first ones are spread, all are paid.
+    """Line to one model, shared by all conversations: one call leads, the first calls are spread, all are paid.
 
     Parameters
     ----------
     stop, called : callable
-        Told a `Stop` that ends the run, and the cost of every finished call.
+        Called with a `Stop` that ends the run, and with the cost of every finished call.
     wave : int
-        How many conversations begin at once.
+        Number of conversations that begin at once.
     began : bool
-        Whether calls are on file already, so that an endpoint out of reach is no mistake in the command.
+        Whether calls are on file already: an endpoint out of reach is then no mistake in the command.
     """
 
     def __init__(
@@ -169,9 +167,9 @@ class Line:
     async def call(
         self, key: tuple[str, int, int], request: bytes, messages: list[Any], tools: Any, body: dict[str, Any]
     ) -> Completion:
-        """Make one call and return its completion when it is on disk, or raise the endpoint's error.
+        """Make one call and return its completion once it is on disk, or raise the endpoint's error.
 
-        `asyncio.CancelledError` when the run is being stopped: the conversation is left where it is.
+        Raise `asyncio.CancelledError` if the run is stopping; the conversation stays unfinished.
         """
         if not self._proven:
             async with self._gate:
@@ -238,7 +236,7 @@ class Line:
 def call_row(
     side: str, model: str, key: tuple[str, int, int], request: bytes, completion: Completion, cost: float | None
 ) -> tuple[Any, ...]:
-    """A finished call as a row of the run file."""
+    """Return a finished call as a row of the run file."""
     used = completion.usage
     tokens = (used.prompt_tokens, used.completion_tokens, used.reasoning_tokens, used.cached_tokens)
     response = {
@@ -252,15 +250,15 @@ def call_row(
 def _row(
     side: str, model: str, key: tuple[str, int, int], request: bytes, response: dict[str, Any], paid: tuple[Any, ...]
 ) -> tuple[Any, ...]:
-    """A call as a row of the run file; `paid` are its tokens, latency, attempts and cost."""
+    """Return a call as a row of the run file; `paid` is its tokens, latency, attempts and cost."""
     case_id, trial, n = key
     return case_id, trial, side, n, content_hash(request), model, orjson.dumps(response), *paid, now()
 
 
 class Recorder:
-    """The model calls of one side of one conversation: what a model agent or model customer is given as ``complete``.
+    """The model calls of one side of one conversation: the ``complete`` of a model agent or model customer.
 
-    `line` is None in a replay: nothing but the file is asked. `kept` are the calls on file, see `KeptCalls.of`.
+    `line` is None in a replay, which uses only the file. `kept` are the calls on file, see `KeptCalls.of`.
     """
 
     def __init__(
@@ -270,7 +268,7 @@ class Recorder:
         self._line, self._kept = line, kept
 
     async def __call__(self, messages: list[Any], tools: Any = None, **body: Any) -> Completion:
-        """The completion of the n-th request of this side, from the file or from the endpoint."""
+        """Return the completion of the n-th request of this side, from the file or from the endpoint."""
         self.n += 1
         request = orjson.dumps([messages, tools, body], option=orjson.OPT_SORT_KEYS)
         kept = self._kept.get((self.side, self.n))

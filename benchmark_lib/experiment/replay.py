@@ -1,4 +1,4 @@
-"""Playing a run file again from its own call rows: no endpoint, and every record must come out byte for byte."""
+"""Replay of a run file from its own call rows, without an endpoint; every record must match byte for byte."""
 
 import asyncio
 
@@ -17,9 +17,9 @@ SHOWN = 3
 
 
 async def replay(plan: Plan) -> tuple[RunFile, int]:
-    """Play every finished conversation on file again and compare the records; returns the file and how many there were.
+    """Play every finished conversation on file again, compare the records, and return the file and their number.
 
-    `BadInput` if a record differs, or the file was made with other inputs; nothing is ever written.
+    Write nothing. Raise `BadInput` if a record differs or the file was made with other inputs.
     """
     run = RunFile(plan.path)
     if any(run.check().values()):

@@ -1,4 +1,4 @@
-"""Costs computed after a run from its recorded tokens: those that were unknown, or all of them at today's prices."""
+"""Costs computed after a run from its recorded tokens: the unknown costs, or all of them at today's prices."""
 
 import sqlite3
 from contextlib import closing
@@ -16,7 +16,7 @@ from ..runfile.seals import COLUMNS
 from .manifest import addresses, now
 
 PRICED = "priced_afterwards"
-"""The part of a manifest that says which costs were computed after the run, when, and by which price file."""
+"""The part of a manifest that records which costs were computed after the run, when, and by which price file."""
 _VALUES = ",".join("?1" if name == "cost_usd" else name for name in COLUMNS["calls"])
 UPDATE = (
     f"UPDATE calls SET cost_usd=?1, seal=seal('calls',{_VALUES}) WHERE case_id=?2 AND trial=?3 AND side=?4 AND n=?5"
@@ -25,21 +25,20 @@ UPDATE = (
 
 @dataclass(frozen=True)
 class Repriced:
-    """What came of the calls on a run file.
+    """Result of pricing the calls on a run file.
 
     Attributes
     ----------
     priced, untold, kept : int
-        Calls whose cost was computed, calls that reported no tokens, whose cost stays unknown, and calls that keep
-        theirs.
+        Calls with a newly computed cost, calls without reported tokens (their cost stays unknown), and unchanged calls.
     before, after : float
-        What the calls on file cost in US dollars, as far as it is known.
+        Known cost of all calls on file, in US dollars.
     days : tuple of str
-        When the costs that are kept were recorded.
+        Days on which the kept costs were recorded.
     unpriced : tuple of str
-        Models without a price, or with different ones at the endpoints of the run.
+        Models without a price, or with different prices at the endpoints of the run.
     prices : PriceFile
-        What was looked up.
+        The price file that was used.
     """
 
     priced: int
@@ -53,11 +52,10 @@ class Repriced:
 
 
 def price_again(path: str | Path, every: bool = False) -> Repriced:
-    """Compute the costs that are unknown on a run file, or `every` cost, from the recorded tokens and the project's price file.
+    """Compute the unknown costs of a run file, or `every` cost, from its recorded tokens and the price file.
 
-    A cost that was estimated for a budget stays as it is, and so does what the sessions record of budgets and prices.
-    The manifest keeps when this was done and by which price file. `BadInput` if the file is
-    damaged or a run writes it.
+    Keep costs that were estimated for a budget, and what the sessions record of budgets and prices. The manifest
+    records the time and the price file. Raise `BadInput` if the file is damaged or a run is writing it.
     """
     from .writer import CannotSave, RunLock
 
@@ -100,7 +98,7 @@ def price_again(path: str | Path, every: bool = False) -> Repriced:
 
 
 def _price(listed: PriceFile, manifest: dict[str, Any], side: str, model: str) -> Price | None:
-    """The price of a model at the endpoints of a run; None where there is none, or not the same at each."""
+    """Return the price of a model at the endpoints of a run; None if it is unknown or differs between them."""
     found = {listed.price(model, url) for url in addresses(manifest).get(side, [None])}
     return found.pop() if len(found) == 1 else None
 
@@ -121,7 +119,7 @@ def _write(path: Path, costs: list[tuple[Any, ...]], entries: list[dict[str, Any
 
 
 def priced_in_words(manifest: dict[str, Any]) -> list[str]:
-    """Which costs of a run were computed afterwards, in a few words for each time."""
+    """Describe in a few words each time costs were computed after the run."""
     return [
         f"{one['calls']:,} priced afterwards on {one['at'][:10]}, by {one['price_file']['name']} of "
         f"{one['price_file']['dated']} ({one['price_file']['hash'][:8]})"

@@ -1,4 +1,4 @@
-"""Scoring a finished run file again: the records are read, nothing is asked."""
+"""Scoring of a finished run file again, from its records and without model calls."""
 
 import sqlite3
 from contextlib import closing
@@ -13,17 +13,17 @@ from ..store import Tool
 from .scoring import scores_as_json
 
 GROUP = 50
-"""Records that are scored between two commits: what was scored stays so, whatever happens to the next."""
+"""Records scored between two commits, so that a later failure does not lose earlier scores."""
 
 
 def rescore(
     path: str | Path, store: str | Path | None = None, again: bool = False, tools: str | dict[str, Tool] | None = None
 ) -> tuple[int, int]:
-    """Add the scores of the present version to a run file, for records that lack them or could not be scored before.
+    """Add the scores of the present version for records that lack them or could not be scored before.
 
-    A record that cannot be scored never keeps the others from it: why is written in its place (see `score_faults`). By
-    default the store and the user's own tools are those that the file names; `BadInput` if they or a case are not those
-    of the run. With `again` the records that have scores of this version are scored too.
+    A record that cannot be scored does not block the others: the reason replaces its scores (see `score_faults`). By
+    default use the store and the user's own tools that the file names. With `again` also score records that have scores
+    of this version. Raise `BadInput` if the store, the tools or a case differ from those of the run.
 
     Returns
     -------

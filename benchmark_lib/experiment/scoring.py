@@ -1,6 +1,6 @@
-"""Scores on their way to the run file.
+"""Scoring of the records of a run.
 
-A record that cannot be scored is a fault of ours: stored, shown, and tried again, never silent.
+A record that cannot be scored is a fault of ours: it is stored, shown, and scored again later.
 """
 
 import traceback
@@ -21,19 +21,19 @@ from ..scoring.score import Score
 
 SHOWN, LONGEST_TRACEBACK = 300, 20_000
 RECORD_A_TEXT = 8
-"""A record is at most about this many times as long as what was said in it.
+"""Usual upper limit of the ratio of a record's length to its messages' length.
 
-A larger one holds long arguments or results.
+A longer record has long arguments or results.
 """
 PACKAGE = str(Path(__file__).parents[2])
 
 Scorer = Callable[[Conversation, Case], Score]
-"""What gives a record its scores."""
+"""A function that scores a record."""
 
 
 @dataclass(frozen=True)
 class ScoreFault:
-    """One conversation on file without a score: why, and the traceback where scoring it was tried."""
+    """A conversation on file without a score: the reason, and the traceback if scoring was tried."""
 
     case_id: str
     trial: int
@@ -42,7 +42,7 @@ class ScoreFault:
 
 
 def scores_as_json(score: Scorer, conversation: Conversation, case: Case) -> tuple[bytes, bool]:
-    """The scores of a record as they are written, or the fault that scoring it raised, and whether there are any."""
+    """Return the scores of a record as JSON, or the fault that scoring raised, and whether scoring succeeded."""
     try:
         return orjson.dumps(score(conversation, case)), True
     except Exception as error:
@@ -50,7 +50,7 @@ def scores_as_json(score: Scorer, conversation: Conversation, case: Case) -> tup
 
 
 def _fault(case: Case, error: Exception) -> dict[str, Any]:
-    """What is written in place of scores: a trial that does not count, with the reason."""
+    """Return the replacement for scores: a trial that does not count, with the reason."""
     frames = traceback.extract_tb(error.__traceback__)
     place = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
     reason = f"{type(error).__name__}: {' '.join(str(error).split())[:SHOWN]}{place}"
@@ -61,13 +61,13 @@ def _fault(case: Case, error: Exception) -> dict[str, Any]:
 
 
 def size(conversation: Conversation, record: bytes) -> int:
-    """How much text scoring a record has to read, in characters: what was said, and of large records everything."""
+    """Return the number of characters to read for scoring: all messages, or more for a large record."""
     said = sum(len(message.text) for message in conversation.messages)
     return max(said, len(record) // RECORD_A_TEXT)
 
 
 def score_faults(run: RunFile, scores: dict[str, dict[str, Any]] | None = None) -> Iterator[ScoreFault]:
-    """The conversations on file without a score, with the reason; `scores` are by default the latest of each record."""
+    """Yield the conversations on file without a score; `scores` default to the latest of each record."""
     scores = run.scores() if scores is None else scores
     for case_id, trial, digest, _ in run.conversations():
         found = scores.get(digest)
@@ -78,7 +78,7 @@ def score_faults(run: RunFile, scores: dict[str, dict[str, Any]] | None = None) 
 
 
 def advice(count: int, of: int, path: Path) -> str:
-    """What to tell of conversations without a score, and what to do."""
+    """Describe the conversations without a score and the remedy."""
     return (
         f"{count} of {of} conversations have no score and enter no rate, which is a fault of Deskbench and "
         "not of the model: "

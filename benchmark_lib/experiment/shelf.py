@@ -1,4 +1,4 @@
-"""The runs of a folder: what each is, and what is done with whole files."""
+"""The runs of a folder: list, find, archive, delete and merge whole files."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .repricing import PRICED
 from .writer import RunLock
 
 OLD = "old"
-"""The folder within a folder of runs where files are put aside; nothing is read from it."""
+"""The subfolder for archived run files; nothing is loaded from it."""
 
 
 @dataclass(frozen=True)
@@ -32,15 +32,15 @@ class Shelved:
     Attributes
     ----------
     path : Path
-        Where it is.
+        Path of the file.
     run : RunFile or None
-        None where it cannot be read; `problem` then says why.
+        None if the file is unreadable; `problem` then says why.
     finished, planned : int
         Conversations.
     last : datetime or None
-        When it was begun or gone on with last.
+        Start of its latest session.
     writing, hidden : bool
-        Whether a run writes it now, and whether it is kept off the boards.
+        Whether a run is writing it now, and whether it is hidden from the boards.
     """
 
     path: Path
@@ -54,28 +54,28 @@ class Shelved:
 
     @property
     def partial(self) -> bool:
-        """Whether conversations are missing."""
+        """Return whether conversations are missing."""
         return self.run is not None and self.finished < self.planned
 
     @property
     def played(self) -> bool:
-        """Whether somebody sat in a chair of it, as in the examples that came with the project: it cannot be made again."""
+        """Return whether people or programs played it in a chair, as in the examples: it cannot be made again."""
         return self.run is not None and is_played(source_of(self.run.manifest))
 
 
 def runs_folder() -> Path:
-    """Where runs are looked for by name: ``data/runs`` of the project."""
+    """Return the folder of runs that are found by name: ``data/runs`` of the project."""
     return project_folder() / "data" / "runs"
 
 
 def shelf(folder: Path | None = None) -> list[Shelved]:
-    """The run files of a folder, the one gone on with last first, hidden ones at the end."""
+    """List the run files of a folder, the latest session first and hidden files last."""
     found = [shelved(path) for path in sorted((folder or runs_folder()).glob(f"*{SUFFIX}"))]
     return sorted(found, key=lambda one: (not one.hidden, one.last or datetime.min.replace(tzinfo=UTC)), reverse=True)
 
 
 def shelved(path: Path) -> Shelved:
-    """One run file as a folder shows it; one that cannot be read says why."""
+    """Describe one run file of a folder; an unreadable file gets a `problem`."""
     try:
         run = RunFile(path)
         manifest, finished = run.manifest, run.counts()["finished"]
@@ -88,7 +88,7 @@ def shelved(path: Path) -> Shelved:
 
 
 def is_being_written(path: Path) -> bool:
-    """Whether a run holds the file now; one that was killed holds nothing."""
+    """Return whether a run has locked the file now; a killed run has no lock."""
     real = Path(os.path.realpath(path))
     if not real.with_name(f".{real.name}.lock").exists():
         return False
@@ -100,10 +100,9 @@ def is_being_written(path: Path) -> bool:
 
 
 def find_run(name: str, folder: Path | None = None, *, hidden: bool = False) -> Path:
-    """The run file that a person means: a path, or the file name, run_id or model of one in ``data/runs``.
+    """Return the run file with a path, or with a file name, run_id or model in ``data/runs``.
 
-    Where several have the name, hidden ones are not meant, or with `hidden` they alone.
-    `BadInput` if there is none, or more than one.
+    If several match, prefer visible files, or with `hidden` hidden ones. Raise `BadInput` unless exactly one is left.
     """
     if os.path.isfile(name):
         return Path(name)
@@ -125,9 +124,9 @@ def find_run(name: str, folder: Path | None = None, *, hidden: bool = False) -> 
 
 
 def put_aside(path: Path) -> Path:
-    """Move a run file into ``old/`` beside it, so that the same command begins afresh; returns where it is now.
+    """Move a run file into ``old/`` in its folder and return the new path, so that the same command starts afresh.
 
-    `BadInput` if a run writes it.
+    Raise `BadInput` if a run is writing it.
     """
     stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
     new = path.parent / OLD / f"{path.stem[:200]}-{stamp}-{secrets.token_hex(2)}{SUFFIX}"
@@ -140,7 +139,7 @@ def put_aside(path: Path) -> Path:
 
 
 def remove_partial(path: Path) -> None:
-    """Delete a run file that lacks conversations; `BadInput` if it lacks none, or a run writes it."""
+    """Delete a run file that lacks conversations; raise `BadInput` if it is complete or a run is writing it."""
     with RunLock(path), writing(path, ""):
         if not shelved(path).partial:
             raise BadInput(f"{path} is finished: to be rid of it, delete the file itself")
@@ -149,12 +148,11 @@ def remove_partial(path: Path) -> None:
 
 
 def merge(first: Path, second: Path, out: Path) -> RunFile:
-    """Put the trials of two runs of one setting into a new run file; those of the second are numbered on.
+    """Merge the trials of two runs of one setting into a new run file; renumber those of the second.
 
-    Calls, scores and verdicts come along. What a customer does depends on the number of its trial, so the new file
-    keeps under which number each was played (see `played_as`): it is replayed, and gone on with, as the two would be.
-    `BadInput` if the two differ in an input, are the same run, or are of a scripted agent, whose trials would be the
-    same.
+    Include calls, scores and verdicts. A customer's behaviour depends on the trial's number, so the new file keeps the
+    original numbers (see `played_as`). It therefore replays and resumes as the two would. Raise `BadInput` if the two
+    differ in an input, are the same run, or are of a scripted agent, whose trials would be the same.
     """
     require_absent(out)
     runs = [RunFile(path) for path in (first, second)]
@@ -201,7 +199,7 @@ def _merged_manifest(first: dict[str, Any], second: dict[str, Any]) -> dict[str,
 
 
 def _rows(run: RunFile, on: dict[str, int]) -> Any:
-    """The rows of a run for another file, each as (table, values), with trials counted on and records hashed anew."""
+    """Yield the rows of a run for the merged file as (table, values), with new trial numbers and record hashes."""
     hashes: dict[str, str] = {}
     for table in ("conversations", "calls", "faults", "scores", "verdicts"):
         columns = COLUMNS[table]

@@ -1,4 +1,4 @@
-"""A few lines that say how a run did, each rate with its denominator."""
+"""Summary of a run in a few lines, each rate with its denominator."""
 
 from collections import Counter
 from textwrap import shorten
@@ -18,7 +18,7 @@ SUCCEEDED = "conversations that succeeded"
 
 
 def summary(run: RunFile) -> list[str]:
-    """How far a run is, how often each bucket succeeded, and what it cost; a sentence a line."""
+    """Return the progress of a run, the success of each bucket and the cost, one sentence per line."""
     manifest, counts, scores = run.manifest, run.counts(), run.scores()
     planned = manifest["planned"].values()
     few, most = min(planned), max(planned)
@@ -49,7 +49,6 @@ def summary(run: RunFile) -> list[str]:
 
 
 def _without_score(run: RunFile, scores: dict[str, dict[str, Any]]) -> list[str]:
-    """The conversations that have no score, with the reason; nothing where all have one."""
     kinds: dict[str, list[ScoreFault]] = {}
     for fault in score_faults(run, scores):
         kinds.setdefault(fault.reason, []).append(fault)
@@ -71,7 +70,7 @@ def _abstained(scores: dict[str, dict[str, Any]]) -> list[str]:
 
 
 def _faults(run: RunFile) -> list[str]:
-    """Return how many conversations ended by a fault of agent, customer, network or endpoint, by kind, with the commonest reason."""
+    """Count the conversations that ended by a fault, by kind of fault, with the commonest reason."""
     endings = run.endings()
     lines = failed_calls(run.unscored_faults())
     if lasting := sorted(key for key, ending in endings.items() if ending == LASTING):
@@ -92,7 +91,7 @@ def _faults(run: RunFile) -> list[str]:
 
 
 def _calls_in_text(run: RunFile) -> list[str]:
-    """How many replies hold a tool call in words, which nobody carries out; nothing where none does."""
+    """Count the replies with a tool call written as text, which is not carried out; empty if there are none."""
     records = [Conversation.from_json(raw) for *_, raw in run.conversations() if CALL_IN_TEXT.encode() in raw]
     forms = [f.detail.partition(": ")[2] for record in records for f in record.faults if f.kind == CALL_IN_TEXT]
     if not forms:
@@ -106,7 +105,7 @@ def _calls_in_text(run: RunFile) -> list[str]:
 
 
 def _rates(run: RunFile, latest: dict[str, dict[str, Any]]) -> str:
-    """Success of each bucket that was met, and the main metrics of which less is better, as k/n."""
+    """Return the success of each bucket as k/n, and the main metrics for which less is better."""
     scores = [latest[digest] for _, _, digest, _ in run.conversations() if digest in latest]
     if foreign := foreign_named(store_name(run.manifest)):
         return f"{SUCCEEDED}: {foreign.summary(_share(scores, foreign.domain, 'success'), scores)}"
@@ -124,13 +123,13 @@ def _rates(run: RunFile, latest: dict[str, dict[str, Any]]) -> str:
 
 
 def _by_handover(scores: list[dict[str, Any]], bucket: str) -> str:
-    """How many successes are none of `resolved`, which counts no handover: some cases of the hard set accept one."""
+    """Count the successes that are not `resolved` because of a handover, which some hard cases accept."""
     count = sum(s.get("success") is True and s.get("resolved") is False for s in scores if s.get("bucket") == bucket)
     accepts = "its case accepts" if count == 1 else "their cases accept"
     return f" ({count} with a handover that {accepts}, which counts as success but not as resolved)" if count else ""
 
 
 def _share(scores: list[dict[str, Any]], bucket: str, name: str) -> str:
-    """How many of how many; empty where there are none."""
+    """Return k/n as text; empty if n is 0."""
     values = Counter(bool(s[name]) for s in scores if s.get("bucket") == bucket and s.get(name) is not None)
     return f"{values[True]}/{values.total()}" if values else ""

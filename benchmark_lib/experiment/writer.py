@@ -1,8 +1,8 @@
-"""The one writer of a run file: a thread that commits in groups, and a lock against a second process.
+"""Writer of a run file: a thread that commits in groups, and a lock against a second process.
 
-What was acknowledged (its future is done) is on disk and survives kill -9. A finished model call is committed at once,
-together with whatever else is waiting, because its conversation goes on only then: so a crash costs at most the calls
-in flight. Conversations and scores wait for each other up to `GROUP_S`, because nobody waits for them.
+An acknowledged row (its future is done) is on disk and survives kill -9. A finished model call is committed at once,
+with all other waiting rows, because its conversation waits for it. A crash therefore loses only the calls in flight.
+Conversations and scores wait up to `GROUP_S` for each other, because nobody waits for them.
 """
 
 import asyncio
@@ -21,19 +21,19 @@ from ..runfile import connect_to_write, upsert
 from ..runfile.seals import salt_in, seal
 
 GROUP_S = 0.05
-"""How long a row that nobody waits for may lie in memory, in seconds."""
+"""Seconds that a non-urgent row may wait in memory."""
 URGENT_S = 0.001
-"""How long a commit that is waited for lets others join it, in seconds."""
+"""Seconds that an urgent commit waits for other rows to join it."""
 ROWS_A_STATEMENT = 40
-"""Rows written by one SQL statement: the interpreter lock is given up once a statement, not once a row."""
+"""Rows per SQL statement: the interpreter lock is released once per statement, not once per row."""
 
 
 class CannotSave(RuntimeError):
-    """The run file cannot be written any more (disk full, say); everything acknowledged before is safe."""
+    """The run file can no longer be written (for example, disk full); everything acknowledged before is safe."""
 
 
 class Writer:
-    """Writes rows of an existing run file from a thread of its own; use inside a running event loop."""
+    """Writer of rows into an existing run file, from its own thread; use it inside a running event loop."""
 
     def __init__(self, path: Path):
         self.path = path
@@ -48,11 +48,11 @@ class Writer:
 
     @property
     def backlog(self) -> int:
-        """Rows that are not on disk yet."""
+        """Return the number of rows that are not on disk yet."""
         return len(self._waiting)
 
     def put(self, table: str, row: tuple[Any, ...], urgent: bool = False) -> asyncio.Future[None]:
-        """Hand over a row; the future is done when it is on disk, and fails with `CannotSave` if it never will be."""
+        """Queue a row; its future is done once the row is on disk, or fails with `CannotSave` if it never will be."""
         future = self._loop.create_future()
         if self.failure:
             future.set_exception(self.failure)
@@ -66,7 +66,7 @@ class Writer:
         return future
 
     def close(self) -> None:
-        """Commit what is waiting and leave one plain file behind; blocks for the time of one commit."""
+        """Commit the waiting rows and leave one plain file; block for the time of one commit."""
         self._closing = True
         self._urgent.set()
         self._something.set()
@@ -127,16 +127,16 @@ def _answer(futures: list[asyncio.Future[None]], failure: CannotSave | None) -> 
 
 
 def _was_seen(future: asyncio.Future[None]) -> None:
-    """A failure is told to the run by `Writer.failure`; a future that nobody awaits is no second complaint."""
+    """Retrieve the exception, so that asyncio does not log it: `Writer.failure` already reports it."""
     if not future.cancelled():
         future.exception()
 
 
 class RunLock:
-    """Holds a run file against a second process; the system lets go of it when this process ends, however it ends.
+    """Lock of a run file against a second process; the system releases it when this process ends.
 
-    Whatever the file is called, through links or relative paths, it is the same lock. Entering is refused with
-    `BadInput` when another run holds it, or when it has a second name on the disk, under which another run could write
+    All names of a file, through links or relative paths, share one lock. Raise `BadInput` on entry if another run has
+    the lock. Also raise it if the file has a second name on the disk (a hard link), under which another run could write
     it.
     """
 

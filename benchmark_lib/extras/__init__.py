@@ -1,1 +1,1 @@
-"""What the benchmark can do without: each folder adds to the core by what its ``offers.toml`` lists, and none is needed by it."""
+"""Optional parts: each folder extends the core through its ``offers.toml``, and the core needs none of them."""

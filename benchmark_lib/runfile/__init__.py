@@ -1,4 +1,4 @@
-"""The run file: one SQLite file that holds one experiment, from its manifest to its scores."""
+"""The run file: one SQLite file with one experiment, from its manifest to its scores."""
 
 from .hidden import hide, is_hidden
 from .manifests import without_line_ends

@@ -1,20 +1,20 @@
-"""Runs that a folder keeps to itself: still there, and on no board until they are shown again."""
+"""Hidden runs of a folder: they stay on the disk and off every board until shown again."""
 
 from pathlib import Path
 
 from ..outputs import writing
 
 LIST = ".hidden"
-"""A file beside the runs with the names of those that are hidden, one on each line."""
+"""A file in the folder of runs with the names of the hidden runs, one per line."""
 
 
 def is_hidden(path: Path) -> bool:
-    """Whether a run file is hidden in its folder."""
+    """Return whether a run file is hidden in its folder."""
     return path.name in _names(path.parent)
 
 
 def hide(path: Path, hidden: bool = True) -> bool:
-    """Hide a run file, or show it again; returns whether that changed anything."""
+    """Hide a run file, or show it again; return whether that changed anything."""
     names = _names(path.parent)
     if (path.name in names) == hidden:
         return False

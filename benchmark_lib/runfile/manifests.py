@@ -1,11 +1,11 @@
-"""What a manifest must hold before anything is read from it."""
+"""Checks of a manifest before any of its parts is used."""
 
 import re
 from typing import Any
 
 KINDS: dict[str, type] = {"run_id": str, "model": str, "source": str, "inputs": dict, "cases": dict}
 KINDS |= {"trials": int, "planned": dict, "sessions": list}
-"""The parts that every manifest has, each of its kind."""
+"""The parts of every manifest, with their types."""
 WORDS = {str: "a text", dict: "an object", list: "a list", int: "a whole number"}
 
 
@@ -13,12 +13,12 @@ LINE_ENDS = re.compile("[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029]+")
 
 
 def without_line_ends(text: str) -> str:
-    """Return a name or a line of a file without what would end the line where it is shown."""
+    """Replace every run of tabs and line ends in a name or line by one space."""
     return LINE_ENDS.sub(" ", text)
 
 
 def wrong_part(manifest: dict[str, Any]) -> str | None:
-    """What is missing or of another kind than it must be, in a few words; None where nothing is."""
+    """Describe the first part that is missing or of the wrong type, in a few words; return None if all are right."""
     for name, kind in KINDS.items():
         if name not in manifest:
             return f"no {name}"
@@ -47,7 +47,7 @@ def wrong_part(manifest: dict[str, Any]) -> str | None:
 
 
 def _is_counted(parts: Any) -> bool:
-    """Whether these are pairs of a trial and by how many those after it are counted on, as `shelf.merge` writes them."""
+    """Return whether this is a list of pairs (trial, offset) as `shelf.merge` writes them."""
     return isinstance(parts, list) and all(
         isinstance(pair, list) and len(pair) == 2 and all(_is(n, int) for n in pair) for pair in parts
     )

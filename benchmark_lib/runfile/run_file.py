@@ -1,7 +1,7 @@
 """A run file for reading.
 
-`RunFile` keeps no connection open between two questions, so it can be copied, pickled and asked while the run is still
-going on. `benchmark_lib.experiment.writer` is the one place that writes while a run goes on.
+`RunFile` keeps no connection open between two calls, so it can be copied, pickled and used during the run. During a
+run, only `benchmark_lib.experiment.writer` writes.
 """
 
 import os
@@ -25,18 +25,17 @@ from .schema import APPLICATION_ID, FORMAT, SUFFIX, refuse_foreign, take_in
 from .seals import COLUMNS, checked_rows, light_columns
 
 DAMAGE = (sqlite3.DatabaseError, UnicodeDecodeError)
-"""What reading a damaged file raises: the second where SQLite's own message quotes what is damaged."""
+"""Exceptions raised by a damaged file; the second where SQLite's own message quotes damaged bytes."""
 FIRST_PAGE = 4096
 SHOWN = 3
-"""Spoilt rows that a warning names."""
+"""Damaged rows that a warning names."""
 
 
 class RunFile:
     """A file written by ``deskbench run`` or `Experiment.run`, for reading.
 
-    `BadInput` if there is no such file, it is no run file, or SQLite finds it damaged. A row that is not what was
-    written
-    is left out and named in a warning: it counts as one that the run lacks.
+    Raise `BadInput` if the file is missing, is not a run file, or SQLite finds it damaged. Leave out a row that differs
+    from what was written, and name it in a warning: it counts as missing.
     """
 
     def __init__(self, path: str | Path):
@@ -51,9 +50,9 @@ class RunFile:
 
     @property
     def manifest(self) -> dict[str, Any]:
-        """What the run was made of: run_id, model, source, inputs and cases with hashes, planned trials, sessions.
+        """Return the inputs of the run: run_id, model, source, inputs and cases with hashes, planned trials, sessions.
 
-        `BadInput` if a part is missing or is not of its kind.
+        Raise `BadInput` if a part is missing or of the wrong type.
         """
         both = dict(self._rows("manifest_copy")) | dict(self._rows("manifest"))
         found = {key: self._json(value) for key, value in both.items()}
@@ -64,20 +63,20 @@ class RunFile:
 
     @cached_property
     def run_id(self) -> str:
-        """The name of the run in every frame."""
+        """Return the name of the run, as in every frame."""
         return self.manifest["run_id"]
 
     def conversations(self) -> Iterator[tuple[str, int, str, bytes]]:
-        """Rows (case_id, trial, record_hash, record as JSON) in the order in which they were finished first."""
+        """Yield rows (case_id, trial, record_hash, record as JSON) in the order of first completion."""
         yield from self._rows("conversations", ("case_id", "trial", "record_hash", "record"))
 
     def records(self) -> Iterator[Conversation]:
-        """The conversations as records."""
+        """Yield the conversations as records."""
         for *_, record in self.conversations():
             yield Conversation.from_json(record)
 
     def record(self, case_id: str, trial: int) -> Conversation:
-        """The record of one case and trial; `BadInput` if it is not on file."""
+        """Return the record of one case and trial; raise `BadInput` if it is not on file."""
         key = (case_id, int(trial))  # a frame's own numbers are not those of SQLite
         row = next(self._rows("conversations", ("record",), "case_id=? AND trial=?", key), None)
         if row is None:
@@ -85,11 +84,11 @@ class RunFile:
         return Conversation.from_json(row[0])
 
     def endings(self) -> dict[tuple[str, int], str]:
-        """How each conversation on file ended, by (case_id, trial)."""
+        """Return the ending of each conversation on file, by (case_id, trial)."""
         return {(c, t): e for c, t, e in self._rows("conversations", ("case_id", "trial", "ended_by"))}
 
     def scores(self, version: str | None = None) -> dict[str, dict[str, Any]]:
-        """Scores by record hash, each with its version: those of one scoring `version`, or the latest of each."""
+        """Return scores by record hash, each with its version: of one scoring `version`, or the latest of each."""
         rows = self._rows("scores")
         return {
             digest: {"version": named, **self._json(scores, dict)}
@@ -98,23 +97,23 @@ class RunFile:
         }
 
     def verdicts(self) -> Iterator[dict[str, Any]]:
-        """Judges' verdicts as dicts: record_hash, judge, version, verdict."""
+        """Yield judges' verdicts as dicts: record_hash, judge, version, verdict."""
         for row in self._dicts("verdicts"):
             yield {**row, "verdict": self._json(row["verdict"], dict)}
 
     def calls(self, responses: bool = False) -> Iterator[dict[str, Any]]:
-        """Finished model calls as dicts with the columns of the table; `responses` adds the response JSON."""
+        """Yield finished model calls as dicts with the columns of the table; `responses` adds the response JSON."""
         for row in self._dicts("calls", None if responses else light_columns("calls")):
             yield {**row, "attempts": self._json(row["attempts"], list)}
 
     def calls_of(self, case_id: str, trial: int) -> list[dict[str, Any]]:
-        """Return the finished model calls of one conversation, without their texts, in the order in which they ended."""
+        """Return the finished model calls of one conversation, without their texts, in the order of their ends."""
         return self.calls_by_conversation("case_id=? AND trial=?", (case_id, int(trial))).get((case_id, int(trial)), [])
 
     def calls_by_conversation(
         self, where: str = "", given: Sequence[Any] = ()
     ) -> dict[tuple[str, int], list[dict[str, Any]]]:
-        """Return the finished model calls by case and trial, without their texts, in the order in which they ended."""
+        """Return the finished model calls by case and trial, without their texts, in the order of their ends."""
         names, found = light_columns("calls"), defaultdict(list)
         for row in self._rows("calls", names, where, given):
             call = dict(zip(names, row, strict=True))
@@ -122,39 +121,42 @@ class RunFile:
         return {key: sorted(calls, key=lambda call: call["finished_at"]) for key, calls in found.items()}
 
     def rows(self, table: str, names: Sequence[str] | None = None) -> Iterator[tuple[Any, ...]]:
-        """The rows of a table as they are kept, in the order of its columns, or with the columns `names` alone."""
+        """Yield the rows of a table as stored, in the order of its columns, or only the columns `names`."""
         yield from self._rows(table, names)
 
     def faults(self) -> Iterator[dict[str, Any]]:
-        """Calls that failed for good: case_id, trial, side, kind, detail, attempts, at."""
+        """Yield the calls that failed for good: case_id, trial, side, kind, detail, attempts, at."""
         for row in self._dicts("faults"):
             yield {**row, "attempts": self._json(row["attempts"], list)}
 
     def unscored_faults(self) -> Iterator[dict[str, Any]]:
-        """Yield the rows of `faults` whose conversations have not been played to a score since."""
+        """Yield the rows of `faults` whose conversations have not reached a score since."""
         endings = self.endings()
         for fault in self.faults():
             if endings.get((fault["case_id"], fault["trial"]), LASTING) in NOT_SCORED:
                 yield fault
 
     def finished(self, retry: bool = False) -> set[tuple[str, int]]:
-        """Return the conversations that need no call any more; with `retry` those that ended by a lasting fault do."""
+        """Return the conversations that need no further call; with `retry`, exclude those ended by a lasting fault."""
         missing = NOT_SCORED if retry else TRIED_AGAIN
         return {key for key, ending in self.endings().items() if ending not in missing}
 
     def cost(self) -> tuple[float, int]:
-        """What the calls on file cost in US dollars, and how many of them have no known price."""
+        """Return the cost of the calls on file in US dollars, and the number of calls without a known price."""
         costs = [cost for (cost,) in self._rows("calls", ("cost_usd",))]
         return sum((cost for cost in costs if cost is not None), 0.0), costs.count(None)
 
     def own_calls(self) -> int:
-        """Return how many calls an agent of the user's own charged to its conversations; they are not on file and have no price."""
+        """Return the number of calls by the user's own agent, from the records' usage.
+
+        These calls are not on file and have no price.
+        """
         if source_of(self.manifest) != OWN:
             return 0
         return sum(record.usage["agent"].calls for record in self.records() if "agent" in record.usage)
 
     def counts(self) -> dict[str, int]:
-        """How many conversations are finished, how many await another try, and how many calls are on file."""
+        """Return the numbers of finished conversations, of conversations to try again, and of calls on file."""
         endings = list(self.endings().values())
         again = sum(e in TRIED_AGAIN for e in endings)
         with self._reading() as db:
@@ -162,7 +164,7 @@ class RunFile:
         return {"finished": len(endings) - again, "again": again, "calls": calls}
 
     def check(self) -> dict[str, list[int]]:
-        """Read every page and every row, refuse a damaged file, and return the numbers of spoilt rows by table."""
+        """Read every page and row and return the numbers of damaged rows by table; refuse a damaged file."""
         spoilt = {}
         with self._reading() as db:
             (answer,) = db.execute("PRAGMA quick_check(1)").fetchone()
@@ -176,7 +178,7 @@ class RunFile:
         return spoilt
 
     def check_calls(self) -> None:
-        """Warn of a finished conversation that lacks calls, by the number that its record charges to each model."""
+        """Warn of conversations with fewer calls on file than their record charges to a model."""
         there = Counter(
             (case_id, trial, side) for case_id, trial, side in self.rows("calls", ("case_id", "trial", "side"))
         )
@@ -196,7 +198,7 @@ class RunFile:
                     )
 
     def _json(self, text: str | bytes, kind: type = object) -> Any:
-        """What a value holds; only in a file from before seals can it be anything but JSON of its kind."""
+        """Return the parsed value; only files from before seals can contain invalid JSON or a wrong type."""
         try:
             value = orjson.loads(text)
         except orjson.JSONDecodeError as error:
@@ -240,7 +242,7 @@ class RunFile:
 
 
 def connect_to_read(path: Path) -> sqlite3.Connection:
-    """A read-only connection; a finished file can also be read from a folder that cannot be written."""
+    """Open a read-only connection, for a finished file also in a folder without write permission."""
     address = f"file:{quote(str(path.resolve()))}?mode=ro"
     db = sqlite3.connect(address, uri=True, check_same_thread=False)
     try:
@@ -259,7 +261,7 @@ def connect_to_read(path: Path) -> sqlite3.Connection:
 
 
 def _check_header(path: Path) -> None:
-    """Refuse what is not there or is not a run file, from the first page alone; complete one that the shell recovered."""
+    """Refuse a missing or foreign file by its first page alone; complete a file that the sqlite3 shell recovered."""
     if os.path.exists(path) and not os.path.isfile(path):
         raise BadInput(f"{path} cannot be read as a run file (it is not a file): name the file itself")
     try:
@@ -299,7 +301,7 @@ def _absent(path: Path) -> BadInput:
 
 
 def _mending(path: Path) -> str:
-    """Return how a person makes a new file of what is whole in a damaged one."""
+    """Return how to copy the intact rows of a damaged file to a new file."""
     old, new = (shlex.quote(str(one)) for one in (path, path.with_name(f"{path.stem}-mended{SUFFIX}")))
     return (
         f"copy what is whole with `sqlite3 {old} .recover | sqlite3 {new}` and go on with the copy "

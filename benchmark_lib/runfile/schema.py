@@ -1,4 +1,4 @@
-"""The tables of a run file, and the connections that write them."""
+"""Tables of a run file, and the connections that write them."""
 
 import os
 import sqlite3
@@ -16,9 +16,9 @@ from .seals import COLUMNS, FORGIVING, salt_in, salt_of, seal
 
 SUFFIX = ".deskbench"
 FORMAT = 2
-"""Since 2 every row carries a seal."""
+"""Version of the format; since 2 every row has a seal."""
 APPLICATION_ID = 0x44534B42
-"""What SQLite's header says of every run file (the letters DSKB)."""
+"""The application id in SQLite's header of every run file (the letters DSKB)."""
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS manifest (key TEXT PRIMARY KEY, value TEXT NOT NULL, seal BLOB NOT NULL);
@@ -47,18 +47,18 @@ CREATE TRIGGER IF NOT EXISTS manifest_added AFTER INSERT ON manifest
     BEGIN INSERT INTO manifest_copy VALUES (new.key, new.value, new.seal); END;
 CREATE TRIGGER IF NOT EXISTS manifest_changed AFTER UPDATE ON manifest
     BEGIN UPDATE manifest_copy SET value = new.value, seal = new.seal WHERE key = new.key; END;
-"""
-"""Large columns stand last, so that the others are read without them.
+"""  # noqa: E501
+"""Tables of a run file, with large columns last, so that SQLite reads the others without them.
 
-The copy of the manifest is for a file that lost the page with the first one.
+`manifest_copy` serves a file that lost the page of the manifest.
 """
 
 FOREIGN = """
 SELECT type, name FROM pragma_table_list WHERE schema = 'main' AND type != 'table'
 UNION ALL SELECT 'trigger', name FROM sqlite_schema WHERE sql LIKE '%TRIGGER%' AND (sql LIKE '%SELECT%' OR NOT
     (sql LIKE 'CREATE TRIGGER manifest_added AFTER INSERT ON manifest%' OR sql LIKE 'CREATE TRIGGER manifest_changed AFTER UPDATE ON manifest%'))
-"""
-"""What a run file never has: a view, a virtual table or a trigger of others, which may have no end."""
+"""  # noqa: E501
+"""Finds what no run file has: a view, a virtual table or a foreign trigger, any of which may never end."""
 
 KEYS = {
     "manifest": ("key",),
@@ -68,18 +68,18 @@ KEYS = {
     "verdicts": ("record_hash", "judge", "version"),
     "faults": (),
 }
-"""What makes a row of each table one of a kind; a second row with the same key takes the place of the first."""
+"""The key of each table; a second row with the same key replaces the first."""
 
 PRAGMAS = {"journal_mode": "WAL", "synchronous": "FULL"}
-"""How a writing connection is set: what is committed survives kill -9 and a power cut."""
+"""Settings of a writing connection: committed rows survive kill -9 and a power cut."""
 
 
 @lru_cache(maxsize=256)
 def upsert(table: str, rows: int = 1, sealed: bool = False) -> str:
-    """The SQL statement that writes `rows` rows of `table`, in place of those with the same key.
+    """Return the SQL statement that writes `rows` rows of `table`, replacing rows with the same key.
 
-    A row is given as the values of `seals.COLUMNS`; the connection adds its seal. With `sealed` each row brings it
-    along as its last value: many rows are then written without asking the interpreter between them.
+    A row is the values of `seals.COLUMNS`, and the connection adds its seal. With `sealed` each row brings its seal as
+    the last value: SQLite then writes many rows without calling Python between them.
     """
     columns, key = COLUMNS[table], KEYS[table]
     width = len(columns) + sealed
@@ -93,7 +93,7 @@ def upsert(table: str, rows: int = 1, sealed: bool = False) -> str:
 
 
 def create(path: Path, manifest: dict[str, Any]) -> None:
-    """Write a new run file that holds only `manifest`; it appears at `path`, or where this links to, as a whole."""
+    """Write a new run file with only `manifest`; it appears at `path`, or at the target of a link, when complete."""
     path = Path(os.path.realpath(path))
     building = path.with_name(f".{path.name}.new")
     remove(building)
@@ -110,7 +110,7 @@ def create(path: Path, manifest: dict[str, Any]) -> None:
 
 
 def refuse_foreign(db: sqlite3.Connection, path: Path) -> None:
-    """Refuse a file in which something else takes the place of a table."""
+    """Raise `BadInput` for a file with a view, a virtual table or a foreign trigger."""
     db.text_factory = FORGIVING
     if found := db.execute(FOREIGN).fetchone():
         raise BadInput(
@@ -119,10 +119,10 @@ def refuse_foreign(db: sqlite3.Connection, path: Path) -> None:
 
 
 def take_in(path: Path) -> None:
-    """Put what the ``.recover`` of the sqlite3 shell could not place back into the tables of a run file.
+    """Put the rows that ``.recover`` of the sqlite3 shell could not place back into the tables of a run file.
 
-    The shell keeps such rows in ``lost_and_found``, by their number of columns, which no two tables share.
-    `sqlite3.DatabaseError` if the file is none of a run, which is then left as it is.
+    The shell keeps such rows in ``lost_and_found``, by their number of columns, which no two tables share. Raise
+    `sqlite3.DatabaseError` if the file is not of a run, and leave it unchanged.
     """
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
         refuse_foreign(db, path)
@@ -150,7 +150,7 @@ def take_in(path: Path) -> None:
 
 
 def connect_to_write(path: Path) -> sqlite3.Connection:
-    """A connection for the one writer of a run file; the rows of a file from before seals are given theirs first."""
+    """Open a connection for the one writer of a run file; first add seals to a file from before seals."""
     db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     try:
         refuse_foreign(db, path)
@@ -172,7 +172,7 @@ def _add_seal(db: sqlite3.Connection, salt: bytes) -> None:
 
 
 def _seal_old(db: sqlite3.Connection) -> None:
-    """Bring a file of format 1 to the present one: the same rows in the same order, with seals."""
+    """Upgrade a file of format 1 to the present one: the same rows in the same order, with seals."""
     row = db.execute("SELECT value FROM manifest WHERE key='run_id'").fetchone()
     try:
         _add_seal(db, salt_of(orjson.loads(row[0])))
@@ -201,7 +201,7 @@ def _seal_old(db: sqlite3.Connection) -> None:
 
 
 def _statements(script: str) -> Iterator[str]:
-    """The statements of a script one by one: `executescript` would end the transaction."""
+    """Yield the statements of a script one by one: `executescript` would end the transaction."""
     statement = ""
     for line in script.splitlines():
         statement += line + "\n"

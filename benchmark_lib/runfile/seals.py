@@ -1,8 +1,7 @@
-"""Seals: the checksum that every row of a run file carries, so that a byte changed by others is found when the row is read.
+"""Seals: the checksum of every row of a run file, which reveals a byte changed by others when the row is read.
 
-A seal is made of the run's name, the table and the values, so a row that was moved here from another table or another
-run does not pass for one of this run. It guards against accidents (a failing disk, a broken copy), not against a person
-who can compute it anew.
+A seal covers the run's name, the table and the values, so a row moved from another table or run does not pass. It
+guards against accidents (a failing disk, a broken copy), not against a person who can recompute it.
 """
 
 import sqlite3
@@ -35,28 +34,27 @@ COLUMNS = {
 """The columns of each table that a writer fills, in order."""
 
 LARGE = {"calls": "response", "conversations": "record", "scores": "scores", "verdicts": "verdict"}
-"""The column of bytes of a table.
+"""The large column of a table, in bytes.
 
-It is checked by itself, so that the other columns of its row can be checked without reading it.
+It has a checksum of its own, so that the other columns of its row can be checked without reading it.
 """
 REALS = frozenset(("latency_s", "cost_usd"))
 NUMBERS = REALS | {"trial", "n", *TOKENS}
 
 FORGIVING = partial(str, encoding="utf-8", errors="replace")
-"""How a text of a run file is read: a byte that spoils it becomes another character, so that the seal of its row finds
-it."""
+"""Decoder for the texts of a run file: it replaces an invalid byte by another character, which the seal reveals."""
 
 INDEX = {name: f"sqlite_autoindex_{name}_1" for name in (*COLUMNS, "manifest_copy")} | {"faults": "faults_at"}
-"""An index that holds every row of a table a second time, by which a row that was lost is missed."""
+"""An index of each table with an entry for every row, which reveals a lost row."""
 
 
 def light_columns(table: str) -> tuple[str, ...]:
-    """The columns of a table but for its large one."""
+    """Return the columns of a table without its large column."""
     return tuple(name for name in COLUMNS[table] if name != LARGE.get(table))
 
 
 ORDER = {table: light_columns(table) + ((LARGE[table],) if table in LARGE else ()) for table in COLUMNS}
-"""The columns of each table in the order in which they are sealed: the large one last."""
+"""The columns of each table in sealing order: the large column last."""
 
 
 _PLACES = {table: [COLUMNS[table].index(name) for name in light_columns(table)] for table in COLUMNS}
@@ -67,12 +65,12 @@ RECORD_HASH = ORDER["conversations"].index("record_hash")
 
 
 def salt_of(run_id: str) -> bytes:
-    """What makes the seals of one run its own."""
+    """Return the salt of one run's seals."""
     return blake2b(run_id.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 def seal(salt: bytes, table: str, row: Sequence[Any]) -> bytes:
-    """The seal of a row of `table` that is to be written, its values in the order of `COLUMNS`."""
+    """Return the seal of a row of `table` before it is written, with its values in the order of `COLUMNS`."""
     light, large = _parted(table, row)
     empty = _checksum(salt, table)
     stamp = _of(empty, orjson.dumps(light))
@@ -80,12 +78,12 @@ def seal(salt: bytes, table: str, row: Sequence[Any]) -> bytes:
 
 
 def is_sealed(db: sqlite3.Connection) -> bool:
-    """Whether the rows of a run file carry seals; those of files from before format 2 do not."""
+    """Return whether the rows of a run file have seals; files from before format 2 do not."""
     return db.execute("SELECT count(*) FROM pragma_table_info('scores') WHERE name='seal'").fetchone() == (1,)
 
 
 def salt_in(db: sqlite3.Connection) -> bytes | None:
-    """The salt of a run file, None for rows without seals; `sqlite3.DatabaseError` if the run's name is damaged."""
+    """Return the salt of a run file, None without seals; raise `sqlite3.DatabaseError` if the run's name is damaged."""
     if not is_sealed(db):
         return None
     named = "SELECT key, value, seal FROM {} WHERE key='run_id'"
@@ -106,23 +104,23 @@ def checked_rows(
     *,
     spoilt: list[tuple[int, str]],
 ) -> Iterator[tuple[Any, ...]]:
-    """Rows of a table in the order in which they were written first, but for those that are not what was written.
+    """Yield the rows of a table in the order of writing, except rows that differ from what was written.
 
     Parameters
     ----------
     table : str
-        One of `COLUMNS`, or ``manifest_copy``, whose rows are those of the manifest.
+        A table of `COLUMNS`, or ``manifest_copy``, whose rows are those of the manifest.
     names : sequence of str, optional
-        The columns wanted; all of them by default. A large column that is not among them is not read.
+        The columns to return; all by default. A large column that is not named is not read.
     where : str
-        A condition, such as ``case_id=? AND trial=?``. Without one it is also checked that no row is missing.
+        A condition, such as ``case_id=? AND trial=?``. Without a condition, also check that no row is missing.
     spoilt : list
-        Gains the number of every row that is left out, and what the row calls itself.
+        Receives the number and the name of every row that is left out.
 
     Raises
     ------
     sqlite3.DatabaseError
-        Where SQLite itself finds the file damaged.
+        If SQLite finds the file damaged, rows are missing or out of order, or the run's name is damaged.
     """
     source, table = table, "manifest" if table == "manifest_copy" else table
     names = COLUMNS[table] if names is None else tuple(names)
@@ -159,7 +157,7 @@ def checked_rows(
 
 
 def _parted(table: str, row: Sequence[Any]) -> tuple[tuple[Any, ...], Any]:
-    """A row as SQLite gives it back, without its large value, and this value."""
+    """Split a row, as SQLite returns it, into its light values and its large value."""
     large = row[COLUMNS[table].index(LARGE[table])] if table in LARGE else None
     light = [row[place] for place in _PLACES[table]]
     for place, name in _NUMBERED[table]:
@@ -168,7 +166,7 @@ def _parted(table: str, row: Sequence[Any]) -> tuple[tuple[Any, ...], Any]:
 
 
 def _number(name: str, value: Any) -> Any:
-    """A number of the kind of its column; SQLite keeps no NaN."""
+    """Convert a number to the type of its column; SQLite stores no NaN."""
     if not isinstance(value, int | float):
         return value
     if name in REALS:
@@ -184,7 +182,7 @@ def _light_is_intact(empty: blake2b, light: tuple[Any, ...], stamp: Any) -> bool
 
 
 def _large_is_intact(empty: blake2b | None, table: str, light: tuple[Any, ...], large: Any, stamp: Any) -> bool:
-    """Whether a record fits its hash, and any other large value its half of the seal where there is one."""
+    """Return whether a record matches its hash, or any other large value its half of the seal, if sealed."""
     if table == "conversations":
         return isinstance(large, bytes) and content_hash(large) == light[RECORD_HASH]
     return empty is None or _of(empty, _bytes(large)) == stamp[SIZE:]
@@ -195,7 +193,7 @@ def _bytes(value: Any) -> bytes:
 
 
 def _checksum(salt: bytes, table: str) -> blake2b:
-    """The checksum of nothing yet, for the rows of one table of one run."""
+    """Return the empty checksum for the rows of one table of one run."""
     return blake2b(digest_size=SIZE, salt=salt, person=table.encode())
 
 

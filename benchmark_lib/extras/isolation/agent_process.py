@@ -1,10 +1,9 @@
-"""The other end of ``--isolate``: an agent of the user's own in a process of its own, which talks to the harness in JSON lines.
+"""The agent's end of ``--isolate``: a process that runs the user's own agent and exchanges JSON lines.
 
-``python -m benchmark_lib.extras.isolation.agent_process MODULE:OBJECT`` reads from its standard input, one object a
-line:
-``begin`` (what the agent sees of a conversation), ``reply`` (the messages said since), ``result`` (of a tool call). It
-writes ``ready``, ``call``, ``said`` or ``failed``. Nothing else of the harness is loaded here. Where it is to be kept
-apart, `benchmark_lib.extras.isolation.walls` has started it.
+``python -m benchmark_lib.extras.isolation.agent_process MODULE:OBJECT`` reads objects from its standard input, one per
+line: ``begin`` (the agent's view of a conversation), ``reply`` (the messages since) and ``result`` (of a tool call). It
+writes ``ready``, ``call``, ``thought``, ``said`` or ``failed``. It loads nothing else of the harness. For isolation,
+`benchmark_lib.extras.isolation.walls` starts it.
 """
 
 import inspect
@@ -26,13 +25,13 @@ CHECK = "--check"
 
 
 class Pipe:
-    """The lines to and from the harness."""
+    """The JSON lines to and from the harness."""
 
     def __init__(self, incoming: IO[bytes], outgoing: IO[bytes]):
         self._incoming, self._outgoing = incoming, outgoing
 
     def read(self) -> dict[str, Any]:
-        """The next message of the harness; where there is none any more, the process ends."""
+        """Return the next message of the harness; end the process if the pipe is closed."""
         line = self._incoming.readline()
         return orjson.loads(line) if line else os._exit(0)
 
@@ -43,7 +42,10 @@ class Pipe:
 
 
 def talks(begin: dict[str, Any], pipe: Pipe, used: list[Usage]) -> Callable[..., AgentView]:
-    """A function that gives the agent's side of the conversation that the harness has described, for one turn and what was said so far."""
+    """Return a factory of the agent's view in the conversation described by the harness.
+
+    It takes the turn and the messages so far.
+    """
 
     def call(name: Any, arguments: Any) -> ToolCall:
         pipe.write(call={"name": plain_text(name), "arguments": plain(arguments)})
@@ -70,7 +72,7 @@ def talks(begin: dict[str, Any], pipe: Pipe, used: list[Usage]) -> Callable[...,
 
 
 def speak(agent: Any, pipe: Pipe) -> None:
-    """Hold one conversation, until the harness ends it."""
+    """Play one conversation until the harness ends it."""
     used: list[Usage] = []
     said: list[SeenMessage] = []
     talk, result = talks(pipe.read()["begin"], pipe, used), _results()
@@ -83,10 +85,8 @@ def speak(agent: Any, pipe: Pipe) -> None:
 
 
 def _results() -> Callable[[Any], Any]:
-    """A function that gives the result of an awaitable, and of anything else itself.
-
-    One event loop serves the whole conversation.
-    """
+    """Return a function that awaits an awaitable and returns any other value unchanged."""
+    # One event loop serves the whole conversation.
     loops: list[Any] = []
 
     def result(answer: Any) -> Any:
@@ -105,7 +105,7 @@ async def _awaited(answer: Any) -> Any:
 
 
 def made(spec: str) -> tuple[Any, str]:
-    """The agent that ``module:object`` names, and the hash of its source as far as it can be found."""
+    """Return the agent named by ``module:object``, and the hash of its source if available."""
     module, _, name = spec.partition(":")
     found = getattr(import_module(module), name)
     speaks = not isinstance(found, type) and callable(getattr(found, "reply", None))
@@ -120,7 +120,7 @@ def made(spec: str) -> tuple[Any, str]:
 
 
 def main(spec: str, check: bool = False) -> None:
-    """Load the agent and speak for it; with `check` only say whether it can be loaded."""
+    """Load the agent and play its conversation; with `check`, only report whether it can be loaded."""
     os.environ.update(dict.fromkeys(("HOME", "TMPDIR"), os.getcwd()), USER="agent", LOGNAME="agent")
     pipe = Pipe(os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb"))
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)

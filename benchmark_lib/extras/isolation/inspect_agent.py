@@ -1,7 +1,7 @@
-"""A solver or agent of Inspect (https://inspect.aisi.org.uk) at the desk, unchanged.
+"""A solver or agent of Inspect (https://inspect.aisi.org.uk) as the agent, unchanged.
 
-``--agent inspect:module:name`` names it; its model is the one that Inspect's own ``INSPECT_EVAL_MODEL`` names. What
-asks for an evaluation of Inspect's own around it, as its ``react`` agent does, cannot sit here.
+``--agent inspect:module:name`` names it; Inspect's ``INSPECT_EVAL_MODEL`` names its model. Agents that need a running
+evaluation of Inspect, such as its ``react`` agent, do not work here.
 """
 
 import inspect
@@ -18,20 +18,20 @@ from ...records import Usage
 
 PREFIX = "inspect:"
 MOST_STEPS = 30
-"""Answers of the model in one turn, where the solver leaves the loop to Inspect's ``generate``."""
+"""Answers of the model in one turn, for a solver that uses Inspect's ``generate`` loop."""
 
 
 class InspectAgent:
-    """One conversation of what makes a solver or agent (see `inspect_kind`)."""
+    """One conversation of a solver or agent (see `inspect_kind`), created from its factory."""
 
     def __init__(self, made: Any, kind: str):
         self.made, self.kind = made, kind
         self.messages: list[Any] = []
 
     async def reply(self, talk: AgentView) -> str:
-        """What the solver or agent says once it has read the newest message.
+        """Return the answer of the solver or agent to the newest message.
 
-        It keeps its own messages from reply to reply.
+        It keeps its own messages between replies.
         """
         from inspect_ai.model import ChatMessageSystem, ChatMessageUser
 
@@ -65,7 +65,7 @@ class InspectAgent:
 
 
 async def _generate(state: Any, tool_calls: str = "loop", **settings: Any) -> Any:
-    """What a solver is given to let the model answer: as Inspect's own, it goes on until the model calls no tool."""
+    """Stand in for Inspect's ``generate``: by default call the model until it calls no tool."""
     from inspect_ai.model import execute_tools, get_model
 
     for _ in range(MOST_STEPS):
@@ -81,7 +81,7 @@ async def _generate(state: Any, tool_calls: str = "loop", **settings: Any) -> An
 
 
 def _tool(schema: dict[str, Any], talk: AgentView) -> Any:
-    """A tool of the desk as one of Inspect's."""
+    """Return a tool of the desk as a tool of Inspect."""
     from inspect_ai.tool import ToolDef, ToolParams
 
     async def execute(**arguments: Any) -> str:
@@ -93,9 +93,9 @@ def _tool(schema: dict[str, Any], talk: AgentView) -> Any:
 
 
 def inspect_kind(found: Any, spec: str) -> str:
-    """Whether an object is one of Inspect's solvers or one of its agents.
+    """Return ``solver`` or ``agent`` for an object of Inspect.
 
-    `BadInput` where Inspect is not installed, or the object is neither.
+    Raise `BadInput` if Inspect is not installed or the object is neither.
     """
     try:
         from inspect_ai.util import registry_info
@@ -113,5 +113,5 @@ def inspect_kind(found: Any, spec: str) -> str:
 
 
 def made_for(made: Any, spec: str) -> Any:
-    """Return what makes the agent of one conversation from an agent or solver of Inspect."""
+    """Return the factory of the agent of one conversation from an agent or solver of Inspect."""
     return partial(InspectAgent, made, inspect_kind(made, spec))

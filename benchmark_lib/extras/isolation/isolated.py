@@ -1,8 +1,8 @@
-"""``--isolate``: the harness's end of an agent that runs in a process of its own and has nothing of the harness but a pipe.
+"""The harness's end of ``--isolate``: an agent in a process of its own that shares only a pipe.
 
-One process for each conversation: none can remember another, and its end is the end of everything it left running. See
-`benchmark_lib.extras.isolation.agent_process` for the other end and the lines that go between the two, and
-`benchmark_lib.extras.isolation.walls` for what keeps the process apart.
+Each conversation has one process, so no process remembers another, and its end kills everything it started. See
+`benchmark_lib.extras.isolation.agent_process` for the other end and the lines between them, and
+`benchmark_lib.extras.isolation.walls` for the isolation.
 """
 
 import asyncio
@@ -35,30 +35,30 @@ from .walls import UP
 from .walls import __file__ as WALLS
 
 START_S = 60.0
-"""How long the walls may take, and loading the agent when it is checked, in seconds."""
+"""Seconds for the walls, and for loading the agent in a check."""
 LONGEST_LINE = 4 * 2**20
-"""Bytes of the longest message that is taken from an agent's process."""
+"""Bytes of the longest message accepted from an agent's process."""
 MOST_THOUGHTS = 1000
-"""Thoughts that are taken from an agent's process for one reply."""
+"""Thoughts accepted from an agent's process for one reply."""
 END_S = 10.0
-"""How long ending an agent's process may take, in seconds."""
+"""Seconds for ending an agent's process."""
 LAUNCHED = os.name == "posix"
 """Whether `benchmark_lib.extras.isolation.walls` starts the process."""
 AGENT = ("-m", agent_process.__name__)
 NOTHING = ("-I", "-S", "-c", "print()")
-"""What is tried behind the walls before anything of the agent is."""
+"""A command to test the walls before anything of the agent runs."""
 APART: dict[str, Any] = {"start_new_session": True, "stdout": subprocess.PIPE}
-"""How an agent's process is started."""
+"""Arguments for starting an agent's process."""
 KEPT = re.compile(
     "(SSL_CERT_FILE|SSL_CERT_DIR|REQUESTS_CA_BUNDLE|CURL_CA_BUNDLE)|PATH|LANG|LANGUAGE|LC_[A-Z]+|TZ|LD_LIBRARY_PATH|VIRTUAL_ENV|"
     "CONDA_PREFIX|[A-Z]+_NUM_THREADS|PYTHON(HASHSEED|UTF8|IOENCODING|DONTWRITEBYTECODE)|SYSTEMROOT|(HTTPS?|ALL|NO)_PROXY",
     re.IGNORECASE,
 )
-"""Variables that every agent's process gets; the first group names files that it has to read."""
+"""Variables that every agent's process gets; the first group names files that it must read."""
 
 
 class IsolatedAgent(BuiltIn):
-    """One conversation of an agent that runs in a process of its own.
+    """One conversation of an agent in a process of its own.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class IsolatedAgent(BuiltIn):
     environment : dict of str to str
         The environment of the process; see `environment_of`.
     walls : dict or None
-        What keeps the process apart; see `walls_around`.
+        The isolation of the process; see `walls_around`.
     """
 
     def __init__(self, spec: str, environment: dict[str, str], walls: dict[str, Any] | None, limit_s: float = REPLY_S):
@@ -78,10 +78,10 @@ class IsolatedAgent(BuiltIn):
         self._told = 0
 
     async def reply(self, talk: AgentView) -> str:
-        """The agent's next message; its calls are carried out on the way.
+        """Return the agent's next message and carry out its calls.
 
-        `AgentFault` when the process ends, says nothing in time, or writes what is no message; `HarnessFault` when it
-        could not be started, or not apart.
+        Raise `AgentFault` if the process ends, times out or writes an invalid message. Raise `HarnessFault` if it
+        cannot be started or isolated.
         """
         begins = self._process is None
         if begins:
@@ -97,7 +97,7 @@ class IsolatedAgent(BuiltIn):
             raise _crashed() from None
 
     async def close(self) -> None:
-        """End the process and all it has started, and take its folder away."""
+        """End the process and everything it started, and delete its folder."""
         process, self._process = self._process, None
         if self._held is not None:
             self._held.close()
@@ -112,7 +112,7 @@ class IsolatedAgent(BuiltIn):
             shutil.rmtree(self._folder, ignore_errors=True)
 
     async def _start(self) -> None:
-        """Start the process; its first line is written before anything of the agent is loaded."""
+        """Start the process; it writes its first line before anything of the agent is loaded."""
         try:
             self._folder = tempfile.mkdtemp(prefix="deskbench-agent-")
             watched, self._held = _lifeline()
@@ -192,10 +192,9 @@ class IsolatedAgent(BuiltIn):
 
 
 def check_isolated(spec: str, environment: dict[str, str], walls: dict[str, Any] | None) -> tuple[str, str]:
-    """Load the agent once in a process of its own.
+    """Load the agent once in a process of its own; return its source hash and why it is not isolated.
 
-    Returns the hash of its source, and why it cannot be kept apart; empty where it can. `BadInput` when it cannot be
-    loaded or made.
+    The reason is empty if it is. Raise `BadInput` if the agent cannot be loaded or created.
     """
     why = "only Linux has what keeps an agent apart" if sys.platform != "linux" else ""
     if walls is not None and not why:  # without the folders of the agent, which are its author's to fill
@@ -220,7 +219,7 @@ def check_isolated(spec: str, environment: dict[str, str], walls: dict[str, Any]
 
 
 def _answers(environment: dict[str, str], walls: dict[str, Any] | None, *command: str) -> tuple[bytes, bytes]:
-    """What a process writes that reads nothing: the line that comes before the command, and the command's own."""
+    """Run a process without input; return the line before the command's output, and the command's first line."""
     with tempfile.TemporaryDirectory(prefix="deskbench-agent-") as folder:
         watched, held = _lifeline()
         try:
@@ -247,7 +246,7 @@ def _answers(environment: dict[str, str], walls: dict[str, Any] | None, *command
 
 
 def _why_open(line: bytes) -> str:
-    """Why the first line of an agent's process does not say that it is apart; empty where it does."""
+    """Return why the first line of an agent's process does not confirm the walls; empty if it does."""
     try:
         message = orjson.loads(line) if LAUNCHED else {UP: True}
         return "" if UP in message else str(message["open"])
@@ -256,7 +255,7 @@ def _why_open(line: bytes) -> str:
 
 
 def environment_of(roles: dict[str, RoleSettings]) -> dict[str, str]:
-    """The environment of an agent's process: little, what the settings name for the agent, and our import path."""
+    """Return the environment of an agent's process: few variables, the agent's settings, and the import path."""
     agent = roles["agent"]
     mine = {agent.api_key_env, *agent.headers_env.values(), *agent.query_env.values(), *agent.env}
     kept = {
@@ -268,9 +267,10 @@ def environment_of(roles: dict[str, RoleSettings]) -> dict[str, str]:
 
 
 def walls_around(environment: dict[str, str], run: Path, hidden: Iterable[Path]) -> dict[str, Any]:
-    """What an agent's process may read, and what stays hidden: the run file with its folder, the paths given, what is kept here, and every run file.
+    """Return which paths an agent's process may read, and which are hidden.
 
-    A folder of imports that is hidden is no folder of imports; the one of the run file may be.
+    Hide the run file with its folder, the given paths, our data, and every run file. An import folder within a hidden
+    path is not shown, except the run file's own folder.
     """
     places = _places()
     packages = [place for place in places if place.endswith("-packages")]
@@ -293,18 +293,18 @@ def walls_around(environment: dict[str, str], run: Path, hidden: Iterable[Path])
 
 
 def _places() -> list[str]:
-    """The folders that Python imports from."""
+    """Return the folders that Python imports from."""
     return [*dict.fromkeys(os.path.abspath(place) for place in ["", *sys.path])]
 
 
 def _command(walls: dict[str, Any] | None, *command: str) -> list[str]:
-    """A command as it is started: by a Python that sees no folder of the agent, no variable and no package."""
+    """Prefix a command with a Python that ignores the agent's folders, variables and packages."""
     starter = [sys.executable, "-I", "-S", WALLS, orjson.dumps(walls).decode()]
     return [*(starter if LAUNCHED else ()), sys.executable, *command]
 
 
 def _lifeline() -> tuple[int, IO[bytes]]:
-    """Return both ends of a pipe: an agent's process, and all it has started, ends when the second is closed."""
+    """Return both ends of a pipe; closing the second ends the agent's process and all its descendants."""
     watched, held = os.pipe()
     return watched, os.fdopen(held, "wb")
 
@@ -341,9 +341,9 @@ RELAYS.add(IsolatedAgent)
 
 
 def made_for(spec: str, settings: dict[str, RoleSettings], limit_s: float, *hidden: Any) -> tuple[Any, str, str]:
-    """Return what makes the agent of one conversation, the hash of its source, and why it is not kept from what is `hidden`.
+    """Return the agent's factory, the hash of its source, and why it is not isolated (empty if it is).
 
-    Its module is never loaded in this process. What is hidden is the run file and, after it, a list of paths.
+    Never load the agent's module in this process. `hidden` is the run file, then a list of paths.
     """
     environment = environment_of(settings)
     walls = walls_around(environment, *hidden)

@@ -1,10 +1,10 @@
 """Walls around an agent's process on Linux: processes, files and a user of its own.
 
-Behind them neither the command nor its run file can be named. The system, Python and the folders it imports from are
-there to read, without the paths that are hidden; one small folder in memory is there to write.
+The process behind them cannot name the command or its run file. It can read the system, Python and the import folders,
+except hidden paths, and write one small folder in memory.
 
-``python -I -S walls.py WALLS COMMAND ...`` starts a command behind them. It imports the standard library alone: no file
-of the agent can run before the walls are up. Its first line of output, `UP` or ``open`` with the reason, is its own.
+``python -I -S walls.py WALLS COMMAND ...`` starts a command behind them. It imports only the standard library: no file
+of the agent can run before the walls are up. Its own first line of output is `UP`, or ``open`` with the reason.
 """
 
 import contextlib
@@ -23,15 +23,14 @@ SYSTEM = ("/bin", "/etc", "/gnu/store", "/lib", "/lib32", "/lib64", "/nix/store"
 DEVICES = ("full", "null", "random", "urandom", "zero")
 HOME = "/agent"
 ROOM = "size=256m,nr_inodes=100k,mode=755"
-"""How much an agent may write, all in all."""
+"""Limit of all files that an agent may write."""
 MOST_PROCESSES, MOST_FILES = 512, 256
 MOST_MEMORY = 16 * 2**30
-"""Bytes of address space that each process of an agent may have."""
+"""Bytes of address space for each process of an agent."""
 MOST_NAMES = 200_000
-"""Names in the import folders that are looked through for what stays hidden."""
+"""Names in the import folders that are searched for hidden files."""
 STRANGER, FEW = 2_000_000_000, 30_000
-"""Where the numbers of users begin that nobody has; in a container with 65,536 of them, as many again from the
-second."""
+"""First numbers of unused users; the second for a container with only 65,536 users, and as many again."""
 NAMESPACES, USER_NAMESPACE = 0x20000 | 0x4000000 | 0x8000000 | 0x20000000, 0x10000000
 NOSUID, NODEV, NOEXEC, BIND, RECURSIVE, PRIVATE, DETACH = 2, 4, 8, 4096, 16384, 1 << 18, 2
 MOUNT_SETATTR, OF_ALL_BELOW, HERE = 442, 0x8000, -100
@@ -40,10 +39,10 @@ CAPABILITIES = 0x20080522
 
 
 def start(walls: dict[str, Any] | None, command: list[str]) -> None:
-    """Become two: a child that becomes the command, behind `walls` if they are given, and one that ends it.
+    """Fork: the child becomes the command, behind `walls` if given, and this process ends it later.
 
-    This process ends the child, and all that the child has started, when the harness lets go of the pipe at its
-    standard error. The child never has that pipe.
+    This process kills the child and its descendants when the harness closes the pipe at its standard error. The child
+    never has that pipe.
     """
     number = os.getpid()
     try:
@@ -93,9 +92,9 @@ def _children() -> list[int]:
 
 
 def leave() -> None:
-    """Leave the namespaces of the system, so that the next child is the first process of new ones.
+    """Leave the system's namespaces, so that the next child is the first process of new namespaces.
 
-    `OSError` where the system does not allow it.
+    Raise `OSError` if the system forbids it.
     """
     user, group = os.geteuid(), os.getegid()
     _ask("unshare", NAMESPACES | (USER_NAMESPACE if user else 0))
@@ -110,20 +109,20 @@ def enter(
 ) -> None:
     """Go behind the walls for good: `root` becomes the whole file system.
 
-    `OSError` where the system does not allow it.
+    Raise `OSError` if the system forbids it.
 
     Parameters
     ----------
     root : str
         An empty folder.
     shown, places : iterable of str
-        Paths that can be read, and folders whose hidden files and run files are left out.
+        Readable paths, and import folders without their hidden files and run files.
     hidden : iterable of str
-        Paths that are left out wherever they are.
+        Paths to exclude everywhere.
     suffix : str
-        What the names of run files contain.
+        A part of every run file's name.
     stranger : int
-        Makes the number of the agent's user its own, where this process is root.
+        Number that makes the agent's user unique, if this process is root.
     """
     os.umask(0o022)
     with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
@@ -151,10 +150,8 @@ def enter(
 
 
 def _show(root: str, shown: set[str], places: set[str], hidden: set[str], suffix: str) -> None:
-    """Bind what is shown into the new root, read-only; a folder that holds something hidden is made anew, part by part.
-
-    A link in such a folder is copied as a link: it leads to what is shown or nowhere.
-    """
+    """Bind the shown paths into the new root, read-only; rebuild a folder with hidden parts entry by entry."""
+    # Copy a link in such a folder as a link: it leads to a shown path or nowhere.
     shown = shown | {*map(os.path.realpath, shown)}
     real_places = {*map(os.path.realpath, places)}
     hidden = hidden | _hidden_below(real_places, hidden | shown, suffix)
@@ -201,7 +198,7 @@ def _show(root: str, shown: set[str], places: set[str], hidden: set[str], suffix
 
 
 def _hidden_below(places: set[str], known: set[str], suffix: str) -> set[str]:
-    """Find hidden files, run files, sockets and pipes in the import folders, however deep; what is `known` is passed by."""
+    """Find hidden files, run files, sockets and pipes in the import folders at any depth; skip `known` paths."""
     found: set[str] = set()
     folders, names, passed = [*places], 0, known | places
     while folders:
@@ -225,7 +222,7 @@ def _hidden_below(places: set[str], known: set[str], suffix: str) -> set[str]:
 
 
 def _drop(stranger: int) -> None:
-    """Become a user that owns nothing, where this process is root, and give up every privilege."""
+    """Become an unused user if this process is root, drop every privilege, and set limits."""
     import resource
 
     if os.geteuid() == 0:
@@ -253,7 +250,7 @@ def _mount(source: str, target: str, kind: str | None, flags: int, options: str 
 
 
 def _read_only(target: str) -> None:
-    """Close a mount and all below it for writing, for setuid programs and for devices."""
+    """Make a mount and everything below it read-only, without setuid programs or devices."""
     attributes = (ctypes.c_uint64 * 4)(1 | NOSUID | NODEV, 0, 0, 0)
     _ask("syscall", MOUNT_SETATTR, HERE, os.fsencode(target), OF_ALL_BELOW, attributes, ctypes.sizeof(attributes))
 

@@ -1,7 +1,7 @@
-"""A run on many machines: the workers of a Dask cluster play the conversations, and one writer keeps them.
+"""A run on many machines: workers of a Dask cluster play the conversations, and one writer stores them.
 
-Each worker has a `Player`, an actor of Dask. It sends a finished call to the command that was given, and plays its
-conversation on once that call is on file. So a killed worker costs the calls in flight on it, as on one machine.
+Each worker has a `Player`, a Dask actor. It sends every finished call to the command and continues the conversation
+once the call is on file. A killed worker therefore loses only its calls in flight, as on one machine.
 """
 
 from .cluster import Cluster, check_executor, opened

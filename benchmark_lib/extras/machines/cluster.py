@@ -1,4 +1,4 @@
-"""The Dask cluster of a run: found at an address, or started on this machine for as long as the run."""
+"""The Dask cluster of a run: found at an address, or started on this machine for the run."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from distributed import Client, LocalCluster
 
 CONNECT_S = 10.0
-"""Seconds within which a scheduler has to answer, and to have a worker."""
+"""Seconds within which a scheduler must answer and have a worker."""
 WITHOUT_WORKERS_S = 60.0
-"""Seconds that a run waits for a worker when it has lost the last one."""
+"""Seconds that a run waits for a worker after losing the last."""
 MOST_WORKERS = 256
 CERTIFICATES = "DASK_DISTRIBUTED__COMM__TLS__"
-"""The beginning of the variables in which Dask looks for the files of TLS."""
+"""Prefix of the variables in which Dask looks for TLS files."""
 UNPROTECTED = "is reached without encryption: start it with the certificates of a tls:// cluster"
 QUIET = {
     "distributed.worker.profile.enabled": False,
@@ -37,8 +37,7 @@ QUIET = {
     "distributed.admin.tick.interval": "1s",
     "distributed.admin.system-monitor.interval": "5s",
 }
-"""Dask's settings for a cluster of a run: no pages, and no samples of each worker's stack a hundred times per
-second."""
+"""Dask's settings for a cluster of a run: no pages, and no frequent samples of each worker's stack."""
 PRELOAD = """
 import signal
 
@@ -46,16 +45,16 @@ def dask_setup(worker):
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     worker.http_server.stop()
 """
-"""Runs in each worker on this machine: it ends when the run ends, not at Ctrl-C, and opens no port for pages."""
+"""Code for each worker on this machine: ignore Ctrl-C, end with the run, and open no port for pages."""
 
 
 class Gone(Exception):
-    """A cluster that can do nothing more; the text says what is wrong and what to do about it first."""
+    """A cluster that has ended; the text says what is wrong and the first remedy."""
 
 
 @dataclass
 class Cluster:
-    """An open cluster: Dask's client, the words by which messages name it, and when it was last seen with a worker."""
+    """An open cluster: Dask's client, its name in messages, and when it last had a worker."""
 
     client: Client
     where: str
@@ -63,13 +62,13 @@ class Cluster:
 
     @property
     def gone(self) -> str:
-        """Return the words for a cluster whose scheduler has ended."""
+        """Return the message for a cluster whose scheduler has ended."""
         return f"{self.where} is gone: start it again"
 
     async def workers(self) -> set[str] | None:
-        """Return the addresses of the workers; None where the scheduler is too busy to say.
+        """Return the addresses of the workers; None if the scheduler is too busy to answer.
 
-        Raise `Gone` where it has ended, or has had no worker for longer than one may take to start anew.
+        Raise `Gone` if it has ended, or has had no worker for longer than a worker takes to restart.
         """
         try:
             async with asyncio.timeout(CONNECT_S):
@@ -91,7 +90,7 @@ class Cluster:
 
 
 def check_executor(options: Options) -> None:
-    """Refuse options that do not go with the executor, or an executor that is not installed, with what to change."""
+    """Refuse conflicting options and an executor that is not installed; the message says what to change."""
     if options.executor is None:
         for name in ("scheduler", "workers"):
             if getattr(options, name) is not None:
@@ -129,7 +128,7 @@ def check_executor(options: Options) -> None:
 
 
 def is_private(address: str) -> bool:
-    """Return whether an address of Dask has TLS, or names this machine by a loopback address."""
+    """Return whether an address of Dask uses TLS or is a loopback address."""
     try:
         parts = urlsplit(address if "://" in address else f"tcp://{address}")
         host = parts.hostname or ""
@@ -142,9 +141,9 @@ def is_private(address: str) -> bool:
 
 @asynccontextmanager
 async def opened(options: Options) -> AsyncIterator[Cluster]:
-    """Open the cluster that the options name, and close afterwards what was started here.
+    """Open the cluster that the options name, and afterwards close what was started here.
 
-    `BadInput` when none answers at the address, or it has no workers.
+    Raise `BadInput` if no scheduler answers at the address, or it has no workers.
     """
     logging.getLogger("distributed").setLevel(
         logging.CRITICAL
@@ -180,7 +179,7 @@ async def _found(options: Options, stack: AsyncExitStack) -> Cluster:
 
 
 def _checked_certificates(address: str) -> Any:
-    """Return what Dask knows of certificates; refuse an address with TLS where it lacks some or cannot read them."""
+    """Return Dask's TLS configuration for an address; refuse missing or unreadable certificates."""
     from distributed.security import Security
 
     if not address.startswith("tls://"):
@@ -220,9 +219,9 @@ async def _started(options: Options, stack: AsyncExitStack) -> Cluster:
 
 
 def local_cluster(workers: int, **options: Any) -> LocalCluster:
-    """Return so many workers on this machine, each a process of its own, and their scheduler.
+    """Return a scheduler and `workers` workers on this machine, each in a process of its own.
 
-    Every connection needs the certificate that is made for this cluster alone, in memory.
+    Every connection needs a certificate that exists only for this cluster, in memory.
     """
     import dask
     from distributed import LocalCluster, Security
@@ -254,11 +253,11 @@ async def _client(where: Any, stack: AsyncExitStack, **options: Any) -> Client:
 
 
 async def _close(thing: Any) -> None:
-    """Close a client or a cluster; one that is gone already, or does not answer, ends nothing else."""
+    """Close a client or cluster; ignore errors if it is gone or does not answer."""
     with contextlib.suppress(Exception):
         await asyncio.wait_for(thing.close(), CONNECT_S)
 
 
 def first_line(error: BaseException | None) -> str:
-    """Return the first line of what an error says, or its kind."""
+    """Return the first line of an error's message, or its type."""
     return str(error).partition("\n")[0] or type(error).__name__

@@ -1,4 +1,4 @@
-"""The engine of a run on many machines: gives conversations to the workers and writes what they send back."""
+"""Engine of a run on many machines: distribute conversations to workers and write what they send back."""
 
 import asyncio
 import contextlib
@@ -23,14 +23,14 @@ from .player import Player, identity
 from .post import Post
 
 STAFF_EVERY_S = 1.0
-"""Seconds between two looks for workers that came or went."""
+"""Seconds between two checks for workers that came or left."""
 TRIES = 2
-"""Workers that may die with a conversation before it is given up."""
+"""Workers that may die with a conversation before the run gives it up."""
 COST = COLUMNS["calls"].index("cost_usd")
 LOST = "worker_lost"
-"""The kind of a fault where a worker died with a conversation."""
+"""Kind of fault if a worker died with a conversation."""
 OF_THIS_MACHINE = ("executor", "scheduler", "workers", "players", "out", "progress", "replay", "settings")
-"""Options that a worker does not get, or not as they were given."""
+"""Options that a worker does not get, or not in their original form."""
 
 
 class Lost(Exception):
@@ -38,9 +38,9 @@ class Lost(Exception):
 
 
 class Seat:
-    """One worker: what it plays once its player has prepared the plan, and what it holds of the budget.
+    """One worker: its conversations, once its player has prepared the plan, and its reservations of the budget.
 
-    It serves what a player asks for: `put`, `reserve`, `settle` and `stop`.
+    It serves the player's requests: `put`, `reserve`, `settle` and `stop`.
     """
 
     def __init__(self, address: str, engine: "MachinesEngine"):
@@ -52,7 +52,7 @@ class Seat:
         self.task = asyncio.ensure_future(engine.attend(self))
 
     async def reserve(self, usd: float) -> bool:
-        """Return whether the budget has so much left, after which the run ends if it has not."""
+        """Reserve money from the budget and return whether it fits; stop the run if not."""
         fits = await self._engine.budget.reserve(usd)
         if fits:
             self._reserved += usd
@@ -61,12 +61,12 @@ class Seat:
         return fits
 
     def settle(self, reserved: float, cost_usd: float) -> None:
-        """Replace a reservation by what the call cost."""
+        """Replace a reservation by the actual cost of the call."""
         self._reserved -= reserved
         self._engine.budget.settle(reserved, cost_usd)
 
     def leave(self) -> None:
-        """Count the calls in flight on a worker that is gone as paid, and say that its conversations are lost."""
+        """Count the calls in flight of a lost worker as paid, and mark its conversations as lost."""
         for asking in [*self.post.serving]:
             asking.cancel()
         self.player = None
@@ -80,10 +80,10 @@ class Seat:
 
 
 class MachinesEngine(Engine):
-    """Plays what is missing on a run file on the workers of a cluster, each of which prepares the plan for itself.
+    """Engine that plays the missing conversations on the workers of a cluster; each worker prepares the plan itself.
 
-    Any conversation of a dead worker may be why it died. Each is then a suspect, and a worker plays one suspect at a
-    time, beside fresh ones. One that loses a second worker is given up; the others lost with it are suspects.
+    Any conversation of a dead worker may be the cause, so each becomes a suspect. A worker plays one suspect at a time,
+    along with fresh conversations. A conversation that loses a second worker is given up.
     """
 
     also_faulty = ", a worker"
@@ -97,7 +97,7 @@ class MachinesEngine(Engine):
         self._news = asyncio.Event()
 
     def stop(self, stop: Stop, grace_s: float = GRACE_S) -> None:
-        """End the run: no new call begins on any worker, those in flight get `grace_s` seconds."""
+        """End the run: start no new call on any worker, and give calls in flight `grace_s` seconds."""
         super().stop(stop, grace_s)
         for seat in self._free():
             seat.post.tell("stop")
@@ -114,7 +114,7 @@ class MachinesEngine(Engine):
         return [asyncio.ensure_future(self._lead())]
 
     def _changed(self) -> None:
-        """Wake whoever waits for something to play."""
+        """Wake all tasks that wait for a change."""
         self._news.set()
         self._news.clear()
 
@@ -123,7 +123,7 @@ class MachinesEngine(Engine):
         self.stop(Stop(str(error), refused=True), 0.0)
 
     async def _lead(self) -> None:
-        """Play everything, as many conversations at once as the run may, and let go of the workers."""
+        """Play everything at the run's concurrency, then release the workers."""
         staff = asyncio.ensure_future(self._staff())
         slots = [asyncio.ensure_future(self._work()) for _ in range(min(self.plan.concurrency, len(self._fresh)))]
         try:
@@ -139,7 +139,7 @@ class MachinesEngine(Engine):
             await asyncio.gather(staff, *tasks, return_exceptions=True)
 
     async def _next(self) -> tuple[Case, int] | None:
-        """Return a conversation that a worker is free for; None where there is none and none can be lost any more."""
+        """Return a conversation for which a worker is free; None if none is left and none can be lost."""
         while self.stopped is None:
             for suspect, due in ((True, self._suspects), (False, self._fresh)):
                 if due and self._free(suspect):
@@ -150,7 +150,7 @@ class MachinesEngine(Engine):
         return None
 
     def _free(self, suspect: bool = False) -> list[Seat]:
-        """Return the workers that can play, or those that have no suspect."""
+        """Return the workers that can play; with `suspect`, only those without a suspect."""
         seats = [seat for seat in self._seats.values() if seat.player is not None]
         return [seat for seat in seats if self._lost.keys().isdisjoint(seat.playing)] if suspect else seats
 
@@ -176,7 +176,7 @@ class MachinesEngine(Engine):
             self._changed()
 
     async def _given_up(self, case: Case, trial: int, worker: str) -> Played:
-        """Return a conversation that lost its workers: a fault of the infrastructure, for and against nobody."""
+        """Return the record of a conversation that lost its workers: an infrastructure fault."""
         detail = f"{TRIES} workers died while they played this conversation, the last was {worker}"
         record = Conversation(case.id, trial, self.plan.model, self.plan.source, self.plan.customer_name)
         record.ended_by, record.faults = "infrastructure_fault", [Fault("infrastructure", LOST, detail)]
@@ -185,7 +185,7 @@ class MachinesEngine(Engine):
         return conversation_row(record, content), False, *await scores_row(self.plan, record, case, content)
 
     async def _staff(self) -> None:
-        """Send a player to each worker that came, let go of those that went."""
+        """Send a player to each new worker, and release lost workers."""
         try:
             with self._cluster.client.as_current():
                 while True:
@@ -209,7 +209,7 @@ class MachinesEngine(Engine):
             self.stop(Stop(next(iter(self._refused.values())), refused=not on_file))
 
     async def attend(self, seat: Seat) -> None:
-        """Take what the player of one worker sends, until the worker is gone."""
+        """Receive the messages of one worker's player until the worker is gone."""
         try:
             why = await self._hire(seat)
             if why:
@@ -232,7 +232,7 @@ class MachinesEngine(Engine):
             self._changed()
 
     def put(self, table: str, row: tuple[Any, ...], urgent: bool) -> asyncio.Future[None]:
-        """Write a row that a worker sent, and count the cost of a call."""
+        """Write a row from a worker, and count the cost of a call."""
         if table == "calls":
             self._progress.call(row[COST])
         on_disk = self._writer.put(table, row, urgent)

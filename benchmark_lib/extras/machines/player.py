@@ -1,4 +1,4 @@
-"""What runs on a worker: an actor that plays conversations from its own files and keys, and sends rows to the run."""
+"""Player on a worker: an actor that plays conversations with its own files and keys, and sends rows to the run."""
 
 import asyncio
 import contextlib
@@ -21,24 +21,24 @@ from ...threads import in_thread
 from .post import Message, Post
 
 TAKE_S = 10.0
-"""Seconds after which `Player.take` returns, also with nothing."""
+"""Seconds after which `Player.take` returns, even with nothing."""
 GATHER_S = 0.008
-"""Seconds in which further messages join the first, because a message by itself costs as much as ten together."""
+"""Seconds during which more messages join the first, because one message alone costs as much as ten together."""
 ABANDONED_S = 60.0
-"""Seconds without a `Player.take` after which a player ends: its run was killed."""
+"""Seconds without a `Player.take` after which a player ends, because its run was killed."""
 
 
 def identity(plan: Plan) -> dict[str, Any]:
-    """Return what has to be the same on every machine of a run."""
+    """Return the values that must be the same on every machine of a run."""
     code, prices = code_version(), {side: model.listed for side, model in plan.models.items()}
     same = {"deskbench": f"{code['version']} ({code['hash'][:8]})", "prices": prices, "scoring": plan.scoring_version}
     return same | {name: plan.manifest[name] for name in ("inputs", "cases")}
 
 
 class Player:
-    """Plays conversations on one worker, all at once, for the run that made it.
+    """Player of conversations on one worker, concurrently, for the run that created it.
 
-    It serves `play` and `stop`. As writer and budget of its lines it asks the run, where the real ones are.
+    It serves `play` and `stop`. As writer and budget of its lines it forwards requests to the run.
     """
 
     name = ""
@@ -52,7 +52,7 @@ class Player:
         self._open, self._abandoned = contextlib.ExitStack(), contextlib.ExitStack()
 
     async def prepare(self, options: dict[str, Any], here: dict[str, Any], began: bool) -> None:
-        """Prepare the plan; `BadInput` for one whose `identity` is not that of the run, which is `here`."""
+        """Prepare the plan; raise `BadInput` if its `identity` differs from the run's (`here`)."""
         self._plan = plan = await in_thread(lambda: prepare(Options(**options)))
         there, found = identity(plan), differences(identity(plan), here)
         parts = (part for part in ("deskbench", "scoring", "prices") if there[part] != here[part])
@@ -72,7 +72,7 @@ class Player:
         self._open.enter_context(quiet_collector())
 
     async def take(self) -> list[Message]:
-        """Return the messages for the run, as soon as there are some."""
+        """Return the messages for the run as soon as there are any."""
         loop = asyncio.get_running_loop()
         self._abandoned.close()
         self._abandoned.callback(loop.call_later(ABANDONED_S, lambda: loop.create_task(self.close())).cancel)
@@ -84,11 +84,11 @@ class Player:
         return self._post.taken()
 
     async def receive(self, messages: list[Message]) -> None:
-        """Take the messages of the run."""
+        """Receive the messages of the run."""
         self._post.receive(messages)
 
     async def close(self) -> None:
-        """End everything that is played."""
+        """Cancel everything in play and close the endpoints."""
         self._abandoned.close()
         for task in [*self._post.serving]:
             task.cancel()
@@ -101,7 +101,7 @@ class Player:
     async def play(
         self, case_id: str, trial: int, as_trial: int, kept: dict[tuple[str, int], KeptCall]
     ) -> Played | None:
-        """Play one conversation; None where it ends with the run."""
+        """Play one conversation; return None if it ends with the run."""
         try:
             return await play_whole(self._plan, self._cases[case_id], trial, self._lines, kept, as_trial)
         except Exception as error:
@@ -115,7 +115,7 @@ class Player:
             raise RuntimeError(f"on worker {self.name}: {''.join(traceback.format_exception(error))}") from None
 
     def stop(self) -> None:
-        """Begin no call any more."""
+        """Start no further call."""
         for line in self._lines.values():
             line.stopped = True
 
@@ -124,15 +124,15 @@ class Player:
         return self._post.ask("put", table, row, urgent)
 
     async def reserve(self, usd: float) -> bool:
-        """Ask the budget of the run for money."""
+        """Request money from the budget of the run."""
         return bool(await self._post.ask("reserve", usd))
 
     def passed(self, usd: float) -> Stop:
-        """Return an end that nobody sees: the run, whose budget it is, has ended by now."""
+        """Return a stop that nobody sees: the run, which owns the budget, has ended by now."""
         return Stop("the budget is used up")
 
     def settle(self, reserved: float, cost_usd: float) -> None:
-        """Replace a reservation by what the call cost."""
+        """Replace a reservation by the actual cost of the call."""
         self._post.tell("settle", reserved, cost_usd)
 
     def _end(self, stop: Stop) -> None:

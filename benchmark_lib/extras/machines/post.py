@@ -1,4 +1,4 @@
-"""Requests between a run and a worker, in both directions; those of one moment travel together."""
+"""Requests between a run and a worker, in both directions; concurrent requests travel together."""
 
 import asyncio
 import itertools
@@ -7,14 +7,14 @@ from functools import partial
 from typing import Any
 
 Message = tuple[int | None, str, Any]
-"""The number of a request that is to be answered, the method that it names, and its arguments or the answer."""
+"""The number of a request (None without an answer), its method ("" for an answer), and its arguments or result."""
 
 
 class Post:
-    """One end: `taken` is what it has to send, `receive` gets what was sent to it.
+    """One end of the connection: `taken` returns what it has to send, `receive` gets incoming messages.
 
-    A request names a method of `serves`; a result that has to be waited for is awaited before it is sent back.
-    `waiting` is called when there is something to send.
+    A request names a method of `serves`; an awaitable result is awaited before it is sent back. `waiting` is called
+    when there is something to send.
     """
 
     def __init__(self, serves: Any, waiting: Callable[[], object]):
@@ -23,23 +23,23 @@ class Post:
         self.serving = set[asyncio.Future[Any]]()
 
     def ask(self, method: str, *arguments: Any) -> asyncio.Future[Any]:
-        """Send a request; the future brings its answer."""
+        """Send a request and return the future of its answer."""
         number = next(self._numbers)
         future = self._asked[number] = asyncio.get_running_loop().create_future()
         self._send(number, method, arguments)
         return future
 
     def tell(self, method: str, *arguments: Any) -> None:
-        """Send a request that is not answered."""
+        """Send a request without an answer."""
         self._send(None, method, arguments)
 
     def taken(self) -> list[Message]:
-        """Take all that is to be sent."""
+        """Take everything that is to be sent."""
         out, self._out = self._out, []
         return out
 
     def receive(self, messages: list[Message]) -> None:
-        """Serve the requests that came, and hand on the answers."""
+        """Serve incoming requests, and pass on answers."""
         for number, method, content in messages:
             if method == "":
                 self._answered(number, *content)
@@ -51,7 +51,7 @@ class Post:
                 future.add_done_callback(partial(self._answer, number))
 
     def end(self, error: Exception) -> None:
-        """Raise an error where an answer is waited for: none will come."""
+        """Fail every open request with an error."""
         for number in [*self._asked]:
             self._answered(number, None, error)
 

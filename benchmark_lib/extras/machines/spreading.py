@@ -1,4 +1,4 @@
-"""A function for many things on the workers of a cluster: pages of many models, panels of a recovery, tables of a large board."""
+"""Parallel map on the workers of a cluster: pages of many models, panels of a recovery, tables of a large board."""
 
 import asyncio
 import threading
@@ -12,7 +12,7 @@ from ...project import code_version
 from .cluster import UNPROTECTED, Cluster, Gone, check_executor, is_private, opened
 
 CHECKED_EVERY_S = 5.0
-"""Seconds after which the wait for a result makes sure that a worker is there."""
+"""Seconds between two checks for workers while waiting for a result."""
 
 
 def spread(
@@ -23,12 +23,12 @@ def spread(
     scheduler: str | None = None,
     workers: int | None = None,
 ) -> Iterator[Any]:
-    """Yield what a function returns for each of many things, in their order.
+    """Yield a function's result for each item, in order.
 
-    `function` and what it returns travel to other processes; what it reads and writes as files has to be in reach of
-    every worker. The options are as in `Experiment`; without an executor the things are done here, one after another.
-    `BadInput` for options that do not go together, a cluster that cannot be reached or that ends, a worker with another
-    version of Deskbench, a thing with which one worker after another died, and where no worker is left.
+    `function` and its results travel to other processes; every worker must reach the files that it reads and writes.
+    The options are as in `Experiment`; without an executor, compute the results here one by one. Raise `BadInput` for
+    conflicting options, an unreachable or ended cluster, and a worker with another version of Deskbench. Also raise it
+    for an item that killed one worker after another, and if no worker is left.
     """
     options = Options(executor=executor, scheduler=scheduler, workers=workers)
     check_executor(options)
@@ -54,7 +54,7 @@ def spread(
 
 
 async def _begun(cluster: Cluster, function: Callable[[Any], Any], items: list[Any]) -> list[Any]:
-    """Return the futures of all things, once every worker is found to be private and of this version."""
+    """Return the futures of all items, after checking that every worker is private and of this version."""
     here = code_version()
     for address, there in (await cluster.client.run(code_version)).items():
         if not is_private(address):
@@ -69,7 +69,7 @@ async def _begun(cluster: Cluster, function: Callable[[Any], Any], items: list[A
 
 
 async def _result(cluster: Cluster, item: Any, future: Any) -> Any:
-    """Return the result of one thing, as long as the cluster has workers."""
+    """Return the result of one item, as long as the cluster has workers."""
     from distributed.scheduler import KilledWorker
 
     while True:
