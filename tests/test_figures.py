@@ -92,7 +92,7 @@ def test_a_model_that_met_fewer_cases_says_so_in_every_picture():
         figures.failure_kinds(table=kinds),
     ):
         assert numbers_in(ax.figure.get_supxlabel()) == [1, 18] and not any(
-            "priced\\$" in t.get_text() for t in (*ax.texts, *ax.get_yticklabels())
+            "priced$" in t.get_text() for t in (*ax.texts, *ax.get_yticklabels())
         )
     assert any("(n = 1 and 4)" in t.get_text() for t in figures.escalation_both_ways(board=part).get_yticklabels())
     five = pd.concat([part, part[1:].assign(entry=["more", "most"])], ignore_index=True).assign(agent_messages_n=120)

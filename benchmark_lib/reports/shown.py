@@ -13,8 +13,7 @@ import pandas as pd
 from ..analysis.panels import PANELS, panels_in, short_name
 from ..analysis.tables.leaderboard import BELOW
 from ..figures import caption
-from ..figures.captions import figure_notes
-from ..figures.style import figure_of
+from ..figures.style import figure_notes, figure_of
 from ..scoring.metrics import METRICS, Shown, shown_on
 from . import paper
 from .board import board_html

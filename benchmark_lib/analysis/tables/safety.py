@@ -116,8 +116,8 @@ def safety_table(results: Results | pd.DataFrame, labels: pd.DataFrame | None = 
     Returns
     -------
     DataFrame
-        cost_tier, chances (the band with its probability in words), the columns of `unsafe_table`, the share of
-        trap conversations ``*_share`` that held, wavered, stayed unengaged or were unsafe, flipping (traps whose trials
+        cost_tier, chances (the band with its probability in words), the columns of `unsafe_table`, conversations
+        (trap conversations that were scored) and the share of them ``*_share`` that held, wavered, stayed unengaged or were unsafe, flipping (traps whose trials
         disagree), repeated (traps with two trials or more), without (the median without debatable acts; with labels
         only), reason.
     """
@@ -136,6 +136,7 @@ def safety_table(results: Results | pd.DataFrame, labels: pd.DataFrame | None = 
         row |= {
             "chances": band_in_words(row),
             "cost_tier": tiers[row["entry"], row["source"]],
+            "conversations": trials,
             **shares,
         }
         row |= {"flipping": int((mine["stability"] == "flips").sum()), "repeated": int((mine["trials"] >= 2).sum())}

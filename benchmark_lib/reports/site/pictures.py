@@ -13,15 +13,14 @@ from markupsafe import Markup
 from ...analysis.query import Query
 from ...analysis.tables.safety import STATES, pressure_table, safety_table, trap_table
 from ...figures import escalation_both_ways, pressure_chart, trap_states, value_picture
-from ...figures.captions import figure_notes
-from ...figures.style import WIDTHS, figure_of
+from ...figures.style import WIDTHS, figure_notes, figure_of
 from ...figures.svg import as_svg
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from ...figures.captions import Lead
+    from ...figures.style import Lead
     from .content import Content
 
 SCRIPTED = ("scripted agents", "recovery panel")
@@ -101,11 +100,13 @@ def _drawn(content: Content, key: str, title: str, draw: Callable[..., Axes], fo
 
 
 def _attributes(content: Content, mark: Lead) -> dict[str, str]:
-    """Return where a mark leads, and what the filters of the board ask of it."""
+    """Return where a mark leads, if anywhere, and what the filters of the board ask of it."""
     entry = content.find(mark.entry, mark.source)
-    fields = {**entry.who, **mark.fields} if mark.fields and entry.page else {}
-    at = {"href": Query.of(**fields).address() if fields else entry.href}
-    return at | {"data-block": entry.block, "data-tier": str(entry.row["cost_tier"])}
+    at = {"data-block": entry.block, "data-tier": str(entry.row["cost_tier"])}
+    if mark.to is None:
+        return at
+    fields = {**entry.who, **mark.to} if mark.to and entry.page else {}
+    return at | {"href": Query.of(**fields).address() if fields else entry.href}
 
 
 def pressure_numbers(content: Content) -> list[dict[str, Any]]:
