@@ -143,7 +143,7 @@ def safety_table(results: Results | pd.DataFrame, labels: pd.DataFrame | None = 
         if without is not None:
             row["without"] = without.loc[(row["entry"], row["source"]), "median"]
         found.append(row | {"reason": sentence(row["reason"], *lacking)})
-    names = ["chances cost_tier", *(f"{s}_share" for s in STATES), "flipping repeated"]
+    names = ["chances cost_tier conversations", *(f"{s}_share" for s in STATES), "flipping repeated"]
     names += ["reason"] if labels is None else ["without reason"]
     return framed(found, " ".join([*(c for c in unsafe if c != "reason"), *names]))
 
