@@ -419,6 +419,15 @@ def test_a_band_ends_where_its_interval_does(tables_of):
     assert bands and {line.get_solid_capstyle() for line in bands} == {"butt"}
 
 
+def test_no_interval_of_a_difference_is_cut(tables_of):
+    made = tables_of(2)
+    wide = made["compared"].assign(these_low=-0.9, these_high=0.95, truth=-0.8)
+    ax = figures.differences(table=wide, a=made["pair"][0], b=made["pair"][1])
+    ends = [abs(x) for line in ax.lines for x in line.get_xdata()]
+    assert max(ends) == pytest.approx(95)
+    assert ax.get_xlim()[1] > 95
+
+
 def test_clean_twins_are_explained_only_where_they_were_run(frames):
     table = hard_table(frames[1])
     for clean, shown in ((0.5, True), (np.nan, False)):
