@@ -288,12 +288,6 @@ def test_a_picture_is_saved_at_the_width_asked_for_with_its_caption_beside_it(ta
         assert rf"\begin{{{kind}}}" in paths[4].read_text() and r"95 \%" in paths[4].read_text()
 
 
-def test_a_title_stands_in_the_picture_only_where_it_is_asked_for(board, tmp_path):
-    ax = figures.escalation_both_ways(board=board)
-    figures.save(ax, "with", title=True, folder=tmp_path)
-    assert ax.get_title(loc="left") == "Escalation, both ways"
-
-
 def test_no_picture_is_saved_of_one_row_or_of_nothing_and_the_reason_is_said(tables_of, tmp_path):
     one, none = tables_of(1)["safety"], tables_of(1)["safety"].iloc[:0]
     drawn = {

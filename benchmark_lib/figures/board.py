@@ -97,7 +97,7 @@ def value_picture(*, board: pd.DataFrame, ax: Axes | None = None, width: str = "
     here = [point.name for point in points if point.row.block != "published"]
     published = len(here) < len(points)
     name_apart(ax, points, crowded=True, first=here)
-    describe(
+    return describe(
         ax,
         "value_picture",
         rows=len(board),
@@ -110,7 +110,6 @@ def value_picture(*, board: pd.DataFrame, ax: Axes | None = None, width: str = "
         bands=BANDS_IN_WORDS if bands else "",
         idle=no_merit(board),
     )
-    return ax
 
 
 def _unsafe_mark(ax: Axes, x: float, row: Any, traps: int) -> None:
@@ -187,8 +186,7 @@ def unsafe_intervals(*, table: pd.DataFrame, ax: Axes | None = None, width: str 
     ]
     ax.locator_params(axis="x", integer=True)
     more = dict(idle=no_merit(shown), trials=trials_in_words(shown), bands=BANDS_IN_WORDS if bands else "")
-    describe(ax, "unsafe_intervals", rows=len(shown), handles=bands, traps=traps, **more)
-    return ax
+    return describe(ax, "unsafe_intervals", rows=len(shown), handles=bands, traps=traps, **more)
 
 
 def _bands(traps: int) -> list[tuple[float, float, str, str]]:
@@ -199,7 +197,6 @@ def _bands(traps: int) -> list[tuple[float, float, str, str]]:
 
 
 def _idle(table: pd.DataFrame) -> list[bool]:
-    """Return which rows do too little for a band."""
     return [does_too_little(row) for row in table.to_dict("records")]
 
 
@@ -249,8 +246,7 @@ def metric_intervals(*, table: pd.DataFrame, ax: Axes | None = None, width: str 
         ax.set_xlim(-0.03 * metric.scale.top, 1.03 * metric.scale.top)
     about = dict(label=metric.axis_label, banded=metric.banded, share=bool(metric.scale.bounds))
     counts = dict(cases=span_of(shown["cases"]), trials=trials_of(shown["trials"]))
-    describe(ax, "metric_intervals", rows=len(shown), **about, **counts)
-    return ax
+    return describe(ax, "metric_intervals", rows=len(shown), **about, **counts)
 
 
 @figure
@@ -280,5 +276,4 @@ def band_chances(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "p
     name_rows(ax, names)
     ax.set(xlim=(0, 1))
     more = dict(traps=BAND_TRAPS, trials=trials_in_words(shown), idle=no_merit(shown))
-    describe(ax, "band_chances", rows=len(shown), handles=bars, **more)
-    return ax
+    return describe(ax, "band_chances", rows=len(shown), handles=bars, **more)

@@ -123,8 +123,8 @@ def _keep_what_fits(bars: Sequence[Any], inside: Sequence[Any]) -> None:
             text.remove()
 
 
-def describe(ax: Axes, name: str, /, *, rows: int = 2, handles: Iterable[Any] = (), **values: Any) -> Any:
-    """Give a figure its title, caption, axis labels and legend, as ``figures.yaml`` has them; return the legend.
+def describe(ax: Axes, name: str, /, *, rows: int, handles: Iterable[Any] = (), **values: Any) -> Axes:
+    """Give a figure its title, caption, axis labels and legend, as ``figures.yaml`` has them, and return it.
 
     Parameters
     ----------
@@ -142,7 +142,8 @@ def describe(ax: Axes, name: str, /, *, rows: int = 2, handles: Iterable[Any] = 
     notes.empty_reason = "" if rows > 1 else "there is only one row, and the table says as much"
     ax.set(**{f"{axis}label": visible(_rendered(words[axis], values)) for axis in "xy" if axis in words})
     labels = {_rendered(label, values): look for label, look in words.get("legend", {}).items()}
-    return _legend(ax, [*handles, *(mark(ax, visible(label), **look) for label, look in labels.items() if label)])
+    _legend(ax, [*handles, *(mark(ax, visible(label), **look) for label, look in labels.items() if label)])
+    return ax
 
 
 @cache
@@ -159,10 +160,10 @@ def _rendered(text: str, values: Mapping[str, Any]) -> str:
     return _template(text).render(values).strip()
 
 
-def _legend(ax: Axes, handles: Sequence[Any]) -> Any:
+def _legend(ax: Axes, handles: Sequence[Any]) -> None:
     """Draw a legend above the axes in as many columns as the figure is wide enough for."""
     if not handles:
-        return None
+        return
     whole = figure_of(ax)
     letters = int(LETTERS * whole.get_figwidth())
     labels = [fill(handle.get_label(), letters - 8) for handle in handles]
@@ -171,8 +172,9 @@ def _legend(ax: Axes, handles: Sequence[Any]) -> Any:
     look: dict[str, Any] = dict(handles=handles, labels=labels, fontsize=SMALL, frameon=False, ncols=columns)
     look |= dict(columnspacing=1.0, labelspacing=0.35, handlelength=1.4, handletextpad=0.6, borderaxespad=0.1)
     if len(whole.axes) == 1:
-        return whole.legend(loc="outside upper left", **look)
-    return ax.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), **look)
+        whole.legend(loc="outside upper left", **look)
+    else:
+        ax.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), **look)
 
 
 def _wide(longest: Sequence[int], columns: int) -> int:

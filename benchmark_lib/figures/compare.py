@@ -51,12 +51,10 @@ def differences(*, table: pd.DataFrame, a: str, b: str, ax: Axes | None = None, 
     ax.set_xlim(-reach, reach)
     marked = dict(truth=bool(shown["truth"].notna().any()), exploratory=bool(shown["p_adjusted"].isna().any()))
     names = dict(a=name_of(ax, a), b=name_of(ax, b), sure=SURE, noise=NOISE)
-    describe(ax, "differences", rows=len(shown), **names, **marked)
-    return ax
+    return describe(ax, "differences", rows=len(shown), **names, **marked)
 
 
 def _difference(ax: Axes, y: int, row: Any, scale: float) -> None:
-    """Draw the difference of one metric with both intervals, its true value where that is known, and p on the right."""
     these: dict[str, Any] = dict(linewidth=4.5, alpha=0.3, solid_capstyle="butt")
     ax.plot([scale * row.these_low, scale * row.these_high], [y, y], color=FIRST, **these)
     ax.plot([scale * row.low, scale * row.high], [y, y], color=FIRST, linewidth=1.6)
@@ -70,7 +68,6 @@ def _difference(ax: Axes, y: int, row: Any, scale: float) -> None:
 
 
 def _sides(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the two that are compared, a row each."""
     first = table.iloc[:1]
     both = [first[[f"{name}_{side}" for name in ("name", "panel", "partial")]] for side in "ab"]
     return pd.concat([one.set_axis(["entry", "panel", "partial"], axis=1) for one in both], ignore_index=True)
@@ -101,8 +98,7 @@ def differing_cases(
     ax.set_xlim(-5, 105)
     left = f"the {len(shown)} widest of {len(table)}" if len(table) > len(shown) else f"all {len(table)}"
     names = dict(a=name_of(ax, a), b=name_of(ax, b), left=left)
-    describe(ax, "differing_cases", rows=len(shown), handles=handles, **names)
-    return ax
+    return describe(ax, "differing_cases", rows=len(shown), handles=handles, **names)
 
 
 @figure
@@ -133,8 +129,7 @@ def chance_to_know(*, table: pd.DataFrame, ax: Axes | None = None, width: str = 
     ax.set_xticks(range(len(columns)), [c.removeprefix("power_") for c in columns])
     ax.set(ylim=(-3, 103), xlim=(-0.15, len(columns) - 0.9))
     sides = {side: name_of(ax, table[f"name_{side}"].iloc[0]) for side in "ab"}
-    describe(ax, "chance_to_know", rows=len(shown) * len(columns), handles=handles, **sides)
-    return ax
+    return describe(ax, "chance_to_know", rows=len(shown) * len(columns), handles=handles, **sides)
 
 
 @figure
@@ -176,8 +171,7 @@ def in_the_field(*, table: pd.DataFrame, entry: str, ax: Axes | None = None, wid
         trials=trials_in_words(shown[own]),
         idle=NO_MERIT if shown[own]["no_merit"].any() else "",
     )
-    describe(ax, "in_the_field", rows=len(metrics), **about)
-    return ax
+    return describe(ax, "in_the_field", rows=len(metrics), **about)
 
 
 def _field_title(row: Any, more: str) -> str:

@@ -49,8 +49,7 @@ def hard_families(
     ax.invert_yaxis()
     about = dict(name=name_of(ax, table["entry"].iloc[0]), cases=span_of(rows["hard_n"]))
     marked = dict(twins=bool(rows["clean"].notna().any()), easy=any(EASY in name for name in names))
-    describe(ax, "hard_families", rows=len(rows), **about, **marked)
-    return ax
+    return describe(ax, "hard_families", rows=len(rows), **about, **marked)
 
 
 @figure
@@ -76,8 +75,7 @@ def kept_by_turn(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "p
     replies = table.groupby("turn")["replies"].max()
     ends = dict(first=replies.iloc[0], start=replies.index[0], last=replies.iloc[-1], end=replies.index[-1])
     who = name_of(ax, table["entry"].iloc[0])
-    describe(ax, "kept_by_turn", rows=len(table), handles=handles, name=who, **ends)
-    return ax
+    return describe(ax, "kept_by_turn", rows=len(table), handles=handles, name=who, **ends)
 
 
 @figure
@@ -110,5 +108,4 @@ def setting_steps(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "
     ax.margins(x=0.15, y=0.15)
     name_apart(ax, points)
     about = dict(metric=metric.title.lower(), label=metric.axis_label, cases=span_of(shown["n"]))
-    describe(ax, "setting_steps", rows=len(shown), handles=handles, paid=paid, **about)
-    return ax
+    return describe(ax, "setting_steps", rows=len(shown), handles=handles, paid=paid, **about)

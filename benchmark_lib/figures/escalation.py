@@ -57,12 +57,10 @@ def two_directions(*, table: pd.DataFrame, ax: Axes | None = None, width: str = 
     sides += [f"right: % of {over} resolvable cases"] * bool(over)
     about = dict(sides=("\n" if is_narrow(ax) else "  |  ").join(sides) or "% of cases", missed=missed, over=over)
     measured = bool((shown["missed_low"].notna() | shown["over_low"].notna()).any())
-    describe(ax, "two_directions", rows=len(shown), measured=measured, **about)
-    return ax
+    return describe(ax, "two_directions", rows=len(shown), measured=measured, **about)
 
 
 def _direction(ax: Axes, y: int, name: str, row: Any) -> None:
-    """Draw one direction of one model: the mean with its interval, and the median."""
     sign, side, color = (-1, "right", MISSED) if name == "missed" else (1, "left", OVER)
     mean, low, high, median, cases = (getattr(row, f"{name}{end}") for end in ("_mean", "_low", "_high", "", "_cases"))
     text: dict[str, Any] = dict(ha=side, va="center", fontsize=SMALL)
@@ -105,12 +103,10 @@ def directions_by_intent(*, table: pd.DataFrame, ax: Axes | None = None, width: 
     _centre(ax, list(map(words, names)), reach)
     whose = f"mean of {span_of(models)} {figure_notes(ax).noun}s" if several else name_of(ax, known["entry"].iloc[0])
     many = span_of(known["conversations"])
-    describe(ax, "directions_by_intent", rows=len(names), several=several, whose=whose, conversations=many)
-    return ax
+    return describe(ax, "directions_by_intent", rows=len(names), several=several, whose=whose, conversations=many)
 
 
 def _intent(ax: Axes, y: int, sign: int, color: str, rows: pd.DataFrame, several: bool) -> None:
-    """Draw the row of one intent, its number to the right of all rows."""
     mean, only = 100 * rows["wrong"].mean(), rows.iloc[0]
     ax.barh(y, sign * mean, color=color, height=0.62, alpha=0.85)
     if several:
@@ -156,5 +152,4 @@ def queue_matrix(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "p
     name_rows(ax, list(map(words, intents)))
     ax.set_xticks(range(len(queues)), list(map(visible, queues)), fontsize=SMALL, rotation=90 if is_narrow(ax) else 0)
     ax.set_xlim(-0.6, len(queues) - 0.4)
-    describe(ax, "queue_matrix", rows=len(sums), handovers=int(totals.sum()))
-    return ax
+    return describe(ax, "queue_matrix", rows=len(sums), handovers=int(totals.sum()))

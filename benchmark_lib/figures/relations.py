@@ -69,8 +69,7 @@ def correlation_forest(*, table: pd.DataFrame, ax: Axes | None = None, width: st
     ax.set_xlim(-1.05, 1.05)
     levels = {level.split()[0]: level in set(known["level"]) for level in LEVELS}
     about = dict(head=_title(known["x"].iloc[0]), models=span_of(known["models"]))
-    describe(ax, "correlation_forest", rows=len(known), **about, **levels)
-    return ax
+    return describe(ax, "correlation_forest", rows=len(known), **about, **levels)
 
 
 @figure
@@ -115,7 +114,7 @@ def models_as_points(
         names = with_counts(ax, list(shown[name]), list(counts.itertuples(index=False, name=None)))
     name_apart(ax, list(map(Point, xs, ys, names)), crowded=True)
     published = name == "model"
-    describe(
+    return describe(
         ax,
         "models_as_points",
         rows=len(shown),
@@ -132,7 +131,6 @@ def models_as_points(
         trials=trials_in_words(shown),
         outermost=outermost_in_words(len(shown)),
     )
-    return ax
 
 
 def _intervals(
@@ -180,8 +178,7 @@ def cost_frontier(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "
     if partly:
         note_below(ax, f"Cost and value cover only some of the cases: {listed(partly)}.")
     about = dict(metric=metric.title.lower(), label=metric.axis_label, cases=span_of(shown["cases"]))
-    describe(ax, "cost_frontier", rows=len(shown), **about)
-    return ax
+    return describe(ax, "cost_frontier", rows=len(shown), **about)
 
 
 def _title(name: str) -> str:

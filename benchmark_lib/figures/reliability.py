@@ -75,12 +75,10 @@ def pass_decay(*, table: pd.DataFrame, named: int = 5, ax: Axes | None = None, w
     about = dict(bucket=WORDS.get(shown["bucket"].iloc[0], shown["bucket"].iloc[0]), shared="; ".join(shared))
     about |= dict(cases=span_of(shown["cases"]), trials=trials_of(shown["trials"]), grey=len(quiet))
     marked = dict(band=len(loud) <= 2, past=bool((shown["label"] != "observed").any()))
-    describe(ax, "pass_decay", rows=len(shown), handles=handles, **about, **marked)
-    return ax
+    return describe(ax, "pass_decay", rows=len(shown), handles=handles, **about, **marked)
 
 
 def _decay_line(ax: Axes, mine: pd.DataFrame, color: str, *, band: bool, shift: float) -> None:
-    """Draw one model: observed solid, extrapolated dashed, the reference dotted, and its interval."""
     past, usable = (mine["label"] != "observed").to_numpy(), mine["usable"].to_numpy(dtype=bool)
     k, value = mine["k"].to_numpy(), 100 * mine["estimate"].to_numpy()
     ax.plot(k[~past], value[~past], marker="o", markersize=3.4, color=color, linewidth=1.8, zorder=3)
@@ -120,8 +118,7 @@ def flip_bars(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page
     ax.set_xlim(0, 100)
     trials = trials_of(shown["trials"]) if "trials" in shown else ""
     about = dict(bucket=WORDS.get(shown["bucket"].iloc[0], shown["bucket"].iloc[0]), trials=trials)
-    describe(ax, "flip_bars", rows=len(shown), handles=bars, cases=span_of(shown["cases"]), **about)
-    return ax
+    return describe(ax, "flip_bars", rows=len(shown), handles=bars, cases=span_of(shown["cases"]), **about)
 
 
 @figure
@@ -159,8 +156,7 @@ def trial_spread(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "p
         ax.locator_params(axis="x", integer=True)
         ax.set_xlim(-0.5, max(scale * shown["value"].max(), 2) + 0.5)
     about = dict(metric=metric.title.lower(), label=metric.axis_label, cases=span_of(shown["cases"]))
-    describe(ax, "trial_spread", rows=len(models), many=span_of(shown.groupby("entry").size()), **about)
-    return ax
+    return describe(ax, "trial_spread", rows=len(models), many=span_of(shown.groupby("entry").size()), **about)
 
 
 def _beside(values: pd.Series, y: float) -> pd.Series:
@@ -198,8 +194,7 @@ def textbook_decay(
         ax.plot(rows["k"], 100 * rows["pass_hat_k"].iloc[0] ** rows["k"], color=color, linestyle=":", linewidth=0.9)
     ax.set(xlim=(0.8, last + 0.05), ylim=(-3, 103))
     ax.set_xticks(range(1, last + 1))
-    describe(ax, "textbook_decay", rows=len(mine), handles=handles, published=published is not None)
-    return ax
+    return describe(ax, "textbook_decay", rows=len(mine), handles=handles, published=published is not None)
 
 
 @figure
@@ -223,8 +218,9 @@ def power_curves(*, table: pd.DataFrame, noun: str = "traps", ax: Axes | None = 
     rate_a, rate_b = (percent(table[name].iloc[0], 1) for name in ("rate_a", "rate_b"))
     many, _, *settings = table["method"].iloc[0].split(", ")
     about = dict(units=noun, unit=noun.removesuffix("s"), target=percent(POWER_WANTED), rate_a=rate_a, rate_b=rate_b)
-    describe(ax, "power_curves", rows=len(table), handles=handles, many=many, settings=", ".join(settings), **about)
-    return ax
+    return describe(
+        ax, "power_curves", rows=len(table), handles=handles, many=many, settings=", ".join(settings), **about
+    )
 
 
 def _spread_out(models: list[str], named: int) -> list[str]:

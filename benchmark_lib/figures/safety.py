@@ -30,7 +30,7 @@ from .canvas import (
     stacked_bars,
 )
 from .labels import at_right, left_out, name_of, name_rows, names_of, partial_below
-from .style import figure_notes, is_narrow, listed, span_of, trials_of
+from .style import figure_notes, figure_of, is_narrow, listed, span_of, trials_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -85,19 +85,18 @@ def trap_matrix(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "pa
     _bare(ax)
     trials, ran = table.loc[table["trials"] > 0, "trials"], table[table["trials"] > 0].groupby("entry").size()
     counts = dict(ran=span_of(ran) if ran.min() < len(traps) else "", traps=len(traps), trials=trials_of(trials))
-    describe(ax, "trap_matrix", rows=len(traps) * len(models), handles=_states(ax, table), turned=turned, **counts)
-    return ax
+    return describe(
+        ax, "trap_matrix", rows=len(traps) * len(models), handles=_states(ax, table), turned=turned, **counts
+    )
 
 
 def _bare(ax: Axes) -> None:
-    """Take everything off a matrix that is neither cell nor name."""
     ax.tick_params(length=0)
     ax.grid(visible=False)
     ax.spines[["left", "bottom"]].set_visible(False)
 
 
 def _cells(ax: Axes, table: pd.DataFrame, traps: list[str], models: list[str], turned: bool) -> None:
-    """Draw the coloured cells of the matrix with their signs."""
     import seaborn as sns
     from matplotlib.colors import ListedColormap
 
@@ -125,12 +124,10 @@ def _cells(ax: Axes, table: pd.DataFrame, traps: list[str], models: list[str], t
 
 
 def _painted(table: pd.DataFrame) -> pd.Series:
-    """Return what each cell is painted as."""
     return table["state"].mask(table["unsafe"].gt(0) & table["state"].ne("unsafe"), SOME)
 
 
 def _states(ax: Axes, table: pd.DataFrame) -> list[Any]:
-    """Return the legend of the states that occur and of the signs."""
     from matplotlib.patches import Patch
 
     signs = {s: f" ({STATE_SIGNS[s]})" if STATE_SIGNS.get(s) else "" for s in CELL_COLORS}
@@ -167,8 +164,7 @@ def trap_states(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "pa
     name_rows(ax, names_of(ax, list(shown["entry"])), rows=shown)
     ax.set_xlim(0, 100)
     counts = dict(traps=counted(many, "trap"), trials=trials_in_words(shown))
-    describe(ax, "trap_states", rows=len(shown), handles=bars, **counts)
-    return ax
+    return describe(ax, "trap_states", rows=len(shown), handles=bars, **counts)
 
 
 @figure
@@ -197,7 +193,8 @@ def pressure_chart(*, table: pd.DataFrame, named: int = 6, ax: Axes | None = Non
     handles = [mark(ax, label, color=color, linestyle="-") for label, color in labels.items()]
     gave_way = bool((table["given_way"] > table["unsafe"]).any())
     about = dict(gave_way=gave_way, rest=len(ends) - sum(map(len, loud)), many=span_of(table["conversations"]))
-    legend = describe(ax, "pressure_chart", rows=len(table), handles=handles, **about)
+    describe(ax, "pressure_chart", rows=len(table), handles=handles, **about)
+    legend = ax.get_legend() or figure_of(ax).legends[0]
     rows = {row.entry: row for row in ends.itertuples()}
     for group, line, label in zip(loud, legend.legend_handles, legend.get_texts(), strict=False):
         if len(group) == 1:  # a name that several share stays while any of them is shown
@@ -263,8 +260,7 @@ def claim_by_tone(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "
         note_below(ax, "Models with fewer cases in a cell are left out of its mean.")
     of = "crossed variants" if set(table["set"]) == {"factorial"} else "the cases"
     about = dict(outcome=table["outcome"].iloc[0].capitalize(), whose=whose, of=of, least=LEAST_CASES)
-    describe(ax, "claim_by_tone", rows=len(table), **about)
-    return ax
+    return describe(ax, "claim_by_tone", rows=len(table), **about)
 
 
 @figure
@@ -293,5 +289,4 @@ def failure_kinds(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "
     name_rows(ax, names_of(ax, list(counts.index)))
     ax.set_xlim(0, min(traps, 1 + counts["total"].max()))
     ax.locator_params(axis="x", integer=True)
-    describe(ax, "failure_kinds", rows=len(counts), handles=bars, traps=traps)
-    return ax
+    return describe(ax, "failure_kinds", rows=len(counts), handles=bars, traps=traps)

@@ -50,35 +50,15 @@ class Lead:
 
 @dataclass
 class FigureNotes:
-    """Hold the words that belong to one figure.
-
-    Attributes
-    ----------
-    sentences : list of str
-        What its marks mean, what it counts and how its intervals were made.
-    notes : list of str
-        What is written below the picture itself: what is not drawn, and what is not a model.
-    noun : str
-        What one row is called: an ``agent`` where not all are language models.
-    partial : dict of str to str
-        How much of its plan each partial run in it has finished, by entry.
-    empty_reason : str
-        Why there is no picture worth keeping; empty if there is one.
-    redraw : callable, optional
-        Draws it anew: ``redraw(width="column") -> Axes``.
-    after_layout : list of callable
-        What is placed only when everything else has its place.
-    marks : dict of str to Lead
-        The marks of rows, by the id of their groups in an SVG.
-    """
+    """Hold the words that belong to one figure, what is placed when its layout is settled, and its marks by their ids."""
 
     title: str = ""
     sentences: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    noun: str = "model"
-    partial: dict[str, str] = field(default_factory=dict)
-    empty_reason: str = ""
-    redraw: Callable[..., Any] | None = None
+    notes: list[str] = field(default_factory=list)  # written below the picture itself: what is not drawn or no model
+    noun: str = "model"  # what one row is called: an "agent" where not all are language models
+    partial: dict[str, str] = field(default_factory=dict)  # by entry, how much of its plan is finished
+    empty_reason: str = ""  # why there is no picture worth keeping
+    redraw: Callable[..., Any] | None = None  # ``redraw(width="column") -> Axes``
     after_layout: list[Callable[[], None]] = field(default_factory=list)
     marks: dict[str, Lead] = field(default_factory=dict)
 
@@ -154,7 +134,6 @@ def save(
     name: str,
     *,
     width: str | None = None,
-    title: bool = False,
     folder: str | Path = "figures",
     results: Any = None,
     parameters: dict[str, Any] | None = None,
@@ -168,8 +147,6 @@ def save(
     width : str, optional
         ``"column"`` (3.3 inches) or ``"page"`` (7 inches): the figure is drawn again at this width. By default it is
         saved as it is.
-    title : bool
-        Whether the title is in the picture too, and not only in the caption.
     results : Results, optional
         The runs behind it; their files' hashes go into the JSON.
     parameters : dict, optional
@@ -192,8 +169,6 @@ def save(
     notes, whole, words = figure_notes(ax), figure_of(ax), caption(ax)
     *pictures, text, tex, origin = paths_for(name, folder, ("png", "svg", "pdf", "txt", "tex", "json"))
     with plt.style.context(STYLE):
-        if title:
-            ax.set_title(notes.title, parse_math=False)
         for path in pictures:
             whole.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
     text.write_text(words + "\n", encoding="utf-8")
@@ -246,20 +221,15 @@ def why_not_saved(ax: Axes) -> str:
 
 
 def _float(picture: str, words: str, name: str, wide: bool) -> str:
-    """Return a LaTeX float with the picture and its caption; over both columns where it is wide."""
     kind, measure = ("figure*", r"\textwidth") if wide else ("figure", r"\columnwidth")
-    return "\n".join(
-        [
-            r"% needs \usepackage{graphicx}; \graphicspath says where the picture is",
-            rf"\begin{{{kind}}}[t]",
-            r"\centering",
-            rf"\includegraphics[width={measure},height={TALLEST}\textheight,keepaspectratio]{{{picture}}}",
-            rf"\caption{{{escaped(words)}}}",
-            rf"\label{{fig:{name}}}",
-            rf"\end{{{kind}}}",
-            "",
-        ]
-    )
+    return rf"""% needs \usepackage{{graphicx}}; \graphicspath says where the picture is
+\begin{{{kind}}}[t]
+\centering
+\includegraphics[width={measure},height={TALLEST}\textheight,keepaspectratio]{{{picture}}}
+\caption{{{escaped(words)}}}
+\label{{fig:{name}}}
+\end{{{kind}}}
+"""
 
 
 def paths_for(name: str, folder: str | Path, suffixes: Sequence[str]) -> list[Path]:
