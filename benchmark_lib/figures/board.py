@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
@@ -78,7 +79,7 @@ def value_picture(*, board: pd.DataFrame, ax: Axes | None = None, width: str = "
     board, traps = on_all_traps(ax, known, "unsafe_n")
     tiers = [t for t in tier_order() if t in set(board["cost_tier"])]
     if {*tiers} <= {NO_MODEL, PLAYED, UNKNOWN}:
-        return nothing(ax, f"{NO_COST}{listed(names_of(ax, list(board['entry'])))}.")
+        return nothing(ax, f"{NO_COST}{listed(names_of(ax, board['entry']))}.")
     bands = _bands(traps)
     for low, high, name, shade in bands:
         ax.axhspan(low, high, color=shade, zorder=0, linewidth=0)
@@ -113,10 +114,9 @@ def value_picture(*, board: pd.DataFrame, ax: Axes | None = None, width: str = "
 
 
 def _unsafe_mark(ax: Axes, x: float, row: Any, traps: int) -> None:
-    """Draw the median of one model, which leads to its page, its mean with the interval, and its worst trial."""
     color, sign = LOOKS[row.block]
     look: dict[str, Any] = dict(color=color, markersize=5, linestyle="none", zorder=3)
-    others = []
+    others = list[Any]()
     if row.unsafe_low == row.unsafe_low:
         others.append(ax.vlines(x, row.unsafe_low, row.unsafe_high, color=color, linewidth=1, zorder=3))
         others += ax.plot(x, row.unsafe_mean, marker="_", **look | {"markersize": 8})
@@ -190,10 +190,10 @@ def unsafe_intervals(*, table: pd.DataFrame, ax: Axes | None = None, width: str 
 
 
 def _bands(traps: int) -> list[tuple[float, float, str, str]]:
-    """Return where each band begins and ends, its name and its shade; none for another number of traps than 18."""
-    edges = (-0.5, *BAND_CUTS, traps + 0.5)
-    found = [(low, high, *band) for low, high, band in zip(edges, edges[1:], BANDS_DRAWN, strict=False)]
-    return found if traps == BAND_TRAPS else []
+    if traps != BAND_TRAPS:
+        return []
+    edges = pairwise((-0.5, *BAND_CUTS, traps + 0.5))
+    return [(*ends, *band) for ends, band in zip(edges, BANDS_DRAWN, strict=True)]
 
 
 def _idle(table: pd.DataFrame) -> list[bool]:
@@ -202,7 +202,7 @@ def _idle(table: pd.DataFrame) -> list[bool]:
 
 def marked_names(ax: Axes, table: pd.DataFrame) -> list[str]:
     """Return the names of rows; those that do too little for a band have a star, which `no_merit` explains."""
-    return [name + "*" * star for name, star in zip(names_of(ax, list(table["entry"])), _idle(table), strict=True)]
+    return [name + "*" * star for name, star in zip(names_of(ax, table["entry"]), _idle(table), strict=True)]
 
 
 def no_merit(table: pd.DataFrame) -> str:
@@ -241,7 +241,7 @@ def metric_intervals(*, table: pd.DataFrame, ax: Axes | None = None, width: str 
         ax.plot(scale * row.mean, y, marker="o", markersize=4.5, color="#0072B2", **bare)
         ax.plot(scale * row.median, y, **ring)
         at_right(ax, y, rounded(scale * row.mean, metric.scale.digits))
-    name_rows(ax, names_of(ax, list(shown["entry"])))
+    name_rows(ax, names_of(ax, shown["entry"]))
     if metric.scale.top:
         ax.set_xlim(-0.03 * metric.scale.top, 1.03 * metric.scale.top)
     about = dict(label=metric.axis_label, banded=metric.banded, share=bool(metric.scale.bounds))
@@ -263,7 +263,7 @@ def band_chances(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "p
     without = [name_of(ax, m) for m in table.loc[table["p_safe"].isna(), "entry"]]
     if without:
         note_below(ax, f"Not run on {BAND_TRAPS} traps, so without bands: {listed(without)}")
-    names, idle = names_of(ax, list(shown["entry"])), _idle(shown)
+    names, idle = names_of(ax, shown["entry"]), _idle(shown)
     if all(idle):
         enough = percent(RESOLVES_ENOUGH)
         return nothing(ax, f"No bands to weigh: {listed(names)} resolve under {enough} of the resolvable cases.")

@@ -123,7 +123,7 @@ def _keep_what_fits(bars: Sequence[Any], inside: Sequence[Any]) -> None:
             text.remove()
 
 
-def describe(ax: Axes, name: str, /, *, rows: int, handles: Iterable[Any] = (), **values: Any) -> Axes:
+def describe(ax: Axes, name: str, /, *, rows: int, handles: Any = (), **values: Any) -> Axes:
     """Give a figure its title, caption, axis labels and legend, as ``figures.yaml`` has them, and return it.
 
     Parameters
@@ -161,7 +161,6 @@ def _rendered(text: str, values: Mapping[str, Any]) -> str:
 
 
 def _legend(ax: Axes, handles: Sequence[Any]) -> None:
-    """Draw a legend above the axes in as many columns as the figure is wide enough for."""
     if not handles:
         return
     whole = figure_of(ax)
@@ -178,7 +177,7 @@ def _legend(ax: Axes, handles: Sequence[Any]) -> None:
 
 
 def _wide(longest: Sequence[int], columns: int) -> int:
-    """Return how many letters wide the entries of a legend are in so many columns, with a mark and a space each."""
+    """Return the letters of so many columns of a legend, each with a mark and a space."""
     rows, longer = divmod(len(longest), columns)
     ends = [place * rows + min(place, longer) for place in range(columns + 1)]
     return sum(max(longest[start:end]) + 5 for start, end in pairwise(ends))

@@ -51,7 +51,7 @@ def two_directions(*, table: pd.DataFrame, ax: Axes | None = None, width: str = 
         _direction(ax, y, "over", row)
     counts = list(shown[["missed_cases", "over_cases"]].astype(int).itertuples(index=False, name=None))
     ends = shown[["missed_high", "over_high", "missed_mean", "over_mean", "missed", "over"]].astype(float)
-    _centre(ax, with_counts(ax, list(shown["entry"]), counts), 100 * float(np.nanmax(ends)), shown)
+    _centre(ax, with_counts(ax, shown["entry"], counts), 100 * float(np.nanmax(ends)), shown)
     missed, over = (usual(n) for n in zip(*counts, strict=True))
     sides = [f"left: % of {missed} must-escalate cases"] * bool(missed)
     sides += [f"right: % of {over} resolvable cases"] * bool(over)
@@ -121,7 +121,6 @@ def _intent(ax: Axes, y: int, sign: int, color: str, rows: pd.DataFrame, several
 
 
 def _centre(ax: Axes, names: list[str], reach: float, rows: pd.DataFrame | None = None) -> None:
-    """Draw the centre line and what both figures share; `reach` is where the longest line ends."""
     far = min(100, 10 * (reach // 10 + 1)) * (1.55 if is_narrow(ax) else 1.25)
     ax.axvline(0, color="#222222", linewidth=1)
     name_rows(ax, names, rows=rows)

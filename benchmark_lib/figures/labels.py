@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -24,7 +24,7 @@ PLACES = tuple(
     for dy in (3, -3, 13, -13, 23, -23)
     for dx, ha in ((5, "left"), (-5, "right"), (0, "center"))
 )
-"""Where a name may be placed relative to its point: offsets in points and the alignment of the text, the nearest first."""
+"""Where a name may be placed: offsets from its point, in points, and the alignment of the text."""
 NEAR = 3
 """A name farther up or down than this many points is joined to its point by a line."""
 APART = 3
@@ -57,7 +57,7 @@ def name_of(ax: Axes, entry: Any) -> str:
     return visible(short_name(entry, 2 * LINE[True] - len(words))) + words  # both fit on two lines of a narrow figure
 
 
-def names_of(ax: Axes, entries: Sequence[Any]) -> list[str]:
+def names_of(ax: Axes, entries: Iterable[Any]) -> list[str]:
     """Return the names of several models; where two would read alike, each is followed by its number."""
     names = {entry: name_of(ax, entry) for entry in entries}
     many, seen, found = Counter(names.values()), Counter[str](), dict[Any, str]()
@@ -70,8 +70,8 @@ def names_of(ax: Axes, entries: Sequence[Any]) -> list[str]:
 def left_out(ax: Axes, table: pd.DataFrame, shown: pd.DataFrame, why: str) -> None:
     """Write below a figure which entries of a table are not in it, and why; nothing where none is drawn."""
     figure_notes(ax).partial |= partial_in(table)
-    gone = [] if shown.empty else [entry for entry in dict.fromkeys(table["entry"]) if entry not in set(shown["entry"])]
-    if gone:
+    gone = table.loc[~table["entry"].isin(shown["entry"]), "entry"].unique()
+    if len(gone) and len(shown):
         note_below(ax, f"Not drawn: {listed(names_of(ax, gone))} ({why})")
 
 
@@ -115,8 +115,8 @@ def two_lines(ax: Axes, name: str) -> str:
     return "\n".join(lines)
 
 
-def with_counts(ax: Axes, entries: Sequence[Any], counts: Sequence[tuple[int, ...]]) -> list[str]:
-    """Return names; one that rests on another number of cases than most, and is not partial, has its number."""
+def with_counts(ax: Axes, entries: Iterable[Any], counts: Sequence[tuple[int, ...]]) -> list[str]:
+    """Return names, with the number of cases where it is not that of most and the run is not partial."""
     most, partial = tuple(map(usual, zip(*counts, strict=True))), figure_notes(ax).partial
     return [
         name + (f" (n = {' and '.join(map(str, n))})" if n != most and entry not in partial else "")
@@ -142,7 +142,6 @@ def name_apart(ax: Axes, points: Sequence[Point], *, crowded: bool = False, firs
 
 
 def _outermost(points: Sequence[Point], most: int, first: Collection[str]) -> list[Point]:
-    """Return the points named `first`, then those farthest from the middle, relative to the spread of each axis."""
     places = np.array([(point.x, point.y) for point in points], dtype=float)
     spread = places.std(axis=0)
     far = (((places - np.median(places, axis=0)) / np.where(spread, spread, 1)) ** 2).sum(axis=1)
@@ -176,7 +175,7 @@ def _place(ax: Axes, named: Sequence[Point], points: Sequence[Point], first: Col
 
 
 def _placed(ax: Axes, groups: list[list[Point]], points: Sequence[Point]) -> tuple[list[Any], list[list[Point]]]:
-    """Write the names, but for those that would cover another name, a point or the edge; return the texts and these."""
+    """Write the names that cover no other name, point or edge; return their texts, and the groups left."""
     from matplotlib.text import Text
 
     dots = [ax.transData.transform(point[:2]) for point in points]

@@ -109,9 +109,9 @@ def models_as_points(
         if column in METRICS and METRICS[column].scale.summed:
             axis.set_major_locator(MaxNLocator(integer=True))
     counts = shown[[f"{m}_n" for m in (x, y) if f"{m}_n" in shown]].fillna(0).astype(int)
-    names = names_of(ax, list(shown[name]))
+    names = names_of(ax, shown[name])
     if counts.shape[1]:
-        names = with_counts(ax, list(shown[name]), list(counts.itertuples(index=False, name=None)))
+        names = with_counts(ax, shown[name], list(counts.itertuples(index=False, name=None)))
     name_apart(ax, list(map(Point, xs, ys, names)), crowded=True)
     published = name == "model"
     return describe(
@@ -168,7 +168,7 @@ def cost_frontier(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "
     scale_of_costs(ax, shown["usd_per_1000"])
     named = shown if len(shown) <= FEW else front
     ax.margins(x=0.15, y=0.1)
-    names = names_of(ax, list(named["entry"]))
+    names = names_of(ax, named["entry"])
     name_apart(ax, list(map(Point, named["usd_per_1000"], scale * named["value"], names)))
     lost = [name_of(ax, m) for m in table.loc[~table.index.isin(shown.index), "entry"]]
     part = shown[shown["cases"] < shown["of"]].to_dict("records")
@@ -188,7 +188,6 @@ def _title(name: str) -> str:
 
 
 def _times(name: str) -> int:
-    """Return what makes a column's values the numbers on its axis."""
     return METRICS[name].scale.times if name in METRICS else 100 if name in RATES else 1
 
 

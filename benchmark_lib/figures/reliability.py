@@ -60,7 +60,7 @@ def pass_decay(*, table: pd.DataFrame, named: int = 5, ax: Axes | None = None, w
     together = {entries[0]: entries for entries in alike(order, "entry", ["estimate", "low", "high"])}
     loud = _spread_out(list(together), named)
     colors = colors_of(table, loud)
-    names = dict(zip(ends.index, with_counts(ax, list(ends.index), [(int(n),) for n in ends["cases"]]), strict=True))
+    names = dict(zip(ends.index, with_counts(ax, ends.index, [(int(n),) for n in ends["cases"]]), strict=True))
     handles, quiet = [], [entry for entry in ends.index if not any(entry in together[first] for first in loud)]
     for entry in quiet:
         mine = shown[shown["entry"] == entry]
@@ -114,7 +114,7 @@ def flip_bars(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page
         interval = f" ({span(100 * row.low, 100 * row.high)})" if row.low == row.low else ", no interval"
         at_right(ax, y, "one trial" if row.estimate != row.estimate else f"{percent(row.estimate)}{interval}")
     head_at_right(ax, len(shown), "flip rate (95 %)")
-    name_rows(ax, names_of(ax, list(shown["entry"])))
+    name_rows(ax, names_of(ax, shown["entry"]))
     ax.set_xlim(0, 100)
     trials = trials_of(shown["trials"]) if "trials" in shown else ""
     about = dict(bucket=WORDS.get(shown["bucket"].iloc[0], shown["bucket"].iloc[0]), trials=trials)
@@ -151,7 +151,7 @@ def trial_spread(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "p
         ax.plot([scale * median] * 2, [y - 0.34, y + 0.34], color="#222222", linewidth=1.3, zorder=4)
         at_right(ax, y, rounded(values.max() - values.min(), 0 if summed else metric.scale.digits))
     head_at_right(ax, len(models), "range")
-    name_rows(ax, names_of(ax, list(models.index)))
+    name_rows(ax, names_of(ax, models.index))
     if summed:
         ax.locator_params(axis="x", integer=True)
         ax.set_xlim(-0.5, max(scale * shown["value"].max(), 2) + 0.5)
@@ -160,7 +160,6 @@ def trial_spread(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "p
 
 
 def _beside(values: pd.Series, y: float) -> pd.Series:
-    """Return the heights of the dots of one row; equal values are above each other."""
     same = values.groupby(values)
     return y + 0.16 * (same.cumcount() - (same.transform("size") - 1) / 2)
 
@@ -224,7 +223,6 @@ def power_curves(*, table: pd.DataFrame, noun: str = "traps", ax: Axes | None = 
 
 
 def _spread_out(models: list[str], named: int) -> list[str]:
-    """Return some of the models, evenly over their order, the first and the last among them."""
     named = min(named, len(LINES), len(models))
     if named < 2:
         return models[:named]

@@ -161,7 +161,7 @@ def trap_states(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "pa
             count = round(row.conversations * getattr(row, f"{state}_share"))
             tip = f"{row.entry}: {count} of {row.conversations} trap conversations {state}: {STATES[state]}"
             leads(ax, row, bar, tip=tip, to={"bucket": "adversarial", "pressure_reached": state} if count else None)
-    name_rows(ax, names_of(ax, list(shown["entry"])), rows=shown)
+    name_rows(ax, names_of(ax, shown["entry"]), rows=shown)
     ax.set_xlim(0, 100)
     counts = dict(traps=counted(many, "trap"), trials=trials_in_words(shown))
     return describe(ax, "trap_states", rows=len(shown), handles=bars, **counts)
@@ -180,7 +180,7 @@ def pressure_chart(*, table: pd.DataFrame, named: int = 6, ax: Axes | None = Non
     last = int(table["push"].max())
     order = dict(by=["unsafe_share", "given_way_share", "entry"], ascending=[False, False, True])
     ends = table[table["push"] == last].sort_values(**order)
-    names = dict(zip(ends["entry"], names_of(ax, list(ends["entry"])), strict=True))
+    names = dict(zip(ends["entry"], names_of(ax, ends["entry"]), strict=True))
     ranked = table.sort_values("entry", key=lambda entries: entries.map(list(names).index), kind="stable")
     groups = alike(ranked, "entry", ["push", "unsafe_share", "given_way_share"])
     loud = groups[: min(named, len(LINES))]
@@ -203,7 +203,7 @@ def pressure_chart(*, table: pd.DataFrame, named: int = 6, ax: Axes | None = Non
 
 
 def _pressed(ax: Axes, table: pd.DataFrame, color: str | None) -> None:
-    """Draw the models of one line, one on the other; a mark speaks for all of them, and leads to what any of them did."""
+    """Draw the models of one line, one on the other; a mark speaks for all, and leads to what any of them did."""
     look: dict[str, Any] = dict(color=color or QUIET, linewidth=1.6 if color else 0.8, zorder=3 if color else 2)
     for _, mine in table.groupby("entry"):
         first = mine.iloc[0]
@@ -213,11 +213,11 @@ def _pressed(ax: Axes, table: pd.DataFrame, color: str | None) -> None:
         leads(ax, first, *lines)
         for at in mine.itertuples() if color else ():
             (dot,) = ax.plot(at.push, 100 * at.unsafe_share, marker="o", markersize=3.2, **look)
-            all_here = table[table["push"] == at.push].to_dict("records")
-            counts = [f"{r['entry']}: {r['unsafe']} of {r['conversations']}" for r in all_here]
+            here = table[table["push"] == at.push]
+            counts = [f"{r.entry}: {r.unsafe} of {r.conversations}" for r in here.itertuples()]
             tip = f"{'; '.join(counts)} trap conversations were unsafe by push {at.push}"
             reached = {"pressure_reached": "unsafe", "pressure_push": list(range(at.push + 1))}
-            to = {"entry": list(dict.fromkeys(table["entry"])), "bucket": "adversarial", **reached}
+            to = {"entry": list(here["entry"]), "bucket": "adversarial", **reached}
             leads(ax, at, dot, tip=tip, to=to if at.unsafe else None)
 
 
@@ -273,7 +273,7 @@ def failure_kinds(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "
     if table.empty:
         return nothing(ax, "No trap was run and scored, so there are no failures to sort.")
     met = table.groupby("entry", as_index=False, sort=False)["traps"].sum()
-    whole, traps = on_all_traps(ax, met.assign(entry=names_of(ax, list(met["entry"]))), "traps")
+    whole, traps = on_all_traps(ax, met.assign(entry=names_of(ax, met["entry"])), "traps")
     drawn = table[table["entry"].isin(met.loc[whole.index, "entry"])]
     counts = drawn.pivot_table(index="entry", columns="kind", values="count", aggfunc="sum")
     counts = counts.assign(total=counts.sum(axis=1)).sort_values("total")
@@ -286,7 +286,7 @@ def failure_kinds(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "
     bars = stacked_bars(ax, parts, [KIND_COLORS[kind] for kind in kinds])
     for y, total in enumerate(counts["total"]):
         at_right(ax, y, rounded(total))
-    name_rows(ax, names_of(ax, list(counts.index)))
+    name_rows(ax, names_of(ax, counts.index))
     ax.set_xlim(0, min(traps, 1 + counts["total"].max()))
     ax.locator_params(axis="x", integer=True)
     return describe(ax, "failure_kinds", rows=len(counts), handles=bars, traps=traps)

@@ -87,7 +87,6 @@ def _styled(element: ElementTree.Element) -> None:
 
 
 def _marked(element: ElementTree.Element, mark: Lead, more: Mapping[str, str]) -> None:
-    """Make the group of a mark a link, or an element with a text of its own, or one that its row hides."""
     element.tag = "a" if "href" in more else "g"
     words = {"data-tip": mark.tip, "aria-label": mark.tip} if mark.tip else {}
     alone = {"role": "img", "tabindex": "0"} if mark.tip and element.tag == "g" else {}
