@@ -27,7 +27,7 @@ BUDGETS = {
     "conversation": 2_980,
     "endpoint": 2_340,
     "experiment": 3_580,
-    "figures": 2_360,
+    "figures": 2_290,
     "language": 3_410,
     "reports": 7_760,
     "runfile": 810,
