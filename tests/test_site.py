@@ -255,7 +255,7 @@ def test_embedded_data_cannot_close_its_element_and_json_is_laid_out_for_reading
 
 DRAWN = """() => {
   for (const fold of document.querySelectorAll("details")) fold.open = true;
-  const seen = [...document.querySelectorAll(".drawing :is(text, path, use)")].filter((e) => e.checkVisibility());
+  const seen = [...document.querySelectorAll(".drawing :is(text, path, use)")].filter((e) => e.getClientRects().length);
   return { texts: seen.map((e) => e.textContent.trim()).filter(Boolean), data: seen.length };
 }"""
 """What the pictures show, folded ones too: their texts, and how many texts and marks."""
