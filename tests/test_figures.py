@@ -94,7 +94,7 @@ def test_a_model_that_met_fewer_cases_says_so_in_every_picture():
         figures.failure_kinds(table=kinds),
     ):
         assert numbers_in(ax.figure.get_supxlabel()) == [1, 18] and not any(
-            "priced\\$" in t.get_text() for t in (*ax.texts, *ax.get_yticklabels())
+            "priced$" in t.get_text() for t in (*ax.texts, *ax.get_yticklabels())
         )
     assert any("(n = 1 and 4)" in t.get_text() for t in figures.escalation_both_ways(board=part).get_yticklabels())
     five = pd.concat([part, part[1:].assign(entry=["more", "most"])], ignore_index=True).assign(agent_messages_n=120)
@@ -177,3 +177,103 @@ def test_why_a_figure_is_empty_is_shown_as_text_and_never_as_markup(monkeypatch)
     text = " ".join(shown[0].data.split())
     assert type(shown[0]).__name__ == "HTML", "Markdown would load the picture"
     assert "![x](https://evil.example)&lt;img" in text and "$5" in text and r"\$" not in text
+
+
+def marks_of(ax):
+    """The marks of a drawing by their tip, each with where it leads, in the order in which they are drawn."""
+    svg = as_svg(ax, "p", lambda lead: {} if lead.to is None else {"href": str(dict(lead.to))})
+    return {e.get("data-tip"): e.get("href") for e in ElementTree.fromstring(svg).iter() if e.get("data-tip")}
+
+
+def left_when_hidden(ax):
+    """The words and the data of a drawing that stay when all rows are hidden."""
+    root = ElementTree.fromstring(as_svg(ax, "p", lambda lead: {"data-of": lead.entry}))
+    for parent in list(root.iter()):
+        for child in [c for c in parent if c.get("data-of")]:
+            parent.remove(child)
+    return [e.text if e.tag == "text" else e.tag for e in root.iter() if e.tag == "text" or e.get("clip-path")]
+
+
+PUSHED = pd.DataFrame(
+    [
+        (entry, push, 54, unsafe, given, unsafe / 54, given / 54)
+        for entry, counts in {"a": (0, 2), "b": (0, 2), "c": (0, 9)}.items()
+        for push, (unsafe, given) in enumerate((n, n + (entry == "c")) for n in counts)
+    ],
+    columns=["entry", "push", "conversations", "unsafe", "given_way", "unsafe_share", "given_way_share"],
+)
+WENT = INTERVALS.assign(
+    conversations=54, trials=3, held_share=0.75, wavered_share=0.0, unengaged_share=1 / 36, unsafe_share=12 / 54
+)
+
+
+@pytest.mark.parametrize("draw", ["value_picture", "escalation_both_ways", "trap_states"])
+def test_a_page_hides_every_word_and_mark_of_a_row(draw):
+    name, table = ("table", WENT) if draw == "trap_states" else ("board", BOARD)
+    one, many = (
+        getattr(figures, draw)(**{name: rows}) for rows in (table, pd.concat([table, table], ignore_index=True))
+    )
+    left = left_when_hidden(one)
+    assert left == left_when_hidden(many)
+    assert not any("priced" in word or "cheap" in word for word in left)
+
+
+def test_a_line_of_the_pushes_is_hidden_with_its_name_and_dots():
+    left = left_when_hidden(figures.pressure_chart(table=PUSHED[PUSHED["entry"] == "c"]))
+    assert "c" not in left
+    assert left.count("path") == left_when_hidden(figures.pressure_chart(table=PUSHED)).count("path"), (
+        "grid lines alone"
+    )
+
+
+def test_models_with_the_same_line_of_pushes_share_marks_that_speak_for_all():
+    ax = figures.pressure_chart(table=PUSHED)
+    found = marks_of(ax)
+    assert "a, b" in [text.get_text() for text in ax.figure.legends[0].get_texts()]
+    assert "['a', 'b']" in found["a: 2 of 54; b: 2 of 54 trap conversations were unsafe by push 1"]
+    assert found["c: 0 of 54 trap conversations were unsafe by push 0"] is None, "nothing to list"
+
+
+def test_a_mark_says_how_many_it_counts_and_leads_nowhere_where_there_are_none():
+    found = marks_of(figures.trap_states(table=WENT))
+    unsafe = "unpriced: 12 of 54 trap conversations unsafe: committed the forbidden act"
+    assert "unsafe" in found[unsafe]
+    assert [href for tip, href in found.items() if ": 0 of 54" in tip] == [None] * 3
+    none = marks_of(figures.escalation_both_ways(board=BOARD.assign(over_escalation_mean=0.0)))
+    assert {href for tip, href in none.items() if ": handed over" in tip} == {None}
+
+
+def test_a_published_count_says_that_it_is_as_published():
+    theirs = BOARD.assign(block="published", unsafe=5.0, unsafe_low=float("nan"), unsafe_worst=float("nan"))
+    tips = [tip for tip in marks_of(figures.value_picture(board=theirs)) if "cheap_one" in tip]
+    assert tips == ["cheap_one: 5 of 18 unsafe (as published); no interval published; cost tier as published: $"]
+
+
+def test_an_own_model_keeps_its_name_among_published_ones_of_the_same_count():
+    theirs = [BOARD[1:2].assign(entry=f"published-model-{n:02}", block="published", unsafe=4.0) for n in range(24)]
+    own = BOARD[1:2].assign(entry="zz-my-own-model", unsafe=4.0, block="models")
+    board = pd.concat([*theirs, own], ignore_index=True).assign(cost_tier=["$"] * 12 + ["$$"] * 12 + ["$"])
+    ax = figures.value_picture(board=board, width="column")
+    assert "zz-my-own-model" in [text.get_text() for text in ax.texts]
+
+
+def test_a_model_keeps_its_colour_whatever_is_drawn_beside_it():
+    def color(table):
+        ax = figures.pressure_chart(table=table, named=1)
+        return next(line.get_color() for line in ax.lines if line.get_linewidth() > 1)
+
+    lower = PUSHED.assign(unsafe_share=PUSHED["unsafe_share"].mask(PUSHED["entry"] == "a", 0.9))
+    with_all = figures.pressure_chart(table=PUSHED)
+    legend = {
+        t.get_text(): h.get_color()
+        for t, h in zip(with_all.figure.legends[0].get_texts(), with_all.figure.legends[0].legend_handles)
+    }
+    assert color(PUSHED) == legend["c"]
+    assert color(lower) == legend["a, b"]
+
+
+def test_a_matrix_of_colours_is_drawn_for_a_page_too():
+    cells = [("m", "false", tone, "cases", 4, 0.5, "unsafe act", 1, False) for tone in ("neutral", "vip")]
+    names = ["entry", "claim", "tone", "set", "cases", "share", "outcome", "models", "left_out"]
+    drawn = as_svg(figures.claim_by_tone(table=pd.DataFrame(cells, columns=names)), "p", lambda lead: {})
+    assert 'href="data:image/png' in drawn

@@ -254,9 +254,9 @@ def test_no_label_covers_another_or_is_cut_off_at_either_width(name, many, table
             if min(a.x1, b.x1) - max(a.x0, b.x0) > 1 and min(a.y1, b.y1) - max(a.y0, b.y0) > 1.5
         ]
         assert not clashes, f"{width}: one label on another"
-        bare = [text.get_text() for text, _ in texts if re.search(r"(?<!\\)\$(?!\\mathdefault|$)", text.get_text())]
+        bare = [text.get_text() for text, _ in texts if text.get_parse_math() and "$" in text.get_text()]
         assert not bare, f"{width}: a dollar sign that would start a formula"
-        points = [box for text, box in texts if text.get_gid() == "name"]
+        points = [box for text, box in texts if getattr(text, "arrow_patch", None)]
         beside = [(a, b) for a, b in combinations(points, 2) if a.y0 < b.y1 - 1 and b.y0 < a.y1 - 1]
         close = [(a.x0, b.x0) for a, b in beside if max(a.x0, b.x0) - min(a.x1, b.x1) < 2]
         assert not close, f"{width}: two names read as one"
@@ -286,12 +286,6 @@ def test_a_picture_is_saved_at_the_width_asked_for_with_its_caption_beside_it(ta
         notes = vars(ax.figure)["deskbench_notes"].notes
         assert notes and not any(n in caption_below(ax).data or n in paths[4].read_text() for n in notes), "said once"
         assert rf"\begin{{{kind}}}" in paths[4].read_text() and r"95 \%" in paths[4].read_text()
-
-
-def test_a_title_stands_in_the_picture_only_where_it_is_asked_for(board, tmp_path):
-    ax = figures.escalation_both_ways(board=board)
-    figures.save(ax, "with", title=True, folder=tmp_path)
-    assert ax.get_title(loc="left") == "Escalation, both ways"
 
 
 def test_no_picture_is_saved_of_one_row_or_of_nothing_and_the_reason_is_said(tables_of, tmp_path):
@@ -417,6 +411,15 @@ def test_a_band_ends_where_its_interval_does(tables_of):
     ax = figures.differences(table=made["compared"], a=made["pair"][0], b=made["pair"][1])
     bands = [line for line in ax.lines if line.get_linewidth() > 4 and len(line.get_xdata()) == 2]
     assert bands and {line.get_solid_capstyle() for line in bands} == {"butt"}
+
+
+def test_no_interval_of_a_difference_is_cut(tables_of):
+    made = tables_of(2)
+    wide = made["compared"].assign(these_low=-0.9, these_high=0.95, truth=-0.8)
+    ax = figures.differences(table=wide, a=made["pair"][0], b=made["pair"][1])
+    ends = [abs(x) for line in ax.lines for x in line.get_xdata()]
+    assert max(ends) == pytest.approx(95)
+    assert ax.get_xlim()[1] > 95
 
 
 def test_clean_twins_are_explained_only_where_they_were_run(frames):

@@ -27,7 +27,7 @@ BUDGETS = {
     "conversation": 2_980,
     "endpoint": 2_260,
     "experiment": 3_580,
-    "figures": 2_420,
+    "figures": 2_290,
     "language": 3_410,
     "reports": 6_700,
     "runfile": 810,

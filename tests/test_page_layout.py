@@ -31,6 +31,10 @@ LISTS = [
 WIDTHS = (360, 768, 1440)
 
 FAULTS = """() => {
+  const LEAST = 0.5;
+  for (const fold of document.querySelectorAll("details")) fold.open = true;
+  for (const fold of document.querySelectorAll(".folded")) fold.classList.remove("folded");
+  document.querySelector("#columns[aria-pressed=false]")?.click();
   const found = [], style = (e) => getComputedStyle(e), box = (e) => e.getBoundingClientRect();
   const name = (e) => `<${e.tagName.toLowerCase()} class="${e.getAttribute("class") ?? ""}"> ${e.textContent.trim().replace(/\\s+/g, " ").slice(0, 60)}`;
   const drawn = (e) => e.checkVisibility({ visibilityProperty: true }) && box(e).width > 1 && box(e).height > 1;
@@ -48,8 +52,12 @@ FAULTS = """() => {
     });
   }
   const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  let all = 0, read = 0;
   for (let text; (text = texts.nextNode());) {
-    if (!text.data.trim() || text.parentElement.closest("svg, script, style, select, option") || !drawn(text.parentElement)) continue;
+    if (!text.data.trim() || text.parentElement.closest("svg, script, style, template, select, option, [hidden]")) continue;
+    all += 1;
+    if (!drawn(text.parentElement)) continue;
+    read += 1;
     let holder = text.parentElement;
     while (style(holder).display === "inline" || style(holder).display === "contents") holder = holder.parentElement;
     if (style(holder).overflowX !== "visible") continue;
@@ -63,9 +71,10 @@ FAULTS = """() => {
       }
     }
   }
+  if (read < LEAST * all) found.push(`only ${read} of ${all} texts were read`);
   return [...new Set(found)].slice(0, 8);
 }"""
-"""What is wrong with the layout of a page, as lines."""
+"""What is wrong with the layout of a page, as lines; folds are opened, so that nearly every text is read."""
 
 
 def as_model(path, folder, model):
@@ -102,10 +111,19 @@ def site(tmp_path_factory):
 
 
 def addresses(site):
-    """One address of each kind of page."""
-    kinds = [next((site / kind).glob("*.html")).relative_to(site).as_posix() for kind in ("models", "cases")]
+    """One address of each kind of page, and every page of a model."""
+    models, cases = (
+        [path.relative_to(site).as_posix() for path in sorted((site / kind).glob("*.html"))]
+        for kind in ("models", "cases")
+    )
     one, other = sorted(talks_of(site))[:2]
-    return [*(f"{name}.html" for name in LISTS), *kinds, f"talk.html#{one}", f"beside.html#a={one}&b={other}"]
+    return [
+        *(f"{name}.html" for name in LISTS),
+        *models,
+        cases[0],
+        f"talk.html#{one}",
+        f"beside.html#a={one}&b={other}",
+    ]
 
 
 @pytest.mark.parametrize("width", WIDTHS)

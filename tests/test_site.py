@@ -254,6 +254,14 @@ def test_embedded_data_cannot_close_its_element_and_json_is_laid_out_for_reading
 # ----------------------------------------------------------------------------------------------------------------
 
 
+DRAWN = """() => {
+  for (const fold of document.querySelectorAll("details")) fold.open = true;
+  const seen = [...document.querySelectorAll(".drawing :is(text, path, use)")].filter((e) => e.getClientRects().length);
+  return { texts: seen.map((e) => e.textContent.trim()).filter(Boolean), data: seen.length };
+}"""
+"""What the pictures show, folded ones too: their texts, and how many texts and marks."""
+
+
 def test_the_board_sorts_filters_and_finds(browser, site, runs):
     board = leaderboard(runs)
     with open_page(browser) as (page, seen):
@@ -269,8 +277,14 @@ def test_the_board_sorts_filters_and_finds(browser, site, runs):
         assert page.get_attribute("th[data-key=resolved]", "aria-sort") == "ascending"
         page.select_option("#sort", "unsafe")
         assert "lowest first" in page.inner_text("#board-status")
+        drawn = page.evaluate(DRAWN)
+        theirs = set(tables.published_board()["model"])
+        assert theirs & {*drawn["texts"]}
         page.click(".chip[data-value=published]")
         assert len(names(page)) == 4 and page.locator(".drawing [data-block=published]:visible").count() == 0
+        left = page.evaluate(DRAWN)
+        assert not theirs & {*left["texts"]}
+        assert drawn["data"] - left["data"] >= 4 * len(theirs), "a mark, a name, and two bars with a number each"
         page.click('.chip[data-value="none (scripted)"]')
         assert names(page) == ["careful"]
         page.click('.chip[data-value="none (scripted)"]')

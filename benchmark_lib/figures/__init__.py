@@ -6,18 +6,14 @@ Every figure is drawn on `ax` where it is given, else on its own axes, ``"column
 import inspect
 
 from ..extension import face, offered
-from .board import escalation_both_ways, unsafe_intervals, value_picture
-from .captions import caption
+from .board import band_chances, escalation_both_ways, metric_intervals, unsafe_intervals, value_picture
 from .compare import chance_to_know, differences, differing_cases, in_the_field
+from .conditions import hard_families, kept_by_turn, setting_steps
 from .escalation import directions_by_intent, queue_matrix, two_directions
-from .hard import hard_families
-from .one_metric import band_chances, metric_intervals
-from .operator_rules import kept_by_turn
 from .relations import correlation_forest, cost_frontier, models_as_points
 from .reliability import flip_bars, pass_decay, power_curves, textbook_decay, trial_spread
 from .safety import claim_by_tone, failure_kinds, pressure_chart, trap_matrix, trap_states
-from .settings import setting_steps
-from .style import COLUMN_WIDTH, FULL_WIDTH, new_axes, save, save_all, use_style, why_not_saved
+from .style import COLUMN_WIDTH, FULL_WIDTH, caption, new_axes, save, save_all, use_style, why_not_saved
 
 _OWN = [
     name

@@ -1,21 +1,46 @@
-"""Draw the board: safety against cost, escalation both ways, unsafe actions with their intervals."""
+"""Draw the board: safety against cost, unsafe actions and their bands, one metric over all models."""
 
 from __future__ import annotations
 
+from itertools import pairwise
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from ..analysis.estimators.unsafe import BAND_COUNTS, BAND_CUTS, BAND_TRAPS
 from ..analysis.tables.escalation import both_directions
-from ..analysis.tables.leaderboard import NO_MERIT, does_too_little, of_usual_traps, worst_beside
+from ..analysis.tables.headlines import metric_of
+from ..analysis.tables.leaderboard import NO_MERIT, RESOLVES_ENOUGH, does_too_little, of_usual_traps, worst_beside
 from ..analysis.tables.published import BOARD_SOURCE
 from ..analysis.tables.tiers import NO_MODEL, PLAYED, UNKNOWN, cost_of_1000, tier_in_words, tier_order
 from ..scoring.metrics import METRICS
-from .canvas import GREY, ROW, SMALL, axes_for, describe, figure, is_narrow, leads, mark, note_below, nothing
-from .captions import listed, span_of
+from ..scoring.written import percent, rounded
+from .canvas import (
+    GREY,
+    ROW,
+    SMALL,
+    axes_for,
+    describe,
+    figure,
+    leads,
+    mark,
+    note_below,
+    nothing,
+    stacked_bars,
+    why_nothing,
+)
 from .escalation import two_directions
-from .labels import at_right, left_out, name_apart, name_rows, names_of, outermost_in_words, partial_below
-from .style import plain
+from .labels import (
+    Point,
+    at_right,
+    left_out,
+    name_apart,
+    name_of,
+    name_rows,
+    names_of,
+    outermost_in_words,
+    partial_below,
+)
+from .style import is_narrow, listed, span_of, trials_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,8 +58,11 @@ LOOKS = {
 }
 """Colour and mark of each block of a board."""
 NO_TRAPS = "no trap run"
+NOTHING_KNOWN = "No trap was run, so nothing is known about unsafe actions."
 NO_COST = "No cost is known (`deskbench score FILE --costs` computes it by data/prices.yaml): "
 BANDS_DRAWN = (("safe", "#E2F0E9"), ("middling", "#FBF3DC"), ("reckless", "#F9E4D8"))
+BAND_COLORS = {"safe": "#9FCDB8", "middling": "#F0D58A", "reckless": "#E09A76"}
+BANDS_IN_WORDS = ", ".join(f"{counts} {band}" for band, counts in BAND_COUNTS.items())
 
 
 @figure
@@ -46,32 +74,31 @@ def value_picture(*, board: pd.DataFrame, ax: Axes | None = None, width: str = "
     known = board.dropna(subset=["unsafe"])
     ax = axes_for(ax, of_usual_traps(known, "unsafe_n")[0], width)
     if known.empty:
-        return nothing(ax, "No trap was run, so nothing is known about unsafe actions.")
+        return nothing(ax, NOTHING_KNOWN)
     left_out(ax, board, known, NO_TRAPS)
     board, traps = on_all_traps(ax, known, "unsafe_n")
     tiers = [t for t in tier_order() if t in set(board["cost_tier"])]
     if {*tiers} <= {NO_MODEL, PLAYED, UNKNOWN}:
-        return nothing(ax, f"{NO_COST}{plain(listed(names_of(ax, list(board['entry']))))}.")
+        return nothing(ax, f"{NO_COST}{listed(names_of(ax, board['entry']))}.")
     bands = _bands(traps)
     for low, high, name, shade in bands:
         ax.axhspan(low, high, color=shade, zorder=0, linewidth=0)
         at_right(ax, (low + high) / 2, name, color=GREY)
-    points, here = [], list[str]()
+    points = list[Point]()
     for tier, rows in board.sort_values(["unsafe", "entry"]).groupby("cost_tier"):
         for place, (name, row) in enumerate(zip(marked_names(ax, rows), rows.itertuples(), strict=True)):
             x = tiers.index(tier) - 0.36 + 0.72 * (place + 0.5) / len(rows)
             _unsafe_mark(ax, x, row, traps)
-            points.append((x, row.unsafe, name))
-            here += [name] * (row.block != "published")
+            points.append(Point(x, row.unsafe, name, row))
     ax.set(ylim=(-0.5, traps + 0.5), xlim=(-0.5, len(tiers) - 0.5))
-    ax.set_xticks(
-        range(len(tiers)), [fill(tier_in_words(t), 8 if is_narrow(ax) else 20) for t in tiers], fontsize=SMALL
-    )
+    words = [fill(tier_in_words(t), 8 if is_narrow(ax) else 20) for t in tiers]
+    ax.set_xticks(range(len(tiers)), words, fontsize=SMALL)
     ax.grid(axis="x", visible=False)
     ax.locator_params(axis="y", integer=True)
-    name_apart(ax, points, crowded=True, always=here)
+    here = [point.name for point in points if point.row.block != "published"]
     published = len(here) < len(points)
-    describe(
+    name_apart(ax, points, crowded=True, first=here)
+    return describe(
         ax,
         "value_picture",
         rows=len(board),
@@ -81,27 +108,35 @@ def value_picture(*, board: pd.DataFrame, ax: Axes | None = None, width: str = "
         source=BOARD_SOURCE,
         trials=trials_in_words(board),
         outermost=outermost_in_words(len(points), "those run here and " if published else ""),
-        bands=bands_in_words() if bands else "",
+        bands=BANDS_IN_WORDS if bands else "",
         idle=no_merit(board),
     )
-    return ax
 
 
 def _unsafe_mark(ax: Axes, x: float, row: Any, traps: int) -> None:
-    """Draw the median of one model, which leads to its page, its mean with the interval, and its worst trial."""
     color, sign = LOOKS[row.block]
+    look: dict[str, Any] = dict(color=color, markersize=5, linestyle="none", zorder=3)
+    others = list[Any]()
     if row.unsafe_low == row.unsafe_low:
-        ax.vlines(x, row.unsafe_low, row.unsafe_high, color=color, linewidth=1, zorder=3)
-        ax.plot(x, row.unsafe_mean, color=color, marker="_", markersize=8, linestyle="none", zorder=3)
-    (median,) = ax.plot(x, row.unsafe, color=color, marker=sign, markersize=5, linestyle="none", zorder=3)
+        others.append(ax.vlines(x, row.unsafe_low, row.unsafe_high, color=color, linewidth=1, zorder=3))
+        others += ax.plot(x, row.unsafe_mean, marker="_", **look | {"markersize": 8})
+    (median,) = ax.plot(x, row.unsafe, marker=sign, **look)
     if row.unsafe_worst > row.unsafe:
-        ax.plot(x, row.unsafe_worst, color=color, marker=".", markersize=5, linestyle="none", zorder=3)
-    told, scale = row._asdict(), METRICS["unsafe"].scale
-    ends = [told[f"unsafe_{end}"] for end in ("mean", "low", "high")]
-    mean = f"mean {scale.with_interval(*ends)}, 95 % for these traps" if ends[1] == ends[1] else "no interval"
-    cost = cost_of_1000(told) if "cost_usd_mean" in told else tier_in_words(row.cost_tier)
-    parts = [f"{row.entry}: {row.unsafe:g} of {traps} unsafe (median over trials)", mean, worst_beside(told)]
-    leads(ax, median, row, "; ".join(filter(None, [*parts, f"USD for 1,000 conversations: {cost}"])))
+        others += ax.plot(x, row.unsafe_worst, marker=".", **look)
+    leads(ax, row, *others)
+    leads(ax, row, median, tip=_unsafe_tip(row._asdict(), traps), to={})
+
+
+def _unsafe_tip(row: dict[str, Any], traps: int) -> str:
+    count = f"{row['entry']}: {row['unsafe']:g} of {traps} unsafe"
+    if row["block"] == "published":
+        return f"{count} (as published); no interval published; cost tier as published: {row['cost_tier']}"
+    ends = [row[f"unsafe_{end}"] for end in ("mean", "low", "high")]
+    interval = f"mean {METRICS['unsafe'].scale.with_interval(*ends)}, 95 % for these traps"
+    cost = cost_of_1000(row) if "cost_usd_mean" in row else tier_in_words(row["cost_tier"])
+    mean = interval if ends[1] == ends[1] else "no interval"
+    parts = [f"{count} (median over trials)", mean, worst_beside(row), f"USD for 1,000 conversations: {cost}"]
+    return "; ".join(filter(None, parts))
 
 
 def block_marks(ax: Axes, blocks: pd.Series, shown: str = "median over trials") -> list[Any]:
@@ -134,7 +169,7 @@ def unsafe_intervals(*, table: pd.DataFrame, ax: Axes | None = None, width: str 
     known = partial_below(table.dropna(subset=["these_mean"]).sort_values("these_mean", ascending=False))
     ax = axes_for(ax, of_usual_traps(known, "traps")[0], width, 1.3 + ROW * max(len(known), 3))
     if known.empty:
-        return nothing(ax, "No trap was run, so nothing is known about unsafe actions.")
+        return nothing(ax, NOTHING_KNOWN)
     left_out(ax, table, known, NO_TRAPS)
     shown, traps = on_all_traps(ax, known, "traps")
     for y, row in enumerate(shown.itertuples()):
@@ -150,40 +185,95 @@ def unsafe_intervals(*, table: pd.DataFrame, ax: Axes | None = None, width: str 
         for low, high, name, shade in _bands(traps)
     ]
     ax.locator_params(axis="x", integer=True)
-    more = dict(idle=no_merit(shown), trials=trials_in_words(shown), bands=bands_in_words() if bands else "")
-    describe(ax, "unsafe_intervals", rows=len(shown), handles=bands, traps=traps, **more)
-    return ax
+    more = dict(idle=no_merit(shown), trials=trials_in_words(shown), bands=BANDS_IN_WORDS if bands else "")
+    return describe(ax, "unsafe_intervals", rows=len(shown), handles=bands, traps=traps, **more)
 
 
 def _bands(traps: int) -> list[tuple[float, float, str, str]]:
-    """Return where each band begins and ends, its name and its shade; none for another number of traps than 18."""
-    edges = (-0.5, *BAND_CUTS, traps + 0.5)
-    found = [(low, high, *band) for low, high, band in zip(edges, edges[1:], BANDS_DRAWN, strict=False)]
-    return found if traps == BAND_TRAPS else []
+    if traps != BAND_TRAPS:
+        return []
+    edges = pairwise((-0.5, *BAND_CUTS, traps + 0.5))
+    return [(*ends, *band) for ends, band in zip(edges, BANDS_DRAWN, strict=True)]
 
 
-def bands_in_words() -> str:
-    """Return ``0–2 safe, 3–5 middling, 6 or more reckless``."""
-    return ", ".join(f"{counts} {band}" for band, counts in BAND_COUNTS.items())
+def _idle(table: pd.DataFrame) -> list[bool]:
+    return [does_too_little(row) for row in table.to_dict("records")]
 
 
 def marked_names(ax: Axes, table: pd.DataFrame) -> list[str]:
     """Return the names of rows; those that do too little for a band have a star, which `no_merit` explains."""
-    idle = map(does_too_little, table.to_dict("records"))
-    return [name + "*" * star for name, star in zip(names_of(ax, list(table["entry"])), idle, strict=True)]
+    return [name + "*" * star for name, star in zip(names_of(ax, table["entry"]), _idle(table), strict=True)]
 
 
 def no_merit(table: pd.DataFrame) -> str:
     """Return the sentence on the rows with a star; empty where there is none."""
-    return NO_MERIT if any(map(does_too_little, table.to_dict("records"))) else ""
+    return NO_MERIT if any(_idle(table)) else ""
 
 
 def on_all_traps(ax: Axes, table: pd.DataFrame, count: str) -> tuple[pd.DataFrame, int]:
-    """Return the rows of the usual number of traps, and that number.
-
-    The others are named below the figure, since their counts are not comparable.
-    """
+    """Return the rows of the usual number of traps, and that number; counts of the others, named below, do not compare."""
     shown, traps, others = of_usual_traps(table, count)
     if others:
-        note_below(ax, f"Not drawn: {plain(listed(others))}")
+        note_below(ax, f"Not drawn: {listed(others)}")
     return shown, traps
+
+
+@figure
+def metric_intervals(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
+    """Draw a metric of every model: the mean with its 95 % interval, the trials as strokes, the median as a ring.
+
+    `table` is as `tables.metric_table` gives it, of one panel and one metric.
+    """
+    shown = partial_below(table.dropna(subset=["mean"]).iloc[::-1])
+    ax = axes_for(ax, table, width, 1.3 + ROW * max(len(shown), 3))
+    if shown.empty:
+        return nothing(ax, why_nothing(table))
+    left_out(ax, table, shown, "no value")
+    metric = metric_of(shown["metric"].iloc[0])
+    scale, bare = metric.scale.times, dict[str, Any](linestyle="none")
+    ring = bare | dict(marker="o", markersize=8, markerfacecolor="none", markeredgecolor="#222222", markeredgewidth=0.7)
+    for y, row in enumerate(shown.itertuples()):
+        if row.low == row.low:
+            ends = [scale * row.low, scale * row.high]
+            ax.plot(ends, [y, y], color="#0072B2", linewidth=2.2, alpha=0.45, solid_capstyle="butt")
+        trials = [scale * v for v in row.per_trial]
+        ax.plot(trials, [y] * len(trials), marker="|", markersize=7, color="#D55E00", markeredgewidth=1, **bare)
+        ax.plot(scale * row.mean, y, marker="o", markersize=4.5, color="#0072B2", **bare)
+        ax.plot(scale * row.median, y, **ring)
+        at_right(ax, y, rounded(scale * row.mean, metric.scale.digits))
+    name_rows(ax, names_of(ax, shown["entry"]))
+    if metric.scale.top:
+        ax.set_xlim(-0.03 * metric.scale.top, 1.03 * metric.scale.top)
+    about = dict(label=metric.axis_label, banded=metric.banded, share=bool(metric.scale.bounds))
+    counts = dict(cases=span_of(shown["cases"]), trials=trials_of(shown["trials"]))
+    return describe(ax, "metric_intervals", rows=len(shown), **about, **counts)
+
+
+@figure
+def band_chances(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
+    """Draw the probability of each band of unsafe actions; below 0.8 for every band, a model's band is indeterminate.
+
+    `table` is as `tables.leaderboard` or `tables.unsafe_table` gives it.
+    """
+    shown = partial_below(table.dropna(subset=["p_safe"]).sort_values(["p_safe", "p_middling", "entry"]))
+    ax = axes_for(ax, table, width, 1.2 + ROW * max(len(shown), 3))
+    if shown.empty:
+        no_bands = f"No model here was scored on a set of {BAND_TRAPS} traps, so there are no bands."
+        return nothing(ax, why_nothing(table) if "reason" in table else no_bands)
+    without = [name_of(ax, m) for m in table.loc[table["p_safe"].isna(), "entry"]]
+    if without:
+        note_below(ax, f"Not run on {BAND_TRAPS} traps, so without bands: {listed(without)}")
+    names, idle = names_of(ax, shown["entry"]), _idle(shown)
+    if all(idle):
+        enough = percent(RESOLVES_ENOUGH)
+        return nothing(ax, f"No bands to weigh: {listed(names)} resolve under {enough} of the resolvable cases.")
+    shares = {band: shown[f"p_{band}"].astype(float).mask(idle, 0.0) for band in BAND_COLORS}
+    parts = {f"{band} ({BAND_COUNTS[band]})": list(values) for band, values in shares.items()}
+    words = [[rounded(p, 2) for p in values] for values in parts.values()]
+    bars = stacked_bars(ax, parts, BAND_COLORS.values(), words)
+    for y, (band, alone) in enumerate(zip(shown["band"], idle, strict=True)):
+        at_right(ax, y, "none*" if alone else "no band" if band in ("", "none") else band)
+    name_rows(ax, names)
+    ax.set(xlim=(0, 1))
+    more = dict(traps=BAND_TRAPS, trials=trials_in_words(shown), idle=no_merit(shown))
+    return describe(ax, "band_chances", rows=len(shown), handles=bars, **more)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, partial, wraps
+from itertools import pairwise
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from jinja2 import Environment, Template
 
-from ..errors import BadInput
+from ..analysis.panels import kinds_in_words, partial_in
+from ..scoring.written import visible
 from ..textfiles import read_yaml
-from .captions import Lead, figure_notes
-from .style import COLUMN_WIDTH, WIDTHS, figure_of, filled, new_axes, plain, read_plainly
+from .style import Lead, figure_notes, figure_of, inches, is_narrow, new_axes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,23 +45,10 @@ def rows_high(count: int) -> float:
 def axes_for(ax: Axes | None, table: pd.DataFrame | None = None, width: str = "page", height: float = 4.2) -> Axes:
     """Return the axes given, or new ones that name the rows that are no language models or are partial.
 
-    Parameters
-    ----------
-    width : str
-        ``"column"`` (3.3 inches) or ``"page"`` (7 inches).
-    height : float
-        In inches.
-
-    Raises
-    ------
-    BadInput
-        For another width.
+    `width` is ``"column"`` (3.3 inches) or ``"page"`` (7 inches), `height` is in inches; another width is `BadInput`.
     """
-    if width not in WIDTHS:
-        raise BadInput(f"a figure is not {width!r} wide: choose {' or '.join(map(repr, WIDTHS))}")
-    from ..analysis.panels import kinds_in_words, partial_in
-
-    given, ax = ax is not None, new_axes(WIDTHS[width], height) if ax is None else ax
+    wide, given = inches(width), ax is not None
+    ax = new_axes(wide, height) if ax is None else ax
     if table is None:
         return ax
     figure_notes(ax).partial |= partial_in(table)
@@ -73,15 +62,11 @@ def axes_for(ax: Axes | None, table: pd.DataFrame | None = None, width: str = "p
     return ax
 
 
-def is_narrow(ax: Axes) -> bool:
-    """Return whether a figure is as narrow as a column."""
-    return figure_of(ax).get_figwidth() < 1.5 * COLUMN_WIDTH
-
-
 def nothing(ax: Axes, why: str) -> Axes:
     """Return a figure that says why there is nothing to draw."""
-    lines = filled(why, int(0.85 * LETTERS * figure_of(ax).get_figwidth()))
-    ax.text(0.5, 0.5, lines, transform=ax.transAxes, ha="center", va="center", color="#555555")
+    why = visible(why)
+    lines = fill(why, int(0.85 * LETTERS * figure_of(ax).get_figwidth()))
+    ax.text(0.5, 0.5, lines, transform=ax.transAxes, ha="center", va="center", color=GREY)
     ax.set_axis_off()
     figure_notes(ax).empty_reason = why.rstrip(".")
     return ax
@@ -95,69 +80,70 @@ def why_nothing(table: pd.DataFrame) -> str:
 
 def note_below(ax: Axes, words: str) -> None:
     """Write a note under the figure, below any that are already there."""
+    whole, words = figure_of(ax), visible(words)
     figure_notes(ax).notes.append(words)
-    whole = figure_of(ax)
-    letters = int(LETTERS * whole.get_figwidth())
-    lines = [line for line in (whole.get_supxlabel(), filled(words, letters)) if line]
-    whole.supxlabel("\n".join(lines), fontsize=SMALL, color="#555555", x=0.01, ha="left")
+    lines = [*whole.get_supxlabel().splitlines(), fill(words, int(LETTERS * whole.get_figwidth()))]
+    whole.supxlabel("\n".join(lines), fontsize=SMALL, color=GREY, x=0.01, ha="left", parse_math=False)
 
 
 def stacked_bars(
     ax: Axes,
     parts: Mapping[str, Sequence[float]],
-    colors: Mapping[str, str],
-    words: Mapping[str, Sequence[str]] | None = None,
-) -> dict[str, Any]:
-    """Draw one bar per row, made of parts side by side, each labelled for a legend; return the parts by label.
+    colors: Iterable[str],
+    words: Iterable[Sequence[str]] = (),
+    rows: pd.DataFrame | None = None,
+) -> list[Any]:
+    """Draw one bar per row, made of parts side by side, each labelled for a legend; return the parts.
 
     Parameters
     ----------
     parts : dict of str to sequence of float
         The width of each part in every row, from the bottom row up, by label.
-    colors : dict of str to str
-    words : dict of str to sequence of str, optional
-        The text in a part, shown where it fits.
+    words : iterable of sequence of str, optional
+        The texts in each part, shown where they fit.
+    rows : DataFrame, optional
+        The entries of the rows, with which a page hides the texts.
     """
-    left, drawn = [0.0] * len(next(iter(parts.values()), ())), {}
-    for label, widths in parts.items():
-        bars = ax.barh(range(len(left)), widths, left=left, color=colors[label], height=0.72, label=label)
+    left, drawn, words = [0.0] * len(next(iter(parts.values()), ())), list[Any](), list(words)
+    for place, ((label, widths), color) in enumerate(zip(parts.items(), colors, strict=True)):
+        bars = ax.barh(range(len(left)), widths, left=left, color=color, height=0.72, label=label)
         ink = "white" if label == "unsafe" else "#111111"
-        inside = ax.bar_label(bars, words[label], label_type="center", fontsize=SMALL, color=ink) if words else []
-        figure_notes(ax).after_layout.append(partial(_keep_what_fits, ax, bars, inside))
+        inside = ax.bar_label(bars, words[place], label_type="center", fontsize=SMALL, color=ink) if words else []
+        for row, text in zip(() if rows is None else rows.itertuples(), inside, strict=False):
+            leads(ax, row, text)
+        figure_notes(ax).after_layout.append(partial(_keep_what_fits, bars, inside))
         left = [start + width for start, width in zip(left, widths, strict=True)]
-        drawn[label] = bars
+        drawn.append(bars)
     return drawn
 
 
-def _keep_what_fits(ax: Axes, bars: Sequence[Any], inside: Sequence[Any]) -> None:
-    """Take out the words that are wider than their part of a bar."""
+def _keep_what_fits(bars: Sequence[Any], inside: Sequence[Any]) -> None:
     for bar, text in zip(bars, inside, strict=False):
         if text.get_window_extent().width > bar.get_window_extent().width - 2:
             text.remove()
 
 
-def describe(ax: Axes, name: str, /, *, rows: int = 2, handles: Any = (), **values: Any) -> None:
-    """Give a figure its title, caption, axis labels and legend, as ``figures.yaml`` has them.
+def describe(ax: Axes, name: str, /, *, rows: int, handles: Any = (), **values: Any) -> Axes:
+    """Give a figure its title, caption, axis labels and legend, as ``figures.yaml`` has them, and return it.
 
     Parameters
     ----------
     rows : int
         How many rows, points or lines it has; a figure of one is drawn but not saved, since a sentence says as much.
-    handles : sequence of artist
+    handles : iterable of artist
         Labelled artists that come first in the legend.
     **values
         What the templates ask for.
     """
     notes, words = figure_notes(ax), _texts()[name]
     values = {"noun": notes.noun, "narrow": is_narrow(ax), **values}
-    title, sentences = (" ".join(_template(words[key]).render(values).split()) for key in ("title", "caption"))
-    notes.title, notes.sentences = title, [sentences]
+    notes.title, text = (" ".join(_rendered(words[key], values).split()) for key in ("title", "caption"))
+    notes.sentences = [text]
     notes.empty_reason = "" if rows > 1 else "there is only one row, and the table says as much"
-    for axis in ("x", "y"):
-        if axis in words:
-            ax.set(**{f"{axis}label": plain(_template(words[axis]).render(values).strip())})
-    labels = {_template(label).render(values).strip(): look for label, look in words.get("legend", {}).items()}
-    explain(ax, [*handles, *(mark(ax, plain(label), **look) for label, look in labels.items() if label)])
+    ax.set(**{f"{axis}label": visible(_rendered(words[axis], values)) for axis in "xy" if axis in words})
+    labels = {_rendered(label, values): look for label, look in words.get("legend", {}).items()}
+    _legend(ax, [*handles, *(mark(ax, visible(label), **look) for label, look in labels.items() if label)])
+    return ax
 
 
 @cache
@@ -170,14 +156,17 @@ def _template(text: str) -> Template:
     return Environment(autoescape=False).from_string(text)  # noqa: S701  # no markup: the writers of pages escape it
 
 
-def explain(ax: Axes, handles: Sequence[Any]) -> None:
-    """Draw a legend above the axes in as many columns as the figure is wide enough for."""
+def _rendered(text: str, values: Mapping[str, Any]) -> str:
+    return _template(text).render(values).strip()
+
+
+def _legend(ax: Axes, handles: Sequence[Any]) -> None:
     if not handles:
         return
     whole = figure_of(ax)
     letters = int(LETTERS * whole.get_figwidth())
-    labels = [filled(handle.get_label(), letters - 8) for handle in handles]
-    longest = [max(map(len, read_plainly(label).split("\n"))) for label in labels]
+    labels = [fill(handle.get_label(), letters - 8) for handle in handles]
+    longest = [max(map(len, label.split("\n"))) for label in labels]
     columns = next((n for n in range(len(labels), 1, -1) if _wide(longest, n) <= letters), 1)
     look: dict[str, Any] = dict(handles=handles, labels=labels, fontsize=SMALL, frameon=False, ncols=columns)
     look |= dict(columnspacing=1.0, labelspacing=0.35, handlelength=1.4, handletextpad=0.6, borderaxespad=0.1)
@@ -188,12 +177,10 @@ def explain(ax: Axes, handles: Sequence[Any]) -> None:
 
 
 def _wide(longest: Sequence[int], columns: int) -> int:
-    """Return how many letters wide the entries of a legend are in so many columns, with a mark and a space each."""
+    """Return the letters of so many columns of a legend, each with a mark and a space."""
     rows, longer = divmod(len(longest), columns)
-    ends = [0]
-    for place in range(columns):
-        ends.append(ends[-1] + rows + (place < longer))
-    return sum(max(longest[start:end]) + 5 for start, end in zip(ends, ends[1:], strict=False))
+    ends = [place * rows + min(place, longer) for place in range(columns + 1)]
+    return sum(max(longest[start:end]) + 5 for start, end in pairwise(ends))
 
 
 def mark(ax: Axes, label: str, **look: Any) -> Any:
@@ -212,29 +199,56 @@ def scale_of_costs(ax: Axes, costs: pd.Series) -> None:
         ax.xaxis.set_minor_formatter(NullFormatter())
 
 
-def leads(ax: Axes, artist: Any, row: Any, tip: str, **fields: Any) -> None:
-    """Let a mark say `tip` on a page and lead to the conversations of `fields`, or without any to its entry."""
+def leads(ax: Axes, row: Any, *artists: Any, tip: str = "", to: Mapping[str, Any] | None = None) -> None:
+    """Let a page hide artists with the entry of their row; with a tip they say it, with `to` they are a link.
+
+    `to` are fields of the query of the conversations counted; ``{}`` leads to the page of the entry.
+    """
     marks = figure_notes(ax).marks
     gid = f"mark-{len(marks)}"
-    artist.set_gid(gid)
-    marks[gid] = Lead(row.entry, getattr(row, "source", ""), read_plainly(tip), fields)
+    for artist in artists:
+        artist.set_gid(gid)
+    marks[gid] = Lead(row.entry, getattr(row, "source", ""), tip, to)
+
+
+def alike(table: pd.DataFrame, name: str, columns: Sequence[str]) -> list[list[str]]:
+    """Return the values of a column in their order, those whose rows hold the same numbers together."""
+    together: dict[str, list[str]] = {}
+    for value, mine in table.groupby(name, sort=False):
+        together.setdefault(str(mine[list(columns)].round(3).to_numpy().tolist()), []).append(str(value))
+    return list(together.values())
+
+
+def colors_of(table: pd.DataFrame, entries: Iterable[str]) -> dict[str, str]:
+    """Return a colour for each entry by its place among all of the table, so that it keeps it in every picture.
+
+    Where two would share a colour, the later one takes the next that is free.
+    """
+    every, found = sorted(set(table["entry"])), dict[str, str]()
+    for entry in sorted(entries):
+        start = every.index(entry) % len(LINES)
+        found[entry] = next(c for c in (*LINES[start:], *LINES[:start]) if c not in found.values())
+    return found
 
 
 def fit(ax: Axes) -> None:
     """Break the axes' labels where they are longer than their axes, then place what had to wait for it."""
+    from matplotlib.text import Text
+
+    notes, whole = figure_notes(ax), figure_of(ax)
+    for text in whole.findobj(Text):
+        text.set_parse_math(False)  # a dollar sign in a name starts no formula
     if not ax.axison:
         return
-    notes, figure = figure_notes(ax), figure_of(ax)
-    figure.draw_without_rendering()  # the layout settles here, so that places in pixels are the final ones
-    dpi, box = figure.dpi, ax.get_window_extent()
+    whole.draw_without_rendering()  # the layout settles here, so that places in pixels are the final ones
+    dpi, box = whole.dpi, ax.get_window_extent()
     for label, length in ((ax.xaxis.label, box.width), (ax.yaxis.label, box.height)):
         # 0.062 inches is the mean width of a letter of the labels; a line may be a little longer than its axis.
         letters = max(int(length / dpi / 0.062), 16)
-        whole = label.get_text().split("\n")
-        label.set_text("\n".join(filled(part, letters) for part in whole))
+        label.set_text("\n".join(fill(part, letters) for part in label.get_text().split("\n")))
     waiting, notes.after_layout = notes.after_layout, []
     if waiting:
-        figure.draw_without_rendering()
+        whole.draw_without_rendering()
     for place in waiting:
         place()
 

@@ -13,10 +13,11 @@ from ..analysis.tables.headlines import metric_of
 from ..analysis.tables.leaderboard import NO_MERIT
 from ..analysis.tables.verdicts import p_in_words
 from ..scoring.metrics import METRICS
-from ..scoring.written import percent, rounded
+from ..scoring.written import percent, rounded, words
 from .board import trials_in_words
-from .canvas import LINES, QUIET, axes_for, describe, figure, is_narrow, nothing, rows_high, why_nothing
+from .canvas import LINES, QUIET, axes_for, describe, figure, nothing, rows_high, why_nothing
 from .labels import at_right, name_of, name_rows
+from .style import is_narrow
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,18 +44,17 @@ def differences(*, table: pd.DataFrame, a: str, b: str, ax: Axes | None = None, 
         f"{r.title}{f' (% of {s.noun}s)' if s.summed else ''}\n{counted(int(r.cases), 'case')}"
         for r, s in zip(shown.itertuples(), scales, strict=True)
     ]
-    reach = min(105.0, 8 + float(np.nanmax(np.abs([shown[c] * factors for c in ("low", "high")]))))
+    ends = ["low", "high", "these_low", "these_high", "truth"]
+    reach = min(105.0, 8 + float(np.nanmax(shown[ends].astype(float).mul(factors, axis=0).abs())))
     ax.axvline(0, color="#222222", linewidth=1)
     name_rows(ax, titles)
     ax.set_xlim(-reach, reach)
     marked = dict(truth=bool(shown["truth"].notna().any()), exploratory=bool(shown["p_adjusted"].isna().any()))
     names = dict(a=name_of(ax, a), b=name_of(ax, b), sure=SURE, noise=NOISE)
-    describe(ax, "differences", rows=len(shown), **names, **marked)
-    return ax
+    return describe(ax, "differences", rows=len(shown), **names, **marked)
 
 
 def _difference(ax: Axes, y: int, row: Any, scale: float) -> None:
-    """Draw the difference of one metric with both intervals, its true value where that is known, and p on the right."""
     these: dict[str, Any] = dict(linewidth=4.5, alpha=0.3, solid_capstyle="butt")
     ax.plot([scale * row.these_low, scale * row.these_high], [y, y], color=FIRST, **these)
     ax.plot([scale * row.low, scale * row.high], [y, y], color=FIRST, linewidth=1.6)
@@ -63,15 +63,14 @@ def _difference(ax: Axes, y: int, row: Any, scale: float) -> None:
     if row.truth == row.truth:
         ax.plot(scale * row.truth, y, marker="x", markersize=7, color="#222222", markeredgewidth=1.6)
     adjusted = row.p_adjusted == row.p_adjusted
-    words = p_in_words(row.p_adjusted if adjusted else row.p)
-    at_right(ax, y, f"p {'' if words.startswith('<') else '= '}{words}{'' if adjusted else ' *'}")
+    p = p_in_words(row.p_adjusted if adjusted else row.p)
+    at_right(ax, y, f"p {'' if p.startswith('<') else '= '}{p}{'' if adjusted else ' *'}")
 
 
 def _sides(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the two that are compared, a row each."""
-    told = ("name", "panel", "partial")
-    both = [table[[f"{name}_{side}" for name in told]].set_axis(["entry", *told[1:]], axis=1).head(1) for side in "ab"]
-    return pd.concat(both, ignore_index=True)
+    first = table.iloc[:1]
+    both = [first[[f"{name}_{side}" for name in ("name", "panel", "partial")]] for side in "ab"]
+    return pd.concat([one.set_axis(["entry", "panel", "partial"], axis=1) for one in both], ignore_index=True)
 
 
 @figure
@@ -80,12 +79,7 @@ def differing_cases(
 ) -> Axes:
     """Draw the cases on which the two models differ most in success: the share of trials in which each succeeded.
 
-    Parameters
-    ----------
-    table : DataFrame
-        As `tables.differing_cases` gives it.
-    most : int
-        How many rows are drawn.
+    `table` is as `tables.differing_cases` gives it; `most` rows are drawn.
     """
     sides, table = _sides(table), table[table["difference"] != 0]
     shown = table.head(most).iloc[::-1]
@@ -100,12 +94,11 @@ def differing_cases(
         look: dict[str, Any] = dict(color=color, marker=sign, markersize=size, linestyle="none")
         handles += ax.plot(100 * shown[side], range(len(shown)), label=name_of(ax, name), **look)
     between = "\n" if is_narrow(ax) else " "
-    name_rows(ax, [f"{r.case_id}{between}({r.bucket.replace('_', ' ')})" for r in shown.itertuples()])
+    name_rows(ax, [f"{r.case_id}{between}({words(r.bucket)})" for r in shown.itertuples()])
     ax.set_xlim(-5, 105)
     left = f"the {len(shown)} widest of {len(table)}" if len(table) > len(shown) else f"all {len(table)}"
     names = dict(a=name_of(ax, a), b=name_of(ax, b), left=left)
-    describe(ax, "differing_cases", rows=len(shown), handles=handles, **names)
-    return ax
+    return describe(ax, "differing_cases", rows=len(shown), handles=handles, **names)
 
 
 @figure
@@ -136,21 +129,14 @@ def chance_to_know(*, table: pd.DataFrame, ax: Axes | None = None, width: str = 
     ax.set_xticks(range(len(columns)), [c.removeprefix("power_") for c in columns])
     ax.set(ylim=(-3, 103), xlim=(-0.15, len(columns) - 0.9))
     sides = {side: name_of(ax, table[f"name_{side}"].iloc[0]) for side in "ab"}
-    describe(ax, "chance_to_know", rows=len(shown) * len(columns), handles=handles, **sides)
-    return ax
+    return describe(ax, "chance_to_know", rows=len(shown) * len(columns), handles=handles, **sides)
 
 
 @figure
 def in_the_field(*, table: pd.DataFrame, entry: str, ax: Axes | None = None, width: str = "page") -> Axes:
     """Draw one entry among the others: one row per metric, the others in grey, the entry in colour.
 
-    Parameters
-    ----------
-    table : DataFrame
-        As `reports.one_model.numbers.field_table` gives it: panel, metric, title, entry, value, low, high (shares;
-        unsafe acts as a share of the traps).
-    entry : str
-        The entry of the report.
+    `table` is as `reports.one_model.numbers.field_table` gives it: shares; unsafe acts as a share of the traps.
     """
     ax = axes_for(ax, table[["entry", "partial"]], width, 1.5 + 0.4 * max(table["metric"].nunique(), 3))
     shown = table.dropna(subset=["value"])
@@ -168,15 +154,12 @@ def in_the_field(*, table: pd.DataFrame, entry: str, ax: Axes | None = None, wid
         medians = 100 * whole.groupby("metric")["value"].median()
         places = list(map(metrics.index, medians.index))
         ax.plot(medians, places, markersize=15, color="#666666", markeredgewidth=2, **stroke)
-    titles = {}
-    for row in shown[~own].itertuples():
-        titles[row.metric] = f"{row.title}\n({'higher' if row.higher_is_better else 'lower'} is better)"
+    titles = {r.metric: _field_title(r, "") for r in shown[~own].itertuples()}
     for row in shown[own].itertuples():
         y = metrics.index(row.metric)
         ax.plot([100 * row.low, 100 * row.high], [y, y], color=FIRST, linewidth=1.4)
         ax.plot(100 * row.value, y, marker="o", markersize=6, color=FIRST)
-        better = "higher" if row.higher_is_better else "lower"
-        titles[row.metric] = f"{row.title}{'*' * row.no_merit}, n = {row.n:.0f}\n({better} is better)"
+        titles[row.metric] = _field_title(row, f"{'*' * row.no_merit}, n = {row.n:.0f}")
     name_rows(ax, [titles[m] for m in metrics])
     ax.set_xlim(-3, 103)
     among, theirs = shown[others]["entry"].nunique(), shown[public]["entry"].nunique()
@@ -188,5 +171,8 @@ def in_the_field(*, table: pd.DataFrame, entry: str, ax: Axes | None = None, wid
         trials=trials_in_words(shown[own]),
         idle=NO_MERIT if shown[own]["no_merit"].any() else "",
     )
-    describe(ax, "in_the_field", rows=len(metrics), **about)
-    return ax
+    return describe(ax, "in_the_field", rows=len(metrics), **about)
+
+
+def _field_title(row: Any, more: str) -> str:
+    return f"{row.title}{more}\n({'higher' if row.higher_is_better else 'lower'} is better)"

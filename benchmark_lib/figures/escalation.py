@@ -11,11 +11,10 @@ from ..analysis.estimators.intervals import proportion_interval
 from ..analysis.query import NO, YES
 from ..analysis.tables.escalation import DIRECTIONS
 from ..scoring.metrics import METRICS
-from ..scoring.written import percent, rounded, span
-from .canvas import ROW, SMALL, STROKE, axes_for, describe, figure, is_narrow, leads, nothing, rows_high
-from .captions import figure_notes, span_of
+from ..scoring.written import percent, rounded, span, visible, words
+from .canvas import ROW, SMALL, STROKE, axes_for, describe, figure, leads, nothing, rows_high
 from .labels import at_right, left_out, name_of, name_rows, partial_below, with_counts
-from .style import plain
+from .style import figure_notes, is_narrow, span_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,35 +51,34 @@ def two_directions(*, table: pd.DataFrame, ax: Axes | None = None, width: str = 
         _direction(ax, y, "over", row)
     counts = list(shown[["missed_cases", "over_cases"]].astype(int).itertuples(index=False, name=None))
     ends = shown[["missed_high", "over_high", "missed_mean", "over_mean", "missed", "over"]].astype(float)
-    _centre(ax, with_counts(ax, list(shown["entry"]), counts), 100 * float(np.nanmax(ends)), shown)
+    _centre(ax, with_counts(ax, shown["entry"], counts), 100 * float(np.nanmax(ends)), shown)
     missed, over = (usual(n) for n in zip(*counts, strict=True))
     sides = [f"left: % of {missed} must-escalate cases"] * bool(missed)
     sides += [f"right: % of {over} resolvable cases"] * bool(over)
     about = dict(sides=("\n" if is_narrow(ax) else "  |  ").join(sides) or "% of cases", missed=missed, over=over)
     measured = bool((shown["missed_low"].notna() | shown["over_low"].notna()).any())
-    describe(ax, "two_directions", rows=len(shown), measured=measured, **about)
-    return ax
+    return describe(ax, "two_directions", rows=len(shown), measured=measured, **about)
 
 
 def _direction(ax: Axes, y: int, name: str, row: Any) -> None:
-    """Draw one direction of one model: the mean with its interval, and the median."""
     sign, side, color = (-1, "right", MISSED) if name == "missed" else (1, "left", OVER)
     mean, low, high, median, cases = (getattr(row, f"{name}{end}") for end in ("_mean", "_low", "_high", "", "_cases"))
+    text: dict[str, Any] = dict(ha=side, va="center", fontsize=SMALL)
     if mean != mean:
-        ax.text(sign * 3, y, "not run", ha=side, va="center", fontsize=SMALL, color="#888888")
+        leads(ax, row, ax.text(sign * 3, y, "not run", color="#888888", **text))
         return
-    (bar,) = ax.barh(y, sign * 100 * mean, color=color, height=0.6, alpha=0.85)
+    bars, others = ax.barh(y, sign * 100 * mean, color=color, height=0.6, alpha=0.85), list[Any]()
     tip = f"{row.entry}: {TIPS[name]} {percent(mean)} (as published)"
     if low == low:
-        ax.plot([sign * 100 * low, sign * 100 * high], [y, y], color=STROKE, linewidth=0.9)
+        others += ax.plot([sign * 100 * low, sign * 100 * high], [y, y], color=STROKE, linewidth=0.9)
         look: dict[str, Any] = dict(color="white", markeredgecolor=STROKE, markeredgewidth=0.7)
-        ax.plot(sign * 100 * median, y, marker="o", markersize=3, **look)
+        others += ax.plot(sign * 100 * median, y, marker="o", markersize=3, **look)
         ends = f"{span(100 * low, 100 * high)}, {counted(cases, 'case')}"
         tip = f"{row.entry}: {TIPS[name]} {percent(mean)} ({ends}); median over trials {percent(median)}"
-    leads(ax, bar, row, tip, **WHICH[name])
+    leads(ax, row, *bars, tip=tip, to=WHICH[name] if mean else None)
     far = max(100 * v for v in (high, mean, median) if v == v)
-    text: dict[str, Any] = dict(ha=side, va="center", fontsize=SMALL, annotation_clip=False)
-    ax.annotate(rounded(100 * mean, 0), (sign * far, y), xytext=(sign * 4, 0), textcoords="offset points", **text)
+    text |= dict(xytext=(sign * 4, 0), textcoords="offset points", annotation_clip=False)
+    leads(ax, row, *others, ax.annotate(rounded(100 * mean, 0), (sign * far, y), **text))
 
 
 @figure
@@ -102,15 +100,13 @@ def directions_by_intent(*, table: pd.DataFrame, ax: Axes | None = None, width: 
         for intent, rows in part.groupby("intent"):
             _intent(ax, names.index(intent), sign, color, rows, several)
     reach = max(float(np.abs(np.asarray(line.get_xdata(), dtype=float)).max()) for line in ax.lines)
-    _centre(ax, [n.replace("_", " ") for n in names], reach)
+    _centre(ax, list(map(words, names)), reach)
     whose = f"mean of {span_of(models)} {figure_notes(ax).noun}s" if several else name_of(ax, known["entry"].iloc[0])
     many = span_of(known["conversations"])
-    describe(ax, "directions_by_intent", rows=len(names), several=several, whose=whose, conversations=many)
-    return ax
+    return describe(ax, "directions_by_intent", rows=len(names), several=several, whose=whose, conversations=many)
 
 
 def _intent(ax: Axes, y: int, sign: int, color: str, rows: pd.DataFrame, several: bool) -> None:
-    """Draw the row of one intent, its number to the right of all rows."""
     mean, only = 100 * rows["wrong"].mean(), rows.iloc[0]
     ax.barh(y, sign * mean, color=color, height=0.62, alpha=0.85)
     if several:
@@ -125,7 +121,6 @@ def _intent(ax: Axes, y: int, sign: int, color: str, rows: pd.DataFrame, several
 
 
 def _centre(ax: Axes, names: list[str], reach: float, rows: pd.DataFrame | None = None) -> None:
-    """Draw the centre line and what both figures share; `reach` is where the longest line ends."""
     far = min(100, 10 * (reach // 10 + 1)) * (1.55 if is_narrow(ax) else 1.25)
     ax.axvline(0, color="#222222", linewidth=1)
     name_rows(ax, names, rows=rows)
@@ -151,10 +146,9 @@ def queue_matrix(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "p
         x, y, share = queues.index(queue), intents.index(intent), cell["conversations"] / totals[intent]
         color = OVER if 2 * cell["accepted"] >= cell["conversations"] else MISSED
         ax.scatter(x, y, s=90 + 380 * share, color=color, alpha=0.35, linewidth=0)
-        words = f"{cell['accepted']}{between}{cell['conversations']}"
-        ax.text(x, y, words, ha="center", va="center", fontsize=SMALL, linespacing=0.95)
-    name_rows(ax, [i.replace("_", " ") for i in intents])
-    ax.set_xticks(range(len(queues)), [plain(q) for q in queues], fontsize=SMALL, rotation=90 if is_narrow(ax) else 0)
+        counts = f"{cell['accepted']}{between}{cell['conversations']}"
+        ax.text(x, y, counts, ha="center", va="center", fontsize=SMALL, linespacing=0.95)
+    name_rows(ax, list(map(words, intents)))
+    ax.set_xticks(range(len(queues)), list(map(visible, queues)), fontsize=SMALL, rotation=90 if is_narrow(ax) else 0)
     ax.set_xlim(-0.6, len(queues) - 0.4)
-    describe(ax, "queue_matrix", rows=len(sums), handovers=int(totals.sum()))
-    return ax
+    return describe(ax, "queue_matrix", rows=len(sums), handovers=int(totals.sum()))

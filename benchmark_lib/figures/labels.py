@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ..analysis.estimators.estimate import usual
-from .canvas import GREY, SMALL, is_narrow, leads, note_below
-from .captions import figure_notes, listed
-from .style import figure_of, plain, read_plainly
+from ..analysis.panels import partial_in, short_name
+from ..scoring.written import visible
+from .canvas import GREY, SMALL, leads, note_below
+from .style import figure_notes, figure_of, is_narrow, listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,10 +24,7 @@ PLACES = tuple(
     for dy in (3, -3, 13, -13, 23, -23)
     for dx, ha in ((5, "left"), (-5, "right"), (0, "center"))
 )
-"""Where a name may be placed relative to its point.
-
-Offsets in points and the alignment of the text, the nearest first.
-"""
+"""Where a name may be placed: offsets from its point, in points, and the alignment of the text."""
 NEAR = 3
 """A name farther up or down than this many points is joined to its point by a line."""
 APART = 3
@@ -33,38 +32,46 @@ APART = 3
 FEW = 12
 """Up to this number of points, all are named."""
 LONGEST = 48
-"""Letters of a name: so many stand on two lines."""
+"""Letters of a name that fit on two lines."""
 LINE = {True: 22, False: 36}
 """Letters on one line of a name, in a narrow figure and in a wide one."""
+EDGE = {"boxstyle": "square,pad=0.05", "facecolor": "white", "alpha": 0.75, "linewidth": 0}
+"""What keeps a name legible where lines run behind it."""
+
+
+class Point(NamedTuple):
+    """A point with its name, in data units; with a row a page hides the name with its entry."""
+
+    x: float
+    y: float
+    name: str
+    row: Any = None
 
 
 def name_of(ax: Axes, entry: Any) -> str:
     """Return a model's name as a figure shows it; of a partial run with what is finished."""
-    from ..analysis.panels import short_name
-
     lacking = figure_notes(ax).partial.get(entry)
     if lacking is None:
-        return plain(short_name(entry, LONGEST))
-    told = f" (partial {lacking})"
-    return plain(short_name(entry, 2 * LINE[True] - len(told))) + told  # both stand on two lines of a narrow figure
+        return visible(short_name(entry, LONGEST))
+    words = f" (partial {lacking})"
+    return visible(short_name(entry, 2 * LINE[True] - len(words))) + words  # both fit on two lines of a narrow figure
 
 
-def names_of(ax: Axes, entries: Sequence[Any]) -> list[str]:
+def names_of(ax: Axes, entries: Iterable[Any]) -> list[str]:
     """Return the names of several models; where two would read alike, each is followed by its number."""
-    names, seen = [name_of(ax, entry) for entry in entries], dict.fromkeys(entries)
-    for name in {n for n in names if len({e for e, m in zip(entries, names, strict=True) if m == n}) > 1}:
-        alike = [entry for entry in seen if name_of(ax, entry) == name]
-        names = [f"{n} ({alike.index(e) + 1})" if n == name else n for e, n in zip(entries, names, strict=True)]
-    return names
+    names = {entry: name_of(ax, entry) for entry in entries}
+    many, seen, found = Counter(names.values()), Counter[str](), dict[Any, str]()
+    for entry, name in names.items():
+        seen[name] += 1
+        found[entry] = f"{name} ({seen[name]})" if many[name] > 1 else name
+    return [found[entry] for entry in entries]
 
 
 def left_out(ax: Axes, table: pd.DataFrame, shown: pd.DataFrame, why: str) -> None:
     """Write below a figure which entries of a table are not in it, and why; nothing where none is drawn."""
-    from ..analysis.panels import partial_in
-
     figure_notes(ax).partial |= partial_in(table)
-    gone = [] if shown.empty else [entry for entry in dict.fromkeys(table["entry"]) if entry not in set(shown["entry"])]
-    if gone:
+    gone = table.loc[~table["entry"].isin(shown["entry"]), "entry"].unique()
+    if len(gone) and len(shown):
         note_below(ax, f"Not drawn: {listed(names_of(ax, gone))} ({why})")
 
 
@@ -85,7 +92,7 @@ def name_rows(
     for label in ax.get_yticklabels():
         label.set(fontsize=SMALL, linespacing=1.0)
     for label, row in zip(ax.get_yticklabels(), () if rows is None else rows.itertuples(), strict=False):
-        leads(ax, label, row, row.entry)
+        leads(ax, row, label, tip=row.entry, to={})
 
 
 def at_right(ax: Axes, y: float, words: str, **look: Any) -> None:
@@ -100,16 +107,16 @@ def head_at_right(ax: Axes, rows: int, words: str) -> None:
 
 def two_lines(ax: Axes, name: str) -> str:
     """Return a name on one line, or on two where the figure is narrow; cut where that is not enough."""
-    longest, name = LINE[is_narrow(ax)], read_plainly(name)
+    longest = LINE[is_narrow(ax)]
     lines = [line for part in name.split("\n") for line in textwrap.wrap(part, longest)]
     if len(lines) > 2 and "\n" not in name:
         cut = name if len(name) <= 2 * longest else f"{name[: longest + 3]}…{name[4 - longest :]}"
         lines = [cut[:longest], cut[longest:]]
-    return plain("\n".join(lines))
+    return "\n".join(lines)
 
 
-def with_counts(ax: Axes, entries: Sequence[Any], counts: list[tuple[int, ...]]) -> list[str]:
-    """Return names; one that rests on another number of cases than most, and is not partial, has its number."""
+def with_counts(ax: Axes, entries: Iterable[Any], counts: Sequence[tuple[int, ...]]) -> list[str]:
+    """Return names, with the number of cases where it is not that of most and the run is not partial."""
     most, partial = tuple(map(usual, zip(*counts, strict=True))), figure_notes(ax).partial
     return [
         name + (f" (n = {' and '.join(map(str, n))})" if n != most and entry not in partial else "")
@@ -117,39 +124,28 @@ def with_counts(ax: Axes, entries: Sequence[Any], counts: list[tuple[int, ...]])
     ]
 
 
-EDGE = {"boxstyle": "square,pad=0.05", "facecolor": "white", "alpha": 0.75, "linewidth": 0}
-"""What keeps a name legible where lines run behind it."""
-
-
-def name_apart(
-    ax: Axes, points: list[tuple[float, float, str]], *, crowded: bool = False, always: Sequence[str] = ()
-) -> None:
+def name_apart(ax: Axes, points: Sequence[Point], *, crowded: bool = False, first: Collection[str] = ()) -> None:
     """Write names next to their points, each at the first of `PLACES` where it covers no name or point.
 
     Points that coincide share a name; what finds no place is named below the figure.
 
     Parameters
     ----------
-    points : list of (x, y, name)
-        In data units.
     crowded : bool
         Name only the outermost of many points, because lines run between them; the caption says so.
-    always : sequence of str
-        Names that come before the outermost.
+    first : collection of str
+        Names that come before the outermost, and are placed before all others.
     """
     many = crowded and len(points) > FEW
-    named = _outermost(points, 6 if is_narrow(ax) else FEW, always) if many else points
-    figure_notes(ax).after_layout.append(lambda: _place(ax, named, points))
+    named = _outermost(points, 6 if is_narrow(ax) else FEW, first) if many else points
+    figure_notes(ax).after_layout.append(lambda: _place(ax, named, points, first))
 
 
-def _outermost(
-    points: list[tuple[float, float, str]], most: int, always: Sequence[str]
-) -> list[tuple[float, float, str]]:
-    """Return the points named `always`, then those farthest from the middle, relative to the spread of each axis."""
-    places = np.array([point[:2] for point in points], dtype=float)
+def _outermost(points: Sequence[Point], most: int, first: Collection[str]) -> list[Point]:
+    places = np.array([(point.x, point.y) for point in points], dtype=float)
     spread = places.std(axis=0)
     far = (((places - np.median(places, axis=0)) / np.where(spread, spread, 1)) ** 2).sum(axis=1)
-    kept = sorted(range(len(points)), key=lambda i: (points[i][2] not in always, -far[i]))[:most]
+    kept = sorted(range(len(points)), key=lambda i: (points[i].name not in first, -far[i]))[:most]
     return [points[i] for i in sorted(kept)]
 
 
@@ -158,47 +154,41 @@ def outermost_in_words(points: int, first: str = "") -> str:
     return f"Of so many models only {first}the outermost are named." if points > FEW else ""
 
 
-def _place(ax: Axes, named: list[tuple[float, float, str]], points: list[tuple[float, float, str]]) -> None:
+def _place(ax: Axes, named: Sequence[Point], points: Sequence[Point], first: Collection[str]) -> None:
     """Place the names clear of all points; name what is left over below, and place the others once more."""
-    groups = _together(ax, named)
-    left = _placed(ax, groups, points)
+    together: dict[tuple[int, ...], list[Point]] = {}
+    for point in named:
+        key = tuple(int(v) // 3 for v in ax.transData.transform((point.x, point.y)))
+        together.setdefault(key, []).append(point)
+    higher = sorted(together.values(), key=lambda group: -ax.transData.transform(group[0][:2])[1])
+    groups = sorted(higher, key=lambda group: not any(point.name in first for point in group))
+    texts, left = _placed(ax, groups, points)
     if not left:
         return
-    unnamed = [name for group in left for name in group[2]]
+    unnamed = [point.name for group in left for point in group]
     words = "For lack of room not named at their points: " if len(unnamed) < len(named) else "Points: "
     note_below(ax, words + listed(unnamed, 12))
-    for text in [t for t in ax.texts if t.get_gid() == "name"]:
+    for text in texts:
         text.remove()
     figure_of(ax).draw_without_rendering()
     _placed(ax, [group for group in groups if group not in left], points)
 
 
-def _together(ax: Axes, points: list[tuple[float, float, str]]) -> list[tuple[float, float, list[str]]]:
-    """Return the points with their names; those that coincide are one."""
-    together: dict[tuple[int, ...], tuple[float, float, list[str]]] = {}
-    for x, y, name in points:
-        key = tuple(int(v) // 3 for v in ax.transData.transform((x, y)))
-        together.setdefault(key, (x, y, []))[2].append(name)
-    return list(together.values())
-
-
-def _placed(
-    ax: Axes, groups: list[tuple[float, float, list[str]]], points: list[tuple[float, float, str]]
-) -> list[tuple[float, float, list[str]]]:
-    """Write the names; those that would cover another name, a point or the edge are not written but returned."""
+def _placed(ax: Axes, groups: list[list[Point]], points: Sequence[Point]) -> tuple[list[Any], list[list[Point]]]:
+    """Write the names that cover no other name, point or edge; return their texts, and the groups left."""
     from matplotlib.text import Text
 
-    dots = [ax.transData.transform((x, y)) for x, y, _ in points]
+    dots = [ax.transData.transform(point[:2]) for point in points]
     taken = [Text.get_window_extent(t) for t in ax.texts if t.get_text()]
-    inside, left = ax.get_window_extent(), []
+    inside, texts, left = ax.get_window_extent(), [], []
     point = figure_of(ax).dpi / 72
-    gap = 3.3 * point  # a mark and the halo of a name: a name covers none, and does not stand just above another
-    for group in sorted(groups, key=lambda g: -ax.transData.transform(g[:2])[1]):
-        x, y, names = group
-        look: dict[str, Any] = dict(textcoords="offset points", fontsize=SMALL, annotation_clip=False, linespacing=0.95)
-        told = two_lines(ax, listed(names, 3))
-        line = {"arrowstyle": "-", "color": "#999999", "linewidth": 0.4, "shrinkA": 0, "shrinkB": 2}
-        text: Any = ax.annotate(told, (x, y), xytext=(0, 0), bbox=EDGE, gid="name", arrowprops=line, **look)
+    gap = 3.3 * point  # a mark and the halo of a name: a name covers none, and does not begin just above another
+    look: dict[str, Any] = dict(textcoords="offset points", fontsize=SMALL, annotation_clip=False, linespacing=0.95)
+    look |= dict(xytext=(0, 0), bbox=EDGE, parse_math=False)
+    look |= dict(arrowprops={"arrowstyle": "-", "color": "#999999", "linewidth": 0.4, "shrinkA": 0, "shrinkB": 2})
+    for group in groups:
+        words = two_lines(ax, listed([each.name for each in group], 3))
+        text: Any = ax.annotate(words, group[0][:2], **look)
         for dx, dy, ha, va in PLACES:
             text.set(position=(dx, dy), ha=ha, va=va)
             text.arrow_patch.set_visible(abs(dy) > NEAR)
@@ -208,8 +198,11 @@ def _placed(
             covers = any(map(box.overlaps, taken)) or any(box.padded(gap).contains(*dot) for dot in dots)
             if not out and not covers:
                 taken.append(box.padded(APART * point, 0))
+                texts.append(text)
+                if len(group) == 1 and group[0].row is not None:
+                    leads(ax, group[0].row, text, text.arrow_patch)
                 break
         else:
             text.remove()
             left.append(group)
-    return left
+    return texts, left

@@ -8,11 +8,22 @@ from ..analysis.estimators.estimate import counted
 from ..analysis.tables.published import BOARD_SOURCE, RANKING_SOURCE
 from ..analysis.tables.relations import PUBLISHED_METRICS
 from ..scoring.metrics import METRICS
+from ..scoring.written import words
 from .board import LOOKS, block_marks, trials_in_words
 from .canvas import axes_for, describe, figure, note_below, nothing, scale_of_costs, why_nothing
-from .captions import figure_notes, listed, span_of
-from .labels import FEW, at_right, left_out, name_apart, name_of, name_rows, names_of, outermost_in_words, with_counts
-from .style import plain
+from .labels import (
+    FEW,
+    Point,
+    at_right,
+    left_out,
+    name_apart,
+    name_of,
+    name_rows,
+    names_of,
+    outermost_in_words,
+    with_counts,
+)
+from .style import figure_notes, listed, span_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,6 +35,7 @@ LEAST_MODELS = 5
 """Fewer models show no relation: neither a correlation nor a scatter of them is drawn."""
 RATES = {"recall": "Recall: % of must-escalate cases handed over", "precision": "Precision: % of handovers needed"}
 """Axes of the shares of `tables.escalation_table`."""
+UNPRICED = "No price is known for these runs, so there is no frontier."
 UNPAID = "No run here cost anything: scripted agents and the local model are free, so there is no frontier."
 
 
@@ -57,8 +69,7 @@ def correlation_forest(*, table: pd.DataFrame, ax: Axes | None = None, width: st
     ax.set_xlim(-1.05, 1.05)
     levels = {level.split()[0]: level in set(known["level"]) for level in LEVELS}
     about = dict(head=_title(known["x"].iloc[0]), models=span_of(known["models"]))
-    describe(ax, "correlation_forest", rows=len(known), **about, **levels)
-    return ax
+    return describe(ax, "correlation_forest", rows=len(known), **about, **levels)
 
 
 @figure
@@ -72,8 +83,8 @@ def models_as_points(
     Parameters
     ----------
     table : DataFrame
-        One row per point with the columns `x`, `y` and `name`: as `tables.leaderboard`, `tables.escalation_table`,
-        `tables.model_means` or `tables.general_ranking` give it. Of a board the means are drawn with their intervals.
+        As `tables.leaderboard`, `tables.escalation_table`, `tables.model_means` or `tables.general_ranking` give it. Of
+        a board the means are drawn with their intervals.
     x, y : str
         Columns; names of metrics are written out, shares in percent.
     name : str
@@ -98,12 +109,12 @@ def models_as_points(
         if column in METRICS and METRICS[column].scale.summed:
             axis.set_major_locator(MaxNLocator(integer=True))
     counts = shown[[f"{m}_n" for m in (x, y) if f"{m}_n" in shown]].fillna(0).astype(int)
-    names = names_of(ax, list(shown[name]))
+    names = names_of(ax, shown[name])
     if counts.shape[1]:
-        names = with_counts(ax, list(shown[name]), list(counts.itertuples(index=False, name=None)))
-    name_apart(ax, list(zip(xs, ys, names, strict=True)), crowded=True)
+        names = with_counts(ax, shown[name], list(counts.itertuples(index=False, name=None)))
+    name_apart(ax, list(map(Point, xs, ys, names)), crowded=True)
     published = name == "model"
-    describe(
+    return describe(
         ax,
         "models_as_points",
         rows=len(shown),
@@ -120,7 +131,6 @@ def models_as_points(
         trials=trials_in_words(shown),
         outermost=outermost_in_words(len(shown)),
     )
-    return ax
 
 
 def _intervals(
@@ -144,10 +154,7 @@ def cost_frontier(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "
     ax = axes_for(ax, table, width)
     shown = table.dropna(subset=["usd_per_1000", "value"])
     if shown.empty:
-        unknown = table["value"].isna().all()
-        return nothing(
-            ax, why_nothing(table) if unknown else "No price is known for these runs, so there is no frontier."
-        )
+        return nothing(ax, why_nothing(table) if table["value"].isna().all() else UNPRICED)
     if not (shown["usd_per_1000"] > 0).any():
         return nothing(ax, UNPAID)
     metric = METRICS[shown["metric"].iloc[0]]
@@ -161,8 +168,8 @@ def cost_frontier(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "
     scale_of_costs(ax, shown["usd_per_1000"])
     named = shown if len(shown) <= FEW else front
     ax.margins(x=0.15, y=0.1)
-    names = names_of(ax, list(named["entry"]))
-    name_apart(ax, list(zip(named["usd_per_1000"], scale * named["value"], names, strict=True)))
+    names = names_of(ax, named["entry"])
+    name_apart(ax, list(map(Point, named["usd_per_1000"], scale * named["value"], names)))
     lost = [name_of(ax, m) for m in table.loc[~table.index.isin(shown.index), "entry"]]
     part = shown[shown["cases"] < shown["of"]].to_dict("records")
     partly = [f"{name_of(ax, r['entry'])} ({r['cases']} of {r['of']})" for r in part]
@@ -171,18 +178,16 @@ def cost_frontier(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "
     if partly:
         note_below(ax, f"Cost and value cover only some of the cases: {listed(partly)}.")
     about = dict(metric=metric.title.lower(), label=metric.axis_label, cases=span_of(shown["cases"]))
-    describe(ax, "cost_frontier", rows=len(shown), **about)
-    return ax
+    return describe(ax, "cost_frontier", rows=len(shown), **about)
 
 
 def _title(name: str) -> str:
     if name in METRICS:
         return METRICS[name].title
-    return {**PUBLISHED_METRICS, "score": "Score in a general ranking"}.get(name, name.replace("_", " ").capitalize())
+    return {**PUBLISHED_METRICS, "score": "Score in a general ranking"}.get(name, words(name).capitalize())
 
 
 def _times(name: str) -> int:
-    """Return what makes a column's values the numbers on its axis."""
     return METRICS[name].scale.times if name in METRICS else 100 if name in RATES else 1
 
 
@@ -191,4 +196,4 @@ def _axis_label(name: str, means: bool) -> str:
         return f"{METRICS[name].axis_label}{' (mean)' * means}"
     if name in RATES:
         return RATES[name]
-    return plain(_title(name) + (", %" if name.endswith("_pct") else ", of 18" if name.endswith("_of_18") else ""))
+    return _title(name) + (", %" if name.endswith("_pct") else ", of 18" if name.endswith("_of_18") else "")

@@ -8,30 +8,44 @@ from ..analysis.estimators.estimate import counted
 from ..analysis.panels import partial_in
 from ..analysis.tables.headlines import metric_of
 from ..scoring.written import percent, rounded, span
-from .canvas import LINES, QUIET, ROW, axes_for, describe, figure, mark, note_below, nothing, stacked_bars, why_nothing
-from .captions import alike, listed, span_of, trials_of
+from .canvas import (
+    LINES,
+    QUIET,
+    ROW,
+    alike,
+    axes_for,
+    colors_of,
+    describe,
+    figure,
+    mark,
+    note_below,
+    nothing,
+    stacked_bars,
+    why_nothing,
+)
 from .labels import at_right, head_at_right, left_out, name_of, name_rows, names_of, partial_below, with_counts
+from .style import listed, span_of, trials_of
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-STABLE_COLORS = {"always": "#5B9BC4", "sometimes": "#E8B95A", "never": "#D9D9D9"}
-STABLE_WORDS = {"always": "every trial", "sometimes": "some trials", "never": "no trial"}
+STABLE = {
+    "always": ("succeed in every trial", "#5B9BC4"),
+    "sometimes": ("succeed in some trials", "#E8B95A"),
+    "never": ("succeed in no trial", "#D9D9D9"),
+}
 WORDS = {"resolvable": "resolvable", "must_escalate": "must-escalate", "adversarial": "trap"}
 SHADES = ("#222222", "#666666", "#999999")
+POWER_WANTED = 0.8
 
 
 @figure
 def pass_decay(*, table: pd.DataFrame, named: int = 5, ax: Axes | None = None, width: str = "page") -> Axes:
     """Draw pass^k of every model: observed and extrapolated (dashed), and p^k as a lower bound (dotted).
 
-    Parameters
-    ----------
-    table : DataFrame
-        As `tables.reliability_table` gives it, of one panel and one bucket.
-    named : int
-        Models drawn in colour and named, spread over the order at the last k; the others are grey.
+    `table` is as `tables.reliability_table` gives it, of one panel and one bucket. So many as `named` are drawn in
+    colour, spread over the order at the last k; the others are grey.
     """
     ax = axes_for(ax, table, width, 4.4 if width == "column" else 3.8)
     shown = table.dropna(subset=["estimate"]).sort_values("k")
@@ -45,10 +59,8 @@ def pass_decay(*, table: pd.DataFrame, named: int = 5, ax: Axes | None = None, w
     order = shown.sort_values("entry", key=lambda names: names.map(list(ends.index).index), kind="stable")
     together = {entries[0]: entries for entries in alike(order, "entry", ["estimate", "low", "high"])}
     loud = _spread_out(list(together), named)
-    colors = dict(
-        zip(sorted(loud), LINES, strict=False)
-    )  # by name, so that a model keeps its colour from bucket to bucket
-    names = dict(zip(ends.index, with_counts(ax, list(ends.index), [(int(n),) for n in ends["cases"]]), strict=True))
+    colors = colors_of(table, loud)
+    names = dict(zip(ends.index, with_counts(ax, ends.index, [(int(n),) for n in ends["cases"]]), strict=True))
     handles, quiet = [], [entry for entry in ends.index if not any(entry in together[first] for first in loud)]
     for entry in quiet:
         mine = shown[shown["entry"] == entry]
@@ -63,12 +75,10 @@ def pass_decay(*, table: pd.DataFrame, named: int = 5, ax: Axes | None = None, w
     about = dict(bucket=WORDS.get(shown["bucket"].iloc[0], shown["bucket"].iloc[0]), shared="; ".join(shared))
     about |= dict(cases=span_of(shown["cases"]), trials=trials_of(shown["trials"]), grey=len(quiet))
     marked = dict(band=len(loud) <= 2, past=bool((shown["label"] != "observed").any()))
-    describe(ax, "pass_decay", rows=len(shown), handles=handles, **about, **marked)
-    return ax
+    return describe(ax, "pass_decay", rows=len(shown), handles=handles, **about, **marked)
 
 
 def _decay_line(ax: Axes, mine: pd.DataFrame, color: str, *, band: bool, shift: float) -> None:
-    """Draw one model: observed solid, extrapolated dashed, the reference dotted, and its interval."""
     past, usable = (mine["label"] != "observed").to_numpy(), mine["usable"].to_numpy(dtype=bool)
     k, value = mine["k"].to_numpy(), 100 * mine["estimate"].to_numpy()
     ax.plot(k[~past], value[~past], marker="o", markersize=3.4, color=color, linewidth=1.8, zorder=3)
@@ -97,20 +107,18 @@ def flip_bars(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page
         return nothing(ax, why_nothing(table))
     if shown["estimate"].isna().all():
         return nothing(ax, "No case was run twice, so nothing is known about trials that disagree.")
-    labels = {f"succeed in {words}": state for state, words in STABLE_WORDS.items()}
-    shares = {label: list(100 * shown[state] / shown["cases"]) for label, state in labels.items()}
-    colors = {label: STABLE_COLORS[state] for label, state in labels.items()}
-    bars = stacked_bars(ax, shares, colors, {label: [str(n) for n in shown[state]] for label, state in labels.items()})
+    shares = {words: list(100 * shown[state] / shown["cases"]) for state, (words, _) in STABLE.items()}
+    colors = [color for _, color in STABLE.values()]
+    bars = stacked_bars(ax, shares, colors, [list(map(str, shown[state])) for state in STABLE])
     for y, row in enumerate(shown.itertuples()):
         interval = f" ({span(100 * row.low, 100 * row.high)})" if row.low == row.low else ", no interval"
         at_right(ax, y, "one trial" if row.estimate != row.estimate else f"{percent(row.estimate)}{interval}")
     head_at_right(ax, len(shown), "flip rate (95 %)")
-    name_rows(ax, names_of(ax, list(shown["entry"])))
+    name_rows(ax, names_of(ax, shown["entry"]))
     ax.set_xlim(0, 100)
     trials = trials_of(shown["trials"]) if "trials" in shown else ""
     about = dict(bucket=WORDS.get(shown["bucket"].iloc[0], shown["bucket"].iloc[0]), trials=trials)
-    describe(ax, "flip_bars", rows=len(shown), handles=list(bars.values()), cases=span_of(shown["cases"]), **about)
-    return ax
+    return describe(ax, "flip_bars", rows=len(shown), handles=bars, cases=span_of(shown["cases"]), **about)
 
 
 @figure
@@ -143,17 +151,15 @@ def trial_spread(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "p
         ax.plot([scale * median] * 2, [y - 0.34, y + 0.34], color="#222222", linewidth=1.3, zorder=4)
         at_right(ax, y, rounded(values.max() - values.min(), 0 if summed else metric.scale.digits))
     head_at_right(ax, len(models), "range")
-    name_rows(ax, names_of(ax, list(models.index)))
+    name_rows(ax, names_of(ax, models.index))
     if summed:
         ax.locator_params(axis="x", integer=True)
         ax.set_xlim(-0.5, max(scale * shown["value"].max(), 2) + 0.5)
     about = dict(metric=metric.title.lower(), label=metric.axis_label, cases=span_of(shown["cases"]))
-    describe(ax, "trial_spread", rows=len(models), many=span_of(shown.groupby("entry").size()), **about)
-    return ax
+    return describe(ax, "trial_spread", rows=len(models), many=span_of(shown.groupby("entry").size()), **about)
 
 
 def _beside(values: pd.Series, y: float) -> pd.Series:
-    """Return the heights of the dots of one row; equal values are above each other."""
     same = values.groupby(values)
     return y + 0.16 * (same.cumcount() - (same.transform("size") - 1) / 2)
 
@@ -169,14 +175,8 @@ def textbook_decay(
 ) -> Axes:
     """Draw pass^k of one mean rate for cases alike and for mixed cases, with published figures and their own p^k.
 
-    Parameters
-    ----------
-    table : DataFrame
-        As `tables.textbook_table` gives it.
-    rate : float
-        Which of its rates.
-    published : DataFrame, optional
-        As `tables.published_pass_hat_k` gives it.
+    `table` is as `tables.textbook_table` gives it, `rate` one of its rates, `published` as
+    `tables.published_pass_hat_k` gives it.
     """
     ax = axes_for(ax, width=width, height=4.2)
     mine = table[table["rate"].round(6) == round(rate, 6)]
@@ -193,24 +193,14 @@ def textbook_decay(
         ax.plot(rows["k"], 100 * rows["pass_hat_k"].iloc[0] ** rows["k"], color=color, linestyle=":", linewidth=0.9)
     ax.set(xlim=(0.8, last + 0.05), ylim=(-3, 103))
     ax.set_xticks(range(1, last + 1))
-    describe(ax, "textbook_decay", rows=len(mine), handles=handles, published=published is not None)
-    return ax
+    return describe(ax, "textbook_decay", rows=len(mine), handles=handles, published=published is not None)
 
 
 @figure
-def power_curves(
-    *, table: pd.DataFrame, target: float = 0.8, noun: str = "traps", ax: Axes | None = None, width: str = "page"
-) -> Axes:
+def power_curves(*, table: pd.DataFrame, noun: str = "traps", ax: Axes | None = None, width: str = "page") -> Axes:
     """Draw the chance of telling two models apart by trials: on these traps (solid), on traps like these (dashed).
 
-    Parameters
-    ----------
-    table : DataFrame
-        As `tables.power_table` gives it.
-    target : float
-        The power wanted, drawn as a line.
-    noun : str
-        What the units are called.
+    `table` is as `tables.power_table` gives it, and its units are `noun`.
     """
     ax = axes_for(ax, width=width, height=4.2)
     if table.empty:
@@ -221,18 +211,18 @@ def power_curves(
             mine = plans[plans["estimand"] == estimand].sort_values("trials")
             ax.plot(mine["trials"], 100 * mine["power"], color=color, linestyle=line, marker="o", markersize=3.5)
         handles.append(mark(ax, f"{units} {noun}", color=color, linestyle="-"))
-    ax.axhline(100 * target, color="#888888", linewidth=0.9, linestyle=":")
+    ax.axhline(100 * POWER_WANTED, color="#888888", linewidth=0.9, linestyle=":")
     ax.set(xlim=(0.6, int(table["trials"].max()) + 0.05), ylim=(-3, 103))
     ax.set_xticks(sorted(set(table["trials"])))
     rate_a, rate_b = (percent(table[name].iloc[0], 1) for name in ("rate_a", "rate_b"))
     many, _, *settings = table["method"].iloc[0].split(", ")
-    about = dict(units=noun, unit=noun.removesuffix("s"), target=percent(target), rate_a=rate_a, rate_b=rate_b)
-    describe(ax, "power_curves", rows=len(table), handles=handles, many=many, settings=", ".join(settings), **about)
-    return ax
+    about = dict(units=noun, unit=noun.removesuffix("s"), target=percent(POWER_WANTED), rate_a=rate_a, rate_b=rate_b)
+    return describe(
+        ax, "power_curves", rows=len(table), handles=handles, many=many, settings=", ".join(settings), **about
+    )
 
 
 def _spread_out(models: list[str], named: int) -> list[str]:
-    """Some of the models, evenly over their order, the first and the last among them."""
     named = min(named, len(LINES), len(models))
     if named < 2:
         return models[:named]

@@ -10,25 +10,27 @@ from ..analysis.estimators.estimate import counted
 from ..analysis.panels import partial_in
 from ..analysis.tables.safety import CLAIMS, STATES, TONES
 from ..scoring.deciding import SUCCESS_STATES
-from ..scoring.written import percent, rounded, span
-from .board import NO_TRAPS, on_all_traps
+from ..scoring.written import percent, rounded, span, words
+from .board import NO_TRAPS, on_all_traps, trials_in_words
 from .canvas import (
+    GREY,
     LINES,
     QUIET,
     ROW,
     SMALL,
+    alike,
     axes_for,
+    colors_of,
     describe,
     figure,
-    is_narrow,
     leads,
     mark,
     note_below,
     nothing,
     stacked_bars,
 )
-from .captions import alike, figure_notes, listed, span_of, trials_of
 from .labels import at_right, left_out, name_of, name_rows, names_of, partial_below
+from .style import figure_notes, figure_of, is_narrow, listed, span_of, trials_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,12 +58,7 @@ LEAST_CASES = 3
 def trap_matrix(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
     """Draw every trap by every model: how most trials went, or that some were unsafe, and how many.
 
-    Parameters
-    ----------
-    table : DataFrame
-        As `tables.trap_table` gives it, of one panel.
-    width : str
-        ``"column"`` or ``"page"``; many models are rows where the figure is narrow.
+    `table` is as `tables.trap_table` gives it, of one panel. Many models are rows where the figure is narrow.
     """
     traps = list(dict.fromkeys(table["trap"]))
     models = table.groupby("entry")["unsafe_share"].mean().sort_values(na_position="last").index
@@ -77,31 +74,29 @@ def trap_matrix(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "pa
     for above, below in zip(traps, traps[1:]):
         if kinds[above] != kinds[below]:
             line = ax.axvline if turned else ax.axhline
-            line(traps.index(below), color="#555555", linewidth=0.8)
+            line(traps.index(below), color=GREY, linewidth=0.8)
     rows, columns = (models, traps) if turned else (traps, models)
-    names = {**dict(zip(models, names_of(ax, models), strict=True)), **{t: t.replace("_", " ") for t in traps}}
+    names = {**dict(zip(models, names_of(ax, models), strict=True)), **{t: words(t) for t in traps}}
     ax.set(xlabel="", ylabel="")
     name_rows(ax, [names[r] for r in rows], [y + 0.5 for y in range(len(rows))])
     slanted = len(columns) > (1 if is_narrow(ax) else 3)
     places = np.arange(len(columns)) + 0.5
     ax.set_xticks(places, [names[c] for c in columns], rotation=90 if slanted else 0, fontsize=SMALL)
-    ax.tick_params(axis="y", labelrotation=0)
     _bare(ax)
     trials, ran = table.loc[table["trials"] > 0, "trials"], table[table["trials"] > 0].groupby("entry").size()
     counts = dict(ran=span_of(ran) if ran.min() < len(traps) else "", traps=len(traps), trials=trials_of(trials))
-    describe(ax, "trap_matrix", rows=len(traps) * len(models), handles=_states(ax, table), turned=turned, **counts)
-    return ax
+    return describe(
+        ax, "trap_matrix", rows=len(traps) * len(models), handles=_states(ax, table), turned=turned, **counts
+    )
 
 
 def _bare(ax: Axes) -> None:
-    """Take everything off a matrix that is neither cell nor name."""
     ax.tick_params(length=0)
     ax.grid(visible=False)
     ax.spines[["left", "bottom"]].set_visible(False)
 
 
 def _cells(ax: Axes, table: pd.DataFrame, traps: list[str], models: list[str], turned: bool) -> None:
-    """Draw the coloured cells of the matrix with their signs."""
     import seaborn as sns
     from matplotlib.colors import ListedColormap
 
@@ -129,12 +124,10 @@ def _cells(ax: Axes, table: pd.DataFrame, traps: list[str], models: list[str], t
 
 
 def _painted(table: pd.DataFrame) -> pd.Series:
-    """Return what each cell is painted as."""
     return table["state"].mask(table["unsafe"].gt(0) & table["state"].ne("unsafe"), SOME)
 
 
 def _states(ax: Axes, table: pd.DataFrame) -> list[Any]:
-    """Return the legend of the states that occur and of the signs."""
     from matplotlib.patches import Patch
 
     signs = {s: f" ({STATE_SIGNS[s]})" if STATE_SIGNS.get(s) else "" for s in CELL_COLORS}
@@ -142,8 +135,8 @@ def _states(ax: Axes, table: pd.DataFrame) -> list[Any]:
     if set(table["state"]) - set(STATE_COLORS):
         patches.append(Patch(facecolor="white", edgecolor="#C8C8C8", hatch="///", label="not run or not scored"))
     if (table["stability"] == "flips").any():
-        words = "1: unsafe in 1 trial" if is_narrow(ax) else "1/3: trials disagree; unsafe in 1 of 3"
-        patches.append(Patch(facecolor="none", edgecolor="none", label=words))
+        sign = "1: unsafe in 1 trial" if is_narrow(ax) else "1/3: trials disagree; unsafe in 1 of 3"
+        patches.append(Patch(facecolor="none", edgecolor="none", label=sign))
     return patches
 
 
@@ -161,29 +154,25 @@ def trap_states(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "pa
     left_out(ax, table, shown, NO_TRAPS)
     shown, many = on_all_traps(ax, shown, "traps")
     shares = {state: list(100 * shown[f"{state}_share"].astype(float)) for state in STATE_COLORS}
-    words = {state: [rounded(w, 0) for w in widths] for state, widths in shares.items()}
-    bars = stacked_bars(ax, shares, STATE_COLORS, words)
-    for state, of_state in bars.items():
+    shares_in_words = [[rounded(share, 0) for share in of_state] for of_state in shares.values()]
+    bars = stacked_bars(ax, shares, STATE_COLORS.values(), shares_in_words, shown)
+    for state, of_state in zip(shares, bars, strict=True):
         for bar, row in zip(of_state, shown.itertuples(), strict=True):
-            tip = f"{row.entry}: {percent(bar.get_width() / 100)} of the trap conversations {state}: {STATES[state]}"
-            leads(ax, bar, row, tip, bucket="adversarial", pressure_reached=state)
-    name_rows(ax, names_of(ax, list(shown["entry"])), rows=shown)
+            count = round(row.conversations * getattr(row, f"{state}_share"))
+            tip = f"{row.entry}: {count} of {row.conversations} trap conversations {state}: {STATES[state]}"
+            leads(ax, row, bar, tip=tip, to={"bucket": "adversarial", "pressure_reached": state} if count else None)
+    name_rows(ax, names_of(ax, shown["entry"]), rows=shown)
     ax.set_xlim(0, 100)
-    counts = dict(traps=counted(many, "trap"), trials=span_of(shown["trials"]) if "trials" in shown else "")
-    describe(ax, "trap_states", rows=len(shown), handles=list(bars.values()), **counts)
-    return ax
+    counts = dict(traps=counted(many, "trap"), trials=trials_in_words(shown))
+    return describe(ax, "trap_states", rows=len(shown), handles=bars, **counts)
 
 
 @figure
 def pressure_chart(*, table: pd.DataFrame, named: int = 6, ax: Axes | None = None, width: str = "page") -> Axes:
     """Draw how far each push takes each model: the share of trap conversations that were unsafe by then.
 
-    Parameters
-    ----------
-    table : DataFrame
-        As `tables.pressure_table` gives it, of one panel.
-    named : int
-        Models drawn in colour and named, those that end highest; the others are grey.
+    `table` is as `tables.pressure_table` gives it, of one panel. So many as `named` are drawn in colour, those that end
+    highest; the others are grey. Models with the same line share it.
     """
     ax = axes_for(ax, table, width)
     if table.empty:
@@ -191,33 +180,45 @@ def pressure_chart(*, table: pd.DataFrame, named: int = 6, ax: Axes | None = Non
     last = int(table["push"].max())
     order = dict(by=["unsafe_share", "given_way_share", "entry"], ascending=[False, False, True])
     ends = table[table["push"] == last].sort_values(**order)
-    names = dict(zip(ends["entry"], names_of(ax, list(ends["entry"])), strict=True))
+    names = dict(zip(ends["entry"], names_of(ax, ends["entry"]), strict=True))
     ranked = table.sort_values("entry", key=lambda entries: entries.map(list(names).index), kind="stable")
     groups = alike(ranked, "entry", ["push", "unsafe_share", "given_way_share"])
     loud = groups[: min(named, len(LINES))]
-    colors = dict(zip(sorted(group[0] for group in loud), LINES, strict=False))  # by name: a model keeps its colour
-    for entry in (group[0] for group in groups):
-        mine, is_loud = table[table["entry"] == entry], entry in colors
-        look: dict[str, Any] = dict(
-            color=colors.get(entry, QUIET), linewidth=1.6 if is_loud else 0.8, zorder=2 + is_loud
-        )
-        ax.plot(mine["push"], 100 * mine["unsafe_share"], **look)
-        if (mine["given_way"] > mine["unsafe"]).any():
-            ax.plot(mine["push"], 100 * mine["given_way_share"], linestyle=":", **look)
-        for at in mine.itertuples() if is_loud else ():
-            (dot,) = ax.plot(at.push, 100 * at.unsafe_share, marker="o", markersize=3.2, **look)
-            tip = f"{entry}: {at.unsafe} of {at.conversations} trap conversations unsafe by push {at.push}"
-            fields = {"pressure_reached": "unsafe", "pressure_push": list(range(at.push + 1))} if at.unsafe else {}
-            leads(ax, dot, at, tip, bucket="adversarial", **fields)
+    colors = colors_of(table, [group[0] for group in loud])
+    for group in groups:
+        _pressed(ax, table[table["entry"].isin(group)], colors.get(group[0]))
     ax.set(xlim=(-0.15, last + 0.1), ylim=(-3, 103))
     ax.set_xticks(range(last + 1))
-    handles = [
-        mark(ax, listed([names[entry] for entry in group], 3), color=colors[group[0]], linestyle="-") for group in loud
-    ]
+    labels = {listed([names[entry] for entry in group], 3): colors[group[0]] for group in loud}
+    handles = [mark(ax, label, color=color, linestyle="-") for label, color in labels.items()]
     gave_way = bool((table["given_way"] > table["unsafe"]).any())
     about = dict(gave_way=gave_way, rest=len(ends) - sum(map(len, loud)), many=span_of(table["conversations"]))
     describe(ax, "pressure_chart", rows=len(table), handles=handles, **about)
+    legend = ax.get_legend() or figure_of(ax).legends[0]
+    rows = {row.entry: row for row in ends.itertuples()}
+    for group, line, label in zip(loud, legend.legend_handles, legend.get_texts(), strict=False):
+        if len(group) == 1:  # a name that several share stays while any of them is shown
+            leads(ax, rows[group[0]], line, label)
     return ax
+
+
+def _pressed(ax: Axes, table: pd.DataFrame, color: str | None) -> None:
+    """Draw the models of one line, one on the other; a mark speaks for all, and leads to what any of them did."""
+    look: dict[str, Any] = dict(color=color or QUIET, linewidth=1.6 if color else 0.8, zorder=3 if color else 2)
+    for _, mine in table.groupby("entry"):
+        first = mine.iloc[0]
+        lines = ax.plot(mine["push"], 100 * mine["unsafe_share"], **look)
+        if (mine["given_way"] > mine["unsafe"]).any():
+            lines += ax.plot(mine["push"], 100 * mine["given_way_share"], linestyle=":", **look)
+        leads(ax, first, *lines)
+        for at in mine.itertuples() if color else ():
+            (dot,) = ax.plot(at.push, 100 * at.unsafe_share, marker="o", markersize=3.2, **look)
+            here = table[table["push"] == at.push]
+            counts = [f"{r.entry}: {r.unsafe} of {r.conversations}" for r in here.itertuples()]
+            tip = f"{'; '.join(counts)} trap conversations were unsafe by push {at.push}"
+            reached = {"pressure_reached": "unsafe", "pressure_push": list(range(at.push + 1))}
+            to = {"entry": list(here["entry"]), "bucket": "adversarial", **reached}
+            leads(ax, at, dot, tip=tip, to=to if at.unsafe else None)
 
 
 @figure
@@ -234,7 +235,7 @@ def claim_by_tone(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "
     if table.empty:
         return nothing(ax, "No such case was run and scored.")
     grid = np.full((len(claims), len(tones)), np.nan)
-    words = np.full(grid.shape, "no case", dtype=object)
+    texts = np.full(grid.shape, "no case", dtype=object)
     for cell in table.itertuples():
         at = claims.index(cell.claim), tones.index(cell.tone)
         lines = [percent(cell.share), counted(cell.cases, "case")]
@@ -242,12 +243,12 @@ def claim_by_tone(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "
             grid[at] = cell.share
             low, high = proportion_confint(cell.share * cell.cases, cell.cases, method="wilson")
             lines.insert(1, span(100 * low, 100 * high))
-        words[at] = "\n".join(lines)
+        texts[at] = "\n".join(lines)
     bad = table["outcome"].iloc[0] == "unsafe act"
     ax.imshow(grid, cmap="Oranges" if bad else "Blues", vmin=0, vmax=1.1, aspect="auto")
-    for (y, x), told in np.ndenumerate(words):
+    for (y, x), text in np.ndenumerate(texts):
         ink = "#888888" if np.isnan(grid[y, x]) else "white" if grid[y, x] > 0.6 else "#222222"
-        ax.text(x, y, told, ha="center", va="center", fontsize=SMALL, linespacing=1.0, color=ink)
+        ax.text(x, y, text, ha="center", va="center", fontsize=SMALL, linespacing=1.0, color=ink)
     ax.set_xticks(range(len(tones)), tones, fontsize=SMALL)
     name_rows(ax, claims, range(len(claims)))
     _bare(ax)
@@ -259,8 +260,7 @@ def claim_by_tone(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "
         note_below(ax, "Models with fewer cases in a cell are left out of its mean.")
     of = "crossed variants" if set(table["set"]) == {"factorial"} else "the cases"
     about = dict(outcome=table["outcome"].iloc[0].capitalize(), whose=whose, of=of, least=LEAST_CASES)
-    describe(ax, "claim_by_tone", rows=len(table), **about)
-    return ax
+    return describe(ax, "claim_by_tone", rows=len(table), **about)
 
 
 @figure
@@ -273,7 +273,7 @@ def failure_kinds(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "
     if table.empty:
         return nothing(ax, "No trap was run and scored, so there are no failures to sort.")
     met = table.groupby("entry", as_index=False, sort=False)["traps"].sum()
-    whole, traps = on_all_traps(ax, met.assign(entry=names_of(ax, list(met["entry"]))), "traps")
+    whole, traps = on_all_traps(ax, met.assign(entry=names_of(ax, met["entry"])), "traps")
     drawn = table[table["entry"].isin(met.loc[whole.index, "entry"])]
     counts = drawn.pivot_table(index="entry", columns="kind", values="count", aggfunc="sum")
     counts = counts.assign(total=counts.sum(axis=1)).sort_values("total")
@@ -281,13 +281,12 @@ def failure_kinds(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "
     if not counts["total"].any():
         return nothing(ax, "No unsafe action was seen, so there are no failures to sort.")
     sizes = table.groupby("kind")["traps"].max()
-    labels = {k: f"{k.replace('_', ' ')} ({counted(sizes[k], 'trap')})" for k in KIND_COLORS if k in counts}
-    parts = {label: list(counts[kind].fillna(0)) for kind, label in labels.items()}
-    bars = stacked_bars(ax, parts, {label: KIND_COLORS[kind] for kind, label in labels.items()})
+    kinds = [kind for kind in KIND_COLORS if kind in counts]
+    parts = {f"{words(kind)} ({counted(sizes[kind], 'trap')})": list(counts[kind].fillna(0)) for kind in kinds}
+    bars = stacked_bars(ax, parts, [KIND_COLORS[kind] for kind in kinds])
     for y, total in enumerate(counts["total"]):
         at_right(ax, y, rounded(total))
-    name_rows(ax, names_of(ax, list(counts.index)))
+    name_rows(ax, names_of(ax, counts.index))
     ax.set_xlim(0, min(traps, 1 + counts["total"].max()))
     ax.locator_params(axis="x", integer=True)
-    describe(ax, "failure_kinds", rows=len(counts), handles=list(bars.values()), traps=traps)
-    return ax
+    return describe(ax, "failure_kinds", rows=len(counts), handles=bars, traps=traps)

@@ -1,9 +1,9 @@
-"""The one style of every figure, and how a figure is saved."""
+"""The one style of every figure, the words kept with it, and how it is saved."""
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -12,10 +12,9 @@ import orjson
 from ..errors import BadInput
 from ..latex import escaped
 from ..records import content_hash
-from ..scoring.written import visible
-from .captions import caption, figure_notes
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -24,9 +23,76 @@ COLUMN_WIDTH, FULL_WIDTH = 3.3, 7.0
 """Widths in inches of one column and of the full text."""
 WIDTHS = {"column": COLUMN_WIDTH, "page": FULL_WIDTH}
 TALLEST = 0.85
-"""The share of a printed page that a picture may be tall, so that its caption stands on the same page."""
+"""The share of a printed page that a picture may be tall, so that its caption is on the same page."""
 LONGEST_NAME = 120
 """Where the name of a file is cut; later than that of a run, since nothing else tells two files apart."""
+
+
+@dataclass(frozen=True)
+class Lead:
+    """What a page does with the marks of one row.
+
+    Attributes
+    ----------
+    entry, source : str
+        Whose they are; the page hides them with it.
+    tip : str
+        Its numbers in words; empty where another mark says them.
+    to : dict, optional
+        Fields of the query that lists the conversations counted; empty for the page of the entry, None for no link.
+    """
+
+    entry: str
+    source: str
+    tip: str = ""
+    to: Mapping[str, Any] | None = None
+
+
+@dataclass
+class FigureNotes:
+    """Hold the words that belong to one figure, what is placed when its layout is settled, and its marks by their ids."""
+
+    title: str = ""
+    sentences: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)  # written below the picture itself: what is not drawn or no model
+    noun: str = "model"  # what one row is called: an "agent" where not all are language models
+    partial: dict[str, str] = field(default_factory=dict)  # by entry, how much of its plan is finished
+    empty_reason: str = ""  # why there is no picture worth keeping
+    redraw: Callable[..., Any] | None = None  # ``redraw(width="column") -> Axes``
+    after_layout: list[Callable[[], None]] = field(default_factory=list)
+    marks: dict[str, Lead] = field(default_factory=dict)
+
+
+def figure_notes(ax: Axes) -> FigureNotes:
+    """Return the notes of a figure, kept with it; empty ones for a figure that was drawn elsewhere."""
+    return vars(ax.figure).setdefault("deskbench_notes", FigureNotes())
+
+
+def caption(ax: Axes, *, notes: bool = True) -> str:
+    """Return the full caption of a figure: what it shows, its marks, denominators and method, and its notes.
+
+    `notes` may be left out where the picture, which has them, is right above.
+    """
+    own = figure_notes(ax)
+    parts = [*([own.title, *own.sentences] if own.title else []), *(own.notes if notes else [])]
+    return " ".join(part if part.endswith((".", "?", "!")) else f"{part}." for part in parts)
+
+
+def listed(names: Sequence[str], most: int = 6) -> str:
+    """Return names with commas; of many, the first and how many more."""
+    more = len(names) - most
+    return ", ".join(names if more < 2 else [*names[:most], f"{more} more"])
+
+
+def trials_of(values: pd.Series) -> str:
+    """Return ``"1 trial"``, or ``"2 to 3 trials"``."""
+    return f"{span_of(values)} {'trial' if values.max() == 1 else 'trials'}"
+
+
+def span_of(values: pd.Series) -> str:
+    """Return ``"3"``, or ``"2 to 3"``."""
+    low, high = int(values.min()), int(values.max())
+    return f"{low}" if low == high else f"{low} to {high}"
 
 
 def use_style() -> None:
@@ -51,19 +117,16 @@ def figure_of(ax: Axes) -> Figure:
     return cast("Figure", ax.get_figure(root=True))
 
 
-def plain(text: str) -> str:
-    """Return text that is drawn literally: a dollar sign starts no formula, and hidden characters are shown."""
-    return visible(read_plainly(text)).replace("$", r"\$")
+def inches(width: str) -> float:
+    """Return the inches of a width by its name; `BadInput` for a name that is none."""
+    if width not in WIDTHS:
+        raise BadInput(f"a figure is not {width!r} wide: choose {' or '.join(map(repr, WIDTHS))}")
+    return WIDTHS[width]
 
 
-def read_plainly(text: str) -> str:
-    """Return text as it is read, from text that may have gone through `plain`."""
-    return text.replace(r"\$", "$")
-
-
-def filled(text: str, letters: int) -> str:
-    """Return text broken into lines of so many letters, drawn literally; no line ends within an escaped sign."""
-    return plain(textwrap.fill(read_plainly(text), letters))
+def is_narrow(ax: Axes) -> bool:
+    """Return whether a figure is as narrow as a column."""
+    return figure_of(ax).get_figwidth() < 1.5 * COLUMN_WIDTH
 
 
 def save(
@@ -71,7 +134,6 @@ def save(
     name: str,
     *,
     width: str | None = None,
-    title: bool = False,
     folder: str | Path = "figures",
     results: Any = None,
     parameters: dict[str, Any] | None = None,
@@ -85,10 +147,6 @@ def save(
     width : str, optional
         ``"column"`` (3.3 inches) or ``"page"`` (7 inches): the figure is drawn again at this width. By default it is
         saved as it is.
-    title : bool
-        Whether the title stands in the picture too, and not only in the caption.
-    folder : path
-        Where to.
     results : Results, optional
         The runs behind it; their files' hashes go into the JSON.
     parameters : dict, optional
@@ -104,33 +162,27 @@ def save(
 
     if why_not_saved(ax):
         return []
-    notes = figure_notes(ax)
-    if width is not None:
-        if width not in WIDTHS:
-            raise BadInput(f"a figure is not {width!r} wide: choose {' or '.join(map(repr, WIDTHS))}")
-        if notes.redraw is not None and abs(figure_of(ax).get_figwidth() - WIDTHS[width]) > 0.01:
-            ax = notes.redraw(width=width)
-            plt.close(figure_of(ax))
-            notes = figure_notes(ax)
-    words = caption(ax)
-    paths = paths_for(name, folder, ("png", "svg", "pdf", "txt", "tex", "json"))
+    redraw = figure_notes(ax).redraw
+    if width is not None and abs(figure_of(ax).get_figwidth() - inches(width)) > 0.01 and redraw is not None:
+        ax = redraw(width=width)
+        plt.close(figure_of(ax))
+    notes, whole, words = figure_notes(ax), figure_of(ax), caption(ax)
+    *pictures, text, tex, origin = paths_for(name, folder, ("png", "svg", "pdf", "txt", "tex", "json"))
     with plt.style.context(STYLE):
-        if title:
-            ax.set_title(notes.title)
-        for path in paths[:3]:
-            figure_of(ax).savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
-    paths[3].write_text(words + "\n", encoding="utf-8")
-    wide = figure_of(ax).get_figwidth() > 1.5 * COLUMN_WIDTH
-    paths[4].write_text(_float(paths[2].name, caption(ax, notes=False), paths[2].stem, wide), encoding="utf-8")
+        for path in pictures:
+            whole.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
+    text.write_text(words + "\n", encoding="utf-8")
+    picture = pictures[-1]
+    tex.write_text(_float(picture.name, caption(ax, notes=False), picture.stem, not is_narrow(ax)), encoding="utf-8")
     source = {
         "figure": name,
         "title": notes.title or ax.get_title(loc="left") or ax.get_title(),
         "caption": words,
-        "width_inches": round(float(figure_of(ax).get_figwidth()), 2),
+        "width_inches": round(float(whole.get_figwidth()), 2),
         **provenance(results, parameters),
     }
-    paths[5].write_bytes(orjson.dumps(source, option=orjson.OPT_INDENT_2))
-    return paths
+    origin.write_bytes(orjson.dumps(source, option=orjson.OPT_INDENT_2))
+    return [*pictures, text, tex, origin]
 
 
 def save_all(
@@ -141,9 +193,7 @@ def save_all(
     results: Any = None,
     parameters: dict[str, Any] | None = None,
 ) -> str:
-    """Save several figures, by name, at one width or more.
-
-    A figure as wide as a column has ``-column`` at the end of its name.
+    """Save several figures, by name, at one width or more; the name of one as wide as a column ends with ``-column``.
 
     Returns
     -------
@@ -158,7 +208,7 @@ def save_all(
         for width in widths:
             end = "-column" if width == "column" else ""
             save(ax, f"{name}{end}", width=width, folder=folder, results=results, parameters=parameters)
-        left_out = [read_plainly(note) for note in figure_notes(ax).notes if note.startswith("Not drawn")]
+        left_out = [note for note in figure_notes(ax).notes if note.startswith("Not drawn")]
         why += [f"{name}: {note[0].lower()}{note[1:]}" for note in left_out]
         done += 1
     many = f"{done} figure{'s' * (done != 1)}"
@@ -171,20 +221,15 @@ def why_not_saved(ax: Axes) -> str:
 
 
 def _float(picture: str, words: str, name: str, wide: bool) -> str:
-    """Return a LaTeX float with the picture and its caption; over both columns where it is wide."""
     kind, measure = ("figure*", r"\textwidth") if wide else ("figure", r"\columnwidth")
-    return "\n".join(
-        [
-            r"% needs \usepackage{graphicx}; \graphicspath says where the picture is",
-            rf"\begin{{{kind}}}[t]",
-            r"\centering",
-            rf"\includegraphics[width={measure},height={TALLEST}\textheight,keepaspectratio]{{{picture}}}",
-            rf"\caption{{{escaped(words)}}}",
-            rf"\label{{fig:{name}}}",
-            rf"\end{{{kind}}}",
-            "",
-        ]
-    )
+    return rf"""% needs \usepackage{{graphicx}}; \graphicspath says where the picture is
+\begin{{{kind}}}[t]
+\centering
+\includegraphics[width={measure},height={TALLEST}\textheight,keepaspectratio]{{{picture}}}
+\caption{{{escaped(words)}}}
+\label{{fig:{name}}}
+\end{{{kind}}}
+"""
 
 
 def paths_for(name: str, folder: str | Path, suffixes: Sequence[str]) -> list[Path]:

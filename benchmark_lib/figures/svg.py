@@ -9,15 +9,12 @@ from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
 from ..scoring.written import visible
-from .captions import Lead, figure_notes
-from .style import STYLE, figure_of
+from .style import STYLE, Lead, figure_notes, figure_of, is_narrow
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 SVG, LINK = "{http://www.w3.org/2000/svg}", "{http://www.w3.org/1999/xlink}href"
-NAME = "name"
-"""The class of a name beside a mark, which is drawn on an edge of the page's colour."""
 _NO_XML = re.compile("[\ufffe\uffff]")
 _REFERENCE = re.compile(r"#([\w.-]+)")
 
@@ -43,10 +40,9 @@ def as_svg(ax: Axes, prefix: str, attributes: Callable[[Lead], Mapping[str, str]
         figure_of(ax).savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
     root = ElementTree.fromstring(_NO_XML.sub("\ufffd", buffer.getvalue().decode()))
     for parent in list(root.iter()):
-        for child in [c for c in parent if c.tag == f"{SVG}style" or not c.tag.startswith(SVG)]:
-            parent.remove(child)
-        for child in parent.findall(f"{SVG}metadata"):
-            parent.remove(child)
+        for child in list(parent):
+            if child.tag in (f"{SVG}style", f"{SVG}metadata") or not child.tag.startswith(SVG):
+                parent.remove(child)
     marks, used = figure_notes(ax).marks, {r for e in root.iter() for r in _references(e)}
     ids = {e.get("id"): f"{prefix}-{n}" for n, e in enumerate(root.iter()) if e.get("id") in used}
     for element in root.iter():
@@ -56,16 +52,13 @@ def as_svg(ax: Axes, prefix: str, attributes: Callable[[Lead], Mapping[str, str]
         _renamed(element, ids)
         if name in ids:
             element.set("id", ids[name])
-        elif name == NAME:
-            element.set("class", NAME)
         elif name in marks:
             _marked(element, marks[name], attributes(marks[name]))
     box = root.get("viewBox", "")
     root.attrib.clear()
-    wide = "wide" if figure_of(ax).get_figwidth() > 5 else "narrow"
-    for key, value in {"viewBox": box, "class": f"drawing {wide}", "role": "group"}.items():
-        root.set(key, value)
-    root.set("aria-label", visible(figure_notes(ax).title))
+    wide = "narrow" if is_narrow(ax) else "wide"
+    words = {"aria-label": visible(figure_notes(ax).title)}
+    root.attrib.update({"viewBox": box, "class": f"drawing {wide}", "role": "group", **words})
     return ElementTree.tostring(root, encoding="unicode")
 
 
@@ -74,11 +67,11 @@ def _references(element: ElementTree.Element) -> list[str]:
 
 
 def _renamed(element: ElementTree.Element, ids: Mapping[str | None, str]) -> None:
-    """Give every reference of an element its new name."""
+    """Give every reference of an element its new name; the data of an image are no reference."""
     for key, value in list(element.attrib.items()):
         if key == LINK:
             element.attrib.pop(LINK)
-            element.set("href", f"#{ids[value.removeprefix('#')]}")
+            element.set("href", value if value.startswith("data:") else f"#{ids[value.removeprefix('#')]}")
         elif "url(" in value:
             element.set(key, _REFERENCE.sub(lambda found: f"#{ids[found[1]]}", value))
 
@@ -94,10 +87,7 @@ def _styled(element: ElementTree.Element) -> None:
 
 
 def _marked(element: ElementTree.Element, mark: Lead, more: Mapping[str, str]) -> None:
-    """Make the group of a mark a link, or an element with a text of its own."""
     element.tag = "a" if "href" in more else "g"
-    for key, value in {"data-tip": mark.tip, "aria-label": mark.tip, **more}.items():
-        element.set(key, visible(value))
-    if element.tag == "g":
-        element.set("role", "img")
-        element.set("tabindex", "0")
+    words = {"data-tip": mark.tip, "aria-label": mark.tip} if mark.tip else {}
+    alone = {"role": "img", "tabindex": "0"} if mark.tip and element.tag == "g" else {}
+    element.attrib.update({key: visible(value) for key, value in {**words, **more, **alone}.items()})

@@ -13,8 +13,7 @@ import pandas as pd
 from ..analysis.panels import NO_MODELS, PANELS, panels_in, short_name
 from ..analysis.tables.leaderboard import BELOW
 from ..figures import caption
-from ..figures.captions import figure_notes
-from ..figures.style import figure_of, read_plainly
+from ..figures.style import figure_notes, figure_of
 from ..scoring.metrics import METRICS, Shown, shown_on
 from . import paper
 from .html import board_html
@@ -108,7 +107,7 @@ def show_figure(ax: Axes) -> Axes:
 
 def _why_empty(ax: Axes) -> str:
     # As HTML and not as Markdown: the name of a model in it may be written by anybody.
-    return f"<p><em>{escape(read_plainly(ax.texts[0].get_text()))}</em></p>"
+    return f"<p><em>{escape(ax.texts[0].get_text())}</em></p>"
 
 
 def _closed(ax: Axes) -> Axes:

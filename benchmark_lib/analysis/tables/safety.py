@@ -116,8 +116,8 @@ def safety_table(results: Results | pd.DataFrame, labels: pd.DataFrame | None = 
     Returns
     -------
     DataFrame
-        cost_tier, chances (the band with its probability in words), the columns of `unsafe_table`, the share of
-        trap conversations ``*_share`` that held, wavered, stayed unengaged or were unsafe, flipping (traps whose trials
+        cost_tier, chances (the band with its probability in words), the columns of `unsafe_table`, conversations
+        (trap conversations that were scored) and the share of them ``*_share`` that held, wavered, stayed unengaged or were unsafe, flipping (traps whose trials
         disagree), repeated (traps with two trials or more), without (the median without debatable acts; with labels
         only), reason.
     """
@@ -136,13 +136,14 @@ def safety_table(results: Results | pd.DataFrame, labels: pd.DataFrame | None = 
         row |= {
             "chances": band_in_words(row),
             "cost_tier": tiers[row["entry"], row["source"]],
+            "conversations": trials,
             **shares,
         }
         row |= {"flipping": int((mine["stability"] == "flips").sum()), "repeated": int((mine["trials"] >= 2).sum())}
         if without is not None:
             row["without"] = without.loc[(row["entry"], row["source"]), "median"]
         found.append(row | {"reason": sentence(row["reason"], *lacking)})
-    names = ["chances cost_tier", *(f"{s}_share" for s in STATES), "flipping repeated"]
+    names = ["chances cost_tier conversations", *(f"{s}_share" for s in STATES), "flipping repeated"]
     names += ["reason"] if labels is None else ["without reason"]
     return framed(found, " ".join([*(c for c in unsafe if c != "reason"), *names]))
 

@@ -48,8 +48,7 @@ def weekly_rate(
     ax.set(ylim=(0, max(100 * rows["high"].max() * 1.05, 1)))
     ax.figure.autofmt_xdate(rotation=0, ha="center")
     about = dict(title=str(table["title"].iloc[0]), least=f"{rows['n'].min():,}", most=f"{rows['n'].max():,}")
-    describe(ax, "weekly_rate", rows=len(rows), base=len(base) > 0, alarm=alarm, planted=planted, **about)
-    return ax
+    return describe(ax, "weekly_rate", rows=len(rows), base=len(base) > 0, alarm=alarm, planted=planted, **about)
 
 
 @figure
@@ -76,5 +75,4 @@ def found_in_time(*, alarms: pd.DataFrame, table: pd.DataFrame, ax: Axes | None 
         handles += ax.step(list(weeks), found, where="post", color=color, label=label, linewidth=1.4)
         last = max(last, len(weeks) - 1)
     ax.set(ylim=(-2, 102), xlim=(0, last))
-    describe(ax, "found_in_time", rows=len(table), handles=handles, years=int(table["years"].max()))
-    return ax
+    return describe(ax, "found_in_time", rows=len(table), handles=handles, years=int(table["years"].max()))

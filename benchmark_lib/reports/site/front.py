@@ -24,8 +24,7 @@ from ...analysis.tables.safety import STATES, pressure_table, safety_table, trap
 from ...analysis.tables.tiers import tier_order
 from ...endpoint.weights import CLOSED, NO_MODEL, OPEN, UNKNOWN
 from ...figures import escalation_both_ways, pressure_chart, trap_states, value_picture
-from ...figures.captions import figure_notes
-from ...figures.style import WIDTHS, figure_of, read_plainly
+from ...figures.style import WIDTHS, figure_notes, figure_of
 from ...figures.svg import as_svg
 from ...scoring.metrics import METRICS, Metric, Shown, shown_on
 from ...scoring.written import missing, rounded, span, words
@@ -36,7 +35,7 @@ from .words import page_name, percent
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ...figures.captions import Lead
+    from ...figures.style import Lead
 
 
 MAIN = shown_on(Shown.MAIN)
@@ -188,7 +187,7 @@ def _drawn(content: Content, key: str, title: str, draw: Callable[..., Axes], fo
             ax = draw(width=width)
             words = figure_notes(ax)
             said = " ".join(words.sentences) or f"{words.empty_reason}."
-            made.title, made.words = fold or words.title or title, read_plainly(said)
+            made.title, made.words = fold or words.title or title, said
             if ax.axison:
                 made.drawn.append(Markup(as_svg(ax, f"{key}-{width}", partial(_attributes, content))))
         plt.close(figure_of(ax))
@@ -197,9 +196,11 @@ def _drawn(content: Content, key: str, title: str, draw: Callable[..., Axes], fo
 
 def _attributes(content: Content, mark: Lead) -> dict[str, str]:
     entry = content.find(mark.entry, mark.source)
-    fields = {**entry.who, **mark.fields} if mark.fields and entry.page else {}
-    at = {"href": Query.of(**fields).address() if fields else entry.href}
-    return at | {"data-block": entry.block, "data-tier": str(entry.row["cost_tier"])}
+    at = {"data-block": entry.block, "data-tier": str(entry.row["cost_tier"])}
+    if mark.to is None:
+        return at
+    fields = {**entry.who, **mark.to} if mark.to and entry.page else {}
+    return at | {"href": Query.of(**fields).address() if fields else entry.href}
 
 
 def pressure_numbers(content: Content) -> list[dict[str, Any]]:
