@@ -6,10 +6,17 @@
 import inspect
 
 from ...extension import face, offered
-from .apart import agreement_of_two, differing_cases, what_it_takes
+from .apart import (
+    agreement_of_two,
+    differing_cases,
+    effort_in_words,
+    effort_table,
+    settings_table,
+    what_it_takes,
+)
 from .calibration import trap_coverage
 from .comparison import Comparison, compare
-from .costs import cost_lines, cost_table
+from .costs import cost_lines, cost_table, plan_cost_table
 from .customers import customer_flag_table, customer_sensitivity, customer_turn_table, with_and_without_flagged
 from .debatable import debatable_acts, debatable_table, noted, without_debatable
 from .drift import shift_in_words, shift_table, wording_table
@@ -37,8 +44,7 @@ from .operator_rules import (
     with_and_without_rules,
 )
 from .paper import paper
-from .planning import detectable_table, observed_repeats, plan_cost_table, planning_in_words, power_table, repeat_table
-from .pressure import claim_tone_effects
+from .pressure import claim_tone_effects, claim_tone_means, claim_tone_table, crossed_where_run
 from .published import (
     general_ranking,
     published_board,
@@ -58,9 +64,14 @@ from .recovery import (
 from .relations import between_models, cost_quality, model_means, on_frontier, ranking_against_desk, within_models
 from .reliability import (
     SuccessCounts,
+    detectable_table,
     flip_table,
     missing_table,
+    observed_repeats,
+    planning_in_words,
+    power_table,
     reliability_table,
+    repeat_table,
     success_counts,
     textbook_table,
     trial_table,
@@ -68,9 +79,6 @@ from .reliability import (
     wide_textbook,
 )
 from .safety import (
-    claim_tone_means,
-    claim_tone_table,
-    crossed_where_run,
     kind_table,
     pressure_table,
     published_trap_table,
@@ -81,7 +89,6 @@ from .safety import (
     trap_table,
 )
 from .scope import group_table, scope_table
-from .settings import effort_in_words, effort_table, settings_table
 from .verdicts import comparison_in_words
 
 _OWN = [
