@@ -14,14 +14,12 @@ from .tables.headlines import median_trials, trials_in_words, values_of
 
 
 def behind_metric(rows: pd.DataFrame, metric: Metric, **who: Any) -> dict[str, Any]:
-    """Return the conversations behind a metric.
+    """Return the conversations behind a metric: of a share or a count those whose flag is true, of a mean all.
 
-    Parameters
-    ----------
-    metric : Metric
-        A share or a count links to the conversations in which the flag is true, a mean to all that have a value.
-
-    Returns ``k`` and ``n``, conversations; ``yes`` and ``known``, the fields of the queries that list them.
+    Returns
+    -------
+    dict
+        ``k`` of ``n`` conversations with a value; ``yes`` and ``known``, the fields of the queries that list them.
     """
     return _behind(values_of(rows, metric)[0], metric, who)
 
@@ -34,10 +32,9 @@ def behind_trials(rows: pd.DataFrame, metric: Metric, **who: Any) -> list[dict[s
 
 
 def behind_median(rows: pd.DataFrame, metric: Metric, **who: Any) -> dict[str, Any]:
-    """Return the conversations behind the median over trials: those of the trial with that value, or of the two around it.
+    """Return the conversations behind the median, as `behind_metric`: of the trial with that value, or the two around it.
 
-    Parameters as in `behind_metric`, and what it returns; ``of`` says which trials in words. Where no trial is whole enough for a
-    median, ``k`` is 0.
+    ``of`` says which trials in words. Where no trial is whole enough for a median, ``k`` is 0.
     """
     values, trials, cases = values_of(rows, metric, "trial", "case_id")
     chosen = median_trials(values, trials, len(np.unique(cases)) if metric.scale.summed else None)
@@ -50,7 +47,6 @@ def behind_median(rows: pd.DataFrame, metric: Metric, **who: Any) -> dict[str, A
 
 
 def _behind(values: np.ndarray, metric: Metric, who: dict[str, Any]) -> dict[str, Any]:
-    """What `behind_metric` gives for some values."""
     filters = who | ({"bucket": metric.bucket} if metric.bucket else {})
     known, n = {**filters, metric.column: KNOWN}, int((~np.isnan(values)).sum())
     if not metric.scale.bounds:
@@ -61,22 +57,17 @@ def _behind(values: np.ndarray, metric: Metric, who: dict[str, Any]) -> dict[str
 def behind_repeats(rows: pd.DataFrame, **who: Any) -> dict[str, Any]:
     """Return the conversations behind pass^k, for which every trial of a case must succeed.
 
-    Returns ``failing``, the conversations of the cases that failed at least once, with their filter as ``fell``
-    and the number of ``cases``; ``k`` of ``n`` conversations that succeeded, with their filters as ``yes`` and
-    ``known``.
+    Returns
+    -------
+    dict
+        What `tally` gives for success, and of the cases that failed at least once their number ``cases``, the number of
+        conversations ``failing`` and the fields that list them, ``fell``.
     """
-    success = rows["success"].astype("Float64")
-    share = success.groupby(rows["case_id"]).transform("mean")
-    failing = rows[(share < 1).fillna(False)]
-    return {
-        "failing": len(failing),
-        "cases": failing["case_id"].nunique(),
-        "fell": {**who, "trials_succeed": ["sometimes", "never"]},
-        "k": int(success.sum()),
-        "n": int(success.notna().sum()),
-        "yes": {**who, "success": YES},
-        "known": {**who, "success": KNOWN},
-    }
+    share = rows["success"].astype("Float64").groupby(rows["case_id"]).transform("mean")
+    failed = rows.loc[(share < 1).fillna(False), "case_id"]
+    fell = {**who, "trials_succeed": ["sometimes", "never"]}
+    counts = {"failing": len(failed), "cases": failed.nunique(), "fell": fell}
+    return counts | (tally(rows["success"], **who) or {"k": 0, "n": 0})
 
 
 def behind_finding(detector: str, **who: Any) -> dict[str, dict[str, Any]]:

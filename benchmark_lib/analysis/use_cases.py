@@ -46,8 +46,8 @@ def groups_of_store(store: Store) -> dict[str, dict[str, Any]]:
 def with_use_case(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the conversations of the desk's buckets with their use case; of a store that has none, all in one.
 
-    Added columns: group, title, place (in the order of the store), group_traps and group_intents, how many traps and how
-    many other intents the store has in the group.
+    Added columns: group, title, place (in the order of the store), group_traps and group_intents (how many traps and
+    other intents the store has in the group).
     """
     parts = [_placed(part, str(version)) for version, part in rows.groupby("store_version", sort=False)]
     return pd.concat(parts) if parts else _placed(rows, "")

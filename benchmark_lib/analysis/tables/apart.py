@@ -1,4 +1,4 @@
-"""Where two entries part: what dominates an entry, the cases on which two differ, what it takes to know, what a setting buys."""
+"""Where two entries part: dominance, the cases on which two differ, what it takes to know, what a setting buys."""
 
 from typing import Any
 
@@ -138,9 +138,9 @@ def _marks(trials: pd.DataFrame) -> str:
 
 
 def _first_apart(one: pd.DataFrame, other: pd.DataFrame, column: str) -> int:
-    both = one.set_index("trial")[[column]].join(other.set_index("trial")[column].rename("other"), how="inner").dropna()
-    apart = both.index[both[column].astype(float) != both["other"].astype(float)]
-    return int(apart[0]) if len(apart) else 1
+    both = one[["trial", column]].merge(other[["trial", column]], on="trial").dropna().astype(float)
+    apart = both.loc[both[f"{column}_x"] != both[f"{column}_y"], "trial"]
+    return int(apart.iloc[0]) if len(apart) else 1
 
 
 def agreement_of_two(results: Results | pd.DataFrame, a: str, b: str) -> pd.DataFrame:
@@ -153,16 +153,13 @@ def agreement_of_two(results: Results | pd.DataFrame, a: str, b: str) -> pd.Data
     DataFrame
         One row per bucket: bucket, cases, both, only_a, only_b, neither, reason.
     """
-    rows, scored = [], []
-    for side in two_sides(results, a, b):
-        some = side.conversations[side.conversations["success"].notna()]
-        scored.append(some.set_index(["bucket", "case_id", "trial"])["success"].astype(bool))
+    keys, rows = ["bucket", "case_id", "trial"], []
+    scored = [side.conversations.dropna(subset="success") for side in two_sides(results, a, b)]
     for bucket in BUCKETS:
-        one, other = (part[part.index.get_level_values("bucket") == bucket] for part in scored)
-        both = one.to_frame("a").join(other.rename("b"), how="inner").reset_index().sort_values("trial")
-        both = both.drop_duplicates("case_id")
-        alone = len({*one.index.get_level_values("case_id"), *other.index.get_level_values("case_id")}) - len(both)
-        x, y = both["a"].to_numpy(bool), both["b"].to_numpy(bool)
+        one, other = (part.loc[part["bucket"] == bucket, [*keys, "success"]] for part in scored)
+        both = one.merge(other, on=keys, suffixes=("_a", "_b")).sort_values("trial").drop_duplicates("case_id")
+        alone = len({*one["case_id"], *other["case_id"]}) - len(both)
+        x, y = (both[f"success_{side}"].astype(bool) for side in "ab")
         left = f"{counted(alone, 'case')} with a value for only one model left out" if alone else ""
         counts = [int(found.sum()) for found in (x & y, x & ~y, ~x & y, ~x & ~y)]
         rows.append((bucket, len(both), *counts, sentence("no case was run by both" if both.empty else "", left)))
@@ -274,7 +271,7 @@ def effort_table(results: Results) -> pd.DataFrame:
 
 
 def effort_in_words(table: pd.DataFrame) -> list[str]:
-    """Say of each step of `effort_table` what is shown to differ, what it costs, and the price of one more resolved case."""
+    """Say of each step of `effort_table` what differs, what it costs, and the price of one more resolved case."""
     said = []
     for (model, setting, _, low, _, high), rows in table.groupby(list(STEP), sort=False):
         of = {row["metric"]: row for row in rows.to_dict("records")}
@@ -289,8 +286,8 @@ def effort_in_words(table: pd.DataFrame) -> list[str]:
 
 
 def _told(row: Row) -> str:
-    scale = METRICS[row["metric"]].scale
-    return f"{row['title'].lower()} {scale.mean(row['a'])} to {scale.mean(row['b'])} ({counted(int(row['cases']), 'case')})"
+    scale, cases = METRICS[row["metric"]].scale, counted(int(row["cases"]), "case")
+    return f"{row['title'].lower()} {scale.mean(row['a'])} to {scale.mean(row['b'])} ({cases})"
 
 
 def _cost_in_words(row: Row) -> str:

@@ -21,8 +21,8 @@ from .leaderboard import ALL, BELOW, ENDS, RESTS_ON_INTENTS, WITHOUT, band_in_wo
 from .rows import Row
 
 PLANNED, MORE, REST, UNFLAGGED, ABOUT = "planned", "more", "rest", "without", "about"
-"""The parts of a board: the planned metrics with band and cost; the other metrics of every board; those of the site alone; both over the
-conversations whose customer was not flagged; and what the runs are."""
+"""The parts of a board: the planned metrics with band and cost; the other metrics of every board; those of the site
+alone; both without the flagged customers; and what the runs are."""
 CASES = "Cases (resolvable + must escalate + traps)"
 BUCKET_METRICS = ("resolved", "must_escalate_success", "adversarial_success")
 """A metric of each bucket, whose denominators are those of the bucket."""
@@ -36,7 +36,7 @@ NOTHING_SEEN = (
     f"{RESTS_ON_INTENTS}: even "
     "20 intents without one failure leave room for a kind of request that always fails. So it can be wider than one beside a few failures."
 )
-"""Why an interval is wide where nothing, or everything, was seen: a narrower one covers too little where intents are all or nothing."""
+"""Why an interval is wide beside 0 % or 100 %: a narrower one covers too little where intents are all or nothing."""
 BETTER = {True: "Higher is better.", False: "Lower is better.", None: "Neither direction is better."}
 
 
@@ -80,7 +80,8 @@ def board_table(
     headings = tuple(heading for heading, _ in columns)
     at = sum(row["block"] not in BELOW for row in rows)
     line = (at, LINE) if at < len(rows) else None
-    return Table(columns=headings, rows=by_row, notes=tuple(("", note) for note in _notes(headings, by_row)), line=line)
+    notes = tuple(("", note) for note in _notes(headings, by_row))
+    return Table(columns=headings, rows=by_row, notes=notes, line=line)
 
 
 def _who(rows: list[Row]) -> Columns:

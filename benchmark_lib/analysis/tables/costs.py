@@ -9,6 +9,7 @@ from itertools import product
 from math import inf, nan
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from ...endpoint.prices import load_prices
@@ -50,7 +51,7 @@ def tier_in_words(tier: str) -> str:
 
 
 def cost_of_1000(row: dict[str, Any]) -> str:
-    """Return the cost of 1,000 conversations in USD with its interval, for a row of the board; its tier if published."""
+    """Return the cost of 1,000 conversations of a row of the board in USD, with its interval; its tier if published."""
     ends = [1000 * row[f"cost_usd{end}"] for end in ("_mean", "_low", "_high")]
     if row["source"] == "published":
         return str(row["cost_tier"])
@@ -108,10 +109,10 @@ def _bought(kept: pd.DataFrame) -> Row:
     scored = kept[(kept["bucket"] == "resolvable") & kept["resolved"].notna()]
     values, case_ids, _ = case_matrix(scored, "resolved")
     sizes, hits = (values == values).sum(axis=1), (values == 1).sum(axis=1)
-    resolved, chances = int(hits.sum()), pd.Series(case_pass_hat_k(hits, sizes, K) if values.size else [], dtype=float)
+    resolved = int(hits.sum())
+    reliable = float(np.nansum(case_pass_hat_k(hits, sizes, K))) if values.size else 0.0
     enough = scored["case_id"].isin([case for case, size in zip(case_ids, sizes, strict=True) if size >= K])
-    one_trial = scored[enough].groupby("case_id")["cost_usd"].apply(lambda usd: usd.mean(skipna=False))
-    reliable = float(chances.sum())
+    one_trial = scored[enough].groupby("case_id")["cost_usd"].mean(skipna=False)
     return {
         "resolved": resolved,
         "per_resolved_usd": scored["cost_usd"].sum(skipna=False) / resolved if resolved else nan,

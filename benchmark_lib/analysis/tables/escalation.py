@@ -86,13 +86,7 @@ def _direction(name: str, median: Any, mean: Any, low: Any, high: Any, cases: An
 
 
 def precision_of_handover(mine: pd.DataFrame) -> tuple[Estimate, int]:
-    """Estimate the share of a model's handovers that were needed (traps aside); whole cases are resampled.
-
-    Returns
-    -------
-    estimate : Estimate
-    handovers : int
-    """
+    """Estimate the share of a model's handovers that were needed (traps aside), and count them; cases are resampled."""
     estimand = "share of the handovers (traps aside) that were needed, at this mix of cases"
     both = mine[mine["bucket"].isin([NEEDS, SOLVABLE])]
     given = both[both["handed_over"].fillna(False)]

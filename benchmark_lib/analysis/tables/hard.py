@@ -104,7 +104,7 @@ def _effect(name: str, first: pd.DataFrame, second: pd.DataFrame) -> dict[str, f
 
 
 def _by_case(mine: pd.DataFrame, arm: str) -> pd.DataFrame:
-    """Return one value per case of an arm: the share of its trials that succeeded, with the pair it belongs to."""
+    """Return for each case of an arm the share of its trials that succeeded, and its pair."""
     rows = mine[mine["arm"] == arm]
     value = rows["success"].astype("float64").groupby(rows["case_id"]).mean()
     pair = rows.groupby("case_id")["pair"].first()
@@ -112,7 +112,7 @@ def _by_case(mine: pd.DataFrame, arm: str) -> pd.DataFrame:
 
 
 def _matched(first: pd.DataFrame, second: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the cases of the first arm that have a partner in the second, and their partners, in the same order."""
+    """Return the cases of the first arm with a partner in the second, and their partners in the same order."""
     partner = second.groupby("pair")["value"].mean()
     kept = first[first["pair"].isin(partner.index)]
     return kept, kept.assign(value=kept["pair"].map(partner))
@@ -139,11 +139,10 @@ def hard_failures(results: Results | pd.DataFrame) -> pd.DataFrame:
     DataFrame
         One row per entry, family and failure: entry, source, family, failure, meaning, conversations, of.
     """
-    frame = of_hard_sets(results)
-    rows = []
-    for (entry, source, family), mine in frame[frame["arm"] == HARD].groupby(["entry", "source", "family"], sort=True):
-        counts = _failures(mine)
-        rows += [(entry, source, family, n, FAILURES.get(n, n), count, len(mine)) for n, count in counts.most_common()]
+    frame, rows = of_hard_sets(results), []
+    for key, mine in frame[frame["arm"] == HARD].groupby(["entry", "source", "family"], sort=True):
+        for name, count in _failures(mine).most_common():
+            rows.append((*key, name, FAILURES.get(name, name), count, len(mine)))
     return framed(rows, "entry source family failure meaning conversations of")
 
 

@@ -1,4 +1,4 @@
-"""One model's value of a metric: its conversations as an array, the estimator the metric names, and one metric of every model."""
+"""The value of a metric: of one model as an array and by the estimator that the metric names, and of every model."""
 
 import difflib
 from collections.abc import Callable

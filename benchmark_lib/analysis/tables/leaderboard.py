@@ -26,7 +26,7 @@ from .headlines import headline
 from .rows import Row, interval, summarise
 
 TOO_LITTLE = "does too little for its band to mean anything"
-"""What is said in place of the band of an agent that resolves less than `RESOLVES_ENOUGH`: who does nothing does no harm."""
+"""What replaces the band of an agent that resolves less than `RESOLVES_ENOUGH`: who does nothing does no harm."""
 TOO_LITTLE_DONE = "resolves under"
 """How the reason begins for which an entry that resolves too little is below the line."""
 ALL, WITHOUT = "", "_without"
@@ -117,22 +117,9 @@ def does_too_little(row: dict[str, Any]) -> bool:
 
 
 def of_usual_traps(table: pd.DataFrame, count: str) -> tuple[pd.DataFrame, int, list[str]]:
-    """Return the rows whose unsafe counts are comparable: those with the usual number of traps, or an unknown one.
+    """Return the rows of a table of entries whose unsafe counts are comparable, their traps, and the others in words.
 
-    Parameters
-    ----------
-    table : DataFrame
-        One row per entry, with a column `entry`.
-    count : str
-        The column of the number of traps.
-
-    Returns
-    -------
-    rows : DataFrame
-    traps : int
-        The usual number.
-    left_out : list of str
-        The others in words.
+    These are the rows with the usual number of traps in the column `count`, or with an unknown one.
     """
     traps = usual(table[count])
     other = table[count].notna() & (table[count] != traps)
@@ -177,7 +164,7 @@ def leaderboard(results: Results | pd.DataFrame) -> pd.DataFrame:
 
 
 def _dominated(board: pd.DataFrame, conversations: pd.DataFrame) -> list[dict[str, str]]:
-    """Return what dominates each row that is above the line, or resolves too little: others of its panel above it."""
+    """Return what dominates each row that is above the line, or resolves too little: others of its panel."""
     of = dict(list(conversations.groupby(["entry", "source"], sort=False)))
     rows, found = board[["panel", "entry", "source", "block", "below"]].to_dict("records"), []
     weighed = [row for row in rows if row["block"] in WEIGHED]
@@ -201,7 +188,7 @@ def _board_row(mine: pd.DataFrame) -> Row:
             if found.reason and (mine["bucket"] == metric.bucket).any():
                 notes.append(f"{metric.title.lower()}: {found.reason}")
     row |= bands | {"flagged": int(flags_of(mine).sum())}
-    row |= {"cost_tier": cost_tier(mine), "trials": int(mine["trial"].nunique()), "conversations": len(mine)}
+    row |= {"cost_tier": cost_tier(mine), "trials": mine["trial"].nunique(), "conversations": len(mine)}
     if row["cost_tier"] == UNKNOWN and row["source"] == "model":
         notes.append(f"price unknown: {HOW_TO_PRICE}")
     for column, unknown in (("settings", DEFAULT), ("weights", UNSTATED)):
@@ -247,7 +234,7 @@ def _empty_rows(results: Any, conversations: pd.DataFrame) -> list[Row]:
 
 
 def _set_apart(rows: list[Row], conversations: pd.DataFrame) -> None:
-    """Move below the line what was not run on the same cases as the others, and what resolves too little, with the reason."""
+    """Move below the line what was run on other cases than the rest, and what resolves too little, with the reason."""
     able = [row for row in rows if row["block"] in WEIGHED and row["block"] != "played"]
     models = [row["versions"] for row in able if row["block"] == "models"]
     common = Counter(models or [row["versions"] for row in able]).most_common(1)[0][0] if able else ""
@@ -301,7 +288,7 @@ def _notes(mine: pd.DataFrame) -> Iterator[str]:
 
 
 def _about_cases(mine: pd.DataFrame) -> Iterator[str]:
-    """Yield what was not scored or not run, or the success on other tasks than ours beside what doing nothing passes."""
+    """Yield what was not scored or run, or the success on other tasks than ours beside that of doing nothing."""
     imported = set(mine["source"]) == {"imported"}
     if unknown := int(mine["bucket"].isna().sum()):
         yield f"{counted(unknown, 'conversation')} without a score: run `deskbench score`"

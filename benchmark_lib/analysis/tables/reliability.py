@@ -57,7 +57,7 @@ class SuccessCounts:
 
     @property
     def clusters(self) -> tuple[str, ...] | None:
-        """Return the intents if there are enough of them, of several cases each, to be clusters, otherwise None."""
+        """Return the intents if they are enough, of several cases each, to be clusters; otherwise None."""
         distinct = len(set(self.intents))
         return self.intents if FEW_CLUSTERS <= distinct < len(self.intents) else None
 

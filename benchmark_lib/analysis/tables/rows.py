@@ -1,4 +1,4 @@
-"""What every table is put together from: rows for each group of conversations, estimates as columns, rows as a frame."""
+"""What tables are put together from: rows for each group of conversations, estimates as columns."""
 
 from collections.abc import Callable, Iterable
 from typing import Any

@@ -1,4 +1,4 @@
-"""What the traps show: which trap catches which model, how far pushing takes it, and whether it believed or gave in."""
+"""What the traps show: which trap catches which model, and how far pushing takes it."""
 
 from collections import Counter
 from collections.abc import Iterator

@@ -28,16 +28,11 @@ COLUMNS = (
     "panel entry source group title intent verdict reason share low high cases right answered handed_over played "
     "conversations traps unsafe"
 )
-ADHERENCE = Metric(
-    "adherence",
-    "Adherence",
-    "adherent",
-    None,
-    SHARE,
-    True,
+BROKE_NOTHING = (
     "Share of conversations in which no process rule was broken and no forbidden call was made; an agent that does "
-    "nothing breaks none.",
+    "nothing breaks none."
 )
+ADHERENCE = Metric("adherence", "Adherence", "adherent", None, SHARE, True, BROKE_NOTHING)
 SHOWN = {"resolved": METRICS["resolved"], "escalated": METRICS["escalation_accuracy"], "adherence": ADHERENCE}
 """What is shown of each group, by the beginning of its columns."""
 
