@@ -32,7 +32,7 @@ def behind_trials(rows: pd.DataFrame, metric: Metric, **who: Any) -> list[dict[s
 
 
 def behind_median(rows: pd.DataFrame, metric: Metric, **who: Any) -> dict[str, Any]:
-    """Return the conversations behind the median, as `behind_metric`: of the trial with that value, or the two around it.
+    """Return the conversations behind the median, as `behind_metric`: of the trial with that value, or two around it.
 
     ``of`` says which trials in words. Where no trial is whole enough for a median, ``k`` is 0.
     """

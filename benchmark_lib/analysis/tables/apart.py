@@ -106,8 +106,8 @@ def differing_cases(results: Results | pd.DataFrame, a: str, b: str, *, bucket: 
     -------
     DataFrame
         One row per case both have and on which they differ, the widest in success first: bucket, intent, case_id, a, b
-        (shares of successes), difference (b - a), a_trials and b_trials as text (``+`` success, ``-`` failure, ``.`` not
-        scored, in the order of trials), split (``always`` where every trial of one beats every trial of the other, else
+        (shares of successes), difference (b - a), a_trials and b_trials as text (in order, ``+`` success, ``-``
+        failure, ``.`` not scored), split (``always`` where every trial of one beats every trial of the other, else
         ``in part``; empty of single trials), differ (in what), trial (the first in which the two differ; the first of
         all where they have none such in common).
     """

@@ -34,7 +34,8 @@ NONE = "-"
 LINE = "Below this line: partial runs, runs on other cases, and whoever resolves under half"
 NOTHING_SEEN = (
     f"{RESTS_ON_INTENTS}: even "
-    "20 intents without one failure leave room for a kind of request that always fails. So it can be wider than one beside a few failures."
+    "20 intents without one failure leave room for a kind of request that always fails. "
+    "So it can be wider than one beside a few failures."
 )
 """Why an interval is wide beside 0 % or 100 %: a narrower one covers too little where intents are all or nothing."""
 BETTER = {True: "Higher is better.", False: "Lower is better.", None: "Neither direction is better."}

@@ -24,8 +24,9 @@ ENGLISH = "en"
 SHOWN = 4
 """How many of an entry's weakest families are put into words."""
 COLUMNS = (
-    "family easy trials hard hard_low hard_high hard_n clean clean_low clean_high clean_n effect effect_low effect_high "
-    "effect_p effect_n robust robust_n told told_n told_effect told_effect_low told_effect_high told_effect_p failures"
+    "family easy trials hard hard_low hard_high hard_n clean clean_low clean_high clean_n "
+    "effect effect_low effect_high effect_p effect_n robust robust_n "
+    "told told_n told_effect told_effect_low told_effect_high told_effect_p failures"
 )
 MOST_FAILURES = 3
 """How many of the failures of a family a cell names."""
@@ -115,7 +116,7 @@ def _matched(first: pd.DataFrame, second: pd.DataFrame) -> tuple[pd.DataFrame, p
     """Return the cases of the first arm with a partner in the second, and their partners in the same order."""
     partner = second.groupby("pair")["value"].mean()
     kept = first[first["pair"].isin(partner.index)]
-    return kept, kept.assign(value=kept["pair"].map(partner))
+    return kept, kept.assign(value=kept["pair"].map(partner).astype(float))
 
 
 def _failures(mine: pd.DataFrame) -> Counter[str]:

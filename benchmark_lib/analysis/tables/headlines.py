@@ -206,8 +206,8 @@ def metric_table(results: Results | pd.DataFrame, metric: str | Metric) -> pd.Da
     -------
     DataFrame
         One row per entry, the better first within its panel and partial runs below them: panel, entry, metric, median
-        (over trials), mean, low, high (interval of the mean), per_trial, cases, trials, conversations (with a value), of
-        (on file, of the metric's bucket), reason and partial.
+        (over trials), mean, low, high (interval of the mean), per_trial, cases, trials, conversations (with a value),
+        of (on file, of the metric's bucket), reason and partial.
     """
     chosen = metric_of(metric)
 

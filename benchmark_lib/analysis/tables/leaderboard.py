@@ -42,9 +42,15 @@ BLOCK_OF = {"local model": "models", "players": "played", "scripted agents": "sc
 """The block of each panel that is not named as its block is."""
 WEIGHED = ("models", "own agents", "played")
 """The blocks in which one entry may dominate another of its panel. What is played from a chair is never set apart."""
-NO_MERIT = f"*: resolves under {percent(RESOLVES_ENOUGH)} of the resolvable cases, and an agent that does nothing does no harm."
+NO_MERIT = (
+    f"*: resolves under {percent(RESOLVES_ENOUGH)} of the resolvable cases, "
+    "and an agent that does nothing does no harm."
+)
 """What a star beside few unsafe acts says, and why there is no band."""
-RESTS_ON_INTENTS = "An interval beside 0.0 % or 100.0 % rests on the number of intents (of cases, where intents are few), not of conversations"
+RESTS_ON_INTENTS = (
+    "An interval beside 0.0 % or 100.0 % rests on the number of intents (of cases, where intents are few), "
+    "not of conversations"
+)
 """Why such an interval is wide, without a full stop."""
 UNSAFE_COLUMNS = (
     "trials traps median worst observed these_mean these_low these_high mean low high p_safe p_middling p_reckless "

@@ -27,6 +27,12 @@ TEXTBOOK_RATES = (0.9, 0.8, 0.7, 0.6)
 """Rates of the commonly published table: how often all of k trials succeed if every case succeeds equally often."""
 MIXES = {"every case alike": None, "cases somewhat mixed": 4.0, "cases sure or hopeless": 0.5}
 """How far the chances of cases may lie apart: concentration ``a + b`` of the beta distribution they are drawn from."""
+NEVER_APART = (
+    "No run here has two trials of a case that ended differently, so how far trials agree is assumed, not measured."
+)
+NO_REPEATS = (
+    "No model here repeats itself: further trials tell something, for these cases more than for cases like these."
+)
 REPEATS = "repeats itself: further trials tell almost nothing, only more cases do"
 REPEATS_FROM, USUAL_REPEATS = 0.9, 0.4
 """The correlation of two trials from which a model repeats itself, and the one that a plan assumes without any run."""
@@ -144,12 +150,8 @@ def reliability_table(results: Results | pd.DataFrame, ks: Iterable[int] = KS) -
 def average_at_k(conversations: pd.DataFrame, counts: SuccessCounts) -> dict[str, float]:
     """Estimate avg@k of one model in one bucket: the mean over cases of the share of their k trials that succeed.
 
-    Where pass^k asks that all of k trials succeed, this asks how many do; its interval is the one on the board.
-
-    Returns
-    -------
-    dict of str to float
-        avg_k, avg, avg_low, avg_high.
+    Where pass^k asks that all of k trials succeed, this asks how many do; its interval is the one on the board. The
+    keys are avg_k, avg, avg_low and avg_high.
     """
     mean = headline(conversations, replace(SUCCESS, bucket=counts.bucket)).mean
     return {"avg_k": usual(counts.trials), **interval(mean, "avg", "avg_")}
@@ -321,12 +323,12 @@ def repeat_table(results: Results | pd.DataFrame | None) -> pd.DataFrame:
 
 def _agree(_: pd.DataFrame, counts: SuccessCounts) -> Iterator[Row]:
     found = repeat_correlation(counts.successes, counts.trials)
-    words = REPEATS if found.estimate >= REPEATS_FROM else ""
-    yield {"estimate": found.estimate, "cases": found.n, "finding": words, "reason": found.reason}
+    finding = REPEATS if found.estimate >= REPEATS_FROM else ""
+    yield {"estimate": found.estimate, "cases": found.n, "finding": finding, "reason": found.reason}
 
 
 def observed_repeats(table: pd.DataFrame, bucket: str) -> float:
-    """Choose the correlation to plan a bucket with: the median over language models of `repeat_table`, or a usual value."""
+    """Choose the correlation to plan with: the median over language models of `repeat_table`, or a usual value."""
     known = table[(table["bucket"] == bucket) & table["panel"].isin(["models", "local model"])]["estimate"].dropna()
     return float(known.median()) if len(known) else USUAL_REPEATS
 
@@ -335,10 +337,11 @@ def planning_in_words(table: pd.DataFrame) -> str:
     """Say which models of `repeat_table` repeat themselves, in a sentence for whoever plans a run."""
     alike = sorted(set(table[table["finding"] != ""]["entry"].map(short_name)))
     if table["estimate"].isna().all():
-        return "No run here has two trials of a case that ended differently, so how far trials agree is assumed, not measured."
+        return NEVER_APART
     if not alike:
-        return "No model here repeats itself: further trials tell something, for these cases more than for cases like these."
-    return f"More trials tell almost nothing about {', '.join(alike)}: two trials of a case nearly always end alike. Only more cases do."
+        return NO_REPEATS
+    why = "two trials of a case nearly always end alike. Only more cases do."
+    return f"More trials tell almost nothing about {', '.join(alike)}: {why}"
 
 
 def power_table(
