@@ -295,6 +295,7 @@ ELSEWHERE = {
     "comparison_in_words",
     "differing_cases",
     "what_it_takes",  # of two entries, below
+    "cost_lines",  # of one entry, in test_costs.py
     "chosen_runs",
     "compare_runs",  # of chosen runs, in test_compare_command.py
     "observed_repeats",
