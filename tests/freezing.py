@@ -171,7 +171,7 @@ def made_tables(results, hard) -> dict[str, pd.DataFrame]:
         "claims_table": t.claims_table(results),
         "compare_runs": t.compare_runs(results, list(MODELS), every_pair=True),
         "comparison_table": t.comparison_table(results, *pair, explore=True),
-        "cost_lines": t.cost_lines(results, pair[0]),
+        "cost_lines": t.cost_lines(t.cost_table(results).set_index("entry").loc[pair[0]]),
         "cost_quality": t.cost_quality(results),
         "cost_table": t.cost_table(results),
         "customer_flag_table": t.customer_flag_table(results),

@@ -296,6 +296,7 @@ ELSEWHERE = {
     "comparison_in_words",
     "differing_cases",
     "what_it_takes",  # of two entries, below
+    "cost_lines",  # of one entry, in test_costs.py
     "chosen_runs",
     "compare_runs",  # of chosen runs, in test_compare_command.py
     "observed_repeats",
@@ -306,7 +307,6 @@ ELSEWHERE = {
     "paper",  # of a board, in test_paper_tables.py
     "customer_sensitivity",
     "customer_turn_table",  # of judged runs, in test_customer_turns.py
-    "cost_lines",  # of one entry, in test_costs.py
     "effort_in_words",
     "effort_table",
     "settings_table",  # of runs of one model, in test_settings_of_one_model.py

@@ -4,8 +4,7 @@ import pytest
 
 from benchmark_lib import load_results
 from benchmark_lib.cli import main
-from benchmark_lib.endpoint import local_model
-from benchmark_lib.extras.local.launch import missing_parts
+from benchmark_lib.extras.local.launch import local_model, missing_parts
 from benchmark_lib.records import ENDINGS
 from benchmark_lib.runfile import RunFile
 

@@ -9,8 +9,8 @@ import pytest
 from benchmark_lib import load_results
 from benchmark_lib.cases.facts import Fact
 from benchmark_lib.cli import main
-from benchmark_lib.extras.claims import reading
 from benchmark_lib.extras.claims import registry as claims_registry
+from benchmark_lib.language import said as reading
 from benchmark_lib.language.parser import parser_of
 from benchmark_lib.language.values import values_in
 from benchmark_lib.records import Act, Conversation, Message, ToolCall, as_text

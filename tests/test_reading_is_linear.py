@@ -11,7 +11,7 @@ import pytest
 from floods import assert_read_within
 
 from benchmark_lib.extras.audit.audit import play
-from benchmark_lib.extras.claims import reading
+from benchmark_lib.language import said as reading
 from benchmark_lib.language.parser import parser_of
 from benchmark_lib.language.pieces import (
     LONGEST_SENTENCE,

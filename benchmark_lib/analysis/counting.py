@@ -14,10 +14,12 @@ from .tables.headlines import median_trials, trials_in_words, values_of
 
 
 def behind_metric(rows: pd.DataFrame, metric: Metric, **who: Any) -> dict[str, Any]:
-    """Return the conversations behind a metric: ``k`` of ``n``, with ``yes`` and ``known``, the fields that list them.
+    """Return the conversations behind a metric: of a share or a count those whose flag is true, of a mean all.
 
-    A share or a count links to the conversations in which the flag is true, a mean to all that have a value. `who` is
-    what the rows have been chosen by.
+    Returns
+    -------
+    dict
+        ``k`` of ``n`` conversations with a value; ``yes`` and ``known``, the fields of the queries that list them.
     """
     return _behind(values_of(rows, metric)[0], metric, who)
 
@@ -30,9 +32,9 @@ def behind_trials(rows: pd.DataFrame, metric: Metric, **who: Any) -> list[dict[s
 
 
 def behind_median(rows: pd.DataFrame, metric: Metric, **who: Any) -> dict[str, Any]:
-    """Return the conversations behind the median over trials: those of the trial with that value, or of the two around it.
+    """Return the conversations behind the median, as `behind_metric`: of the trial with that value, or two around it.
 
-    As `behind_metric`, with the trials in words as ``of``. Where no trial is whole enough for a median, ``k`` is 0.
+    ``of`` says which trials in words. Where no trial is whole enough for a median, ``k`` is 0.
     """
     values, trials, cases = values_of(rows, metric, "trial", "case_id")
     chosen = median_trials(values, trials, len(np.unique(cases)) if metric.scale.summed else None)
@@ -55,21 +57,17 @@ def _behind(values: np.ndarray, metric: Metric, who: dict[str, Any]) -> dict[str
 def behind_repeats(rows: pd.DataFrame, **who: Any) -> dict[str, Any]:
     """Return the conversations behind pass^k, for which every trial of a case must succeed.
 
-    As `behind_metric`, and ``failing``, the number of conversations of the ``cases`` that failed at least once, with
-    the fields that list them as ``fell``.
+    Returns
+    -------
+    dict
+        What `tally` gives for success, and of the cases that failed at least once their number ``cases``, the number of
+        conversations ``failing`` and the fields that list them, ``fell``.
     """
-    success = rows["success"].astype("Float64")
-    share = success.groupby(rows["case_id"]).transform("mean")
-    failing = rows[(share < 1).fillna(False)]
-    return {
-        "failing": len(failing),
-        "cases": failing["case_id"].nunique(),
-        "fell": {**who, "trials_succeed": ["sometimes", "never"]},
-        "k": int(success.sum()),
-        "n": int(success.notna().sum()),
-        "yes": {**who, "success": YES},
-        "known": {**who, "success": KNOWN},
-    }
+    share = rows["success"].astype("Float64").groupby(rows["case_id"]).transform("mean")
+    failed = rows.loc[(share < 1).fillna(False), "case_id"]
+    fell = {**who, "trials_succeed": ["sometimes", "never"]}
+    counts = {"failing": len(failed), "cases": failed.nunique(), "fell": fell}
+    return counts | (tally(rows["success"], **who) or {"k": 0, "n": 0})
 
 
 def behind_finding(detector: str, **who: Any) -> dict[str, dict[str, Any]]:

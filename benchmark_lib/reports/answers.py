@@ -25,8 +25,8 @@ from ..analysis.tables.answers import (
     questions,
     with_stakes,
 )
+from ..analysis.tables.costs import cost_of_1000
 from ..analysis.tables.leaderboard import leaderboard, worst_beside
-from ..analysis.tables.tiers import cost_of_1000
 from ..analysis.tables.verdicts import signed_with_interval
 from ..commands import command_on_a_page as command
 from ..endpoint.prices import load_prices

@@ -11,8 +11,8 @@ import pandas as pd
 from ..analysis import load_results
 from ..analysis.panels import LABELS, fitted
 from ..analysis.tables.board import LINE as BELOW_LINE
+from ..analysis.tables.costs import cost_of_1000
 from ..analysis.tables.leaderboard import BELOW, does_too_little, leaderboard, worst_beside
-from ..analysis.tables.tiers import cost_of_1000
 from ..records import UNPROTECTED
 from ..runfile import RunFile, without_line_ends
 from ..scoring.metrics import METRICS, Shown, shown_on

@@ -11,8 +11,8 @@ from typing import Any
 import pandas as pd
 
 from ..analysis.panels import short_name
+from ..analysis.tables.costs import tier_in_words
 from ..analysis.tables.headlines import metric_of
-from ..analysis.tables.tiers import tier_in_words
 from ..analysis.tables.verdicts import USUAL, signed_with_interval
 from ..errors import BadInput
 from ..language import words

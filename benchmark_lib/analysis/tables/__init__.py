@@ -6,9 +6,16 @@
 import inspect
 
 from ...extension import face, offered
-from .apart import agreement_of_two, differing_cases, what_it_takes
+from .apart import (
+    agreement_of_two,
+    differing_cases,
+    effort_in_words,
+    effort_table,
+    settings_table,
+    what_it_takes,
+)
 from .comparison import Comparison, compare
-from .costs import cost_lines, cost_table
+from .costs import cost_lines, cost_table, plan_cost_table
 from .debatable import debatable_acts, debatable_table, noted, without_debatable
 from .escalation import (
     escalation_table,
@@ -43,8 +50,7 @@ from .operator_rules import (
     with_and_without_rules,
 )
 from .paper import paper
-from .planning import detectable_table, observed_repeats, plan_cost_table, planning_in_words, power_table, repeat_table
-from .pressure import claim_tone_effects
+from .pressure import claim_tone_effects, claim_tone_means, claim_tone_table, crossed_where_run
 from .published import (
     general_ranking,
     published_board,
@@ -64,9 +70,14 @@ from .recovery import (
 from .relations import between_models, cost_quality, model_means, on_frontier, ranking_against_desk, within_models
 from .reliability import (
     SuccessCounts,
+    detectable_table,
     flip_table,
     missing_table,
+    observed_repeats,
+    planning_in_words,
+    power_table,
     reliability_table,
+    repeat_table,
     success_counts,
     textbook_table,
     trial_table,
@@ -74,9 +85,6 @@ from .reliability import (
     wide_textbook,
 )
 from .safety import (
-    claim_tone_means,
-    claim_tone_table,
-    crossed_where_run,
     kind_table,
     pressure_table,
     published_trap_table,
@@ -87,7 +95,6 @@ from .safety import (
     trap_table,
 )
 from .scope import group_table, scope_table
-from .settings import effort_in_words, effort_table, settings_table
 from .verdicts import comparison_in_words
 
 _OWN = [

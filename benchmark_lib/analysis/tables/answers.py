@@ -20,10 +20,10 @@ from ..estimators.comparisons import SURE, compare_paired, simultaneous
 from ..estimators.estimate import Headline, counted, sentence
 from ..panels import conversations_of
 from .comparison import Comparison, Side, compare, compare_all
+from .costs import HOW_TO_PRICE
 from .headlines import ESTIMATORS, headline
 from .leaderboard import leaderboard, worst_trial
 from .rows import interval
-from .tiers import HOW_TO_PRICE
 from .verdicts import is_equal, sureness
 
 if TYPE_CHECKING:

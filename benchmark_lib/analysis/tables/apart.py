@@ -1,65 +1,97 @@
-"""The cases on which two models part, how they fare case by case, and what it would take to know."""
+"""Where two entries part: dominance, the cases on which two differ, what it takes to know, what a setting buys."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from ...records import BUCKETS
 from ...scoring.metrics import METRICS, Metric, Shown, shown_on
-from ...scoring.scales import SHARE
+from ...scoring.written import in_words, usd
+from ..entries import level, steps
+from ..estimators.comparisons import NOTHING, SURE, simultaneous
 from ..estimators.estimate import counted, sentence
 from ..estimators.planning import power_of_difference
 from ..estimators.trials import repeat_correlation
-from .comparison import PLANNED, Pairs, about_two, two_sides
-from .headlines import ESTIMATORS, values_of
-from .rows import framed
+from ..estimators.unsafe import BAND_TRAPS
+from ..frames import Results
+from ..panels import says_partial, short_name
+from .comparison import PLANNED, Comparison, Pairs, Side, about_two, compare, two_sides
+from .headlines import ESTIMATORS, SUCCESS, headline, metric_of
+from .many import comparison_table
+from .rows import Row, framed, pair
+from .verdicts import unsigned
 
-if TYPE_CHECKING:
-    import pandas as pd
+COST = "cost_usd"
+MARGINS = {"over_escalation": 0.15, "unsafe": 2 / 18, "escalation_accuracy": 0.10, "resolved": 0.10, COST: 0.005}
+"""The largest loss per case that may remain open where one entry is said to dominate another.
 
-    from ..frames import Results
-
-SUCCESS = Metric("success", "Success", "success", None, SHARE, True, "Success of its bucket.")
+By the default stakes a needless handover costs a tenth of a wrong end that nobody notices, so it has the wider margin.
+Two unsafe acts of 18 are as wide as the band *safe*; a narrower margin cannot be excluded by three trials without any
+act. Half a cent per conversation, 5 USD per 1,000, is a thousandth of what a person's time for it costs.
+"""
 PARTED = (SUCCESS, *(METRICS[name] for name in shown_on(Shown.MAIN)))
 """What two models may part in on a case."""
 TRIALS_SHOWN = (3, 5, 10, 20)
 MOSTLY_REPEATS = 0.9
 """Correlation of two trials of a case from which a model is said to repeat itself."""
-
-Outcomes = dict[str, dict[str, dict[int, float]]]
-
-
-def outcomes_of(conversations: pd.DataFrame) -> Outcomes:
-    """Return what came of each trial of one model: by title of `PARTED`, case and trial."""
-    found: Outcomes = {}
-    for metric in PARTED:
-        mine = found.setdefault(metric.title.lower(), {})
-        for value, case_id, trial in zip(*values_of(conversations, metric, "case_id", "trial"), strict=True):
-            if value == value:
-                mine.setdefault(str(case_id), {})[int(trial)] = float(value)
-    return found
+STEP = ("model", "setting", "entry_a", "value_a", "entry_b", "value_b")
 
 
-def mean(trials: dict[int, float]) -> float:
-    """Return the mean over the trials of a case."""
-    return sum(trials.values()) / len(trials)
+def margins_in_words() -> str:
+    """Return the margins of `MARGINS` as they are read."""
+    said = [
+        f"{METRICS[name].title.lower()} {unsigned(METRICS[name], METRICS[name].scale.factor(BAND_TRAPS) * margin)}"
+        for name, margin in MARGINS.items()
+        if name != COST
+    ]
+    cost = f"cost {usd(1000 * MARGINS[COST], 0)} per 1,000 conversations"
+    return f"{'; '.join(said)} (of {BAND_TRAPS}); {cost}".replace("2.0 (of", "2 (of")
 
 
-def parted(a: Outcomes, b: Outcomes) -> dict[str, list[str]]:
-    """Return the cases on which two models differ, by their means over trials, each with the titles of what differs."""
-    found: dict[str, list[str]] = {}
-    for title, mine in a.items():
-        for case_id in mine.keys() & b[title].keys():
-            if abs(mean(mine[case_id]) - mean(b[title][case_id])) > 1e-9:
-                found.setdefault(case_id, []).append(title)
-    return found
+def dominance(entry: pd.DataFrame, other: pd.DataFrame) -> str:
+    """Say that an entry is dominated by another one, from the conversations of both; empty where it is not.
+
+    The other is surely better in at least one planned metric or in cost, for cases like these, and surely worse in no
+    planned metric. Wherever it is not surely better, a loss above the margin (`MARGINS`) is excluded on the cases that
+    both played. All intervals are paired by case and simultaneous over what is compared (Bonferroni). The sentence says
+    what that rests on: ``dominated by lumen-4: surely better at resolved; over-escalation at most 9.7 points worse``.
+    """
+    found: dict[str, Comparison] = {}
+    priced = not (entry[COST].isna().any() or other[COST].isna().any())
+    sides = Side(entry), Side(other)
+    for name in (*PLANNED, *([COST] if priced else [])):
+        one = compare(*sides, name)
+        if one.cases:
+            found[name] = one
+        elif one.pairs.alone:
+            return ""
+    better, losses = [], []
+    traps = found["unsafe"].cases if "unsafe" in found else 0
+    for name, contrast in zip(found, simultaneous(found.values(), max(len(found), 1)), strict=True):
+        gain = contrast.difference if METRICS[name].higher_is_better else -contrast.difference
+        alike = contrast.word == NOTHING  # the same difference, of money, in every case
+        sure = contrast.word == SURE or (alike and gain != 0)
+        if sure and gain > 0:
+            better.append(METRICS[name].title.lower() if name != COST else "cost")
+            continue
+        ends = contrast.these_interval if contrast.strata is not None else contrast.interval
+        loss = -gain if alike else max(-ends[0], -ends[1]) if METRICS[name].higher_is_better else max(ends)
+        if (sure and name != COST) or not loss <= MARGINS[name]:
+            return ""
+        if gain < 0:
+            losses.append(_loss(METRICS[name], loss, traps))
+    if not better:
+        return ""
+    unpriced = "" if priced else "cost not compared: a price is unknown"
+    by = f"dominated by {short_name(sides[1].name)}: surely better at {in_words(better)}"
+    return sentence(by, *losses, unpriced)
 
 
-def first_apart(a: dict[int, float], b: dict[int, float]) -> int:
-    """Return the first trial with different outcomes; the first of all where two models have none such in common."""
-    return next((trial for trial in sorted(a) if trial in b and a[trial] != b[trial]), 1)
+def _loss(metric: Metric, loss: float, traps: int) -> str:
+    if metric.scale.money:
+        return f"at most {usd(1000 * loss, 2)} more per 1,000 conversations"
+    return f"{metric.title.lower()} at most {unsigned(metric, metric.scale.factor(traps) * loss)} worse"
 
 
 def differing_cases(results: Results | pd.DataFrame, a: str, b: str, *, bucket: str | None = None) -> pd.DataFrame:
@@ -74,33 +106,41 @@ def differing_cases(results: Results | pd.DataFrame, a: str, b: str, *, bucket: 
     -------
     DataFrame
         One row per case both have and on which they differ, the widest in success first: bucket, intent, case_id, a, b
-        (shares of successes), difference (b - a), a_trials and b_trials as text (``+`` success, ``-`` failure, ``.`` not
-        scored, in the order of trials), split (``always`` where every trial of one beats every trial of the other, else
+        (shares of successes), difference (b - a), a_trials and b_trials as text (in order, ``+`` success, ``-``
+        failure, ``.`` not scored), split (``always`` where every trial of one beats every trial of the other, else
         ``in part``; empty of single trials), differ (in what), trial (the first in which the two differ; the first of
         all where they have none such in common).
     """
-    sides, found = two_sides(results, a, b), []
-    outcomes = [outcomes_of(side.conversations) for side in sides]
-    marks = [_marks(side.conversations) for side in sides]
-    buckets = dict(sides[0].conversations[["case_id", "bucket"]].dropna().itertuples(index=False))
-    apart, pairs = parted(*outcomes), Pairs.of(*sides, SUCCESS)
+    sides, differ = two_sides(results, a, b), dict[str, list[Metric]]()
+    for metric in PARTED:
+        both = Pairs.of(*sides, metric)
+        for case_id in both.cases[np.abs(both.a - both.b) > 1e-9]:
+            differ.setdefault(case_id, []).append(metric)
+    of_case = [dict(list(side.conversations.groupby("case_id"))) for side in sides]
+    rows, pairs = [], Pairs.of(*sides, SUCCESS)
     for case_id, intent, x, y in zip(pairs.cases, pairs.intents, pairs.a, pairs.b, strict=True):
-        if case_id not in apart or bucket not in (None, buckets[case_id]):
+        one, other = (of[case_id].sort_values("trial") for of in of_case)
+        of_bucket = one["bucket"].dropna().iloc[0]
+        if case_id not in differ or bucket not in (None, of_bucket):
             continue
-        titles, trials = apart[case_id], [side.get(case_id, "") for side in marks]
+        titles, trials = [metric.title.lower() for metric in differ[case_id]], (_marks(one), _marks(other))
         split = "" if max(map(len, trials)) < 2 else "always" if {x, y} == {0.0, 1.0} else "in part"
-        first = first_apart(*(side[titles[0]][case_id] for side in outcomes))
-        found.append((buckets[case_id], intent, case_id, x, y, y - x, *trials, split, ", ".join(titles), first))
-    found.sort(key=lambda row: (-abs(row[5]), BUCKETS.index(row[0])))
-    table = framed(found, "bucket intent case_id a b difference a_trials b_trials split differ trial")
+        first = _first_apart(one, other, differ[case_id][0].column)
+        rows.append((of_bucket, intent, case_id, x, y, y - x, *trials, split, ", ".join(titles), first))
+    rows.sort(key=lambda row: (-abs(row[5]), BUCKETS.index(row[0])))
+    table = framed(rows, "bucket intent case_id a b difference a_trials b_trials split differ trial")
     return table.assign(**about_two(sides))
 
 
-def _marks(mine: pd.DataFrame) -> dict[str, str]:
-    """Each case's trials as ``++-``; ``.`` where a trial is not scored."""
-    rows = mine[mine["bucket"].notna()].sort_values("trial")
-    signs = rows["success"].map({True: "+", False: "-"}).fillna(".")
-    return signs.groupby(rows["case_id"]).agg("".join).to_dict()
+def _marks(trials: pd.DataFrame) -> str:
+    success = trials.loc[trials["bucket"].notna(), "success"]
+    return "".join(success.map({True: "+", False: "-"}).fillna("."))
+
+
+def _first_apart(one: pd.DataFrame, other: pd.DataFrame, column: str) -> int:
+    both = one[["trial", column]].merge(other[["trial", column]], on="trial").dropna().astype(float)
+    apart = both.loc[both[f"{column}_x"] != both[f"{column}_y"], "trial"]
+    return int(apart.iloc[0]) if len(apart) else 1
 
 
 def agreement_of_two(results: Results | pd.DataFrame, a: str, b: str) -> pd.DataFrame:
@@ -113,16 +153,13 @@ def agreement_of_two(results: Results | pd.DataFrame, a: str, b: str) -> pd.Data
     DataFrame
         One row per bucket: bucket, cases, both, only_a, only_b, neither, reason.
     """
-    rows, scored = [], []
-    for side in two_sides(results, a, b):
-        some = side.conversations[side.conversations["success"].notna()]
-        scored.append(some.set_index(["bucket", "case_id", "trial"])["success"].astype(bool))
+    keys, rows = ["bucket", "case_id", "trial"], []
+    scored = [side.conversations.dropna(subset="success") for side in two_sides(results, a, b)]
     for bucket in BUCKETS:
-        one, other = (part[part.index.get_level_values("bucket") == bucket] for part in scored)
-        both = one.to_frame("a").join(other.rename("b"), how="inner").reset_index().sort_values("trial")
-        both = both.drop_duplicates("case_id")
-        alone = len({*one.index.get_level_values("case_id"), *other.index.get_level_values("case_id")}) - len(both)
-        x, y = both["a"].to_numpy(bool), both["b"].to_numpy(bool)
+        one, other = (part.loc[part["bucket"] == bucket, [*keys, "success"]] for part in scored)
+        both = one.merge(other, on=keys, suffixes=("_a", "_b")).sort_values("trial").drop_duplicates("case_id")
+        alone = len({*one["case_id"], *other["case_id"]}) - len(both)
+        x, y = (both[f"success_{side}"].astype(bool) for side in "ab")
         left = f"{counted(alone, 'case')} with a value for only one model left out" if alone else ""
         counts = [int(found.sum()) for found in (x & y, x & ~y, ~x & y, ~x & ~y)]
         rows.append((bucket, len(both), *counts, sentence("no case was run by both" if both.empty else "", left)))
@@ -144,36 +181,119 @@ def what_it_takes(results: Results | pd.DataFrame, a: str, b: str) -> pd.DataFra
     for name in PLANNED:
         metric = METRICS[name]
         pairs = Pairs.of(*sides, metric)
-        row: dict[str, Any] = {"metric": name, "title": metric.title, "cases": len(pairs.cases)}
+        row: Row = {"metric": name, "title": metric.title, "cases": len(pairs.cases)}
         if len(pairs.cases) < 2:
             rows.append(row | {"reason": "too few cases for a comparison"})
             continue
         sizes = np.array([pairs.a_trials, pairs.b_trials])
-        plan: dict[str, Any] = dict(trials=sizes, clusters=ESTIMATORS[metric.estimator].clusters(pairs.intents))
-        counts = ((pairs.a_hits, pairs.a_trials), (pairs.b_hits, pairs.b_trials))
-        known = [value for pair in counts if (value := repeat_correlation(*pair).estimate) == value]
-        repeats = float(np.mean(known)) if known else np.nan
+        plan: Row = dict(trials=sizes, clusters=ESTIMATORS[metric.estimator].clusters(pairs.intents))
+        known = [repeat_correlation(hits, of).estimate for hits, of in zip((pairs.a_hits, pairs.b_hits), sizes)]
+        repeats = pd.Series(known).mean()
         seen = {f"power_{n}": power_of_difference(pairs.a, pairs.b, goal=n, **plan) for n in TRIALS_SHOWN}
         double = power_of_difference(pairs.a, pairs.b, goal=max(int(np.median(sizes)), 1), times=2, **plan)
         row |= {"a": pairs.a.mean(), "b": pairs.b.mean(), "repeats": repeats, **seen, "double": double}
-        rows.append(row | {"reason": _why_power(pairs, sizes, repeats, seen)})
+        rows.append(row | {"reason": _why_power(pairs, sizes, repeats, list(seen.values()))})
     powers = " ".join(f"power_{n}" for n in TRIALS_SHOWN)
     return framed(rows, f"metric title cases a b repeats {powers} double reason").assign(**about_two(sides))
 
 
-def _why_power(pairs: Pairs, sizes: np.ndarray, repeats: float, seen: dict[str, float]) -> str:
-    """What limits the chances of one metric."""
+def _why_power(pairs: Pairs, sizes: np.ndarray, repeats: float, powers: list[float]) -> str:
+    """Say what limits the chances of one metric."""
     if (sizes.min(axis=0) < 2).all():
         return "one trial of a case does not show how far trials agree"
     if np.ptp(pairs.a - pairs.b) == 0:
         return "the two are alike on every case, so there is no difference to find"
-    if any(value != value for value in seen.values()):
+    if np.isnan(powers).any():
         return "the difference is the same in every cluster of cases, so the chance cannot be told"
-    fewest = TRIALS_SHOWN[0]
-    gain = seen[f"power_{TRIALS_SHOWN[-1]}"] - seen[f"power_{fewest}"]
-    little = "more trials tell almost nothing"
+    little, gain = "more trials tell almost nothing", powers[-1] - powers[0]
     if repeats > MOSTLY_REPEATS:
         return f"{little} (two trials of a case agree with a correlation of {repeats:.2f}): only more cases do"
-    if gain < 0.02 and seen[f"power_{fewest}"] > 0.95:
-        return f"a difference of this size is found with {fewest} trials already"
+    if gain < 0.02 and powers[0] > 0.95:
+        return f"a difference of this size is found with {TRIALS_SHOWN[0]} trials already"
     return f"{little}: only more cases do" if gain < 0.02 else ""
+
+
+@says_partial
+def settings_table(results: Results, metric: str | Metric = "resolved") -> pd.DataFrame:
+    """Return the runs of each model that differ in exactly one setting, from the lowest value to the highest.
+
+    Parameters
+    ----------
+    metric : str
+        The metric beside the cost.
+
+    Returns
+    -------
+    DataFrame
+        One row per setting and run: model, setting, group (the runs that share everything else), value, entry,
+        conversations, metric, title, median, mean, low, high, n (cases), usd_1000 (mean cost of 1,000 conversations,
+        NaN where a price is unknown) and, per conversation, completion_tokens and reasoning_tokens (NaN where the
+        endpoint reported none).
+    """
+    frame, rows = results.conversations, []
+    models, chains = {run.run_id: run.manifest["model"] for run in results.runs}, dict[Any, dict[str, str]]()
+    for setting, (base, low), (other, value) in steps(run.manifest for run in results.runs):
+        chains.setdefault((setting, base), {base: low})[other] = value
+    for group, ((setting, _), runs) in enumerate(chains.items()):
+        for run_id, value in sorted(runs.items(), key=lambda run: level(run[1])):
+            mine = frame[frame["run_id"] == run_id]
+            found = headline(mine, metric)
+            row = {"model": models[run_id], "setting": setting, "group": group, "value": value}
+            row |= {"entry": results.entries[run_id], "conversations": len(mine), "n": found.n, **pair(found)}
+            row |= {"metric": metric, "title": metric_of(metric).title}
+            row |= {name: mine[name].mean() for name in ("completion_tokens", "reasoning_tokens")}
+            rows.append(row | {"usd_1000": 1000 * mine[COST].mean(skipna=False)})
+    return framed(
+        rows,
+        "model setting group value entry conversations metric title median mean low high n usd_1000 "
+        "completion_tokens reasoning_tokens",
+    )
+
+
+def effort_table(results: Results) -> pd.DataFrame:
+    """Compare every other value of a setting with the lowest one of the same model, paired by case.
+
+    Returns
+    -------
+    DataFrame
+        The rows of `comparison_table` in the planned metrics and in cost, B the higher value, under model, setting,
+        entry_a, value_a, entry_b, value_b. Empty where no two runs differ in one setting only.
+    """
+    parts, there = [], set(results.conversations["run_id"])
+    models = {run.run_id: run.manifest["model"] for run in results.runs}
+    for setting, (run_a, value_a), (run_b, value_b) in steps(run.manifest for run in results.runs):
+        if {run_a, run_b} <= there:
+            entry_a, entry_b = results.entries[run_a], results.entries[run_b]
+            table = comparison_table(results, entry_a, entry_b, (*PLANNED, COST))
+            step = (models[run_a], setting, entry_a, value_a, entry_b, value_b)
+            parts.append(table.assign(**dict(zip(STEP, step, strict=True))))
+    return pd.concat(parts, ignore_index=True) if parts else framed([], " ".join([*STEP, "metric", "title"]))
+
+
+def effort_in_words(table: pd.DataFrame) -> list[str]:
+    """Say of each step of `effort_table` what differs, what it costs, and the price of one more resolved case."""
+    said = []
+    for (model, setting, _, low, _, high), rows in table.groupby(list(STEP), sort=False):
+        of = {row["metric"]: row for row in rows.to_dict("records")}
+        sure = [_told(of[name]) for name in PLANNED if of[name]["word"] == SURE]
+        bought = "; ".join(sure) or "every planned metric is too close to call"
+        words = f"{short_name(model)}, {setting} from {low} to {high}: {bought}. {_cost_in_words(of[COST])}"
+        more, extra = of["resolved"]["difference"], of[COST]["difference"]
+        if of["resolved"]["word"] == SURE and more > 0 and extra > 0:
+            words += f" Each further case resolved costs {usd(extra / more)}, at the mean cost of all conversations."
+        said.append(words)
+    return said
+
+
+def _told(row: Row) -> str:
+    scale, cases = METRICS[row["metric"]].scale, counted(int(row["cases"]), "case")
+    return f"{row['title'].lower()} {scale.mean(row['a'])} to {scale.mean(row['b'])} ({cases})"
+
+
+def _cost_in_words(row: Row) -> str:
+    """Say what 1,000 conversations cost more, with the interval of the paired difference."""
+    a, b, more, low, high = (usd(1000 * row[name], 2) for name in ("a", "b", "difference", "low", "high"))
+    if row["difference"] != row["difference"]:
+        return "What it costs is not known: a price or a count of tokens is missing."
+    ends = f" (95 % {low} to {high})" if row["low"] == row["low"] else ""
+    return f"1,000 conversations cost {a} and {b}, a difference of {more}{ends}."

@@ -1,11 +1,10 @@
 """The board as a table of cells: text, metrics in both forms, band and cost, for every page, notebook and terminal."""
 
-from __future__ import annotations
-
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import pandas as pd
 
 from ...endpoint.weights import NO_MODEL
 from ...scoring.metrics import METRICS, Metric, Shown, shown_on
@@ -16,16 +15,14 @@ from ..entries import DEFAULT
 from ..estimators.estimate import Estimate, sentence
 from ..facets import flags_of
 from ..query import NO, Query
+from .costs import cost_of_1000
 from .headlines import ESTIMATORS
-from .leaderboard import ALL, BELOW, RESTS_ON_INTENTS, WITHOUT, band_in_words, worst_beside
-from .tiers import cost_of_1000
-
-if TYPE_CHECKING:
-    import pandas as pd
+from .leaderboard import ALL, BELOW, ENDS, RESTS_ON_INTENTS, WITHOUT, band_in_words, worst_beside
+from .rows import Row
 
 PLANNED, MORE, REST, UNFLAGGED, ABOUT = "planned", "more", "rest", "without", "about"
-"""The parts of a board: the planned metrics with band and cost; the other metrics of every board; those of the site alone; both over the
-conversations whose customer was not flagged; and what the runs are."""
+"""The parts of a board: the planned metrics with band and cost; the other metrics of every board; those of the site
+alone; both without the flagged customers; and what the runs are."""
 CASES = "Cases (resolvable + must escalate + traps)"
 BUCKET_METRICS = ("resolved", "must_escalate_success", "adversarial_success")
 """A metric of each bucket, whose denominators are those of the bucket."""
@@ -37,14 +34,17 @@ NONE = "-"
 LINE = "Below this line: partial runs, runs on other cases, and whoever resolves under half"
 NOTHING_SEEN = (
     f"{RESTS_ON_INTENTS}: even "
-    "20 intents without one failure leave room for a kind of request that always fails. So it can be wider than one beside a few failures."
+    "20 intents without one failure leave room for a kind of request that always fails. "
+    "So it can be wider than one beside a few failures."
 )
-"""Why an interval is wide where nothing, or everything, was seen: a narrower one covers too little where intents are all or nothing."""
+"""Why an interval is wide beside 0 % or 100 %: a narrower one covers too little where intents are all or nothing."""
 BETTER = {True: "Higher is better.", False: "Lower is better.", None: "Neither direction is better."}
 
 
 Columns = list[tuple[Heading, list[Any]]]
-"""Headings with what stands in each row."""
+"""Headings with the values of each row."""
+Behind = dict[str, tuple[pd.DataFrame, dict[str, Any]]]
+"""By form of a metric, the conversations of an entry and the fields that name them; empty where none are listed."""
 
 
 def board_table(
@@ -66,26 +66,27 @@ def board_table(
         return Table(columns=(), rows=())
     filled = [name for name in shown_on(Shown.FILLED) if board[f"{name}_n"].gt(0).any()]
     names = [*metrics] if metrics is not None else [*shown_on(Shown.BOARD), *filled]
-    made = _rows_of(rows, conversations)
+    behind = _behind(rows, conversations)
     columns = _who(rows)
     for name in names:
-        columns.append(_metric(METRICS[name], ALL, made))
+        columns.append(_metric(METRICS[name], ALL, rows, behind))
         if METRICS[name].banded:
             columns.append((Heading(key="band", title="Band", part=PLANNED), [band_in_words(r) or NONE for r in rows]))
     if board["flagged"].any():
         heading = Heading(key="flagged", title="Flagged", part=UNFLAGGED)
         columns.append((heading, [f"{row['flagged']} of {row['conversations']}" for row in rows]))
-        columns += [_metric(METRICS[name], WITHOUT, made) for name in names]
+        columns += [_metric(METRICS[name], WITHOUT, rows, behind) for name in names]
     columns += _runs(board, rows)
     by_row = tuple({heading.key: values[place] for heading, values in columns} for place in range(len(rows)))
     headings = tuple(heading for heading, _ in columns)
     at = sum(row["block"] not in BELOW for row in rows)
     line = (at, LINE) if at < len(rows) else None
-    return Table(columns=headings, rows=by_row, notes=tuple(("", note) for note in _notes(headings, by_row)), line=line)
+    notes = tuple(("", note) for note in _notes(headings, by_row))
+    return Table(columns=headings, rows=by_row, notes=notes, line=line)
 
 
-def _who(rows: list[dict[str, Any]]) -> Columns:
-    """The names of the entries, what dominates them, and how many cases they met."""
+def _who(rows: list[Row]) -> Columns:
+    """Return the names of the entries, what dominates them, and how many cases they met."""
     columns = [
         (Heading(key="model", title="Model", part=PLANNED), [_named(row) for row in rows]),
         (Heading(key="block", title="Block", part=ABOUT), [row["block"] for row in rows]),
@@ -97,8 +98,8 @@ def _who(rows: list[dict[str, Any]]) -> Columns:
     return [*columns, (Heading(key="cases", title=CASES, part=MORE if len({*sizes}) > 1 else ABOUT), sizes)]
 
 
-def _runs(board: pd.DataFrame, rows: list[dict[str, Any]]) -> Columns:
-    """Settings, weights and cost, and what the runs are."""
+def _runs(board: pd.DataFrame, rows: list[Row]) -> Columns:
+    """Return settings, weights and cost, and what the runs are."""
     columns: Columns = [
         (Heading(key=key, title=title, part=PLANNED), list(board[key]))
         for key, title, usual in (("settings", "Settings", DEFAULT), ("weights", "Weights", NO_MODEL))
@@ -113,8 +114,8 @@ def _runs(board: pd.DataFrame, rows: list[dict[str, Any]]) -> Columns:
     return [*columns, (Heading(key="notes", title="Notes", part=ABOUT), notes)]
 
 
-def _notes(columns: Iterable[Heading], rows: tuple[dict[str, Any], ...]) -> Iterator[str]:
-    """What is the same in every row, why an interval is wide, and the notes, each with its models."""
+def _notes(columns: Iterable[Heading], rows: tuple[Row, ...]) -> Iterator[str]:
+    """Yield what is the same in every row, why an interval is wide, and the notes, each with its models."""
     about = [c for c in columns if c.part == ABOUT and c.key not in ("block", "notes")]
     same = [f"{c.title}: {rows[0][c.key]}" for c in about if len({row[c.key] for row in rows}) == 1]
     if same:
@@ -135,48 +136,38 @@ def _at_an_end(mean: Cell) -> bool:
     return bool(mean.interval) and found.estimate in scale.bounds
 
 
-@dataclass
-class _BoardRow:
-    """A row of the board with its conversations, by form, and the fields of the queries that list them."""
-
-    row: dict[str, Any]
-    conversations: dict[str, pd.DataFrame]
-    who: dict[str, dict[str, Any]]
-
-
-def _rows_of(rows: list[dict[str, Any]], conversations: pd.DataFrame | None) -> list[_BoardRow]:
-    """The rows with their conversations; two entries of one name are told apart by their source."""
+def _behind(rows: list[Row], conversations: pd.DataFrame | None) -> list[Behind]:
+    """Return what the cells of each row count; two entries of one name are told apart by their source."""
     pairs = [] if conversations is None else conversations.groupby(["entry", "source"], sort=False)
-    of = {pair: {ALL: mine, WITHOUT: mine[~flags_of(mine)]} for pair, mine in pairs}
+    of, found = dict(list(pairs)), []
     names = Counter(entry for entry, _ in of)
-    made = []
     for row in rows:
+        mine = of.get((row["entry"], row["source"]))
         who = {"entry": row["entry"]} | ({"source": row["source"]} if names[row["entry"]] > 1 else {})
-        forms = {ALL: who, WITHOUT: {**who, "customer_flagged": NO}}
-        made.append(_BoardRow(row, of.get((row["entry"], row["source"]), {}), forms))
-    return made
+        without = {**who, "customer_flagged": NO}
+        found.append({} if mine is None else {ALL: (mine, who), WITHOUT: (mine[~flags_of(mine)], without)})
+    return found
 
 
-def _metric(metric: Metric, form: str, made: list[_BoardRow]) -> tuple[Heading, list[Any]]:
-    """The column of a metric, whose notes say the denominator where it differs from row to row."""
+def _metric(metric: Metric, form: str, rows: list[Row], behind: list[Behind]) -> tuple[Heading, list[Any]]:
+    """Return the column of a metric, whose notes say the denominator where it differs from row to row."""
     name, apart = f"{metric.name}{form}", APART if form else ""
-    sizes = sorted({int(n) for one in made if (n := one.row[f"{name}_n"]) > 0})
-    heads = (
-        f"{metric.heading(sizes[0] if len(sizes) == 1 else None)}, median{apart}",
-        f"{metric.title}, mean (95 %){apart}",
-    )
+    sizes = sorted({int(n) for row in rows if (n := row[f"{name}_n"]) > 0})
+    median = metric.heading(sizes[0] if len(sizes) == 1 else None)
+    heads = (f"{median}, median{apart}", f"{metric.title}, mean (95 %){apart}")
     planned, more = shown_on(Shown.MAIN), (*shown_on(Shown.BOARD), *shown_on(Shown.FILLED))
     part = UNFLAGGED if form else PLANNED if metric.name in planned else MORE if metric.name in more else REST
     under = metric.denominator(sizes[-1]) if sizes else "it occurred in no conversation"
     why = f"{metric.definition} {BETTER[metric.higher_is_better]}"
     heading = Heading(key=name, title=metric.title, heads=heads, under=under, help=why, part=part)
-    return heading, [_cells(one, metric, form, several=len(sizes) > 1) for one in made]
+    several = len(sizes) > 1
+    return heading, [_cells(row, of.get(form), metric, form, several) for row, of in zip(rows, behind, strict=True)]
 
 
-def _cells(one: _BoardRow, metric: Metric, form: str, several: bool) -> tuple[Cell, Cell]:
-    """The median and the mean of a metric."""
-    name, row = f"{metric.name}{form}", one.row
-    value, mean, low, high, n = (row[f"{name}{end}"] for end in ("", "_mean", "_low", "_high", "_n"))
+def _cells(row: Row, behind: Any, metric: Metric, form: str, several: bool) -> tuple[Cell, Cell]:
+    """Return the median and the mean of a metric."""
+    name = f"{metric.name}{form}"
+    value, mean, low, high, n = (row[f"{name}{end}"] for end in ENDS)
     size = int(n) if n == n else 0
     median = Estimate(estimate=value, n=size, estimand="median over trials")
     if row["source"] == "published":  # with the digits of its source
@@ -184,28 +175,28 @@ def _cells(one: _BoardRow, metric: Metric, form: str, several: bool) -> tuple[Ce
         return Cell(number=number, label="median", estimate=median, scale=metric.scale), Cell(number=DASH)
     words = ESTIMATORS[metric.estimator].words
     every = Estimate(estimate=mean, low=low, high=high, n=size, estimand="mean over cases", method=words)
-    behind: list[dict[str, Any]] = [{}, {}]
-    if one.conversations:
-        found = (find(one.conversations[form], metric, **one.who[form]) for find in (behind_median, behind_metric))
-        behind = [_queries(**counted) for counted in found]
+    counted: list[Row] = [{}, {}]
+    if behind:
+        mine, who = behind
+        counted = [_queries(**find(mine, metric, **who)) for find in (behind_median, behind_metric)]
     of = f"{'of' if metric.scale.summed else 'n ='} {size}" if several and size else ""
     note = ", ".join(filter(None, [of, worst_beside(row) if metric.banded and not form else ""]))
     return (
-        metric_cell(median, metric.scale, "median", **behind[0]),
-        metric_cell(every, metric.scale, "mean", note, **behind[1]),
+        metric_cell(median, metric.scale, "median", **counted[0]),
+        metric_cell(every, metric.scale, "mean", note, **counted[1]),
     )
 
 
-def _queries(*, yes: Mapping[str, Any], known: Mapping[str, Any], of: str = "", **counts: int) -> dict[str, Any]:
+def _queries(*, yes: Row, known: Row, of: str = "", **counts: int) -> Row:
     return {"yes": Query.of(**yes), "known": Query.of(**known), "which": of, **counts}
 
 
-def _named(row: dict[str, Any]) -> str:
-    """The name of an entry, with what puts it below the line."""
+def _named(row: Row) -> str:
+    """Return the name of an entry, with what puts it below the line."""
     below = f"partial {row['partial']}" if row["partial"] else "set apart" if row["block"] in BELOW else ""
     return f"{row['entry']} ({below})" if below else row["entry"]
 
 
-def _sizes(row: dict[str, Any]) -> str:
+def _sizes(row: Row) -> str:
     sizes = (row[f"{name}_n"] for name in BUCKET_METRICS)
     return " + ".join(f"{0 if n != n else n:.0f}" for n in sizes)

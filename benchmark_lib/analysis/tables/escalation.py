@@ -1,29 +1,21 @@
-"""Handing over in both directions.
-
-What needed a human and was kept, what did not and was handed over, by intent and by queue.
-"""
-
-from __future__ import annotations
+"""Handing over in both directions: what needed a human and was kept, what did not and was handed over, and where to."""
 
 from collections.abc import Iterator
 from math import nan
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from ...records import BUCKET_NOUNS
 from ..estimators.estimate import Estimate, sentence
 from ..estimators.intervals import bootstrap_interval
 from ..estimators.passk import pass_hat_k_interval
+from ..frames import Results
 from ..panels import conversations_of, says_partial
 from .headlines import case_matrix, headline
 from .published import published_data
-from .rows import framed, interval
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from ..frames import Results
+from .rows import Row, framed, interval, summarise
 
 NEEDS, SOLVABLE = "must_escalate", "resolvable"
 ALL_INTENTS = "all intents"
@@ -36,13 +28,10 @@ HONESTY_COLUMNS = {
     "packet_minimal": "packets without contact or payment data that nobody needs",
 }
 """Columns of the score that are read if they have values, and what they mean when true."""
-
-
 DIRECTIONS = {"missed": "escalation_accuracy", "over": "over_escalation"}
 """The two directions, and the metric each is read from."""
 
 
-@says_partial
 def escalation_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     """Return both directions of every model, with precision and recall of its handovers.
 
@@ -56,52 +45,40 @@ def escalation_table(results: Results | pd.DataFrame) -> pd.DataFrame:
         queue_conversations (handovers of must-escalate cases to a queue the case accepts) with their share
         queue_accepted, and reason.
     """
-    import pandas as pd
+    each = " ".join(f"{name}{end}" for name in DIRECTIONS for end in ("", "_mean", "_low", "_high", "_cases"))
+    columns = f"trials {each} recall recall_low recall_high precision precision_low precision_high precision_even"
+    return summarise(results, _escalation, f"{columns} handovers queue_right queue_conversations queue_accepted reason")
 
-    rows = conversations_of(results)
-    found = []
-    for (panel, entry), mine in rows.groupby(["panel", "entry"], sort=False):
-        heads = {name: headline(mine, metric) for name, metric in DIRECTIONS.items()}
-        row: dict[str, Any] = {"panel": panel, "entry": entry, "trials": int(mine["trial"].nunique())}
-        for name, one in heads.items():
-            row |= _direction(name, one.median, one.mean.estimate, one.mean.low, one.mean.high, one.n)
-        precision, handovers = precision_of_handover(mine)
-        recall, fall_out = 1 - row["missed_mean"], row["over_mean"]
-        even = recall / (recall + fall_out) if recall + fall_out > 0 else nan
-        row |= {"recall": recall, "recall_low": 1 - row["missed_high"], "recall_high": 1 - row["missed_low"]}
-        row |= interval(precision, "precision", "precision_") | {"precision_even": even, "handovers": handovers}
-        accepted = mine.loc[mine["bucket"] == NEEDS, "queue_accepted"].dropna()
-        row |= {
-            "queue_right": int(accepted.sum()) if len(accepted) else nan,
-            "queue_conversations": len(accepted),
-            "queue_accepted": float(accepted.mean()) if len(accepted) else nan,
-        }
-        of = {heads["over"].reason: "over-escalation", heads["missed"].reason: "missed handovers"}
-        of = {why: words if len(of) == 2 else "both directions" for why, words in of.items() if why}
-        why = [f"{words}: {reason}" for reason, words in of.items()]
-        found.append(row | {"reason": sentence(*why, precision.reason)})
-    return pd.DataFrame(found)
+
+def _escalation(mine: pd.DataFrame) -> Row:
+    row, said = {"trials": mine["trial"].nunique()}, dict[str, str]()
+    for name, metric in DIRECTIONS.items():
+        found = headline(mine, metric)
+        row |= _direction(name, found.median, found.mean.estimate, found.mean.low, found.mean.high, found.n)
+        said[name] = found.reason
+    precision, handovers = precision_of_handover(mine)
+    recall, fall_out = 1 - row["missed_mean"], row["over_mean"]
+    even = recall / (recall + fall_out) if recall + fall_out > 0 else nan
+    row |= {"recall": recall, "recall_low": 1 - row["missed_high"], "recall_high": 1 - row["missed_low"]}
+    row |= interval(precision, "precision", "precision_") | {"precision_even": even, "handovers": handovers}
+    accepted = mine.loc[mine["bucket"] == NEEDS, "queue_accepted"].dropna().astype(float)
+    row |= {"queue_right": accepted.sum(min_count=1), "queue_conversations": len(accepted)}
+    words = {said["over"]: "over-escalation", said["missed"]: "missed handovers"}
+    why = [f"{name if len(words) == 2 else 'both directions'}: {reason}" for reason, name in words.items() if reason]
+    return row | {"queue_accepted": accepted.mean(), "reason": sentence(*why, precision.reason)}
 
 
 def both_directions(board: pd.DataFrame) -> pd.DataFrame:
-    """Return both directions for the rows of a board.
-
-    `board` is as `leaderboard` gives it, published rows too.
-
-    Returns
-    -------
-    DataFrame
-        The rows for which one is known at least, with missed and over as in `escalation_table`.
-    """
+    """Return the rows of a board for which a direction is known, with missed and over as in `escalation_table`."""
     shown = board.dropna(subset=["escalation_accuracy", "over_escalation"], how="all")
-    columns: dict[str, Any] = {}
+    columns: Row = {}
     for name, metric in DIRECTIONS.items():
         median, mean, low, high = (shown[f"{metric}{end}"].astype(float) for end in ("", "_mean", "_low", "_high"))
         columns |= _direction(name, median, mean, low, high, shown[f"{metric}_n"].fillna(0).astype(int))
     return shown.assign(**columns)
 
 
-def _direction(name: str, median: Any, mean: Any, low: Any, high: Any, cases: Any) -> dict[str, Any]:
+def _direction(name: str, median: Any, mean: Any, low: Any, high: Any, cases: Any) -> Row:
     """Return the columns of one direction; the share missed is one minus the escalation accuracy."""
     if name == "missed":
         median, mean, low, high = 1 - median, 1 - mean, 1 - high, 1 - low
@@ -109,13 +86,7 @@ def _direction(name: str, median: Any, mean: Any, low: Any, high: Any, cases: An
 
 
 def precision_of_handover(mine: pd.DataFrame) -> tuple[Estimate, int]:
-    """Estimate the share of a model's handovers that were needed (traps aside); whole cases are resampled.
-
-    Returns
-    -------
-    estimate : Estimate
-    handovers : int
-    """
+    """Estimate the share of a model's handovers that were needed (traps aside), and count them; cases are resampled."""
     estimand = "share of the handovers (traps aside) that were needed, at this mix of cases"
     both = mine[mine["bucket"].isin([NEEDS, SOLVABLE])]
     given = both[both["handed_over"].fillna(False)]
@@ -129,15 +100,8 @@ def precision_of_handover(mine: pd.DataFrame) -> tuple[Estimate, int]:
     return bootstrap_interval(needed, clusters=given["case_id"].to_numpy(), n_resamples=4_000), len(given)
 
 
-@says_partial
-def intent_table(results: Results | pd.DataFrame, bucket: str | None = None) -> pd.DataFrame:
-    """Return handovers by intent, each intent on its own.
-
-    Parameters
-    ----------
-    bucket : str, optional
-        ``must_escalate`` (four intents: too few to stand for others, so each is shown and none is pooled) or
-        ``resolvable``; both by default.
+def intent_table(results: Results | pd.DataFrame) -> pd.DataFrame:
+    """Return handovers by intent, each intent on its own: must-escalate cases have four, too few to stand for others.
 
     Returns
     -------
@@ -147,36 +111,32 @@ def intent_table(results: Results | pd.DataFrame, bucket: str | None = None) -> 
         intent like these), wrong (share that went the wrong way), reason.
     """
     rows = conversations_of(results)
-    found = []
-    for one in (NEEDS, SOLVABLE) if bucket is None else (bucket,):
-        intents = sorted(rows.loc[rows["bucket"] == one, "intent"].unique())
-        for (panel, entry), mine in rows.groupby(["panel", "entry"], sort=False):
-            found += [{"panel": panel, "entry": entry, "bucket": one, **row} for row in _of_intents(mine, one, intents)]
-    return framed(found, "panel entry bucket intent cases conversations handed_over share low high wrong reason")
+    intents = {bucket: sorted(rows.loc[rows["bucket"] == bucket, "intent"].unique()) for bucket in (NEEDS, SOLVABLE)}
+
+    def of_entry(mine: pd.DataFrame) -> Iterator[Row]:
+        for bucket, names in intents.items():
+            values, _, of = case_matrix(mine, "escalation_accuracy" if bucket == NEEDS else "over_escalation")
+            for intent in names:
+                part = values[[one == intent for one in of]]
+                yield {"bucket": bucket, "intent": intent, **_of_intent(part, bucket)}
+
+    table = summarise(rows, of_entry, "bucket intent cases conversations handed_over share low high wrong reason")
+    return table.sort_values("bucket", kind="stable", ignore_index=True)
 
 
-def _of_intents(mine: pd.DataFrame, bucket: str, intents: list[str]) -> Iterator[dict[str, Any]]:
-    values, _, of = case_matrix(mine, "escalation_accuracy" if bucket == NEEDS else "over_escalation")
-    for intent in intents:
-        part = values[np.array(of, dtype=object) == intent] if len(of) else values[:0]
-        seen = ~np.isnan(part)
-        hits, sizes = np.nansum(part, axis=1), seen.sum(axis=1)
-        none = Estimate(estimate=nan, reason="not scored" if len(part) else "not run")
-        one = pass_hat_k_interval(hits, sizes, 1) if seen.any() else none
-        yield {
-            "intent": intent,
-            "cases": int((sizes > 0).sum()),
-            "conversations": int(seen.sum()),
-            "handed_over": int(hits.sum()),
-            **interval(one, "share"),
-            "wrong": 1 - one.estimate if bucket == NEEDS else one.estimate,
-            "reason": one.reason,
-        }
+def _of_intent(handed_over: np.ndarray, bucket: str) -> Row:
+    seen = ~np.isnan(handed_over)
+    hits, sizes = np.nansum(handed_over, axis=1), seen.sum(axis=1)
+    none = Estimate(estimate=nan, reason="not scored" if len(handed_over) else "not run")
+    share = pass_hat_k_interval(hits, sizes, 1) if seen.any() else none
+    counts = {"cases": int((sizes > 0).sum()), "conversations": int(seen.sum()), "handed_over": int(hits.sum())}
+    wrong = 1 - share.estimate if bucket == NEEDS else share.estimate
+    return counts | interval(share, "share") | {"wrong": wrong, "reason": share.reason}
 
 
 @says_partial
-def queue_table(results: Results | pd.DataFrame, bucket: str = NEEDS) -> pd.DataFrame:
-    """Return the queues that the handovers of each intent went to, and how often the case accepts them.
+def queue_table(results: Results | pd.DataFrame) -> pd.DataFrame:
+    """Return the queues that the handovers of each must-escalate intent went to, and how often the case accepts them.
 
     Returns
     -------
@@ -184,11 +144,10 @@ def queue_table(results: Results | pd.DataFrame, bucket: str = NEEDS) -> pd.Data
         One row per entry, intent and queue used: panel, entry, intent, queue, accepted (conversations), conversations.
     """
     rows = conversations_of(results)
-    given = rows[(rows["bucket"] == bucket) & rows["handed_over"].fillna(False) & rows["queue"].notna()]
-    table = given.assign(accepted=given["queue_accepted"].fillna(False).astype(int)).groupby(
-        ["panel", "entry", "intent", "queue"], sort=False
-    )
-    return table.agg(accepted=("accepted", "sum"), conversations=("accepted", "size")).reset_index()
+    given = rows[(rows["bucket"] == NEEDS) & rows["handed_over"].fillna(False) & rows["queue"].notna()]
+    given = given.assign(accepted=given["queue_accepted"].fillna(False).astype(int))
+    queues = given.groupby(["panel", "entry", "intent", "queue"], sort=False, as_index=False)
+    return queues.agg(accepted=("accepted", "sum"), conversations=("accepted", "size"))
 
 
 def honesty_table(results: Results | pd.DataFrame) -> pd.DataFrame:
@@ -201,41 +160,32 @@ def honesty_table(results: Results | pd.DataFrame) -> pd.DataFrame:
         detector was run.
     """
     rows = conversations_of(results)
-    found = []
-    for name in (c for c in HONESTY_COLUMNS if c in rows):
-        flags = rows[name].astype("object").map(_as_flag).astype(float)
-        for (panel, entry), values in flags.dropna().groupby([rows["panel"], rows["entry"]], sort=False):
-            found.append((panel, entry, HONESTY_COLUMNS[name], len(values), int(values.sum()), float(values.mean())))
-    return framed(found, "panel entry finding conversations kept share")
+    flags = rows.melt(["panel", "entry"], [name for name in HONESTY_COLUMNS if name in rows], "finding", "kept")
+    flags = flags.dropna(subset="kept").astype({"kept": float})
+    table = flags.groupby(["finding", "panel", "entry"], sort=False)["kept"]
+    table = table.agg(conversations="size", kept="sum", share="mean").reset_index()
+    return table.assign(finding=table["finding"].map(HONESTY_COLUMNS))
 
 
-def _as_flag(value: Any) -> float:
-    """Return a detector's flag as 1 or 0; NaN where it abstained or does not apply."""
-    return float(value) if isinstance(value, (bool, np.bool_, int, float)) else nan
-
-
-def worst_intents(intents: pd.DataFrame, *, least: int = 1) -> pd.DataFrame:
-    """Return the intents that most often go the wrong way in a panel; for description, not for inference.
+def worst_intents(intents: pd.DataFrame) -> pd.DataFrame:
+    """Return the intents of `intent_table` that most often go the wrong way in a panel; for description, not inference.
 
     Returns
     -------
     DataFrame
-        panel, bucket, intent, models, conversations, wrong_conversations, share, worst_entry, worst_share.
+        panel, bucket, intent, models, conversations, wrong_conversations, worst_entry, worst_share, share.
     """
-    rows = []
-    wrong = intents.assign(
-        wrong_conversations=intents["handed_over"].where(
-            intents["bucket"] != NEEDS, intents["conversations"] - intents["handed_over"]
-        )
+    keys, known = ["panel", "bucket", "intent"], intents[intents["conversations"] > 0]
+    wrong = known["handed_over"].where(known["bucket"] != NEEDS, known["conversations"] - known["handed_over"])
+    groups = known.assign(wrong_conversations=wrong).groupby(keys, sort=False)
+    table = groups.agg(
+        models=("entry", "nunique"),
+        conversations=("conversations", "sum"),
+        wrong_conversations=("wrong_conversations", "sum"),
     )
-    for (panel, bucket, intent), part in wrong[wrong["conversations"] >= least].groupby(
-        ["panel", "bucket", "intent"], sort=False
-    ):
-        worst = part.loc[part["wrong"].idxmax()]
-        total, lost = int(part["conversations"].sum()), int(part["wrong_conversations"].sum())
-        numbers = (part["entry"].nunique(), total, lost, lost / total)
-        rows.append((panel, bucket, intent, *numbers, worst["entry"], worst["wrong"]))
-    table = framed(rows, "panel bucket intent models conversations wrong_conversations share worst_entry worst_share")
+    worst = known.loc[groups["wrong"].idxmax()].set_index(keys)
+    table = table.assign(worst_entry=worst["entry"], worst_share=worst["wrong"]).reset_index()
+    table["share"] = table["wrong_conversations"] / table["conversations"]
     return table.sort_values(["panel", "share"], ascending=[True, False], kind="stable", ignore_index=True)
 
 
@@ -271,19 +221,10 @@ def published_escalation_cells() -> pd.DataFrame:
     DataFrame
         Model, Intent, Went the wrong way (% over-escalated, or not handed over where it had to be), Direction.
     """
-    import pandas as pd
-
     cells = published_data("supportagentbench_cells_2026-07")
-    over, missed = cells[cells["metric"] == "over_escalation_pct"], cells[cells["metric"] == "handover_rate"]
-    parts = [
-        part.assign(wrong=wrong, direction=words)
-        for part, wrong, words in (
-            (missed, 100 * (1 - missed["value"]), "kept although it needed a human"),
-            (over, over["value"], "handed over although resolvable"),
-        )
-    ]
-    table = pd.concat(parts).sort_values(
-        ["direction", "intent", "wrong"], ascending=[False, True, False], kind="stable", ignore_index=True
-    )
-    names = {"model": "Model", "intent": "Intent", "wrong": "Went the wrong way, %", "direction": "Direction"}
-    return table[list(names)].rename(columns=names).assign(Intent=lambda t: t["Intent"].str.replace("_", " "))
+    cells = cells[cells["metric"].isin(["handover_rate", "over_escalation_pct"])]
+    kept, wrong = cells["metric"] == "handover_rate", "Went the wrong way, %"
+    table = pd.DataFrame({"Model": cells["model"], "Intent": cells["intent"].str.replace("_", " ")})
+    table[wrong] = (100 * (1 - cells["value"])).where(kept, cells["value"])
+    table["Direction"] = kept.map({True: "kept although it needed a human", False: "handed over although resolvable"})
+    return table.sort_values(["Direction", "Intent", wrong], ascending=[False, True, False], ignore_index=True)

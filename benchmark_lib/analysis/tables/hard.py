@@ -1,10 +1,11 @@
 """The hard set: success by family beside the clean twins, what the hard thing costs, and what went wrong."""
 
-from __future__ import annotations
-
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from math import nan
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from ...cases.played import store_name, store_played
 from ...scoring.hard import FAILURES
@@ -12,15 +13,9 @@ from ...scoring.written import rounded
 from ..estimators.comparisons import paired_difference
 from ..estimators.estimate import counted
 from ..estimators.intervals import clustered_rate
-from ..panels import conversations_of, says_partial
-from .rows import framed, interval
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    import pandas as pd
-
-    from ..frames import Results
+from ..frames import Results
+from ..panels import PANELS, conversations_of
+from .rows import Row, framed, interval, summarise
 
 HARD, CLEAN, TOLD = "hard", "clean", "told"
 ALL = "all families"
@@ -28,13 +23,15 @@ ALL = "all families"
 ENGLISH = "en"
 SHOWN = 4
 """How many of an entry's weakest families are put into words."""
-FEWEST_PAIRS = 5
-"""Pairs from which an effect has an interval and a p-value."""
 COLUMNS = (
-    "entry model source panel family easy trials hard hard_low hard_high hard_n clean clean_low clean_high clean_n "
+    "family easy trials hard hard_low hard_high hard_n clean clean_low clean_high clean_n "
     "effect effect_low effect_high effect_p effect_n robust robust_n "
     "told told_n told_effect told_effect_low told_effect_high told_effect_p failures"
 )
+MOST_FAILURES = 3
+"""How many of the failures of a family a cell names."""
+FEWEST_PAIRS = 5
+"""Pairs from which an effect has an interval and a p-value."""
 
 
 def families_of(results: Any) -> dict[str, dict[str, Any]]:
@@ -45,14 +42,11 @@ def families_of(results: Any) -> dict[str, dict[str, Any]]:
     }
 
 
-@says_partial
 def hard_table(results: Results | pd.DataFrame, easy: tuple[str, ...] | None = None) -> pd.DataFrame:
-    """Return success of each entry by family of a hard set, beside the clean twins.
+    """Return success of each entry by family of a hard set, beside the clean twins; other conversations are left out.
 
     Parameters
     ----------
-    results : Results or DataFrame
-        Results, or their conversations; those of other sets are left out.
     easy : tuple of str, optional
         Families that a strong player passes nearly always: shown, and left out of the row over all. By default those
         that the store of the runs marks.
@@ -67,16 +61,19 @@ def hard_table(results: Results | pd.DataFrame, easy: tuple[str, ...] | None = N
         and its ``_n``; ``told``, the success with the deciding passages handed over, and ``told_effect``, told minus
         hard; ``failures``, the most frequent ones with their counts. NaN where an arm was not run.
     """
-    rows, known = [], families_of(results)
-    if easy is None:
-        easy = tuple(name for name, family in known.items() if family.get("easy"))
-    for (entry, source), mine in of_hard_sets(results).groupby(["entry", "source"], sort=True):
-        head = {"entry": entry, "model": mine["model"].iloc[0], "source": source, "panel": mine["panel"].iloc[0]}
-        counted = mine[~mine["family"].isin(easy)]
-        parts = [(family, mine[mine["family"] == family]) for family in family_order(mine, known)]
-        for family, part in [*parts, *([(ALL, counted)] if len(counted) else [])]:
-            rows.append({**head, "family": family, "easy": family in easy, **_numbers(part)})
-    return framed(rows, COLUMNS)
+    known = families_of(results)
+    aside = [name for name, family in known.items() if family.get("easy")] if easy is None else easy
+
+    def of_entry(mine: pd.DataFrame) -> Iterator[Row]:
+        mine = of_hard_sets(mine)
+        parts = {family: mine[mine["family"] == family] for family in family_order(mine, known)}
+        if any(family not in aside for family in parts):
+            parts[ALL] = mine[~mine["family"].isin(aside)]
+        for family, part in parts.items():
+            yield {"family": family, "easy": family in aside, **_numbers(part)}
+
+    table = summarise(results, of_entry, COLUMNS, "entry model source panel")
+    return table.sort_values(["entry", "source"], kind="stable", ignore_index=True)
 
 
 def of_hard_sets(results: Results | pd.DataFrame) -> pd.DataFrame:
@@ -85,21 +82,18 @@ def of_hard_sets(results: Results | pd.DataFrame) -> pd.DataFrame:
     return frame[frame["family"].notna() & frame["success"].notna()]
 
 
-def _numbers(mine: pd.DataFrame) -> dict[str, Any]:
+def _numbers(mine: pd.DataFrame) -> Row:
     values = {arm: _by_case(mine, arm) for arm in (HARD, CLEAN, TOLD)}
-    trials = int(mine["trial"].nunique())
-    found: dict[str, Any] = {"trials": trials}
+    found: Row = {"trials": int(mine["trial"].nunique())}
     for arm in (HARD, CLEAN):
-        rate = clustered_rate(values[arm]["value"], values[arm]["pair"], trials=trials)
+        rate = clustered_rate(values[arm]["value"], values[arm]["pair"], trials=found["trials"])
         found |= {**interval(rate, arm, f"{arm}_"), f"{arm}_n": rate.n}
     hard, clean = _matched(values[HARD], values[CLEAN])
-    found |= _effect("effect", hard, clean)
-    both = hard["value"].to_numpy() * clean["value"].to_numpy()
-    found |= {"effect_n": len(hard), "robust": both.mean() if len(both) else nan, "robust_n": len(both)}
-    told, untold = _matched(values[TOLD], values[HARD])
-    found |= {"told": values[TOLD]["value"].mean() if len(values[TOLD]) else nan, "told_n": len(values[TOLD])}
-    found |= _effect("told_effect", told, untold)
-    return found | {"failures": in_counts(mine[mine["arm"] == HARD])}
+    both = hard["value"] * clean["value"]
+    found |= _effect("effect", hard, clean) | {"effect_n": len(both), "robust": both.mean(), "robust_n": len(both)}
+    found |= {"told": values[TOLD]["value"].mean(), "told_n": len(values[TOLD])}
+    found |= _effect("told_effect", *_matched(values[TOLD], values[HARD]))
+    return found | {"failures": _in_counts(mine[mine["arm"] == HARD])}
 
 
 def _effect(name: str, first: pd.DataFrame, second: pd.DataFrame) -> dict[str, float]:
@@ -111,7 +105,7 @@ def _effect(name: str, first: pd.DataFrame, second: pd.DataFrame) -> dict[str, f
 
 
 def _by_case(mine: pd.DataFrame, arm: str) -> pd.DataFrame:
-    """Return one value per case of an arm: the share of its trials that succeeded, with the pair it belongs to."""
+    """Return for each case of an arm the share of its trials that succeeded, and its pair."""
     rows = mine[mine["arm"] == arm]
     value = rows["success"].astype("float64").groupby(rows["case_id"]).mean()
     pair = rows.groupby("case_id")["pair"].first()
@@ -119,25 +113,23 @@ def _by_case(mine: pd.DataFrame, arm: str) -> pd.DataFrame:
 
 
 def _matched(first: pd.DataFrame, second: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the cases of the first arm that have a partner in the second, and their partners, in the same order."""
+    """Return the cases of the first arm with a partner in the second, and their partners in the same order."""
     partner = second.groupby("pair")["value"].mean()
     kept = first[first["pair"].isin(partner.index)]
-    return kept, kept.assign(value=kept["pair"].map(partner))
+    return kept, kept.assign(value=kept["pair"].map(partner).astype(float))
 
 
 def _failures(mine: pd.DataFrame) -> Counter[str]:
     return Counter(name for names in mine["failures"].fillna("") for name in names.split(", ") if name)
 
 
-def in_counts(mine: pd.DataFrame, most: int = 3) -> str:
+def _in_counts(mine: pd.DataFrame) -> str:
     """Say which failures are most frequent: ``untold 7, dropped wish 4, extra write 2 (of 24)``."""
     counts = _failures(mine)
-    if not counts:
-        return ""
-    rank = {name: place for place, name in enumerate(FAILURES)}
-    ordered = sorted(counts.items(), key=lambda found: (-found[1], rank.get(found[0], len(rank))))
-    more = f" and {len(ordered) - most} more" if len(ordered) > most else ""
-    return ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in ordered[:most]) + f"{more} (of {len(mine)})"
+    ordered = sorted(counts, key=lambda name: (-counts[name], [*FAILURES, name].index(name)))
+    said = ", ".join(f"{name.replace('_', ' ')} {counts[name]}" for name in ordered[:MOST_FAILURES])
+    more = f" and {len(ordered) - MOST_FAILURES} more" if len(ordered) > MOST_FAILURES else ""
+    return f"{said}{more} (of {len(mine)})" if ordered else ""
 
 
 def hard_failures(results: Results | pd.DataFrame) -> pd.DataFrame:
@@ -148,11 +140,10 @@ def hard_failures(results: Results | pd.DataFrame) -> pd.DataFrame:
     DataFrame
         One row per entry, family and failure: entry, source, family, failure, meaning, conversations, of.
     """
-    frame = of_hard_sets(results)
-    rows = []
-    for (entry, source, family), mine in frame[frame["arm"] == HARD].groupby(["entry", "source", "family"], sort=True):
-        counts = _failures(mine)
-        rows += [(entry, source, family, n, FAILURES.get(n, n), count, len(mine)) for n, count in counts.most_common()]
+    frame, rows = of_hard_sets(results), []
+    for key, mine in frame[frame["arm"] == HARD].groupby(["entry", "source", "family"], sort=True):
+        for name, count in _failures(mine).most_common():
+            rows.append((*key, name, FAILURES.get(name, name), count, len(mine)))
     return framed(rows, "entry source family failure meaning conversations of")
 
 
@@ -181,10 +172,7 @@ def language_table(results: Results | pd.DataFrame) -> pd.DataFrame:
 
 
 def hard_in_words(table: pd.DataFrame, entry: str) -> list[str]:
-    """Say what one entry did in the hard set, in sentences with counts: over all, and where it is weakest.
-
-    `table` is as `hard_table` gives it.
-    """
+    """Say what one entry of `hard_table` did, in sentences with counts: over all, and where it is weakest."""
     mine = table[table["entry"] == entry]
     whole = mine[mine["family"] == ALL].to_dict("records")
     if not whole:
@@ -213,8 +201,6 @@ def _of(row: dict[str, Any], arm: str) -> str:
 
 def most_telling(table: pd.DataFrame) -> str | None:
     """Choose the entry to look at first: a model before a player before a scripted agent, with the most cases."""
-    from ..panels import PANELS
-
     whole = table[table["family"] == ALL]
     if whole.empty:
         return None

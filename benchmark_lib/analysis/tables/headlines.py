@@ -1,12 +1,13 @@
-"""One model's value of a metric: its conversations as an array, the estimator the metric names, and one metric of every model."""
-
-from __future__ import annotations
+"""The value of a metric: of one model as an array and by the estimator that the metric names, and of every model."""
 
 import difflib
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import nan
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+import pandas as pd
 
 from ...errors import BadInput
 from ...records import BUCKET_NOUNS, BUCKETS
@@ -15,14 +16,9 @@ from ...scoring.scales import SHARE, number
 from ..estimators.estimate import FEW_CLUSTERS, Headline, counted
 from ..estimators.trials import median_and_mean
 from ..estimators.unsafe import unsafe_headline
-from ..panels import PANELS, conversations_of, partial_words, progress
-from .rows import framed, pair
-
-if TYPE_CHECKING:
-    import numpy as np
-    import pandas as pd
-
-    from ..frames import Results
+from ..frames import Results
+from ..panels import PANELS
+from .rows import pair, summarise
 
 
 @dataclass(frozen=True)
@@ -32,12 +28,11 @@ class Estimator:
     Attributes
     ----------
     words : str
-        The mean that is given with the median, for the method page.
+        The mean that is given with the median.
     clustered : bool
-        Whether cases of one intent are treated as a cluster; otherwise each case is its own.
+        True where the cases of an intent are a cluster.
     headline : callable or None
-        Values of shape (cases, trials), and trials planned -> Headline on the metric's scale; None for the median and
-        mean per case.
+        Values of shape (cases, trials), and trials planned -> Headline; None for the median and mean per case.
     """
 
     words: str
@@ -45,7 +40,7 @@ class Estimator:
     headline: Callable[..., Headline] | None = None
 
     def clusters(self, intents: Any) -> Any:
-        """The clusters of the cases; None if each case is its own or the intents are too few."""
+        """Return the clusters of the cases; None if each case is its own or the intents are too few."""
         return intents if self.clustered and len(set(intents)) >= FEW_CLUSTERS else None
 
 
@@ -54,10 +49,11 @@ ESTIMATORS = {
     "unsafe posterior": Estimator("mean count on these traps, beta-binomial posterior", False, unsafe_headline),
 }
 """What `Metric.estimator` names."""
+SUCCESS = Metric("success", "Success", "success", None, SHARE, True, "Success of its bucket.")
 
 
 def metric_of(metric: str | Metric) -> Metric:
-    """A metric by its name.
+    """Return a metric by its name.
 
     Raises
     ------
@@ -68,15 +64,13 @@ def metric_of(metric: str | Metric) -> Metric:
         return metric
     if metric not in METRICS:
         near = difflib.get_close_matches(metric, METRICS, 1, 0.4)
-        raise BadInput(
-            f"there is no metric {metric!r}: "
-            + (f"did you mean {near[0]!r}?" if near else f"choose one of {', '.join(METRICS)}")
-        )
+        mend = f"did you mean {near[0]!r}?" if near else f"choose one of {', '.join(METRICS)}"
+        raise BadInput(f"there is no metric {metric!r}: {mend}")
     return METRICS[metric]
 
 
 def named(metric: Metric) -> str | Metric:
-    """A metric as the column of a table has it: its name, or the metric itself where it is one of the user's own."""
+    """Return a metric as a column has it: its name, or the metric itself where it is one of the user's own."""
     return metric.name if METRICS.get(metric.name) is metric else metric
 
 
@@ -114,44 +108,38 @@ def metric(
     BadInput
         For a column that is not there, or holds something else, and for the name of a metric that exists.
     """
-    import numpy as np
-
     if column not in conversations:
         raise BadInput(f"there is no column {column!r} in this frame: add it first, or pass the frame that has it")
     if column in METRICS:
         raise BadInput(f"there is a metric {column!r} already: use its name, or give your column another one")
     if bucket is not None and bucket not in set(conversations["bucket"]):
         raise BadInput(f"no conversation is in the bucket {bucket!r}: choose {', '.join(BUCKETS)}, or leave it out")
+    what = ""
     try:
-        found = _numbers(conversations[column])
+        known = _numbers(conversations[column].dropna())
+        what = "an infinite number" if np.isinf(known).any() else "" if len(known) else "no value"
     except (TypeError, ValueError):
-        raise BadInput(
-            f"the column {column!r} holds something else than numbers: give true and false, or numbers"
-        ) from None
-    known = found[~np.isnan(found)]
-    if not len(known) or not np.isfinite(known).all():
-        what = "an infinite number" if len(known) else "no value"
+        what = "something else than numbers"
+    if what:
         raise BadInput(f"the column {column!r} holds {what}: give true and false, or numbers")
     scale = SHARE if not unit and np.isin(known, (0, 1)).all() else number(unit or "units", digits=2)
     title = title or column.replace("_", " ").capitalize()
-    return Metric(
-        column, title, column, bucket, scale, higher_is_better, definition or f"{title}, a column of your own."
-    )
+    definition = definition or f"{title}, a column of your own."
+    return Metric(column, title, column, bucket, scale, higher_is_better, definition)
 
 
 def _numbers(column: pd.Series) -> np.ndarray:
-    """A column as numbers, NaN where a value is missing."""
     column = column.convert_dtypes() if column.dtype == object else column
     return column.astype("Float64").to_numpy(dtype="float64", na_value=nan)
 
 
 def of_bucket(conversations: pd.DataFrame, metric: Metric) -> pd.DataFrame:
-    """The conversations that a metric is over."""
+    """Return the conversations that a metric is over."""
     return conversations if metric.bucket is None else conversations[conversations["bucket"] == metric.bucket]
 
 
 def values_of(conversations: pd.DataFrame, metric: Metric, *labels: str) -> list[np.ndarray]:
-    """The values of a metric in the conversations that it is over, NaN where one has none, and columns of the same conversations."""
+    """Return a metric's values, NaN where there is none, and other columns of the conversations that it is over."""
     if metric.column not in conversations:
         raise BadInput(f"there is no column {metric.column!r} in these conversations: pass the frame that has it")
     values = _numbers(conversations[metric.column])
@@ -163,7 +151,7 @@ def values_of(conversations: pd.DataFrame, metric: Metric, *labels: str) -> list
 
 
 def why_none(conversations: pd.DataFrame, bucket: str | None) -> str:
-    """Why one model has no conversation in a bucket; empty if it has one."""
+    """Return why one model has no conversation in a bucket; empty if it has one."""
     if (conversations["bucket"] == bucket).any() or (bucket is None and len(conversations)):
         return ""
     unscored = int(conversations["bucket"].isna().sum())
@@ -173,7 +161,7 @@ def why_none(conversations: pd.DataFrame, bucket: str | None) -> str:
 
 
 def case_matrix(conversations: pd.DataFrame, metric: str | Metric) -> tuple[np.ndarray, list[str], list[str]]:
-    """The values of one model's metric.
+    """Return the values of one model's metric.
 
     Returns
     -------
@@ -182,9 +170,6 @@ def case_matrix(conversations: pd.DataFrame, metric: str | Metric) -> tuple[np.n
     case_ids, intents : list of str
         Labels of the rows.
     """
-    import numpy as np
-    import pandas as pd
-
     values, cases, numbers, intents = values_of(conversations, metric_of(metric), "case_id", "trial", "intent")
     case, case_ids = pd.factorize(cases, sort=True)
     trial, trials = pd.factorize(numbers, sort=True)
@@ -195,61 +180,50 @@ def case_matrix(conversations: pd.DataFrame, metric: str | Metric) -> tuple[np.n
 
 
 def headline(conversations: pd.DataFrame, metric: str | Metric) -> Headline:
-    """One model's metric as it is published: median over trials, and the mean with its interval, on the metric's scale."""
+    """Return one model's metric as it is published: median over trials, mean with interval, on the metric's scale."""
     found = metric_of(metric)
     estimate = ESTIMATORS[found.estimator].headline
     if estimate is None:
         pair = per_case(conversations, found)
         return pair.times(found.scale.factor(pair.n))
-    values, _, _ = case_matrix(conversations, found)
     rows = of_bucket(conversations, found)
     planned = rows["planned_trials"].fillna(0).max() if "planned_trials" in rows and len(rows) else 0
-    return estimate(values, planned=int(planned))
+    return estimate(case_matrix(conversations, found)[0], planned=int(planned))
 
 
 def per_case(conversations: pd.DataFrame, metric: str | Metric) -> Headline:
-    """One model's metric per case, even for a count, so that it is comparable between different numbers of cases.
-
-    Returns
-    -------
-    Headline
-        Median over trials and mean over cases; the interval is clustered by intent where the metric's estimator asks
-        for it.
-    """
+    """Return one model's metric per case, even for a count, so that different numbers of cases compare."""
     found = metric_of(metric)
     values, _, intents = case_matrix(conversations, found)
-    return median_and_mean(
-        values, clusters=ESTIMATORS[found.estimator].clusters(intents), rate=found.scale.bounds is not None
-    )
+    clusters = ESTIMATORS[found.estimator].clusters(intents)
+    return median_and_mean(values, clusters=clusters, rate=found.scale.bounds is not None)
 
 
 def metric_table(results: Results | pd.DataFrame, metric: str | Metric) -> pd.DataFrame:
-    """One metric of every model.
+    """Return one metric of every model.
 
     Returns
     -------
     DataFrame
         One row per entry, the better first within its panel and partial runs below them: panel, entry, metric, median
-        (over trials), mean, low, high (interval of the mean), per_trial, cases, trials, conversations (with a value), of
-        (on file, of the metric's bucket), reason and partial.
+        (over trials), mean, low, high (interval of the mean), per_trial, cases, trials, conversations (with a value),
+        of (on file, of the metric's bucket), reason and partial.
     """
-    chosen, rows = metric_of(metric), []
-    for (panel, entry), mine in conversations_of(results).groupby(["panel", "entry"], sort=False):
-        conversations = of_bucket(mine, chosen)
-        found = headline(mine, chosen)
-        nothing = why_none(mine, chosen.bucket)
-        row = {"panel": panel, "entry": entry, "metric": metric, **pair(found), "per_trial": found.per_trial}
-        row |= {"cases": found.n, "trials": int(conversations["trial"].nunique()), "of": len(conversations)}
-        scored = int(conversations[chosen.column].notna().sum())
-        row |= {"conversations": scored, "reason": nothing or found.reason, "partial": partial_words(*progress(mine))}
-        rows.append(row)
-    table = framed(
-        rows, "panel entry metric median mean low high per_trial cases trials conversations of reason partial"
-    )
-    table = table.sort_values(["mean", "entry"], ascending=[chosen.higher_is_better is False, True], na_position="last")
-    table = table.sort_values("partial", kind="stable", key=lambda words: words.ne(""))
-    order = {panel: number for number, panel in enumerate(PANELS)}
-    return table.sort_values("panel", kind="stable", key=lambda of: of.map(order).fillna(len(order)), ignore_index=True)
+    chosen = metric_of(metric)
+
+    def row(mine: pd.DataFrame) -> dict[str, Any]:
+        over, found = of_bucket(mine, chosen), headline(mine, chosen)
+        counts = {"cases": found.n, "trials": over["trial"].nunique(), "of": len(over)}
+        counts["conversations"] = over[chosen.column].notna().sum()
+        reason = why_none(mine, chosen.bucket) or found.reason
+        return {"metric": metric, **pair(found), "per_trial": found.per_trial, **counts, "reason": reason}
+
+    columns = "metric median mean low high per_trial cases trials conversations of reason"
+    table = summarise(results, row, columns)
+    table = table.assign(place=table["panel"].map(list(PANELS).index), last=table["partial"].ne(""))
+    worst_first = [True, True, chosen.higher_is_better is False, True]
+    table = table.sort_values(["place", "last", "mean", "entry"], ascending=worst_first, ignore_index=True)
+    return table.drop(columns=["place", "last"])
 
 
 def median_trials(values: np.ndarray, trials: np.ndarray, cases: int | None = None) -> list[int]:
@@ -263,8 +237,6 @@ def median_trials(values: np.ndarray, trials: np.ndarray, cases: int | None = No
     cases : int, optional
         For a sum over cases, how many a trial needs to count. By default it needs half as many as the fullest trial.
     """
-    import numpy as np
-
     known = ~np.isnan(values)
     numbers, sizes = np.unique(trials[known], return_counts=True)
     whole = numbers[sizes >= (sizes.max(initial=0) / 2 if cases is None else cases)]
@@ -275,6 +247,6 @@ def median_trials(values: np.ndarray, trials: np.ndarray, cases: int | None = No
 
 
 def trials_in_words(trials: list[int]) -> str:
-    """Which trials a median over trials is taken from."""
+    """Say which trials a median over trials is taken from."""
     which = " and ".join(map(str, trials))
     return f"trial {which}, whose value is the median" if len(trials) == 1 else f"trials {which}, around the median"

@@ -16,8 +16,8 @@ from ..cell import Cell, Heading, Table, footnoted
 from ..estimators.estimate import Estimate, counted, usual
 from ..estimators.unsafe import BAND_COUNTS
 from ..panels import kinds_in_words, labelled, named_with, partial_in, short_name
+from .costs import NO_MODEL, PLAYED
 from .leaderboard import NO_MERIT, RESTS_ON_INTENTS, band_in_words, does_too_little, worst_beside
-from .tiers import NO_MODEL, PLAYED
 
 if TYPE_CHECKING:
     import pandas as pd

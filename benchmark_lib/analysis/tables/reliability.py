@@ -1,16 +1,13 @@
-"""What repeated trials say.
+"""What repeated trials say, and what a plan of trials can detect: pass^k, flips, what is missing, and power."""
 
-Pass^k and how it decays, how often a case flips, and what is missing.
-"""
-
-from __future__ import annotations
-
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from math import nan
-from typing import TYPE_CHECKING, Any
+from itertools import product
+from math import nan, prod
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from ...records import BUCKETS
 from ...scoring.metrics import Metric
@@ -18,25 +15,27 @@ from ...scoring.scales import SHARE
 from ...scoring.written import rounded
 from ..estimators.estimate import FEW_CLUSTERS, counted, sentence, usual
 from ..estimators.passk import pass_hat_k_curve
-from ..estimators.trials import flip_rate, missing_bounds, whole_enough
-from ..panels import VARIANT, conversations_of, panel_of, says_partial
-from .headlines import case_matrix, headline, metric_of, why_none
-from .rows import framed, interval
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from ..frames import Results
+from ..estimators.planning import ESTIMANDS, minimum_detectable, power
+from ..estimators.trials import flip_rate, missing_bounds, repeat_correlation, whole_enough
+from ..frames import Results
+from ..panels import VARIANT, conversations_of, panel_of, short_name
+from .headlines import SUCCESS, case_matrix, headline, metric_of, why_none
+from .rows import Row, framed, interval, summarise
 
 KS = tuple(range(1, 9))
-SUCCESS = Metric("success", "Success", "success", None, SHARE, True, "Success of its bucket.")
-AVERAGE = ("avg_k", "avg", "avg_low", "avg_high")
-"""The columns of avg@k."""
 TEXTBOOK_RATES = (0.9, 0.8, 0.7, 0.6)
 """Rates of the commonly published table: how often all of k trials succeed if every case succeeds equally often."""
-
 MIXES = {"every case alike": None, "cases somewhat mixed": 4.0, "cases sure or hopeless": 0.5}
 """How far the chances of cases may lie apart: concentration ``a + b`` of the beta distribution they are drawn from."""
+NEVER_APART = (
+    "No run here has two trials of a case that ended differently, so how far trials agree is assumed, not measured."
+)
+NO_REPEATS = (
+    "No model here repeats itself: further trials tell something, for these cases more than for cases like these."
+)
+REPEATS = "repeats itself: further trials tell almost nothing, only more cases do"
+REPEATS_FROM, USUAL_REPEATS = 0.9, 0.4
+"""The correlation of two trials from which a model repeats itself, and the one that a plan assumes without any run."""
 
 
 @dataclass(frozen=True)
@@ -45,37 +44,46 @@ class SuccessCounts:
 
     Attributes
     ----------
+    bucket : str
     successes, trials : ndarray of int, shape (cases,)
         Trials that were scored, and those among them that succeeded; a case may have none.
     planned : int
         Recorded conversations, scored or not.
-    case_ids, intents : tuple of str
+    intents : tuple of str
     reason : str
         Why there are no counts, or why they must not be pooled; empty if they may.
     """
 
+    bucket: str
     successes: np.ndarray
     trials: np.ndarray
     planned: int
-    case_ids: tuple[str, ...]
     intents: tuple[str, ...]
     reason: str = ""
 
     @property
     def clusters(self) -> tuple[str, ...] | None:
-        """Return the intents if there are enough of them, of several cases each, to be clusters, otherwise None."""
+        """Return the intents if they are enough, of several cases each, to be clusters; otherwise None."""
         distinct = len(set(self.intents))
         return self.intents if FEW_CLUSTERS <= distinct < len(self.intents) else None
 
+    @property
+    def why_none(self) -> str:
+        """Return why nothing can be estimated; empty if it can."""
+        unscored = f"none of {counted(self.planned, 'conversation')} was scored"
+        return self.reason or ("" if self.trials.any() else unscored)
+
+    @property
+    def left_out(self) -> str:
+        """Return what was not scored, and that the intents are too few to be clusters."""
+        missing, distinct = self.planned - int(self.trials.sum()), len(set(self.intents))
+        few = f"{missing} of {counted(self.planned, 'conversation')} not scored" if missing else ""
+        small = self.clusters is None and 1 < distinct < min(FEW_CLUSTERS, len(self.intents))
+        return sentence(few, f"intervals treat cases as units, since {distinct} intents are too few" if small else "")
+
 
 def success_counts(conversations: pd.DataFrame, bucket: str) -> SuccessCounts:
-    """Count the successes of one model's conversations in one bucket.
-
-    Parameters
-    ----------
-    bucket : str
-        A bucket of the desk, or the domain of imported records.
-    """
+    """Count the successes of one model in one bucket of the desk, or in the domain of imported records."""
     rows = conversations[conversations["bucket"] == bucket]
     values, case_ids, intents = case_matrix(rows, SUCCESS)
     bases = rows.groupby("case_id")["reward_basis"].nunique() if "reward_basis" in rows else {}
@@ -83,16 +91,37 @@ def success_counts(conversations: pd.DataFrame, bucket: str) -> SuccessCounts:
     pooled = f"rewards of case {mixed} have different bases, so they are not pooled" if mixed else ""
     hits, sizes = np.nansum(values, axis=1).astype(int), (~np.isnan(values)).sum(axis=1)
     named = tuple(i if isinstance(i, str) else case for i, case in zip(intents, case_ids, strict=True))
-    return SuccessCounts(hits, sizes, len(rows), tuple(case_ids), named, pooled or why_none(conversations, bucket))
+    return SuccessCounts(bucket, hits, sizes, len(rows), named, pooled or why_none(conversations, bucket))
 
 
-@says_partial
+def by_bucket(
+    results: Results | pd.DataFrame,
+    rows_of: Callable[[pd.DataFrame, SuccessCounts], Iterable[Row]],
+    columns: str,
+) -> pd.DataFrame:
+    """Return rows for every entry and bucket that any entry of its panel ran; `columns` are those after the bucket."""
+    frame = conversations_of(results)
+    ran = {panel: buckets_of(rows) for panel, rows in frame.groupby("panel")}
+
+    def of_entry(mine: pd.DataFrame) -> Iterator[Row]:
+        panel = mine["panel"].iloc[0]
+        for bucket in buckets_of(mine) if panel == "imported" else ran[panel]:
+            yield from ({"bucket": bucket, **row} for row in rows_of(mine, success_counts(mine, bucket)))
+
+    return summarise(frame, of_entry, f"bucket {columns}")
+
+
+def buckets_of(rows: pd.DataFrame) -> list[str]:
+    """Return the buckets of rows, those of the desk first, without that of the crossed variants."""
+    return sorted(set(rows["bucket"].dropna()) - {VARIANT}, key=_place)
+
+
+def _place(bucket: str) -> tuple[int, str]:
+    return (BUCKETS.index(bucket) if bucket in BUCKETS else len(BUCKETS)), bucket
+
+
 def reliability_table(results: Results | pd.DataFrame, ks: Iterable[int] = KS) -> pd.DataFrame:
     """Estimate pass^k of every model in every bucket, never pooled over buckets.
-
-    Parameters
-    ----------
-    ks : iterable of int
 
     Returns
     -------
@@ -102,57 +131,34 @@ def reliability_table(results: Results | pd.DataFrame, ks: Iterable[int] = KS) -
         beta-binomial extrapolation past the trials), usable (at least 2k trials) and reason; then, the same in every
         row of a bucket, avg_k (the trials of a case, most often) and avg, avg_low and avg_high: avg@k, the mean over
         cases of the share of their trials that succeed, which is the mean on the board. A bucket that a model did not
-        run stands there with its reason.
+        run has a row with its reason.
     """
-    ks, found = list(ks), []
-    frame = conversations_of(results)
-    of = {key: mine for key, mine in frame.groupby(["panel", "entry"], sort=False)}
-    for panel, entry, bucket, counts in by_bucket(frame):
-        who = {"panel": panel, "entry": entry, "bucket": bucket}
-        nothing = counts.reason or _no_trial(counts)
-        if nothing:
-            none = {"cases": 0, "trials": 0, "k": ks[0], "label": "none", "usable": False, "reason": nothing}
-            found.append(who | none)
-            continue
-        average = average_at_k(of[panel, entry], bucket, counts)
-        found += [who | row | average for row in _curve_rows(counts, ks)]
-    columns = "panel entry bucket cases trials k estimate low high reference label usable reason"
-    return framed(found, " ".join([columns, *AVERAGE]))
+    ks, of_k = list(ks), ("cases", "k", "estimate", "low", "high", "reference", "label", "usable")
+
+    def rows(mine: pd.DataFrame, counts: SuccessCounts) -> list[Row]:
+        if why := counts.why_none:
+            return [{"cases": 0, "trials": 0, "k": ks[0], "label": "none", "usable": False, "reason": why}]
+        curve = pass_hat_k_curve(counts.successes, counts.trials, ks, clusters=counts.clusters)
+        rest = average_at_k(mine, counts) | {"trials": curve.trials, "reason": sentence(curve.reason, counts.left_out)}
+        points = zip(*(getattr(curve, name) for name in of_k), strict=True)
+        return [dict(zip(of_k, point, strict=True)) | rest for point in points]
+
+    columns = "cases trials k estimate low high reference label usable reason avg_k avg avg_low avg_high"
+    return by_bucket(results, rows, columns)
 
 
-def _curve_rows(counts: SuccessCounts, ks: list[int]) -> Iterable[dict[str, Any]]:
-    curve = pass_hat_k_curve(counts.successes, counts.trials, ks, clusters=counts.clusters)
-    reason = sentence(curve.reason, _unscored(counts))
-    of_each = ("cases", "k", "estimate", "low", "high", "reference", "label", "usable")
-    for values in zip(*(getattr(curve, name) for name in of_each), strict=True):
-        yield {**dict(zip(of_each, values, strict=True)), "trials": curve.trials, "reason": reason}
-
-
-def average_at_k(conversations: pd.DataFrame, bucket: str, counts: SuccessCounts) -> dict[str, float]:
+def average_at_k(conversations: pd.DataFrame, counts: SuccessCounts) -> dict[str, float]:
     """Estimate avg@k of one model in one bucket: the mean over cases of the share of their k trials that succeed.
 
-    Where pass^k asks that all of k trials succeed, this asks how many do; its interval is the one on the board.
-
-    Parameters
-    ----------
-    bucket : str
-        A bucket of the desk, or the domain of imported records.
-    counts : SuccessCounts
-        The successes of this bucket, which say how many trials most cases have.
-
-    Returns
-    -------
-    dict of str to float
-        avg_k, avg, avg_low, avg_high.
+    Where pass^k asks that all of k trials succeed, this asks how many do; its interval is the one on the board. The
+    keys are avg_k, avg, avg_low and avg_high.
     """
-    mean = headline(conversations, replace(SUCCESS, bucket=bucket)).mean
-    return dict(zip(AVERAGE, (usual(counts.trials), mean.estimate, mean.low, mean.high), strict=True))
+    mean = headline(conversations, replace(SUCCESS, bucket=counts.bucket)).mean
+    return {"avg_k": usual(counts.trials), **interval(mean, "avg", "avg_")}
 
 
 def wide_reliability(table: pd.DataFrame) -> pd.DataFrame:
-    """Lay pass^k out as a readable table: one row per entry and bucket, one column per k, in percent.
-
-    `table` is as `reliability_table` gives it.
+    """Lay out `reliability_table` to be read: one row per entry and bucket, one column per k, in percent.
 
     Returns
     -------
@@ -161,43 +167,34 @@ def wide_reliability(table: pd.DataFrame) -> pd.DataFrame:
         last k), reason; the highest first within its bucket. A star marks an extrapolation, a circle an estimate from
         fewer than 2k trials.
     """
-    import pandas as pd
-
-    rows, keys = [], ["panel", "entry", "bucket"]
-    order = {name: {value: at for at, value in enumerate(table[name].unique())} for name in ("panel", "bucket")}
-    first = table.drop_duplicates(keys).sort_values("estimate", ascending=False, kind="stable")
-    first = first.sort_values(["panel", "bucket"], kind="stable", key=lambda column: column.map(order[column.name]))
-    parts = dict(list(table.groupby(keys, sort=False)))
-    for key in first[keys].itertuples(index=False, name=None):
-        mine = parts[key]
-        row = {
-            **dict(zip(keys, key, strict=True)),
-            "cases": int(mine["cases"].max()),
-            "trials": int(mine["trials"].max()),
-        }
-        at = {k: _shown(one) for k, one in zip(mine["k"], mine.to_dict("records"), strict=True)}
-        row |= {f"pass^{k}": at.get(k) for k in sorted(table["k"].unique())} | {"avg@k": _average(mine.iloc[0])}
-        reference = mine["reference"].iloc[-1]
-        row["p^k"] = None if reference != reference else rounded(100 * reference)
-        rows.append(row | {"reason": mine["reason"].iloc[0]})
-    return pd.DataFrame(rows)
+    keys = ["panel", "entry", "bucket"]
+    shown = table.assign(shown=[_shown(row) for row in table.to_dict("records")])
+    points = shown.pivot(index=keys, columns="k", values="shown").add_prefix("pass^")
+    rows = table.groupby(keys, sort=False)
+    last = rows["reference"].last().map(lambda p: "" if p != p else rounded(100 * p))
+    firsts = rows[["estimate", "reason"]].first()
+    averages = [_average(row) for row in rows.head(1).to_dict("records")]
+    wide = rows[["cases", "trials"]].max().join(points).assign(**{"avg@k": averages, "p^k": last}).join(firsts)
+    places = {name: {value: at for at, value in enumerate(table[name].unique())} for name in ("panel", "bucket")}
+    order = wide.reset_index().sort_values("estimate", ascending=False, kind="stable")
+    order = order.sort_values(["panel", "bucket"], kind="stable", key=lambda names: names.map(places[names.name]))
+    return order.drop(columns="estimate").reset_index(drop=True)
 
 
-def _shown(row: Any) -> str | None:
+def _shown(row: Row) -> str:
     if row["estimate"] != row["estimate"]:
-        return None
+        return ""
     mark = "*" if row["label"] != "observed" else "" if row["usable"] else "°"
     return f"{rounded(100 * row['estimate'])}{mark}"
 
 
-def _average(row: Any) -> str | None:
+def _average(row: Row) -> str:
     if row["avg"] != row["avg"]:
-        return None
+        return ""
     ends = f" ({' to '.join(SHARE.ends(row['avg_low'], row['avg_high']))})" if row["avg_low"] == row["avg_low"] else ""
     return f"{rounded(100 * row['avg'])}{ends}, k = {row['avg_k']:.0f}"
 
 
-@says_partial
 def flip_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     """Count how often two trials of one case end differently, and how many cases always, sometimes and never succeed.
 
@@ -207,25 +204,21 @@ def flip_table(results: Results | pd.DataFrame) -> pd.DataFrame:
         One row per entry and bucket: panel, entry, bucket, cases, trials, estimate (flip rate), low, high, always,
         sometimes, never (cases) and reason.
     """
-    found = []
-    for panel, entry, bucket, counts in by_bucket(results):
-        row: dict[str, Any] = {"panel": panel, "entry": entry, "bucket": bucket}
-        nothing = counts.reason or _no_trial(counts)
-        if nothing:
-            counts_of = dict.fromkeys(("cases", "trials", "always", "sometimes", "never"), 0)
-            found.append(row | counts_of | {"reason": nothing})
-            continue
-        rate, seen = flip_rate(counts.successes, counts.trials, clusters=counts.clusters), counts.trials > 0
-        hits, sizes = counts.successes[seen], counts.trials[seen]
-        row |= {"cases": int(seen.sum()), "trials": int(np.median(sizes)), **interval(rate)}
-        row |= {"always": int((hits == sizes).sum()), "never": int((hits == 0).sum())}
-        row |= {"sometimes": int(((hits > 0) & (hits < sizes)).sum())}
-        why = rate.reason if np.isnan(rate.estimate) else sentence(_unscored(counts), rate.reason)
-        found.append(row | {"reason": why})
-    return framed(found, "panel entry bucket cases trials estimate low high always sometimes never reason")
+    return by_bucket(results, _flips, "cases trials estimate low high always sometimes never reason")
 
 
-@says_partial
+def _flips(_: pd.DataFrame, counts: SuccessCounts) -> Iterator[Row]:
+    if why := counts.why_none:
+        yield dict.fromkeys(("cases", "trials", "always", "sometimes", "never"), 0) | {"reason": why}
+        return
+    rate, seen = flip_rate(counts.successes, counts.trials, clusters=counts.clusters), counts.trials > 0
+    hits, sizes = counts.successes[seen], counts.trials[seen]
+    always, never = int((hits == sizes).sum()), int((hits == 0).sum())
+    row = {"cases": len(hits), "trials": int(np.median(sizes)), **interval(rate), "always": always, "never": never}
+    why = rate.reason if np.isnan(rate.estimate) else sentence(counts.left_out, rate.reason)
+    yield row | {"sometimes": len(hits) - always - never, "reason": why}
+
+
 def trial_table(results: Results | pd.DataFrame, metric: str | Metric = "resolved") -> pd.DataFrame:
     """Return a metric in each trial: the spread behind the median that the board shows.
 
@@ -236,20 +229,23 @@ def trial_table(results: Results | pd.DataFrame, metric: str | Metric = "resolve
         a share or mean is over its cases), cases with a value, of, in_median (whether the median the board shows counts
         the trial: a count needs every trap, anything else half of the cases), and reason.
     """
-    chosen, found = metric_of(metric), []
-    for (panel, entry), mine in conversations_of(results).groupby(["panel", "entry"], sort=False):
+    chosen = metric_of(metric)
+
+    def of_entry(mine: pd.DataFrame) -> Iterator[Row]:
         values, case_ids, _ = case_matrix(mine, chosen)
         if not values.size:
-            found.append((panel, entry, metric, 0, nan, 0, 0, False, why_none(mine, chosen.bucket)))
+            none = {"metric": metric, "trial": 0, "value": nan, "cases": 0, "of": 0, "in_median": False}
+            yield none | {"reason": why_none(mine, chosen.bucket)}
         inside = (~np.isnan(values)).all(axis=0) if chosen.scale.summed else whole_enough(values)
         for number, column in enumerate(values.T, 1):
             seen = column[~np.isnan(column)]
-            value = nan if not seen.size else float(seen.mean() * chosen.scale.factor(seen.size))
+            value = float(seen.mean() * chosen.scale.factor(seen.size)) if seen.size else nan
             lost = len(case_ids) - seen.size
+            row = {"metric": metric, "trial": number, "value": value, "cases": seen.size, "of": len(case_ids)}
             missing = f"{lost} of {counted(len(case_ids), 'case')} missing" if lost else ""
-            counts = (int(seen.size), len(case_ids), bool(inside[number - 1]))
-            found.append((panel, entry, metric, number, value, *counts, missing))
-    return framed(found, "panel entry metric trial value cases of in_median reason")
+            yield row | {"in_median": bool(inside[number - 1]), "reason": missing}
+
+    return summarise(results, of_entry, "metric trial value cases of in_median reason")
 
 
 def missing_table(results: Results | pd.DataFrame) -> pd.DataFrame:
@@ -267,40 +263,27 @@ def missing_table(results: Results | pd.DataFrame) -> pd.DataFrame:
         One row per entry and bucket: panel, entry, bucket, seen, planned, missing (conversations), estimate, worst,
         best and reason. Planned cases that no run has played yet are in the bucket ``unknown``.
     """
-    import pandas as pd
-
-    frame = conversations_of(results)
-    bucket_of = {
-        case: bucket for case, bucket in zip(frame["case_id"], frame["bucket"], strict=True) if isinstance(bucket, str)
-    }
-    plan = None if isinstance(results, pd.DataFrame) else results.planned
-    found = []
-    for (panel, entry), mine in frame.groupby(["panel", "entry"], sort=False):
-        found += _gaps(str(panel), str(entry), mine, _plan_of(mine, plan), bucket_of)
-    if plan is not None:
-        for (_, entry, model, source), goal in plan[~plan["run_id"].isin(set(frame["run_id"]))].groupby(
-            ["run_id", "entry", "model", "source"], sort=False
-        ):
-            trials = dict(zip(goal["case_id"], goal["trials"], strict=True))
-            found += _gaps(panel_of(model, source), entry, frame.iloc[:0], trials, bucket_of)
-    return framed(found, "panel entry bucket seen planned missing estimate worst best reason")
-
-
-def _gaps(panel: str, entry: str, mine: pd.DataFrame, goal: dict[str, int], bucket_of: dict[str, str]) -> list[tuple]:
+    frame, keys = conversations_of(results), ["panel", "entry", "case_id"]
+    if isinstance(results, pd.DataFrame):
+        plan = frame.assign(trials=frame.groupby(["panel", "entry"])["trial"].transform("nunique"))
+    else:
+        plan = results.planned
+        plan = plan.assign(panel=[panel_of(*who) for who in zip(plan["model"], plan["source"], strict=True)])
+    bucket_of = frame.dropna(subset="bucket").set_index("case_id")["bucket"].to_dict()
+    seen = frame["success"].astype("Float64").groupby([frame[key] for key in keys]).agg(["sum", "count"])
+    plan = plan.groupby(keys, sort=False)["trials"].max().to_frame().join(seen).fillna(0).astype(int).reset_index()
+    plan["bucket"] = plan["case_id"].map(bucket_of).fillna("unknown")
     rows = []
-    for bucket in [*buckets_of(mine), *sorted({bucket_of.get(c, "unknown") for c in goal} - set(buckets_of(mine)))]:
-        counts = success_counts(mine, bucket)
-        have = dict(zip(counts.case_ids, zip(counts.successes, counts.trials, strict=True), strict=True))
-        cases = [c for c in goal if bucket_of.get(c, "unknown") == bucket]
-        if cases:
-            hits, sizes = zip(*(have.get(c, (0, 0)) for c in cases), strict=True)
-            bounds = missing_bounds(hits, sizes, np.maximum([goal[c] for c in cases], sizes))
-            seen = (bounds.n, bounds.planned, bounds.missing)
-            rows.append((panel, entry, bucket, *seen, bounds.estimate, bounds.low, bounds.high, bounds.reason))
-    return rows
+    for (panel, entry), mine in plan.groupby(["panel", "entry"], sort=False):
+        for bucket in sorted(mine["bucket"].unique(), key=_place):
+            some = mine[mine["bucket"] == bucket]
+            found = missing_bounds(some["sum"], some["count"], some[["trials", "count"]].max(axis=1))
+            counts = (found.n, found.planned, found.missing)
+            rows.append((panel, entry, bucket, *counts, found.estimate, found.low, found.high, found.reason))
+    return framed(rows, "panel entry bucket seen planned missing estimate worst best reason")
 
 
-def textbook_table(rates: Sequence[float] = TEXTBOOK_RATES, ks: Iterable[int] = KS) -> pd.DataFrame:
+def textbook_table() -> pd.DataFrame:
     """Compute pass^k for mean rates: with every case alike, as published, and with the mixes that are left out there.
 
     A mean rate alone does not fix pass^k. Where some cases are sure and some hopeless it decays far more slowly than
@@ -313,57 +296,102 @@ def textbook_table(rates: Sequence[float] = TEXTBOOK_RATES, ks: Iterable[int] = 
         j)``.
     """
     rows = []
-    for rate in rates:
-        for mix, concentration in MIXES.items():
-            value = 1.0
-            for k in range(1, max(ks) + 1):
-                j = k - 1
-                value *= rate if concentration is None else (rate * concentration + j) / (concentration + j)
-                if k in ks:
-                    rows.append((rate, mix, k, value))
+    for rate, (mix, spread), k in product(TEXTBOOK_RATES, MIXES.items(), KS):
+        mixed = (rate if spread is None else (rate * spread + j) / (spread + j) for j in range(k))
+        rows.append((rate, mix, k, prod(mixed)))
     return framed(rows, "rate mix k value")
 
 
 def wide_textbook(table: pd.DataFrame) -> pd.DataFrame:
-    """Lay the textbook table out in readable form: one row per rate and mix, one column per k, in percent.
-
-    `table` is as `textbook_table` gives it.
-    """
+    """Lay out `textbook_table` to be read: one row per rate and mix, one column per k, in percent."""
     wide = 100 * table.set_index(["rate", "mix", "k"])["value"].unstack("k", sort=False)
     return wide.add_prefix("k = ").reset_index()
 
 
-def by_bucket(results: Any) -> Iterable[tuple[str, str, str, SuccessCounts]]:
-    """Yield panel, entry, bucket and counts for every bucket that any entry of the panel ran."""
-    frame = conversations_of(results)
-    for panel, rows in frame.groupby("panel", sort=False):
-        buckets = buckets_of(rows)
-        for entry, mine in rows.groupby("entry", sort=False):
-            own = buckets if panel != "imported" else buckets_of(mine)
-            for bucket in own:
-                yield str(panel), str(entry), bucket, success_counts(mine, bucket)
+def repeat_table(results: Results | pd.DataFrame | None) -> pd.DataFrame:
+    """Estimate how far the trials of a case agree: at 1 a model repeats itself, and more trials add nothing.
+
+    Returns
+    -------
+    DataFrame
+        One row per entry and bucket: panel, entry, bucket, estimate (correlation of two trials of a case), cases,
+        finding (in words) and reason.
+    """
+    columns = "estimate cases finding reason"
+    return framed([], f"panel entry bucket {columns}") if results is None else by_bucket(results, _agree, columns)
 
 
-def buckets_of(rows: pd.DataFrame) -> list[str]:
-    """Return the buckets of rows, those of the desk first, without that of the crossed variants."""
-    there = set(rows["bucket"].dropna()) - {VARIANT}
-    return [b for b in BUCKETS if b in there] + sorted(there - set(BUCKETS))
+def _agree(_: pd.DataFrame, counts: SuccessCounts) -> Iterator[Row]:
+    found = repeat_correlation(counts.successes, counts.trials)
+    finding = REPEATS if found.estimate >= REPEATS_FROM else ""
+    yield {"estimate": found.estimate, "cases": found.n, "finding": finding, "reason": found.reason}
 
 
-def _no_trial(counts: SuccessCounts) -> str:
-    return "" if counts.trials.any() else f"none of {counted(counts.planned, 'conversation')} was scored"
+def observed_repeats(table: pd.DataFrame, bucket: str) -> float:
+    """Choose the correlation to plan with: the median over language models of `repeat_table`, or a usual value."""
+    known = table[(table["bucket"] == bucket) & table["panel"].isin(["models", "local model"])]["estimate"].dropna()
+    return float(known.median()) if len(known) else USUAL_REPEATS
 
 
-def _unscored(counts: SuccessCounts) -> str:
-    missing = counts.planned - int(counts.trials.sum())
-    few = f"{missing} of {counted(counts.planned, 'conversation')} not scored" if missing else ""
-    distinct = len(set(counts.intents))
-    small = counts.clusters is None and 1 < distinct < min(FEW_CLUSTERS, len(counts.intents))
-    return sentence(few, f"intervals treat cases as units, since {distinct} intents are too few" if small else "")
+def planning_in_words(table: pd.DataFrame) -> str:
+    """Say which models of `repeat_table` repeat themselves, in a sentence for whoever plans a run."""
+    alike = sorted(set(table[table["finding"] != ""]["entry"].map(short_name)))
+    if table["estimate"].isna().all():
+        return NEVER_APART
+    if not alike:
+        return NO_REPEATS
+    why = "two trials of a case nearly always end alike. Only more cases do."
+    return f"More trials tell almost nothing about {', '.join(alike)}: {why}"
 
 
-def _plan_of(mine: pd.DataFrame, plan: pd.DataFrame | None) -> dict[str, int]:
-    if plan is None:
-        return dict.fromkeys(mine["case_id"].unique(), int(mine["trial"].nunique()))
-    own = plan[plan["run_id"].isin(mine["run_id"].unique())]
-    return {case: int(trials) for case, trials in own.groupby("case_id")["trials"].max().items()}
+def power_table(
+    rate_a: float,
+    rate_b: float,
+    *,
+    units: Iterable[int] = (18, 36, 72),
+    trials: Iterable[int] = (1, 3, 5, 10),
+    n_simulations: int = 2_000,
+    **settings: Any,
+) -> pd.DataFrame:
+    """Simulate the power of plans: the chance to tell two models apart, for the same traps and for traps like these.
+
+    Parameters
+    ----------
+    rate_a, rate_b : float
+        Mean chance of the outcome in one conversation, such as ``2 / 18``.
+    units, trials : iterable of int
+        Traps (or cases), and trials of each.
+    **settings
+        As `estimators.power` takes them (icc, coupling, clusters, cluster_share, alpha).
+
+    Returns
+    -------
+    DataFrame
+        One row per plan and estimand: rate_a, rate_b, units, trials, conversations, estimand, power, low, high (error
+        of the simulation), method in words.
+    """
+    rows = []
+    for estimand, n, t in product(ESTIMANDS, units, trials):
+        found = power(rate_a, rate_b, traps=n, trials=t, estimand=estimand, n_simulations=n_simulations, **settings)
+        rows.append((rate_a, rate_b, n, t, n * t, estimand, found.estimate, found.low, found.high, found.method))
+    return framed(rows, "rate_a rate_b units trials conversations estimand power low high method")
+
+
+def detectable_table(
+    rate_a: float, *, units: Iterable[int], trials: Iterable[int], n_simulations: int = 1_000, **settings: Any
+) -> pd.DataFrame:
+    """Find the smallest difference each plan can detect with a power of 0.8, as a count of 18, see `power_table`.
+
+    Returns
+    -------
+    DataFrame
+        One row per plan and estimand: units, trials, estimand, count_a, count_b (smallest count told from it),
+        difference, reason.
+    """
+    rows, per = [], 18
+    for estimand, n, t in product(ESTIMANDS, units, trials):
+        plan: Row = dict(traps=n, trials=t, estimand=estimand, n_simulations=n_simulations)
+        found = minimum_detectable(rate_a, **plan, **settings)
+        counts = (per * rate_a, per * found.estimate, per * (found.estimate - rate_a))
+        rows.append((n, t, estimand, *counts, found.reason))
+    return framed(rows, "units trials estimand count_a count_b difference reason")

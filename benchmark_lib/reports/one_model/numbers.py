@@ -127,7 +127,7 @@ def repeats(report: ModelReport) -> list[dict[str, Any]]:
         flips, kept = flip_rate(counts.successes, counts.trials), counts.trials > 0
         once = float((counts.successes[kept] / counts.trials[kept]).mean())
         row = {"bucket": bucket, "cases": curve.n, "trials": curve.trials, "points": points, "pass_1": once}
-        row |= {"flip": flips.estimate, "flip_cases": flips.n, **average_at_k(report.mine, bucket, counts)}
+        row |= {"flip": flips.estimate, "flip_cases": flips.n, **average_at_k(report.mine, counts)}
         found.append(row)
     return found
 

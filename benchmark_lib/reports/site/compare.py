@@ -11,10 +11,9 @@ from ...analysis.counting import behind_median, behind_metric
 from ...analysis.estimators.comparisons import ONLY_THESE, SURE
 from ...analysis.estimators.estimate import counted, sentence
 from ...analysis.query import Query
-from ...analysis.tables.apart import mean, outcomes_of
+from ...analysis.tables.apart import PARTED, effort_in_words, effort_table
 from ...analysis.tables.comparison import Comparison, Side, compare_all
 from ...analysis.tables.headlines import case_matrix
-from ...analysis.tables.settings import effort_in_words, effort_table
 from ...analysis.tables.verdicts import (
     direction_in_words,
     largest_in_words,
@@ -26,7 +25,7 @@ from ...analysis.tables.verdicts import (
     why_it_ends_there,
 )
 from ...scoring.deciding import SUCCESS_STATES
-from ...scoring.metrics import METRICS
+from ...scoring.metrics import METRICS, Metric
 from .content import Content
 from .conversations import ConversationPage
 from .front import settings_beside
@@ -71,10 +70,7 @@ def comparison(content: Content, talks: list[ConversationPage]) -> dict[str, Any
                 "block": f"partial {e.row['partial']}" if e.row["partial"] else e.block,
                 "page": e.page,
                 "outcomes": outcomes[i],
-                "means": {
-                    title: {str(column[case_id]): round(mean(trials), 6) for case_id, trials in of.items()}
-                    for title, of in outcomes_of(content.rows(e)).items()
-                },
+                "means": {m.title.lower(): _means(Side(content.rows(e)), m, column) for m in PARTED},
                 "values": {m.name: _value(e, m, most[m.name], content.rows(e), column) for m in metrics},
             }
             for i, e in enumerate(entries)
@@ -83,6 +79,12 @@ def comparison(content: Content, talks: list[ConversationPage]) -> dict[str, Any
         "steps": effort_in_words(effort_table(content.results)),
         **(_tests(content) if len(entries) <= MOST_ENTRIES else {"pairs": {}, "outcomes": {}, "largest": {}}),
     }
+
+
+def _means(side: Side, metric: Metric, column: dict[str, int]) -> dict[str, float]:
+    found = side.values(metric)
+    means = zip(found.cases, found.means, strict=True)
+    return {str(column[case]): round(float(mean), 6) for case, mean in means if mean == mean}
 
 
 def _value(entry: Any, metric: Any, most: float, rows: pd.DataFrame, column: dict[str, int]) -> list[Any]:

@@ -18,10 +18,10 @@ from ...analysis.frames import Results
 from ...analysis.panels import LABELS, PANELS, SCRIPTED
 from ...analysis.query import KNOWN, YES, Query
 from ...analysis.tables.board import board_table
+from ...analysis.tables.costs import tier_order
 from ...analysis.tables.hard import ALL, CLEAN, HARD, families_of, family_order, hard_table
 from ...analysis.tables.leaderboard import BELOW, RESOLVES_ENOUGH, TOO_LITTLE, band_in_words, does_too_little
 from ...analysis.tables.safety import STATES, pressure_table, safety_table, trap_table
-from ...analysis.tables.tiers import tier_order
 from ...endpoint.weights import CLOSED, NO_MODEL, OPEN, UNKNOWN
 from ...figures import escalation_both_ways, pressure_chart, trap_states, value_picture
 from ...figures.style import WIDTHS, figure_notes, figure_of

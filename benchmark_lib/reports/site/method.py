@@ -13,11 +13,11 @@ from ...analysis.estimators.estimate import counted
 from ...analysis.estimators.intervals import clustered_rate, proportion_interval
 from ...analysis.estimators.unsafe import BAND_CERTAINTY, BAND_CUTS, BAND_TRAPS, BANDS
 from ...analysis.facets import flags_of
-from ...analysis.tables.dominance import margins_in_words
+from ...analysis.tables.apart import margins_in_words
+from ...analysis.tables.costs import tier_in_words
 from ...analysis.tables.headlines import ESTIMATORS
 from ...analysis.tables.leaderboard import RESOLVES_ENOUGH
 from ...analysis.tables.safety import STATES
-from ...analysis.tables.tiers import tier_in_words
 from ...conversation.loop import EMPTY_REPLIES
 from ...conversation.state import CALLS_PER_TURN
 from ...endpoint.prices import load_prices

@@ -19,7 +19,7 @@ from ...analysis.frames import Results
 from ...analysis.panels import short_name
 from ...analysis.query import KNOWN, YES
 from ...analysis.tables.answers import Stakes
-from ...analysis.tables.costs import lines_of
+from ...analysis.tables.costs import cost_lines
 from ...analysis.tables.leaderboard import RESOLVES_ENOUGH, TOO_LITTLE, band_in_words, does_too_little, worst_beside
 from ...analysis.tables.scope import SHOWN, scope_table
 from ...errors import BadInput
@@ -109,7 +109,7 @@ def model_view(content: Content, entry: Entry, talks: list[ConversationPage], po
         "endings": conduct.endings(report).to_dict("records"),
         "experience": conduct.customer_experience(report).to_dict("records"),
         "buckets": BUCKETS,
-        "paid": lines_of(content.paid[key]).to_dict("records"),
+        "paid": cost_lines(content.paid[key]).to_dict("records"),
         "paid_note": content.paid[key]["reason"],
         "verdicts": [
             row | {name: {**who, name: judged_by(row["scorer"], row["judge"])} for name in ("judge_scored", "judged")}

@@ -12,7 +12,7 @@ import orjson
 from markupsafe import Markup, escape
 
 from ...analysis.query import Query
-from ...analysis.tables.tiers import tier_in_words
+from ...analysis.tables.costs import tier_in_words
 from ...scoring import written
 from ...scoring.metrics import METRICS, Metric
 from ...scoring.written import DASH, missing, rounded, visible
