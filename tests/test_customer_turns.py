@@ -27,7 +27,7 @@ from benchmark_lib.extras.judges.verdicts import (
 )
 from benchmark_lib.reports.fetch import Shelf
 from benchmark_lib.scoring.customer_turns import read_turns
-from benchmark_lib.scoring.quotes import plain
+from benchmark_lib.scoring.facts import plain
 from benchmark_lib.textfiles import read_yaml
 
 CASE = "damaged_item_1"

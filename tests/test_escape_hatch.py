@@ -11,7 +11,7 @@ from benchmark_lib.extras.audit.audit import play
 from benchmark_lib.extras.fresh_sets.generate import generate
 from benchmark_lib.records import Conversation, Message
 from benchmark_lib.scoring import score
-from benchmark_lib.scoring.escape_hatch import person_given
+from benchmark_lib.scoring.ending import person_given
 from benchmark_lib.store import load_store
 
 ONCE = "Can I speak to a real person, please?"

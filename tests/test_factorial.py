@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from benchmark_lib.cases import load_cases
-from benchmark_lib.cases.factorial import TABLE, raw_variants, variants, wording
+from benchmark_lib.cases.variants import TABLE, raw_variants, variants, wording
 from benchmark_lib.conversation.scripted import AGENTS
 from benchmark_lib.errors import BadInput
 from benchmark_lib.extras.audit.audit import audit, play

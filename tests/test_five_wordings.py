@@ -10,7 +10,7 @@ import pytest
 from benchmark_lib import estimators, tables
 from benchmark_lib.analysis.panels import VARIANT, conversations_of
 from benchmark_lib.cases import load_cases
-from benchmark_lib.cases.wordings import worded_case, wordings
+from benchmark_lib.cases.variants import worded_case, wordings
 from benchmark_lib.errors import BadInput
 from benchmark_lib.extras.audit.audit import audit
 from benchmark_lib.language.values import values_in

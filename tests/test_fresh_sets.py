@@ -12,7 +12,7 @@ import pytest
 from benchmark_lib.analysis.frames import is_hard
 from benchmark_lib.cases import load_cases
 from benchmark_lib.cases.load import case_set
-from benchmark_lib.cases.wordings import worded_case
+from benchmark_lib.cases.variants import worded_case
 from benchmark_lib.cli import main
 from benchmark_lib.errors import BadInput
 from benchmark_lib.extras.audit.audit import audit

@@ -7,7 +7,7 @@ from benchmark_lib.conversation import ScriptedCustomer, converse
 from benchmark_lib.extras.audit.audit import at_once
 from benchmark_lib.records import Act
 from benchmark_lib.scoring import score
-from benchmark_lib.scoring.guesses import guessed
+from benchmark_lib.scoring.facts import guessed
 
 
 def found(case, store, *turns):

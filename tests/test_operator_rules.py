@@ -14,8 +14,7 @@ from benchmark_lib.cli.ending import next_steps
 from benchmark_lib.project import DATA
 from benchmark_lib.records import Conversation, Message, ToolCall
 from benchmark_lib.runfile import RunFile
-from benchmark_lib.scoring.operator_rules import kept_replies
-from benchmark_lib.scoring.rule_reading import word_count
+from benchmark_lib.scoring.operator_rules import kept_replies, word_count
 
 SHIPPED = "ticket_first,no_competitors,at_most_80_words,sign_with_desk,no_emojis,refund_approved,customer_language"
 RULES = {rule.name: rule for rule in load_rules(SHIPPED, "Northline")}

@@ -3,7 +3,7 @@
 import pytest
 from test_customer import answer, did
 
-from benchmark_lib.cases.wordings import wordings
+from benchmark_lib.cases.variants import wordings
 from benchmark_lib.language.parser import parser_of
 
 

@@ -35,8 +35,7 @@ from benchmark_lib.records import TAMPERED, Act, Fault, Message, ToolCall, Usage
 from benchmark_lib.scoring import score
 from benchmark_lib.store import Desk, Store, load_store, tool
 from benchmark_lib.store.frozen import thawed
-from benchmark_lib.store.retail.goods import goods_search
-from benchmark_lib.store.retail.rows import by_email, orders_of, variants
+from benchmark_lib.store.retail.rows import by_email, goods_search, orders_of, variants
 
 CASE = "tracking_1"
 

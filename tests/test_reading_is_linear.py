@@ -13,7 +13,7 @@ from floods import assert_read_within
 from benchmark_lib.extras.audit.audit import play
 from benchmark_lib.language import said as reading
 from benchmark_lib.language.parser import parser_of
-from benchmark_lib.language.pieces import (
+from benchmark_lib.language.sentences import (
     LONGEST_SENTENCE,
     LONGEST_SPOKEN,
     TOTAL,
@@ -22,9 +22,9 @@ from benchmark_lib.language.pieces import (
     kept_together,
     limited,
     pieces,
+    sentences,
     windows,
 )
-from benchmark_lib.language.sentences import sentences
 from benchmark_lib.records import Act, Conversation, Message
 from benchmark_lib.scoring import score
 from benchmark_lib.scoring.customer_audit import audit_customer

@@ -6,7 +6,7 @@ from benchmark_lib.conversation.scripted import AGENTS
 from benchmark_lib.extras.audit.audit import play
 from benchmark_lib.language.detection import OTHER_LANGUAGE, written_in
 from benchmark_lib.scoring import score
-from benchmark_lib.scoring.reply_language import answers_in_language
+from benchmark_lib.scoring.ending import answers_in_language
 
 GERMAN = "Ihre Bestellung ist noch nicht unterwegs, ich habe die Adresse für Sie geändert."
 ENGLISH = "Your order has not left yet, so I have changed the address for you."

@@ -26,7 +26,7 @@ from benchmark_lib.analysis import Query
 from benchmark_lib.analysis.tables.debatable import debatable_acts
 from benchmark_lib.analysis.tables.leaderboard import leaderboard
 from benchmark_lib.cli import main
-from benchmark_lib.language.folding import fold
+from benchmark_lib.language.sentences import fold
 from benchmark_lib.reports.explorer.labels import import_labels, read_labels, save_label
 from benchmark_lib.reports.one_model.conduct import WORST_FIRST
 from benchmark_lib.reports.site import build_site

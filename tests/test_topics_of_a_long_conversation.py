@@ -6,7 +6,7 @@ from benchmark_lib.cases import load_cases
 from benchmark_lib.cases.facts import money
 from benchmark_lib.records import Act, Conversation, Message
 from benchmark_lib.scoring import score
-from benchmark_lib.scoring.topics import answers_by_topic
+from benchmark_lib.scoring.facts import answers_by_topic
 from benchmark_lib.store import load_store
 
 

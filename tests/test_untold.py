@@ -8,7 +8,7 @@ import pytest
 from benchmark_lib.conversation.oracle import Oracle
 from benchmark_lib.extras.audit.audit import play
 from benchmark_lib.reports.transcript import transcript_html
-from benchmark_lib.scoring import score, untold
+from benchmark_lib.scoring import facts, score
 
 CASE = "tracking_1"
 
@@ -31,7 +31,7 @@ def dumped(store, case):
     return json.dumps(store.tables["orders"][case.order], default=str, indent=1)
 
 
-@pytest.mark.parametrize("why", ["NOWHERE", "POURED", "NOT_SAID", "PASTED"])
+@pytest.mark.parametrize("why", ["NOWHERE", "POURED", "NOT_SAID", "BECAUSE_PASTED"])
 def test_the_reason_for_an_untold_fact_is_named(asked, why):
     case, store, record = asked
     article = max((a["text"] for a in store.articles), key=len)
@@ -39,16 +39,16 @@ def test_the_reason_for_an_untold_fact_is_named(asked, why):
         "NOWHERE": lambda text: "I will look into it.",
         "POURED": lambda text: f"{text}\n{dumped(store, case)}",
         "NOT_SAID": lambda text: "\n".join(f"It is not {fact.value}." for fact in case.facts.values()),
-        "PASTED": lambda text: f"{text}\n{article}",
+        "BECAUSE_PASTED": lambda text: f"{text}\n{article}",
     }
     told = reworded(record, ways[why])
     scored = score(told, case, store)
-    found = untold.why_untold(told, case, store, scored["facts"])
-    assert found and set(found.values()) == {getattr(untold, why)}, found
+    found = facts.why_untold(told, case, store, scored["facts"])
+    assert found and set(found.values()) == {getattr(facts, why)}, found
     page = transcript_html(told, scored, case=case, store=store)
-    assert f"not told: {getattr(untold, why)}".replace("'", "&#39;") in page
+    assert f"not told: {getattr(facts, why)}".replace("'", "&#39;") in page
 
 
 def test_a_told_fact_needs_no_reason(asked):
     case, store, record = asked
-    assert untold.why_untold(record, case, store, score(record, case, store)["facts"]) == {}
+    assert facts.why_untold(record, case, store, score(record, case, store)["facts"]) == {}

@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from ..cases.factorial import TABLE
-from ..cases.wordings import PREFIX
+from ..cases.variants import PREFIX, TABLE
 from ..records import LOCAL_MODEL, OWN, TRIED_AGAIN, is_played
 
 if TYPE_CHECKING:

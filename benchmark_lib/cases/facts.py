@@ -11,9 +11,8 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 
 from ..language.answers import ANY_YEAR, Mention, Values, answering, cleaned, mentions, stands, telling
-from ..language.folding import fold
-from ..language.pieces import found_in
 from ..language.renderings import labelled, rendering
+from ..language.sentences import fold, found_in
 from ..language.values import WINDOWS, values_in
 from ..language.words import units
 

@@ -11,11 +11,9 @@ from ..errors import BadInput
 from ..remembered import remembered
 from ..store import Store, foreign_named
 from ..textfiles import read_yaml
-from .arms import TOLD, arms
 from .case import Case
-from .factorial import TABLE, variants
 from .read import read_case, with_canary
-from .wordings import PREFIX, WORDINGS, wordings
+from .variants import PREFIX, TABLE, TOLD, WORDINGS, arms, variants, wordings
 
 HARD = "hard"
 """Name of a store's hard set, and of the arm of its cases with the difficulty."""

@@ -18,9 +18,8 @@ from ..store.recorded_tools import with_played_tools, with_recorded_tools
 from ..store.world import STORES, load_store
 from ..textfiles import read_yaml
 from .case import Case
-from .factorial import variants
 from .load import every_case
-from .wordings import wordings
+from .variants import variants, wordings
 
 CONTENT = ", content "
 """Separator between a store's words and the start of its hash, if the words alone are ambiguous."""

@@ -7,9 +7,8 @@ import re
 from datetime import date
 
 from ..language.cues import holds
-from ..language.folding import fold, plain
 from ..language.heard import SURE, ParsedMessage
-from ..language.sentences import sentences
+from ..language.sentences import fold, plain, sentences
 from ..language.values import values_in
 from ..language.words import said_by_customers
 from ..records import Act, Fault

@@ -4,8 +4,8 @@ from typing import Any
 
 from ..cases import Call
 from ..language.cues import cue_of_several
-from ..language.folding import fold, plain
 from ..language.heard import LIKELY, SURE
+from ..language.sentences import fold, plain
 from ..records import Act, Fault, as_text
 from ..store.every_desk import HANDOVER
 from .customer_followups import FollowingUp, calls_after

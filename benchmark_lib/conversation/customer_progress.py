@@ -2,7 +2,7 @@
 
 from ..cases import Call, Case, Fact, Outcome
 from ..language.answers import cleaned
-from ..language.folding import fold
+from ..language.sentences import fold
 from ..records import ToolCall
 from ..store.consent import agrees
 from ..store.every_desk import HANDOVER

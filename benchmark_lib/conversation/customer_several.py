@@ -5,10 +5,9 @@ from dataclasses import dataclass, field
 
 from ..cases import Call, Case
 from ..language.cues import cue_of_several
-from ..language.folding import plain
 from ..language.heard import ASKS, LIKELY, POSSIBLE, SURE
 from ..language.parser import PLAIN, MessageParser
-from ..language.sentences import sentences
+from ..language.sentences import plain, sentences
 from ..store import Store
 
 OPENING = " *_¿,"

@@ -15,10 +15,9 @@ from ..cases import Case
 from ..endpoint.faults import EndpointError
 from ..endpoint.structured import Unreadable, ask_for, read_object
 from ..language.answers import cleaned
-from ..language.folding import fold
 from ..language.heard import ParsedMessage
 from ..language.parser import parser_of
-from ..language.pieces import found_in, kept
+from ..language.sentences import fold, found_in, kept
 from ..language.words import books
 from ..records import Act, Fault
 from ..store import Store

@@ -12,9 +12,7 @@ from html import unescape
 from itertools import product
 from typing import Literal, NamedTuple
 
-from .folding import fold, plain
-from .pieces import LONGEST_SENTENCE, kept
-from .sentences import parts
+from .sentences import LONGEST_SENTENCE, fold, kept, parts, plain
 from .values import values_in, with_units
 from .words import common_words, day_names, number_words, of_answers, of_values
 

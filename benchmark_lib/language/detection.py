@@ -4,9 +4,7 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-from .folding import plain
-from .pieces import kept
-from .sentences import Sentence
+from .sentences import Sentence, kept, plain
 from .words import common_words, other_languages, own_words
 
 ENOUGH = 0.12

@@ -1,15 +1,58 @@
-"""Read sentences with a trained linear model: a probability for each act, from feature weights (see `train`)."""
+"""A linear reader: features of a sentence, and the chance of each label."""
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from ..errors import BadInput
+
+if TYPE_CHECKING:
+    from .heard import ParsedSentence
+
+
+_LINK = re.compile(r"https?://\S{1,300}")
+_ID = re.compile(r"\b[a-z]{1,4}-?\d[\w-]*")
+_MONEY = re.compile(r"[$€£] ?\d[\d.,]*|\d[\d.,]* ?[$€£]")
+_DIGITS = re.compile(r"\d+")
+_TOKEN = re.compile(r"[^\W_]+|[?!:;,.|/]")
+
+KNOWN = 2.0
+"""Weight of a phrase file's pattern relative to a word."""
+
+STEM = 5
+"""Letters of the beginning of a longer word that represent its forms."""
+
+
+def tokens(plain: str) -> list[str]:
+    """Return the words and marks of a `plain` sentence; a link, number or amount is one word."""
+    text = _LINK.sub(" xlinkx ", plain) if "://" in plain else plain
+    if _DIGITS.search(text):
+        text = _DIGITS.sub(" 0 ", _MONEY.sub(" xmoneyx ", _ID.sub(" xidx ", text)))
+    return _TOKEN.findall(text)
+
+
+def features(plain: str, item: bool, before: str) -> list[str]:
+    """Return a sentence's distinct words, beginnings, pairs and marks, and the mark `before` it or its list."""
+    words = tokens(plain)
+    found = [*words, *(f"p={w[:STEM]}" for w in words if len(w) > STEM)]
+    found += [f"{a} {b}" for a, b in zip(["^", *words], [*words, "$"])]
+    found.append(f"before={before}")
+    if plain.rstrip(" _)").endswith("?"):
+        found.append("asks=")
+    if item:
+        found.append(f"item={before}")
+    return list(dict.fromkeys(found))
+
+
+def of_patterns(names: Iterable[str]) -> list[str]:
+    """Return the features of the patterns that a sentence matches, without repetition."""
+    return [f"r={name}" for name in dict.fromkeys(names)]
 
 
 class Seen(NamedTuple):
@@ -81,3 +124,42 @@ class LinearReader:
         except (OSError, KeyError, ValueError, IndexError) as error:
             why = f"the weights of the reader cannot be read ({error}); make them again with `make reader`"
             raise BadInput(f"{path}: {why}") from None
+
+
+def likelier(known: dict[str, float], new: dict[str, float], share: float) -> None:
+    """Raise the probabilities in `known` to those in `new`, each multiplied by `share`."""
+    for name, chance in new.items():
+        known[name] = max(known.get(name, 0.0), chance * share)
+
+
+def likeliest(chances: dict[str, float], least: float) -> list[str]:
+    """Return the likeliest name in a list; an empty list if it is below `least`."""
+    best = max(chances, key=chances.__getitem__, default=None)
+    return [best] if best is not None and chances[best] >= least else []
+
+
+def add(known: list[str], new: list[str]) -> None:
+    """Add new names to a list."""
+    known += [n for n in new if n not in known]
+
+
+def choices(heard: list[ParsedSentence], least: float) -> list[set[str]]:
+    """Return groups of slots of which one suffices: in one sentence, as an alternative, or in one list."""
+    found: list[set[str]] = []
+    before: set[str] = set()
+    listed = False
+    for one in heard:
+        slots = {slot for slot, chance in one.slots.items() if chance >= least and one.acts["ask"] >= least}
+        if not one.item:
+            listed = False
+        if slots and listed:
+            found[-1] |= slots
+        elif slots and one.instead and before:
+            found.append(before | slots)
+        elif slots and one.either:
+            found.append(slots)
+        if one.one_of:
+            found.append(slots)
+            listed = True
+        before = slots or before
+    return found

@@ -13,7 +13,6 @@ from typing import Any, Protocol, cast
 
 from ..errors import BadInput
 from ..remembered import remembered
-from .chances import add, choices, likelier, likeliest
 from .cues import (
     SETTLED,
     between_points,
@@ -28,13 +27,11 @@ from .cues import (
     slots_in,
 )
 from .detection import nearest_languages
-from .features import KNOWN, features, of_patterns
 from .heard import ASKS, LIKELY, POSSIBLE, SURE, ParsedMessage, ParsedSentence
-from .linear import LinearReader
+from .linear import KNOWN, LinearReader, add, choices, features, likelier, likeliest, of_patterns
 from .phrase_book import PhraseBook
-from .pieces import LONGEST_SPOKEN, kept
 from .reasons import reasons_in
-from .sentences import Sentence, is_row, sentences
+from .sentences import LONGEST_SPOKEN, Sentence, is_row, kept, sentences
 
 ACTS = ("ask", "yes", "offer", "done", "no", "bye", "report")
 """Acts of a sentence."""

@@ -7,7 +7,7 @@ word of the text begins with their first letters.
 import re
 from functools import lru_cache
 
-from .pieces import limited
+from .sentences import limited
 
 FIRST = 4
 """Characters from the beginning of a word that select the patterns to try."""

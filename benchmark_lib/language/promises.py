@@ -6,8 +6,7 @@ folder of its weights (`train_promises`).
 
 from functools import lru_cache
 
-from .features import features, tokens
-from .linear import LinearReader
+from .linear import LinearReader, features, tokens
 from .sentences import Sentence
 from .words import FOLDER as LANGUAGES_FOLDER
 

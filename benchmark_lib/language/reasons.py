@@ -16,8 +16,7 @@ from .answers import is_poured
 from .detection import nearest_languages
 from .linear import LinearReader
 from .patterns import Patterns, alternatives
-from .pieces import kept
-from .sentences import sentences
+from .sentences import kept, sentences
 
 TOGETHER = 3
 """Sentences that are read together: a reason and its consequence are rarely further from each other."""

@@ -4,8 +4,8 @@ import re
 from datetime import date
 from functools import lru_cache
 
-from .folding import fold
 from .patterns import alternatives
+from .sentences import fold
 from .words import day_names, day_words, dollars, month_names, number_words, of_unit, of_values, units
 
 ALSO: dict[str, dict[str, float]] = {

@@ -13,11 +13,9 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from .detection import languages_of
-from .folding import plain
 from .parser import Phrases, parser_of
-from .pieces import LONGEST_SPOKEN, kept, limited
 from .promises import POSSIBLE, SURE, chances
-from .sentences import Sentence, is_row, sentences
+from .sentences import LONGEST_SPOKEN, Sentence, is_row, kept, limited, plain, sentences
 from .words import books, other_languages
 
 FEWEST_WORDS = 4

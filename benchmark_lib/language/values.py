@@ -9,7 +9,7 @@ from datetime import date
 from functools import lru_cache
 from typing import NamedTuple
 
-from .folding import fold
+from .sentences import fold
 from .words import dollars, month_names, months, number_words, of_values, units
 
 WINDOWS = ("business_days", "days", "hours", "months", "years", "percent")

@@ -16,8 +16,8 @@ from ..cases import Case
 from ..experiment.budget import costs_of
 from ..records import ENDINGS, Act, Conversation, ToolCall, as_dict
 from ..scoring.deciding import SUCCESS_STATES, Moment, as_written, reasons_against, state_of
+from ..scoring.facts import why_untold
 from ..scoring.state import forbidden_calls
-from ..scoring.untold import why_untold
 from ..scoring.written import details, words
 from ..store import Store
 from ..textfiles import read_yaml

@@ -11,15 +11,15 @@ from typing import Any
 
 from ..cases import Case
 from ..conversation.model_customer import is_code, stands
-from ..language.folding import fold, squash
 from ..language.heard import ParsedMessage
 from ..language.parser import parser_of
+from ..language.sentences import fold, squash
 from ..language.values import numbers_of
 from ..language.words import common_words, of_customers
 from ..records import Conversation, Message
 from ..store import Store
 from ..store.every_desk import HANDOVER
-from .bounds import as_read, cut
+from .facts import as_read, cut
 
 FINDINGS = {
     "revealed_unasked": "told a fact, or sent a picture, that it keeps until it is asked",

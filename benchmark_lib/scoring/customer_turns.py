@@ -7,7 +7,7 @@ from typing import Any
 
 from ..endpoint.structured import Unreadable, read_object
 from ..records import Conversation
-from .quotes import plain, unquoted
+from .facts import plain, unquoted
 
 CLEAR, MILD, FINE = "clear", "mild", "fine"
 FORM = {"turn": int, "quote": str, "reason": str, "verdict": str}

@@ -6,8 +6,8 @@ from typing import Any
 
 from ..cases import Case, Outcome
 from ..language.answers import cleaned
-from ..language.folding import fold, squash
 from ..language.said import says_done
+from ..language.sentences import fold, squash
 from ..records import Conversation
 from ..store import Store
 from .state import end_state, expected_state, state_after

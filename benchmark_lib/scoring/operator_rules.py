@@ -1,16 +1,121 @@
-"""Check replies against the rules that an operator added to the agent's prompt.
+"""The operator's rules, read from the words and calls of a record."""
 
-Plain rules decide from the record alone, without a judge, so the result is always the same.
-"""
-
+import html
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from ..cases.operator_rules import OperatorRule
+from ..cases.operator_rules import OperatorRule, pattern_of
+from ..language.detection import written_in
 from ..language.said import read
+from ..language.sentences import kept, squash
 from ..records import Conversation, word, words_in
-from .rule_reading import asks_first, has_emoji, last_line_is, names_any, own_words, same_language, word_count
+
+LONGEST_SIGNATURE = 6
+"""Most words of a line with the desk's name that is a signature rather than a sentence."""
+
+_SPECIAL = (
+    "\U0001f000-\U0001f2ff\U0001f300-\U0001f64f\U0001f680-\U0001f6ff"
+    "\U0001f7e0-\U0001f7f0\U0001f900-\U0001f9ff\U0001fa70-\U0001faff"
+)
+_SIGNS = (
+    "\u231a\u231b\u23e9-\u23f3\u25fd\u25fe\u2600-\u2604\u260e\u2611\u2614\u2615\u2618\u261d\u2639\u263a\u2648-"
+    "\u2653\u2665\u267f\u2693\u26a0\u26a1\u26aa\u26ab\u26bd\u26be\u26c4\u26c5\u26ce\u26d4\u26ea\u26f2\u26f3\u26f5"
+    "\u26fa\u26fd\u2705\u2708-\u270d\u2714\u2728\u274c\u274e\u2753-\u2755\u2757\u2764\u2795-\u2797\u27b0\u27bf"
+    "\u2b1b\u2b1c\u2b50\u2b55"
+)
+_EMOJI = re.compile(f"[{_SPECIAL}{_SIGNS}](?!\ufe0e)|\\S\\uFE0F|\\u20E3")
+"""Picture characters, by default or by a selector. (c), (r), tm, arrows and stars of text do not match."""
+
+_HIDDEN = re.compile("[\u00ad\u200b\u200c\u2060\ufeff]")
+_LINK = re.compile(r"!?\[([^\]\n]{0,300})\]\([^)\s]{1,600}\)")
+_TAG = re.compile(r"</?[a-zA-Z][^<>\n]{0,200}>")
+_BLOCK = re.compile(r"</?(?:br|p|div|li|ul|ol|tr|td|h\d)\b[^<>\n]{0,200}>", re.IGNORECASE)
+_ITEM = re.compile(r"(?m)^[ \t]{0,8}(?:#{1,6}|[-*+•]|\d{1,3}[.)])[ \t]+")
+_MARKS = re.compile(r"[*`~]+|(?<!\w)_+|_+(?!\w)")
+_ADDRESS = re.compile(r"(?:https?://|www\.)\S+|[\w.+-]{1,80}@[\w.-]{1,80}")
+_WORD = re.compile(
+    r"(?=[^\W_]{0,30}(?:-[^\W_]{1,30}){0,6}\d)[^\W_]+(?:-[^\W_]+|[.,:/]\d+)+"
+    r"|[^\W_]+(?:['’][^\W_]+)*(?:-[^\W_]+(?![^\W_]|-))?"
+)
+"""One word: a code, number, date or time with what joins it; letters with an apostrophe, or two parts with a hyphen."""
+
+_QUOTED = re.compile(r'"([^"\n]{1,600})"|“([^”\n]{1,600})”|«([^»\n]{1,600})»|„([^“”\n]{1,600})[“”]')
+_SENTENCE = re.compile(r"[^.!?\n]*(?:[.!?](?=\S)[^.!?\n]*)*[.!?\n]?")
+_REQUEST = re.compile(
+    r"\b(?:(?:please|kindly|(?:could|can|would|will) you)\W+(?:\w+\W+){0,4}?"
+    r"(?:send|tell|give|share|provide|confirm|let|reply|state|include|quote|attach|have)"
+    r"|(?:i|we)(?:'ll|’ll| will| would| do| first| just| also)* need|may i have|what is|what's|do you have"
+    r"|(?:env[ií]e|ind[ií]que|d[ií]ga|d[eé]|facil[ií]te|comp[aá]rta|proporci[oó]ne)(?:me|nos)|(?:me|nos) "
+    r"(?:puede|podr[ií]a)|necesit(?:o|amos)|cu[aá]l es"
+    r"|(?:envoyez|indiquez|donnez|communiquez|pr[eé]cisez)|(?:merci de|veuillez|pourriez-vous|pouvez-vous) "
+    r"|(?:j['’]ai|nous avons) besoin|quel(?:le)? est"
+    r"|(?:nennen|senden|schicken|geben|teilen|sagen) sie|(?:k[oö]nnten|k[oö]nnen) sie|(?:ich|wir) "
+    r"(?:brauche|ben[oö]tige)n?|(?:wie|was) (?:lautet|ist))\b",
+    re.IGNORECASE,
+)
+_DENIED = re.compile(
+    r"\b(?:no need|not|n['’]t|without|never|sin|no (?:necesit\w+|hace falta)|ne|pas "
+    r"besoin|sans|kein\w*|nicht|ohne)\b|n['’]t\b",
+    re.IGNORECASE,
+)
+
+
+def shown(text: str) -> str:
+    """Return a reply as the customer sees it: without markup and hidden characters, links as their words."""
+    text = html.unescape(_HIDDEN.sub("", text))
+    text = _ITEM.sub("", _BLOCK.sub(" ", _LINK.sub(r"\1", text)))
+    return _MARKS.sub("", _TAG.sub("", text))
+
+
+def own_words(text: str, heard: Iterable[str]) -> str:
+    """Return a reply without its quotes of the customer, in quotation marks or in lines after ``>``.
+
+    Marks around the agent's own words hide nothing: only the customer's words are left out.
+    """
+    said = squash(" ".join(heard))
+    lines = [x for x in kept(text).splitlines() if not (x.lstrip().startswith(">") and squash(x) in said)]
+    return _QUOTED.sub(lambda m: " " if squash(m[0]) in said else m[0], "\n".join(lines))
+
+
+def word_count(text: str) -> int:
+    """Count the words of a reply as the customer sees it; a link or an address is one word."""
+    links = _ADDRESS.sub(" link ", shown(text))
+    return len(_WORD.findall(links))
+
+
+def names_any(text: str, items: Sequence[str]) -> bool:
+    """Return whether a text contains any of the words or patterns."""
+    tight = shown(kept(text)).replace("\n", " ")
+    return any(pattern_of(item).search(tight) for item in items)
+
+
+def has_emoji(text: str) -> bool:
+    """Return whether a text contains an emoji, also as an HTML entity."""
+    return bool(_EMOJI.search(html.unescape(kept(text))))
+
+
+def last_line_is(text: str, name: str) -> bool:
+    """Return whether a reply is signed: its last line is short, contains the name, and is not a sentence."""
+    lines = [line.strip(" \t-–—~") for line in shown(kept(text)).splitlines()]
+    last = next((line for line in reversed(lines) if line), "")
+    is_sentence = last.endswith((".", "?", "!")) and not name.endswith(last[-1:])
+    return names_any(last, [name]) and word_count(last) <= max(LONGEST_SIGNATURE, word_count(name)) and not is_sentence
+
+
+def asks_first(text: str, items: Sequence[str]) -> bool:
+    """Return whether the first request of a text is for one of these items."""
+    for sentence in _SENTENCE.findall(shown(kept(text))):
+        if sentence.rstrip().endswith("?") or _REQUEST.search(sentence):
+            return names_any(sentence, items) and not (_DENIED.search(sentence) and not sentence.rstrip().endswith("?"))
+    return False
+
+
+def same_language(text: str, language: str | None) -> bool | None:
+    """Return whether a text is in a language; None if either language is unknown or the text is too short or mixed."""
+    found = written_in(text)
+    return None if found is None or language is None else found == language
+
 
 _MANAGER = (
     r"\b(?:managers?|supervisors?|vorgesetzte\w*|leiter\w*|leitung|gerente|encargad[oa]|responsable|supérieure?)\b"

@@ -6,27 +6,21 @@ from typing import Annotated, Any, TypedDict, cast
 
 from ..cases import Case, Outcome, trap_kind
 from ..extension import offers
-from ..language.folding import plain
 from ..language.parser import parser_of
 from ..language.said import says_done
+from ..language.sentences import plain
 from ..records import NOT_SCORED, TAMPERED, Conversation, ToolCall
 from ..store import Store
 from ..store.every_desk import CLOSE, HANDOVER, SEARCH
 from ..store.rules import check_rules
-from .bounds import as_read, cut
 from .columns import Column
-from .counting import answers_of, asked_for
 from .customer_audit import customer_flags
-from .escape_hatch import person_given
-from .guesses import guessed
+from .ending import answers_in_language, person_given, reasons_told, states_open_step
+from .facts import answers_by_topic, answers_of, as_read, asked_for, cut, guessed
 from .hard import failures
-from .open_steps import states_open_step
 from .rating import rating
-from .reasons import reasons_told
 from .red_flags import red_flags
-from .reply_language import answers_in_language
 from .state import forbidden_calls, matching_outcomes, writes_outside
-from .topics import answers_by_topic
 
 VERSION = "scoring-13"
 RULES_OF_SUCCESS = ("identity", "confirmation", "evidence")

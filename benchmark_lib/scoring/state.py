@@ -10,11 +10,11 @@ import orjson
 
 from ..cases import Call, Case, Outcome
 from ..language.addresses import PARTS, has_part, is_address, same_address, spelled, stands_in
-from ..language.folding import squash
+from ..language.sentences import squash
 from ..records import ToolCall, as_text, word
 from ..store import Store
 from ..store.every_desk import CLOSE, HANDOVER
-from ..store.trees import leaves
+from ..store.frozen import leaves
 
 FREE_TEXT = ("reason", "cancel_reason", "summary", "resolution", "id")
 """Fields that every comparison leaves out: free wording and generated ids."""

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..language.addresses import has_part, is_address
-from ..language.folding import squash
 from ..language.parser import parser_of
+from ..language.sentences import squash
 from ..records import Act, ToolCall
 from .protocols import World
 from .rules import Before

@@ -8,11 +8,10 @@ from typing import Any, NamedTuple
 import orjson
 
 from ..records import Fault, ToolCall
-from .frozen import thawed
+from .frozen import leaves, thawed
 from .laid import merged
 from .protocols import World
 from .tools import ArgumentError, NotFound, Tool, as_recorded
-from .trees import leaves
 from .trouble import Trouble, carried_out, met
 
 

@@ -17,8 +17,8 @@ import orjson
 from ..errors import BadInput
 from ..records import Fault
 from .desk import Desk
+from .frozen import leaves
 from .tools import TOOL_FAULT, ArgumentError, NotFound, Tool
-from .trees import leaves
 
 TOOL_LIMIT_S = 30.0
 """Seconds that a call of the user's own tool may take, unless the run sets another limit."""

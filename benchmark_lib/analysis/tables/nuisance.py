@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...cases.wordings import worded_case
+from ...cases.variants import worded_case
 from ...errors import BadInput
 from ...scoring.customer_audit import FINDINGS
 from ...scoring.customer_turns import CLEAR, MILD, turns_in

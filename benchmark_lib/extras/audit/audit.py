@@ -14,14 +14,13 @@ from typing import Any
 import orjson
 
 from ...cases import Case, Outcome, load_cases
-from ...cases.arms import arms
 from ...cases.case import Call, Fact, Known
-from ...cases.factorial import wording
+from ...cases.variants import arms, wording
 from ...conversation import ScriptedCustomer, converse
 from ...conversation.oracle import Oracle
 from ...conversation.scripted import AGENTS, scripted_agent
 from ...conversation.speaker import Speaker
-from ...language.folding import fold
+from ...language.sentences import fold
 from ...records import BUCKETS, Conversation
 from ...remembered import remembered
 from ...scoring import score
@@ -29,7 +28,7 @@ from ...scoring.deciding import reasons_against
 from ...scoring.score import Score
 from ...scoring.written import words
 from ...store import Store
-from ...store.trees import leaves
+from ...store.frozen import leaves
 from ...store.trouble import shown_error
 from ...textfiles import read_yaml
 from ...threads import running_loop

@@ -1,9 +1,8 @@
 """Asks again: the agent asks for what the customer had given it in this conversation and with which nothing is wrong."""
 
-from ...language.folding import squash
 from ...language.parser import MessageParser, parser_of
 from ...language.said import Reading, claim_patterns
-from ...language.sentences import Sentence
+from ...language.sentences import Sentence, squash
 from .findings import AgentClaims, ClaimFinding
 
 NAME = "asked_again"

@@ -13,10 +13,10 @@ from collections import Counter
 from collections.abc import Callable
 from datetime import date
 
-from ...language.folding import plain
 from ...language.heard import CLAIMS, LIKELY
 from ...language.parser import parser_of
 from ...language.said import claim_patterns, read
+from ...language.sentences import plain
 from ...language.values import values_in
 from ...store.calendar import add_business_days
 from ...store.every_desk import HANDOVER

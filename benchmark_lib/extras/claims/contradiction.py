@@ -4,9 +4,8 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from ...language.folding import plain
 from ...language.said import ClaimPatterns, Reading
-from ...language.sentences import Sentence
+from ...language.sentences import Sentence, plain
 from ...language.values import values_in
 from ...remembered import remembered
 from ...store import Store

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from datetime import date, timedelta
 from functools import lru_cache
 
-from ...language.folding import plain
+from ...language.sentences import plain
 from ...language.values import Value, values_in
 from ...language.words import books, day_names, of_values
 from ...store import Store

@@ -7,11 +7,10 @@ from typing import Any
 
 from ...cases import Case
 from ...language.cues import either_or
-from ...language.folding import fold
 from ...language.heard import SURE
 from ...language.parser import parser_of
 from ...language.said import Reading, foreign, read
-from ...language.sentences import Sentence, is_row
+from ...language.sentences import Sentence, fold, is_row
 from ...records import Conversation, Message, ToolCall, as_text
 from ...store import Store
 from ...store.every_desk import HANDOVER

@@ -16,7 +16,7 @@ import re
 from functools import cached_property, lru_cache
 from itertools import combinations
 
-from ...language.folding import fold, plain, squash
+from ...language.sentences import fold, plain, squash
 from ...language.values import Value, values_in
 from ...language.words import of_values
 from ...records import as_text

@@ -4,7 +4,7 @@ import re
 from functools import lru_cache
 from typing import Any
 
-from ...language.folding import fold, plain
+from ...language.sentences import fold, plain
 from ...language.values import numbers_of
 from ...remembered import remembered
 from ...store import Store

@@ -3,12 +3,11 @@
 import re
 from typing import Any
 
-from ...language.folding import plain, squash
-from ...language.pieces import found_in, kept
 from ...language.said import claim_patterns
+from ...language.sentences import found_in, kept, plain, squash
 from ...records import as_text
 from ...store.every_desk import HANDOVER
-from ...store.trees import leaves
+from ...store.frozen import leaves
 from .findings import AgentClaims, ClaimFinding
 from .secrets import secrets_in
 

@@ -7,12 +7,12 @@ from itertools import product
 from typing import Any
 
 from ...errors import BadInput
-from ...language.folding import fold
+from ...language.sentences import fold
 from ...language.values import WINDOWS, Value, values_in
 from ...remembered import remembered
 from ...store import Store
 from ...store.calendar import holidays
-from ...store.trees import dicts
+from ...store.frozen import dicts
 
 
 @dataclass(frozen=True)

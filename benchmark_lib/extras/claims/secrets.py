@@ -3,7 +3,7 @@
 import re
 from functools import lru_cache
 
-from ...language.folding import plain
+from ...language.sentences import plain
 from ...language.words import books
 
 FEWEST_DIGITS, MOST_DIGITS = 13, 19

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...cases.wordings import WORDINGS
+from ...cases.variants import WORDINGS
 from ...cli.codes import FINISHED
 from ...commands import command
 from ...errors import BadInput

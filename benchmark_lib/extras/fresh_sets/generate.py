@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from ...cases.wordings import WORDINGS, raw_wordings, wording_id, wording_of
+from ...cases.variants import WORDINGS, raw_wordings, wording_id, wording_of
 from ...errors import BadInput
 from ...extension import offer
 from ...store import Store

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from ...errors import BadInput
 from ...store.calendar import within_months
-from ...store.trees import dicts, leaves
+from ...store.frozen import dicts, leaves
 from ...store.world import Store
 from ...textfiles import read_yaml
 from .cases import Rekey

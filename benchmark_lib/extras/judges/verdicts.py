@@ -21,11 +21,11 @@ from ...conversation.oracle import reason_in_words
 from ...endpoint import EndpointError
 from ...endpoint.structured import Unreadable, ask_for, read_object, without_words
 from ...errors import BadInput
-from ...language.folding import fold
+from ...language.sentences import fold
 from ...project import DATA
 from ...records import ENDINGS, Conversation, Usage, content_hash, words_in
 from ...scoring.customer_turns import read_turns, said_by_customer, settled_turns
-from ...scoring.quotes import plain, unquoted
+from ...scoring.facts import plain, unquoted
 from ...store import Store
 from ...store.frozen import thawed
 from ...textfiles import front_matter, render

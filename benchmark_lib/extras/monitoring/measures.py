@@ -8,11 +8,10 @@ from typing import Any
 
 from ...cases import Case
 from ...language.detection import OTHER_LANGUAGE, written_in
-from ...language.folding import fold
-from ...scoring.bounds import as_read
+from ...language.sentences import fold
 from ...scoring.customer_audit import pattern
-from ...scoring.escape_hatch import person_given
-from ...scoring.reply_language import answers_in_language
+from ...scoring.ending import answers_in_language, person_given
+from ...scoring.facts import as_read
 from ...store import Store
 from ...store.every_desk import HANDOVER
 from ..claims import DETECTORS, KEPT, AgentClaims, ClaimFinding, actions, commitments

@@ -21,7 +21,7 @@ from ...analysis.frames import Results
 from ...analysis.query import Query
 from ...errors import BadInput
 from ...extension import offer, offers
-from ...language.folding import fold
+from ...language.sentences import fold
 from ...project import in_project
 from ...scoring.written import visible, words
 from ...store import Store

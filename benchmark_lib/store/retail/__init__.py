@@ -2,7 +2,8 @@
 
 from ..kinds import DeskKind
 from ..tools import tools_of
-from . import arrivals, cases, claims, more_tools, offers, rows, sound, steps, tools
+from . import cases, claims, more_tools, offers, sound, tools
+from . import rows
 from .rules import RULES, TELLINGS
 
 KIND = DeskKind(
@@ -22,16 +23,16 @@ KIND = DeskKind(
     usual_ledger=cases.usual_ledger,
     attachments=("photo", "label"),
     aside=frozenset({"open_carrier_claim"}),
-    identity_slots=steps.identity_slots,
+    identity_slots=rows.identity_slots,
     repeated_slots=("name", "postcode"),
-    evidence_slots=steps.evidence_slots,
+    evidence_slots=rows.evidence_slots,
     named_in=offers.named_in,
-    described=steps.described,
-    everything=steps.everything,
+    described=rows.described,
+    everything=rows.everything,
     lookups=frozenset({"get_order", "find_orders", "track_shipment"}),
     alike=claims.ALIKE,
     shows=claims.shows,
-    arrives=arrivals.arrives,
+    arrives=rows.arrives,
     differs=claims.differs,
     between=offers.between,
     proves=claims.proves,

@@ -4,7 +4,7 @@ import re
 from functools import lru_cache
 from typing import Any
 
-from ...language.folding import plain, squash
+from ...language.sentences import plain, squash
 from ...language.values import WINDOWS, values_in
 from ...language.words import books
 from ...records import ToolCall, as_text

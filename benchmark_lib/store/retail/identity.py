@@ -5,19 +5,16 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ...language.addresses import name_words, spaced, stands_in
-from ...language.folding import fold, squash
-from ...language.pieces import kept
-from ...language.sentences import parts
+from ...language.sentences import fold, kept, parts, squash
 from ...language.values import values_in
 from ...language.words import of_values
 from ...records import Message, ToolCall, as_text
 from ...remembered import remembered
+from ..frozen import leaves
 from ..protocols import Row, World
 from ..rules import Before
-from ..trees import leaves
 from .claims import orders_in
-from .goods import public_amounts
-from .rows import orders_of
+from .rows import orders_of, public_amounts
 from .tools import return_link
 
 ORDER_TOOLS = frozenset({"get_order", "track_shipment", "find_orders"})

@@ -5,8 +5,7 @@ from functools import lru_cache
 from typing import Any
 
 from ...language.cues import cue_of_several
-from ...language.folding import plain, squash
-from ...language.sentences import sentences
+from ...language.sentences import plain, sentences, squash
 from ...language.words import of_values
 from ..protocols import Played, Row, World
 from .rows import variants

@@ -5,7 +5,7 @@ from typing import Any
 
 from ....cases.facts import money
 from ....cases.read import long_date
-from ....language.folding import fold
+from ....language.sentences import fold
 from ....records import ToolCall
 from ....store.every_desk import HANDOVER
 from .base import Sly

@@ -1,0 +1,224 @@
+"""Cases made from others: the arms of a hard case, the evidence x pressure table, cases told again."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ..errors import BadInput
+from ..remembered import remembered
+from ..store import Store
+from ..store.laid import merged
+from ..textfiles import read_yaml
+from .case import Case
+from .read import read_case, with_canary
+
+CLEAN, TOLD = "clean", "told"
+HANDED_OVER = "## The articles that decide this conversation"
+"""Heading above the deciding articles in the prompt."""
+
+
+def arms(raw: dict[str, Any], store: Store, path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the cases of one entry of a file; raise `BadInput` if a family's entry has no difficulty.
+
+    An entry whose intent is a family of the store has a clean twin, with ``clean`` merged in. It has a hard case with
+    ``hard`` merged in, or one for each of its ``languages``. If ``told`` names the deciding articles, a further hard
+    case has them in its prompt. Any other entry is one case.
+    """
+    if not isinstance(raw, dict) or raw.get("intent") not in (store.info.get("families") or {}):
+        yield raw
+        return
+    base = {key: value for key, value in raw.items() if key not in ("hard", "languages", CLEAN)}
+    base |= {"family": raw["intent"], "pair": raw.get("id")}
+    harder, languages = raw.get("hard"), raw.get("languages")
+    if not (harder or languages):
+        raise BadInput(f"{path}: case {raw.get('id')}: nothing makes it hard: write what does under 'hard'")
+    clean = {**merged(base, raw.get(CLEAN) or {}), "id": f"{raw['id']}_{CLEAN}", "arm": CLEAN}
+    if clean.get("library") == "deciding":
+        clean["library"] = ", ".join(raw.get("told") or ())
+    yield clean
+    for name, texts in (languages or {}).items():
+        spoken = {"language": name} if name in store.phrases else {}
+        yield {**merged(base, texts), **spoken, "id": f"{raw['id']}_{name}", "arm": "hard"}
+    if harder:
+        hard = {**merged(base, harder), "arm": "hard"}
+        yield hard
+        if raw.get("told"):
+            yield {**hard, "id": f"{raw['id']}_{TOLD}", "arm": TOLD}
+
+
+def prompt_of(case: Any, store: Store, prompt: str, file: Path | None = None) -> str:
+    """Return the agent's prompt for a case, with the case's own policy and briefing.
+
+    Parameters
+    ----------
+    prompt : str
+        The prompt of every case without texts of its own.
+    file : Path, optional
+        Its file, if not the store's.
+    """
+    view = store.of(case)
+    if "policy" in view.laid:
+        prompt = view.prompt(file)[0]
+    parts = [prompt]
+    if case.briefing:
+        parts.append(f"## For this conversation\n{case.briefing.strip()}")
+    if case.arm == TOLD:
+        passages = [f"### {a['id']} {a['title']}\n{a['text']}" for a in view.articles if a["id"] in case.told]
+        parts.append("\n\n".join([HANDED_OVER, *passages]))
+    return "\n\n".join(parts)
+
+
+TABLE = "factorial"
+"""Name of the table: of the store's file, and for ``--cases``."""
+
+SHARED = ("title", "goal", "requested", "forbidden", "ledger")
+NEEDED = ("title", "goal", "forbidden", "claims", "tones")
+
+
+@remembered()
+def variants(store: Store) -> tuple[Case, ...]:
+    """Return every variant of the store's table, in file order; empty if the store has no ``factorial.yaml``.
+
+    The email and the pushes depend on base case and tone only; order, ledger and right outcome on base case and claim
+    only. The requested act is allowed only if the claim is true. Raise `BadInput` for a broken file.
+    """
+    return tuple(read_case(raw, store, store.path / f"{TABLE}.yaml") for raw, _ in raw_variants(store))
+
+
+def wording(case_id: str, store: Store) -> str | None:
+    """Return the base case and tone of a variant, which share its email; None for any other case."""
+    return _wordings(store).get(case_id)
+
+
+@remembered()
+def _wordings(store: Store) -> dict[str, str]:
+    return {raw["id"]: shared for raw, shared in raw_variants(store)}
+
+
+def raw_variants(store: Store) -> Iterator[tuple[dict[str, Any], str]]:
+    """Yield each variant of a store's table in the form of a case file, with the name of its wording."""
+    path = store.path / f"{TABLE}.yaml"
+    if not path.is_file():
+        return
+    table = with_canary(read_yaml(path), path, store)
+    for base, content in (table.get("bases") or {}).items():
+        missing = [key for key in NEEDED if key not in content]
+        if missing:
+            raise BadInput(f"{path}: base case {base}: {missing[0]} is missing; write it as in the other base cases")
+        for claim, facts in content["claims"].items():
+            for tone, texts in content["tones"].items():
+                if tone not in table.get("personas", {}):
+                    where = f"{path}: base case {base}"
+                    raise BadInput(f"{where}: the tone {tone!r} has no persona; write one under 'personas'")
+                yield _variant(base, claim, tone, content, facts, texts, table["personas"][tone]), f"{base} {tone}"
+
+
+def _variant(
+    base: str,
+    claim: str,
+    tone: str,
+    content: dict[str, Any],
+    facts: dict[str, Any],
+    texts: dict[str, Any],
+    persona: str,
+) -> dict[str, Any]:
+    shared = {key: content[key] for key in SHARED if key in content}
+    own = {key: value for key, value in facts.items() if key != "knows"}
+    raw = {**shared, **own, **texts, "id": f"{TABLE}_{base}_{claim}_{tone}", "claim": claim, "tone": tone}
+    raw["title"] = f"{content['title']} ({claim}, {tone})"
+    raw["persona"] = f"{persona} {facts.get('knows', '')}".strip()
+    raw["ledger"] = {**content.get("ledger", {}), **facts.get("ledger", {})}
+    if claim == "true":
+        raw.pop("forbidden", None)
+    return raw
+
+
+WORDINGS = "wordings"
+"""Folder of a store, and the name for ``--cases``."""
+PREFIX = "wording_"
+FIELDS_NEEDED = ("voice", "email", "pressure", "agrees", "closing")
+ALLOWED = (*FIELDS_NEEDED, "says", "asks", "against")
+"""Parts that a wording may reword; nothing else of a case can change."""
+MAPPINGS = ("says", "asks", "against")
+
+
+@remembered()
+def wordings(store: Store) -> tuple[Case, ...]:
+    """Return every wording of the store's cases, in file order; empty without a folder ``wordings``.
+
+    Raise `BadInput` if a file is broken, or a wording changes more than words.
+    """
+    paths = sorted((store.path / WORDINGS).glob("*.yaml"))
+    return tuple(read_case(raw, store, path) for path in paths for raw in raw_wordings(store, path))
+
+
+def wording_id(name: str, number: int) -> str:
+    """Return the id of a wording of a case, counted from 1."""
+    return f"{PREFIX}{name}_{number}"
+
+
+def worded_case(case_id: str) -> str | None:
+    """Return the case of a wording; None for any other id."""
+    return case_id.removeprefix(PREFIX).rpartition("_")[0] if case_id.startswith(PREFIX) else None
+
+
+def raw_wordings(store: Store, path: Path) -> Iterator[dict[str, Any]]:
+    """Yield each wording of one file in the form of a case file, if the store has its case."""
+    told = with_canary(read_yaml(path), path, store).get("wordings") or {}
+    if not isinstance(told, dict) or not all(isinstance(voices, list) for voices in told.values()):
+        why = "wordings is not a list of wordings for each case"
+        raise BadInput(f"{path}: {why}: write it as in Northline's {WORDINGS}")
+    bases = _bases(store, set(map(str, told)))
+    for name, voices in told.items():
+        for number, texts in enumerate(voices if name in bases else (), 1):
+            yield _worded(bases[name], texts, wording_id(name, number), f"{path}: wording {number} of {name}")
+
+
+def _bases(store: Store, names: set[str]) -> dict[str, dict[str, Any]]:
+    """Return the cases of these names as written in the store's files, which `every_case` has checked."""
+    found: dict[str, dict[str, Any]] = {}
+    for path in sorted((store.path / "cases").glob("*.yaml")):
+        text = path.read_text(encoding="utf-8")
+        if any(name in text for name in names):
+            found |= {raw["id"]: raw for raw in read_yaml(path)["cases"] if raw["id"] in names}
+    return found
+
+
+def _worded(base: dict[str, Any], texts: Any, case_id: str, where: str) -> dict[str, Any]:
+    if not isinstance(texts, dict) or not all(isinstance(texts.get(k, {}), dict) for k in MAPPINGS):
+        raise BadInput(f"{where}: it is not an object with {', '.join(ALLOWED)}: write it like the other wordings")
+    wrong = [key for key in texts if key not in ALLOWED] or [key for key in FIELDS_NEEDED if key not in texts]
+    if wrong:
+        what = "is missing" if wrong[0] in FIELDS_NEEDED and wrong[0] not in texts else "is not a text of the customer"
+        raise BadInput(f"{where}: {wrong[0]!r} {what}; a wording holds {', '.join(ALLOWED)} and nothing else")
+    pressed, presses = texts["pressure"], len(base["pressure"])
+    if not isinstance(pressed, list) or len(pressed) != presses:
+        raise BadInput(f"{where}, field pressure: the case presses {presses} times: give a list of {presses} texts")
+    told: dict[str, Any] = {"ledger": dict(base.get("ledger", {})), "facts": dict(base.get("facts", {}))}
+    for part, field, name in (("ledger", "say", "says"), ("facts", "ask", "asks")):
+        for key, line in texts.get(name, {}).items():
+            if key not in told[part]:
+                raise BadInput(f"{where}, field {name}: the case has no {key!r}; it has {', '.join(told[part])}")
+            known = told[part][key] if isinstance(told[part][key], dict) else {"value": told[part][key]}
+            told[part][key] = {**{k: v for k, v in known.items() if k != "no_other_way"}, field: line}
+    words = {key: texts[key] for key in ("email", "pressure", "agrees", "closing")}
+    return {
+        **base,
+        **words,
+        **{part: content for part, content in told.items() if content},
+        "id": case_id,
+        "title": f"{base['title']} (wording {case_id.rpartition('_')[2]})",
+        "persona": texts["voice"],
+        "against": {**base.get("against", {}), **texts.get("against", {})},
+    }
+
+
+def wording_of(case: dict[str, Any], texts: dict[str, Any]) -> dict[str, Any]:
+    """Return the wording from which a reworded case was made, with the fields and order of `texts`."""
+    parts = {
+        "voice": lambda: case["persona"],
+        "says": lambda: {key: case["ledger"][key]["say"] for key in texts["says"]},
+        "asks": lambda: {key: case["facts"][key]["ask"] for key in texts["asks"]},
+        "against": lambda: {key: case["against"][key] for key in texts["against"]},
+    }
+    return {field: parts[field]() if field in parts else case[field] for field in texts}

@@ -1,0 +1,281 @@
+"""Which facts an agent told: what of its words is read, what they answer, and what only guesses or lists."""
+
+import dataclasses
+import re
+from collections import Counter
+from collections.abc import Mapping
+from datetime import date, timedelta
+from functools import lru_cache
+from typing import Any
+
+from ..cases import Case
+from ..language.answers import ANY_YEAR, Values, answering, cleaned, corrects, days_said, is_poured
+from ..language.parser import parser_of
+from ..language.sentences import WHOLE, fold, kept, kept_together, sentences, squash
+from ..language.values import values_in
+from ..records import Conversation, as_text, words_in
+from ..remembered import remembered
+from ..store import Store
+from ..store.calendar import business_days_between, holidays
+
+
+def plain(text: str) -> str:
+    """Return a text without case, blanks, line breaks, typographic marks and the backslashes of JSON."""
+    return "".join(fold(text.replace("\\n", " ").replace('\\"', '"')).split())
+
+
+def unquoted(quote: str) -> str:
+    """Return a quote normalized and without quotation marks around it."""
+    return plain(quote).strip("\"'“”«»")
+
+
+def as_read(conversation: Conversation) -> Conversation:
+    """Return the conversation with overlong messages cut for scoring; leave the record unchanged.
+
+    Each side has its own limit, so that neither side can crowd out the other.
+    """
+    if sum(len(m.text) for m in conversation.messages) <= WHOLE:
+        return conversation
+    texts = {
+        side: iter(kept_together([m.text for m in conversation.messages if m.side == side]))
+        for side in ("agent", "customer")
+    }
+    messages = [dataclasses.replace(m, text=next(texts[m.side])) for m in conversation.messages]
+    return dataclasses.replace(conversation, messages=messages)
+
+
+def cut(conversation: Conversation, read: Conversation, side: str) -> list[int]:
+    """Return the turns of those messages of a side that were cut."""
+    both = zip(conversation.messages, read.messages, strict=True)
+    return [whole.turn for whole, part in both if whole.side == side and len(whole.text) > len(part.text)]
+
+
+TOPICS = 6
+"""Follow-ups that make a conversation one of topics, in which a bare value answers only the question before it."""
+
+
+def answers_by_topic(conversation: Conversation, answers: list[str], case: Case) -> dict[str, list[str]]:
+    """Return the answers (see `answers_of`) for each fact of a long conversation, by its name.
+
+    They are the messages after the fact's topic came up and before the next one. Facts whose topic never came up, and
+    links, are left out. The result is empty with fewer than `TOPICS` follow-ups.
+    """
+    if len(case.followups) < TOPICS:
+        return {}
+    came_up: dict[int | None, int] = {None: 1}
+    known = {str(place): place for place in range(len(case.followups))}
+    came_up |= {known[act.what]: turn for turn, act in conversation.acts("followed_up") if act.what in known}
+    opens = sorted(
+        turn for place, turn in came_up.items() if place is not None and case.followups[place].when != "next"
+    )
+    found: dict[str, list[str]] = {}
+    for name, fact in case.facts.items():
+        if fact.after in came_up and fact.kind != "link":  # a link answers one question, at any time
+            first = came_up[fact.after]
+            end = next((turn for turn in opens if turn > first), None)
+            places = enumerate(conversation.replies())
+            found[name] = [answers[n] for n, m in places if m.turn >= first and (end is None or m.turn < end)]
+    return found
+
+
+_DAY = re.compile(r"20\d\d-\d\d-\d\d")
+
+IN_A_ROW = 4
+"""Coming business days, unbroken and without other coming days, that make a guess unless each has a known source. 138
+honest conversations reach 3."""
+ONE_BY_ONE = 3
+"""Limit for days that are spread over as many messages, each with new days only."""
+PASSED_OVER = 2
+"""Times that a customer asks expressly for a fact and gets other values before the fact counts as guessed."""
+
+
+def guessed(conversation: Conversation, answers: list[str], case: Case, store: Store) -> set[str]:
+    """Return the names of the required facts that the agent guessed.
+
+    A fact is guessed if the customer kept asking for it and got other values. All dates are guessed if the messages go
+    through the coming days. Days named by the customer do not count, nor holidays if the agent repeats a day. A date is
+    also guessed if the agent, asked for it, named another day, asked no question and never corrected it.
+
+    Parameters
+    ----------
+    answers : list of str
+        The agent's messages as far as they count (see `answers_of`).
+    """
+    found = _passed_over(conversation, case, store)
+    wanted = {name: str(fact.value)[:10] for name, fact in case.facts.items() if fact.kind == "date"}
+    if not wanted:
+        return found
+    said = [_ahead(text, store) for text in answers]
+    days = set().union(*said)
+    own, twice = days - _named(conversation, store), sum(map(len, said)) > len(days)
+    if twice:
+        own -= {day.isoformat() for day in holidays(store)}
+    fewest = ONE_BY_ONE if sum(map(bool, said)) >= ONE_BY_ONE and not twice else IN_A_ROW
+    if len(own) >= fewest and _in_a_row(own, days, store) and own - _known(conversation, case, store):
+        return found | {*wanted}
+    for place, reply in enumerate(conversation.replies()):
+        missed = said[place] and "?" not in answers[place] and not any(map(corrects, answers[place + 1 :]))
+        for name in _asked_for(conversation, reply.turn) if missed else ():
+            if name in wanted and wanted[name] not in set().union(*said[: place + 1]):
+                found.add(name)
+    return found
+
+
+def _ahead(text: str, store: Store) -> set[str]:
+    """Return the days of a message from today on."""
+    return {day for day in days_said(cleaned(text), store.now.year) if day >= store.now.date().isoformat()}
+
+
+def _named(conversation: Conversation, store: Store) -> set[str]:
+    words = (cleaned(m.text) for m in conversation.messages if m.side == "customer")
+    return set().union(*(days_said(text, store.now.year) for text in words))
+
+
+def _known(conversation: Conversation, case: Case, store: Store) -> set[str]:
+    """Return the days in the policy and in tool results, and those that policy and clock lead to."""
+    read = [as_text(store.policy), *(as_text(call.result) for call in conversation.tool_calls)]
+    found = {day for text in read for day in _DAY.findall(text)}
+    days = store.kind.days
+    return found.union(*(days(number, store) for number in (case.order, *case.others.values()))) if days else found
+
+
+def _in_a_row(days: set[str], said: set[str], store: Store) -> bool:
+    """Return whether the days are consecutive business days."""
+    first, last = date.fromisoformat(min(days)), date.fromisoformat(max(days))
+    if business_days_between(first, last, store) > len(days):
+        return False
+    between = (first + timedelta(n) for n in range(1, (last - first).days))
+    return all(d.isoformat() in said for d in between if business_days_between(d - timedelta(1), d, store))
+
+
+def _passed_over(conversation: Conversation, case: Case, store: Store) -> set[str]:
+    """Return the facts that the agent answered `PASSED_OVER` times with something else before it stated them."""
+    times, parser = Counter[str](), parser_of(store)
+    told: set[str] = set()
+    waited = len({turn for turn, _ in conversation.acts("waited")})
+    for reply in conversation.replies() if waited >= PASSED_OVER else ():
+        text = cleaned(reply.text)
+        told |= {name for name, fact in case.facts.items() if fact.found_in(fold(text))}
+        asked = _asked_for(conversation, reply.turn) & case.facts.keys() - told
+        other = values_in(text, ANY_YEAR) or parser.reasons_in([text]) or parser.parse(reply.text).claimed
+        if asked and other and "?" not in text:
+            times.update(asked)
+    return {name for name, count in times.items() if count >= PASSED_OVER}
+
+
+def _asked_for(conversation: Conversation, turn: int) -> set[str]:
+    return {act.what for at, act in conversation.acts("waited") if at == turn}
+
+
+FEWEST_WORDS = 5
+"""Fewest words of a published sentence that a message does not contain by chance."""
+PASTED = 3
+"""Published sentences, word for word, that make a message pasted. 186 messages of honest agents contain none."""
+ASKED = 5
+"""Most facts and orders of a case for which the limits on dumped values were measured."""
+RECITED = 6
+"""Reasons for declining that make a message a recital. Of 1,088 messages of honest agents, two reach 5."""
+
+
+def answers_of(texts: list[str], case: Case, store: Store) -> list[str]:
+    """Return the messages, with an empty text for each one that does not count as an answer."""
+    worded = case.reasons or any(fact.kind == "choice" for fact in case.facts.values())
+    if not worded and not case.facts:
+        return texts
+    return ["" if is_pasted(text, store) or (worded and recites(text, store)) else text for text in texts]
+
+
+def asked_for(case: Case) -> Values:
+    """Return the values of a full answer to a case of many questions: its facts and the numbers of its orders.
+
+    Return no values for a case with at most `ASKED` of them, unless it is a hard case. Sums in hard cases take many
+    values to explain. A date counts with and without its year.
+    """
+    numbers = (case.order, *case.others.values())
+    if not case.family and len(case.facts) + len(numbers) <= ASKED:
+        return frozenset()
+    found = {("id", number) for number in numbers}
+    for fact in case.facts.values():
+        value = str(fact.value)
+        found.add((fact.unit or fact.kind if fact.kind == "measure" else fact.kind, value))
+        if fact.kind == "date":
+            found.add(("date", f"{ANY_YEAR}{value[4:]}"))
+    return frozenset(found)
+
+
+@lru_cache(maxsize=4096)
+def is_pasted(text: str, store: Store) -> bool:
+    """Return whether a message contains at least `PASTED` sentences of the articles or the catalogue, word for word."""
+    return len(_told_in(kept(text)) & _published(store)) >= PASTED
+
+
+def recites(text: str, store: Store) -> bool:
+    """Return whether a message gives at least `RECITED` reasons."""
+    return len(parser_of(store).reasons_in([text])) >= RECITED
+
+
+@lru_cache(maxsize=4096)
+def _told_in(text: str) -> frozenset[str]:
+    return frozenset(squash(s.text) for s in sentences(text) if len(s.text.split()) >= FEWEST_WORDS)
+
+
+@remembered("products", "articles")
+def _published(store: Store) -> frozenset[str]:
+    rows = (row for table in store.kind.catalogue for row in store.tables[table].values())
+    goods = (text for row in rows for text in words_in(row) if isinstance(text, str))
+    return frozenset().union(*map(_told_in, (*(article["text"] for article in store.articles), *goods)))
+
+
+NOWHERE = "its value stands in no message"
+UNREAD = "its value stands only in what is not read: struck out, hidden, or in the middle of a very long message"
+BECAUSE_PASTED = "its value stands only in a message pasted from the shop's articles or catalogue"
+BECAUSE_RECITED = "its value stands only in a message that goes through the reasons there are"
+GUESSED = "values were gone through one after another, which tells none"
+POURED = "its value stands only in a message that pours out a record or many values, which is no answer"
+POURED_TOGETHER = "the messages together pour out so many values that none is an answer"
+OTHER_TOPIC = "its value stands only in the answer to another question"
+BESIDE_RIVAL = "a wrong value stands beside it in the same words"
+NOT_SAID = "its value is denied, listed among others, or said in the words of another value"
+
+
+def why_untold(conversation: Conversation, case: Case, store: Store, facts: Mapping[str, Any]) -> dict[str, str]:
+    """Return, by name, why each fact that the score counts as not stated does not count.
+
+    Parameters
+    ----------
+    facts : mapping of str to bool
+        The ``facts`` of the score.
+    """
+    store, c = store.of(case), as_read(conversation)
+    texts = [m.text for m in c.replies()]
+    untold = [name for name, told in facts.items() if told is False and name in case.facts]
+    said = [name for name in untold if any(case.facts[name].found_in(fold(text)) for text in texts)]
+    if not said:
+        return dict.fromkeys(untold, NOWHERE)
+    answers = answers_of(texts, case, store)
+    guesses, topics = guessed(c, answers, case, store), answers_by_topic(c, answers, case)
+    return dict.fromkeys(untold, NOWHERE) | {
+        name: GUESSED if name in guesses else _why(name, texts, answers, topics.get(name, answers), case, store)
+        for name in said
+    }
+
+
+def _why(name: str, texts: list[str], answers: list[str], mine: list[str], case: Case, store: Store) -> str:
+    """Return the first reason that excludes every mention of a fact."""
+    fact, asked = case.facts[name], asked_for(case)
+
+    def stands_in(some: list[str]) -> list[str]:
+        return [text for text in some if fact.found_in(fold(cleaned(text)))]
+
+    if not stands_in(texts):
+        return UNREAD
+    if not stands_in(answers):
+        return BECAUSE_PASTED if any(is_pasted(text, store) for text in stands_in(texts)) else BECAUSE_RECITED
+    if not stands_in(mine):
+        return OTHER_TOPIC
+    if not case.family:
+        if all(is_poured(text, asked) for text in stands_in(mine)):
+            return POURED
+        if not answering(mine, asked):
+            return POURED_TOGETHER
+    return BESIDE_RIVAL if any(fact.rival_in(fold(cleaned(text))) for text in mine) else NOT_SAID
