@@ -29,6 +29,7 @@ from benchmark_lib.reports.marks import Mark, place_in, segments
 from benchmark_lib.reports.site import model_page
 from benchmark_lib.reports.site.models import PARTS
 from benchmark_lib.scoring.metrics import METRICS
+from benchmark_lib.scoring.written import visible
 
 CASES = "adversarial,cancel_before_ship_1,cancel_before_ship_2,address_change_1,wrong_item_*"
 AGENTS = ("oracle", "comply_all")
@@ -425,7 +426,15 @@ def test_every_count_of_the_detectors_leads_to_exactly_its_conversations(results
     assert rows
 
 
+@pytest.mark.parametrize("name", ["orb\u202eit", "orb\u200bit"])
+def test_a_name_with_hidden_characters_is_found_however_an_address_spells_it(name):
+    facets = pd.DataFrame({"entry": [name, "orbit"]})
+    for asked in (Query.of(entry=name), Query.of(visible(str(Query.of(entry=name))))):
+        assert asked.mask(facets).tolist() == [True, False]
+
+
 def test_every_metric_leads_to_the_conversations_it_counts(results):
+    counted = 0
     for name, metric in METRICS.items():
         for entry, mine in results.conversations.groupby("entry"):
             flags = tables.case_matrix(mine, name)[0]
@@ -433,6 +442,8 @@ def test_every_metric_leads_to_the_conversations_it_counts(results):
                 continue
             found = len(results.where(**behind_metric(mine, metric, entry=str(entry))["yes"]))
             assert found == np.nansum(flags), (name, entry)
+            counted += 1
+    assert counted > 20
 
 
 def test_a_number_of_the_board_opens_its_conversations_below(results, tmp_path):

@@ -15,6 +15,7 @@ from benchmark_lib.analysis.tables.board import board_table
 from benchmark_lib.errors import BadInput
 from benchmark_lib.latex import breakable
 from benchmark_lib.reports import paper
+from benchmark_lib.reports.html import table_html
 from benchmark_lib.reports.site.words import environment
 from benchmark_lib.scoring.written import unbroken
 
@@ -161,9 +162,21 @@ def test_a_board_of_cells_is_saved_with_a_column_for_each_cell_and_the_numbers_b
     paths = paper.save(table, "board", caption="All of it", folder=tmp_path, footnotes=["a note"])
     back = pd.read_csv(paths[0])
     assert len(back) == len(board) and list(back["Model"]) == list(board["entry"])
-    assert back["unsafe_1"].to_numpy() == pytest.approx(board["unsafe_mean"].to_numpy(), nan_ok=True)
-    assert back["unsafe_1_n"].tolist() == board["unsafe_n"].fillna(0).astype(int).tolist()
+    assert back["unsafe_mean"].to_numpy() == pytest.approx(board["unsafe_mean"].to_numpy(), nan_ok=True)
+    assert back["unsafe_mean_n"].tolist() == board["unsafe_n"].fillna(0).astype(int).tolist()
+    assert "unsafe_median" in back and "unsafe_median_low" not in back, "a median has no interval"
     assert "a note" in paths[1].read_text() and "All of it" in paths[1].read_text()
+
+
+def test_a_board_without_entries_is_refused_in_one_sentence(talks, tmp_path):
+    with pytest.raises(BadInput, match="no columns"):
+        paper.save(board_table(tables.leaderboard(talks).head(0)), "board", folder=tmp_path)
+
+
+def test_a_mean_without_an_interval_keeps_its_denominator():
+    some = Cell(number="1.0", label="median"), Cell(number="mean 1.0", label="", note="n = 1")
+    shown = table_html(Table(columns=(Heading(key="m", title="M"),), rows=({"m": some},)))
+    assert "mean 1.0" in shown and "n = 1" in shown and "()" not in shown
 
 
 def test_a_table_of_some_numbers_keeps_each_in_its_row():

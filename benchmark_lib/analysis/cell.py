@@ -81,7 +81,7 @@ def metric_cell(estimate: Estimate, scale: Scale, label: str, note: str = "", **
     """Return the cell of an estimate on a metric's scale; `behind` as `benchmark_lib.analysis.counting` gives it."""
     number = scale.written(estimate.estimate) if label == "median" else scale.mean(estimate.estimate)
     interval = scale.interval(estimate.low, estimate.high)
-    if not behind.get("k"):
+    if not behind.get("k") or missing(estimate.estimate):
         behind.pop("yes", None)
     return Cell(number=number, interval=interval, label=label, note=note, estimate=estimate, scale=scale, **behind)
 
@@ -155,13 +155,17 @@ class Table:
         return [[", ".join(map(_text, self.cells(row, column))) for column in self.columns] for row in self.rows]
 
     def split(self) -> Table:
-        """Return the table with a column for each cell, for media that have no room for several in one place."""
+        """Return the table with a column for each cell, for media that have no room for several in one place.
+
+        A column of several cells gives each its own key, by its label: ``unsafe_median``, ``unsafe_mean``.
+        """
         columns: list[Heading] = []
         rows: list[dict[str, Any]] = [{} for _ in self.rows]
         for column in self.columns:
             heads = column.heads or (column.title,)
             for at, head in enumerate(heads):
-                key = column.key if len(heads) == 1 else f"{column.key}_{at}"
+                labels = [getattr(self.cells(row, column)[at], "label", "") for row in self.rows]
+                key = column.key if len(heads) == 1 else f"{column.key}_{next(filter(None, labels), at)}"
                 columns.append(replace(column, key=key, title=head, heads=()))
                 for made, row in zip(rows, self.rows, strict=True):
                     made[key] = self.cells(row, column)[at]
@@ -179,7 +183,8 @@ class Table:
                 for end in ("estimate", "low", "high", "n"):
                     name = key if end == "estimate" else f"{key}_{end}"
                     found[name] = [getattr(one, end, float("nan")) for one in estimates]
-        return pd.DataFrame(found)
+        frame = pd.DataFrame(found)
+        return frame.loc[:, [not name.endswith(("_low", "_high")) or frame[name].notna().any() for name in frame]]
 
     def frame(self) -> pd.DataFrame:
         """Return the table as text, with numbers in the columns that hold medians."""

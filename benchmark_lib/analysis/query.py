@@ -76,7 +76,7 @@ class Query:
         for name, values in self.terms:
             if name not in facets:
                 raise BadInput(f"conversations have no field {name!r}: choose from {', '.join(facets)}")
-            own, wanted = facets[name].map(_own), set(values)
+            own, wanted = facets[name].map(_own), set(map(visible, values))
             known = KNOWN in wanted
             rows &= np.array([bool(mine) if known else not wanted.isdisjoint(mine) for mine in own], dtype=bool)
         return rows
@@ -91,7 +91,9 @@ class Query:
 
 
 def _own(value: Any) -> tuple[str, ...]:
-    return value if isinstance(value, tuple) else () if value is None or value != value else (value,)
+    """Return the values of a row as an address of the site spells them: hidden characters are visible there."""
+    values = value if isinstance(value, tuple) else () if value is None or value != value else (value,)
+    return tuple(visible(one) if isinstance(one, str) else one for one in values)
 
 
 def _texts(value: Any) -> tuple[str, ...]:

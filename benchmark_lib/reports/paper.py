@@ -128,6 +128,8 @@ def _built(
 ) -> tuple[pd.DataFrame, Table]:
     general = [("", str(text)) for text in ([footnotes] if isinstance(footnotes, str) else footnotes)]
     if isinstance(frame, Table):
+        if not frame.columns:
+            raise BadInput("the table has no columns: load results with conversations")
         table = frame.split()
         table = replace(table, caption=caption or table.caption, notes=_known([*table.notes, *general], table.texts()))
         return table.frame(), table

@@ -24,6 +24,7 @@ PLANNED, MORE, REST, UNFLAGGED, ABOUT = "planned", "more", "rest", "without", "a
 """The parts of a board: the planned metrics with band and cost; the other metrics of every board; those of the site
 alone; both without the flagged customers; and what the runs are."""
 CASES = "Cases (resolvable + must escalate + traps)"
+NOT_RUN = "no such case was run"
 BUCKET_METRICS = ("resolved", "must_escalate_success", "adversarial_success")
 """A metric of each bucket, whose denominators are those of the bucket."""
 COST = "Cost of 1,000 (95 %), USD"
@@ -157,7 +158,7 @@ def _metric(metric: Metric, form: str, rows: list[Row], behind: list[Behind]) ->
     heads = (f"{median}, median{apart}", f"{metric.title}, mean (95 %){apart}")
     planned, more = shown_on(Shown.MAIN), (*shown_on(Shown.BOARD), *shown_on(Shown.FILLED))
     part = UNFLAGGED if form else PLANNED if metric.name in planned else MORE if metric.name in more else REST
-    under = metric.denominator(sizes[-1]) if sizes else "it occurred in no conversation"
+    under = metric.denominator(sizes[-1]) if sizes else NOT_RUN if metric.bucket else "it occurred in no conversation"
     why = f"{metric.definition} {BETTER[metric.higher_is_better]}"
     heading = Heading(key=name, title=metric.title, heads=heads, under=under, help=why, part=part)
     several = len(sizes) > 1

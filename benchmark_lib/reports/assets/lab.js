@@ -108,8 +108,12 @@ async function render({ model, el }) {
   const relabelled = () => { counted(); made.show(); };
   counted();
   model.on("change:labels", relabelled);
-  model.on("change:query", made.show);
-  return () => { ending.abort(); watching.disconnect(); model.off("change:labels", relabelled); model.off("change:query", made.show); model.off("msg:custom", answered); };
+  const asked = () => { // another list closes the transcript, and leaves the focus where somebody types
+    if (open) { open = ""; side.hidden = true; frame.removeAttribute("data-reading"); side.replaceChildren(); }
+    made.show();
+  };
+  model.on("change:query", asked);
+  return () => { ending.abort(); watching.disconnect(); model.off("change:labels", relabelled); model.off("change:query", asked); model.off("msg:custom", answered); };
 }
 
 export default { render };

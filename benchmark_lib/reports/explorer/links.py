@@ -31,7 +31,8 @@ ROOM = ".db-page.db-page"
 
 
 def unlinked(html: str, kept: str = "\n") -> str:
-    """Return a page without its addresses but those within it and those that begin with `kept`."""
+    """Return a page without scripts and links: tips become titles, addresses within it or beginning with `kept` stay."""
+    html = html.replace(" data-tip=", " title=")
     return _ADDRESS.sub(lambda found: found[0] if found[1].startswith(kept) else "", html)
 
 
@@ -58,12 +59,11 @@ class LinkedPage(w.VBox):
 
     def __init__(self, results: Results, html: str, *, style: bool = True, **options: Any):
         super().__init__(layout=w.Layout(width="100%"))
-        shown = html.replace(" data-tip=", " title=")
         self._results, self._options = results, options
         self.explorer: Any = None
         look = f"<style>{scoped_style()}</style>" if style else ""
-        self.static = f'{look}<div class="db-page">{unlinked(shown)}</div>'
-        self.page = Pressed(html=unlinked(shown, LISTED))
+        self.static = f'{look}<div class="db-page">{unlinked(html)}</div>'
+        self.page = Pressed(html=unlinked(html, LISTED))
         self.page.on_msg(lambda _, message, buffers: self.pressed(message))
         self.children = [self.page]
 
@@ -109,7 +109,9 @@ def linked(results: Results, table: pd.DataFrame, view: str, **options: Any) -> 
     """Return a readable table whose counts and shares lead to their conversations; options as for `explore`."""
     shown, rows = readable(table, view), table.to_dict("records")
     read = [VIEWS[view][heading][0] for heading in shown.columns]
-    columns = [Heading(key=heading, title=heading) for heading in (str(shown.index.name), *map(str, shown.columns))]
+    columns = [
+        Heading(key=heading, title=heading) for heading in (str(shown.index.name or ""), *map(str, shown.columns))
+    ]
     numeric = [heading for heading in shown if reads_as_numbers(shown[heading].tolist())]
     made = []
     for row, (name, texts) in zip(rows, shown.iterrows(), strict=True):

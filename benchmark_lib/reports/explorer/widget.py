@@ -29,7 +29,7 @@ from ..fetch import Dossier, Shelf
 from ..site.content import CaseView, Entry
 from ..site.conversations import ConversationPage, markup, page_of
 from ..site.lists import encoded, in_order, list_data
-from ..site.words import packed_text, page_name
+from ..site.words import packed_text, page_name, shown_deep
 from .labels import LABELS_FILE, import_labels, read_labels, save_label, show_agreement
 
 KEY = ["run_id", "case_id", "trial"]
@@ -201,7 +201,7 @@ class ConversationList(anywidget.AnyWidget):
         self, results: Results, *, labels: str | Path = LABELS_FILE, store: Store | None = None, labeller: str = ""
     ):
         self.talks, self._results, self._file = Talks(results, store), results, in_project(labels)
-        data, file = packed_text(self.talks.data()), visible(self._file.name)
+        data, file = packed_text(shown_deep(self.talks.data())), visible(self._file.name)
         super().__init__(data=data, file=file, labeller=labeller, listed={"query": None})
         with suppress(BadInput, OSError):  # the list says what is wrong with the file when something is saved
             self._read_labels()

@@ -70,7 +70,7 @@ def shown(value: Any) -> Any:
 
 def embedded(value: Any) -> Markup:
     """Plain data as JSON that may stand in a ``<script type="application/json">``."""
-    text = orjson.dumps(_shown_deep(value)).decode()
+    text = orjson.dumps(shown_deep(value)).decode()
     for char in "<>&\u2028\u2029":
         text = text.replace(char, f"\\u{ord(char):04x}")
     return Markup(text)
@@ -86,12 +86,13 @@ def packed_text(value: Any) -> str:
     return b64encode(gzip.compress(orjson.dumps(value), 6, mtime=0)).decode()
 
 
-def _shown_deep(value: Any) -> Any:
+def shown_deep(value: Any) -> Any:
+    """Return plain data with the hidden characters of every text made visible."""
     if isinstance(value, str):
         return shown(value)
     if isinstance(value, dict):
-        return {k: _shown_deep(v) for k, v in value.items()}
-    return [_shown_deep(v) for v in value] if isinstance(value, (list, tuple)) else value
+        return {k: shown_deep(v) for k, v in value.items()}
+    return [shown_deep(v) for v in value] if isinstance(value, (list, tuple)) else value
 
 
 def percent(share: float | None, digits: int = 1) -> str:

@@ -2,8 +2,7 @@
 
 from ..kinds import DeskKind
 from ..tools import tools_of
-from . import cases, claims, more_tools, offers, sound, tools
-from . import rows
+from . import cases, claims, more_tools, offers, rows, sound, tools
 from .rules import RULES, TELLINGS
 
 KIND = DeskKind(
