@@ -41,7 +41,7 @@ FLOORS = {
     "escalate_all": (0, 1, 1),
     "comply_all": (None, 0, 0),
 }
-"""Expected success rate by bucket: 1 all, 0 none, None under half; some policies ask for a claim before a handover."""
+"""Expected success rate by bucket: 1 all, 0 none, None under half; policy may ask for a claim before a handover."""
 
 NEAR_COPY = 80.0
 """Two emails more alike than this (rapidfuzz token-sort ratio, 0-100) count as copies."""

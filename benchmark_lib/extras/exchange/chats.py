@@ -1,4 +1,4 @@
-"""Conversations as chat messages with tool calls, as an endpoint receives them: the basis of fine-tuning formats."""
+"""Conversations as chat messages with tool calls, as an endpoint receives them: a basis of fine-tuning."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

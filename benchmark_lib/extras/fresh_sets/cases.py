@@ -169,7 +169,6 @@ class Rekey(TextRekey):
         return "".join(parts)
 
     def _is_literal(self, address: dict[str, Any]) -> bool:
-        """Return whether a part of a case is an address without placeholders."""
         where = [address.get(key) for key in ("line1", "city", "region", "postcode", "country")]
         return all(isinstance(part, str) and "{{" not in part for part in where) and where[-1] in self.pools["towns"]
 

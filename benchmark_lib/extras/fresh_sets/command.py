@@ -64,7 +64,6 @@ def _say(made: FreshSet) -> None:
 
 
 def _told_again(made: FreshSet) -> str:
-    """Describe the set's cases for ``--cases wordings``."""
     if not made.wordings:
         return (
             "It holds no cases told again in other words, because the store that it is made from has none of its own."

@@ -115,7 +115,6 @@ class RetailRekey(Rekey):
         return [*orders, *(tables["customers"][number] for number in sorted(named & tables["customers"].keys()))]
 
     def _orders_named(self, raw: dict[str, Any]) -> set[str]:
-        """Return the orders of a case."""
         parts = [raw, raw.get("hard") or {}]
         return {raw["order"], *(number for part in parts for number in (part.get("others") or {}).values())}
 
@@ -259,7 +258,6 @@ def _with_article(article: str, name: str) -> str:
 
 
 def _swapped(number: str) -> str:
-    """Return a number with its last two digits swapped."""
     return number[:-2] + number[-1] + number[-2]
 
 
@@ -268,7 +266,6 @@ def _raw_cases(store: Store) -> list[dict[str, Any]]:
 
 
 def _laid_rows(raw: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Return the rows that cases lay over the tables, by id."""
     found: dict[str, dict[str, Any]] = {}
     for part in dicts(raw):
         for rows in part["rows"].values() if isinstance(part.get("rows"), dict) else ():
@@ -297,7 +294,6 @@ def _addresses(store: Store) -> Iterator[dict[str, Any]]:
 
 
 def _depots(store: Store) -> set[str]:
-    """Return every town that a scan names."""
     return {str(v).split(", ")[0] for k, v in leaves([*store.tables["orders"].values()]) if k == "location"}
 
 

@@ -43,8 +43,7 @@ def weights_path() -> Path:
 def load_engine(threads: int = 2, slots: int = 4):
     """Load the model and return the running llama.cpp engine; raise `LocalModelError` if a part is missing.
 
-    All slots share one decoding step and its CPU threads. A slot caches a prompt: a later request with the same
-    beginning is processed only from the first difference.
+    All slots share one decoding step. Each caches a prompt and processes a request from its first difference.
     """
     check_parts()
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # both are read when the library is loaded: without them
@@ -186,10 +185,7 @@ def map_step(choice: dict) -> None:
 
 
 def answer(engine, request: dict) -> tuple[int, dict]:
-    """Answer one chat-completion request with status and body.
-
-    If the engine refuses a request (for example, a prompt over the context window), return its own error.
-    """
+    """Answer one chat-completion request with status and body; a refusal has the engine's own error as body."""
     tools, choice = request.get("tools") or [], request.get("tool_choice") or "auto"
     if choice == "none":
         tools = []

@@ -1,4 +1,4 @@
-"""Monitoring of production: measures without cases, counted by week in a desk's logs and compared with a baseline.
+"""Monitoring of production: measures without cases, counted by week in logs and compared with a baseline.
 
 Only a conversation's name, its place in the log and its numbers are kept.
 """
@@ -56,13 +56,7 @@ MOST_NAMED = 6
 
 @dataclass(frozen=True)
 class Monitored:
-    """Results from a desk's logs.
-
-    Attributes
-    ----------
-    false_alarms : float
-        Chance of any false alarm in a year of weekly looks.
-    """
+    """Results from a desk's logs; `false_alarms` is the chance of any false alarm in a year of weekly looks."""
 
     counted: Tally
     baseline: Baseline
@@ -123,7 +117,6 @@ class Monitored:
 
 
 def _unread(c: Tally) -> str:
-    """Describe the conversations that could not be read, by measure."""
     titles = {m.name: m.title for m in c.chosen}
     named = ", ".join(f"{titles[name]} {n:,}" for name, n in c.unread.most_common())
     return (
@@ -133,7 +126,6 @@ def _unread(c: Tally) -> str:
 
 
 def _unknown(c: Tally) -> str:
-    """Describe the unknown tools and the remedy."""
     most = c.unknown_tools.most_common(MOST_NAMED)
     named = ", ".join(f"{name!r} ({n:,} conversation{'s' * (n != 1)})" for name, n in most)
     more = f" and {len(c.unknown_tools) - len(most)} more" if len(c.unknown_tools) > len(most) else ""
@@ -195,7 +187,6 @@ def monitor(
 
 
 def _check_tools(tools: Mapping[str, str], desk: Store) -> None:
-    """Refuse an unknown act."""
     for theirs, act in tools.items():
         if act not in ACTS and act not in desk.tools:
             every = ", ".join([*sorted(ACTS), *sorted(name for name, tool in desk.tools.items() if tool.write)])
@@ -205,12 +196,8 @@ def _check_tools(tools: Mapping[str, str], desk: Store) -> None:
 def read_tool_acts(path: str | Path) -> dict[str, str]:
     """Read the act of each tool of a log from a YAML file, one per line: ``issueRefund: refund``.
 
-    See ``data/log_format.md``.
-
-    Raises
-    ------
-    BadInput
-        For an unreadable file or anything except names of tools and acts; `monitor` refuses an unknown act.
+    See ``data/log_format.md``. Raise `BadInput` for a file that is unreadable or no mapping of texts; `monitor` refuses
+    unknown acts.
     """
     found = in_project(path)
     given = read_mapping(found)

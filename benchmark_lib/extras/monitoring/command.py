@@ -79,7 +79,6 @@ def _check(options: argparse.Namespace) -> None:
 
 
 def _tools(options: argparse.Namespace) -> dict[str, str]:
-    """Return the act of each tool; options override the file."""
     from . import read_tool_acts
 
     found = read_tool_acts(options.tool_acts) if options.tool_acts else {}

@@ -44,10 +44,7 @@ class Baseline:
 
 
 def baseline_of(counted: Tally, span: str | None = None) -> Baseline:
-    """Return the baseline of a log: the whole weeks of `span` (``FROM..TO``, two days), or the default.
-
-    Raise `BadInput` for an invalid span, a span without conversations, or a span without weeks after it.
-    """
+    """Return the whole weeks of `span` (``FROM..TO``), or the default baseline; raise `BadInput` if it is unusable."""
     weeks = counted.weeks
     if span is None:
         if len(weeks) < 2:
@@ -162,10 +159,7 @@ def alarms_of(one: Watched, level: float) -> dict[int, RateAlarms]:
 
 
 def level_of(rows: list[Watched], false_alarms: float) -> float:
-    """Return the chance of a false alarm per measure and side, so that the total is `false_alarms`.
-
-    Raise `BadInput` if `false_alarms` is not between 0 and 1.
-    """
+    """Return the chance of a false alarm per measure and side; raise `BadInput` for one outside 0 to 1."""
     if not 0 < false_alarms < 1:
         raise BadInput(f"the chance of a false alarm is {false_alarms!r}: give a number between 0 and 1, such as 0.05")
     return false_alarms / max(sum(len(one.measure.sides) for one in rows), 1)
@@ -237,7 +231,6 @@ def _rate(name: str, count: int, n: int) -> dict[str, Any]:
 
 
 def _alarm(one: Watched, level: float) -> dict[str, Any]:
-    """Return the first alarm on either side."""
     by_side = alarms_of(one, level)
     gone_off = {side: a for side, a in by_side.items() if a.first is not None}
     side = min(gone_off, key=lambda s: gone_off[s].weeks[0], default=None)

@@ -127,7 +127,6 @@ def read_logs(paths: Iterable[str | Path], how: LogFormat | None = None) -> Iter
 
 
 def _lines(path: Path, how: LogFormat) -> Iterator[Logged]:
-    """Yield the conversations of a file of JSON lines."""
     with cast(BinaryIO, gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb")) as file:
         number = 0
         while line := file.readline(LONGEST_LINE):
@@ -146,7 +145,6 @@ def _lines(path: Path, how: LogFormat) -> Iterator[Logged]:
 
 
 def _logged(line: bytes, path: Path, number: int, how: LogFormat) -> Logged:
-    """Parse one line."""
     where = f"{path}, line {number}"
     try:
         raw = orjson.loads(line)
@@ -172,7 +170,6 @@ def _logged(line: bytes, path: Path, number: int, how: LogFormat) -> Logged:
 
 
 def _first(raw: dict[str, Any], names: Iterable[str]) -> Any:
-    """Return the first of these fields in a line or its metadata."""
     more = raw.get("metadata")
     parts = (raw, more) if isinstance(more, dict) else (raw,)
     found = (part.get(name) for name in names for part in parts)
@@ -235,7 +232,6 @@ def _record(raw: dict[str, Any], name: str, where: str, tools: Mapping[str, str]
 
 
 def _read(talk: FlatChat, message: dict[str, Any], where: str) -> None:
-    """Add one message of a line."""
     role, text = message.get("role") or message.get("side"), _text(message.get("content", message.get("text")))
     if role == "tool":
         talk.result(message.get("tool_call_id"), text, failed=bool(message.get("error")))
@@ -254,7 +250,6 @@ def _read(talk: FlatChat, message: dict[str, Any], where: str) -> None:
 
 
 def _text(content: Any) -> str:
-    """Return the words of a message, whose content is a text or a list of parts."""
     if isinstance(content, list):
         parts = (p.get("text") if isinstance(p, dict) else p for p in content)
         return "\n".join(p for p in parts if isinstance(p, str))

@@ -1,7 +1,4 @@
-"""Results of monitoring: lines for a terminal, tables for a notebook, and a folder of pages.
-
-They contain no words of a conversation, unless transcripts are requested.
-"""
+"""Results of monitoring for terminal, notebook and pages, without words of a conversation unless requested."""
 
 from __future__ import annotations
 
@@ -270,7 +267,6 @@ def _index(seen: Monitored) -> str:
 
 
 def _write_measure(seen: Monitored, row: dict[str, Any], behind: pd.DataFrame, folder: Path) -> None:
-    """Write the page of one measure."""
     name = row["measure"]
     mine = seen.weeks[seen.weeks["measure"] == name]
     weeks = [
@@ -285,7 +281,6 @@ def _write_measure(seen: Monitored, row: dict[str, Any], behind: pd.DataFrame, f
 
 
 def _drawn(weeks: pd.DataFrame, row: dict[str, Any]) -> Markup | str:
-    """Return the figure of a measure's weeks; empty if no week has a conversation."""
     import matplotlib.pyplot as plt
 
     ax = weekly_rate(table=weeks, alarm=row["alarm"])

@@ -1,7 +1,4 @@
-"""Test of the alarms in many made-up years: detection of planted changes, delay, and false alarms.
-
-Years are drawn as counts of texts that were scored once.
-"""
+"""Test of the alarms in many made-up years, drawn as counts of texts: detection, delay, false alarms."""
 
 from collections.abc import Sequence
 from datetime import timedelta

@@ -98,7 +98,6 @@ class Tally:
         return True
 
     def _keep(self, week: date, name: str, value: int, logged: Logged) -> None:
-        """Store the conversation's name for a positive number."""
         kept = self.behind[week, name]
         if value < 1 or (len(kept) >= MOST_BEHIND and value <= kept[0].value):
             return
