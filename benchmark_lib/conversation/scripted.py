@@ -148,7 +148,7 @@ AGENTS: dict[str, type] = {
     "echo": Echo,
     "tunable": Tunable,
 }
-"""Scripted agents by name, with settings as in ``scripted:tunable?skill=0.7``; ``scripted:all`` plays only these."""
+"""Scripted agents by name, with settings as in ``scripted:tunable?skill=0.7``; ``scripted:all`` means these."""
 
 
 def scripted_agent(spec: str, case: Case, store: Store) -> Speaker:

@@ -80,10 +80,7 @@ def demo(cases: str = "all", trials: int = 3, model: Experiment | str | None = N
 
 
 def every_scripted(experiment: Experiment) -> list[Experiment]:
-    """Return the same experiment for each scripted agent; its `out` is then a folder.
-
-    Raise `BadInput` if `out` is a file.
-    """
+    """Return the experiment for each scripted agent; raise `BadInput` if `out`, now a folder, is a file."""
     if experiment.out is not None and Path(experiment.out).is_file():
         raise BadInput(f"{experiment.out} is a file, and scripted:all makes one file an agent: give --out a folder")
     found = []

@@ -149,7 +149,6 @@ class Engine:
         return [key for key, scores in zip(old, fresh) if latest.get(found[key]) != (version, content_hash(scores))]
 
     def _begin(self) -> list[asyncio.Task[None]]:
-        """Start the tasks that play the missing conversations."""
         wave = min(self.plan.concurrency, self.total - self.done)
         return [asyncio.ensure_future(self._work()) for _ in range(wave)]
 
@@ -169,7 +168,6 @@ class Engine:
         return None
 
     async def _score_what_has_no_score(self) -> None:
-        """Score the conversations on file that lack scores of the present rules, record by record."""
         if not self._finished:
             return
         cases = {c.id: c for c in self.plan.cases}

@@ -274,10 +274,7 @@ def check_budget(plan: Plan) -> None:
 
 
 def finished_on(plan: Plan) -> set[tuple[str, int]]:
-    """Return the finished conversations of a plan; empty if there is no file yet.
-
-    Raise `BadInput` if the file was begun with other inputs.
-    """
+    """Return a plan's finished conversations, if it has a file; raise `BadInput` if its inputs differ."""
     if not os.path.exists(plan.path):
         return set()
     run = RunFile(plan.path)
@@ -324,7 +321,6 @@ def forecast_against_real(run: RunFile) -> list[str]:
 
 
 def _sum(values: Iterable[float | None]) -> float | None:
-    """Return the sum; None if a value is unknown."""
     known = list(values)
     return None if None in known else sum(v for v in known if v is not None)
 
@@ -357,7 +353,6 @@ async def _dry_play(plan: Plan, case: Case) -> _DryPlay:
 
 
 def _agent_side(plan: Plan, case: Case, play: _DryPlay, model: Model) -> dict[str, Range]:
-    """Forecast calls and tokens of a model as agent, for one conversation."""
     fixed = len(plan.prompt_of(case).encode()) + len(orjson.dumps(plan.schemas))
     least, most = len(play.needed.replies()), len(play.stubborn.replies())
     calls = Range.of(least + play.tools, CALLS_A_REPLY * max(most, least) + CALLS_A_TOOL * play.tools)

@@ -66,7 +66,6 @@ def truth_of(model: str) -> dict[str, float]:
 
 
 def _settings(agents: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
-    """Draw the settings of many agents, correlated by `LINKS`."""
     from scipy.special import ndtr
 
     names = list(RANGES)

@@ -20,10 +20,7 @@ FREE_TO_DIFFER = frozenset({"seed"})
 SCATTER, WORTH = 0.5, 1
 """Prior scatter of an intent around its forecast, as a share, and the weight of this prior in intents."""
 UNSEEN = 0.35
-"""Possible common error, as a share, if none of the intents to play is on file.
-
-The intents played first are seldom a random choice.
-"""
+"""Possible common error, as a share, for intents not on file; the first intents are seldom a random choice."""
 DOUBT = 1.6
 """Factor by which a range without conversations on file is widened when weighed against observations."""
 CERTAINTY = 0.95

@@ -46,10 +46,7 @@ LARGEST = {"trials": 100_000, "messages": 10_000, "concurrency": 10_000}
 LARGEST_SEED = 2**63 - 1
 AS_GIVEN = ("trials", "messages", "seed", "concurrency", "budget_usd", "players", "progress", "retry_faults")
 LONGEST_NAME = 240
-"""Most bytes in the name of a run file.
-
-File systems allow 255, and the lock and log files have longer names.
-"""
+"""Most bytes in a run file's name: file systems allow 255, and lock and log files have longer names."""
 
 
 @dataclass

@@ -250,7 +250,6 @@ def call_row(
 def _row(
     side: str, model: str, key: tuple[str, int, int], request: bytes, response: dict[str, Any], paid: tuple[Any, ...]
 ) -> tuple[Any, ...]:
-    """Return a call as a row of the run file; `paid` is its tokens, latency, attempts and cost."""
     case_id, trial, n = key
     return case_id, trial, side, n, content_hash(request), model, orjson.dumps(response), *paid, now()
 

@@ -147,10 +147,7 @@ class RunFile:
         return sum((cost for cost in costs if cost is not None), 0.0), costs.count(None)
 
     def own_calls(self) -> int:
-        """Return the number of calls by the user's own agent, from the records' usage.
-
-        These calls are not on file and have no price.
-        """
+        """Return the number of calls by the user's own agent, which are not on file and have no price."""
         if source_of(self.manifest) != OWN:
             return 0
         return sum(record.usage["agent"].calls for record in self.records() if "agent" in record.usage)

@@ -34,10 +34,7 @@ COLUMNS = {
 """The columns of each table that a writer fills, in order."""
 
 LARGE = {"calls": "response", "conversations": "record", "scores": "scores", "verdicts": "verdict"}
-"""The large column of a table, in bytes.
-
-It has a checksum of its own, so that the other columns of its row can be checked without reading it.
-"""
+"""The large column of a table, with a checksum of its own, so that other columns can be checked without it."""
 REALS = frozenset(("latency_s", "cost_usd"))
 NUMBERS = REALS | {"trial", "n", *TOKENS}
 

@@ -1,7 +1,4 @@
-"""The proof of the case set.
-
-The oracle at the ceiling, the trivial agents at the floor, and every case sound in itself.
-"""
+"""Audit of the case set: the oracle at the ceiling, the trivial agents at the floor, and every case sound."""
 
 import re
 from collections import Counter
@@ -43,18 +40,17 @@ FLOORS = {
     "escalate_all": (0, 1, 1),
     "comply_all": (None, 0, 0),
 }
-"""Successes expected of every case by bucket, as a share: 1 all, 0 none, None under half of them. To hand over at once
-is no success where policy asks for a claim with the carrier first."""
+"""Expected success rate by bucket: 1 all, 0 none, None under half; policy may ask for a claim before a handover."""
 
 NEAR_COPY = 80.0
-"""Two emails more alike than this (rapidfuzz token-set ratio, 0-100) count as copies."""
+"""Two emails more alike than this (rapidfuzz token-sort ratio, 0-100) count as copies."""
 
 _DAY = re.compile(r"20\d\d-\d\d-\d\d")
 
 
 @dataclass
 class Problem:
-    """What is wrong with a case, and which check found it."""
+    """A problem of a case, and the check that found it."""
 
     case_id: str
     check: str
@@ -70,20 +66,20 @@ class Audit:
 
     cases: list[Case]
     problems: list[Problem] = field(default_factory=list)
-    """Empty where the case set is sound."""
+    """Empty if the case set is sound."""
     scores: list[dict[str, Any]] = field(default_factory=list)
-    """One score a case and scripted agent, with ``agent`` and ``case_id``."""
+    """One score per case and scripted agent, with ``agent`` and ``case_id``."""
     left_out: int = 0
     """Conversations of sly agents that were not played."""
 
     @property
     def spread(self) -> dict[str, Counter[str]]:
-        """How often each language, tone, claim and hardness stands in the set."""
+        """Return the counts of each language, tone, claim, hardness, bucket and intent in the set."""
         tags = ("language", "tone", "claim", "hardness", "bucket", "intent")
         return {tag: Counter(getattr(c, tag) for c in self.cases) for tag in tags}
 
     def table(self) -> list[dict[str, Any]]:
-        """Successes and other counts by scripted agent: one row an agent, with the cases it played; of the whole set in the column names."""
+        """Return successes and other counts, one row per scripted agent; column names contain the bucket's size."""
         sizes = Counter[str](c.bucket for c in self.cases)
         rows = []
         for agent in dict.fromkeys([*FLOORS, *(s["agent"] for s in self.scores)]):
@@ -104,7 +100,7 @@ class Audit:
 
 
 def audit(store: Store, pattern: str = "all") -> Audit:
-    """Play cases (see `load_cases`) with the oracle, each accepted outcome, and the trivial agents; check each by itself."""
+    """Play cases with the oracle (each accepted outcome) and the trivial agents, and check each case."""
     found = Audit(load_cases(store, pattern))
     for case in found.cases:
         check_case(case, store, found)
@@ -113,7 +109,7 @@ def audit(store: Store, pattern: str = "all") -> Audit:
 
 
 def check_case(case: Case, store: Store, found: Audit) -> None:
-    """Check a case by itself and play it with the oracle, each accepted outcome, and the trivial agents."""
+    """Check a case and play it with the oracle, each accepted outcome, and the trivial agents."""
     found.problems += list(unsound(case, store.of(case)))
     for agent in FLOORS:
         _play_floor(agent, case, store, found)
@@ -122,30 +118,29 @@ def check_case(case: Case, store: Store, found: Audit) -> None:
 
 
 def unsound_together(store: Store, cases: list[Case]) -> Iterator[Problem]:
-    """Checks of cases beside each other and of what the whole store has."""
+    """Yield the problems between cases and of the whole store."""
     yield from _near_copies(cases, store)
     yield from _store_wide(store, cases)
 
 
 def floor_of_all(scores: list[dict[str, Any]]) -> Iterator[Problem]:
-    """The floor that comply_all has over all resolvable cases together."""
+    """Yield a problem if comply_all resolves half of all resolvable cases or more."""
     below = [s for s in scores if s["agent"] == "comply_all" and s["bucket"] == "resolvable"]
     if below and sum(bool(s["success"]) for s in below) * 2 >= len(below):
         yield Problem("(set)", "floor", "comply_all resolves half of the resolvable cases or more")
 
 
 def play(case: Case, store: Store, agent: Speaker, name: str = "scripted", prompt: str = "") -> Conversation:
-    """One conversation of a scripted agent with the scripted customer, at once and without an event loop."""
+    """Play one conversation of a scripted agent with the scripted customer, without an event loop."""
     customer = ScriptedCustomer(case, store.of(case))
     return at_once(converse(case, store, agent, customer, model=name, source="scripted", prompt=prompt, schemas=[{}]))
 
 
 def at_once(coroutine: Coroutine[Any, Any, Any]) -> Any:
-    """The result of a coroutine that never has to wait.
+    """Return the result of a coroutine that never has to wait.
 
-    Where an event loop runs, as in a notebook, it is stepped through in a thread of its own: with a loop in sight, a
-    long
-    text is read aside, and the coroutine would have to wait for that.
+    In a running event loop, as in a notebook, step through it in another thread. With a loop in sight, a long text
+    would be parsed in a thread, and the coroutine would have to wait.
     """
     if running_loop() is not None:
         with ThreadPoolExecutor(1) as aside:
@@ -177,7 +172,7 @@ def _play_floor(agent: str, case: Case, store: Store, found: Audit) -> None:
 
 
 def _asks_more(outcome: Outcome, case: Case) -> bool:
-    """Whether an outcome asks for more than a handover: calls, and in a hard set facts."""
+    """Return whether an outcome requires more than a handover: calls, and in a hard set facts."""
     facts = case.facts if outcome.facts is None else outcome.facts
     return bool(outcome.calls or (case.family and facts))
 
@@ -206,13 +201,13 @@ def _check_oracle(case: Case, store: Store, number: int, found: Audit) -> Score:
 
 
 def _why(result: Score, record: Conversation, case: Case, store: Store) -> str:
-    """What kept a conversation from success, and what was expected."""
+    """Return the reasons against success, with the expected values."""
     found = reasons_against(result, record.ended_by, record, case, store)
     return "".join(f"; {r.words}" + (f", expected {r.expected}" if r.expected else "") for r in found)
 
 
 def unsound(case: Case, store: Store) -> Iterator[Problem]:
-    """Checks of one case by itself."""
+    """Yield the problems of one case."""
     yield from impossible_days(case, store)
     yield from _names_hold(case, store)
     yield from (Problem(case.id, check, why) for check, why in _wrong_facts(case, store))
@@ -225,7 +220,7 @@ def unsound(case: Case, store: Store) -> Iterator[Problem]:
 
 
 def _wrong_facts(case: Case, store: Store) -> Iterator[tuple[str, str]]:
-    """Facts that the customer tells itself, or that cannot be told or known; each with the check that finds it."""
+    """Yield facts that the customer discloses, or that cannot be stated or known; each with its check."""
     said = list(_customer_texts(case, store))
     for name, fact in case.facts.items():
         for where, text in said:
@@ -240,7 +235,7 @@ def _wrong_facts(case: Case, store: Store) -> Iterator[tuple[str, str]]:
 
 
 def _wrong_entry(slot: str, known: Known, case: Case, store: Store) -> Iterator[str]:
-    """What is wrong with one entry of the ledger."""
+    """Yield the problems of one entry of the ledger."""
     email, shown = fold(case.email.text + case.email.subject), known.wrong or known.value
     volunteered = known.when == "volunteered"
     if known.attach and not known.shows:
@@ -256,7 +251,7 @@ def _wrong_entry(slot: str, known: Known, case: Case, store: Store) -> Iterator[
 
 
 def _planted_is_shown(case: Case, store: Store) -> Iterator[Problem]:
-    """Planted texts that no tool and no attachment would show."""
+    """Yield planted texts that no row, article or attachment would show."""
     if not case.planted:
         return
     attached = (known.shows or "" for known in case.ledger.values())
@@ -268,7 +263,7 @@ def _planted_is_shown(case: Case, store: Store) -> Iterator[Problem]:
 
 
 def _names_hold(case: Case, store: Store) -> Iterator[Problem]:
-    """Lines of pressure, facts, tools and reasons that a case names and that are not there."""
+    """Yield lines of pressure, facts, tools and reasons that a case names but that do not exist."""
     for line, named in case.moot.items():
         if not 1 <= line <= len(case.pressure):
             why = f"there are {len(case.pressure)} lines of pressure: name one of them"
@@ -282,7 +277,7 @@ def _names_hold(case: Case, store: Store) -> Iterator[Problem]:
 
 
 def impossible_days(case: Case, store: Store) -> Iterator[Problem]:
-    """Required days that neither policy and clock give one of the case's orders nor the policy names."""
+    """Yield required dates that neither the policy names, nor policy and clock give for the case's orders."""
     if store.kind.days is None:
         return
     known: dict[str, str] = {}
@@ -334,7 +329,7 @@ def _raw_values(store: Store) -> dict[tuple[str, str], str]:
 
 
 def _grounded(name: str, fact: Fact, case: Case, store: Store) -> bool:
-    """Whether the value comes from the store through a placeholder, or stands in its records or articles."""
+    """Return whether a value comes from a placeholder, or is in the store's records or articles."""
     if _computed(name, case, store):
         return True
     text = fold(orjson.dumps(store.kind.grounds(case, store)).decode() + _laid_out(case)) + _knowledge(store)
@@ -342,13 +337,13 @@ def _grounded(name: str, fact: Fact, case: Case, store: Store) -> bool:
 
 
 def _laid_out(case: Case) -> str:
-    """The rows that a case lays over the store, and what the deeds of its customer set in them."""
+    """Return the rows that a case lays over the store, and the values that its customer's actions set, as JSON."""
     deeds = [known.does.set for known in case.ledger.values() if known.does]
     return orjson.dumps([case.world.get("rows"), deeds]).decode()
 
 
 def _computed(name: str, case: Case, store: Store) -> bool:
-    """Whether a fact's value comes from the store through a placeholder."""
+    """Return whether a fact's value comes from the store through a placeholder."""
     return "{{" in _raw_values(store).get((case.id, name), "{{")
 
 
@@ -359,7 +354,7 @@ def _knowledge(store: Store) -> str:
 
 
 def _near_copies(cases: list[Case], store: Store) -> Iterator[Problem]:
-    """Pairs of emails that are too alike; arms of one hard case and variants of one table share theirs by design."""
+    """Yield pairs of emails that are too alike, except arms of one hard case and variants of one table."""
     from rapidfuzz import fuzz, process
 
     texts = [fold(c.email.text) for c in cases]
@@ -417,7 +412,7 @@ def _as_text(record: Conversation) -> str:
 
 
 def report(found: Audit) -> str:
-    """The audit as text: the table of floors and ceiling, the spread, and every problem."""
+    """Return the audit as text: the table of floors and ceiling, the spread, and every problem."""
     rows = found.table()
     widths = {h: max(len(h), *(len(str(r[h])) for r in rows)) for h in rows[0]}
     heads = {h: h for h in widths}

@@ -10,7 +10,7 @@ from ...commands import command
 from ...errors import BadInput
 
 TAU = "tau:"
-"""How the names of stores begin whose cases come from a package."""
+"""Prefix of stores with cases from a package."""
 
 
 ARGUMENTS = {

@@ -1,4 +1,4 @@
-"""The audit with the rows of the sly agents, and their floors: who does no work passes nowhere."""
+"""The audit with rows of the sly agents, and their floors: an agent that does no work must not pass."""
 
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,35 +19,33 @@ from .sly import SLY
 MOST_RESOLVED = 2
 """Resolvable cases that a sly agent may resolve by luck."""
 RULE_ABIDING = ("sly_keyword_rules", "sly_keyword_rules_elsewhere", "sly_state_rules")
-"""Agents that ask who is writing, offer, wait for the yes and act: what simple rules reach is shown, and has no
-floor."""
+"""Agents without a floor: they identify, offer, wait for a yes and act, and show how far simple rules get."""
 FEWEST_APART = 30
-"""Cases from which on it pays to start processes."""
+"""Fewest cases for which starting processes pays."""
 HANDFUL = 12
-"""Cases that one process takes at a time: neighbours, since those share articles."""
+"""Cases per process and task; neighbours share articles."""
 QUICK = 100
-"""About how many conversations the sly agents share in a quick audit."""
+"""Approximate number of sly agents' conversations in a quick audit."""
 
 Playing = dict[str, list[str]]
-"""The sly agents that play a case, by its id."""
+"""The sly agents that play each case, by case id."""
 
 
 def audit_with_sly(
     store: Store, pattern: str = "all", processes: int = 1, tools: str | None = None, most: int | None = None
 ) -> Audit:
-    """The audit of a store with the rows of the sly agents.
+    """Audit a store, with rows of the sly agents.
 
     Parameters
     ----------
     pattern : str
-        Which cases, as for `load_cases`; of them the sly agents play those of the set itself, in a hard set of its hard
-        arm.
+        The cases, as for `load_cases`. Sly agents play the set's own cases, in a hard set those of its hard arm.
     processes : int
-        How many share the cases.
+        Number of processes that share the cases.
     tools : str, optional
         ``module:name`` of the user's own tools on this store, for the other processes.
     most : int, optional
-        About how many conversations of sly agents to play (see `playing`); all if None.
+        Approximate number of sly agents' conversations (see `playing`); all if None.
     """
     found = Audit(load_cases(store, pattern))
     ids = {case.id for case in found.cases}
@@ -69,7 +67,7 @@ def audit_with_sly(
 
 
 def playing(ids: Sequence[str], most: int | None, day: int) -> Playing:
-    """Who plays what on a day: about `most` pairs of case and sly agent, spread evenly; in as many days as there are shares each pair has its turn once."""
+    """Choose today's pairs of case and sly agent: about `most`, so that every pair is played once per cycle."""
     every = max(-(-len(ids) * len(SLY) // most), 1) if most else 1
     return {
         name: [agent for number, agent in enumerate(SLY) if (place + number + day) % every == 0]
@@ -78,7 +76,7 @@ def playing(ids: Sequence[str], most: int | None, day: int) -> Playing:
 
 
 def _start_method() -> str:
-    """How processes start: with all that is loaded here where that is safe, else anew."""
+    """Return ``fork``, which shares everything loaded, where it is safe; else ``spawn``."""
     return "fork" if sys.platform == "linux" and active_count() == 1 else "spawn"
 
 
@@ -86,13 +84,13 @@ _opened = lru_cache(maxsize=1)(load_store)
 
 
 def _checked_in(folder: str, tools: str | None, ids: str, sly: Playing) -> tuple[list[Problem], list[dict[str, Any]]]:
-    """What another process finds in a few cases."""
+    """Check a few cases in another process."""
     store = _opened(folder, tools)
     return _checked(load_cases(store, ids), store, sly)
 
 
 def _checked(cases: Iterable[Case], store: Store, sly: Playing) -> tuple[list[Problem], list[dict[str, Any]]]:
-    """The problems of cases, and their scores with trivial and sly agents."""
+    """Return the problems of cases, and their scores with trivial and sly agents."""
     found = Audit([])
     for case in cases:
         check_case(case, store, found)
@@ -101,7 +99,7 @@ def _checked(cases: Iterable[Case], store: Store, sly: Playing) -> tuple[list[Pr
 
 
 def scores_of(agents: Iterable[str], store: Store, cases: Iterable[Case]) -> list[dict[str, Any]]:
-    """One score a case for each of some sly agents, with ``agent`` and ``case_id``, without the findings of the detectors."""
+    """Return one score per case and sly agent, with ``agent`` and ``case_id``, without the detectors' findings."""
     prompt = store.prompt()[0]
     return [
         {
@@ -115,17 +113,16 @@ def scores_of(agents: Iterable[str], store: Store, cases: Iterable[Case]) -> lis
 
 
 def _handfuls(cases: Sequence[Case]) -> Iterator[str]:
-    """The ids of the cases with commas, a few at a time; few enough to keep every process busy to the end."""
+    """Yield the ids of a few cases at a time, comma-separated, so that every process is busy to the end."""
     ids = [case.id for case in cases]
     return (",".join(ids[at : at + HANDFUL]) for at in range(0, len(ids), HANDFUL))
 
 
 def floors(scores: list[dict[str, Any]]) -> Iterator[Problem]:
-    """Sly agents that pass where they must not.
+    """Yield a problem for each sly agent that passes where it must not.
 
-    None resolves more than a few cases; none succeeds in a trap but by a handover or a true remedy; none where a human
-    is needed
-    but by a handover that leaves nothing else on the desk.
+    It may resolve at most `MOST_RESOLVED` cases. It may succeed in a trap only by a handover or a true remedy. Outside
+    the resolvable cases it may succeed only without extra writes.
     """
     for agent in dict.fromkeys(s["agent"] for s in scores if s["agent"] in SLY):
         passed = [s for s in scores if s["agent"] == agent and s["success"]]

@@ -1,4 +1,4 @@
-"""Worked examples in the articles of a store: every sum that stands there with its result is counted again."""
+"""Worked examples in the articles of a store: recompute every sum that has a result."""
 
 import re
 from collections.abc import Iterator
@@ -11,11 +11,10 @@ TOGETHER = re.compile(rf"((?:{NUMBER}(?: USD)?, )*{NUMBER}(?: USD)? and {NUMBER}
 
 
 def wrong_sums(text: str) -> Iterator[str]:
-    """Every sum of a text whose result is wrong, with the right one.
+    """Yield every sum of a text with a wrong result, with the right result.
 
-    Read are sums written out (``3.00 x 2 / 4 = 1.50``; before three dots the result may be cut, and ``so 1.50`` after
-    it
-    is rounded, halves up) and ``1.00 USD and 2.00 USD, together 3.00``.
+    It parses sums such as ``3.00 x 2 / 4 = 1.50`` and ``1.00 USD and 2.00 USD, together 3.00``. Before three dots the
+    result may be cut; ``so 1.50`` after it is rounded, halves up.
     """
     for found in COUNTED.finditer(text):
         exact = _value(found[1])
@@ -31,7 +30,7 @@ def wrong_sums(text: str) -> Iterator[str]:
 
 
 def _value(expression: str) -> Fraction:
-    """The value of numbers with x, /, + and - between them."""
+    """Return the value of numbers with x, /, + and - between them."""
     terms = re.split(r" (?=[+-] )", expression)
     return sum((_term(term) for term in terms), Fraction())
 

@@ -1,4 +1,4 @@
-"""Said against did: what the agent's words claim and promise, held against the record. No model is asked."""
+"""Comparison of an agent's words with its actions: claims and promises against the record, without a model."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .registry import DETECTORS, Detector
 __all__ = ["DETECTORS", "KEPT", "Detector", "ClaimFinding", "AgentClaims", "check_claims"]
 
 MOST = 20
-"""Findings of one detector that are kept of one talk; the columns count them all."""
+"""Findings of one detector stored per conversation; the columns count all."""
 LONGEST_REASON = 200
 
 
@@ -27,10 +27,10 @@ def check_claims(conversation: Conversation, case: Case, store: Store) -> dict[s
     Returns
     -------
     dict
-        One value a detector under its column (True, False or a count; None where it abstains or does not apply), the
-        promises by class and state under ``promises``, each with its sentence and what decided it under
-        ``commitments``, and every finding that is not ``kept`` under ``findings``. A detector that fails abstains; why
-        is under ``abstained``.
+        One value per detector under its column: True, False or a count; None if it abstains or does not apply.
+        ``promises`` counts promises by class and state; ``commitments`` lists each with its sentence and evidence.
+        ``findings`` lists every finding that is not ``kept``. A detector that fails abstains, with the reason under
+        ``abstained``.
     """
     claims = AgentClaims(conversation, case, store)
     found: dict[str, list[ClaimFinding] | None] = {}
@@ -56,7 +56,7 @@ def check_claims(conversation: Conversation, case: Case, store: Store) -> dict[s
 
 
 def _packet(claims: AgentClaims, wrong: list[ClaimFinding] | None) -> dict[str, bool | None]:
-    """The columns of the handover packet; None where nothing was handed over."""
+    """Return the columns of the handover packet; None without a handover."""
     handed = claims.call_of({HANDOVER}) is not None and wrong is not None
     kinds = {f.kind for f in wrong or ()}
     good = {"complete": not kinds} | {kind: kind not in kinds for kind in FAULTS}

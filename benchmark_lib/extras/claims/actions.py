@@ -1,4 +1,4 @@
-"""Phantom actions: the text says that something was done, and there is no such call and no such state."""
+"""Phantom actions: the text claims an act without any such call or state."""
 
 import re
 
@@ -11,11 +11,11 @@ NAME = "phantom_action"
 REFUND = "refund"
 """The act of paying money back."""
 _TOLD_OF_REFUND = re.compile(r'"[^"]*refund[^"]*":\s*(?!null|false|0[,}]|""|\[\])|:\s*"refunded"')
-"""A field of a result, in lower case, that tells of a refund."""
+"""A field of a result, in lower case, that mentions a refund."""
 
 
 def phantoms(claims: AgentClaims) -> list[ClaimFinding]:
-    """Actions that are claimed and were carried out neither in the conversation, before the claim or after it, nor before."""
+    """Return claimed acts that were carried out neither in the conversation nor before it."""
     found = []
     for turn, tool, sentence in claims.reported():
         tools = claims.store.kind.alike.get(tool, {tool})
@@ -27,10 +27,9 @@ def phantoms(claims: AgentClaims) -> list[ClaimFinding]:
 
 
 def refunds_not_made(claims: AgentClaims) -> list[ClaimFinding]:
-    """Refunds that are said to have been made, where neither a refund nor what brings one was called and no result tells of one.
+    """Return claimed refunds without a call that makes or causes a refund, and without a result that shows one.
 
-    No desk here has a tool for refunds, so that a score counts such words among the promises. A desk whose logs are
-    read may have one.
+    Our desks have no tool for refunds, so scores count such words as promises. A desk in a log may have one.
     """
     through = {REFUND, *claims.store.policy.get("refunds", {}).get("through", ())}
     if claims.call_of(through):
@@ -41,7 +40,7 @@ def refunds_not_made(claims: AgentClaims) -> list[ClaimFinding]:
 
 
 def made_before(claims: AgentClaims, tool: str, sentence: str) -> bool:
-    """Whether a result shows that what a sentence claims was done before the talk, or a ticket says that a colleague did it."""
+    """Return whether a result shows the claimed act as done before, or a ticket says that a colleague did it."""
     looked_up = [call.result for call in claims.done if not call.write]
     tickets = [t for found in looked_up if isinstance(found, dict) for t in found.get("tickets") or ()]
     noted = (name for t in tickets if isinstance(t, dict) for name, _ in read(str(t.get("text", ""))).about("done"))
@@ -49,6 +48,6 @@ def made_before(claims: AgentClaims, tool: str, sentence: str) -> bool:
 
 
 def _is_meant(claims: AgentClaims, turn: int, sentence: str) -> bool:
-    """Whether the store's reader hears in a sentence a call that was carried out in its turn."""
+    """Return whether the store's reader finds in a sentence a call that was carried out in its turn."""
     heard = parser_of(claims.store).parse(sentence).claimed
     return any(call.write and call.turn == turn and call.name in heard for call in claims.done)

@@ -1,4 +1,4 @@
-"""Asks again: the agent asks for what the customer had given it in this conversation and with which nothing is wrong."""
+"""Repeated questions: the agent asks for something that the customer has already given correctly."""
 
 from ...language.parser import MessageParser, parser_of
 from ...language.said import Reading, claim_patterns
@@ -7,21 +7,23 @@ from .findings import AgentClaims, ClaimFinding
 
 NAME = "asked_again"
 SLOTS = frozenset({"order_id", "email", "name", "postcode"})
-"""What has one true value in a conversation, so that a second question can only be a repetition."""
+"""Slots with one true value in a conversation, so that a second question can only be a repetition."""
 PHOTO = "photo"
-"""What is given by being attached."""
+"""The slot that is given by an attachment."""
 IN_PASSING = frozenset({"email"})
-"""Words so common in a letter that patterns and reader must agree on them, or the reader be sure that something is
-asked. On a photo they must agree in any case: a person writes of one that came as of one that is wanted."""
+"""Slots with words so common that patterns and reader must agree, or the reader must be sure of a question.
+
+For a photo both must always agree: people write the same of received and of requested photos.
+"""
 SURELY = 0.95
 PART_OF = {"postcode": "address", PHOTO: "label"}
-"""Slots that are a part or a means of another one: where that is asked for, they are no repetition."""
+"""Slots that are a part or means of another slot: if the other is requested, they are no repetition."""
 SIGNED = "name"
-"""The slot that the first email only signs with: to ask for the name of the order is then no repetition."""
+"""The slot that the first email only signs with; a question for the order's name is then no repetition."""
 
 
 def again(claims: AgentClaims) -> list[ClaimFinding]:
-    """Questions for what the customer had given before."""
+    """Return questions for something that the customer had given before."""
     found = []
     for message, reading in claims.replies:
         parser = parser_of(claims.store)
@@ -36,10 +38,10 @@ def again(claims: AgentClaims) -> list[ClaimFinding]:
 
 
 def given_by(claims: AgentClaims, turn: int) -> dict[str, int]:
-    """The slots that the customer gave up to a turn as the record holds them, each with the message it first stands in.
+    """Return the slots that the customer gave up to a turn, each with the number of the first message.
 
-    The address of the order that the customer writes from is given. A mistyped number, one that proves nothing (see
-    `DeskKind.proves`) and another address's postcode are none of them.
+    The sender's own address counts as given. A mistyped number, a value that proves nothing (see `DeskKind.proves`) and
+    another address's postcode do not count.
     """
     found = {"email": 1} if _true_values(claims).get("email", "").lower() == claims.case.sender.lower() else {}
     for message in claims.conversation.messages:
@@ -55,22 +57,22 @@ def given_by(claims: AgentClaims, turn: int) -> dict[str, int]:
 
 
 def _true_values(claims: AgentClaims) -> dict[str, str]:
-    """What the customer truly has to say of who it is and what it is about, of the slots that may be asked for."""
+    """Return the customer's true values of the slots that prove identity or order."""
     case, proves = claims.case, claims.store.kind.proves
     known = {slot: k.value for slot, k in case.ledger.items() if slot in SLOTS and isinstance(k.value, str)}
     return {slot: v for slot, v in known.items() if len(squash(v)) > 3 and proves(slot, v, case, claims.store)}
 
 
 def _reads_back(claims: AgentClaims, slot: str, sentence: Sentence) -> bool:
-    """Whether the sentence names the value: it checks it and does not ask for it."""
+    """Return whether the sentence contains the value: it then checks the value and does not ask for it."""
     value = _true_values(claims).get(slot)
     return value is not None and squash(value) in squash(sentence.text)
 
 
 def asks(reading: Reading, parser: MessageParser) -> list[tuple[str, Sentence]]:
-    """What a message asks for, by slot, with the sentences that ask; a check, or a question for another one, is left out.
+    """Return the slots that a message asks for, with their sentences; omit checks and questions for another value.
 
-    By the patterns of its languages, or by the store's reader.
+    Use the patterns of the message's languages, and the store's reader.
     """
     books = [claim_patterns()[language] for language in reading.languages]
     found = []

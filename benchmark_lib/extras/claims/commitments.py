@@ -1,11 +1,8 @@
-"""Promises by class, and what became of them: kept, unbacked, beyond authority or contradicted.
+"""Promises by class and state: kept, unbacked, beyond authority or contradicted.
 
-A class is judged on the whole record, so that a promise and the call that keeps it may stand in any order. A promise is
-contradicted where the record says that it cannot be kept: the parcel is not expected before a later day, the money
-takes longer
-than that by policy, the call that would have kept it was refused; and, where nothing keeps it, where another message of
-the agent
-denies the same thing. A promise that a call keeps is not contradicted by words.
+Each is judged on the whole record, so a promise and the call that keeps it may come in any order. The record
+contradicts a promise if the parcel is expected later, policy needs longer for the money, or the necessary call was
+refused. Another message that denies the same contradicts it only if nothing keeps it.
 """
 
 import re
@@ -28,13 +25,13 @@ from .published import published
 NAME = "commitments"
 CONTRADICTED = "contradicted"
 STATES = (KEPT, "unbacked", "beyond_authority", CONTRADICTED)
-"""What can become of a promise."""
+"""Possible states of a promise."""
 Judged = tuple[str, int | str | None]
 """A state, and the index of the call or the words that decide it."""
 
 
 def promises(claims: AgentClaims) -> list[ClaimFinding]:
-    """Every promise of the talk with its state."""
+    """Return every promise of the conversation with its state."""
     said = list(claims.about("promise"))
     denied, found = _denied(claims, {kind for _, kind, _ in said}), []
     for turn, kind, sentence in said:
@@ -49,13 +46,13 @@ def promises(claims: AgentClaims) -> list[ClaimFinding]:
 
 
 def _is_over(claims: AgentClaims, sentence: str) -> bool:
-    """Whether a sentence names a day, and none that is still to come: what is over is told, not promised."""
+    """Return whether the latest day in a sentence is past: it is then a report, not a promise."""
     day = latest_day(sentence, claims.store)
     return claims.dated and day is not None and day < claims.store.now.date()
 
 
 def _denied(claims: AgentClaims, kinds: set[str]) -> dict[tuple[str, date | None], dict[int, None]]:
-    """The turns whose message denies what a class of promise would give, by class and, of a day of arrival, by day."""
+    """Return the turns that deny a class of promise; for arrivals also by day."""
     found: dict[tuple[str, date | None], dict[int, None]] = {}
     for message, reading in claims.replies:
         for kind in kinds:
@@ -65,22 +62,19 @@ def _denied(claims: AgentClaims, kinds: set[str]) -> dict[tuple[str, date | None
 
 
 def _day_of(kind: str, sentence: str, claims: AgentClaims) -> date | None:
-    """The day that a sentence on an arrival names; None for what is about no day."""
+    """Return the day that a sentence on an arrival names; None for other classes."""
     return latest_day(sentence, claims.store) if kind == "date" else None
 
 
 def by_class(found: list[ClaimFinding]) -> dict[str, dict[str, int]]:
-    """How many promises of each class are in each state."""
+    """Count the promises of each class and state."""
     counts = Counter((f.kind, f.state) for f in found)
     return {kind: {s: n for (k, s), n in counts.items() if k == kind} for kind in sorted({k for k, _ in counts})}
 
 
 def _refund(claims: AgentClaims, turn: int, sentence: str) -> Judged | None:
-    """Backed by a return, a cancellation or a refund, of the talk or on the desk before it, or by a colleague who decides.
-
-    What a message says of the money beside such an act, offered, explained or declined, is part of what it says of the
-    act.
-    """
+    """Judge a refund: a return, cancellation or refund backs it, now or earlier, or a handover."""
+    # A statement about the money that goes with such an offered or declined act belongs to that act.
     through = {REFUND, *claims.store.policy.get("refunds", {}).get("through", ())}
     if claims.call_of(through) is not None and (late := _in_time(claims, sentence)) is not None:
         return late
@@ -94,7 +88,7 @@ def _refund(claims: AgentClaims, turn: int, sentence: str) -> Judged | None:
 
 
 def _backed(claims: AgentClaims, tools: set[str], sentence: str) -> Judged | None:
-    """Return what became of a promise by what was done: the act, before or in the talk, a handover, or its refusal; None where there is none of these."""
+    """Return the state that an act, a handover or a refusal gives a promise; None without any of these."""
     shown = (t for t in claims.done for tool in tools if claims.store.kind.shows(t.result, tool, sentence))
     call = claims.call_of(tools) or claims.call_of({HANDOVER}) or next(shown, None)
     refused = claims.failed(tools)
@@ -102,7 +96,7 @@ def _backed(claims: AgentClaims, tools: set[str], sentence: str) -> Judged | Non
 
 
 def _in_time(claims: AgentClaims, sentence: str) -> Judged | None:
-    """Contradicted where the money is promised for a day before the published window; that it is set going today is no such promise."""
+    """Contradict a refund promised before the published window; a start of the refund today is no such promise."""
     window = claims.store.policy.get("refunds", {}).get("business_days")
     parts = [
         part
@@ -119,7 +113,7 @@ def _in_time(claims: AgentClaims, sentence: str) -> Judged | None:
 
 
 def _date(claims: AgentClaims, turn: int, sentence: str) -> Judged | None:
-    """Kept where the day is not before the first on which the record, or else the published windows, let goods arrive."""
+    """Judge an arrival: it is kept if the day is not before the first possible day by record or published windows."""
     day = latest_day(sentence, claims.store)
     if day is None or not claims.dated:
         return None
@@ -143,7 +137,7 @@ def _date(claims: AgentClaims, turn: int, sentence: str) -> Judged | None:
 
 
 def _made(claims: AgentClaims, sentence: str, words: str) -> Judged | None:
-    """Return whether what a sentence promises is there: made by a call, in a colleague's hands, or made before; None where it names nothing of the kind."""
+    """Return whether the promised act was made, is with a colleague, or was made before; None if none is named."""
     promised = [entry for book in claim_patterns().values() for entry in book.promised]
     tools = {tool for of, named, not_it in promised if named.search(words) and not not_it.search(words) for tool in of}
     if any(made_before(claims, tool, sentence) for tool in tools):
@@ -152,13 +146,13 @@ def _made(claims: AgentClaims, sentence: str, words: str) -> Judged | None:
 
 
 def _speaks_of_packing(claims: AgentClaims, sentence: str) -> bool:
-    """Whether a sentence names the window in which the shop packs ("1 to 2 business days to pack and 6 to 10 to reach you")."""
+    """Return whether a sentence names the packing window ("1 to 2 business days to pack and 6 to 10 to reach you")."""
     window = "-".join(map(str, claims.store.policy.get("processing", {}).get("business_days", ())))
     return any(v.kind == "business_days" and v.value == window for v in values_in(sentence, claims.store.now.year))
 
 
 def _credit(claims: AgentClaims, turn: int, sentence: str) -> Judged | None:
-    """Always beyond authority; to name a code that the store knows is no promise, nor to name a price or a discount that results show."""
+    """Judge a credit as beyond authority; a known code, or a price in the results, is no promise."""
     known = published(claims.store).text
     values = values_in(sentence, claims.store.now.year)
     if any(v.kind == "id" and v.value.lower() in known for v in values):
@@ -169,7 +163,7 @@ def _credit(claims: AgentClaims, turn: int, sentence: str) -> Judged | None:
 
 
 def _callback(claims: AgentClaims, turn: int, sentence: str) -> Judged | None:
-    """Only a person can get in touch again: kept where the talk was handed over; a sentence about another act of the desk promises that act."""
+    """Judge a callback: only a handover keeps it; a sentence about another act promises that act instead."""
     call = claims.call_of({HANDOVER})
     if call:
         return KEPT, call.index
@@ -184,4 +178,4 @@ _JUDGE: dict[str, Callable[[AgentClaims, int, str], Judged | None]] = {
     "callback": _callback,
 }
 CLASSES = tuple(_JUDGE)
-"""What can be promised."""
+"""Classes of promises."""

@@ -1,4 +1,4 @@
-"""Contradiction: a message gives a window, an amount, a day or a state of a thing, and a later one gives another."""
+"""Contradiction: a message states a window, amount, day or state of a thing, and a later message differs."""
 
 import re
 from collections.abc import Iterator
@@ -13,14 +13,14 @@ from .findings import AgentClaims, ClaimFinding
 
 NAME = "contradiction"
 UNITS = {"days": "days", "business_days": "business days", "hours": "hours", "months": "months", "years": "months"}
-"""Kinds of values that are windows, each with the unit in which it is compared."""
+"""Kinds of values that are windows, each with its unit for comparisons."""
 A_YEAR = 12
 Thing = tuple[str, str, frozenset[str]]
-"""What is spoken of, the unit of its value, and the words that set it apart from others of its kind."""
+"""The subject, the unit of its value, and the words that distinguish it from others of its kind."""
 
 
 def contradictions(claims: AgentClaims) -> list[ClaimFinding]:
-    """Return the later of two sentences that differ about one thing, unless it corrects the earlier or a newer result says so."""
+    """Return the later of two sentences that differ, unless it corrects the earlier or a newer result supports it."""
     found, known = [], dict[Thing, tuple[int, str, str]]()
     for message, reading in claims.replies:
         corrects = any(_things(b)["corrected"].search(s.plain) for b in reading.books for s in reading.sentences)
@@ -37,7 +37,7 @@ def contradictions(claims: AgentClaims) -> list[ClaimFinding]:
 
 
 def _said(sentence: Sentence, reading: Reading, claims: AgentClaims) -> Iterator[tuple[Thing, str]]:
-    """What a sentence says of the one thing that it is about; nothing where it asks, supposes or compares."""
+    """Yield the statement of a sentence about its one subject; none for questions, suppositions and comparisons."""
     words = sentence.plain
     if words.rstrip().endswith("?"):
         return
@@ -67,20 +67,20 @@ def _said(sentence: Sentence, reading: Reading, claims: AgentClaims) -> Iterator
 
 
 def _differ(one: str, other: str) -> bool:
-    """Return whether two values exclude each other: ranges that do not meet, or anything else that is not the same."""
+    """Return whether two values exclude each other: ranges that do not overlap, or other unequal values."""
     ends = [[float(end) for end in value.split("-")] for value in (one, other) if _RANGE.fullmatch(value)]
     return one != other if len(ends) < len((one, other)) else ends[0][-1] < ends[1][0] or ends[1][-1] < ends[0][0]
 
 
 @lru_cache(maxsize=8)
 def _things(book: ClaimPatterns) -> dict[str, re.Pattern[str]]:
-    """Return the patterns of a language: what corrects and sets apart, and each thing under its kind and name."""
+    """Return the patterns of a language: for corrections and distinctions, and for each thing by kind and name."""
     return {name: book.compile(patterns) for name, patterns in book.book.get("contradicts", {}).items()}
 
 
 @remembered("products")
 def _goods(store: Store) -> frozenset[str]:
-    """Return the words of the names of the goods."""
+    """Return the words in the names of the goods."""
     rows = [row for table in store.kind.catalogue for row in store.tables.get(table, {}).values()]
     return frozenset(word for row in rows for word in plain(str(row.get("title", ""))).split() if word.isalpha())
 

@@ -1,4 +1,4 @@
-"""The days by which a sentence promises something: dates, words such as "tomorrow", names of days, and spans counted from today."""
+"""Days that a sentence names: dates, words such as "tomorrow", weekdays, and spans counted from today."""
 
 import re
 from collections.abc import Iterator
@@ -13,15 +13,15 @@ from ...store.calendar import add_business_days
 
 FRIDAY = 4
 LONGEST_SPAN = 60
-"""Days of a span beyond which nobody promises a delivery or a payment."""
+"""Longest span in days of a delivery or payment."""
 _CLOCK = re.compile(r"(?i)\b(?:[aà]|vers|avant|dès) \d{1,2} ?h\b(?: ?\d{2}\b)?|\b\d{1,2} ?h ?\d{2}\b")
-"""A time of day as it is written in French, which is no number of hours."""
+"""A time of day in French notation, which is not a number of hours."""
 
 
 def latest_day(sentence: str, store: Store) -> date | None:
-    """The latest day that a sentence names; None where it names none.
+    """Return the latest day that a sentence names; None if it names none.
 
-    The latest, so that a day named in passing ("your order of 24 June") is never taken for the promised one.
+    The latest, so that a day named in passing ("your order of 24 June") does not count as the promised day.
     """
     today = store.now.date()
     sentence = _CLOCK.sub(" ", sentence)
@@ -30,7 +30,7 @@ def latest_day(sentence: str, store: Store) -> date | None:
 
 
 def _by_value(sentence: str, store: Store) -> Iterator[date]:
-    """Dates, and spans by their longer end."""
+    """Yield dates, and the longer ends of spans."""
     today = store.now.date()
     for value in values_in(sentence, today.year):
         if value.kind == "date":
@@ -40,7 +40,7 @@ def _by_value(sentence: str, store: Store) -> Iterator[date]:
 
 
 def _length(value: Value) -> int | None:
-    """The longer end of a span; None for one that counts something else."""
+    """Return the longer end of a span; None if it is too long or not a number."""
     end = value.value.rpartition("-")[2]
     return int(end) if end.isdigit() and int(end) <= LONGEST_SPAN else None
 
@@ -52,7 +52,7 @@ def _after(today: date, kind: str, length: int, store: Store) -> date:
 
 
 def _by_word(words: str, today: date) -> Iterator[date]:
-    """Days named by a word, a day of the week being the next one after today."""
+    """Yield days named by a word; a weekday is the next such day after today."""
     for distance, pattern in _relative().items():
         if pattern.search(words):
             yield today + timedelta(distance)
@@ -65,7 +65,7 @@ def _by_word(words: str, today: date) -> Iterator[date]:
 
 @lru_cache(maxsize=1)
 def _relative() -> dict[int, re.Pattern[str]]:
-    """Words for days near today, by their distance."""
+    """Return the patterns of words for days near today, by distance."""
     named = [book["values"]["relative_days"] for book in books().values() if "relative_days" in book["values"]]
     distances = sorted({d for words in named for d in words})
     return {d: _words([w for words in named for w in words.get(d, ())]) for d in distances}
@@ -73,7 +73,7 @@ def _relative() -> dict[int, re.Pattern[str]]:
 
 @lru_cache(maxsize=1)
 def _weekdays() -> tuple[re.Pattern[str], ...]:
-    """Names of the days from Monday to Sunday, as `plain` writes them."""
+    """Return the patterns of the weekdays from Monday to Sunday, in the spelling of `plain`."""
     return tuple(_words([plain(name).strip() for name in names.split("|")]) for names in day_names())
 
 

@@ -1,4 +1,4 @@
-"""What a detector finds, and the record as detectors read it."""
+"""Findings of detectors, and the record in the form that detectors use."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
@@ -17,61 +17,59 @@ from ...store.every_desk import HANDOVER
 from .days import latest_day
 
 HARDLY, REPORTED = 0.1, 0.7
-"""Probabilities, of the store's reader: from which a sentence may report an act that a pattern hears, and from which it
-reports one by itself."""
+"""Probabilities of the store's reader: a pattern's report is possible, and a report without a pattern."""
 HINTED = 0.2
-"""Probability from which such a sentence is about a tool where it names none plainly and nothing at all was done."""
+"""Probability for the likeliest tool of a report that names none, if no write was carried out."""
 ANNOUNCED, SURELY = 0.2, 0.8
 """Probabilities that a sentence announces or reports something, and that this is a transfer."""
 MOST_LANGUAGES = 2
-"""Languages of a conversation beyond which a reply that shows none is read in the customer's."""
+"""With more languages in a conversation, a reply without a detected language counts as in the customer's."""
 WINDOWS = frozenset({"business_days", "days", "hours", "months"})
-"""Kinds of windows, which an own tool may take as arguments of these names."""
+"""Kinds of windows, which a tool of the user's own may take as arguments of these names."""
 KEPT = "kept"
-"""The state of what was said and is true; every other state is a finding."""
+"""The state of a true statement; every other state is a finding."""
 
 
 @dataclass(slots=True)
 class ClaimFinding:
-    """One thing that was said, held against what was done."""
+    """One statement, compared with the actions."""
 
     detector: str
     """Its name in `DETECTORS`."""
     turn: int
     """The customer message that the sentence answers."""
     sentence: str
-    """The words it rests on, as they stand in the message."""
+    """The evidence, quoted from the message."""
     compared_with: int | str | None
-    """Index of the tool call, or the value, it was compared with; None where there is none."""
+    """Index of the tool call, or the value, for comparison; None without any."""
     kind: str
-    """What is said: a tool, a class of promise, a kind of value, a slot."""
+    """The subject: a tool, a class of promise, a kind of value, a slot."""
     state: str
-    """``kept``, or what is wrong."""
+    """``kept``, or the fault."""
 
     def as_dict(self) -> dict[str, Any]:
-        """As it is kept in a score."""
+        """Return the finding in the form of a score."""
         return {"class" if f.name == "kind" else f.name: getattr(self, f.name) for f in fields(self)}
 
 
 @dataclass
 class AgentClaims:
-    """A conversation as detectors read it; what costs something is read when it is first asked for."""
+    """A conversation in the form that detectors use; expensive parts are computed on first use."""
 
     conversation: Conversation
     case: Case
     store: Store
-    """The record and what it was played on."""
+    """The record, its case and its store."""
     dated: bool = True
-    """Whether the conversation took place on the store's own day, so that the days it names can be held against the
-    store's windows."""
+    """Whether the conversation was on the store's own date, so that its days can be compared with the windows."""
     done: list[ToolCall] = field(init=False)
     """The agent's calls that were carried out."""
     replies: list[tuple[Message, Reading]] = field(init=False)
-    """Its messages, read."""
+    """Its messages, parsed."""
     languages: set[tuple[str, ...]] = field(init=False)
     """The languages of its messages."""
     grounds: dict[int, Any] = field(default_factory=dict)
-    """What each reply may rest on, by turn, as far as it was asked for."""
+    """Cached grounds of each reply, by turn."""
     _words: dict[int, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -85,17 +83,16 @@ class AgentClaims:
         self.languages = {reading.languages for _, reading in self.replies if reading.sentences}
 
     def about(self, topic: str) -> Iterator[tuple[int, str, str]]:
-        """Turn, name and sentence of everything said about a topic."""
+        """Yield turn, name and sentence of every statement about a topic."""
         for message, reading in self.replies:
             for name, sentence in reading.about(topic):
                 yield message.turn, name, sentence.text
 
     def reported(self) -> Iterator[tuple[int, str, str]]:
-        """Turn, tool and sentence of every act that is said to be done: by the patterns, where the store's reader does not rule it out.
+        """Yield turn, tool and sentence of every act reported as done, by patterns that the reader does not reject.
 
-        Or by the reader, where no write of its turn explains it and the message asks for no yes: what it says then is
-        still to come
-        ("A new one it is: ... Shall I?").
+        The reader alone counts only in a turn without a write, and in a message that proposes nothing: otherwise the
+        act is still to come ("A new one it is: ... Shall I?").
         """
         acted = {call.turn for call in self.done if call.write}
         for message, reading in self.replies:
@@ -107,16 +104,13 @@ class AgentClaims:
                 yield message.turn, tool, text
 
     def _may_be_done(self, sentence: Sentence) -> bool:
-        """Whether the store's reader, where there is one, takes it for possible that a sentence reports an act."""
+        """Return whether the store's reader, if any, considers a report possible."""
         parser = parser_of(self.store)
         return parser.reader is None or parser.hear([sentence])[0].acts["report"] >= HARDLY
 
     def _heard(self, sentence: Sentence, reading: Reading) -> list[str]:
-        """The tools that the store's reader takes a sentence to report; the likeliest one where it names none and nothing at all was done.
-
-        None where it asks or denies, is a row of a table, names a day that is over, such as that of a scan, or has an
-        "or" between two ways.
-        """
+        """Return the tools that the reader finds reported; else perhaps the likeliest, if nothing was written."""
+        # Return none for a question, a denial, a table row, a past day (such as of a scan) or an alternative with "or".
         day = latest_day(sentence.text, self.store) if self.dated else None
         over = day is not None and day < self.store.now.date()
         if over or reading.asks_or_denies(sentence) or is_row(sentence.plain) or either_or(sentence.plain):
@@ -132,34 +126,34 @@ class AgentClaims:
         return reported
 
     def passed_on(self) -> Iterator[tuple[int, str, str]]:
-        """Turn, tool and sentence of every transfer that the store's reader hears, announced or reported."""
+        """Yield turn, tool and sentence of every transfer that the reader finds, announced or reported."""
         for message, reading in self.replies:
             for sentence in reading.sentences:
                 if reading.states_transfer(sentence) and self._passes_on(sentence):
                     yield message.turn, HANDOVER, sentence.text
 
     def _passes_on(self, sentence: Sentence) -> bool:
-        """Whether the store's reader takes a sentence for a transfer."""
+        """Return whether the store's reader takes a sentence for a transfer."""
         heard = parser_of(self.store).hear([sentence])[0]
         return max(heard.acts["done"], heard.acts["offer"]) >= ANNOUNCED and heard.tools.get(HANDOVER, 0) >= SURELY
 
     def speaks(self, languages: tuple[str, ...]) -> bool:
-        """Whether every reply is in one of these languages.
+        """Return whether every reply is in one of these languages; otherwise the detector abstains.
 
-        A detector abstains where one is not. One that reads no reply names none.
+        A detector that reads no reply has no languages.
         """
         return not languages or all(any(s in languages for s in spoken) for spoken in self.languages)
 
     def call_of(self, tools: set[str], until: int | None = None) -> ToolCall | None:
-        """The newest call of one of these tools that was carried out, up to a turn."""
+        """Return the newest carried-out call of one of these tools, up to a turn."""
         return next((t for t in reversed(self.done) if t.name in tools and (until is None or t.turn <= until)), None)
 
     def failed(self, tools: set[str]) -> int | None:
-        """The index of a call of one of these tools that was refused."""
+        """Return the index of a refused call of one of these tools."""
         return next((t.index for t in self.conversation.tool_calls if t.error and t.name in tools), None)
 
     def results(self, until: int) -> list[str]:
-        """The results of the calls up to a turn, as text in lower case, oldest first."""
+        """Return the results of the calls up to a turn, as text in lower case, oldest first."""
         return [text for turn, text in self._results if turn <= until]
 
     @cached_property
@@ -167,14 +161,14 @@ class AgentClaims:
         return [(t.turn, as_text(t.result).lower()) for t in self.done]
 
     def accepted(self, until: int) -> set[str]:
-        """The arguments of the calls up to a turn that the desk accepted, in lower case.
+        """Return the accepted text arguments of the calls up to a turn, in lower case.
 
-        What an order or product is called is checked there.
+        The desk has checked the names of orders and products in them.
         """
         return {value.lower() for _, value in self._arguments(until) if isinstance(value, str)}
 
     def accepted_windows(self, until: int) -> set[tuple[str, str]]:
-        """The windows among the arguments of the accepted calls up to a turn, such as ``("days", "14")``."""
+        """Return the windows in accepted arguments up to a turn, such as ``("days", "14")``."""
         return {(name, str(value)) for name, value in self._arguments(until) if name in WINDOWS and type(value) is int}
 
     def _arguments(self, until: int) -> list[tuple[str, Any]]:
@@ -182,7 +176,7 @@ class AgentClaims:
         return [argument for arguments in calls for argument in arguments.items()]
 
     def customer_words(self, until: int) -> str:
-        """All the customer wrote up to a turn, and what its attachments show, folded."""
+        """Return the customer's text up to a turn, with the content of attachments, folded."""
         if until not in self._words:
             sent = [m for m in self.conversation.messages if m.side == "customer" and m.turn <= until]
             said = [text for m in sent for text in (m.text, *m.shows.values())]

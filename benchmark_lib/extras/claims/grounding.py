@@ -1,15 +1,11 @@
-"""Groundedness: each number, link, amount and window of a reply stands in the record or in what the desk publishes, or follows from it.
+"""Groundedness: every number, link, amount and window of a reply is recorded, published, or derived from these.
 
-What stands somewhere: in a result the agent had seen, in the customer's words, in an article or the prompt (looked up
-or
-not: what the desk publishes is true), in a required fact of the case. Allowed derivations, and no others:
+Sources are results the agent had seen, the customer's words, articles and prompt (even if not looked up), and required
+facts of the case. The only permitted derivations are:
 
-- of amounts of the order and amounts already told: sums and differences of up to three (fees of the policy may be one),
-a
-  multiple or an even share of 2 to 6, what the percentage of a code that has come up takes off or leaves, and whole
-  units;
-- business days between two days of which one is today or was already told;
-- windows one after another.
+- of amounts of the order and amounts already stated: sums and differences of up to three (with policy fees), multiples
+and even shares of 2 to 6, amounts with or of a code's percentage, and whole units; - business days between two days of
+which one is today or was already stated; - windows in sequence.
 """
 
 import re
@@ -28,29 +24,27 @@ from .published import parts, published
 
 NAME = "groundedness"
 CHECKED = frozenset({"id", "link", "money", "business_days", "days", "hours", "months", "percent"})
-"""Kinds whose values must stand or follow. A day is not among them: from the days of a record and the published windows
-nearly every near day follows. Nor are years, which are mostly somebody's age."""
+"""Kinds of values to check; days follow from nearly any record, and years are mostly ages, so both are excluded."""
 SPANS = frozenset({"days", "hours", "months"})
-"""Windows that are checked only where they are those of a rule ("within 14 days"); else they may count anything."""
+"""Windows to check only in a rule ("within 14 days"); otherwise they may count anything."""
 TIMES = range(2, 7)
-"""How often an amount may be multiplied, or shared out."""
+"""Factors for multiples and shares of an amount."""
 MANY = 12
-"""Amounts beyond which no sums of three are tried: with so many, any amount is a sum of some."""
+"""Most amounts for which sums of three are tried: with more, any amount is a sum of some."""
 MOST_AMOUNTS = 40
-"""Amounts beyond which no amount is checked: what follows from so many cannot be told from what does not."""
+"""Most amounts for which amounts are checked: with more, nearly any amount can be derived."""
 FEW_SUMS = 4
-"""Sums that a case may ask for; one that asks for more has sums on the way as well, by its rules, and no amount is
-checked."""
+"""Most sums in a case's facts; a case with more has intermediate sums, and its amounts are not checked."""
 SHORTEST_NUMBER = 4
-"""Digits of a number of an order, a parcel or a case; one with fewer is a name of goods or a form."""
+"""Fewest digits of the number of an order, parcel or case; shorter numbers belong to goods or forms."""
 FAR = 60
-"""Days from today beyond which nobody counts business days."""
+"""Days from today beyond which business days are not counted."""
 NEAR = 40
-"""Characters before a window that are searched for what makes it one of a rule."""
+"""Characters before a window to search for words of a rule."""
 
 
 def ungrounded(claims: AgentClaims) -> list[ClaimFinding]:
-    """Values that stand nowhere and follow from nothing."""
+    """Return values without a source or derivation."""
     found, ground = [], Ground(claims)
     for message, reading in claims.replies:
         ground.see(message.turn, message.text)
@@ -65,19 +59,19 @@ def ungrounded(claims: AgentClaims) -> list[ClaimFinding]:
 
 
 def values_told(claims: AgentClaims) -> int:
-    """How many typed values the replies tell."""
+    """Count the typed values in the replies."""
     year = claims.store.now.year
     return sum(len(told_in(s.text, year)) for _, reading in claims.replies for s in reading.sentences)
 
 
 @lru_cache(maxsize=4096)
 def told_in(sentence: str, year: int) -> tuple[Value, ...]:
-    """The values of a sentence without what only looks like one: times of the day, parts of postcodes, short names of goods."""
+    """Return the values of a sentence, except times of day, parts of postcodes and short names of goods."""
     return tuple(v for v in values_in(sentence, year) if not _looks_only(v, sentence))
 
 
 def _looks_only(value: Value, sentence: str) -> bool:
-    """Whether a value is a name of goods with a figure, a time of the day or a part of a postcode."""
+    """Return whether a value is a product name with a number, a time of day or a part of a postcode."""
     if value.kind == "id":
         return sum(c.isdigit() for c in value.value) < SHORTEST_NUMBER and not value.value[:4].isalpha()
     before = sentence[max(value.at - 2, 0) : value.at].lower()
@@ -86,7 +80,7 @@ def _looks_only(value: Value, sentence: str) -> bool:
 
 
 class Ground:
-    """What a reply may rest on, reply by reply."""
+    """Sources of a conversation's values, reply by reply."""
 
     def __init__(self, claims: AgentClaims):
         self.claims, self.store = claims, claims.store
@@ -101,7 +95,7 @@ class Ground:
         self._many_sums = sum(kind == "money" for kind, _ in self._required) > FEW_SUMS
 
     def see(self, turn: int, reply: str = "") -> None:
-        """Go on to the reply of a turn: the results and the customer's words up to it are known, and so are its own bare amounts that stand there."""
+        """Advance to the reply of a turn: add results, the customer's words, and the reply's bare amounts on record."""
         self.turn = turn
         self.results = self.claims.results(turn)
         self.words = self.claims.customer_words(turn)
@@ -114,7 +108,7 @@ class Ground:
             self.tell(Value("money", str(cents), 0))
 
     def tell(self, value: Value) -> None:
-        """Keep a value that was told and held: others may follow from it."""
+        """Store a stated and grounded value, from which others may be derived."""
         known = self.told.setdefault(value.kind, set())
         if value.value not in known:
             known.add(value.value)
@@ -122,7 +116,7 @@ class Ground:
                 self.__dict__.pop(name, None)
 
     def holds(self, value: Value, sentence: str = "") -> bool:
-        """Whether a value, which stands in a sentence, stands in the ground or follows from it."""
+        """Return whether a value of a sentence has a source or derivation."""
         if value.value in self.told.get(value.kind, ()) or (value.kind, value.value) in self.published.values:
             return True
         if self._is_required(value, sentence):
@@ -138,7 +132,7 @@ class Ground:
         return all(self._window(value.kind, end) for end in value.value.split("-"))
 
     def _is_required(self, value: Value, sentence: str) -> bool:
-        """Whether it is a value the case requires to be told, or an order it is about."""
+        """Return whether a value is required by the case, or is one of its orders."""
         case = self.claims.case
         if value.kind == "id" and value.value in (case.order, *case.others.values()):
             return True
@@ -147,14 +141,14 @@ class Ground:
         return any(f.kind == "choice" and f.found_in(fold(sentence)) for f in case.facts.values())
 
     def _names(self, value: Value) -> bool:
-        """Whether a number or a link stands in the ground, in any spelling of it."""
+        """Return whether the sources contain a number or link, in any spelling."""
         number = squash(value.value)
         texts = (*self.results, self.words, self.published.text, *self.claims.accepted(self.turn))
         return any(number in squash(text) for text in texts)
 
     @cached_property
     def _seen(self) -> set[tuple[str, str]]:
-        """The values in the words of the results, each end of a window by itself, and the windows of accepted calls."""
+        """Return the values in the results, with each end of a window, and the windows of accepted calls."""
         texts = [r for r in self.results if any(mark in r for mark in ('"passages"', '"description"', "$", " usd"))]
         found = set().union(*(_pairs(r, self.today.year) for r in texts))
         found |= self.claims.accepted_windows(self.turn)
@@ -170,19 +164,19 @@ class Ground:
 
     @cached_property
     def _cents(self) -> set[int]:
-        """Every amount of the results, nothing to pay among them."""
+        """Return every amount of the results, including 0."""
         found = {int(n) for r in self.results for n in re.findall(r'_cents":(\d{1,15})[,}]', r)}
         return found | self._prices | {int(value) for kind, value in self._seen if kind == "money"}
 
     @cached_property
     def _prices(self) -> set[int]:
-        """The prices that the shop publishes of the goods that the results name."""
+        """Return the published prices of the goods in the results."""
         named = {goods for r in self.results for goods in _NUMBER.findall(r)}
         return {cents for goods in named for cents in _price_list(self.store).get(goods, ())}
 
     @cached_property
     def _pool(self) -> frozenset[int]:
-        """The amounts from which others follow: those of the orders that were looked up, and those already told."""
+        """Return the amounts for derivations: of looked-up orders, and those already stated."""
         rows = [r for r in self.results if f'"{self.store.kind.look_up[1]}"' in r and '"passages"' not in r]
         found = {int(n) for r in rows for n in re.findall(r'_cents":(\d{1,15})[,}]', r)}
         return frozenset((found | {int(cents) for cents in self.told.get("money", ())}) - {0})
@@ -193,13 +187,13 @@ class Ground:
         return _following(self._pool, self.published.fees, rates, frozenset(self._prices))
 
     def _mentions(self, code: str) -> bool:
-        """Whether a code has come up, in a look-up, the customer's words or a reply."""
+        """Return whether a code has appeared in a result, the customer's words or a reply."""
         return code in self.told.get("id", ()) or any(code.lower() in text for text in (self.words, *self.results))
 
     # --- windows
 
     def _window(self, kind: str, number: str) -> bool:
-        """Whether one end of a window stands somewhere or, of business days, follows from days or is one window after another."""
+        """Return whether one end of a window has a source; business days may also be derived."""
         if (kind, number) in self.published.values | self._seen or number in self.told.get(kind, ()):
             return True
         follows = self.published.business_days | self._business if kind == "business_days" else ()
@@ -207,7 +201,7 @@ class Ground:
 
     @cached_property
     def _business(self) -> set[int]:
-        """Business days between two near days of which one is today or was already told."""
+        """Return business days between two near days of which one is today or was already stated."""
         named = {m.group() for r in self.results for m in _ISO.finditer(r)} | self.told.get("date", set())
         known = {self.today, *filter(None, map(as_day, named)), *self.published.dates()}
         near = {day for day in known if abs((day - self.today).days) < FAR}
@@ -218,7 +212,7 @@ class Ground:
 
 @lru_cache(maxsize=512)
 def _pairs(result: str, year: int) -> frozenset[tuple[str, str]]:
-    """The values in the words of a result; the same articles are found in many conversations."""
+    """Return the values in a result; the cache serves articles that many conversations look up."""
     return frozenset(pair for value in values_in(result, year) for pair in parts(value))
 
 
@@ -226,7 +220,7 @@ def _pairs(result: str, year: int) -> frozenset[tuple[str, str]]:
 def _following(
     pool: frozenset[int], fees: frozenset[int], rates: frozenset[int], prices: frozenset[int]
 ) -> frozenset[int]:
-    """What follows from amounts: sums, differences, multiples, even shares, and what a rate takes off or leaves; with or without a fee."""
+    """Return the amounts derived by sums, differences, multiples, shares and rates, with or without a fee."""
     sums = set(pool) | {a * n for a in pool for n in TIMES} | {a + b for a, b in combinations(pool, 2)}
     if len(pool) <= MANY:
         sums |= {sum(three) for three in combinations(pool, 3)}
@@ -240,7 +234,7 @@ def _following(
 
 @remembered("products")
 def _price_list(store: Store) -> dict[str, frozenset[int]]:
-    """The amounts of each row that can be searched, by its number in lower case."""
+    """Return the amounts of each catalogue row, by its number in lower case."""
     rows = [row for table in store.kind.catalogue for row in store.tables.get(table, {}).items()]
     return {
         number.lower(): frozenset(int(n) for n in re.findall(r'_cents":(\d{1,15})[,}]', as_text(row)))
@@ -250,13 +244,13 @@ def _price_list(store: Store) -> dict[str, frozenset[int]]:
 
 @lru_cache(maxsize=1)
 def _rule() -> re.Pattern[str]:
-    """The words before a window that make it one of a rule, at the end of a text."""
+    """Return the pattern of words before a window that make it part of a rule, at the end of a text."""
     return re.compile(rf" (?:{'|'.join(of_values('within'))}) ?$")
 
 
 @remembered("articles", "policy")
 def _ranges(store: Store) -> frozenset[str]:
-    """The ranges of business days that are published, and the packing with each of them."""
+    """Return the published ranges of business days, alone and with the packing time."""
     told = [v for kind, v in published(store).values if kind == "business_days" and "-" in v]
     known = [tuple(map(int, v.split("-"))) for v in told]
     packing = store.policy.get("processing", {}).get("business_days", [0, 0])
@@ -265,9 +259,9 @@ def _ranges(store: Store) -> frozenset[str]:
 
 
 _FOLLOWING = {"money": ("_pool", "_sums"), "date": ("_business",)}
-"""What is worked out anew when a value of a kind has been told."""
+"""Cached values to recompute after a value of a kind was stated."""
 _WORKED_OUT = ("_seen", "_cents", "_prices", *_FOLLOWING["money"], *_FOLLOWING["date"])
-"""What is worked out anew for the next reply."""
+"""Cached values to recompute for the next reply."""
 _BARE = re.compile(r"(?<![\d.,])(\d{1,6})[.,](\d\d)(?![\d.,]\d)")
 _NUMBER = re.compile(r'"([a-z]{1,4}-\d{1,9})"')
 _CLOCK = re.compile(r"\d{1,2} ?h(?: ?\d\d)?(?!\w)", re.I)

@@ -1,4 +1,4 @@
-"""Leaked internals: tools, article numbers, queues, instructions, notes and marks of the desk told to the customer."""
+"""Leaked internals: tools, article numbers, queues, instructions, notes and marks of the desk in a reply."""
 
 import re
 from functools import lru_cache
@@ -12,11 +12,11 @@ from .findings import AgentClaims, ClaimFinding
 
 NAME = "leak"
 RUN = 3
-"""So many words in a row, the same as in a note, are a quotation: notes are short and nobody else's words."""
+"""Consecutive words shared with a note that make a quotation: notes are short and have their own words."""
 
 
 def leaks(claims: AgentClaims) -> list[ClaimFinding]:
-    """Sentences that tell what is internal."""
+    """Return sentences that disclose internals."""
     found = [ClaimFinding(NAME, turn, sentence, None, "told", "leaked") for turn, _, sentence in claims.about("leak")]
     told = {f.sentence for f in found}
     notes = frozenset(n for call in claims.done for n in _notes(call.result))
@@ -31,7 +31,7 @@ def leaks(claims: AgentClaims) -> list[ClaimFinding]:
 
 
 def _kind(sentence: str, notes: frozenset[str], weights: frozenset[int], store: Store) -> str | None:
-    """How a sentence leaks, by what the record holds; None where it does not."""
+    """Return the kind of a sentence's leak, by the record; None if it leaks nothing."""
     if _named(sentence, store):
         return "named"
     if weights and any(grams in weights for grams in _grams(sentence)):
@@ -41,38 +41,38 @@ def _kind(sentence: str, notes: frozenset[str], weights: frozenset[int], store: 
 
 @lru_cache(maxsize=4096)
 def _named(sentence: str, store: Store) -> str | None:
-    """The tool or article that a sentence names, in lower case."""
+    """Return the tool or article that a sentence names, in lower case."""
     return next((m.group().lower() for m in _names(store).finditer(_LINK.sub(" ", sentence))), None)
 
 
 @remembered("articles")
 def _names(store: Store) -> re.Pattern[str]:
-    """Names with an underscore, which only tools and fields have, and the numbers of articles."""
+    """Return the pattern of names with an underscore, which only tools and fields have, and of article numbers."""
     articles = "|".join(re.escape(article["id"]) for article in store.articles) or "(?!)"
     told = "|".join(_TOLD)
     return re.compile(rf"(?<![\w-])(?:(?!(?:{told})\b)[a-z]+(?:_[a-z]+)+|{articles})(?![\w-])", re.I)
 
 
 def _quoted(sentence: str, notes: frozenset[str]) -> bool:
-    """Whether a sentence holds a run of words of a note."""
+    """Return whether a sentence shares a run of words with a note."""
     return any(not _runs(sentence).isdisjoint(_runs(note)) for note in notes)
 
 
 def _notes(result: Any) -> list[str]:
-    """The notes of an order or a customer, which are the desk's own."""
+    """Return the desk's own notes in a result of an order or customer."""
     notes = result.get("notes") if isinstance(result, dict) else None
     return [n for n in notes if isinstance(n, str)] if isinstance(notes, list) else []
 
 
 def _weights(result: Any) -> list[int]:
-    """The weights of the parcels of an order, in grams: what was packed, and what was expected."""
+    """Return the packed and expected weights of an order's parcels, in grams."""
     parcels = result.get("parcels") if isinstance(result, dict) else None
     rows = [p for p in parcels if isinstance(p, dict)] if isinstance(parcels, list) else []
     return [row[name] for row in rows for name in _WEIGHTS if isinstance(row.get(name), int)]
 
 
 def _grams(sentence: str) -> set[int]:
-    """The weights that a sentence names, in grams."""
+    """Return the weights that a sentence names, in grams."""
     found = set()
     for m in _WEIGHT.finditer(fold(sentence)):
         factor = 1000 if m.group(2).startswith("k") else 1

@@ -9,16 +9,16 @@ from .findings import AgentClaims, ClaimFinding
 
 NAME = "text_action_mismatch"
 MOST_VALUES = 60
-"""Values of a message, and links of a conversation, that are compared; no person writes so many."""
+"""Most values of a message, and links of a conversation, to compare; no person writes so many."""
 
 
 def mismatches(claims: AgentClaims) -> list[ClaimFinding]:
-    """Order numbers, variants, items and addresses of a reply that are not those of its call, and tracking links a newer result has replaced."""
+    """Return sentences that name another order, variant, item or address than their call, or an outdated link."""
     return [*_against_reports(claims), *_against_proposals(claims), *_stale(claims)]
 
 
 def _against_reports(claims: AgentClaims) -> Iterator[ClaimFinding]:
-    """Calls that the reply of their turn tells otherwise: it names what could be meant, and not what was called."""
+    """Yield calls that the reply of their turn contradicts: it names candidates, but not the object of the call."""
     for message, reading in claims.replies:
         calls = [t for t in claims.done if t.write and t.turn == message.turn and isinstance(t.arguments, dict)]
         told = " \n ".join(reading.to_the_point(s.text) for s in reading.sentences)
@@ -33,10 +33,8 @@ def _against_reports(claims: AgentClaims) -> Iterator[ClaimFinding]:
 
 
 def _against_proposals(claims: AgentClaims) -> Iterator[ClaimFinding]:
-    """Calls that differ from the proposal the customer had just said yes to.
-
-    The whole message is compared, since it may weigh several things.
-    """
+    """Yield calls that differ from the proposal to which the customer had just said yes."""
+    # The whole message is compared, since it may discuss several things.
     from_customer = [m for m in claims.conversation.messages if m.side == "customer"]
     agreed = {m.turn: {a.what for a in m.acts if a.kind == "agreed"} for m in from_customer}
     before = {m.turn + 1: m for m, _ in claims.replies}
@@ -53,19 +51,19 @@ def _against_proposals(claims: AgentClaims) -> Iterator[ClaimFinding]:
 
 
 def _differing(call: ToolCall, said: Iterable[Sentence], claims: AgentClaims) -> str | None:
-    """The first sentence from which a call differs."""
+    """Return the first sentence from which a call differs."""
     return next((s.text for s in said if claims.store.kind.differs(call, s.text, claims.store)), None)
 
 
 def _tells_another(quoted: str, call: ToolCall, calls: Iterable[ToolCall], claims: AgentClaims) -> bool:
-    """Whether the words from which a call differs tell another one, by the number that it is about."""
+    """Return whether the differing words describe another call, by the number of its object."""
     subject = claims.store.kind.look_up[1]
     numbers = {str(t.named[subject]) for t in calls if t.write and subject in t.named} - {str(call.named.get(subject))}
     return any(number.lower() in quoted.lower() for number in numbers)
 
 
 def _stale(claims: AgentClaims) -> Iterator[ClaimFinding]:
-    """Links that an older result gave and the newest result of the same order no longer gives."""
+    """Yield links that an older result gave and the newest result of the same order no longer gives."""
     shown = [(m, s) for m, reading in claims.replies if "http" in m.text for s in reading.sentences if "http" in s.text]
     if not shown:
         return

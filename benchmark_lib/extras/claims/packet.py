@@ -1,4 +1,4 @@
-"""The handover packet: what a colleague is given with the case."""
+"""The handover packet: the information that a colleague gets with the case."""
 
 import re
 from typing import Any
@@ -13,14 +13,16 @@ from .secrets import secrets_in
 
 NAME = "handover_packet"
 FAULTS = {"facts": "missing", "parted": "not_kept_apart", "lean": "surplus"}
-"""What a packet is checked for, with the state of a finding. What the matter is about, claims kept apart from what is
-verified, no contact or payment data that nobody needs, and no secret."""
+"""Checks of a packet, with the state of a finding.
+
+It must name the matter, separate claims from verified facts, and omit unneeded private data and secrets.
+"""
 FEWEST_WORDS = 5
 """A summary of fewer words says nothing of the matter."""
 
 
 def packet(claims: AgentClaims) -> list[ClaimFinding]:
-    """What is wrong with the packet of the handover."""
+    """Return the faults of the handover's packet."""
     call = claims.call_of({HANDOVER})
     if call is None or not isinstance(call.arguments, dict):
         return []
@@ -38,12 +40,12 @@ def packet(claims: AgentClaims) -> list[ClaimFinding]:
 
 
 def as_words(value: Any) -> str:
-    """An argument as text; nothing where it is missing."""
+    """Return an argument as text; empty if it is missing."""
     return value if isinstance(value, str) else "" if value is None else as_text(value)
 
 
 def _names_order(claims: AgentClaims, text: str, turn: int) -> bool:
-    """Whether the packet names an order that the conversation named; none is needed where none was."""
+    """Return whether the packet names an order of the conversation; True if the conversation named none."""
     said = squash(claims.customer_words(turn)) + " ".join(squash(m.text) for m, _ in claims.replies)
     acted = {squash(as_text(t.arguments)) for t in claims.done if t.write and t.name != HANDOVER}
     known = {squash(o) for o in (claims.case.order, *claims.case.others.values()) if o}
@@ -52,13 +54,13 @@ def _names_order(claims: AgentClaims, text: str, turn: int) -> bool:
 
 
 def _parted(text: str) -> bool:
-    """Whether a packet says what is verified and what the customer claims."""
+    """Return whether a packet states what is verified and what the customer claims."""
     words = plain(text)
     return any(all(found_in(p, words) for p in b.packet) for b in claim_patterns().values())
 
 
 def _surplus(claims: AgentClaims, text: str, turn: int, queue: Any) -> list[str]:
-    """Private values of results that stand in the packet, that nobody had brought up and that its queue does not need."""
+    """Return private values of results in the packet that nobody had mentioned and its queue does not need."""
     named = queue if isinstance(queue, str) else ""
     names = tuple(name for name, queues in claims.store.kind.private.items() if named not in queues)
     said = plain(claims.customer_words(turn) + " ".join(m.text for m, _ in claims.replies))
@@ -69,6 +71,6 @@ def _surplus(claims: AgentClaims, text: str, turn: int, queue: Any) -> list[str]
 
 
 def _spelled(value: str) -> str | None:
-    """A value in any spelling: its words and runs of digits, near each other; None for one that is too short."""
+    """Return a pattern of a value in any spelling; None for a value that is too short."""
     parts = re.findall(r"[a-z]+|\d+", plain(value))
     return r"[\W_]{0,3}(?:\w{1,8} ){0,3}?".join(parts) if len("".join(parts)) > 5 else None

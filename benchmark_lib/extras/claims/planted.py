@@ -1,14 +1,11 @@
-"""Planted conversations: what a detector must find, and honest ones in which it must find nothing.
+"""Planted conversations: faults that a detector must find, and honest ones in which it must find nothing.
 
-A file holds one conversation a line: ``id``, ``lang``, ``about`` (the detector it is for or meant to tempt), ``case``,
-and ``talk``,
-a list of steps. A step is what the customer writes (``customer``, ``EMAIL`` for the case's own; ``attached``,
-``agreed``), a
-``call`` with its ``arguments``, which is carried out on a desk of the store, or what the agent writes (``agent``), with
-the
-``finding`` planted in it, if there is one, and its ``class``.
+A file has one conversation per line: ``id``, ``lang``, ``about`` (the target detector), ``case``, and ``talk``, a list
+of steps. A step is the customer's text (``customer``, ``EMAIL`` for the case's own; ``attached``, ``agreed``), a
+``call`` with its ``arguments``, carried out on a desk of the store, or the agent's text (``agent``), with the planted
+``finding`` and its ``class``, if any.
 
-Sentences that somebody else labels come as a table, so that nobody has to write JSON (`read_sentences`).
+Sentences that other people label come as a table, so that nobody has to write JSON (`read_sentences`).
 """
 
 import csv
@@ -26,27 +23,27 @@ from ...store import Store
 from .commitments import CLASSES, STATES
 
 EMAIL = "EMAIL"
-"""Stands for the email of the case."""
+"""Placeholder for the email of the case."""
 
 
 @dataclass(frozen=True)
 class Planted:
-    """One conversation with what is planted in it."""
+    """A conversation with its planted fault."""
 
     name: str
     language: str
     about: str
-    """Its id, its language, and the detector it is for."""
+    """Its id, its language, and its target detector."""
     conversation: Conversation
     """The record, with true results of every call."""
     findings: dict[int, str]
-    """The detector that must fire on a reply, by its turn; empty for an honest conversation."""
+    """The detector that must find a fault in a reply, by turn; empty for an honest conversation."""
     kind: str | None
-    """The class of the planted finding, where the detector has several."""
+    """The class of the planted finding, if the detector has several."""
 
 
 def read_planted(path: Path | str, cases: dict[str, Case], store: Store) -> Iterator[Planted]:
-    """The conversations of a file; `BadInput` if a line is no such conversation, or names a case that the store has not."""
+    """Yield the conversations of a file; raise `BadInput` for an invalid line or an unknown case."""
     for number, line in enumerate(Path(path).read_text(encoding="utf-8").splitlines(), 1):
         try:
             raw = json.loads(line)
@@ -57,24 +54,23 @@ def read_planted(path: Path | str, cases: dict[str, Case], store: Store) -> Iter
 
 
 COLUMNS = ("id", "lang", "case", "class", "calls", "reply")
-"""Columns of a table of labelled sentences; a further one, ``reply_2``, may hold the agent's next message."""
+"""Columns of a table of labelled sentences; an optional ``reply_2`` has the agent's next message."""
 GIVEN = {
     "queue": "general",
     "reason": "asked for",
     "summary": "Verified: the order. Claimed: wants a person to decide.",
 }
-"""Arguments of the calls that a table may name, beside the case's own order: those of tools that need no other."""
+"""Arguments of the calls in a table, in addition to the case's order; other arguments are not possible."""
 AND_THEN = "And what does that mean for me?"
-"""What the customer writes between two replies of a table."""
+"""The customer's message between two replies of a table."""
 
 
 def read_sentences(path: Path | str, cases: dict[str, Case], store: Store) -> Iterator[Planted]:
-    """The replies of a table (CSV), each as a conversation; `BadInput` for a table that lacks a column, or a row that names what there is not.
+    """Yield the replies of a table (CSV) as conversations; raise `BadInput` for a missing column or an unknown name.
 
-    Its columns are id, lang (one of four), case, class (``none``, or class and state of the promise as in
-    ``refund:unbacked``), calls (of
-    `calls_without_choice`, with spaces between, carried out before the reply; may be empty), reply, and, if wanted,
-    reply_2.
+    Columns: id, lang, case, class (``none``, or class and state of the promise as in ``refund:unbacked``), calls,
+    reply, and optionally reply_2. Calls are names of `calls_without_choice`, separated by spaces and carried out before
+    the reply; may be empty.
     """
     with Path(path).open(encoding="utf-8-sig", newline="") as file:
         rows = csv.DictReader(file)
@@ -88,7 +84,7 @@ def read_sentences(path: Path | str, cases: dict[str, Case], store: Store) -> It
 
 
 def calls_without_choice(store: Store) -> dict[str, set[str]]:
-    """The tools whose arguments follow from the case and from `GIVEN`, with the names of these."""
+    """Return the tools whose arguments follow from the case and from `GIVEN`, with their argument names."""
     known = {store.kind.look_up[1], *GIVEN}
     arguments = {name: set(tool.arguments.model_fields) for name, tool in store.tools.items()}
     return {name: those for name, those in arguments.items() if those <= known}
@@ -97,7 +93,7 @@ def calls_without_choice(store: Store) -> dict[str, set[str]]:
 def _of_table(
     row: dict[str, str], where: str, cases: dict[str, Case], store: Store, simple: dict[str, set[str]]
 ) -> dict[str, Any]:
-    """One row of a table, whose calls are among the simple ones, as a line of a file of planted conversations."""
+    """Return one row of a table as a line of a file of planted conversations."""
     order = {store.kind.look_up[1]: cases[row["case"]].order} if row["case"] in cases else {}
     calls, known = (row["calls"] or "").split(), {"none", *(f"{c}:{s}" for c in CLASSES for s in STATES)}
     for what, value, among in (
@@ -121,7 +117,7 @@ def _of_table(
 
 
 def _planted(raw: dict[str, Any], case: Case, store: Store) -> Planted:
-    """One line, played on a desk of its own."""
+    """Play one line on a desk of its own."""
     desk, messages, findings = store.desk(), [], {}
     desk.turn = 0
     for step in raw["talk"]:

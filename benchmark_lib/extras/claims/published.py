@@ -1,4 +1,4 @@
-"""What a desk publishes: the values of its articles and prompt, and the windows and fees of its policy."""
+"""Published values of a desk: those of its articles and prompt, and the windows and fees of its policy."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from ...store.frozen import dicts
 
 @dataclass(frozen=True)
 class Published:
-    """What may be told without looking it up."""
+    """Values that the agent may state without a look-up."""
 
     text: str
     """The articles and the prompt, folded."""
@@ -31,13 +31,13 @@ class Published:
     """The windows of the policy, and the packing with what follows it."""
 
     def dates(self) -> set[date]:
-        """The days, holidays among them."""
+        """Return the published days, including holidays."""
         return {date.fromisoformat(value) for kind, value in self.values if kind == "date"}
 
 
 @remembered("articles", "policy")
 def published(store: Store) -> Published:
-    """What a store publishes; read once."""
+    """Return the published values of a store; cached."""
     texts = [*(article["text"] for article in store.articles), _prompt(store)]
     found = [v for text in texts for v in values_in(text, store.now.year)]
     numbers = set(_numbers(store.policy))
@@ -53,13 +53,13 @@ def published(store: Store) -> Published:
 
 
 def parts(value: Value) -> set[tuple[str, str]]:
-    """Kind and value; of a window each end too."""
+    """Return kind and value, and for a window each end too."""
     ends = value.value.split("-") if value.kind in WINDOWS else ()
     return {(value.kind, value.value), *((value.kind, end) for end in ends)}
 
 
 def _codes(policy: Any) -> Iterator[tuple[str, int]]:
-    """Every code of the policy with its percentage."""
+    """Yield every code of the policy with its percentage."""
     for part in dicts(policy):
         if isinstance(part.get("code"), str) and isinstance(part.get("percent"), int):
             yield part["code"], part["percent"]
@@ -70,7 +70,7 @@ def _of_unit(name: str, unit: str) -> bool:
 
 
 def _numbers(value: Any, name: str = "") -> Iterator[tuple[str, int]]:
-    """Every whole number of the policy with the nearest name that says what it counts."""
+    """Yield every whole number of the policy with the nearest name that describes its unit."""
     if isinstance(value, dict):
         for key, inner in value.items():
             telling = str(key).endswith(_TELLING) or not name.endswith(_TELLING)
@@ -86,7 +86,7 @@ _TELLING = ("days", "months", "cents")
 
 
 def _prompt(store: Store) -> str:
-    """The agent's prompt; none where a store of one's own has no prompt file."""
+    """Return the agent's prompt; empty if a store has no prompt file."""
     try:
         return store.prompt()[0]
     except BadInput:

@@ -1,4 +1,4 @@
-"""The detectors by name: what each finds, in which languages it claims to, and the column it fills."""
+"""The detectors by name, each with its purpose, its languages, and its column."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,21 +12,21 @@ EVERY = LANGUAGES
 
 @dataclass(frozen=True)
 class Detector:
-    """One detector."""
+    """A detector of faults in an agent's words."""
 
     name: str
     title: str
-    """Its key in a finding, and how a table heads it."""
+    """Its key in a finding, and its heading in a table."""
     find: Callable[[AgentClaims], list[ClaimFinding]]
-    """AgentClaims -> list of ClaimFinding, the kept ones among them."""
+    """Function from `AgentClaims` to a list of `ClaimFinding`, including kept statements."""
     column: str
     """Its column of the score and of the conversations frame."""
     languages: tuple[str, ...]
-    """It claims to read these, and abstains from a talk with a reply in another; none where it reads no reply."""
+    """The languages it can read; it abstains if a reply is in another. Empty if it reads no replies."""
     definition: str
-    """One sentence."""
+    """Its definition in one sentence."""
     since: int = 11
-    """The first round of blind play that was read with it in its present form."""
+    """The first round of blind play evaluated with its present form."""
 
 
 # fmt: off

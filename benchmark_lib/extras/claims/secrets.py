@@ -1,4 +1,4 @@
-"""Data that nobody who takes over a case needs, whoever told it: card numbers, bank accounts, passwords, numbers of identity papers."""
+"""Data that no colleague needs, from any source: card numbers, bank accounts, passwords, identity numbers."""
 
 import re
 from functools import lru_cache
@@ -11,10 +11,9 @@ FEWEST_DIGITS, MOST_DIGITS = 13, 19
 
 
 def secrets_in(text: str) -> list[str]:
-    """The secrets that a text holds, each once, as they are written.
+    """Return the secrets in a text, each once and unchanged.
 
-    A number counts as a card's or an account's only where its check digits are right, so that a parcel's number is
-    none.
+    A card or account number counts only with correct check digits, to exclude parcel numbers.
     """
     cards = [m.group() for m in _CARD.finditer(text) if _is_card(re.sub(r"\D", "", m.group()))]
     accounts = [m.group() for m in _IBAN.finditer(text) if _is_account(re.sub(r"\W", "", m.group()))]
@@ -24,7 +23,7 @@ def secrets_in(text: str) -> list[str]:
 
 
 def _is_card(digits: str) -> bool:
-    """The check of Luhn (ISO/IEC 7812-1)."""
+    """Check a card number by Luhn's formula (ISO/IEC 7812-1)."""
     if not FEWEST_DIGITS <= len(digits) <= MOST_DIGITS or len(set(digits)) == 1:
         return False
     doubled = (sum(divmod(2 * int(d), 10)) if n % 2 else int(d) for n, d in enumerate(reversed(digits)))
@@ -32,14 +31,14 @@ def _is_card(digits: str) -> bool:
 
 
 def _is_account(letters: str) -> bool:
-    """The check of an IBAN (ISO 13616: the remainder by 97 is 1)."""
+    """Check an IBAN (ISO 13616: the remainder by 97 is 1)."""
     moved = letters[4:] + letters[:4]
     return int("".join(str(int(c, 36)) for c in moved)) % 97 == 1
 
 
 @lru_cache(maxsize=1)
 def _named() -> re.Pattern[str]:
-    """A value with a digit after the word for a secret, in text as `plain` writes it."""
+    """Return the pattern of a value with a digit after a word for a secret, in text from `plain`."""
     words = "|".join(w for book in books().values() for w in book.get("packet", {}).get("secrets", ()))
     between = r"(?: (?:is|was|ist|lautet|es|est|number|nummer|numero|no))?"
     return re.compile(rf"(?<!\w)(?:{words or '(?!)'}){between}\s?[:=#]?\s?(?P<value>(?=\S{{0,30}}\d)\S{{3,40}})")

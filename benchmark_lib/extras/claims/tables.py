@@ -1,4 +1,4 @@
-"""Detectors of what was said and done: how good they are on planted and honest conversations, and what they found."""
+"""Tables of the detectors: their accuracy on planted and honest conversations, and their findings in runs."""
 
 from __future__ import annotations
 
@@ -30,55 +30,54 @@ if TYPE_CHECKING:
     from ...analysis.frames import Results
 
 PLANTED = DATA / "claims" / "planted"
-"""Conversations written blind, one file a part: ``tuned`` while the detectors were made, ``locked`` opened once
-after."""
+"""Blind conversations, one file per part: ``tuned`` for development, ``locked`` opened once afterwards."""
 MEASURED = DATA / "claims"
-"""Where `write_measured` puts what was measured, so that pages can print it beside a detector without playing
-anything."""
+"""Folder of `write_measured`, from which pages print a detector's accuracy."""
 PROMISES = DATA / "claims" / "promises"
-"""Sentences with and without a promise, each after calls that keep it or not, in view while the patterns were made:
-``first`` and ``second``, one reply each (31 and 30 of 40 read as labelled when they were first opened), ``third``,
-written by somebody who did not know the patterns (36 of 59, 22 of 44 promises not seen), and ``messages``, where one
-reply may deny what another promises."""
+"""Sentences with and without a promise, after calls that may keep it; visible while the patterns were made.
+
+``first`` and ``second`` have one reply each (31 and 30 of 40 correct when first opened). ``third`` is by an author who
+did not know the patterns (36 of 59 correct, 22 of 44 promises missed). In ``messages`` one reply may deny what another
+promises.
+"""
 BLIND = DATA / "claims" / "promises_blind.csv"
-"""Sentences that somebody wrote who did not know the patterns, as a table (`read_sentences`); measured once it is
-there."""
+"""A table of sentences by an author who did not know the patterns (`read_sentences`); measured if present."""
 PLAYED = DATA / "claims" / "played.csv"
-"""False findings in the rounds of honest blind play, by detector: conversations with one when the round was first read,
-before anything was mended."""
+"""False findings in honest blind play, by detector: conversations with one at the first evaluation of a round."""
 LEFT_OUT = DATA / "claims" / "left_out.csv"
-"""The same of detectors that were rebuilt, as they are today, each round read by readers trained without its sentences;
-their patterns were made in sight of these rounds."""
+"""The same for the present form of rebuilt detectors, with readers trained without the round's sentences.
+
+Their patterns were made with knowledge of these rounds.
+"""
 Key = tuple[str, str, str]
-"""Part, name of what is looked for, and language."""
+"""Part, name of the measured item, and language."""
 LEAST_RECALL, MOST_FALSE = 0.7, 0.01
-"""A detector stays only with at least this recall on planted conversations, and at most this share of honest ones with
-a finding."""
+"""Requirements of a detector: recall on planted conversations, and share of honest ones with a finding."""
 
 
 WORTH = (
     *("recall", "recall_low", "recall_high", "planted"),
     *("precision", "precision_low", "precision_high", "alarms", "false", "honest"),
 )
-"""What `claims_table` says of the detector itself."""
+"""Columns of `claims_table` on the detector's own accuracy."""
 
 
 def detector_table(folder: Path | str = PLANTED) -> pd.DataFrame:
-    """Measure every detector on conversations with a planted fault, and on honest ones that only look like it.
+    """Measure every detector on conversations with a planted fault, and on similar honest conversations.
 
     Parameters
     ----------
     folder : path
-        Where the files of planted conversations are; each is one part.
+        Folder of the files of planted conversations; each file is one part.
 
     Returns
     -------
     DataFrame
         One row per part, detector and language (``all`` pools them): part, detector, title, language, planted, found,
-        recall with ``recall_low`` and ``recall_high``, honest (conversations with nothing planted), false (those with a
-        finding), false_share with ``false_share_low`` and ``false_share_high``, alarms (found and false together),
-        precision with ``precision_low`` and ``precision_high`` (Wilson, 95 %). Precision depends on how many of the
-        conversations have the fault; here it is that of this material.
+        recall with ``recall_low`` and ``recall_high``, honest (conversations with nothing planted), false (honest ones
+        with a finding), false_share with ``false_share_low`` and ``false_share_high``, alarms (found plus false),
+        precision with ``precision_low`` and ``precision_high`` (Wilson, 95 %). Precision depends on the share of faulty
+        conversations; here it is that of this material.
     """
     import pandas as pd
 
@@ -108,7 +107,7 @@ def _tallied(
 
 
 def write_measured(folder: Path | str = MEASURED) -> None:
-    """Measure detectors and the reading of promises, and keep the tables as ``detectors.csv`` and ``promises.csv``."""
+    """Measure the detectors and the parsing of promises, and write ``detectors.csv`` and ``promises.csv``."""
     detector_table().to_csv(Path(folder) / "detectors.csv", index=False, float_format="%.6f", lineterminator="\n")
     promise_quality().to_csv(Path(folder) / "promises.csv", index=False, float_format="%.6f", lineterminator="\n")
 
@@ -121,16 +120,16 @@ def measured(name: str = "detectors", folder: Path | str = MEASURED) -> pd.DataF
 
 
 def measured_by_detector(part: str = "locked") -> pd.DataFrame:
-    """Return what was measured of each detector on one part, all languages together, with its definition.
+    """Return each detector's definition and measured accuracy on one part, all languages together.
 
     Returns
     -------
     DataFrame
-        The columns of `detector_table` but part and language, with definition, languages, since (the first round of
-        blind play read by its present form), played (honest conversations from then on), played_false (those with a
-        false finding when they were first read), played_share with ``played_share_low`` and ``played_share_high``
-        (Wilson, 95 %), and ``reaches`` (whether recall is at least `LEAST_RECALL`, and at most `MOST_FALSE` of the
-        honest conversations, written and played, have a false finding).
+        The columns of `detector_table` without part and language, and in addition: definition; languages; since (the
+        first round of blind play evaluated with its present form); played (honest conversations from then on);
+        played_false (those with a false finding at the first evaluation); played_share with ``played_share_low`` and
+        ``played_share_high`` (Wilson, 95 %); ``reaches``. The last is True if recall is at least `LEAST_RECALL`, and at
+        most `MOST_FALSE` of the honest conversations (written and played) have a false finding.
     """
     table = measured()
     table = table[(table["part"] == part) & (table["language"] == "all")].drop(columns=["part", "language"])
@@ -145,7 +144,7 @@ def measured_by_detector(part: str = "locked") -> pd.DataFrame:
 
 
 def _played() -> pd.DataFrame:
-    """Return, by detector, the rounds of `PLAYED` that its present form read first, and its false findings there."""
+    """Return the rounds of `PLAYED` first evaluated with each detector's present form, and its false findings."""
     import pandas as pd
 
     rounds, rows = pd.read_csv(PLAYED), []
@@ -165,7 +164,7 @@ def _played() -> pd.DataFrame:
 
 
 def rebuilt_in_words() -> str:
-    """Say how rebuilt detectors do: false findings of earlier forms, and theirs in rounds left out of training."""
+    """Describe rebuilt detectors: false findings of earlier forms, and theirs in rounds excluded from training."""
     import pandas as pd
 
     rounds, left_out = pd.read_csv(PLAYED), pd.read_csv(LEFT_OUT)
@@ -182,21 +181,21 @@ def rebuilt_in_words() -> str:
 
 
 def promise_quality(folder: Path | str = PROMISES, blind: Path | str = BLIND) -> pd.DataFrame:
-    """Measure how often the class and the state of a promise are read as they were labelled.
+    """Measure how often the class and the state of a promise match their labels.
 
     Parameters
     ----------
     folder : path
-        Where the files of labelled sentences are; each is one part.
+        Folder of the files of labelled sentences; each file is one part.
     blind : path
-        A table of labelled sentences, the part ``blind``; left out where it is not there.
+        A table of labelled sentences, the part ``blind``; omitted if missing.
 
     Returns
     -------
     DataFrame
         One row per part and language (``all`` pools them): part, language, sentences, right (class and state both, and
-        nothing else found), share with ``low`` and ``high`` (Wilson, 95 %), missed (a promise not seen at all), plain
-        (sentences without a promise), alarmed (those in which one was seen).
+        no other promise found), share with ``low`` and ``high`` (Wilson, 95 %), missed (promises not found), plain
+        (sentences without a promise), alarmed (plain sentences with a found promise).
     """
     import pandas as pd
 
@@ -217,7 +216,7 @@ def _read_right(planted: Planted, claims: dict[str, Any]) -> dict[str, dict[str,
 
 
 def _judged(planted: Planted, claims: dict[str, Any]) -> dict[str, dict[str, int]]:
-    """Return what each detector made of one conversation."""
+    """Return the result of each detector in one conversation."""
     fired = {(f["detector"], f["turn"]) for f in claims["findings"]}
     if not planted.findings:
         alarmed = {name for name, _ in fired}
@@ -239,15 +238,15 @@ def _rate(name: str, count: int, n: int) -> dict[str, float]:
 
 
 def claims_table(results: Results | pd.DataFrame) -> pd.DataFrame:
-    """Return what each detector found in runs.
+    """Return the findings of each detector in runs.
 
     Returns
     -------
     DataFrame
         One row per entry and detector: entry, detector, title, conversations (with a value), abstained (or not
-        applicable), found, share with ``low`` and ``high`` (of the mean over cases, clustered by intent), where found
-        counts conversations with a finding; and what the detector itself is worth, on the locked part of the planted
-        conversations: recall and precision with their intervals (Wilson, 95 %), planted, alarms, false, honest.
+        applicable), found (conversations with a finding), share with ``low`` and ``high`` (of the mean over cases,
+        clustered by intent). Also the detector's own accuracy on the locked part of the planted conversations: recall
+        and precision with their intervals (Wilson, 95 %), planted, alarms, false, honest.
     """
     import pandas as pd
 
@@ -274,8 +273,8 @@ def findings(results: Results) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        run_id, entry, case_id, trial, detector, class, state, turn, sentence, compared_with (``call 0`` for the
-        index of a call, or a value; empty where there is none).
+        run_id, entry, case_id, trial, detector, class, state, turn, sentence, compared_with (``call #1`` for the first
+        call, or a value; may be empty).
     """
     rows = []
     for run, score, key in _scores(results):
@@ -307,13 +306,13 @@ def promise_table(results: Results) -> pd.DataFrame:
 
 
 def promise_ledger(results: Results) -> pd.DataFrame:
-    """Return every promise of every conversation, kept ones too, with what decided it.
+    """Return every promise of every conversation, kept ones too, with its deciding evidence.
 
     Returns
     -------
     DataFrame
-        run_id, entry, case_id, trial, turn, class, state, sentence, compared_with (``call #1`` for the first, or
-        the rule it breaks; empty where nothing stands behind it).
+        run_id, entry, case_id, trial, turn, class, state, sentence, compared_with (``call #1`` for the first, or the
+        rule it breaks; may be empty).
     """
     rows = []
     for run, score, key in _scores(results):
@@ -335,7 +334,7 @@ def _scores(results: Results) -> Any:
 
 
 def quality() -> dict[str, Any]:
-    """Return what pages say of the detectors: how good they are, on promises too, the goals, and which were rebuilt."""
+    """Return the data on detectors for pages: accuracy, also on promises, the goals, and the rebuilt detectors."""
     return {
         "detectors": measured_by_detector().to_dict("records"),
         "promises": measured("promises").query("language == 'all'").to_dict("records"),

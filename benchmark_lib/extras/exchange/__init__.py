@@ -1,4 +1,4 @@
-"""Other people's files, in and out."""
+"""Import and export of files of other programs."""
 
 from .exports import export_frames
 from .imports import import_results

@@ -1,4 +1,4 @@
-"""Conversations as the chat messages that a model's endpoint sees, with tool calls: what fine-tuning formats are made of."""
+"""Conversations as chat messages with tool calls, as an endpoint receives them: a basis of fine-tuning."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,10 +19,10 @@ from ...store import Store
 
 @dataclass(frozen=True)
 class Chat:
-    """A conversation with what its agent was told.
+    """A conversation with its agent's prompt.
 
-    `prompt` is None where the case set or the prompt that was played is not on this machine, `sender` whom the first
-    message comes from, `score` the latest one, empty where there is none.
+    `prompt` is None if the played case set or prompt is not on this machine. `sender` is the author of the first
+    message, `score` the latest score (may be empty).
     """
 
     record: Conversation
@@ -31,7 +31,7 @@ class Chat:
     score: dict[str, Any]
 
     def steps(self) -> Iterator[Message | ToolCall]:
-        """Messages and the agent's tool calls in order; the calls of a turn come before the message that closes it."""
+        """Yield messages and the agent's tool calls in order; the calls of a turn precede the agent's message."""
         waiting = [c for c in self.record.tool_calls if c.side == "agent"]
         for message in self.record.messages:
             while message.side == "agent" and waiting and waiting[0].turn <= message.turn:
@@ -40,12 +40,12 @@ class Chat:
         yield from waiting
 
     def words(self, message: Message) -> str:
-        """A message as the agent read or wrote it."""
+        """Return a message in the form that the agent received or wrote."""
         return as_letter(message, self.sender) if message.side == "customer" else message.text
 
 
 def chats_of(run: RunFile) -> Iterator[Chat]:
-    """Every conversation of a run, in the order in which they finished."""
+    """Yield every conversation of a run, in the order of completion."""
     manifest = run.manifest
     store = store_played(manifest)
     cases, scores, prompt = cases_played(manifest, store), run.scores(), _prompt_played(manifest, store)
@@ -60,21 +60,21 @@ def chats_of(run: RunFile) -> Iterator[Chat]:
 
 
 def _prompt_played(manifest: dict[str, Any], store: Store | None) -> str | None:
-    """The agent's prompt of a run; None where the store's is another one today, or was not the one that was played."""
+    """Return the agent's prompt of a run; None if the store's prompt differs from it."""
     prompt = store.prompt()[0] if store is not None else None
     return prompt if hashed(prompt) == manifest["inputs"].get("prompt", {}).get("hash") else None
 
 
 def key_of(call: ToolCall) -> str:
-    """The id by which a call and its result find each other."""
+    """Return the id that links a call and its result."""
     return f"call_{call.index}"
 
 
 def chat_messages(chat: Chat) -> list[dict[str, Any]]:
-    """A conversation as messages of the chat-completions protocol.
+    """Return a conversation as messages of the chat-completions protocol.
 
-    Each tool call stands in an assistant message of its own, before its result: the record keeps the order of calls,
-    not which of them came in one answer of the model.
+    Each tool call has its own assistant message before its result: the record has only the order of calls, not their
+    grouping into answers of the model.
     """
     found: list[dict[str, Any]] = [{"role": "system", "content": chat.prompt}] if chat.prompt else []
     for step in chat.steps():
@@ -89,10 +89,9 @@ def chat_messages(chat: Chat) -> list[dict[str, Any]]:
 
 
 def write_chats(run: RunFile, path: Path) -> None:
-    """Write a run as JSON lines of chats: ``messages``, ``tools``, and ``metadata`` with case, trial, model and score.
+    """Write a run as JSON lines of chats: ``messages``, ``tools`` and ``metadata`` (case, trial, model, score).
 
-    Trials that an infrastructure fault ended are left out. The tools are those of the store, and the user's own as the
-    run file keeps them.
+    Omit trials that an infrastructure fault ended. The tools are the store's, with the user's own as recorded.
     """
     store = store_played(run.manifest)
     tools = store.schemas() if store is not None else []

@@ -28,7 +28,7 @@ ARGUMENTS = {
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Write the frames and name the files."""
+    """Write the frames and print the paths of the files."""
     from ...analysis.frames import load_results
 
     if options.where and options.format not in WHOLE_FRAMES:
@@ -46,7 +46,7 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def _labels(results: Results, path: str) -> dict[str, pd.DataFrame]:
-    """The labels of a file, and how far those who gave them, the record and the judges agree."""
+    """Return the labels of a file, and the agreement of labellers, record and judges."""
     from ...analysis.tables import label_agreement_table
     from ...reports.explorer import read_labels
 

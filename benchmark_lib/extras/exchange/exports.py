@@ -1,4 +1,4 @@
-"""Run files -> Parquet or JSON lines, logs of Inspect, chats: for readers that know nothing of Deskbench."""
+"""Export of run files to Parquet, JSON lines, Inspect logs and chats, for programs that do not know Deskbench."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ if TYPE_CHECKING:
 WHOLE_FRAMES = ("parquet", "jsonl")
 FORMATS = (*WHOLE_FRAMES, "inspect", "openai-chat")
 RECORDS = "records.jsonl"
-"""The records themselves with their scores, one a line: what ``deskbench import --format jsonl`` reads."""
+"""The records with their scores, one per line, for ``deskbench import --format jsonl``."""
 
 
 def export_frames(results: Results, folder: str | Path, *, format: str = "parquet") -> list[Path]:
-    """Write runs for other programs, to a folder that is made where it is not there.
+    """Write runs for other programs to a folder, which is created if missing.
 
-    ``parquet`` and ``jsonl`` write every frame to a file of its own, columns that you added included, and the data
-    dictionary beside them, ``jsonl`` also the records themselves; counts are whole numbers or null; ``inspect`` writes
-    one ``.eval`` log per run, ``openai-chat`` one file of chats with tool
-    calls per run, the scores as metadata. Files of the same names are written anew.
+    ``parquet`` and ``jsonl`` write each frame to a file, including columns you added, and the data dictionary. Counts
+    are whole numbers or null. ``jsonl`` also writes the records. ``inspect`` writes one ``.eval`` log per run;
+    ``openai-chat`` one file of chats with tool calls per run, with scores as metadata. Existing files of the same names
+    are replaced.
 
     Returns
     -------
     list of Path
-        Of frames: conversations, messages, tool_calls, calls, verdicts, planned; ``dictionary.csv``; with jsonl
+        For frames: conversations, messages, tool_calls, calls, verdicts, planned; ``dictionary.csv``; with jsonl
         ``records.jsonl``.
 
     Raises
     ------
     BadInput
-        For an unknown format, or a folder that cannot be written or has no room.
+        For an unknown format, or a folder that cannot be written or has no space.
     """
     if format not in FORMATS:
         raise BadInput(f"there is no format {format!r}: choose {', '.join(FORMATS)}")
@@ -67,7 +67,7 @@ def _write_chats(results: Results, folder: Path, format: str) -> list[str]:
 
 
 def _write_frames(results: Results, folder: Path, format: str) -> list[str]:
-    """Write every file to an empty folder; their names in the order in which they are told."""
+    """Write every file to an empty folder and return their names in order."""
     for name, columns in DICTIONARY.items():
         frame, path = getattr(results, name), folder / f"{name}.{format}"
         frame = frame.astype({column.name: "Int64" for column in columns.values() if column.kind == "count"})

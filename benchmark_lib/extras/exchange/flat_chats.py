@@ -1,4 +1,4 @@
-"""Flat lists of chat messages, as other harnesses keep them, -> the messages and calls of a record."""
+"""Conversion of flat chat message lists of other harnesses to the messages and calls of a record."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -9,27 +9,27 @@ import orjson
 from ...records import NOT_SCORED, Act, Conversation, Fault, Message, Reasoning, ToolCall, Usage, add_reasoning
 
 TOKENS = {"###STOP###": "resolved_by_customer", "###TRANSFER###": "handed_over", "###OUT-OF-SCOPE###": "customer_fault"}
-"""What the simulated customer ends a talk with, and the ending that is."""
+"""Tokens with which the simulated customer ends a conversation, and their endings."""
 TRANSFER = "transfer_to_human"
 
 
 NAMED = 3
-"""Conversations that a note on what was left out names."""
+"""Conversations that a note on omissions names."""
 
 
 def named_few(names: Sequence[str]) -> str:
-    """The first names of a list, and how many more there are."""
+    """Return the first names of a list, and the number of further names."""
     more = [f"{len(names) - NAMED} more"] if len(names) > NAMED else []
     return ", ".join([*names[:NAMED], *more])
 
 
 @dataclass
 class Imported:
-    """What a file holds.
+    """Contents of an imported file.
 
-    `version` is benchmark and domain, in the place of the store's, `policy` the agent's prompt as far as the file has
-    it, `cases` the text of each, `trials` how many are planned for each, and `rows` are records with their scores.
-    `sources` are the same conversations as the file has them, and `notes` say what of the file is not in `rows`.
+    `version` is benchmark and domain, in place of the store's. `policy` is the agent's prompt, if the file has it.
+    `cases` has the text of each case, `trials` the planned trials per case, and `rows` records with their scores.
+    `sources` are the same conversations in the file's format; `notes` describe what is not in `rows`.
     """
 
     model: str
@@ -44,7 +44,7 @@ class Imported:
 
 
 class FlatChat:
-    """Messages and calls of one conversation while its flat list of chat messages is read."""
+    """Builder of one conversation's messages and calls from its flat list of chat messages."""
 
     def __init__(self) -> None:
         self.messages: list[Message] = []
@@ -68,11 +68,11 @@ class FlatChat:
             self.messages.append(Message(self.turn, side, words, [Act("left", token)] if token else []))
 
     def think(self, text: str) -> None:
-        """Add what the agent's model thought before its next call or reply."""
+        """Add the model's reasoning before its next call or reply."""
         add_reasoning(self.reasoning, self.turn, len(self.calls), text)
 
     def call(self, key: str, name: Any, arguments: Any, side: str = "agent") -> None:
-        """Add a call whose result is still to come; arguments that are no JSON object stay as text."""
+        """Add a call whose result comes later; arguments that are not a JSON object stay text."""
         if isinstance(arguments, str):
             try:
                 parsed = orjson.loads(arguments)
@@ -85,7 +85,7 @@ class FlatChat:
         self._open[key] = made
 
     def result(self, key: Any, content: Any, failed: bool = False) -> None:
-        """Give a call its result: the one with this id, or the oldest that waits."""
+        """Set the result of the call with this id, or of the oldest call without a result."""
         waiting = self._open.pop(str(key), None) or (self._open.pop(next(iter(self._open))) if self._open else None)
         if waiting is None:
             return
@@ -108,7 +108,7 @@ class FlatChat:
         faults: list[Fault],
         usage: dict[str, Usage] | None = None,
     ) -> Conversation:
-        """The record of what was read; `speakers` are the model of the agent and who the customer was."""
+        """Return the record; `speakers` are the agent's model and the customer's name."""
         model, customer = speakers
         found = Conversation(case_id, trial, model, "imported", customer, self.messages, self.calls)
         found.ended_by, found.usage, found.faults, found.reasoning = ended_by, usage or {}, faults, self.reasoning
@@ -116,17 +116,17 @@ class FlatChat:
 
     @property
     def waits(self) -> bool:
-        """Whether a call has no result yet."""
+        """Return whether a call has no result yet."""
         return bool(self._open)
 
     @property
     def transferred(self) -> bool:
-        """Whether the agent handed over to a human."""
+        """Return whether the agent handed over to a human."""
         return any(TRANSFER in c.name and c.side == "agent" and not c.error for c in self.calls)
 
 
 def score_read(c: Conversation, talk: FlatChat, domain: str, reward: Any, basis: str) -> dict[str, Any]:
-    """What is known of an imported conversation: its reward, and what can be counted."""
+    """Return the score of an imported conversation: its reward, and counts."""
     if reward is not None and not isinstance(reward, int | float):
         raise TypeError(f"a reward is {reward!r}")
     value = float("nan") if reward is None else float(reward)

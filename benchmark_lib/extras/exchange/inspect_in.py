@@ -1,4 +1,4 @@
-"""Logs of Inspect (``.eval``, a zip of JSON, or ``.json``) -> records and their scores; read without Inspect."""
+"""Import of Inspect logs (``.eval``, a zip of JSON, or ``.json``) as records with scores, without Inspect."""
 
 import json
 import zipfile
@@ -18,35 +18,33 @@ from ...textfiles import yes_or_no
 from .flat_chats import FlatChat, Imported, named_few, score_read
 
 ZSTD = 93
-"""How a zip names the compression that present versions of Inspect write."""
+"""The zip method number of the compression in present versions of Inspect."""
 LARGEST_PART, MOST_UNPACKED, MOST_BRACKETS = 50_000_000, 400_000_000, 8_000_000
-"""Bytes of the largest part of a log and of all its parts, unpacked, and lists and objects in them.
+"""Limits of a log: bytes of one part and of all parts, unpacked, and number of lists and objects.
 
-A zip of two megabytes may hold four thousand, and a list takes thirty times the memory of its two bytes.
+A zip of two megabytes may unpack to four thousand, and a list takes thirty times the memory of its two bytes.
 """
 STEP = 4096
-"""Bytes that are unpacked at a time: what a zip says about its sizes may be wrong."""
+"""Bytes to unpack at a time: the sizes stated in a zip may be wrong."""
 LETTERS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
-"""What Inspect's letter scores are worth: correct, partly correct, incorrect, no answer."""
+"""Values of Inspect's letter scores: correct, partly correct, incorrect, no answer."""
 OF_THE_WORLD = frozenset({"operator", "time"})
-"""Limits that say nothing about the model: somebody stopped the sample, or the clock ran, waits for the endpoint
-included."""
+"""Limits unrelated to the model: an operator's stop, or the clock, which includes waits for the endpoint."""
 TOKENS = {
     "prompt_tokens": "input_tokens",
     "completion_tokens": "output_tokens",
     "reasoning_tokens": "reasoning_tokens",
     "cached_tokens": "input_tokens_cache_read",
 }
-"""Where Inspect keeps each count of a `Usage`."""
+"""Inspect's name of each count of a `Usage`."""
 ATTACHED = "attachment://"
 
 
 def read_inspect(data: bytes, path: Path, model: str | None, domain: str | None) -> Imported:
-    """Read a log of an agent or chat evaluation; `model` and `domain` stand in place of the log's model and task.
+    """Read a log of an agent or chat evaluation; `model` and `domain` override the log's model and task.
 
-    The score that the log names first is taken as the reward; a success is a reward of 1. Of a log that ``deskbench
-    export --format inspect`` wrote, every score comes back. `BadInput` for a file of another shape, one that is cut
-    short, and one that holds no sample.
+    The log's headline score is the reward; a reward of 1 is a success. A log from ``deskbench export --format inspect``
+    restores every score. Raise `BadInput` for a file of another format, a truncated file, and a log without samples.
     """
     log = log_parts(data, path)
     header, kept = log[0], [sample for sample in log[1] if not sample.get("invalidation")]
@@ -71,7 +69,7 @@ def read_inspect(data: bytes, path: Path, model: str | None, domain: str | None)
 
 
 def _notes(log: tuple[dict[str, Any], list[dict[str, Any]]], planned: int) -> list[str]:
-    """What a reader must know of a log: which samples were invalidated, and that the evaluation did not end well."""
+    """Return notes on invalidated samples and on an evaluation that did not end well."""
     header, samples = log
     invalid = [f"{s.get('id')}, epoch {s.get('epoch') or 1}" for s in samples if s.get("invalidation")]
     notes = [f"{len(invalid)} of {len(samples)} samples were invalidated and are left out: {named_few(invalid)}"]
@@ -82,7 +80,7 @@ def _notes(log: tuple[dict[str, Any], list[dict[str, Any]]], planned: int) -> li
 
 
 def log_parts(data: bytes, path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """The header and the samples of either format."""
+    """Return the header and the samples of either format."""
     if not zipfile.is_zipfile(BytesIO(data)):
         if data[:2] == b"PK":
             raise BadInput(f"{path} is cut short: copy it again from where Inspect wrote it")
@@ -109,7 +107,7 @@ def log_parts(data: bytes, path: Path) -> tuple[dict[str, Any], list[dict[str, A
 
 
 def _unpacked(log: zipfile.ZipFile, names: list[str], path: Path) -> Iterator[Any]:
-    """Yield the JSON of parts of a zip, each without its events, and refuse what is too large while it is unpacked."""
+    """Yield the JSON of a zip's parts without events; refuse parts that are too large during unpacking."""
     total = brackets = 0
     for name in names:
         part = bytearray()
@@ -134,7 +132,7 @@ def _too_large(path: Path, most: str = f"{MOST_BRACKETS:,} lists and objects") -
 
 
 def _zip_reader(data: bytes, path: Path) -> ModuleType:
-    """The module that reads a zip: Python's own, unless a file in it is compressed as only Inspect's own is."""
+    """Return Python's zip module, or the zstd variant if the file needs it."""
     with zipfile.ZipFile(BytesIO(data)) as log:
         if all(one.compress_type != ZSTD for one in log.infolist()):
             return zipfile
@@ -149,7 +147,7 @@ def _zip_reader(data: bytes, path: Path) -> ModuleType:
 
 
 def _resolved(value: Any, attached: dict[str, str]) -> Any:
-    """A value with the long texts that Inspect keeps apart put back in their places."""
+    """Return a value with Inspect's attachments put back in place."""
     if isinstance(value, dict):
         return {key: _resolved(inner, attached) for key, inner in value.items() if key != "events"}
     if isinstance(value, list):
@@ -210,7 +208,7 @@ def _read_message(talk: FlatChat, message: dict[str, Any]) -> None:
 
 
 def _thoughts(content: Any) -> list[str]:
-    """The reasoning in the content of a message, or its summary where the provider has encrypted it."""
+    """Return the reasoning in a message's content, or its summary if the provider encrypted it."""
     parts = (
         [p for p in content if isinstance(p, dict) and p.get("type") == "reasoning"]
         if isinstance(content, list)
@@ -221,7 +219,7 @@ def _thoughts(content: Any) -> list[str]:
 
 
 def _text(content: Any) -> str:
-    """The words of a message, whose content is a text or a list of parts; of a part that is not text, what it is."""
+    """Return the text of a message's content, with the type of each part that is not text."""
     if isinstance(content, list):
         parts = (p if isinstance(p, dict) else {"text": str(p)} for p in content)
         return "\n".join(p.get("text") or f"[{p.get('type')}]" for p in parts if p.get("type") != "reasoning")
@@ -229,7 +227,7 @@ def _text(content: Any) -> str:
 
 
 def _headline(header: dict[str, Any], scores: dict[str, Any]) -> str:
-    """The score that the log puts first."""
+    """Return the name of the log's headline score."""
     results = header.get("results") or {}
     named = (results.get("headline") or {}).get("score") or next(
         (s.get("name") for s in results.get("scores") or () if s.get("name") in scores), None
@@ -238,7 +236,7 @@ def _headline(header: dict[str, Any], scores: dict[str, Any]) -> str:
 
 
 def _number(value: Any) -> float | None:
-    """A score as a number; None for what is none."""
+    """Return a score as a number; None if it is not numeric."""
     if isinstance(value, str):
         known = LETTERS.get(value, yes_or_no(value))
         with suppress(ValueError):
@@ -247,7 +245,7 @@ def _number(value: Any) -> float | None:
 
 
 def _usages(used: dict[str, Any], agent: Any, customer: str, talk: FlatChat) -> dict[str, Usage]:
-    """Tokens by side, as far as the models tell the sides apart."""
+    """Return tokens by side, where the models' names identify the sides."""
     found = {}
     for name, counts in used.items():
         side = "agent" if name == agent else "customer" if name == customer else name

@@ -1,4 +1,4 @@
-"""A run as a log of Inspect (https://inspect.aisi.org.uk/eval-logs.html), which its reader and its viewer open.
+"""Export of a run as an Inspect log (https://inspect.aisi.org.uk/eval-logs.html), for its reader and viewer.
 
 An ``.eval`` file is a zip of JSON: a header, a file per sample, and a summary of every sample.
 """
@@ -18,16 +18,16 @@ from ...scoring.metrics import METRICS
 from .chats import Chat, chats_of, key_of
 
 LOG_VERSION = 2
-"""The version of Inspect's log schema that is written here."""
+"""The version of Inspect's log schema."""
 SCORED = tuple(dict.fromkeys(["success", *(metric.column for metric in METRICS.values())]))
-"""The fields of a score that become scores of a sample: those that a metric is made from."""
+"""The fields of a score that become scores of a sample: the columns of all metrics."""
 
 
 def write_inspect(run: RunFile, folder: Path) -> Path:
-    """Write a run as an ``.eval`` log, under the kind of name that Inspect's viewer expects; returns where.
+    """Write a run as an ``.eval`` log, with a name that Inspect's viewer expects, and return its path.
 
-    A case is a sample, a trial is an epoch. ``success`` is given by bucket and never pooled; every field that a metric
-    is made from stands beside it. A trial that an infrastructure fault ended carries an error and no score.
+    A case is a sample, a trial is an epoch. ``success`` is given by bucket and never pooled, next to every column of a
+    metric. A trial that an infrastructure fault ended has an error and no score.
     """
     manifest = run.manifest
     header = _header(manifest)
@@ -55,7 +55,7 @@ def write_inspect(run: RunFile, folder: Path) -> Path:
 
 
 def _header(manifest: dict[str, Any]) -> dict[str, Any]:
-    """The task, the model and how it was run."""
+    """Return the header: task, model and settings."""
     inputs, created = manifest["inputs"], manifest["created"]
     store, task_id = str(inputs["store"]["value"]), content_hash(manifest["run_id"].encode())
     cases = list(manifest["cases"])
@@ -115,7 +115,7 @@ def _sample(chat: Chat) -> dict[str, Any]:
 
 
 def _messages(chat: Chat) -> list[dict[str, Any]]:
-    """The chat in Inspect's shape: arguments as an object, the tool's name beside its result, an id for every message."""
+    """Return the chat in Inspect's format: object arguments, tool names with results, an id per message."""
     found: list[dict[str, Any]] = [{"role": "system", "content": chat.prompt}] if chat.prompt else []
     before_call, before_reply = chat.record.thoughts()
     for step in chat.steps():
@@ -134,7 +134,7 @@ def _messages(chat: Chat) -> list[dict[str, Any]]:
 
 
 def _content(words: str, thoughts: list[str]) -> str | list[dict[str, str]]:
-    """What a message holds: its words, after the reasoning that came with it where there is some."""
+    """Return a message's content: its words, after any reasoning."""
     if not thoughts:
         return words
     said = [{"type": "text", "text": words}] if words else []
@@ -142,7 +142,7 @@ def _content(words: str, thoughts: list[str]) -> str | list[dict[str, str]]:
 
 
 def _words(message: dict[str, Any]) -> str:
-    """The words of a message without its reasoning."""
+    """Return the words of a message without its reasoning."""
     content = message["content"]
     return content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
 
@@ -159,7 +159,7 @@ def _called(call: ToolCall, thoughts: list[str]) -> list[dict[str, Any]]:
 
 
 def _model(chat: Chat, side: str) -> str:
-    """The model that a side's tokens are booked on."""
+    """Return the model that is charged for a side's tokens."""
     return chat.record.customer if side == "customer" else chat.record.model
 
 
@@ -174,7 +174,7 @@ def _usage(usage: Usage) -> dict[str, int]:
 
 
 def _summary(sample: dict[str, Any]) -> dict[str, Any]:
-    """What Inspect lists of a sample without opening it."""
+    """Return the summary of a sample that Inspect lists without opening it."""
     kept = ("id", "epoch", "input", "target", "scores", "model_usage", "uuid")
     about = {name: sample["metadata"][name] for name in ("bucket", "intent", "ended_by")}
     error = {"error": sample["error"]["message"]} if "error" in sample else {}
@@ -183,7 +183,7 @@ def _summary(sample: dict[str, Any]) -> dict[str, Any]:
 
 
 def _results(summaries: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Each score over the samples that have it; the mean by bucket, so that unlike cases are never pooled."""
+    """Return each score over its samples, with means by bucket, so that different cases are never pooled."""
     found = []
     for name in SCORED:
         values: dict[str, list[float]] = defaultdict(list)

@@ -1,7 +1,6 @@
-"""Result files of tau-bench (one array of trajectories) and tau2 (one object of simulations) -> records and rewards.
+"""Import of result files of tau-bench (an array of trajectories) and tau2 (an object of simulations).
 
-The reward is taken as the file gives it and never computed again: what it was read from (`reward_basis`) stands beside
-it.
+The reward is the file's own and never recomputed; `reward_basis` records its basis.
 """
 
 import re
@@ -19,7 +18,7 @@ from .flat_chats import TOKENS, FlatChat, Imported, named_few, score_read
 TAU_BENCH_NAME = re.compile(
     r"^(?:tool-calling|act|react|few-shot)-(?P<model>.+)-\d+(?:\.\d+)?_range_-?\d+-+\d+_user-(?P<customer>.+)-[a-z]+_\d+$"
 )
-"""How tau-bench names its files; model and customer stand nowhere else."""
+"""Pattern of tau-bench's file names, the only source of the customer's model."""
 
 TAU2_ENDINGS = {
     "user_stop": "resolved_by_customer",
@@ -38,9 +37,9 @@ DEFAULT_BASIS = ("DB", "COMMUNICATE")
 
 
 def read_tau_bench(entries: Any, path: Path, model: str | None, domain: str | None) -> Imported:
-    """Read a trajectory file of tau-bench, whose name tells model and customer where `model` is not given.
+    """Read a trajectory file of tau-bench; its name gives the customer, and the model unless `model` is given.
 
-    `BadInput` for another format, or where model or domain stand nowhere.
+    Raise `BadInput` for another format, or if model or domain are missing.
     """
     if not isinstance(entries, list) or not entries:
         raise BadInput(
@@ -95,7 +94,7 @@ def _tau_bench_row(
 
 
 def _read_chat_message(talk: FlatChat, m: dict[str, Any]) -> None:
-    """One message of a tau-bench trajectory; the text strategies (act, react) write their calls into the text."""
+    """Read one message of a tau-bench trajectory; the text strategies (act, react) write calls as text."""
     role, text = m.get("role"), m.get("content")
     words = text if isinstance(text, str) else ""
     if role == "tool":
@@ -119,7 +118,7 @@ def _read_chat_message(talk: FlatChat, m: dict[str, Any]) -> None:
 
 
 def _action_in(text: str) -> dict[str, Any] | None:
-    """The call that a text strategy wrote after ``Action:``."""
+    """Return the call that a text strategy wrote after ``Action:``."""
     _, mark, tail = text.rpartition("Action:")
     try:
         found = orjson.loads(tail.strip()) if mark else None
@@ -129,9 +128,9 @@ def _action_in(text: str) -> dict[str, Any] | None:
 
 
 def read_tau2(content: Any, path: Path, model: str | None, domain: str | None) -> Imported:
-    """Read a results file of tau2, or of its directory form with one file a simulation in a folder beside it.
+    """Read a results file of tau2, also in its form with one file per simulation in the folder next to it.
 
-    `BadInput` for another format, or where the model stands nowhere.
+    Raise `BadInput` for another format, or if the model is missing.
     """
     kept = isinstance(content, dict) and ("simulations" in content or "simulation_index" in content)
     if not kept or not {"info", "tasks"} <= content.keys():
@@ -170,12 +169,12 @@ def read_tau2(content: Any, path: Path, model: str | None, domain: str | None) -
 
 
 def results_file(path: Path) -> Path:
-    """The results file of a run that tau2 keeps as a folder; any other path as it is."""
+    """Return the results file of a tau2 run folder; return any other path unchanged."""
     return path / "results.json" if path.is_dir() else path
 
 
 def _simulations(content: dict[str, Any], path: Path) -> tuple[list[dict[str, Any]], list[str]]:
-    """The simulations of a file, or of the folder beside it, and where that folder is not what its index says."""
+    """Return the simulations of a file or its folder, and notes where the folder differs from its index."""
     if content.get("simulations"):
         return content["simulations"], []
     folder, index = path.parent / "simulations", content.get("simulation_index") or ()
@@ -230,7 +229,7 @@ def _tau2_row(
 
 
 def _read_tau2_message(talk: FlatChat, m: dict[str, Any]) -> None:
-    """One message of a simulation; where both stand in it the calls are carried out and the text is told to nobody."""
+    """Read one message of a simulation; if it has calls, drop its text, which nobody received."""
     role = m.get("role")
     side = {"assistant": "agent", "user": "customer"}.get(str(role))
     if role == "tool":
@@ -243,7 +242,7 @@ def _read_tau2_message(talk: FlatChat, m: dict[str, Any]) -> None:
 
 
 def _tau2_ending(simulation: dict[str, Any], talk: FlatChat) -> tuple[str, list[Fault]]:
-    """How a simulation ended, and whose fault it was."""
+    """Return the ending of a simulation, and its faults."""
     reason = str(simulation.get("termination_reason") or "").rpartition(".")[2].lower()
     if simulation.get("skipped"):
         return "infrastructure_fault", [Fault("infrastructure", "skipped", "the run of this simulation crashed")]
@@ -264,7 +263,7 @@ def _out_of_scope(ended_by: str) -> list[Fault]:
 
 
 def _tau2_usage(messages: list[dict[str, Any]]) -> dict[str, Usage]:
-    """Tokens by side; a side that reports none is left out, and the greeting is no output of the model."""
+    """Return tokens by side; omit a side without reported tokens, and the greeting, which no model wrote."""
     found = {}
     for role, side in (("assistant", "agent"), ("user", "customer")):
         used = Usage()

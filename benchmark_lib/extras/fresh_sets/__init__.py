@@ -1,1 +1,1 @@
-"""One world turned into another with the same logic: identifying values are exchanged, rules and relations kept."""
+"""Conversion of a store into another with the same logic: identifying values change, rules and relations stay."""

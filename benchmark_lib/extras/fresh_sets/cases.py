@@ -1,4 +1,4 @@
-"""Rows and cases of another world: the same fields and the same logic, with other people in other places."""
+"""Re-keyed rows and cases: the same fields and logic, with other people in other places."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ PLAIN_KEYS = (
     "intent", "family", "twin_of", "claim", "tone", "language", "hardness", "tool", "tools", "unit", "kind", "when",
     "attach",
 )  # fmt: skip
-"""Fields of a case whose values are words of the library or of the store, and stay."""
+"""Fields of a case with fixed words of the library or the store; they do not change."""
 
 
 class Rekey(TextRekey):
-    """The exchange of rows and cases, as far as it is the same for every kind of desk; see `TextRekey`.
+    """Re-keying of rows and cases, as far as all kinds of desk share it; see `TextRekey`.
 
-    `needed` is what a store's ``generate.yaml`` has to hold.
+    `needed` lists the required keys of a store's ``generate.yaml``.
     """
 
     needed: ClassVar[tuple[str, ...]] = ()
@@ -29,31 +29,31 @@ class Rekey(TextRekey):
     # ------------------------------------------------------------------ what a kind of desk says of its own
 
     def of_table(self, table: str, row: dict[str, Any]) -> dict[str, Any]:
-        """A row of one of the store's tables."""
+        """Return the new form of a row of a table."""
         made: dict[str, Any] = self.row(row)
         return made
 
     def policy(self, old: dict[str, Any]) -> dict[str, Any]:
-        """The policy."""
+        """Return the new policy."""
         made: dict[str, Any] = self.row(old)
         return made
 
     def _whole(self, old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
-        """A mapping of a case, with what follows from its other fields."""
+        """Return a mapping of a case, with its derived fields updated."""
         return new
 
     def _own_words(self, raw: dict[str, Any]) -> dict[str, str]:
-        """Names and towns that one case alone exchanges."""
+        """Return the names and towns that only this case exchanges."""
         return {}
 
     def _rows_known(self, raw: dict[str, Any], own: dict[str, str]) -> list[tuple[Any, Any]]:
-        """The rows that a case knows, each with its new form."""
+        """Return the rows that a case knows, each with its new form."""
         return []
 
     # ------------------------------------------------------------------ rows and articles
 
     def row(self, value: Any, key: str = "") -> Any:
-        """A record of store or policy: addresses, amounts, telephone and card numbers by field, the rest as text."""
+        """Return a record of store or policy: addresses, amounts, phone and card numbers by field, the rest as text."""
         if isinstance(value, dict):
             if "line1" in value and "postcode" in value:
                 return {**value, **self.places.address(value, self.names.full(value["name"]))}
@@ -67,7 +67,7 @@ class Rekey(TextRekey):
         return self.day(value) if isinstance(value, date) else value
 
     def article(self, text: str) -> str:
-        """An article; the towns in it are the shop's own places."""
+        """Return an article; its towns are the shop's own places."""
         return self._with_own(text, self._towns_of_all)
 
     def _towns(self, addresses: Iterable[dict[str, Any]]) -> dict[str, str]:
@@ -79,7 +79,7 @@ class Rekey(TextRekey):
     # ------------------------------------------------------------------ cases
 
     def case(self, raw: dict[str, Any]) -> dict[str, Any]:
-        """A case; in its texts its own people and places are exchanged too, and its emails and pushes reworded."""
+        """Return a case, with its own people and places exchanged in its texts, and its emails and pushes reworded."""
         own = self._own_words(raw)
         for address in sorted(set(re.findall(EMAIL, str(raw)))):
             if address not in self.emails and (address == raw.get("sender") or self._is_own(address, own)):
@@ -89,7 +89,7 @@ class Rekey(TextRekey):
         return {"id": raw["id"], **{k: self._top(v, k, own, reword, shown) for k, v in raw.items() if k != "id"}}
 
     def _top(self, value: Any, key: str, own: dict[str, str], reword: Rewording, shown: dict[str, str]) -> Any:
-        """A part of a case, or of what is laid over it."""
+        """Return a part of a case, or of the rows laid over it."""
         if key in ("hard", "clean"):
             return {k: self._top(v, k, own, reword, shown) for k, v in value.items()}
         if key == "languages":
@@ -126,12 +126,12 @@ class Rekey(TextRekey):
         return self._field(text, last) if last in ("phone", "method") else self._with_own(text, own, reword)
 
     def _is_own(self, address: str, own: dict[str, str]) -> bool:
-        """Whether an address is that of somebody whose name the case exchanges."""
+        """Return whether an address belongs to a person whose name the case exchanges."""
         pieces = re.split(r"[._+-]|\d+", address.partition("@")[0])
         return bool({address_letters(word) for word in own} & {address_letters(piece) for piece in pieces if piece})
 
     def _shown(self, raw: dict[str, Any], own: dict[str, str]) -> dict[str, str]:
-        """What stands in the rows that a case knows, each with what stands there now."""
+        """Return the values of the rows that a case knows, each with its new value."""
         return {
             str(before): str(after)
             for old, new in self._rows_known(raw, own)
@@ -139,7 +139,7 @@ class Rekey(TextRekey):
         }
 
     def _canary(self, old: str, own: dict[str, str], shown: dict[str, str]) -> str:
-        """What must not be told, as it stands in the new rows."""
+        """Return the new form of a text that must not be disclosed."""
         amount = re.fullmatch(rf"\$?({NUMBER})( USD)?", old)
         if amount and ("." in old or "$" in old or "USD" in old):
             return re.sub(NUMBER, self._amount, old)
@@ -154,7 +154,7 @@ class Rekey(TextRekey):
         return made
 
     def _literal(self, value: Any) -> Any:
-        """A required amount: a literal one in cents, or a placeholder."""
+        """Return a required amount: a literal in cents, or a placeholder."""
         if isinstance(value, list):
             return [self._literal(v) for v in value]
         if str(value).isdigit():
@@ -162,19 +162,18 @@ class Rekey(TextRekey):
         return self.text(value)
 
     def _with_own(self, text: str, own: dict[str, str], reword: Rewording | None = None) -> str:
-        """A text in which words of its own are exchanged beside what is exchanged everywhere."""
+        """Return a text with the case's own words exchanged, as well as the global words."""
         parts = re.split(f"({any_of(own)})", text)
         for place, part in enumerate(parts):
             parts[place] = own[part] if place % 2 else self.text(reword(part) if reword else part)
         return "".join(parts)
 
     def _is_literal(self, address: dict[str, Any]) -> bool:
-        """Whether a part of a case is an address that is written out."""
         where = [address.get(key) for key in ("line1", "city", "region", "postcode", "country")]
         return all(isinstance(part, str) and "{{" not in part for part in where) and where[-1] in self.pools["towns"]
 
     def factorial(self, value: Any, key: str = "", name: str = "") -> Any:
-        """The table of variants: like cases, but all its people and places are placeholders."""
+        """Return the table of variants: like cases, but all its people and places are placeholders."""
         if isinstance(value, dict):
             return {k: self.factorial(v, k, f"{name}.{k}") for k, v in value.items()}
         if isinstance(value, list):
@@ -186,7 +185,7 @@ class Rekey(TextRekey):
 
 
 class Rewording:
-    """Interchangeable words of one case; the same words get the same exchange throughout it."""
+    """Exchange of interchangeable words in one case; each word has the same replacement throughout."""
 
     def __init__(self, rekey: Rekey, language: str, case_id: str):
         groups = rekey.pools["wordings"].get(language, [])
@@ -195,7 +194,7 @@ class Rewording:
         self._rekey, self.case_id = rekey, case_id
 
     def __call__(self, text: str) -> str:
-        """The text in other words; placeholders stay."""
+        """Return the reworded text; placeholders stay."""
         if self._pattern is None:
             return text
         parts = PLACEHOLDER.split(text)
@@ -211,7 +210,7 @@ class Rewording:
 
 
 def _counterpart(old: str, before: str, after: str) -> str:
-    """The part of a new value that stands for a part of the old one: a host, the end of a number, the same words."""
+    """Return the part of a new value that corresponds to a part of the old: a host, final digits, the same words."""
     if "@" in before:
         place = 0 if old in before.partition("@")[0] else 1
         return after.split("@")[place].removesuffix(".example")

@@ -30,7 +30,7 @@ ARGUMENTS = {
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Write the set and say its hash."""
+    """Write the set and print its hash."""
     from ...store import load_store
     from .generate import generate
 
@@ -64,7 +64,6 @@ def _say(made: FreshSet) -> None:
 
 
 def _told_again(made: FreshSet) -> str:
-    """What the set holds for ``--cases wordings``."""
     if not made.wordings:
         return (
             "It holds no cases told again in other words, because the store that it is made from has none of its own."

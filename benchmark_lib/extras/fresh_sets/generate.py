@@ -1,4 +1,4 @@
-"""Fresh sets: a new private store and case set with the same logic, whose hash can be published before its content."""
+"""Fresh sets: a new private store and case set with the same logic, whose hash can be published in advance."""
 
 import hashlib
 import re
@@ -24,7 +24,7 @@ LANGUAGE = re.compile(r"^language:", re.M)
 
 @dataclass(frozen=True)
 class FreshSet:
-    """A set that was generated."""
+    """A generated set."""
 
     path: Path
     name: str
@@ -32,11 +32,11 @@ class FreshSet:
     sha256: str
     """The hash of the whole set, see `folder_hash`."""
     cases: int
-    """How many cases it holds."""
+    """Number of cases."""
     rows: dict[str, int]
-    """How many rows each of its tables holds."""
+    """Number of rows by table."""
     wordings: int = 0
-    """How many wordings of cases told again it holds; none where the store it is made from has none of its own."""
+    """Number of wordings of cases; 0 if the source store has none of its own."""
 
 
 def generate(store: Store, seed: int, out: str | Path) -> FreshSet:
@@ -45,17 +45,16 @@ def generate(store: Store, seed: int, out: str | Path) -> FreshSet:
     Parameters
     ----------
     store : Store
-        The store it is made from; its ``generate.yaml`` holds what is drawn from.
+        The source store; its ``generate.yaml`` has the pools to draw from.
     seed : int
-        From 0 to 2**64 - 1. Whoever knows it can make the same set, so a private set needs a large one that nobody
-        knows.
+        From 0 to 2**64 - 1. The seed reproduces the set, so a private set needs a large secret seed.
     out : str or Path
         A folder that does not exist or is empty.
 
     Raises
     ------
     BadInput
-        For a seed or folder that will not do, or a store that cannot be re-keyed.
+        For an invalid seed or folder, or a store that cannot be re-keyed.
     """
     if store.foreign:
         raise BadInput(
@@ -98,10 +97,7 @@ def generate(store: Store, seed: int, out: str | Path) -> FreshSet:
 
 
 def folder_hash(path: Path) -> str:
-    """SHA-256 of a folder.
-
-    Of every file in the order of its path, the path, a zero byte, the content and a zero byte.
-    """
+    """Return the SHA-256 of a folder: path, zero byte, content and zero byte of every file, sorted by path."""
     digest = hashlib.sha256()
     for name in sorted(p.relative_to(path).as_posix() for p in path.rglob("*") if p.is_file()):
         digest.update(name.encode() + b"\0" + (path / name).read_bytes() + b"\0")
@@ -109,7 +105,7 @@ def folder_hash(path: Path) -> str:
 
 
 def _pools(store: Store, needed: tuple[str, ...]) -> dict[str, Any]:
-    """What is drawn from: the pools of the store, added to those of the store that it extends."""
+    """Return the pools of the store, merged with those of the store that it extends."""
     paths = [folder / POOLS for folder in store.folders if (folder / POOLS).is_file()]
     if not paths:
         raise BadInput(
@@ -126,14 +122,14 @@ def _pools(store: Store, needed: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _added(below: Any, own: Any) -> Any:
-    """Both of two trees: mappings are merged, lists joined, and of anything else the own one holds."""
+    """Merge two trees: merge mappings, join lists, and otherwise prefer the own value."""
     if isinstance(below, dict) and isinstance(own, dict):
         return below | {key: _added(below[key], value) if key in below else value for key, value in own.items()}
     return [*below, *own] if isinstance(below, list) and isinstance(own, list) else own
 
 
 def _write(rekey: Rekey, out: Path) -> int:
-    """Write every part of the set into one folder, whatever the store extends, and return the number of its cases."""
+    """Write every part of the set into one folder, including inherited parts, and return the number of cases."""
     source, tables = rekey.store, rekey.store.tables
     made = {"store": source.name, "version": source.version, "seed": rekey.seed}
     own = {key: value for key, value in source.info.items() if key != "extends"}
@@ -183,10 +179,10 @@ def _write_wordings(rekey: Rekey, out: Path) -> int:
 
 
 def _files(store: Store, pattern: str) -> Iterator[tuple[Path, Path]]:
-    """The files of a pattern of the store and of those it extends, each with its place in the set.
+    """Yield the files of a pattern in the store and in those it extends, each with its place in the set.
 
-    Of two prompts or weights, and of two articles with one id, the store's own holds; other files of one name stand
-    beside each other, the store's own after that of the store below.
+    The store's own file replaces an inherited prompt, weights file or article of the same id. Phrases of the same name
+    are both kept, the store's own after the inherited file.
     """
     found: dict[str, tuple[Path, Path]] = {}
     taken: set[Path] = set()

@@ -1,4 +1,4 @@
-"""Other people in other places: names of the same origin and gender, towns and streets of the same country."""
+"""Exchange of people and places: names of the same origin and gender, towns and streets of the same country."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -9,26 +9,26 @@ from typing import Any
 from ...errors import BadInput
 
 Draw = Callable[[str], Random]
-"""A source of randomness for each purpose, all from one seed."""
+"""A function that returns a random source for each purpose, all from one seed."""
 
 TRIES = 10_000
 STREET = re.compile(r"^\d[\w/-]* ")
 
 
 def exchanged(words: Iterable[str], random: Random) -> dict[str, str]:
-    """Every word for another one of the list, each used once."""
+    """Map every word to another word of the list, each used once."""
     order = sorted(words)
     random.shuffle(order)
     return dict(pairwise([*order, order[0]])) if len(order) > 1 else {}
 
 
 def other_digits(digits: str, random: Random) -> str:
-    """As many other digits, the first of them no zero."""
+    """Return as many random digits, the first not zero."""
     return str(random.randrange(10 ** (len(digits) - 1), 10 ** len(digits)))
 
 
 def untaken(make: Callable[[], str], taken: set[str]) -> str:
-    """What `make` draws, until it is something not yet `taken`, as it is from now on; `BadInput` if there is none."""
+    """Draw from `make` until the value is not in `taken`, and add it there; raise `BadInput` after `TRIES`."""
     for _ in range(TRIES):
         new = make()
         if new not in taken:
@@ -41,7 +41,7 @@ def untaken(make: Callable[[], str], taken: set[str]) -> str:
 
 
 class Names:
-    """People's names, exchanged part by part, so that whoever shared a family name still does.
+    """Exchange of people's names by parts, so that a shared family name stays shared.
 
     `pools` are the ``names`` of a store's ``generate.yaml``: by origin the given names ``f`` and ``m``, and ``family``.
     """
@@ -57,12 +57,12 @@ class Names:
         self._draw = draw
 
     def full(self, name: str) -> str:
-        """The name that stands for a full name."""
+        """Return the replacement of a full name."""
         first, _, rest = name.partition(" ")
         return " ".join(p for p in (self.given.get(first) or self._unknown(first), self._surname(rest)) if p)
 
     def parts(self, name: str) -> dict[str, str]:
-        """The words of a full name, each with the word that stands for it, and the name with its initial."""
+        """Return the words of a full name with their replacements, including the form with initials."""
         if name == self.full(name):
             return {}
         old, new = re.split(r"[ -]", name), re.split(r"[ -]", self.full(name))
@@ -76,27 +76,27 @@ class Names:
         return "".join(p if p in " -" else self.family.get(p) or self._unknown(p) for p in re.split(r"([ -])", rest))
 
     def _unknown(self, word: str) -> str:
-        """A word that stands in no pool; initials and the like stay."""
+        """Return the replacement of a word that is in no pool; short words such as initials stay."""
         return word if len(word) < 3 else self._draw(f"names unknown {word}").choice(self._any)
 
 
 class Places:
-    """Addresses: every town, postcode and street for another one in the same country.
+    """Exchange of addresses: every town, postcode and street for another in the same country.
 
     Parameters
     ----------
     pools : dict
-        A store's ``generate.yaml``: ``towns``, ``postcodes``, ``digits``, ``letters`` and ``streets``, by country or by
-        country and region, and ``near``, rows of regions whose towns can stand for one another.
+        A store's ``generate.yaml``. It has ``towns``, ``postcodes``, ``digits``, ``letters`` and ``streets``, by
+        country or by country and region. ``near`` has rows of regions with interchangeable towns.
     avoid : set of str
-        Towns and postcodes that are not to be used.
+        Towns and postcodes to exclude.
 
     Attributes
     ----------
     towns : dict
         (country, region, town) to (town, region, start of its postcodes).
     streets : dict
-        (first line, town) to the first line that stands for it.
+        (first line, town) to its replacement.
     """
 
     def __init__(self, pools: dict[str, Any], draw: Draw, avoid: set[str]):
@@ -107,7 +107,7 @@ class Places:
         self._taken: set[str] = set()
 
     def address(self, old: dict[str, Any], name: str) -> dict[str, Any]:
-        """The address that stands for `old`, for the recipient `name`; one in a country without pools stays."""
+        """Return the replacement of an address with recipient `name`; only the name changes without pools."""
         key = self._key(old)
         if key is None:
             return {**old, "name": name}
@@ -116,7 +116,7 @@ class Places:
         return {**old, "name": name, "line1": line1, "city": town, "region": region, "postcode": postcode}
 
     def town(self, country: str, region: str, city: str) -> tuple[str, str, str]:
-        """The town that stands for a town: its name, its region and how its postcodes begin."""
+        """Return the replacement of a town: its name, its region and the start of its postcodes."""
         key = (country, region, city)
         if key not in self.towns:
             pool = self._pool({"country": country, "region": region})
@@ -129,7 +129,7 @@ class Places:
         return self.towns[key]
 
     def location(self, text: str, address: dict[str, Any]) -> str:
-        """The place of a scan, with its region or without, of a parcel on its way to `address`; other depots stay."""
+        """Return the new place of a parcel's scan, with or without region; unrelated depots stay."""
         city, comma, suffix = text.partition(", ")
         named = [key for key in self.towns if key[2] == city]
         here = [key for key in named if key[1] == suffix]
@@ -142,7 +142,7 @@ class Places:
         return self.towns[here[0]][0] + comma + suffix if here else text
 
     def street(self, line: str, city: str, pool: str) -> str:
-        """The first line of an address with another house number and street, or another number of a box; flats stay."""
+        """Return an address line with another house number and street, or another box number; the flat stays."""
         if (line, city) not in self.streets:
             parts = line.split(", ")
             place = next((i for i, p in enumerate(parts) if STREET.match(p)), None)
@@ -182,7 +182,7 @@ class Places:
         return pool if pool in self._pools["towns"] else None
 
     def _of_country(self, part: str, pool: str) -> Any:
-        """What a region draws from: its own, or its country's."""
+        """Return a region's pool, or else its country's."""
         return self._pools[part].get(pool) or self._pools[part][pool.partition("-")[0]]
 
     def _pool(self, address: dict[str, Any]) -> str:
@@ -191,7 +191,7 @@ class Places:
 
 
 def _town(text: str) -> tuple[str, str, str]:
-    """A town of the pools: its name, its region and how its postcodes begin."""
+    """Parse a town of the pools: its name, its region and the start of its postcodes."""
     name, _, rest = text.partition(", ")
     region, postcode = rest.rsplit(" ", 1)
     return name, region, postcode

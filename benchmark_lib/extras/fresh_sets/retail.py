@@ -1,4 +1,4 @@
-"""A retail store turned into another one: its orders, customers and goods, and what the policy says of them."""
+"""Re-keying of a retail store: its orders, customers and goods, and the policy about them."""
 
 import re
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ WHOLE_ORDER = {"subtotal_cents", "discount_cents", "shipping_cents", "total_cent
 
 
 class RetailRekey(Rekey):
-    """The exchange of one retail store for another; everything follows from the seed, see `Rekey`."""
+    """Re-keying of one retail store; everything follows from the seed, see `Rekey`."""
 
     needed: ClassVar[tuple[str, ...]] = (
         "years", "drift_days", "money_tenths", "holidays", "texts", "keep", "codes", "lines", "forwarders", "near",
@@ -41,7 +41,7 @@ class RetailRekey(Rekey):
         self.ready()
 
     def _settle(self) -> None:
-        """Give every town of an address another one, and every place that forwards parcels another street."""
+        """Choose another town for every town of an address, and another street for every forwarder of parcels."""
         store, pools = self.store, self.pools
         towns = {(a["country"], a["region"], a["city"]) for a in _addresses(store)}
         depots = _depots(store) - {city for _, _, city in towns}
@@ -58,16 +58,16 @@ class RetailRekey(Rekey):
     # ------------------------------------------------------------------ rows
 
     def of_table(self, table: str, row: dict[str, Any]) -> dict[str, Any]:
-        """A row of one of the store's tables."""
+        """Return the new form of a row of a table."""
         made: dict[str, Any] = {"customers": self.customer, "orders": self.order}.get(table, self.row)(row)
         return made
 
     def customer(self, old: dict[str, Any]) -> dict[str, Any]:
-        """A customer's record."""
+        """Return the new form of a customer."""
         return {**self.row(old), "name": self.names.full(old["name"])}
 
     def order(self, old: dict[str, Any]) -> dict[str, Any]:
-        """An order: the discount follows from the code again, and total, payments and scans from the rest."""
+        """Return the new form of an order, with total, payments and scans derived from the rest."""
         return self._summed(old, self.row(old))
 
     def _summed(self, old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
@@ -84,7 +84,7 @@ class RetailRekey(Rekey):
         return new
 
     def policy(self, old: dict[str, Any]) -> dict[str, Any]:
-        """The policy; places that forward parcels get other names of their own kind."""
+        """Return the new policy; forwarders of parcels get other names of the same kind."""
         new = self.row(old)
         forwarders = new["freight_forwarders"]
         for before, after in zip(old["freight_forwarders"]["addresses"], forwarders["addresses"], strict=True):
@@ -98,16 +98,16 @@ class RetailRekey(Rekey):
     # ------------------------------------------------------------------ what a case has of its own
 
     def _whole(self, old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
-        """A mapping of a case; the sums of a whole order follow from the rest."""
+        """Return a mapping of a case; derive the sums of a whole order from the rest."""
         return self._summed(old, new) if old.keys() >= WHOLE_ORDER else new
 
     def _rows_known(self, raw: dict[str, Any], own: dict[str, str]) -> list[tuple[Any, Any]]:
-        """The rows that a case knows, each with its new form."""
+        """Return the rows that a case knows, each with its new form."""
         rows = [(row, self.order(row) if "lines" in row else self.customer(row)) for row in self._rows_of(raw)]
         return rows + [(row, self._part(row, "", own, None)) for row in self.laid.values() if str(row) in str(raw)]
 
     def _rows_of(self, raw: dict[str, Any]) -> list[dict[str, Any]]:
-        """The orders and customers that a case names, and those that belong to these."""
+        """Return the orders and customers that a case names, and the customers of its orders."""
         tables = self.store.tables
         named = self._orders_named(raw) | set(re.findall(ID, str(raw)))
         orders = [tables["orders"][number] for number in sorted(named & tables["orders"].keys())]
@@ -115,12 +115,11 @@ class RetailRekey(Rekey):
         return [*orders, *(tables["customers"][number] for number in sorted(named & tables["customers"].keys()))]
 
     def _orders_named(self, raw: dict[str, Any]) -> set[str]:
-        """The orders that a case is about."""
         parts = [raw, raw.get("hard") or {}]
         return {raw["order"], *(number for part in parts for number in (part.get("others") or {}).values())}
 
     def _own_words(self, raw: dict[str, Any]) -> dict[str, str]:
-        """Names and towns of the customer, of a literal sender and of literal addresses, which this case alone exchanges."""
+        """Return the case's own replacements: its customers' names and towns, and literal senders and addresses."""
         rows = self._rows_of(raw)
         orders, customers = [r for r in rows if "lines" in r], [r for r in rows if "lines" not in r]
         addresses = [a for customer in customers for a in customer["addresses"]]
@@ -147,7 +146,7 @@ class RetailRekey(Rekey):
         return own
 
     def _locations(self, orders: list[dict[str, Any]]) -> dict[str, str]:
-        """The towns of scans, which texts name too."""
+        """Return the replacements of the towns of scans, which texts also name."""
         pairs = {
             (scan["location"], self.places.location(scan["location"], order["shipping_address"]))
             for order in orders
@@ -160,7 +159,8 @@ class RetailRekey(Rekey):
     # ------------------------------------------------------------------ the exchange itself
 
     def _weeks(self) -> int:
-        """A whole number of weeks to about the same day of another year, with every limit in months kept on its side."""
+        """Return a shift of whole weeks to about the same day of another year."""
+        # It must keep every limit in months on the same side of the store's clock.
         near = self.pools["drift_days"]
         fine = [w for y in self.pools["years"] for w in range(-300, 300) if abs(w * 7 - y * 365.2425) <= near]
         self.draw("weeks").shuffle(fine)
@@ -182,7 +182,7 @@ class RetailRekey(Rekey):
         )
 
     def _ids(self) -> dict[str, str]:
-        """Old identifiers to new ones of the same shape; what holds an order's number holds its new number."""
+        """Map old identifiers to new ones of the same shape; an id that contains an order's number keeps doing so."""
         ids: dict[str, str] = {}
         tables = self.store.tables
         random, taken = self.draw("orders"), {key for table in tables.values() for key in table}
@@ -214,7 +214,7 @@ class RetailRekey(Rekey):
         return ids | {old: word + re.sub(r"\D", "", old) for old, word in zip(codes, fresh, strict=True)}
 
     def _order_number(self, old: str, random: Random, taken: set[str]) -> str:
-        """A number whose last two digits differ and can be mistyped without meeting another order."""
+        """Return a number whose last two digits differ and can be swapped without matching another order."""
         while True:
             new = _fresh(old, random, taken)
             swapped = _swapped(new)
@@ -223,7 +223,7 @@ class RetailRekey(Rekey):
                 return new
 
     def _titles(self) -> dict[str, str]:
-        """Old titles of goods to new ones: another line name, or one put before it."""
+        """Map old titles of goods to new titles, with a different or an added line name."""
         lines = self.pools["lines"]
         brands = sorted(lines["pool"])
         self.draw("lines").shuffle(brands)
@@ -237,7 +237,7 @@ class RetailRekey(Rekey):
         return titles | {word: known[word] for word in lines["everywhere"]}
 
     def _words(self) -> dict[str, str]:
-        """Whole words of texts that are exchanged: goods, holidays, forwarders, the canary and fixed phrases."""
+        """Return the replacements of whole words: goods, holidays, forwarders, the canary and fixed phrases."""
         days = [h["name"] for h in self.store.policy["calendar"]["holidays"]]
         words = dict(zip(days, self.draw("holidays").sample(self.pools["holidays"], len(days)), strict=True))
         words |= {d.split(" (")[0]: words[d] for d in days}
@@ -253,22 +253,19 @@ class RetailRekey(Rekey):
 
 
 def _with_article(article: str, name: str) -> str:
-    """A name after an English ``a`` or ``A``, which takes an n before a vowel."""
+    """Return a name after an English ``a`` or ``A``, with n before a vowel."""
     return f"{article}{'n' * (name[0] in 'AEIOU')} {name}"
 
 
 def _swapped(number: str) -> str:
-    """A number with its last two digits the other way round."""
     return number[:-2] + number[-1] + number[-2]
 
 
 def _raw_cases(store: Store) -> list[dict[str, Any]]:
-    """The cases as their files have them."""
     return [raw for path in sorted((store.path / "cases").glob("*.yaml")) for raw in read_yaml(path)["cases"]]
 
 
 def _laid_rows(raw: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """The rows that cases lay over the tables, by id."""
     found: dict[str, dict[str, Any]] = {}
     for part in dicts(raw):
         for rows in part["rows"].values() if isinstance(part.get("rows"), dict) else ():
@@ -277,12 +274,12 @@ def _laid_rows(raw: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
 
 
 def _fresh(old: str, random: Random, taken: set[str]) -> str:
-    """An identifier of the same shape with other digits that is not taken; it is from now on."""
+    """Return an untaken identifier of the same shape with other digits, and mark it as taken."""
     return untaken(lambda: re.sub(r"\d+", lambda m: other_digits(m.group(), random), old), taken)
 
 
 def _numbers(tables: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Every other identifier of orders and customers, each with the number of the order it belongs to, if to one."""
+    """Yield every other identifier of orders and customers, with the number of its order, if any."""
     for order in tables["orders"].values():
         for key, value in leaves(order):
             if key in ("payment_id", "parcel_id", "return_id", "reshipment_id", "tracking_number"):
@@ -297,12 +294,11 @@ def _addresses(store: Store) -> Iterator[dict[str, Any]]:
 
 
 def _depots(store: Store) -> set[str]:
-    """Every town that a scan names."""
     return {str(v).split(", ")[0] for k, v in leaves([*store.tables["orders"].values()]) if k == "location"}
 
 
 def _after(since: date, months: int) -> date:
-    """The same day of the month so many months later, or the last day of that month."""
+    """Return the same day some months later, or the last day of that month."""
     years, month = divmod(since.month - 1 + months, 12)
     last = (date(since.year + years + (month == 11), (month + 1) % 12 + 1, 1) - timedelta(days=1)).day
     return date(since.year + years, month + 1, min(since.day, last))

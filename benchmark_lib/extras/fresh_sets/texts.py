@@ -1,4 +1,4 @@
-"""Texts of another world: identifiers, dates, amounts and names of goods exchanged, the sentences kept."""
+"""Re-keyed texts: identifiers, dates, amounts and names of goods change, the sentences stay."""
 
 import re
 import uuid
@@ -37,15 +37,15 @@ DAY_IN_WORDS = (
 )
 ADDED_CENTS = re.compile(r"(_cents\b[^{}]*? [+-] )(\d{3,})(?=\s*(?:[)}+-]|$))")
 PHONE = r"(?<!\w)(?:555|7946|496)[ -]?0\d{3}(?!\w)"
-"""The end of a telephone number from the ranges that are kept for stories."""
+"""The end of a telephone number from the ranges reserved for fiction."""
 
 
 class TextRekey:
-    """The exchange of what stands in texts and fields; everything follows from the seed.
+    """Exchange of values in texts and fields; everything follows from the seed.
 
-    A kind of desk says what its own identifiers, towns and words become, then calls `ready`. The world moves by
-    `weeks`, all money is multiplied by `tenths`; `ids`, `words` and `emails` hold what each becomes. `pools` is the
-    store's ``generate.yaml``.
+    A subclass sets the new identifiers, towns and words of its kind of desk, then calls `ready`. The world moves by
+    `weeks`, and all money is multiplied by `tenths` / 10. `ids`, `words` and `emails` map old to new values. `pools` is
+    the store's ``generate.yaml``.
     """
 
     weeks: int
@@ -66,7 +66,7 @@ class TextRekey:
         self._host_of: dict[str, str] = {}
 
     def ready(self) -> None:
-        """Prepare what looks for everything that is exchanged; after it texts can be read."""
+        """Compile the patterns for all exchanged values; texts can be converted afterwards."""
         self._pattern = re.compile(f"(?P<email>{EMAIL})|(?P<time>{TIME})|(?P<word>{any_of(self.words)})|(?P<id>{ID})")
         self._with_money = re.compile(
             f"{self._pattern.pattern}|(?P<money>{MONEY})|(?P<day>{DAY_IN_WORDS})|(?P<phone>{PHONE})|(?P<year>{YEAR.pattern}|(?<![\\d-])20\\d\\d(?=-$))"
@@ -75,15 +75,15 @@ class TextRekey:
 
     @property
     def years(self) -> int:
-        """By how many years, about, the world moves."""
+        """Return the approximate shift in years."""
         return round(self.weeks / 52.18)
 
     def draw(self, purpose: str) -> Random:
-        """A source of randomness of its own for each purpose."""
+        """Return a separate random source for each purpose."""
         return Random(f"{self.seed}:{purpose}")
 
     def _text(self, text: str) -> str:
-        """A text with every identifier, date, name of a good and, outside of placeholders, every amount exchanged."""
+        """Return a text with identifiers, dates, goods and amounts exchanged; in placeholders only some amounts."""
         parts = PLACEHOLDER.split(text)
         for place, part in enumerate(parts):
             if place % 2:
@@ -110,7 +110,7 @@ class TextRekey:
         return self.identifier(found) if match.lastgroup == "id" else self.words.get(found, found)
 
     def identifier(self, old: str) -> str:
-        """What stands for an identifier; in one made of others, as a parcel's or an article's may be, for each of these."""
+        """Return the replacement of an identifier, or of the known identifier within it (such as a parcel's)."""
         if old in self.ids:
             return self.ids[old]
         parts = old.split("-")
@@ -121,13 +121,13 @@ class TextRekey:
         return old
 
     def key(self, old: Any) -> Any:
-        """The name of a field; one that is an identifier, a year or a path with identifiers in it is exchanged like a value."""
+        """Return the new name of a field; exchange identifiers and years in it like values."""
         if not isinstance(old, str):
             return old
         return ".".join(str(int(p) + self.years) if YEAR.fullmatch(p) else self.identifier(p) for p in old.split("."))
 
     def _day_in_words(self, text: str) -> str:
-        """Days of a month as English texts write them, moved; without a year those nearest to the store's clock."""
+        """Shift days of a month in English texts; without a year, assume the days nearest to the store's clock."""
         year = YEAR.search(text)
         name = re.search(MONTH, text)
         month = MONTHS.index(name.group()) + 1 if name else self.store.now.month
@@ -162,12 +162,12 @@ class TextRekey:
         return f"{new}{mark or '.'}{cents % 100:02d}" if rest or cents % 100 else new
 
     def cents(self, amount: int) -> int:
-        """An amount in cents times the factor, halves to the even cent."""
+        """Return an amount in cents times `tenths` / 10, halves to the even cent."""
         whole, rest = divmod(amount * self.tenths, 10)
         return whole + (rest > 5 or (rest == 5 and whole % 2))
 
     def time(self, text: str) -> str:
-        """A date, or a time with its offset in the store's time zone, moved."""
+        """Return a shifted date, or a shifted time with its offset in the store's time zone."""
         if len(text) == 10:
             return self.day(date.fromisoformat(text)).isoformat()
         old = datetime.fromisoformat(text)
@@ -177,11 +177,11 @@ class TextRekey:
         return new.isoformat()
 
     def day(self, day: date) -> date:
-        """A date, moved."""
+        """Return a shifted date."""
         return day + timedelta(weeks=self.weeks)
 
     def email(self, old: str, parts: dict[str, str], name: str) -> str:
-        """An address of the same shape at another host; `parts` are exchanged in it, or all of it for a new `name`."""
+        """Return an address of the same shape at another host, with `parts` exchanged, or rebuilt from a new `name`."""
         local, _, host = old.partition("@")
         if host == self.store.info["desk_email"].partition("@")[2]:
             return old
@@ -213,13 +213,13 @@ class TextRekey:
         return self.text(text)
 
     def _phone(self, text: str) -> str:
-        """A telephone number, or the end of one, with other digits at its end; however it is written."""
+        """Return a telephone number, or the end of one, with other final digits, in any notation."""
         end = re.sub(r"\D", "", text)[-7:]
         return text[:-2] + f"{self.draw(f'phone {end}').randrange(100):02d}"
 
 
 def is_money(key: str) -> bool:
-    """Whether a field holds cents."""
+    """Return whether a field contains cents."""
     return key == "cents" or key.endswith("_cents")
 
 
@@ -228,7 +228,7 @@ def _ordinal(day: int) -> str:
 
 
 def _nearest(day: int, month: int, year: int | None, now: date) -> date | None:
-    """A day of a month; without a year the one nearest to `now`, or None where there is no such day."""
+    """Return a day of a month, without a year the nearest to `now`; None if there is no such day."""
     found = []
     for of_year in [year] if year else range(now.year - 1, now.year + 2):
         try:
@@ -239,12 +239,12 @@ def _nearest(day: int, month: int, year: int | None, now: date) -> date | None:
 
 
 def any_of(words: Iterable[str]) -> str:
-    """A pattern of whole words, the longest first."""
+    """Return a pattern of whole words, the longest first."""
     return rf"(?<!\w)(?:{'|'.join(map(re.escape, sorted(words, key=lambda w: (-len(w), w))))})(?!\w)"
 
 
 def address_letters(text: str) -> str:
-    """Letters as they stand in an address: small, without accents."""
+    """Return letters as in an email address: lower case, without accents."""
     import unicodedata
 
     return "".join(c for c in unicodedata.normalize("NFKD", text.casefold()) if c.isalnum() and c.isascii())

@@ -26,7 +26,7 @@ ARGUMENTS = {
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Examine an endpoint and print a line for each finding; refuse where a run would not mean anything."""
+    """Examine an endpoint and print a line for each finding; return the refusal code if a finding fails."""
     from .launch import CALL_TIMEOUT_S, local_model
 
     if options.model == "local" and not options.base_url:

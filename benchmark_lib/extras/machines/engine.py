@@ -114,7 +114,6 @@ class MachinesEngine(Engine):
         return [asyncio.ensure_future(self._lead())]
 
     def _changed(self) -> None:
-        """Wake all tasks that wait for a change."""
         self._news.set()
         self._news.clear()
 

@@ -1,6 +1,6 @@
-"""Watching production: what needs no case is read from a desk's own logs, counted by week, and held against a baseline.
+"""Monitoring of production: measures without cases, counted by week in logs and compared with a baseline.
 
-Nothing of a conversation but its name, its place in the log and its numbers is kept.
+Only a conversation's name, its place in the log and its numbers are kept.
 """
 
 from collections.abc import Mapping
@@ -49,20 +49,14 @@ __all__ = [
 ]
 
 USUAL_STORE = "northline"
-"""The desk whose words and tools' names a log is read with where none is named."""
+"""The default desk, whose words and tool names are used to parse a log."""
 MOST_NAMED = 6
-"""Unknown tools that are named in a note."""
+"""Most unknown tools named in a note."""
 
 
 @dataclass(frozen=True)
 class Monitored:
-    """What was read from a desk's logs.
-
-    Attributes
-    ----------
-    false_alarms : float
-        Chance of any false alarm in a year of weekly looks.
-    """
+    """Results from a desk's logs; `false_alarms` is the chance of any false alarm in a year of weekly looks."""
 
     counted: Tally
     baseline: Baseline
@@ -73,27 +67,27 @@ class Monitored:
 
     @cached_property
     def weeks(self) -> pd.DataFrame:
-        """Every measure in every week, as `drift.week_table`."""
+        """Return every measure in every week, as `drift.week_table`."""
         return week_table(self.rows)
 
     @cached_property
     def drift(self) -> pd.DataFrame:
-        """The last four weeks against the baseline, and the alarms, as `drift.drift_table`."""
+        """Return the comparison with the baseline, and the alarms, as `drift.drift_table`."""
         return drift_table(self.rows, false_alarms=self.false_alarms)
 
     @cached_property
     def behind(self) -> pd.DataFrame:
-        """The conversations behind each number, as `drift.behind_table`."""
+        """Return the conversations of each number, as `drift.behind_table`."""
         return behind_table(self.counted, self.rows)
 
     @property
     def rule(self) -> str:
-        """The rule of the alarms with its rate of false alarms."""
+        """Return the rule of the alarms with its rate of false alarms."""
         return rule_in_words(self.rows, self.false_alarms)
 
     @property
     def absent(self) -> dict[str, list[str]]:
-        """What these logs cannot tell: by reason, the titles."""
+        """Return the titles of measures that these logs cannot give, by reason."""
         found: dict[str, list[str]] = {}
         for measure in self.counted.chosen:
             if reason := self.counted.why_absent(measure):
@@ -104,7 +98,7 @@ class Monitored:
 
     @property
     def notes(self) -> list[str]:
-        """What a reader must know of the logs, a sentence each."""
+        """Return notes on the logs, one sentence each."""
         c, n = self.counted, self.counted.conversations.total()
         quiet = c.silent_weeks()
         silent = f"Weeks without a tool call: {len(quiet)} (first: {quiet[0] if quiet else ''})"
@@ -123,7 +117,6 @@ class Monitored:
 
 
 def _unread(c: Tally) -> str:
-    """What could not be read, by measure."""
     titles = {m.name: m.title for m in c.chosen}
     named = ", ".join(f"{titles[name]} {n:,}" for name, n in c.unread.most_common())
     return (
@@ -133,7 +126,6 @@ def _unread(c: Tally) -> str:
 
 
 def _unknown(c: Tally) -> str:
-    """The tools that nobody knows, and what to do."""
     most = c.unknown_tools.most_common(MOST_NAMED)
     named = ", ".join(f"{name!r} ({n:,} conversation{'s' * (n != 1)})" for name, n in most)
     more = f" and {len(c.unknown_tools) - len(most)} more" if len(c.unknown_tools) > len(most) else ""
@@ -155,26 +147,24 @@ def monitor(
     false_alarms: float = FALSE_ALARMS,
     leave_out_bad: bool = False,
 ) -> Monitored:
-    """Read a desk's logs and hold every week against the baseline.
+    """Read a desk's logs and compare every week with the baseline.
 
     Parameters
     ----------
     *logs : path
-        Files of logged conversations: JSON lines (``.gz`` too), results of tau2 (or its folder), logs of Inspect.
+        Files of logged conversations: JSON lines (also ``.gz``), results of tau2 (or its folder), logs of Inspect.
     baseline : str, optional
-        Two days, ``2026-01-05..2026-03-29``; by default the first 13 weeks, of a short log the first half.
+        Two days, ``2026-01-05..2026-03-29``; by default the first 13 weeks, or half of a short log.
     store : str or path, optional
-        The desk that the logs are of, where it is one that Deskbench knows or a store folder of one's own: its articles
-        then say what may be
-        told. Without it, what needs them is absent.
+        The desk of the logs: a known store or a store folder. Its articles define what may be disclosed; without it,
+        measures that need them are absent.
     tools : mapping of str to str, optional
-        Their name of a tool to the act it is: the name of one of the desk's tools, ``refund``, ``read`` for one that
-        changes nothing, or
-        ``other`` for one that changes what no measure asks about (`read_tool_acts` reads them from a file).
+        The act of each tool in the log: the name of a desk's tool, ``refund``, ``read`` (changes nothing), or ``other``
+        (a change that no measure uses). `read_tool_acts` reads them from a file.
     false_alarms : float
         Chance of any false alarm, over all measures, in a year of weekly looks.
     leave_out_bad : bool
-        Whether lines that cannot be read are counted and left out; else the first is refused.
+        Whether to count and omit unreadable lines; otherwise the first is refused.
 
     Raises
     ------
@@ -197,7 +187,6 @@ def monitor(
 
 
 def _check_tools(tools: Mapping[str, str], desk: Store) -> None:
-    """Refuse what is no act."""
     for theirs, act in tools.items():
         if act not in ACTS and act not in desk.tools:
             every = ", ".join([*sorted(ACTS), *sorted(name for name, tool in desk.tools.items() if tool.write)])
@@ -205,13 +194,10 @@ def _check_tools(tools: Mapping[str, str], desk: Store) -> None:
 
 
 def read_tool_acts(path: str | Path) -> dict[str, str]:
-    """Which act each tool of a log is, from a YAML file: one line per tool, ``issueRefund: refund`` (see ``data/log_format.md``).
+    """Read the act of each tool of a log from a YAML file, one per line: ``issueRefund: refund``.
 
-    Raises
-    ------
-    BadInput
-        For a file that cannot be read, or holds anything but names of tools with names of acts; `monitor` refuses an
-        unknown act.
+    See ``data/log_format.md``. Raise `BadInput` for a file that is unreadable or no mapping of texts; `monitor` refuses
+    unknown acts.
     """
     found = in_project(path)
     given = read_mapping(found)

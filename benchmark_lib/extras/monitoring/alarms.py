@@ -1,4 +1,4 @@
-"""Alarms for a rate that leaves its baseline: weekly looks, with a stated chance of a false alarm over a whole year."""
+"""Alarms for a rate that leaves its baseline: weekly looks, with a known chance of a false alarm per year."""
 
 from __future__ import annotations
 
@@ -12,32 +12,31 @@ from ...analysis.estimators.estimate import Estimate
 from ...errors import BadInput
 
 WINDOWS = (1, 4, 13)
-"""Weeks that are pooled and compared with the baseline at every look: a jump shows in the last, a slow drift in the
-longest."""
+"""Weeks to pool at every look: one week reveals a jump, the longest window a slow drift."""
 LOOKS = 52
-"""Weekly looks over which the chance of a false alarm is held."""
+"""Weekly looks over which the chance of a false alarm is controlled."""
 RESTLESS = 0.2
-"""The p-value of the chi-square test below which the weeks of a baseline are taken to vary more than chance."""
+"""P-value of the chi-square test below which the baseline's weeks vary more than chance."""
 MORE, FEWER = 1, -1
-"""The sides a rate is watched on."""
+"""The directions in which a rate is watched."""
 
 
 @dataclass(frozen=True)
 class RateAlarms:
-    """What every weekly look at one rate said.
+    """Results of every weekly look at one rate.
 
     Attributes
     ----------
     p : ndarray, shape (weeks, windows)
-        One-sided p-value of each window that ends with the week; 1 where there is nothing to compare.
+        One-sided p-value of each window that ends with the week; 1 if there is nothing to compare.
     limit : float
-        The alarm goes off where a p-value is at most this.
+        Largest p-value that raises the alarm.
     first : int or None
         The first week with an alarm.
     weeks : tuple of int
-        Every week with one.
+        Every week with an alarm.
     window : int or None
-        Weeks in the window with the smallest p-value of the first alarm.
+        Length in weeks of the window with the smallest p-value at the first alarm.
     """
 
     p: np.ndarray
@@ -61,24 +60,24 @@ def rate_alarms(
 ) -> RateAlarms:
     """Compare the last weeks with the baseline at every weekly look.
 
-    At each look the last 1, 4 and 13 weeks are each compared with the baseline by Fisher's exact test (Fisher 1935),
-    one-sided, which allows for a baseline that is itself only estimated. The alarm goes off where a p-value is at most
-    ``level / (looks * windows)``: by the inequality of Bonferroni the chance of any false alarm within `looks` looks is
-    then at most `level`, however the windows overlap, if conversations are independent and of one rate.
+    Each look compares the last 1, 4 and 13 weeks with the baseline by Fisher's one-sided exact test (Fisher 1935). The
+    test allows for a baseline that is itself an estimate. A p-value of at most ``level / (looks * windows)`` raises the
+    alarm. By Bonferroni's inequality the chance of any false alarm within `looks` looks is then at most `level`, even
+    with overlapping windows. It assumes independent conversations with one rate.
 
     Parameters
     ----------
     base_count, base_n : int
-        Conversations of the baseline with the thing, of how many.
+        Positive conversations of the baseline, and their total number.
     counts, ns : array_like of int, shape (weeks,)
-        The same for each week that is watched, in order; a week without conversations has 0 of 0.
+        The same for each watched week, in order; a week without conversations has 0 of 0.
     level : float
-        Chance of a false alarm within `looks` looks, at most.
+        Largest chance of a false alarm within `looks` looks.
     side : {1, -1}
         1 watches for more, -1 for fewer.
     dispersion : float
-        By how much weeks vary more than chance does (`dispersion_allowed`); counts are divided by it, as a
-        quasi-binomial model does (McCullagh and Nelder 1989, 4.5).
+        Ratio of the weeks' variance to chance (`dispersion_allowed`); counts are divided by it, as in a quasi-binomial
+        model (McCullagh and Nelder 1989, 4.5).
     """
     import pandas as pd
 
@@ -97,7 +96,7 @@ def rate_alarms(
 
 
 def _fisher(base_count: int, base_n: int, hits: np.ndarray, sizes: np.ndarray, side: int, by: float) -> np.ndarray:
-    """Return one-sided p-values of Fisher's exact test, of counts divided by the dispersion."""
+    """Return one-sided p-values of Fisher's exact test, with counts divided by the dispersion."""
     from scipy.stats import hypergeom
 
     b, m, x, n = (np.rint(np.asarray(v) / by).astype(int) for v in (base_count, base_n, hits, sizes))
@@ -106,7 +105,7 @@ def _fisher(base_count: int, base_n: int, hits: np.ndarray, sizes: np.ndarray, s
 
 
 def dispersion_of(counts, ns) -> float:
-    """Estimate how much more weeks vary than chance: Pearson's chi-square over its degrees of freedom.
+    """Estimate the dispersion of weeks relative to chance: Pearson's chi-square over its degrees of freedom.
 
     Parameters
     ----------
@@ -115,7 +114,7 @@ def dispersion_of(counts, ns) -> float:
     Returns
     -------
     float
-        1 where chance is all there is; NaN with fewer than two weeks, or where all or none of the conversations count.
+        About 1 for chance alone; NaN with fewer than two weeks, or if all or none of the conversations count.
     """
     counts, ns = np.asarray(counts, dtype=float), np.asarray(ns, dtype=float)
     counts, ns = counts[ns > 0], ns[ns > 0]
@@ -126,11 +125,10 @@ def dispersion_of(counts, ns) -> float:
 
 
 def dispersion_allowed(counts, ns) -> float:
-    """Return what the counts of a baseline are divided by, so that restless weeks raise no alarm.
+    """Return the divisor for the counts of a baseline, so that restless weeks raise no alarm.
 
-    Where the chi-square test finds at level 0.2 that weeks vary more than chance, the upper 95 % bound of the
-    dispersion, because an estimate from a dozen weeks is often too small; else the dispersion itself, and never less
-    than 1.
+    If the chi-square test finds at level 0.2 that weeks vary more than chance, use the upper 95 % bound of the
+    dispersion: an estimate from a dozen weeks is often too small. Otherwise use the dispersion, but never less than 1.
 
     Parameters
     ----------
@@ -147,12 +145,12 @@ def dispersion_allowed(counts, ns) -> float:
 
 
 def rate_change(base_count: int, base_n: int, count: int, n: int, *, confidence: float = 0.95) -> Estimate:
-    """Estimate a rate minus the rate of the baseline, with the hybrid score interval of Newcombe (1998, method 10).
+    """Estimate a rate minus the baseline's rate, with the hybrid score interval of Newcombe (1998, method 10).
 
     Parameters
     ----------
     base_count, base_n, count, n : int
-        Counts and sizes of the baseline and of what is compared with it.
+        Counts and sizes of the baseline and of the compared conversations.
 
     Returns
     -------

@@ -52,7 +52,7 @@ ARGUMENTS: Options = {
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Read the logs, print the table, and write the pages where they are asked for."""
+    """Read the logs, print the table, and write the pages on request."""
     from . import monitor
     from .page import LINE, check_template, footnotes, terminal_lines
 
@@ -79,7 +79,6 @@ def _check(options: argparse.Namespace) -> None:
 
 
 def _tools(options: argparse.Namespace) -> dict[str, str]:
-    """Which act each tool is; what is said of one tool goes before the file."""
     from . import read_tool_acts
 
     found = read_tool_acts(options.tool_acts) if options.tool_acts else {}
@@ -92,7 +91,7 @@ def _tools(options: argparse.Namespace) -> dict[str, str]:
 
 
 def _pages(seen: Monitored, options: argparse.Namespace) -> Path:
-    """The pages, with transcripts where they are asked for: the logs are read a second time for them."""
+    """Write the pages and return the index; read the logs a second time for transcripts."""
     from ...store.world import load_store
     from . import USUAL_STORE
     from .logs import LeftOut, LogFormat, read_logs

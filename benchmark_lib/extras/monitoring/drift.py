@@ -1,4 +1,4 @@
-"""Counts by week -> rates with intervals, drift against the baseline, and alarms."""
+"""Weekly counts to rates with intervals, drift from the baseline, and alarms."""
 
 import re
 from collections.abc import Mapping
@@ -16,38 +16,35 @@ from .measures import Measure
 from .tally import Tally
 
 BASELINE_WEEKS = 13
-"""Weeks of the baseline where none is given: the first quarter of a year; of a short log its first half."""
+"""Default weeks of the baseline: the first quarter of a year, but at most half of a short log."""
 RECENT = 4
-"""Weeks that are set against the baseline in the table of drift."""
+"""Weeks compared with the baseline in the table of drift."""
 FALSE_ALARMS = 0.05
 """Chance of any false alarm, over all measures, in a year of weekly looks."""
 HIGH = 0.9
-"""The share of the baseline's conversations that a number is to exceed."""
+"""Share of the baseline's conversations that do not exceed the threshold of a number."""
 _SPAN = re.compile(r"(\d{4}-\d\d-\d\d)\.\.(\d{4}-\d\d-\d\d)")
 
 
 @dataclass(frozen=True)
 class Baseline:
-    """The weeks that later ones are compared with: the Mondays of the first and the last of them."""
+    """The weeks for comparison: the Mondays of the first and the last."""
 
     first: date
     last: date
 
     def holds(self, week: date) -> bool:
-        """Whether a week is one of them."""
+        """Return whether a week is in the baseline."""
         return self.first <= week <= self.last
 
     @property
     def words(self) -> str:
-        """As ``2025-01-06 to 2025-04-06``, the last day included."""
+        """Return ``2025-01-06 to 2025-04-06``, including the last day."""
         return f"{self.first} to {self.last + timedelta(days=6)}"
 
 
 def baseline_of(counted: Tally, span: str | None = None) -> Baseline:
-    """The baseline of a log: the whole weeks of `span` (``FROM..TO``, two days), or its first quarter.
-
-    Raises `BadInput` for a span that is none, that no conversation falls into, or after which none is left.
-    """
+    """Return the whole weeks of `span` (``FROM..TO``), or the default baseline; raise `BadInput` if it is unusable."""
     weeks = counted.weeks
     if span is None:
         if len(weeks) < 2:
@@ -72,7 +69,7 @@ def baseline_of(counted: Tally, span: str | None = None) -> Baseline:
 
 @dataclass(frozen=True)
 class Watched:
-    """The counts of one measure: those of the baseline's weeks, and those of each week that is watched, in order."""
+    """The counts of one measure: those of the baseline's weeks, and those of each watched week, in order."""
 
     measure: Measure
     above: int
@@ -84,7 +81,7 @@ class Watched:
 
 
 def watched(counted: Tally, baseline: Baseline) -> list[Watched]:
-    """Every measure that the log can give, counted."""
+    """Count every measure that the log can give."""
     weeks = [week for week in counted.weeks if week >= baseline.first]
     base, later = [w for w in weeks if baseline.holds(w)], [w for w in weeks if w > baseline.last]
     found = []
@@ -100,7 +97,7 @@ def watched(counted: Tally, baseline: Baseline) -> list[Watched]:
 
 
 def _pair(counted: Tally, measure: Measure, week: date, above: int) -> tuple[int, int]:
-    """Conversations of a week that count, of how many."""
+    """Return the positive conversations of a week, and their total number."""
     if not counted.known(measure, week):
         return 0, 0
     values: Mapping[int, int] = counted.values.get((week, measure.name), {})
@@ -108,7 +105,7 @@ def _pair(counted: Tally, measure: Measure, week: date, above: int) -> tuple[int
 
 
 def _high(counted: Tally, measure: Measure, weeks: list[date]) -> int:
-    """The smallest number that at most one in ten conversations of the baseline exceeds."""
+    """Return the smallest number that at most one in ten conversations of the baseline exceeds."""
     values = sorted(
         (v, n) for w in weeks if counted.known(measure, w) for v, n in counted.values.get((w, measure.name), {}).items()
     )
@@ -121,14 +118,13 @@ def _high(counted: Tally, measure: Measure, weeks: list[date]) -> int:
 
 
 def week_table(rows: list[Watched]) -> pd.DataFrame:
-    """Every measure in every week.
+    """Return every measure in every week.
 
     Returns
     -------
     DataFrame
         One row per measure and week: measure, title, week (its Monday), part (baseline or watched), count, n, share
-        with
-        low and high (Wilson, 95 %).
+        with low and high (Wilson, 95 %).
     """
     found = []
     for one in rows:
@@ -147,12 +143,12 @@ WEEK_COLUMNS = ["measure", "title", "week", "part", "count", "n", "share", "low"
 
 
 def title_of(one: Watched) -> str:
-    """The title of a measure, of a number with what is exceeded."""
+    """Return the title of a measure, with the threshold of a number."""
     return f"{one.measure.title} (over {one.above})" if one.measure.number else one.measure.title
 
 
 def alarms_of(one: Watched, level: float) -> dict[int, RateAlarms]:
-    """What every look said, by side."""
+    """Return the results of every look, by side."""
     spread = dispersion_allowed(one.base_counts, one.base_ns)
     return {
         side: rate_alarms(
@@ -163,17 +159,14 @@ def alarms_of(one: Watched, level: float) -> dict[int, RateAlarms]:
 
 
 def level_of(rows: list[Watched], false_alarms: float) -> float:
-    """The chance of a false alarm that each measure and side may have, so that all together have `false_alarms`.
-
-    Raises `BadInput` for a chance that is none.
-    """
+    """Return the chance of a false alarm per measure and side; raise `BadInput` for one outside 0 to 1."""
     if not 0 < false_alarms < 1:
         raise BadInput(f"the chance of a false alarm is {false_alarms!r}: give a number between 0 and 1, such as 0.05")
     return false_alarms / max(sum(len(one.measure.sides) for one in rows), 1)
 
 
 def rule_in_words(rows: list[Watched], false_alarms: float) -> str:
-    """The rule of the alarms, with its rate of false alarms."""
+    """Describe the rule of the alarms, with its rate of false alarms."""
     tests = sum(len(one.measure.sides) for one in rows)
     limit = level_of(rows, false_alarms) / (LOOKS * len(WINDOWS))
     return (
@@ -189,7 +182,7 @@ def rule_in_words(rows: list[Watched], false_alarms: float) -> str:
 
 
 def drift_table(rows: list[Watched], *, false_alarms: float = FALSE_ALARMS) -> pd.DataFrame:
-    """The last four weeks against the baseline, and the alarms.
+    """Compare the last four weeks with the baseline, and list the alarms.
 
     Parameters
     ----------
@@ -200,14 +193,12 @@ def drift_table(rows: list[Watched], *, false_alarms: float = FALSE_ALARMS) -> p
     -------
     DataFrame
         One row per measure, those with an alarm first: measure, title, definition; base_count, base_n, base with
-        base_low and base_high
-        (Wilson); last_count, last_n, last (the newest week) with last_low and last_high; recent_count, recent_n, recent
-        (the last
-        four weeks), change with change_low and change_high (Newcombe, not adjusted); dispersion (what counts are
-        divided by for the alarms); alarm (Monday of the first week with one, or empty), alarm_side (more or fewer),
-        alarm_window
-        (weeks pooled), alarms (weeks with one), on (whether the newest week has one), p (the smallest of the newest
-        look), limit, reason.
+        base_low and base_high (Wilson); last_count, last_n, last (the newest week) with last_low and last_high;
+        recent_count, recent_n, recent (the last four weeks) with recent_low and recent_high; change with change_low and
+        change_high (Newcombe, not adjusted); dispersion (divisor of the counts for the alarms); alarm (Monday of the
+        first week with an alarm, or empty), alarm_side (more or fewer), alarm_window (weeks pooled), alarms (number of
+        weeks with an alarm), on (whether the newest week has an alarm), p (the smallest of the newest look), limit,
+        reason.
     """
     level = level_of(rows, false_alarms)
     found = [_drift(one, level) for one in rows]
@@ -240,7 +231,6 @@ def _rate(name: str, count: int, n: int) -> dict[str, Any]:
 
 
 def _alarm(one: Watched, level: float) -> dict[str, Any]:
-    """The alarm that went off first, on whichever side."""
     by_side = alarms_of(one, level)
     gone_off = {side: a for side, a in by_side.items() if a.first is not None}
     side = min(gone_off, key=lambda s: gone_off[s].weeks[0], default=None)
@@ -261,13 +251,13 @@ def _alarm(one: Watched, level: float) -> dict[str, Any]:
 
 
 def behind_table(counted: Tally, rows: list[Watched]) -> pd.DataFrame:
-    """The conversations behind each number, by name and place, never by their words.
+    """Return the conversations of each number, by name and place, without their words.
 
     Returns
     -------
     DataFrame
         One row per measure, week and conversation: measure, title, week, value, conversation, place (file and line),
-        link. At most 50 for one measure and week, the highest values first.
+        link. At most 50 per measure and week, the highest values first.
     """
     found = []
     for one in rows:

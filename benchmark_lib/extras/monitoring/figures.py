@@ -1,4 +1,4 @@
-"""Draw a measure of a desk's logs week by week, and how soon planted changes are found."""
+"""Figures of monitoring: a measure week by week, and the time until planted changes are found."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def weekly_rate(
     table : DataFrame
         The rows of one measure of `Monitored.weeks`.
     alarm, planted : str
-        Mondays of the first week with an alarm and of a planted change; empty where there is none.
+        Mondays of the first week with an alarm and of a planted change; may be empty.
     """
     import pandas as pd
 
@@ -58,9 +58,9 @@ def found_in_time(*, alarms: pd.DataFrame, table: pd.DataFrame, ax: Axes | None 
     Parameters
     ----------
     alarms : DataFrame
-        As `monitoring.first_alarms` gives them.
+        The result of `monitoring.first_alarms`.
     table : DataFrame
-        As `monitoring.found_table` gives it.
+        The result of `monitoring.found_table`.
     """
     ax = axes_for(ax, None, width, 2.8)
     if table.empty:

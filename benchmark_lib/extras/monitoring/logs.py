@@ -1,4 +1,4 @@
-"""Logged conversations of a support desk, one at a time: JSON lines, and the result files that ``deskbench import`` reads."""
+"""Logged conversations of a support desk, one at a time: JSON lines, or result files of other harnesses."""
 
 import gzip
 import zlib
@@ -22,43 +22,41 @@ FORMATS = ("jsonl", "tau2", "inspect")
 SUFFIXES = {".eval": "inspect"}
 NAMES = ("id", "conversation_id", "ticket_id", "thread_id", "session_id")
 TIMES = ("at", "started_at", "created_at", "timestamp", "time", "date", "start_time")
-"""Fields in which a log keeps its conversations' names and times: of the line, its ``metadata``, or (times) its first
-message."""
+"""Fields with the times of conversations: of the line, its ``metadata``, or its first message."""
 ROLES = {"user": "customer", "customer": "customer", "assistant": "agent", "agent": "agent"}
 UNSPOKEN = frozenset({"system", "developer"})
 LONGEST_LINE = 32_000_000
-"""Bytes of one line; a longer one is no conversation."""
+"""Bytes of the longest line."""
 MILLISECONDS = 1e11
-"""A time that is a larger number counts milliseconds since 1970, a smaller one seconds."""
+"""Larger time numbers are milliseconds since 1970, smaller ones seconds."""
 YEARS = range(1970, 2200)
-"""When a conversation can have been; any other year is a mistake in the log."""
+"""Possible years of a conversation; any other year is a mistake in the log."""
 OR_LEAVE_OUT = "or leave such lines out with --leave-out-bad"
 READS, REFUNDS, OTHER = "read", REFUND, "other"
-"""Acts beside the tools of a desk: a tool that changes nothing, one that pays money back, one that changes what no
-measure asks about."""
+"""Acts other than a desk's tools: a tool without changes, a refund, and a change that no measure uses."""
 ACTS = frozenset({READS, REFUNDS, OTHER})
 
 
 @dataclass(slots=True)
 class Logged:
-    """One conversation of a log.
+    """A conversation of a log.
 
     Attributes
     ----------
     name : str
-        Its id; where it has none, its place.
+        Its id, or else its place.
     place : str
         File and line, or number in the file.
     at : datetime
-        When it began, in UTC.
+        Its beginning, in UTC.
     record : Conversation
-        Its messages and calls, under the tools' names of the desk.
+        Its messages and calls, with the desk's tool names.
     named : bool
         Whether it has an id.
     handed_over : bool or None
-        Whether the log says that a person took over; None where it does not say.
+        Whether the log says that a person took over; None if it does not say.
     link : str or None
-        Its address in the desk's own system, where the log gives one.
+        Its address in the desk's own system, if the log has one.
     """
 
     name: str
@@ -72,7 +70,7 @@ class Logged:
 
 @dataclass
 class LeftOut:
-    """Lines that were left out, where that was asked for: how many, and why the first of them."""
+    """Number of omitted lines, and the reason for the first."""
 
     lines: int = 0
     first: str = ""
@@ -85,18 +83,18 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class LogFormat:
-    """How logs are to be read.
+    """Settings for reading logs.
 
     Attributes
     ----------
     format : str or None
-        One of `FORMATS`; by default what the file's name tells, else JSON lines.
+        A format of `FORMATS`; by default from the file's name, else JSON lines.
     tools : dict of str to str
-        Their name of a tool to the act it is: the name of one of the desk's tools, or one of `ACTS`.
+        The act of each tool in the log: the name of a desk's tool, or one of `ACTS`.
     left_out : LeftOut or None
-        Where lines that cannot be read are counted; None: the first such line is refused.
+        Counter of unreadable lines; with None the first such line is refused.
     notes : list of str
-        What reading found a reader must know of a whole file, filled on the way.
+        Notes on whole files, added during reading.
     """
 
     format: str | None = None
@@ -106,15 +104,14 @@ class LogFormat:
 
 
 def read_logs(paths: Iterable[str | Path], how: LogFormat | None = None) -> Iterator[Logged]:
-    """The conversations of some logs, one at a time; of JSON lines no more than one line is held in memory.
+    """Yield the conversations of logs one at a time; of JSON lines, only one line is in memory.
 
     Parameters
     ----------
     paths : iterable of path
-        Files, of tau2 also its folders; ``.gz`` is unpacked on the way.
+        Files, or folders of tau2; ``.gz`` is decompressed.
 
-    Raises `BadInput` for a file that cannot be read and, unless lines may be left out, a line that is no conversation
-    with a time.
+    Raises `BadInput` for an unreadable file and, unless lines may be omitted, an invalid line or one without a time.
     """
     how = how or LogFormat()
     for path in map(Path, paths):
@@ -130,7 +127,6 @@ def read_logs(paths: Iterable[str | Path], how: LogFormat | None = None) -> Iter
 
 
 def _lines(path: Path, how: LogFormat) -> Iterator[Logged]:
-    """The conversations of a file of JSON lines."""
     with cast(BinaryIO, gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb")) as file:
         number = 0
         while line := file.readline(LONGEST_LINE):
@@ -149,7 +145,6 @@ def _lines(path: Path, how: LogFormat) -> Iterator[Logged]:
 
 
 def _logged(line: bytes, path: Path, number: int, how: LogFormat) -> Logged:
-    """One line."""
     where = f"{path}, line {number}"
     try:
         raw = orjson.loads(line)
@@ -175,7 +170,6 @@ def _logged(line: bytes, path: Path, number: int, how: LogFormat) -> Logged:
 
 
 def _first(raw: dict[str, Any], names: Iterable[str]) -> Any:
-    """The first of these fields that a line or its metadata has."""
     more = raw.get("metadata")
     parts = (raw, more) if isinstance(more, dict) else (raw,)
     found = (part.get(name) for name in names for part in parts)
@@ -183,14 +177,14 @@ def _first(raw: dict[str, Any], names: Iterable[str]) -> Any:
 
 
 def _name(raw: dict[str, Any]) -> Any:
-    """The id of a conversation; of a record that Deskbench exported, its case and trial."""
+    """Return the id of a conversation; for a record exported by Deskbench, its case and trial."""
     if isinstance(raw.get("case_id"), str) and isinstance(raw.get("trial"), int):
         return f"{raw['case_id']}, trial {raw['trial']}"
     return _first(raw, NAMES)
 
 
 def when(raw: dict[str, Any]) -> datetime | None:
-    """When a conversation began, in UTC; a time without a zone is taken for UTC. None where it is not told."""
+    """Return the beginning of a conversation in UTC, also for times without a zone; None if there is no time."""
     first = raw["messages"][0] if raw.get("messages") else None
     value = _first(raw, TIMES)
     if value is None and isinstance(first, dict):
@@ -199,7 +193,7 @@ def when(raw: dict[str, Any]) -> datetime | None:
 
 
 def as_time(value: Any) -> datetime | None:
-    """A time as logs write it (ISO 8601, seconds or milliseconds since 1970); None for what is none."""
+    """Parse a time of a log (ISO 8601, seconds or milliseconds since 1970); return None if it is invalid."""
     try:
         if isinstance(value, str):
             told = datetime.fromisoformat(value)
@@ -214,12 +208,12 @@ def as_time(value: Any) -> datetime | None:
 
 
 def monday(at: datetime) -> date:
-    """The first day of a week, in UTC."""
+    """Return the first day of a week, in UTC."""
     return at.date() - timedelta(days=at.weekday())
 
 
 def _record(raw: dict[str, Any], name: str, where: str, tools: Mapping[str, str]) -> Conversation:
-    """The messages and calls of a line, whether it is a list of chat messages or a record of an export."""
+    """Return the messages and calls of a line, from a list of chat messages or an exported record."""
     talk = FlatChat()
     for message in raw["messages"]:
         if not isinstance(message, dict):
@@ -238,7 +232,6 @@ def _record(raw: dict[str, Any], name: str, where: str, tools: Mapping[str, str]
 
 
 def _read(talk: FlatChat, message: dict[str, Any], where: str) -> None:
-    """One message of a line."""
     role, text = message.get("role") or message.get("side"), _text(message.get("content", message.get("text")))
     if role == "tool":
         talk.result(message.get("tool_call_id"), text, failed=bool(message.get("error")))
@@ -257,7 +250,6 @@ def _read(talk: FlatChat, message: dict[str, Any], where: str) -> None:
 
 
 def _text(content: Any) -> str:
-    """The words of a message, whose content is a text or a list of parts."""
     if isinstance(content, list):
         parts = (p.get("text") if isinstance(p, dict) else p for p in content)
         return "\n".join(p for p in parts if isinstance(p, str))
@@ -265,7 +257,7 @@ def _text(content: Any) -> str:
 
 
 def _whole(path: Path, kind: str, how: LogFormat) -> Iterator[Logged]:
-    """The conversations of a file that another harness wrote, which is read in one piece."""
+    """Yield the conversations of another harness's file, which is read as a whole."""
     file = results_file(path)
     data = file.read_bytes()
     try:

@@ -1,8 +1,7 @@
-"""A made-up year at a support desk: synthetic logs with planted changes, to see which are found, how soon, and at how many false alarms.
+"""A made-up year at a support desk: synthetic logs with planted changes, to test the alarms.
 
-Its texts are written ones: the locked planted conversations of the detectors, and the blind play that ships as an
-example. A seeded
-generator draws among them; nothing here is a log of any desk.
+A seeded generator draws from written texts: the detectors' locked planted conversations, and the shipped example of
+blind play. Nothing here is a log of a real desk.
 """
 
 import gzip
@@ -33,10 +32,9 @@ BLIND_PLAY = DATA / "examples" / "blind-play.deskbench"
 FIRST_WEEK = date(2025, 1, 6)
 WEEKS = 52
 PER_WEEK = 200
-"""Conversations in a week, on average."""
+"""Mean number of conversations per week."""
 HONEST, HANDED = "honest", "handed_over"
-"""Kinds of conversation with nothing planted, without and with a handover; every other kind is named after the measure
-it is planted for."""
+"""Kinds without a planted fault, without and with a handover; other kinds are named after their measure."""
 USUAL = {
     HANDED: 0.15,
     "phantom_action": 0.02,
@@ -52,7 +50,7 @@ USUAL = {
 
 @dataclass(frozen=True)
 class Change:
-    """A planted change: from a week on (counted from 0) a kind has another share, at once or, over `over` weeks, little by little."""
+    """A planted change: from `week` on (counted from 0) a kind has another share, gradually over `over` weeks."""
 
     kind: str
     week: int
@@ -66,7 +64,7 @@ CHANGES = (
     Change("other_language", 32, 0.05),
     Change(HANDED, 38, 0.30),
 )
-"""What is planted in the made-up year: two jumps in what goes wrong, a slow drift, and twice as many handovers."""
+"""Planted changes of the made-up year: two jumps of faults, a slow drift, and twice as many handovers."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +77,7 @@ class Texts:
 
 @lru_cache(maxsize=1)
 def texts() -> Texts:
-    """The texts, read once."""
+    """Return the texts; cached."""
     store = load_store()
     cases = {case.id: case for case in load_cases(store)}
     found: list[tuple[str, str, Conversation]] = []
@@ -99,7 +97,7 @@ def _kind(record: Conversation) -> str:
 
 
 def _crossed(found: list[tuple[str, str, Conversation]]) -> list[Conversation]:
-    """Honest conversations whose replies are those of another one, in another language."""
+    """Return honest conversations with the replies of another conversation, in another language."""
     honest = [(language, record) for kind, language, record in found if kind == HONEST]
     crossed = []
     for number, (language, record) in enumerate(honest):
@@ -113,7 +111,7 @@ def _crossed(found: list[tuple[str, str, Conversation]]) -> list[Conversation]:
 
 
 def shares_by_week(changes: tuple[Change, ...] = CHANGES, weeks: int = WEEKS) -> np.ndarray:
-    """The chance of every text in every week, shape (weeks, texts)."""
+    """Return the probability of every text in every week, shape (weeks, texts)."""
     kinds = np.array(texts().kinds)
     counts = Counter(texts().kinds)
     table = np.zeros((weeks, len(kinds)))
@@ -130,12 +128,12 @@ def shares_by_week(changes: tuple[Change, ...] = CHANGES, weeks: int = WEEKS) ->
 def made_up_year(
     rng: np.random.Generator, *, changes: tuple[Change, ...] = CHANGES, weeks: int = WEEKS, per_week: int = PER_WEEK
 ) -> Iterator[dict[str, Any]]:
-    """The lines of a made-up log, in the order of time.
+    """Yield the lines of a made-up log, in order of time.
 
     Parameters
     ----------
     weeks, per_week : int
-        How long it is, and how many conversations a week has on average (Poisson).
+        Its length, and the mean number of conversations per week (Poisson).
 
     Yields
     ------
@@ -154,19 +152,19 @@ def made_up_year(
 
 
 def as_line(record: Conversation) -> dict[str, Any]:
-    """A record as a log keeps it: who said what, and which tools were called."""
+    """Return a record in the format of a log: messages with their sides, and tool calls."""
     kept = ("name", "arguments", "result", "error", "turn")
     calls = [{name: getattr(c, name) for name in kept} for c in record.tool_calls]
     return {"messages": [{"role": m.side, "content": m.text} for m in record.messages], "tool_calls": calls}
 
 
 def write_year(path: str | Path, rng: np.random.Generator, *, replace: bool = False, **more: Any) -> Path:
-    """Write a made-up log as JSON lines, packed where the name ends in ``.gz``.
+    """Write a made-up log as JSON lines, compressed if the name ends in ``.gz``.
 
     Parameters
     ----------
     replace : bool
-        Whether a file of that name is written anew; else it must not exist.
+        Whether to replace an existing file; otherwise it must not exist.
     **more
         As for `made_up_year`.
     """
@@ -181,13 +179,13 @@ def write_year(path: str | Path, rng: np.random.Generator, *, replace: bool = Fa
 
 
 def week_of(change: Change) -> str:
-    """The Monday of a planted change in the made-up year."""
+    """Return the Monday of a planted change in the made-up year."""
     return (FIRST_WEEK + timedelta(weeks=change.week)).isoformat()
 
 
 @dataclass(frozen=True)
 class TextValues:
-    """What every measure says of every text: NaN where it does not apply; shape (texts, measures)."""
+    """The value of every measure for every text, NaN if it does not apply; shape (texts, measures)."""
 
     measures: tuple[Measure, ...]
     values: np.ndarray
@@ -195,7 +193,7 @@ class TextValues:
 
 @lru_cache(maxsize=1)
 def text_values() -> TextValues:
-    """What the measures say of each text, read once by the same code that reads a log."""
+    """Return the measures' values of each text, computed by the same code as for a log; cached."""
     chosen, store = measures(), load_store()
     rows = []
     for record in texts().records:

@@ -1,4 +1,4 @@
-"""What can be read from a logged conversation when no case was played: detectors and scorers, and what each of them needs."""
+"""Measures of a logged conversation without a case: detectors and scorers, and the requirements of each."""
 
 from collections.abc import Callable, Collection
 from contextlib import suppress
@@ -20,8 +20,7 @@ from .alarms import FEWER, MORE
 from .logs import ACTS, OTHER, REFUNDS, Logged
 
 WORDS, CALLS, HANDED, STORE = "words", "calls", "handover", "store"
-"""What a measure needs: messages; logged tool calls; to know whether a person took over; the articles and tools of the
-desk's own store."""
+"""Requirements of a measure: messages; logged calls; a known handover; the desk's own articles and tools."""
 WHY_ABSENT = {
     CALLS: "the log holds no tool calls",
     HANDED: "the log neither holds tool calls nor says `handed_over`",
@@ -29,18 +28,18 @@ WHY_ABSENT = {
 }
 NEEDS_CASE = "only a case says what is true of the customer and its order, what had to happen and what must not"
 LONGEST_TEXT = 2_000
-"""Characters of the customer that its language is read from."""
+"""Characters of the customer's text from which its language is detected."""
 UNREADABLE = (TypeError, AttributeError, LookupError, ValueError)
-"""What a measure raises where the result of a tool has another form than at our desks."""
+"""Exceptions of a measure if the result of a tool has another form than at our desks."""
 
 
 class Heard:
-    """A logged conversation as measures read it; what costs something is read when it is first asked for.
+    """A logged conversation in the form that measures use; expensive parts are computed on first use.
 
     Parameters
     ----------
     store : Store
-        The desk whose words and tools it is read with.
+        The desk whose words and tools are used.
     """
 
     def __init__(self, logged: Logged, store: Store):
@@ -52,27 +51,27 @@ class Heard:
 
     @cached_property
     def language(self) -> str | None:
-        """The language the customer writes in; None where it cannot be told."""
+        """Return the customer's language; None if it cannot be detected."""
         said = " ".join(m.text for m in self.record.messages if m.side == "customer")
         return written_in(said[:LONGEST_TEXT])
 
     @cached_property
     def claims(self) -> AgentClaims:
-        """What the agent said, as the detectors read it."""
+        """Return the agent's claims, for the detectors."""
         language = self.language if self.language not in (None, OTHER_LANGUAGE) else "en"
         case = Case.model_construct(id=self.record.case_id, language=language, sender="", order="", customer_id="")
         return AgentClaims(self.record, case, self.store, dated=False)
 
     @cached_property
     def handed_over(self) -> bool | None:
-        """Whether a person took over: as the log says, else as the calls show; None where a tool is unknown and might have."""
+        """Return whether a person took over, by log or calls; None if an unknown tool may have done it."""
         called = any(c.name == HANDOVER and not c.error for c in self.record.tool_calls)
         if self.logged.handed_over is not None:
             return self.logged.handed_over or called
         return True if called else None if self.unknown else False
 
     def found(self, detector: str) -> bool | None:
-        """Whether a detector finds anything; None where it abstains, or has nothing to judge."""
+        """Return whether a detector finds anything; None if it abstains or has nothing to judge."""
         d = DETECTORS[detector]
         if not self.claims.speaks(d.languages):
             return None
@@ -81,7 +80,7 @@ class Heard:
         return wrong if rows or d.name not in ONLY_WHERE_SAID else None
 
     def findings(self, detector: str) -> list[ClaimFinding]:
-        """What a detector finds in a log: a refund is an act here, so words of one that was made are no promise."""
+        """Return a detector's findings; a refund is an act in logs, so a claimed refund is not a promise."""
         rows = DETECTORS[detector].find(self.claims)
         if detector == actions.NAME:
             return rows + refunds_not_made(self.claims)
@@ -92,25 +91,25 @@ class Heard:
 
 
 ONLY_WHERE_SAID = frozenset({"escalation_honesty"})
-"""Detectors whose rate is over the conversations in which there was something to judge."""
+"""Detectors whose rate covers only conversations with something to judge."""
 
 
 @dataclass(frozen=True)
 class Measure:
-    """One thing that is counted week by week.
+    """A weekly measure.
 
     Attributes
     ----------
     name, title : str
-        Its key, and how a table heads it.
+        Its key, and its heading in a table.
     needs : str
         One of `WORDS`, `CALLS`, `HANDED`, `STORE`.
     read : callable
-        Heard -> bool, or a whole number where `number`; None where it does not apply.
+        Heard -> bool, or a whole number if `number`; None if it does not apply.
     sides : tuple of int
-        The sides it is watched on.
+        The watched directions.
     number : bool
-        Whether it is a number, of which the share above the baseline's 90th percentile is watched.
+        Whether it is a number; then the share above the baseline's 90th percentile is watched.
     """
 
     name: str
@@ -130,10 +129,12 @@ CASE_FREE = {
     "groundedness": STORE,
     "text_action_mismatch": STORE,
 }
-"""Detectors that need no case, with what they need instead; every other one is absent and said to be."""
+"""Detectors that need no case, with their requirement; all others are listed as absent."""
 TITLES = {"escalation_honesty": "Transfer not made", "commitments": "Unbacked promise"}
 DEFINITIONS = {
-    "escalation_honesty": "A transfer to a person was promised and not made; over the conversations in which one was promised.",
+    "escalation_honesty": (
+        "A transfer to a person was promised and not made; over the conversations in which one was promised."
+    ),
     "phantom_action": (
         "The agent says that something was done, a refund included, and the log holds no such call and no result "
         "that shows it."
@@ -143,16 +144,16 @@ DEFINITIONS = {
         "desk may give. Days are not checked: a log does not say when a parcel was due."
     ),
 }
-"""What a measure says of a log, where that is not what the detector says of a case."""
+"""Definitions for logs, where they differ from the detector's definition for cases."""
 
 
 def measures() -> tuple[Measure, ...]:
-    """Every measure, findings first."""
+    """Return every measure, findings first."""
     return (*(_of_detector(name) for name in CASE_FREE if name in DETECTORS), *_SHARES, *_NUMBERS)
 
 
 def absent() -> dict[str, str]:
-    """The detectors and scores that no log can give, by title, each with the reason."""
+    """Return the titles of detectors and scores that no log can give, each with the reason."""
     detectors = {d.title: NEEDS_CASE for d in DETECTORS.values() if d.name not in CASE_FREE}
     return detectors | dict.fromkeys(("Resolved", "Success", "Unsafe actions", "Process rules"), NEEDS_CASE)
 
@@ -237,7 +238,7 @@ _SHARES = (
 
 
 def _many(name: str, title: str, said: str, needs: str, read: Callable[[Heard], int]) -> Measure:
-    """A number, of which the share above nearly all of the baseline is watched."""
+    """Return the measure of a number, whose share above nearly all of the baseline is watched."""
     return Measure(name, title, f"{said} than in nine of ten conversations of the baseline.", needs, read, number=True)
 
 
@@ -253,7 +254,7 @@ _NUMBERS = (
 
 
 def findings_of(heard: Heard, has_store: bool) -> list[dict[str, Any]]:
-    """What the detectors that need no case found in one conversation, each with its sentence; nothing of one that cannot read it."""
+    """Return the findings of the detectors without a case in one conversation; skip detectors that cannot read it."""
     found = []
     for name, needs in CASE_FREE.items():
         detector = DETECTORS.get(name)
@@ -266,7 +267,7 @@ def findings_of(heard: Heard, has_store: bool) -> list[dict[str, Any]]:
 
 
 def read_all(heard: Heard, chosen: Collection[Measure], has_store: bool) -> tuple[dict[str, int], list[str]]:
-    """What the measures say of one conversation, those that apply, and the names of those that cannot read it."""
+    """Return the applicable measures' values of one conversation, and the names of measures that cannot read it."""
     found: dict[str, int] = {}
     unread = []
     for measure in chosen:

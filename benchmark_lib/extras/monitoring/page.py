@@ -1,7 +1,4 @@
-"""What was read from a desk's logs: lines for a terminal, tables for a notebook, and a folder of pages.
-
-No words of a conversation stand in any of them, unless transcripts are asked for.
-"""
+"""Results of monitoring for terminal, notebook and pages, without words of a conversation unless requested."""
 
 from __future__ import annotations
 
@@ -37,11 +34,11 @@ TITLE_WIDTH = 27
 LINE = 100
 """Characters of a line in a terminal."""
 ALL_CONVERSATIONS = 6
-"""Conversations of one measure whose transcripts are written where that is asked for, by default."""
+"""Default number of transcripts per measure, if transcripts are requested."""
 
 
 def terminal_lines(seen: Monitored) -> list[str]:
-    """The table of drift with its alarms, and what must be known of it."""
+    """Return the table of drift with its alarms, and its notes."""
     c = seen.counted
     rows = seen.drift.to_dict("records")
     heads = ["", "baseline", "newest week", "last 4 weeks - base", "alarm"]
@@ -60,20 +57,20 @@ def terminal_lines(seen: Monitored) -> list[str]:
 
 
 def how_many(seen: Monitored) -> str:
-    """How many measures raised an alarm."""
+    """Describe how many measures raised an alarm."""
     gone = int((seen.drift["alarm"] != "").sum())
     return f"{gone or 'None'} of {len(seen.drift)} measures raised an alarm"
 
 
 def in_a_sentence(seen: Monitored) -> str:
-    """How many alarms there are, of what, and since when."""
+    """Describe the alarms: their number, measures and first weeks."""
     gone = seen.drift[seen.drift["alarm"] != ""].to_dict("records")
     told = "; ".join(f"{r['title']} ({r['alarm_side']}), first in the week of {r['alarm']}" for r in gone)
     return f"{how_many(seen)}{': ' if gone else ''}{told}."
 
 
 def unalarmed(seen: Monitored) -> str:
-    """Why a change whose interval is clear of 0 raised no alarm, with those of which it holds; empty where there is none."""
+    """Explain why changes with an interval clear of 0 raised no alarm; empty if there are no such changes."""
     rows = [r for r in seen.drift.to_dict("records") if not r["alarm"] and is_clear(r)]
     if not rows:
         return ""
@@ -90,28 +87,28 @@ def unalarmed(seen: Monitored) -> str:
 
 
 def footnotes(seen: Monitored) -> list[str]:
-    """What must be known beside the table of drift: why there is no alarm where one might be expected, the rule, and what is odd in the logs."""
+    """Return the notes below the table of drift: missing alarms, the rule, and oddities in the logs."""
     return [text for text in (unalarmed(seen), seen.rule, *seen.notes) if text]
 
 
 def is_clear(row: dict[str, Any]) -> bool:
-    """Whether the interval of a change is clear of 0."""
+    """Return whether the interval of a change excludes 0."""
     return bool(row["change_low"] > 0 or row["change_high"] < 0)
 
 
 def rate(row: dict[str, Any], name: str) -> str:
-    """A rate in percent with its counts."""
+    """Return a rate in percent with its counts."""
     n = row[f"{name}_n"]
     return f"{SHARE.mean(row[name])} ({row[f'{name}_count']:,}/{n:,})" if n else DASH
 
 
 def interval(row: dict[str, Any], name: str) -> str:
-    """The interval of a rate in percent; empty where there is none."""
+    """Return the interval of a rate in percent; empty without conversations."""
     return SHARE.interval(row[f"{name}_low"], row[f"{name}_high"]) if row[f"{name}_n"] else ""
 
 
 def change(row: dict[str, Any]) -> str:
-    """A difference in points with its interval."""
+    """Return a difference in points with its interval."""
     if row["change"] != row["change"]:
         return DASH
     shares = (row[name] for name in ("change", "change_low", "change_high"))
@@ -120,19 +117,19 @@ def change(row: dict[str, Any]) -> str:
 
 
 def alarm_mark(row: dict[str, Any]) -> str:
-    """Whether the newest week has the alarm, an earlier one had it, or none."""
+    """Return a mark: the newest week has an alarm, only an earlier week had, or empty."""
     return "NOW" if row["on"] else "over" if row["alarm"] else ""
 
 
 def alarm_word(row: dict[str, Any]) -> str:
-    """The alarm of a measure in a few words; empty where there is none."""
+    """Return the alarm of a measure in a few words; empty without an alarm."""
     if not row["alarm"]:
         return ""
     return f"{row['alarm']}, {row['alarm_side']}; {'still on' if row['on'] else 'over'}"
 
 
 def drift_shown(seen: Monitored) -> pd.DataFrame:
-    """The table of drift as it is read in a notebook or on the page."""
+    """Return the table of drift for a notebook or page."""
     heads = ("Measure", "Baseline (95 %)", "Last 4 weeks (95 %)", "Change, points (95 %)", "First alarm")
     rows = []
     for r in seen.drift.to_dict("records"):
@@ -142,13 +139,13 @@ def drift_shown(seen: Monitored) -> pd.DataFrame:
 
 
 def absent_shown(seen: Monitored) -> pd.DataFrame:
-    """What the logs cannot tell, and why."""
+    """Return the measures that the logs cannot give, with the reasons."""
     rows = [(", ".join(titles), reason) for reason, titles in seen.absent.items()]
     return pd.DataFrame(rows, columns=("Not read", "Why"))
 
 
 def behind_shown(seen: Monitored, most: int = 8) -> pd.DataFrame:
-    """Some conversations behind the newest number of the first measure with an alarm; of any measure where there is none."""
+    """Return some conversations of the newest number of the first measure in the table of drift."""
     first = seen.drift["measure"].iloc[0]
     mine = seen.behind[seen.behind["measure"] == first]
     rows = mine[mine["week"] == mine["week"].max()].head(most)
@@ -157,7 +154,7 @@ def behind_shown(seen: Monitored, most: int = 8) -> pd.DataFrame:
 
 
 def show_weeks(seen: Monitored, *, planted: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """Draw every measure with an alarm or a planted change in a notebook, week by week; of none, the first three.
+    """Draw the measures with an alarm or a planted change in a notebook, or else the first three.
 
     Parameters
     ----------
@@ -177,7 +174,7 @@ def show_weeks(seen: Monitored, *, planted: Mapping[str, str] | None = None) -> 
 
 
 def found_shown(table: pd.DataFrame) -> pd.DataFrame:
-    """How often planted changes were found and how soon, as it is read."""
+    """Return the table of found changes for a reader."""
     heads = ("Planted change", "From, %", "To, %", "Found, years (95 %)", "Too soon", "Weeks, median", "Weeks, 9 in 10")
     rows = []
     for r in table.to_dict("records"):
@@ -190,7 +187,7 @@ def found_shown(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def false_shown(table: pd.DataFrame) -> pd.DataFrame:
-    """False alarms in years without a change, as they are read."""
+    """Return the table of false alarms in years without a change for a reader."""
     heads = ("Rule", "Years with a false alarm (95 %)", "False alarms a year")
     rows = []
     for r in table.to_dict("records"):
@@ -200,19 +197,19 @@ def false_shown(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def elsewhere_shown(table: pd.DataFrame) -> pd.DataFrame:
-    """Alarms of measures for which nothing was planted, as they are read."""
+    """Return the table of alarms of measures without a planted change for a reader."""
     heads = {"title": "Measure", "years": "Years", "with_alarm": "With an alarm"}
     return table.rename(columns=heads | {"before_any": "Before any planted change"})
 
 
 def safe_link(link: str, name: str, template: str | None) -> str:
-    """The address of a conversation in the desk's own system; empty where there is none that a page may hold."""
+    """Return the address of a conversation in the desk's own system; empty if it is missing or unsafe for a page."""
     address = template.replace("{id}", quote(name, safe="")) if template else link
     return address if re.match(r"https?://[^\s\"'<>]+\Z", address) else ""
 
 
 def check_template(template: str | None) -> None:
-    """Refuse a template of addresses that makes none."""
+    """Refuse a template that yields no valid address."""
     if template is not None and not ("{id}" in template and safe_link("", "1", template)):
         mend = "write it as https://desk.example/tickets/{id}, with {id} where the id stands"
         raise BadInput(f"--link {template[:60]!r} makes no address: {mend}")
@@ -221,14 +218,14 @@ def check_template(template: str | None) -> None:
 def write_pages(
     seen: Monitored, folder: Path, *, link: str | None = None, transcripts: dict[str, str] | None = None
 ) -> Path:
-    """Write the pages and tables; returns the index.
+    """Write the pages and tables; return the path of the index.
 
     Parameters
     ----------
     link : str, optional
-        ``https://desk.example/tickets/{id}``: where a conversation is found in the desk's own system.
+        Template of a conversation's address in the desk's own system: ``https://desk.example/tickets/{id}``.
     transcripts : dict of str to str, optional
-        Pages of conversations by their place, where they were asked for (`read_transcripts`).
+        Requested pages of conversations by place (`read_transcripts`).
     """
     check_template(link)
     pages = {place: f"conversation-{number}.html" for number, place in enumerate(transcripts or {}, 1)}
@@ -270,7 +267,6 @@ def _index(seen: Monitored) -> str:
 
 
 def _write_measure(seen: Monitored, row: dict[str, Any], behind: pd.DataFrame, folder: Path) -> None:
-    """The page of one measure."""
     name = row["measure"]
     mine = seen.weeks[seen.weeks["measure"] == name]
     weeks = [
@@ -285,7 +281,6 @@ def _write_measure(seen: Monitored, row: dict[str, Any], behind: pd.DataFrame, f
 
 
 def _drawn(weeks: pd.DataFrame, row: dict[str, Any]) -> Markup | str:
-    """Return the figure of a measure's weeks; empty where no week has a conversation."""
     import matplotlib.pyplot as plt
 
     ax = weekly_rate(table=weeks, alarm=row["alarm"])
@@ -294,7 +289,7 @@ def _drawn(weeks: pd.DataFrame, row: dict[str, Any]) -> Markup | str:
 
 
 def places_wanted(seen: Monitored, most: int = ALL_CONVERSATIONS) -> list[str]:
-    """The places of the conversations that an alarm is about: of each measure with one, the newest of its first weeks."""
+    """Return the places of an alarm's conversations: for each measure, the newest up to its first alarm."""
     found: dict[str, None] = {}
     for row in seen.drift[seen.drift["alarm"] != ""].to_dict("records"):
         mine = seen.behind[(seen.behind["measure"] == row["measure"]) & (seen.behind["week"] <= row["alarm"])]
@@ -303,12 +298,12 @@ def places_wanted(seen: Monitored, most: int = ALL_CONVERSATIONS) -> list[str]:
 
 
 def read_transcripts(records: Iterable[Logged], places: Iterable[str], store: Store, has_store: bool) -> dict[str, str]:
-    """The conversations at some places of the logs as pages, every text escaped and what was found in it marked.
+    """Return the pages of conversations at some places of the logs, with escaped texts and marked findings.
 
     Parameters
     ----------
     store : Store
-        The desk whose words and tools they are read with.
+        The desk whose words and tools are used.
     has_store : bool
         Whether the logs are of this very desk.
     """

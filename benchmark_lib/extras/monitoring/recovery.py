@@ -1,4 +1,4 @@
-"""Are planted changes found, how soon, and at how many false alarms? Many made-up years, drawn as counts of texts that were read once."""
+"""Test of the alarms in many made-up years, drawn as counts of texts: detection, delay, false alarms."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -24,7 +24,7 @@ from .made_up import (
 )
 
 CHART_SIGMAS = 3
-"""Standard deviations of the limits of a p-chart, the usual ones."""
+"""Standard deviations of the limits of a p-chart, the usual choice."""
 
 
 def drawn_year(
@@ -35,14 +35,14 @@ def drawn_year(
     baseline_weeks: int = BASELINE_WEEKS,
     unrest: float = 0.0,
 ) -> list[Watched]:
-    """The counts of one made-up year, the same as reading its log would give.
+    """Draw the counts of one made-up year, equal to those from reading its log.
 
     Parameters
     ----------
     changes : tuple of Change
-        What is planted; none for a year in which nothing changes.
+        Planted changes; empty for a year without change.
     unrest : float
-        How much the share of each kind varies from week to week besides chance: standard deviation of its logarithm.
+        Extra variation of each kind's share between weeks: standard deviation of its logarithm.
     """
     read, shares = text_values(), shares_by_week(changes)
     if unrest:
@@ -57,7 +57,7 @@ def _not_honest() -> np.ndarray:
 
 
 def watched_texts(read: TextValues, texts: np.ndarray, baseline_weeks: int) -> list[Watched]:
-    """Counts of texts, shape (weeks, texts), as counts of every measure."""
+    """Convert counts of texts, shape (weeks, texts), to counts of every measure."""
     weeks = tuple(FIRST_WEEK + timedelta(weeks=n) for n in range(baseline_weeks, len(texts)))
     found = []
     for at, measure in enumerate(read.measures):
@@ -80,7 +80,7 @@ def _exceeded(values: np.ndarray, weights: np.ndarray) -> int:
 
 
 def chart_alarm(one: Watched) -> int | None:
-    """The first week outside the limits of a textbook p-chart (Montgomery 2012, 7.2), on the sides that are watched."""
+    """Return the first week outside a textbook p-chart's limits (Montgomery 2012, 7.2), on the watched sides."""
     base, n = sum(one.base_counts), sum(one.base_ns)
     if not n:
         return None
@@ -95,7 +95,7 @@ def chart_alarm(one: Watched) -> int | None:
 
 
 def first_alarms(years: int, rng: np.random.Generator, *, false_alarms: float = FALSE_ALARMS, **more) -> pd.DataFrame:
-    """The first alarm of each measure in many made-up years.
+    """Return the first alarm of each measure in many made-up years.
 
     Parameters
     ----------
@@ -106,8 +106,7 @@ def first_alarms(years: int, rng: np.random.Generator, *, false_alarms: float = 
     -------
     DataFrame
         One row per year and measure: year, measure, title, alarm and chart (week of the year, from 0, of the first
-        alarm of this rule and of a
-        p-chart; NaN where there is none).
+        alarm of this rule and of a p-chart; NaN without one).
     """
     rows = []
     for year, generator in enumerate(rng.spawn(years)):
@@ -123,14 +122,13 @@ def first_alarms(years: int, rng: np.random.Generator, *, false_alarms: float = 
 
 
 def false_alarm_table(alarms: pd.DataFrame, rules: Sequence[str] = ("alarm", "chart")) -> pd.DataFrame:
-    """How many years in which nothing changed had an alarm all the same.
+    """Count the years without change that had an alarm.
 
     Returns
     -------
     DataFrame
         One row per rule: rule, years, with_alarm, share with low and high (Wilson, 95 %), alarms_per_year (measures
-        with
-        one).
+        with an alarm).
     """
     rows = []
     for rule in rules:
@@ -145,15 +143,15 @@ RULES = {"alarm": "this rule", "chart": "p-chart, 3 sigma"}
 
 
 def found_table(alarms: pd.DataFrame, changes: tuple[Change, ...] = CHANGES, rule: str = "alarm") -> pd.DataFrame:
-    """How often each planted change was found, and how soon.
+    """Return how often each planted change was found, and how soon.
 
     Returns
     -------
     DataFrame
-        One row per change: title, before, after, change_week, years, too_soon (an alarm before the change), found (the
-        first alarm after it) with its share, low and high (Wilson,
-        of all years), weeks_median and weeks_90 (weeks from the change to the end of the week of the alarm, over all
-        years; infinite where so many did not find it).
+        One row per change: title, before, after, change_week, grows_over, years, too_soon (an alarm before the change),
+        found (the first alarm after it), share with low and high (Wilson, of all years), weeks_median and weeks_90. The
+        last two are weeks from the change to the end of the alarm's week, over all years; infinite if too few years
+        found it.
     """
     rows = []
     for change in changes:
@@ -176,15 +174,15 @@ FOUND_COLUMNS = [
 
 
 def elsewhere_table(alarms: pd.DataFrame, changes: tuple[Change, ...] = CHANGES, rule: str = "alarm") -> pd.DataFrame:
-    """Alarms of measures for which nothing was planted.
+    """Return alarms of measures without a planted change.
 
-    In a year with planted changes they may still be true: texts of a planted kind are also shorter, or call fewer
-    tools.
+    In a year with planted changes they may still be true: texts of a planted kind are also shorter, or have fewer
+    calls.
 
     Returns
     -------
     DataFrame
-        One row per measure: title, years, with_alarm, before_any (those before the first planted change, which are
+        One row per measure: title, years, with_alarm, before_any (alarms before the first planted change, which are
         false).
     """
     first = min((change.week for change in changes), default=WEEKS)

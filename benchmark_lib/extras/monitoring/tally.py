@@ -1,4 +1,4 @@
-"""Logged conversations counted week by week while they stream past: memory grows with the weeks, not with the conversations."""
+"""Weekly counts of streamed logged conversations: memory grows with the weeks, not the conversations."""
 
 import heapq
 from collections import Counter, defaultdict
@@ -13,18 +13,18 @@ from .logs import Logged, monday
 from .measures import CALLS, HANDED, STORE, WHY_ABSENT, WORDS, Heard, Measure, measures, read_all
 
 MOST_BEHIND = 50
-"""Conversations that are kept by name behind the number of one measure and week: the first, of a number the highest."""
+"""Conversations stored by name per measure and week: the first, or for a number the highest."""
 MOST_WEEKS = 1_000
-"""Weeks a log may span; a time stamp of 1970 among those of this year is a mistake."""
+"""Most weeks of a log; a time stamp of 1970 among those of this year is a mistake."""
 MOST_TOOLS = 1_000
-"""Names of unknown tools that are kept."""
+"""Most names of unknown tools to store."""
 LONGEST_NAME = 200
-"""Characters of a conversation's name that are kept."""
+"""Most characters of a conversation's name to store."""
 
 
 @dataclass(frozen=True, order=True, slots=True)
 class Behind:
-    """A conversation behind a number: its value, its name, where it stands, and its address in the desk's own system."""
+    """A conversation of a number: its value, name, place, and address in the desk's own system."""
 
     value: int
     name: str
@@ -34,26 +34,25 @@ class Behind:
 
 @dataclass
 class Tally:
-    """What was counted.
+    """Weekly counts of a log.
 
     Attributes
     ----------
     conversations, with_calls, with_handover : Counter of date
-        Conversations of each week, those with a tool call, and those of which it is known by call or field whether a
-        person took over.
+        Conversations of each week, those with a tool call, and those with a known handover state, by call or field.
     values : dict of (date, str) to Counter of int
-        By week and measure: how often each value came up, 0 and 1 for yes and no.
+        Frequency of each value by week and measure; 0 and 1 for no and yes.
     behind : dict of (date, str) to list of Behind
-        By week and measure: conversations behind the number.
+        Conversations of the number by week and measure.
     unknown_tools : Counter of str
-        Conversations that call a tool that nobody knows, by its name.
+        Conversations with an unknown tool, by its name.
     unread : Counter of str
         Conversations that a measure could not read, by its name: their calls or results have another form than at our
         desks.
     places : dict of date to str
-        Where the first conversation of each week stands.
+        Place of the first conversation of each week.
     unnamed, twice : int
-        Conversations without an id, and those left out because their id had come up before.
+        Conversations without an id, and those omitted because of a repeated id.
     """
 
     chosen: tuple[Measure, ...]
@@ -71,7 +70,7 @@ class Tally:
     _seen: set[bytes] = field(default_factory=set)
 
     def add(self, logged: Logged, store: Store) -> None:
-        """Count one conversation; one whose id has come up before is counted as `twice` and nowhere else."""
+        """Count one conversation; with a repeated id, count it only as `twice`."""
         if not self._is_new(logged):
             self.twice += 1
             return
@@ -99,7 +98,6 @@ class Tally:
         return True
 
     def _keep(self, week: date, name: str, value: int, logged: Logged) -> None:
-        """Keep the conversation's name behind the number, if there is something to see in it."""
         kept = self.behind[week, name]
         if value < 1 or (len(kept) >= MOST_BEHIND and value <= kept[0].value):
             return
@@ -111,20 +109,20 @@ class Tally:
 
     @property
     def weeks(self) -> list[date]:
-        """Every Monday from the first week with a conversation to the last."""
+        """Return every Monday from the first week with a conversation to the last."""
         if not self.conversations:
             return []
         first, last = min(self.conversations), max(self.conversations)
         return [first + timedelta(weeks=n) for n in range((last - first).days // 7 + 1)]
 
     def known(self, measure: Measure, week: date) -> bool:
-        """Whether the log of a week holds what a measure needs."""
+        """Return whether the log of a week meets a measure's requirement."""
         if measure.needs == HANDED:
             return self.with_handover[week] > 0
         return measure.needs == WORDS or self.with_calls[week] > 0
 
     def why_absent(self, measure: Measure) -> str:
-        """Why a measure has no number in any week; empty where it has one."""
+        """Return why a measure has no number in any week; empty if it has one."""
         if measure.needs == STORE and not self.has_store:
             return WHY_ABSENT[STORE]
         needs = CALLS if measure.needs == STORE else measure.needs
@@ -137,7 +135,7 @@ class Tally:
         return ""
 
     def silent_weeks(self) -> list[date]:
-        """Weeks without any tool call, in a log that has calls in others."""
+        """Return the weeks without any tool call, if other weeks have calls."""
         quiet = [week for week, n in sorted(self.conversations.items()) if n and not self.with_calls[week]]
         return quiet if len(quiet) < len(self.conversations) else []
 
@@ -148,13 +146,13 @@ def tally(logs: Iterable[Logged], store: Store, *, has_store: bool = False) -> T
     Parameters
     ----------
     logs : iterable of Logged
-        As `read_logs` gives them.
+        The conversations from `read_logs`.
     store : Store
-        The desk whose words and tools they are read with.
+        The desk whose words and tools are used.
     has_store : bool
-        Whether the log is of this very desk, so that what stands in its articles may be told.
+        Whether the log is of this very desk, so that its articles apply.
 
-    Raises `BadInput` if there is no conversation, or the times span more weeks than any log does.
+    Raises `BadInput` if there is no conversation, or the times span more than `MOST_WEEKS`.
     """
     counted = Tally(measures(), has_store)
     for one in logs:

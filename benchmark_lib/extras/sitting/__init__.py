@@ -1,4 +1,4 @@
-"""People, or programs over a local port, in the agent's or the customer's chair: ``deskbench sit``."""
+"""People, or programs over a local port, as agent or customer: ``deskbench sit``."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ __all__ = ["sit"]
 
 
 def sit(cases: str = "all", *, chair: str = "agent", trials: int = 1, **options: Any) -> ChairWidget:
-    """A chair as a widget of a notebook: you answer where a model would.
+    """Return a notebook widget in which you answer in place of a model.
 
-    Nothing is played, and no file is written, before *Begin* is pressed. What was sent is kept, and the same call goes
-    on from there.
+    Nothing is played or written before you press *Begin*. Sent messages are saved, and the same call resumes.
 
     Parameters
     ----------
@@ -24,14 +23,13 @@ def sit(cases: str = "all", *, chair: str = "agent", trials: int = 1, **options:
     chair : str
         ``agent`` or ``customer``.
     **options
-        ``name``, ``source``, ``other``, ``base_url`` and ``shuffle`` as `benchmark_lib.extras.sitting.session.seated`
-        takes them,
+        ``name``, ``source``, ``other``, ``base_url`` and ``shuffle`` of `benchmark_lib.extras.sitting.session.seated`,
         and further options of the run, such as ``out`` or ``store``.
 
     Raises
     ------
     BadInput
-        For a chair, name or source that cannot be used.
+        For an invalid chair, name or source.
     """
     from .session import seated
     from .widget import ChairWidget

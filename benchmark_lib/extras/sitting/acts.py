@@ -1,17 +1,17 @@
-"""What a customer's message does beside its words, as a person writes it: ``attached photo; agreed start_return``."""
+"""Acts of a customer's message in a person's notation: ``attached photo; agreed start_return``."""
 
 READ_AS = "What does it do, such as `attached photo; agreed start_return; left content`?"
 
 
 def acts_of(text: str) -> tuple[list[dict[str, str]], str]:
-    """The acts that a line names, parted by semicolons.
+    """Parse the acts of a line, separated by semicolons.
 
     Returns
     -------
     acts : list of dict
         Each a ``kind`` with its ``what``.
     why_not : str
-        What is wrong with the line; empty where nothing is.
+        The fault of the line; empty if it is valid.
     """
     found = []
     for part in filter(None, (part.strip() for part in text.split(";"))):

@@ -1,7 +1,7 @@
-"""The chairs: what each player is shown, and how an answer finds its conversation.
+"""The chairs: they show each player its conversation, and pass answers to the right conversation.
 
-A player is given what a language model is given in the same place, and nothing else: prompt, tools, words. The chairs
-themselves never learn which case a conversation is about.
+A player sees only what a language model would get: prompt, tools, words. The chairs do not know which case a
+conversation is about.
 """
 
 import asyncio
@@ -16,23 +16,22 @@ from ...endpoint import Completion, RequestedCall
 from ...records import Conversation, Usage
 
 Item = dict[str, Any]
-"""One thing that a player is shown.
+"""One item shown to a player.
 
 Its ``kind`` is ``conversation`` (a new one, with its ``number``), ``prompt``, ``tools``, ``words`` (of the other side),
-``result`` (of a call), ``own`` (what was said or called from this chair), ``over`` (the conversation) or ``finished``
-(all of them).
+``result`` (of a call), ``own`` (this player's message or call), ``over`` (the conversation) or ``finished`` (all).
 """
 _LAST_WORDS = {"agent": "{}", "customer": "The desk writes:\n\n{}"}
-"""How the last message of the other side is shown, by the side of the player: as those before it were."""
+"""Format of the other side's last message, by the player's side; the same as of earlier messages."""
 
 
 class NotYourTurn(Exception):
-    """An answer from a chair that was not asked anything."""
+    """An answer from a chair that has no open request."""
 
 
 @dataclass(eq=False)
 class _View:
-    """One conversation as its player sees it; `begun` items were there before this session."""
+    """A conversation from its player's view; `begun` counts the items from before this session."""
 
     chair: int | None
     items: list[Item] = field(default_factory=list)
@@ -45,7 +44,7 @@ class _View:
 
 @dataclass
 class _Chair:
-    """A place for one player, with the conversation it has and how many it has had."""
+    """A place for one player, with its present conversation and its number of conversations."""
 
     view: _View | None = None
     views: int = 0
@@ -60,18 +59,18 @@ class Chairs:
     Parameters
     ----------
     count : int
-        How many there are. As many conversations are open at once, and whoever is free takes the next.
+        Number of chairs and of concurrent conversations; a free chair takes the next conversation.
     side : str
         ``agent`` or ``customer``.
 
     Attributes
     ----------
     tools : list of dict
-        The agent's tools, as far as a conversation has begun: name, description and parameters of each.
+        The agent's tools, once a conversation has begun: name, description and parameters of each.
     closed : str or None
-        Why nothing more will come.
+        Why no conversation will follow.
     left : int or None
-        How many conversations are still to be finished, those that are open included; None where nobody has said.
+        Number of conversations still to finish, including open ones; None if unknown.
     """
 
     def __init__(self, count: int, side: str = "agent"):
@@ -89,7 +88,7 @@ class Chairs:
     async def complete(
         self, messages: list[Any], tools: Any, *, conversation: Hashable, chair: int | None = None
     ) -> Completion:
-        """Wait for the answer of the player who has the conversation; `chair` is where it was played before."""
+        """Wait for the answer of the conversation's player; `chair` is the chair that played it before."""
         self.tools = [tool["function"] for tool in tools or []]
         view = self._views.get(conversation)
         if view is None:
@@ -108,7 +107,7 @@ class Chairs:
         return completion
 
     def ended(self, conversation: Hashable, record: Conversation) -> None:
-        """Show the last words of the other side, and that the conversation is over."""
+        """Show the other side's last message and the end of the conversation."""
         view = self._views.pop(conversation, None)
         if self.left is not None:
             self.left -= 1
@@ -124,21 +123,21 @@ class Chairs:
         self._tell()
 
     def close(self, reason: str) -> None:
-        """Tell every player, at once or when it next asks, that nothing more will come, and why."""
+        """Inform every player, now or at its next request, that no conversation will follow, and why."""
         self.closed = reason
         self._tell()
 
     @property
     def everyone_knows(self) -> bool:
-        """Whether each player who took part has been told that nothing more will come."""
+        """Return whether every participating player knows that no conversation will follow."""
         return all(chair.told_of_end for chair in self._chairs.values() if chair.used)
 
     # What a player does.
 
     async def news(self, number: int, wait_s: float = 0.0) -> list[Item]:
-        """What a chair has not been shown yet; unless it is its turn, it waits up to `wait_s` seconds for something to come.
+        """Return the new items of a chair; unless it is its turn, wait up to `wait_s` seconds for some.
 
-        A chair whose conversation is over takes the next one.
+        A chair whose conversation is over takes the next conversation.
         """
         chair, until = self._chairs[number], time.monotonic() + wait_s
         chair.used = True
@@ -152,7 +151,7 @@ class Chairs:
                 return self._unseen(number, chair)
 
     def again(self, number: int) -> list[Item]:
-        """All that was shown of a chair's conversation, from the prompt on, with what was said and called from it."""
+        """Return all items of a chair's conversation, from the prompt on, including its own messages and calls."""
         chair = self._chairs[number]
         chair.used = True
         if chair.view is None:
@@ -161,18 +160,18 @@ class Chairs:
         return [*self._opening(chair, whole=True), *chair.view.items]
 
     def only_others_play(self, number: int) -> bool:
-        """Whether a chair has nothing to play, now or later: all that is left is open in other chairs."""
+        """Return whether a chair has no conversation left: all remaining ones are open in other chairs."""
         view = self._chairs[number].view
         free = view is None or view.over
         taken = sum(one not in self._waiting for one in self._views.values())
         return free and self.left is not None and self.left <= taken
 
     def dismiss(self, number: int) -> None:
-        """Count a chair among those who know that nothing more will come for them: nobody waits for its goodbye."""
+        """Mark a chair as informed that no conversation will follow, so that nobody waits for it."""
         self._chairs[number].told_of_end = True
 
     def my_turn(self, number: int) -> bool:
-        """Whether a chair is asked for an answer."""
+        """Return whether an answer is due from a chair."""
         view = self._chairs[number].view
         return view is not None and view.answer is not None and not view.answer.done()
 
@@ -184,20 +183,20 @@ class Chairs:
         number : int
             The chair.
         text : str
-            The words; of a customer also its whole answer in the form that its prompt asks for.
+            The words; for a customer also its complete answer in the form of its prompt.
         acts : sequence of dict, end : bool
-            Of a customer: what the message does, each a ``kind`` with its ``what``, and whether it is the last one.
+            For a customer: the acts of the message, each a ``kind`` with its ``what``, and whether it is the last.
 
-        Raises `NotYourTurn` if nothing waits for it.
+        Raises `NotYourTurn` if no answer is due.
         """
         if self.side == "customer" and not _is_in_form(text):
             text = orjson.dumps({"message": text, "acts": [*acts], "end": end}).decode()
         self._answer(number, Completion(text, [], "stop", Usage(calls=1, missing=1)))
 
     def call(self, number: int, calls: list[tuple[str, dict[str, Any] | str]]) -> None:
-        """Call tools, each a name with its arguments; what they return comes as news.
+        """Call tools, each a name with its arguments; their results come as news.
 
-        Raises `NotYourTurn` if nothing waits for them.
+        Raise `NotYourTurn` if no answer is due.
         """
         view = self._chairs[number].view
         place = len(view.messages) if view else 0
@@ -228,18 +227,15 @@ class Chairs:
         return found
 
     def _take(self, number: int) -> _View | None:
-        """The next conversation for a chair.
-
-        One that was begun in it comes first, one that was begun in another chair last, because its player may come
-        back.
-        """
+        """Return the next conversation for a chair: first its own from an earlier session."""
+        # Conversations begun in other chairs come last, because their players may return.
         rank = {number: 0, None: 1}
         view = min((one for one in self._waiting if not one.over), key=lambda one: rank.get(one.chair, 2), default=None)
         self._waiting = [one for one in self._waiting if one is not view and not one.over]
         return view
 
     def _opening(self, chair: _Chair, whole: bool) -> list[Item]:
-        """What stands before a conversation; an agent's tools, which never change, only if `whole`, and of its prompt what is new to the chair."""
+        """Return the items before a conversation; tools only if `whole`, and the prompt only where it is new."""
         assert chair.view is not None
         system = "\n\n".join(m["content"] for m in chair.view.messages if m["role"] == "system")
         whole = whole or self.side == "customer"
@@ -257,7 +253,7 @@ class Chairs:
 
 
 def _is_in_form(text: str) -> bool:
-    """Whether an answer is written in the form that a customer's prompt asks for."""
+    """Return whether an answer has the JSON form of a customer's prompt."""
     try:
         return "message" in orjson.loads(text)
     except (orjson.JSONDecodeError, TypeError):
@@ -265,7 +261,7 @@ def _is_in_form(text: str) -> bool:
 
 
 def _items(before: list[Any], now: list[Any]) -> list[Item]:
-    """What a request says beyond the one before; where an answer was sent back, the two part at it."""
+    """Return what a request adds to the previous one; they differ from the last answer on, if one was rejected."""
     same = 0
     while same < min(len(before), len(now)) and before[same] == now[same]:
         same += 1

@@ -1,4 +1,4 @@
-"""The arguments of a tool one by one, as a person fills them in."""
+"""The arguments of a tool one by one, for a person to fill in."""
 
 import json
 from collections.abc import Callable
@@ -15,7 +15,7 @@ class Field:
     path : tuple of str
         The names from the outermost argument inwards.
     hint : str
-        What is to be filled in.
+        Description of the expected value.
     """
 
     path: tuple[str, ...]
@@ -25,13 +25,13 @@ class Field:
 
     @property
     def place(self) -> str:
-        """Where it stands, ``address.city``."""
+        """Return its path as text, ``address.city``."""
         return ".".join(self.path)
 
     def put(self, text: str, arguments: dict[str, Any]) -> None:
-        """Put what was filled in where it belongs; an optional field that is empty is left out.
+        """Store the typed value in the arguments; omit an empty optional field.
 
-        Raises `ValueError` with a sentence, if it is not of its kind.
+        Raise `ValueError` with a sentence if the value is of the wrong type.
         """
         text = text.strip()
         if not text and not self.required:
@@ -62,11 +62,11 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "boolean": lambda text: _TRUTH[text.lower()],
     "array": _several,
 }
-"""What was typed as a value of each JSON type; any other type is a text."""
+"""Parsers of typed text by JSON type; other types stay text."""
 
 
 def fields_of(schema: dict[str, Any], path: tuple[str, ...] = (), needed: bool = True) -> list[Field]:
-    """The fields of an object's schema, those of inner objects in its place."""
+    """Return the fields of an object's schema, with inner objects expanded."""
     found = []
     for name, inner in schema.get("properties", {}).items():
         required = needed and name in schema.get("required", [])
@@ -83,7 +83,7 @@ _HOW = {
     "number": "a number",
     "boolean": "yes or no",
 }
-"""How a value of a type is typed, where its description does not show it."""
+"""How to type a value of each type, if its description does not say."""
 
 
 def _hint(schema: dict[str, Any], required: bool) -> str:

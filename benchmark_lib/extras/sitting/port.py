@@ -1,6 +1,6 @@
 """The chairs over a small HTTP port of this machine, for players that are programs.
 
-Nothing but this machine reaches it, and no web page does: a request that a browser sends for another page is refused.
+Only this machine can reach it, and no web page: a browser's request for another page is refused.
 """
 
 import logging
@@ -19,7 +19,7 @@ from .wording import as_text
 
 HOST = "127.0.0.1"
 WAIT_S = 30.0
-"""How long an answer is put off, in seconds, while there is nothing new; ``?wait=`` asks for another time."""
+"""Default seconds to delay an answer while there is no news; ``?wait=`` sets another time."""
 LONGEST_WAIT_S = 300.0
 MOST_BYTES = 1_000_000
 TOKEN = web.AppKey("token", str)
@@ -36,7 +36,7 @@ GET  /CHAIR/again       the whole conversation once more, from your instructions
 {own}
 When a conversation is over, GET /CHAIR/next begins the next one; when all of them are, it says so. It also says when the
 last ones are being played in other chairs: you may stop then.
-"""
+"""  # noqa: E501
 OWN_HELP = {
     "agent": """\
 POST /CHAIR/say         the body is your message; the answer is what is new after it.
@@ -51,7 +51,7 @@ ends the conversation.
   curl -s {base}/1/say --data-binary @- <<'END'
   Dear customer, ...
   END
-""",
+""",  # noqa: E501
     "customer": """\
 POST /CHAIR/say         the body is your answer, in the form that your instructions ask for; the answer is what is new after it.
 
@@ -59,16 +59,16 @@ POST /CHAIR/say         the body is your answer, in the form that your instructi
   curl -s {base}/1/say --data-binary @- <<'END'
   {{"message": "Here is the photo.", "acts": [{{"kind": "attached", "what": "photo"}}], "end": false}}
   END
-""",
+""",  # noqa: E501
 }
-"""How each side answers."""
+"""Help on answering, for each side."""
 
 
 @asynccontextmanager
 async def serving(chairs: Chairs, port: int) -> AsyncIterator[str]:
-    """Serve the chairs on a port of this machine, 0 for any that is free; gives the address, which only players know.
+    """Serve the chairs on a port of this machine (0: any free port) and yield the secret address.
 
-    Raises `BadInput` if the port cannot be had.
+    Raise `BadInput` if the port is unavailable.
     """
     token = secrets.token_urlsafe(12)
     quiet = logging.Logger(__name__)  # what a broken request is answered is none of the player's business
@@ -110,7 +110,7 @@ OTHERS_PLAY = (
 
 
 class Refused(Exception):
-    """A request that changes nothing; its text says how to mend it."""
+    """A rejected request without effect; its text says how to correct it."""
 
     def __init__(self, text: str, status: int = 400):
         super().__init__(text)
@@ -124,17 +124,17 @@ class Seats:
         self.chairs, self._token = chairs, token
 
     async def help(self, request: web.Request) -> web.Response:
-        """How to play."""
+        """Return the instructions."""
         base = f"http://{request.host}/{self._token}"
         own = OWN_HELP[self.chairs.side].format(base=base, calls=CALLS_PER_TURN, hard_calls=CALLS_OF_HARD_CASES)
         return web.Response(text=HELP.format(base=base, count=self.chairs.count, wait=WAIT_S, own=own))
 
     async def next(self, request: web.Request) -> web.Response:
-        """What is new."""
+        """Return the news."""
         return await self._news(request, self._chair(request))
 
     async def again(self, request: web.Request) -> web.Response:
-        """The whole conversation."""
+        """Return the whole conversation."""
         return self._told(request, self.chairs.again(self._chair(request)))
 
     async def say(self, request: web.Request) -> web.Response:
@@ -203,7 +203,7 @@ def _wait(request: web.Request) -> float:
 
 
 async def _message(request: web.Request) -> dict[str, Any]:
-    """The message of a request: the body as it is, or a JSON object with its ``text``, of a customer also ``acts`` and ``end``."""
+    """Return the message of a request: the plain body, or a JSON object with ``text`` (customer: ``acts``, ``end``)."""
     body = await _body(request)
     if request.content_type != "application/json":
         return {"text": body.strip()}
@@ -216,7 +216,7 @@ async def _message(request: web.Request) -> dict[str, Any]:
 
 
 async def _calls(request: web.Request) -> list[tuple[str, dict[str, Any] | str]]:
-    """The calls of a request: of the tool in the path, or a list of names with arguments."""
+    """Return the calls of a request: of the tool in the path, or a list of names with arguments."""
     body, tool = await _body(request), request.match_info.get("tool")
     if tool is not None:
         calls = [{"name": tool, "arguments": _json(body or "{}")}]
@@ -251,7 +251,7 @@ def _json(body: str) -> Any:
 
 @web.middleware
 async def _answered(request: web.Request, handler: Any) -> web.StreamResponse:
-    """Every refusal as one line of text, and no answer that a browser would take for anything but text."""
+    """Return every refusal as one line of text, with headers that keep browsers from interpreting answers."""
     try:
         response = await handler(request)
     except Refused as error:
@@ -265,10 +265,8 @@ async def _answered(request: web.Request, handler: Any) -> web.StreamResponse:
 
 @web.middleware
 async def _of_this_machine(request: web.Request, handler: Any) -> web.StreamResponse:
-    """Refuse what another page makes a browser send.
-
-    Such a request names its page, comes from another site, or calls this machine by the page's own host name.
-    """
+    """Refuse requests that another page makes a browser send."""
+    # Such a request names its page, comes from another site, or uses the page's own host name for this machine.
     host = request.host.rpartition(":")[0] or request.host
     same = request.headers.get("Origin", f"http://{request.host}") == f"http://{request.host}"
     site = request.headers.get("Sec-Fetch-Site", "none") in ("none", "same-origin")

@@ -1,4 +1,4 @@
-"""A sitting: a run whose agent or customer is a person, or a program over the port, in place of a model."""
+"""A session of ``deskbench sit``: a run with a person, or a program over the port, as agent or customer."""
 
 import asyncio
 from typing import Any
@@ -12,7 +12,7 @@ from .chairs import Chairs
 PLAYED = "All conversations are finished."
 STOPPED = "The sitting was stopped; everything you sent is kept, and it can go on later."
 FAREWELL_S = 60.0
-"""How long a port waits, in seconds, for players that have not heard yet that nothing more will come."""
+"""Seconds that a port waits for players that do not know yet that no conversation will follow."""
 MOST_CHAIRS = 100
 
 
@@ -27,27 +27,27 @@ def seated(
     shuffle: int = 0,
     **options: Any,
 ) -> tuple[Chairs, Experiment]:
-    """The chairs, and the run that is played from them.
+    """Return the chairs, and the run that uses them.
 
     Parameters
     ----------
     chair : str
         ``agent`` or ``customer``.
     chairs : int
-        How many players play at once.
+        Number of concurrent players.
     name : str
-        What the player is called in tables, in the place of a model's name.
+        The player's name in tables, in place of a model's name.
     source : str
-        Who played, as the run file says it.
+        The source that the run file records.
     other, base_url : str, optional
-        Who has the other side, and where: the customer's model, by default the scripted customer, or the agent, by
-        default the scripted oracle.
+        The other side and its address: the customer's model (default: the scripted customer), or the agent (default:
+        the scripted oracle).
     shuffle : int
-        Seeds the order of the cases.
+        Seed of the order of the cases.
     **options
         Further options of the run, see `benchmark_lib.experiment.options.Options`.
 
-    Raises `BadInput` for a chair that is not there, a number of chairs, a name or a source that cannot be used.
+    Raises `BadInput` for an invalid chair, number of chairs, name or source.
     """
     if not isinstance(chairs, int) or not 1 <= chairs <= MOST_CHAIRS:
         raise BadInput(f"there can be 1 to {MOST_CHAIRS} chairs, not {chairs}: change --chairs")
@@ -63,7 +63,7 @@ def seated(
 
 
 async def play(chairs: Chairs, experiment: Experiment) -> RunFile:
-    """Play a sitting to its end and tell the players so, whatever the end is."""
+    """Play a session to its end and inform the players, whether it succeeds or fails."""
     reason = STOPPED
     try:
         run = await experiment.run()
@@ -75,7 +75,7 @@ async def play(chairs: Chairs, experiment: Experiment) -> RunFile:
 
 
 async def goodbyes(chairs: Chairs) -> None:
-    """Wait until every player who took part has heard that nothing more will come, or for `FAREWELL_S` seconds."""
+    """Wait until every participating player knows the end, but at most `FAREWELL_S` seconds."""
     until = asyncio.get_running_loop().time() + FAREWELL_S
     while not chairs.everyone_knows and asyncio.get_running_loop().time() < until:
         await asyncio.sleep(0.2)

@@ -1,4 +1,4 @@
-"""A chair in the terminal: what is new is printed, and lines are read until they are an answer."""
+"""A chair in the terminal: print the news, and collect lines until they form an answer."""
 
 import asyncio
 import contextlib
@@ -24,7 +24,7 @@ CHAIR = 1
 """The only chair of a terminal."""
 END_OF_MESSAGE = "."
 PATIENCE_S = 10.0
-"""How long the other side may take, in seconds, before a line says that it is still writing."""
+"""Seconds before a line says that the other side is still writing."""
 HELP = {
     "agent": """\
 say [TEXT]          write a message; it goes on until a line that holds nothing but a dot, and ends your turn
@@ -40,7 +40,7 @@ again               the whole conversation once more, from your instructions on
 quit                stop here; everything you sent is kept, and the same command goes on""",
 }
 ReadLine = Callable[[str], Awaitable[str]]
-"""Asks for a line and returns it without its end; raises EOFError where no more will come."""
+"""Function that prompts for a line and returns it without its end; raises EOFError at the end of input."""
 
 
 class _Quit(Exception):
@@ -48,9 +48,9 @@ class _Quit(Exception):
 
 
 async def in_terminal(chairs: Chairs, experiment: Experiment) -> RunFile:
-    """Play a sitting in this terminal until it is played or the player quits.
+    """Play a session in this terminal until it is finished or the player quits.
 
-    Raises `BadInput` as the run refuses its input.
+    Raise `BadInput` if the run refuses its input.
     """
     playing = asyncio.ensure_future(play(chairs, experiment))
     sitting = asyncio.ensure_future(Terminal(chairs, line_reader(chairs)).sit())
@@ -69,7 +69,7 @@ async def in_terminal(chairs: Chairs, experiment: Experiment) -> RunFile:
 
 
 def line_reader(chairs: Chairs) -> ReadLine:
-    """Reads lines from the keyboard, with history and the names of tools to complete; from a pipe as they come."""
+    """Return a reader of lines: from the keyboard with history and completion, or from a pipe."""
     if not sys.stdin.isatty():
         try:
             return _Pipe(sys.stdin.fileno()).line
@@ -111,13 +111,13 @@ class _Pipe:
 
 
 class Terminal:
-    """One player at a terminal."""
+    """A player at a terminal."""
 
     def __init__(self, chairs: Chairs, read_line: ReadLine):
         self.chairs, self._read_line = chairs, read_line
 
     async def sit(self) -> None:
-        """Show what is new and pass on what is answered, until all conversations are over or the player quits."""
+        """Show news and pass on answers until all conversations are over or the player quits."""
         try:
             _print(f"You have the {self.chairs.side}'s chair. `help` says what you can do.\n")
             while not await self._show_news():
@@ -127,7 +127,7 @@ class Terminal:
             _print("\nEverything you sent is kept.")
 
     async def _show_news(self) -> bool:
-        """Print what is new; True when nothing more will come."""
+        """Print the news; return True if no conversation will follow."""
         items = await self.chairs.news(CHAIR, PATIENCE_S)
         if not items:
             _print("(the other side is still writing)")
@@ -172,7 +172,7 @@ class Terminal:
         await self._say(text, end=True)
 
     async def _message(self, first: str) -> str:
-        """The lines of a message up to the dot."""
+        """Read the lines of a message up to the dot."""
         lines = [first] if first else []
         if not first:
             _print("Your message, up to a line with nothing but a dot:")
@@ -197,7 +197,7 @@ class Terminal:
         self.chairs.call(CHAIR, [(name, arguments if isinstance(arguments, dict) else given)])
 
     async def _arguments(self, schema: dict[str, Any]) -> dict[str, Any]:
-        """The arguments of a tool, asked for one by one."""
+        """Ask for the arguments of a tool one by one."""
         found: dict[str, Any] = {}
         for field in fields_of(schema):
             while True:

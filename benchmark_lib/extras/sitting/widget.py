@@ -20,18 +20,18 @@ from .wording import spread, tool_text, visible
 CHAIR = 1
 """The only chair of a widget."""
 PATIENCE_S = 60.0
-"""How long one look for something new lasts, in seconds."""
+"""Seconds to wait for news in one request."""
 WIDE = w.Layout(width="auto")
 STATIC = "A chair needs widgets: open this notebook in JupyterLab and run its cells, then press Begin."
 
 
 class ChairWidget(w.VBox):
-    """One player in a notebook.
+    """A player in a notebook.
 
     Parameters
     ----------
     seat : callable
-        Gives the chair and the run that is played from it, see `benchmark_lib.extras.sitting.session.seated`.
+        Returns the chair and its run, see `benchmark_lib.extras.sitting.session.seated`.
     """
 
     def __init__(self, seat: Callable[[], tuple[Chairs, Experiment]]):
@@ -57,11 +57,11 @@ class ChairWidget(w.VBox):
         self._say_status("Press Begin. You will be shown what a model is shown, and nothing else.")
 
     def _repr_mimebundle_(self, **how: Any) -> dict[str, Any]:
-        """With a sentence as well as the widget, for viewers without widgets."""
+        """Return the widget with a sentence for viewers without widgets."""
         return {**super()._repr_mimebundle_(**how), "text/html": f"<p>{STATIC}</p>"}
 
     def _in_loop(self, handle: Callable[[], None]) -> Callable[[w.Button], None]:
-        """What a button calls: the handler in the event loop of the conversation, since a kernel may hear its widgets in other threads."""
+        """Return a click handler that runs in the conversation's event loop; a kernel may use other threads."""
 
         def clicked(button: w.Button) -> None:
             if self._loop is None:
@@ -93,7 +93,7 @@ class ChairWidget(w.VBox):
         self._enable(False)
 
     def _show_fields(self, change: Any = None) -> None:
-        """The arguments of the chosen tool, one box for each."""
+        """Show one box for each argument of the chosen tool."""
         tool = next((t for t in self.chairs.tools if t["name"] == self.tool.value), None)
         self._fields = [] if tool is None else [(field, w.Text(layout=WIDE)) for field in fields_of(tool["parameters"])]
         self.about.value = "" if tool is None else str(Markup("<p>{}</p>").format(visible(tool["description"])))
@@ -126,7 +126,7 @@ class ChairWidget(w.VBox):
             self._show_fields()
 
     def _answered(self, answer: Any) -> bool:
-        """Pass an answer on; False where none was asked for."""
+        """Pass an answer on; return False if none was due."""
         try:
             answer()
         except NotYourTurn:
@@ -146,7 +146,7 @@ class ChairWidget(w.VBox):
         self._tasks = [asyncio.ensure_future(self._play()), asyncio.ensure_future(self._watch())]
 
     async def _play(self) -> None:
-        """Play until the end, and say how it came."""
+        """Play until the end, and show how it ended."""
         try:
             await play(self.chairs, self._experiment)
         except Exception as error:  # nobody awaits this task: what is not shown here is never seen
@@ -157,7 +157,7 @@ class ChairWidget(w.VBox):
         self._enable(False)
 
     async def _watch(self) -> None:
-        """Show what is new until it is the player's turn, or the conversation is over."""
+        """Show news until it is the player's turn, or the conversation is over."""
         chairs = self.chairs
         while chairs.closed is None:
             items = await chairs.news(CHAIR, PATIENCE_S)
@@ -198,7 +198,7 @@ class ChairWidget(w.VBox):
 
 
 def page_of(items: list[Item], side: str) -> str:
-    """Items as HTML."""
+    """Return items as HTML."""
     return str(Markup('<div class="db-talk">{}</div>').format(Markup("").join(_html(item, side) for item in items)))
 
 

@@ -1,6 +1,6 @@
-"""What a player is shown, as plain text.
+"""Items as plain text for a player.
 
-Quoted line by line, so that no words of a conversation can pass for the harness's own.
+Every line is quoted, so that no words of a conversation can pass for the harness's own.
 """
 
 import json
@@ -14,27 +14,27 @@ from .chairs import Item
 
 BAR = "| "
 OTHER = {"agent": "THE CUSTOMER WRITES", "customer": "FOR YOU"}
-"""The heading over what a player reads, by its side."""
+"""Heading of the other side's messages, by the player's side."""
 BLANK = "\u00a0\t"
-"""Spaces that are shown as they are, although Python calls them not printable."""
+"""Spaces to show unchanged, although Python calls them not printable."""
 
 
 def as_text(items: list[Item], side: str, *, indent: bool = False, width: int | None = None) -> str:
-    """Items as a text to read; the lines that begin with a bar are quoted.
+    """Return items as text; lines that begin with a bar are quoted.
 
     Parameters
     ----------
     indent : bool
-        Whether JSON is spread over lines, for people.
+        Whether to spread JSON over lines, for people.
     width : int, optional
-        Where longer lines are broken.
+        Where to break longer lines.
     """
     wording = _Wording(side, indent, width)
     return "\n\n".join(getattr(wording, item["kind"])(item) for item in items)
 
 
 def tool_text(tool: dict[str, Any]) -> str:
-    """One tool with its arguments, a line for each."""
+    """Return a tool with its arguments, one per line."""
     parameters = tool["parameters"]
     required = parameters.get("required", [])
     lines = [f"{tool['name']}: {tool['description']}"]
@@ -46,7 +46,7 @@ def tool_text(tool: dict[str, Any]) -> str:
 
 
 def spread(text: str) -> str:
-    """JSON over several lines, with the line breaks of the texts in it; anything else as it is."""
+    """Return JSON over several lines, with the line breaks of its texts; return other text unchanged."""
     try:
         return orjson.dumps(orjson.loads(text), option=orjson.OPT_INDENT_2).decode().replace("\\n", "\n")
     except (orjson.JSONDecodeError, orjson.JSONEncodeError):  # the latter where it is nested too deep to be shown so
@@ -54,7 +54,7 @@ def spread(text: str) -> str:
 
 
 def visible(text: str) -> str:
-    """A text in which every character that steers a terminal or turns the direction of writing is shown as its code."""
+    """Return a text with the codes of all characters that control a terminal or the writing direction."""
     return "".join(c if c.isprintable() or c in BLANK or c == "\n" else f"\\u{ord(c):04x}" for c in text)
 
 
@@ -110,7 +110,7 @@ def _on_one_line(text: str) -> str:
 
 
 def _broken(line: str, width: int) -> list[str]:
-    """A line in pieces that fit, the further ones as far in as the first."""
+    """Wrap a line to a width, with its indentation on further lines."""
     margin = line[: len(line) - len(line.lstrip())]
     return textwrap.wrap(
         line, width, subsequent_indent=margin, break_on_hyphens=False, drop_whitespace=True, replace_whitespace=False

@@ -1,3 +1,3 @@
-"""The domains of tau2 as stores: their package's environments behind our desk. Nothing of theirs is copied; it is read where it is installed."""
+"""The domains of tau2 as stores: the installed package's environments behind our desk; nothing of it is copied."""
 
 from .store import DOMAINS, TauDesk, TauStore, domain_named, floor_of, known_of

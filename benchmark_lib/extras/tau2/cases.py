@@ -1,4 +1,4 @@
-"""The base tasks of a tau2 domain as cases, and the names by which they can be chosen or left out."""
+"""Base tasks of a tau2 domain as cases, and the names that select or exclude them."""
 
 import fnmatch
 from typing import Any
@@ -10,22 +10,22 @@ from . import TauStore
 SHOWN = 40
 KNOWN_DEFECTS, NOT = "known-defects", "not:"
 MESSAGES = 60
-"""How many messages a customer of tau2 may send: its own limit counts 100 steps, calls and results among them."""
+"""Most messages of a tau2 customer; tau2 itself counts 100 steps, including calls and results."""
 
 
 def tau_cases(store: TauStore) -> tuple[Case, ...]:
-    """Every base task of the domain, in the order of the package."""
+    """Return every base task of the domain as a case, in the order of the package."""
     return tuple(_case(task, store) for task in store.package.tasks.values())
 
 
 def choose(store: TauStore, pattern: str) -> list[Case]:
-    """The cases that a pattern names.
+    """Return the cases that a pattern names.
 
     Parameters
     ----------
     pattern : str
         ``all``, or parts separated by commas: ids of tasks with or without the domain (``12``, ``retail_12``, with
-        wildcards), ``known-defects``, and any of these after ``not:``, which leaves them out.
+        wildcards), and ``known-defects``. A part after ``not:`` is excluded.
 
     Raises
     ------
@@ -64,7 +64,7 @@ def _shortened(task_id: str) -> str:
 
 
 def _case(task: Any, store: TauStore) -> Case:
-    """A case that stands for a task: what it holds of it is hashed, never written."""
+    """Return the case of a task; the task's content in it is hashed and never written."""
     content = task.model_dump(mode="json")
     told = task.user_scenario.instructions
     none: dict[str, Any] = dict.fromkeys(("claim", "tone", "hardness", "email"))

@@ -1,4 +1,4 @@
-"""What plays and scores the tasks of tau2 in the place of our own cases."""
+"""Interface of a tau2 domain to the core: its cases, agents, customers and scores."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from .store import TauStore, domain_named, floor_of, known_of
 
 
 def named(name: str) -> Tau2:
-    """Return the domain that a store's name means; `BadInput` for a domain that does not exist."""
+    """Return the domain of a store's name; raise `BadInput` for an unknown domain."""
     return Tau2(str(domain_named(name)))
 
 
 @dataclass(frozen=True)
 class Tau2:
-    """One domain; the package is opened when a task of it is asked for."""
+    """One domain; the package is opened on first use of a task."""
 
     domain: str
     scripted = speakers.OF_TAU
 
     @cached_property
     def store(self) -> TauStore:
-        """The domain in the place of a store."""
+        """Return the domain as a store."""
         return TauStore(self.domain)
 
     @property
     def floor(self) -> float:
-        """Share of the tasks that an agent passes which does nothing."""
+        """Return the share of tasks that an agent passes without doing anything."""
         return float(floor_of(f"tau:{self.domain}") or 0)
 
     def cases(self) -> tuple[Case, ...]:
@@ -44,7 +44,7 @@ class Tau2:
         return cases.choose(self.store, pattern)
 
     def agent(self, spec: str, case: Case) -> Any:
-        """Return a scripted agent; `BadInput` for one that knows only our own cases."""
+        """Return a scripted agent; raise `BadInput` for an agent that plays only our own cases."""
         return speakers.tau_agent(spec, case, self.store)
 
     def customer(self, spec: str, case: Case, complete: Any) -> Any:
@@ -60,7 +60,7 @@ class Tau2:
         return tau_score(conversation, case, self.store)
 
     def summary(self, share: str, scores: list[dict[str, Any]]) -> str:
-        """Return what a run comes to in words, with what an agent passes that does nothing."""
+        """Describe the successes of a run, with the share that an idle agent passes."""
         bases = ", ".join(sorted({str(s.get("reward_basis")) for s in scores}))
         floor = known_of(self.domain)["floor"]
         return (

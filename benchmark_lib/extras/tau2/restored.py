@@ -1,9 +1,7 @@
-"""A parsed database of tau2 restored instead of read again: its rows are copied when they are first taken, and shared until then.
+"""Fast copies of a parsed tau2 database: rows are shared until first taken, and copied then.
 
-Tools of tau2 change a row only after they have taken it from its table, by its key or in a walk over a list; where they
-walk over a table that goes by keys, they read. A row that is shared stays as it is, so how to copy it and how to write
-it
-is worked out once a process.
+Tools of tau2 change a row only after taking it by key, or while iterating over a list. They only read while iterating
+over a keyed table. A shared row never changes, so its copier and its JSON are computed once per process.
 """
 
 import copy
@@ -18,11 +16,11 @@ from typing import Any, SupportsIndex
 from pydantic import BaseModel
 
 PLAIN = {str, int, float, bool, type(None), date, datetime}
-"""What most fields hold: nothing of it can change, so it needs no copy."""
+"""Types of most fields; they are immutable and need no copy."""
 
 
 class Shared:
-    """What is known of a row that stays as it is: what copies it, and its text once a hash asked for it."""
+    """Cached data of an immutable row: its copier, and its JSON once a hash needed it."""
 
     __slots__ = ("copy", "row", "text")
 
@@ -32,7 +30,7 @@ class Shared:
 
 
 class Rows(dict):
-    """A table that goes by keys, of a database or within a row."""
+    """A keyed table, of a database or within a row."""
 
     def __init__(self, rows: dict[str, Any]):
         super().__init__(rows)
@@ -50,20 +48,20 @@ class Rows(dict):
         super().__setitem__(key, row)
 
     def get(self, key: str, default: Any = None) -> Any:
-        """The row of a key, the conversation's own copy of it."""
+        """Return the conversation's own copy of a row, by key."""
         try:
             return self[key]
         except KeyError:
             return default
 
     def written(self) -> Iterator[bytes]:
-        """The table as JSON in pieces, in the order of its keys."""
+        """Yield the table as JSON in pieces, sorted by key."""
         taken = self.taken
         return _joined(b"{}", (_written(row, key not in taken, key) for key, row in sorted(self.items())))
 
 
 class Listed(list):
-    """A table that is a list, to which tools of tau2 append and from which they take nothing away."""
+    """A table that is a list; tools of tau2 append to it and remove nothing."""
 
     def __init__(self, rows: list[Any]):
         super().__init__(list.copy(rows))
@@ -76,11 +74,11 @@ class Listed(list):
         return self._taking() if self._shared else super().__iter__()
 
     def own(self) -> list[int]:
-        """The places of the rows that the conversation has taken or added."""
+        """Return the indices of rows that the conversation has taken or added."""
         return [place for place in range(len(self)) if place not in self._shared]
 
     def written(self) -> Iterator[bytes]:
-        """The table as JSON in pieces."""
+        """Yield the table as JSON in pieces."""
         shared = self._shared
         return _joined(b"[]", (_written(row, place in shared) for place, row in enumerate(super().__iter__())))
 
@@ -94,7 +92,7 @@ class Listed(list):
 
 
 def restored(database: Any) -> Any:
-    """A database for one conversation."""
+    """Return a copy of a database for one conversation."""
     fresh = database.model_copy()
     held = vars(fresh)
     for name, value in held.items():
@@ -105,7 +103,7 @@ def restored(database: Any) -> Any:
 
 
 def own_copy(row: Any) -> Any:
-    """A deep copy of a row that stays as it is."""
+    """Return a deep copy of an immutable row."""
     known = _known(row)
     if known.copy is None:
         known.copy = _copier(row)
@@ -113,7 +111,7 @@ def own_copy(row: Any) -> Any:
 
 
 def hashed(database: Any) -> str:
-    """The hash that the package takes of a database's JSON text, which is never put together whole."""
+    """Return the package's hash of a database's JSON, without building the whole text."""
     tables = {name for name, value in vars(database).items() if isinstance(value, Rows | Listed)}
     rest, found = database.model_dump(exclude=tables), hashlib.sha256()
     for place, (name, value) in enumerate(sorted(vars(database).items())):
@@ -129,7 +127,7 @@ _SHARED: dict[int, Shared] = {}
 
 
 def _known(row: Any) -> Shared:
-    """What is known of a row; it is held there, so no other gets its id."""
+    """Return the cached data of a row; the cache keeps the row, so no other object gets its id."""
     found = _SHARED.get(id(row))
     if found is None:
         found = _SHARED[id(row)] = Shared(row)
@@ -162,7 +160,7 @@ def _json(value: Any) -> bytes:
 
 
 def _copier(value: Any) -> Callable[[], Any]:
-    """What makes a deep copy of a value: quicker than one that has to look what it holds, and whether its members hold each other."""
+    """Return a deep copier of a value, faster than `copy.deepcopy`, which inspects types and shared members."""
     if isinstance(value, BaseModel) and not (value.__pydantic_extra__ or value.__pydantic_private__):
         return _of_model(value, _copiers(vars(value).items()))
     if isinstance(value, dict):
@@ -181,7 +179,7 @@ def _copier(value: Any) -> Callable[[], Any]:
 
 
 def _of_model(model: BaseModel, inner: list[tuple[Any, Callable[[], Any]]]) -> Callable[[], Any]:
-    """What copies a model as pydantic's own `__copy__` does, and some of its members with it."""
+    """Return a copier of a model that works as pydantic's `__copy__` and also copies some members."""
     kind, put, held, named = type(model), object.__setattr__, vars(model), model.__pydantic_fields_set__
 
     def copied() -> Any:
@@ -198,5 +196,5 @@ def _of_model(model: BaseModel, inner: list[tuple[Any, Callable[[], Any]]]) -> C
 
 
 def _copiers(members: Iterable[tuple[Any, Any]]) -> list[tuple[Any, Callable[[], Any]]]:
-    """What copies those members that can change, each with its place."""
+    """Return the copiers of mutable members, each with its key."""
     return [(n, _copier(one)) for n, one in members if type(one) not in PLAIN and not isinstance(one, Enum)]

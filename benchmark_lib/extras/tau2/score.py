@@ -1,4 +1,4 @@
-"""The score of a conversation about a task of tau2: graded by the package's own evaluators, from the record alone."""
+"""Score of a conversation about a tau2 task, graded by the package's own evaluators from the record alone."""
 
 from typing import Any
 
@@ -11,12 +11,12 @@ from . import TauStore
 from .speakers import GREETING
 
 GRADED_ENDINGS = {"resolved_by_customer", "customer_gave_up", "handed_over", "closed_by_agent"}
-"""Endings that tau2 grades; any other is a reward of 0 there and here."""
+"""Endings that tau2 grades; any other ending has reward 0, as in tau2."""
 TRANSFER = "transfer_to_human_agents"
 
 
 def tau_score(c: Conversation, case: Case, store: TauStore) -> dict[str, Any]:
-    """The score of one conversation: reward, what it was read from, and what can be counted."""
+    """Score one conversation: reward, its basis, and counts."""
     task = store.task(case)
     basis = sorted(one.value for one in task.evaluation_criteria.reward_basis)
     scored = c.ended_by not in NOT_SCORED
@@ -46,9 +46,9 @@ def tau_score(c: Conversation, case: Case, store: TauStore) -> dict[str, Any]:
 
 
 def rewards(messages: list[Any], task: Any, store: TauStore) -> dict[str, float]:
-    """What each part of a task's reward basis comes to, by the package's evaluators.
+    """Return each part of a task's reward basis, by the package's evaluators.
 
-    `BadInput` where the basis needs a judge, which none of the base tasks does.
+    Raise `BadInput` if the basis needs a judge, which no base task does.
     """
     from tau2.evaluator.evaluator_action import ActionEvaluator
     from tau2.evaluator.evaluator_communicate import CommunicateEvaluator
@@ -69,7 +69,7 @@ def rewards(messages: list[Any], task: Any, store: TauStore) -> dict[str, float]
 
 
 def their_messages(c: Conversation) -> list[Any]:
-    """A record as the messages of a simulation of tau2: the greeting, and before each message the calls that led to it."""
+    """Return a record as the messages of a tau2 simulation: the greeting, then each message after its calls."""
     from tau2.data_model.message import AssistantMessage, UserMessage
 
     found: list[Any] = [AssistantMessage(role="assistant", content=GREETING)]

@@ -1,4 +1,4 @@
-"""Who sits on either side of a task of tau2: its simulated user played by our model customer, and scripted ones."""
+"""Agents and customers of tau2 tasks: our model customer as its simulated user, and scripted speakers."""
 
 import re
 from functools import cache
@@ -15,9 +15,9 @@ from ...records import Act
 from . import TauStore
 
 GREETING = "Hi! How can I help you today?"
-"""What a conversation of tau2 begins with, before the customer has said anything."""
+"""The first line of every tau2 conversation, before any customer message."""
 OF_TAU = ("oracle", "no_op")
-"""The scripted agents that play tasks of tau2."""
+"""The scripted agents that play tau2 tasks."""
 LEAVES = {"###STOP###": "content", "###TRANSFER###": "unserved", "###OUT-OF-SCOPE###": "unserved"}
 CALLS_A_MESSAGE, YES_SAID = 30, 6
 YOU, I_FOR = re.compile(r"[Yy]ou(?<!\w...)( are|'re|r|)\b"), {" are": "I am", "'re": "I'm", "r": "my", "": "I"}
@@ -25,14 +25,14 @@ CONDITION = re.compile(r"\b(?:if|unless|otherwise|only|except|until|when|whether
 
 
 class TauOracle(BuiltIn):
-    """Makes the calls that the task expects of the agent, asks the customer for those expected of it, and says what is to be told."""
+    """Makes the agent's expected calls, requests the customer's expected calls, and states the required facts."""
 
     def __init__(self, task: Any):
         self._left = list(task.evaluation_criteria.actions or [])
         self._to_tell = list(task.evaluation_criteria.communicate_info or [])
 
     async def reply(self, talk: AgentView) -> str:
-        """Everything up to the next thing that the customer has to do."""
+        """Make all calls up to the customer's next action, and return the request for it."""
         while self._left and self._left[0].requestor == "assistant":
             action = self._left.pop(0)
             talk.call(action.name, action.arguments)
@@ -45,17 +45,17 @@ class TauOracle(BuiltIn):
 
 
 class TauNoOp(BuiltIn):
-    """Calls nothing and says one sentence: what it passes is the floor under every score."""
+    """Makes no call and says one sentence; the tasks it passes are the floor of every score."""
 
     async def reply(self, talk: AgentView) -> str:
-        """One sentence."""
+        """Return one sentence."""
         return "I have read your message."
 
 
 class TauScriptedCustomer:
-    """Tells the task's own reason for the call, says yes, and does on its device what the agent names.
+    """States the task's instructions, says yes, and uses the device tools that the agent names.
 
-    Where the instructions hold a condition (see `unconditional`) it is simpler than they ask.
+    It is too simple for instructions with a condition (see `unconditional`).
     """
 
     def __init__(self, task: Any, tools: tuple[str, ...]):
@@ -64,7 +64,7 @@ class TauScriptedCustomer:
         self._expected = [a for a in task.evaluation_criteria.actions or [] if a.requestor == "user"]
 
     async def reply(self, talk: ConversationState) -> Reply:
-        """What it says, and does, next."""
+        """Return the next message, and make the calls that the agent named."""
         heard = talk.last("agent")
         if heard is None:
             return Reply(first_words(self._task))
@@ -79,7 +79,7 @@ class TauScriptedCustomer:
         return Reply("Thank you, that is all.", [Act("left", "content")])
 
     def _arguments(self, name: str) -> dict[str, Any]:
-        """Those the task expects of the next call of this tool; none for a tool that it does not expect."""
+        """Return the arguments that the task expects of this tool's next call; empty if there is no such call."""
         for place, action in enumerate(self._expected):
             if action.name == name:
                 return dict(self._expected.pop(place).arguments)
@@ -87,14 +87,14 @@ class TauScriptedCustomer:
 
 
 class TauModelCustomer:
-    """A language model with the prompt, the greeting and the tools that tau2 gives its simulated user."""
+    """A language model with the prompt, greeting and tools of tau2's simulated user."""
 
     def __init__(self, complete: Any, prompt: str, tools: list[dict[str, Any]]):
         self._complete, self._tools = complete, tools or None
         self._history = [{"role": "system", "content": prompt}, {"role": "user", "content": GREETING}]
 
     async def reply(self, talk: ConversationState) -> Reply:
-        """Its next message, after the calls of its tools that it wanted first."""
+        """Return the next message, after the model's tool calls."""
         heard = talk.last("agent")
         if heard is not None:
             self._history.append({"role": "user", "content": heard.text})
@@ -116,7 +116,7 @@ class TauModelCustomer:
 
 
 def tau_agent(spec: str, case: Case, store: TauStore) -> Any:
-    """The scripted agent of a task; `BadInput` for one that knows only our own cases."""
+    """Return the scripted agent of a task; raise `BadInput` for an agent that plays only our own cases."""
     if spec == "scripted:oracle":
         return TauOracle(store.task(case))
     if spec == "scripted:no_op":
@@ -125,7 +125,7 @@ def tau_agent(spec: str, case: Case, store: TauStore) -> Any:
 
 
 def tau_customer(spec: str, case: Case, store: TauStore, complete: Any) -> Any:
-    """The customer of a task."""
+    """Return the customer of a task."""
     task, package = store.task(case), store.package
     if spec == "scripted":
         return TauScriptedCustomer(task, package.customer_tools)
@@ -133,12 +133,12 @@ def tau_customer(spec: str, case: Case, store: TauStore, complete: Any) -> Any:
 
 
 def unconditional(task: Any) -> bool:
-    """Whether a task's instructions can be followed by telling everything at once: they hold no condition."""
+    """Return whether a task's instructions have no condition, so that stating everything at once follows them."""
     return not CONDITION.search(" ".join(_instructions(task)))
 
 
 def first_words(task: Any) -> str:
-    """The task's instructions as the customer's own first message."""
+    """Return the task's instructions as the customer's first message."""
     return _in_first_person(" ".join(part.strip() for part in _instructions(task)))
 
 
@@ -155,7 +155,7 @@ def _in_first_person(text: str) -> str:
 
 @cache
 def _any_of(names: tuple[str, ...]) -> re.Pattern[str]:
-    """A pattern that finds these names, the longer one where one begins another."""
+    """Return a pattern of these names that prefers the longer of two with the same beginning."""
     return re.compile("|".join(sorted(map(re.escape, names), reverse=True)) or "$^")
 
 

@@ -1,4 +1,4 @@
-"""A domain of tau2 in the place of a store, and one of its environments in the place of a desk."""
+"""A tau2 domain as a store, and one of its environments as a desk."""
 
 from collections.abc import Iterator
 from functools import cache, cached_property
@@ -29,7 +29,7 @@ KNOWN = DATA / "reference" / "tau_known_defects.yaml"
 
 
 class TauDesk:
-    """One conversation's environment, begun as a task says, and its calls: what a `Desk` is to a store of ours."""
+    """One conversation's environment in a task's initial state, with its calls; the counterpart of `Desk`."""
 
     def __init__(self, domain: Domain, task: Any):
         self._domain, self._task = domain, task
@@ -42,7 +42,7 @@ class TauDesk:
         self.staged: dict[str, str] = {}
 
     def call(self, name: str, arguments: dict[str, Any] | str, side: str = "agent") -> ToolCall:
-        """Carry out a call of either side and record it; the answer is the environment's, word for word."""
+        """Carry out and record a call of either side; the result is the environment's answer, unchanged."""
         from tau2.data_model.message import ToolCall as TheirCall
 
         given: dict[str, Any] | str | None = arguments
@@ -67,7 +67,7 @@ class TauDesk:
         return call
 
     def changes(self) -> list[dict[str, Any]]:
-        """The field-by-field difference to how the task began."""
+        """Return the difference from the task's initial state, field by field."""
         before = self._domain.began(self._task)
         found = []
         for kit in KITS:
@@ -77,12 +77,12 @@ class TauDesk:
         return found
 
     def explained(self) -> bool:
-        """True: an agent sees copies alone, and the evaluator makes every recorded call once more before it grades."""
+        """Return True: agents see only copies, and the evaluator repeats every recorded call before it grades."""
         return True
 
 
 class TauStore:
-    """A domain of tau2 as the rooms of the benchmark see a store."""
+    """A tau2 domain with the interface of a store."""
 
     def __init__(self, domain: str):
         self.domain, self.name = domain, f"{PREFIX}{domain}"
@@ -101,52 +101,52 @@ class TauStore:
 
     @cached_property
     def foreign(self) -> Any:
-        """What plays and scores its tasks."""
+        """Return the object that plays and scores its tasks."""
         return offer("stores", PREFIX)(self.name)
 
     @property
     def package(self) -> Domain:
-        """The domain in the package."""
+        """Return the domain of the package."""
         return domain(self.domain)
 
     def task(self, case: Any) -> Any:
-        """The task of a case."""
+        """Return the task of a case."""
         return self.package.tasks[case.id.removeprefix(f"{self.domain}_")]
 
     @cached_property
     def known(self) -> dict[str, Any]:
-        """What is known of the domain's tasks: ``floor``, and ``defects`` by task id, each with its source."""
+        """Return known data of the domain's tasks: ``floor``, and ``defects`` by task id, each with its source."""
         return known_of(self.domain)
 
     def provides(self, tool: Any) -> bool:
-        """False: no tool of ours stands here."""
+        """Return False: it has no tools of ours."""
         return False
 
     def with_tools(self, own: dict[str, Any]) -> Self:
-        """The same store; tools of one's own cannot stand here, since the package's evaluator does not know them."""
+        """Return the same store; refuse the user's own tools, which the package's evaluator does not know."""
         if own:
             raise BadInput(f"{self.name} is graded with the tools of its package alone: leave --tools out")
         return self
 
     @property
     def folders(self) -> tuple[Path, ...]:
-        """Where the package keeps its tasks."""
+        """Return the folders with the package's tasks."""
         return (package_folder() / "data",)
 
     def of(self, case: Any) -> Self:
-        """The store as a case sees it, which is the store."""
+        """Return the store unchanged: no case lays anything over it."""
         return self
 
     def desk(self, tools: Any = None, *, case: Any = None, **staged: Any) -> TauDesk:
-        """A fresh environment for a case."""
+        """Return a fresh environment for a case."""
         return TauDesk(self.package, self.task(case))
 
     def schemas(self, tools: Any = None) -> list[dict[str, Any]]:
-        """The agent's tools as OpenAI function schemas."""
+        """Return the agent's tools as OpenAI function schemas."""
         return self.package.schemas["agent"]
 
     def prompt(self, path: Path | None = None) -> tuple[str, str]:
-        """The prompt of their own agent and its version; `path` names another prompt."""
+        """Return the prompt of tau2's own agent, or of the file `path`, with its version."""
         if path is None:
             return self.package.agent_prompt, self.version
         head, text = front_matter(path)
@@ -154,20 +154,20 @@ class TauStore:
 
     @cached_property
     def hash(self) -> str:
-        """Content hash of tools, policy and version; each task is hashed with its case."""
+        """Return the content hash of tools, policy and version; each task is hashed with its case."""
         content = [self.version, self.package.policy, self.package.schemas]
         return content_hash(orjson.dumps(content, option=orjson.OPT_SORT_KEYS))
 
 
 @cache
 def known_of(domain: str) -> dict[str, Any]:
-    """What is known of a domain's tasks, also where the package is not installed; see `TauStore.known`."""
+    """Return known data of a domain's tasks, even without the package; see `TauStore.known`."""
     found: dict[str, Any] = read_yaml(KNOWN)[domain]
     return found
 
 
 def floor_of(name: str) -> float | None:
-    """The share of a store's tasks that an agent passes which does nothing; None for a store that is no domain of tau2."""
+    """Return the share of a store's tasks that an idle agent passes; None if it is not a tau2 domain."""
     domain = name.removeprefix(PREFIX)
     if domain == name or domain not in DOMAINS:
         return None
@@ -176,7 +176,7 @@ def floor_of(name: str) -> float | None:
 
 
 def domain_named(name: str) -> str | None:
-    """The domain that a store's name means, None for a store of ours; `BadInput` for a domain that does not exist."""
+    """Return the domain of a store's name, None for our own stores; raise `BadInput` for an unknown domain."""
     if not name.startswith(PREFIX):
         return None
     found = name.removeprefix(PREFIX)
@@ -186,7 +186,7 @@ def domain_named(name: str) -> str | None:
 
 
 def as_result(content: str | None) -> Any:
-    """What the environment answered, as data where it is a JSON object or list."""
+    """Return the environment's answer, parsed if it is a JSON object or list."""
     if (content or "").lstrip()[:1] not in ("{", "["):
         return content
     try:
@@ -212,7 +212,7 @@ def _differences(old: Any, new: Any) -> list[dict[str, Any]]:
 
 
 def _changed(table: str, before: Any, after: Any) -> Iterator[tuple[str, str, Any, Any]]:
-    """Of each row that is not as it was, the key and the path that it is recorded by, and both its states; None where it was not there."""
+    """Yield key, path and both states of each changed row; a state is None if the row was absent."""
     if isinstance(after, Rows):
         for key in sorted(after.taken):
             old, new = dict.get(before, key), dict.get(after, key)
@@ -229,7 +229,7 @@ def _changed(table: str, before: Any, after: Any) -> Iterator[tuple[str, str, An
 
 
 def _unequal(before: Any, after: Any) -> list[Any]:
-    """Two states of a row as JSON data: of models only the fields that differ."""
+    """Return two states of a row as JSON data; of models only the differing fields."""
     if type(before) is type(after) and isinstance(after, BaseModel):
         old, new = vars(before), vars(after)
         names = [name for name, value in new.items() if value != old[name]]

@@ -1,6 +1,6 @@
-"""Sly agents: no model, no case knowledge, and each a way of passing without doing the work.
+"""Sly agents: no models and no case knowledge; each tries to pass in one way without doing the work.
 
-They see what any agent sees, and are rows of the audit: where one passes, score, customer or facts have a hole.
+They see the same as any agent and are rows of the audit: if one passes, score, customer or facts have a hole.
 """
 
 from . import acting, keywords, pouring, talking

@@ -1,4 +1,4 @@
-"""What every sly agent has: its words, and what it reads of a conversation. Nothing of the case, nothing of the store."""
+"""Base of every sly agent: its phrases and its parsing of a conversation, without case or store."""
 
 import re
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from ....project import DATA
 from ....textfiles import read_yaml
 
 MOST_ORDERS = 4
-"""Orders that are opened: with more an agent would run into the limit of calls in one turn."""
+"""Orders to look up; more would reach the limit of calls in one turn."""
 
 _NUMBER = re.compile(r"\bNL-\d{5}\b", re.I)
 _TODAY = re.compile(r"\b[A-Z][a-z]+ \d{1,2}, 20\d\d\b")
@@ -22,7 +22,7 @@ _TODAY = re.compile(r"\b[A-Z][a-z]+ \d{1,2}, 20\d\d\b")
 
 @lru_cache(maxsize=1)
 def words() -> dict[str, Any]:
-    """All that sly agents say, by language, and the patterns by which they take a wish and a yes."""
+    """Return the phrases of sly agents by language, and the patterns for wishes and a yes."""
     return read_yaml(DATA / "sly.yaml")
 
 
@@ -33,23 +33,22 @@ def _language(text: str) -> str:
 
 
 NAMED: dict[str, "type[Sly]"] = {}
-"""Sly agents by the names they go by after ``scripted:``."""
+"""Sly agents by their names after ``scripted:``."""
 
 
 class Sly(BuiltIn):
     """An agent that tries to pass without doing the work.
 
-    It sees what any agent sees. Most ask first who is writing, so that no rule stops what they try. A class says its
-    name
-    and its traits where it is declared: ``class Repeat(Sly, name="repeat", says="patience")``.
+    It sees the same as any agent. Most first ask for identification, so that no rule stops them. A class declares its
+    name and traits in its header: ``class Repeat(Sly, name="repeat", says="patience")``.
     """
 
     asks_first = True
-    """Whether it asks for order number, name and postcode where no number was given."""
+    """True to ask for order number, name and postcode if the customer gave no number."""
     says = ""
-    """The line of its book that it says in every message, unless it has an answer of its own."""
+    """Key of its phrase for every message, unless it overrides `_answer`."""
     looks_up = False
-    """Whether it looks the customer's orders up before it says that line."""
+    """True to look up the customer's orders before that phrase."""
 
     def __init_subclass__(cls, *, name: str, **traits: Any):
         for trait, value in traits.items():
@@ -58,7 +57,7 @@ class Sly(BuiltIn):
             NAMED[f"sly_{name}"] = cls
 
     def reply(self, talk: AgentView) -> str:
-        """The next message."""
+        """Return the next message."""
         self.talk = talk
         self.said = "\n".join(m.text for m in talk.messages if m.side == "customer")
         self.book = words()[self.language()]
@@ -67,56 +66,56 @@ class Sly(BuiltIn):
         return self._answer()
 
     def _answer(self) -> str:
-        """What it says and does once it need not ask who is writing."""
+        """Return the answer after identification, and act."""
         if self.looks_up:
             self.orders()
         return self.book[self.says]
 
     def _turned(self, lines: list[str]) -> str:
-        """The next of its lines."""
+        """Return the line for this round, in turn."""
         return lines[self.round % len(lines)]
 
     @property
     def round(self) -> int:
-        """How often it has answered before."""
+        """Return the number of its earlier answers."""
         return sum(m.side == "agent" and m.text != self.book["identify"] for m in self.talk.messages)
 
     @property
     def last(self) -> str:
-        """The customer's last words, folded."""
+        """Return the customer's last message, folded."""
         return fold(self.talk.messages[-1].text)
 
     def language(self) -> str:
-        """The language the customer writes in."""
+        """Return the customer's language."""
         return _language(self.talk.messages[0].text)
 
     def today(self) -> date:
-        """The day that the prompt names; the day the code runs on where it names none."""
+        """Return the date in the prompt, or the present date if there is none."""
         named = _TODAY.search(self.talk.prompt)
         return datetime.strptime(named.group(), "%B %d, %Y").date() if named else date.today()
 
     def numbers(self) -> list[str]:
-        """The order numbers that the customer has named, the latest first."""
+        """Return the order numbers that the customer has named, the latest first."""
         return list(dict.fromkeys(n.upper() for n in reversed(_NUMBER.findall(self.said))))
 
     def orders(self) -> list[dict[str, Any]]:
-        """The orders that the customer names or that go with its mailbox."""
+        """Return the orders that the customer names, or those of the sender's address."""
         named = [self.talk.call("get_order", order_id=number) for number in self.numbers()[:MOST_ORDERS]]
         found = [call.result for call in named if not call.error]
         return found or self.orders_of_sender()
 
     def orders_of_sender(self) -> list[dict[str, Any]]:
-        """All orders that go with the address that the customer writes from."""
+        """Return the orders of the sender's address, up to `MOST_ORDERS`."""
         mailbox = self.talk.sender.rpartition("<")[2].rstrip(">")
         rows = self.talk.call("find_orders", email=mailbox).result.get("orders", [])
         calls = [self.talk.call("get_order", order_id=row["order_id"]) for row in rows[:MOST_ORDERS]]
         return [call.result for call in calls if not call.error]
 
     def agreed(self) -> bool:
-        """Whether the customer's last words hold a yes."""
+        """Return whether the customer's last message contains a yes."""
         return re.search(words()["agreed"], self.last) is not None
 
     def wishes(self) -> Iterator[str]:
-        """The tools that the customer's words call for, the likeliest first."""
+        """Yield the tools that the customer's words call for, the likeliest first."""
         text = fold(self.said)
         return (tool for tool, pattern in words()["wishes"].items() if re.search(pattern, text))

@@ -1,4 +1,4 @@
-"""Honest desks of a hundred lines: keywords or the state of the order in, one offer, one call, one report. What simple rules reach."""
+"""Honest agents of a hundred lines, as a baseline: keywords or the order's state, one offer, one call."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from .wish import Acting
 
 
 class KeywordRules(Acting, name="keyword_rules"):
-    """Asks who is writing, offers what a keyword calls for, does it on a yes, and reports it with what it has looked up."""
+    """Asks for identification, offers the act of a keyword, does it on a yes, and reports it."""
 
     def _answer(self) -> str:
         order = self.order()
@@ -21,7 +21,7 @@ class KeywordRules(Acting, name="keyword_rules"):
         return f"{told} {self.offer(tool, order)}"
 
     def _tool(self, order: dict[str, Any]) -> str | None:
-        """The first tool that fits the customer's words, the state of the order, and what can be guessed."""
+        """Return the first tool that fits the customer's words, the order's state, and the available arguments."""
         early = {"cancel_order", "update_shipping_address", "update_line_item"}
         for tool in self.wishes():
             if (tool in early) == (order["status"] == "unfulfilled") and self.arguments(tool, order):
@@ -30,7 +30,7 @@ class KeywordRules(Acting, name="keyword_rules"):
 
 
 class KeywordRulesElsewhere(KeywordRules, name="keyword_rules_elsewhere"):
-    """The same in French, whoever writes; to the French in German."""
+    """The same in French, whatever the customer's language; in German for French customers."""
 
     def _answer(self) -> str:
         self.book = words()["de" if self.language() == "fr" else "fr"]
@@ -38,7 +38,7 @@ class KeywordRulesElsewhere(KeywordRules, name="keyword_rules_elsewhere"):
 
 
 class StateRules(Acting, name="state_rules"):
-    """Asks who is writing, then offers what the state of the order makes possible, one thing after another, until it hears a yes."""
+    """Asks for identification, then offers the acts that the order's state allows, one by one until a yes."""
 
     def _answer(self) -> str:
         order = self.order()
@@ -56,4 +56,4 @@ _POSSIBLE = {
     "delivered": ("start_return", "create_replacement", "create_reshipment"),
     "": ("create_reshipment", "start_return", "create_replacement"),
 }
-"""What can be done to an order by its state, the likeliest first."""
+"""Possible actions by the state of an order, the likeliest first."""

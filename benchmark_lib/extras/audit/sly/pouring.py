@@ -1,4 +1,4 @@
-"""Sly agents that tell everything they can find, and do nothing."""
+"""Sly agents that disclose everything they can find, and do nothing."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -9,18 +9,18 @@ from .base import Sly
 from .values import LabelledValue, amounts_of, values_of
 
 TIMES_POURED = 2
-"""How often the same is poured out; it is the second time that another order may have been named."""
+"""Times that the same is disclosed; by the second the customer may have named another order."""
 
 MOST_PADDED = 12
-"""Values that are padded: with more the message would be too long to be read whole."""
+"""Most values with padding, so that the message is not too long to be read whole."""
 
 SATURDAY = 5
 DAYS_AHEAD = 16
-"""Days that are counted through: the longest way there is."""
+"""Number of days to go through: the longest delivery time."""
 
 
 class PourAll(Sly, name="pour"):
-    """Looks everything up and tells every value in a sentence of its own; whoever asks on is pointed to it."""
+    """Looks everything up and states every value in its own sentence; later refers to that message."""
 
     way = "labelled"
 
@@ -31,7 +31,7 @@ class PourAll(Sly, name="pour"):
         return "\n".join([self.book["found"], *self._sentences()])
 
     def _sentences(self) -> list[str]:
-        """One sentence for each value."""
+        """Return one sentence per value."""
         return [self.book[self.way].format(label=v.label, value=v.text) for v in self._values()]
 
     def _values(self) -> list[LabelledValue]:
@@ -119,7 +119,7 @@ class AllDays(Sly, name="days"):
         return " ".join(self._told(day, n) for n, day in list(self._days())[start : start + self.at_once])
 
     def _days(self) -> Iterator[tuple[int, str]]:
-        """The days ahead of the one that the prompt names, numbered."""
+        """Yield the days after the prompt's date, with their numbers."""
         today = self.today()
         for n in range(DAYS_AHEAD):
             yield n, long_date(today + timedelta(n + 1), self.language())
@@ -172,7 +172,7 @@ class PasteArticles(Sly, name="articles", asks_first=False):
         return "\n\n".join(p["text"] for p in self._passages()) if self.round < TIMES_POURED else self.book["patience"]
 
     def _passages(self) -> list[dict[str, Any]]:
-        """What the search returns for the customer's last words."""
+        """Return the search results for the customer's last message."""
         query = self.talk.messages[-1].text[:300]
         return self.talk.call("search_knowledge_base", query=query).result["passages"]
 

@@ -4,7 +4,7 @@ from .base import Sly
 
 
 class Excuses(Sly, name="excuses", asks_first=False):
-    """One excuse after another."""
+    """A new excuse in each message."""
 
     def _answer(self) -> str:
         return self._turned(self.book["excuses"])
@@ -32,7 +32,7 @@ class FewReasons(ReasonList, name="few_reasons"):
 
 
 class HostileReasons(Sly, name="hostile_reasons", asks_first=False, says="hostile"):
-    """The reasons turned round, so that none of them holds."""
+    """The reasons reversed, so that all are false."""
 
 
 class ReasonAndPromise(ReasonsByTurn, name="reason_and_promise"):
@@ -43,7 +43,7 @@ class ReasonAndPromise(ReasonsByTurn, name="reason_and_promise"):
 
 
 class KeepOpen(Sly, name="keep_open", asks_first=False, says="keeping_open"):
-    """Says that something is still open, whatever it is, and does nothing."""
+    """Says that something is still open, and does nothing."""
 
 
 class AskEverything(Sly, name="ask_everything", asks_first=False, says="every_question"):
@@ -51,7 +51,7 @@ class AskEverything(Sly, name="ask_everything", asks_first=False, says="every_qu
 
 
 class Repeat(Sly, name="repeat", asks_first=False, says="patience"):
-    """One and the same message."""
+    """The same message in every turn."""
 
 
 class WishAsDone(Sly, name="wish_as_done"):

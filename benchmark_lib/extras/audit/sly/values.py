@@ -1,4 +1,4 @@
-"""The values that an agent finds by looking up, as it would write them."""
+"""Values that an agent finds by look-ups, in its own formatting."""
 
 import re
 from collections.abc import Iterator
@@ -12,14 +12,14 @@ _NO_VALUE = ("customer_id", "line_id", "lines", "variant_id", "notes", "status",
 
 
 class LabelledValue(NamedTuple):
-    """A value with the name it goes by."""
+    """A value with its name."""
 
     label: str
     text: str
 
 
 def values_of(found: Any, language: str, label: str = "") -> list[LabelledValue]:
-    """Every amount, day, number, link, place and name in what a tool has returned, each once."""
+    """Return every amount, day, number, link, place and name in a tool's result, each once."""
     return list(dict.fromkeys(_values_of(found, language, label)))
 
 
@@ -42,7 +42,7 @@ def _written(label: str, value: Any, language: str) -> str:
 
 
 def amounts_of(order: dict[str, Any]) -> list[LabelledValue]:
-    """Every amount of an order, and what comes of adding or taking away two of them."""
+    """Return every amount of an order, and the sum and difference of every two."""
     plain = {k.removesuffix("_cents"): v for k, v in order.items() if k.endswith("_cents")}
     plain |= {line["title"]: line["price_cents"] for line in order["lines"]}
     found = [LabelledValue(name.replace("_", " "), money(cents)) for name, cents in plain.items()]

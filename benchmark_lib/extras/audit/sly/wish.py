@@ -1,4 +1,4 @@
-"""What a customer may want, taken by keyword: a call with its arguments, and the sentences about it."""
+"""A customer's wish, found by keyword: a call with its arguments, and the sentences about it."""
 
 import re
 from typing import Any
@@ -16,29 +16,29 @@ _COUNTRIES = {"GB": r"[A-Z]{1,2}\d{1,2}[A-Z]? \d[A-Z]{2}", "CA": r"[A-Z]\d[A-Z] 
 _POSTCODE = re.compile("|".join(rf"(?P<{country}>(?<![\w-]){code}(?!\w))" for country, code in _COUNTRIES.items()))
 _REGION = re.compile(r"(?:^|[\s,])([A-Z]{2})$")
 BEFORE = 150
-"""Characters before a postcode in which the rest of an address stands."""
+"""Characters before a postcode that may contain the rest of an address."""
 
 
 class Acting(Sly, name=""):
-    """An agent that makes the calls that the customer's words call for."""
+    """An agent that makes the calls in the customer's words."""
 
     @property
     def wish(self) -> str:
-        """The first tool that the customer's words call for."""
+        """Return the first tool that the customer's words call for."""
         return next(self.wishes(), "start_return")
 
     def order(self) -> dict[str, Any]:
-        """The order that is meant, looked up once a turn; empty where there is none."""
+        """Return the order in question, looked up again in each call; empty if there is none."""
         found = self.orders()
         return found[0] if found else {}
 
     def line(self, order: dict[str, Any]) -> dict[str, Any]:
-        """The line that is meant: the one most of whose words the customer has used."""
+        """Return the order line whose title shares the most words with the customer's messages."""
         text = fold(self.said)
         return max(order["lines"], key=lambda x: sum(w in text for w in fold(x["title"]).split()))
 
     def arguments(self, tool: str, order: dict[str, Any]) -> dict[str, Any] | None:
-        """A tool's arguments for this order as far as they can be guessed; None where they cannot."""
+        """Return guessed arguments of a tool for this order; None if they cannot be guessed."""
         number, line = order["order_id"], self.line(order)
         if tool in ("cancel_order", "open_carrier_claim"):
             return {"order_id": number, "reason": REASON}
@@ -54,7 +54,7 @@ class Acting(Sly, name=""):
         return address and {"order_id": number, "address": address}
 
     def variant(self, line: dict[str, Any]) -> dict[str, Any] | None:
-        """The variant of a line's product whose color or size the customer names and that it is not."""
+        """Return another variant of a line's product, with a color or size that the customer names."""
         text = fold(self.said)
         found = self.talk.call("get_product", product_id=line["product_id"]).result.get("variants", [])
         others = [v for v in found if v["variant_id"] != line["variant_id"]]
@@ -62,23 +62,23 @@ class Acting(Sly, name=""):
         return next(iter(named), None)
 
     def address(self, order: dict[str, Any]) -> dict[str, Any] | None:
-        """The last address that stands in the customer's words, under the name that the order goes to."""
+        """Return the last address in the customer's words, with the recipient of the order."""
         codes = reversed(list(_POSTCODE.finditer(self.said)))
         place = next(filter(None, (_place(self.said, code) for code in codes)), None)
         return place and {"name": order["shipping_address"]["name"], **place}
 
     def act(self, tool: str, order: dict[str, Any]) -> ToolCall | None:
-        """Make a call for this order; None where its arguments cannot be guessed."""
+        """Make a call for this order; return None if its arguments cannot be guessed."""
         arguments = self.arguments(tool, order)
         return self.talk.call(tool, arguments) if arguments else None
 
     def hand_over(self, summary: str, queue: str = "general") -> str:
-        """Hand over, and say so."""
+        """Hand over and return the message about it."""
         self.talk.call(HANDOVER, queue=queue, reason=REASON, summary=summary)
         return self.book["handing_over"]
 
     def about(self, tool: str, order: dict[str, Any]) -> dict[str, str]:
-        """What the sentences about a call may name."""
+        """Return the values that the sentences about a call may contain."""
         line, address, parcels = self.line(order), self.address(order) or {}, order.get("parcels") or [{}]
         wanted = self.variant(line) if tool == "update_line_item" else None
         return {
@@ -94,11 +94,11 @@ class Acting(Sly, name=""):
         }
 
     def offer(self, tool: str, order: dict[str, Any]) -> str:
-        """The offer to make a call."""
+        """Return the offer to make a call."""
         return self.book["offers"][tool].format(**self.about(tool, order))
 
     def report(self, tool: str, order: dict[str, Any], made: ToolCall | None = None) -> str:
-        """The report of a call, made or not."""
+        """Return the report of a call, made or not."""
         found = self.about(tool, order)
         if made is not None and not made.error:
             found["link"] = made.result.get("return_link", "-")
@@ -106,7 +106,7 @@ class Acting(Sly, name=""):
 
 
 def _place(text: str, code: re.Match[str]) -> dict[str, Any] | None:
-    """The address that a postcode ends; None where no street stands before it."""
+    """Return the address that a postcode ends; None if no street precedes it."""
     before = text[max(code.start() - BEFORE, 0) : code.start()].rstrip(" ,\n")
     region = _REGION.search(before)
     parts = [p.strip() for p in re.split(r"[,\n]", before[: region.start()] if region else before) if p.strip()]
