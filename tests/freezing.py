@@ -21,8 +21,8 @@ from matplotlib import pyplot as plt
 
 from benchmark_lib import Experiment, figures, load_results, load_store, tables
 from benchmark_lib.conversation.scripted import AGENTS
+from benchmark_lib.experiment.again import rescore
 from benchmark_lib.experiment.manifest import new_manifest, part
-from benchmark_lib.experiment.rescore import rescore
 from benchmark_lib.records import content_hash
 from benchmark_lib.reports.site import build_site
 from benchmark_lib.scoring.score import VERSION

@@ -6,8 +6,8 @@ import orjson
 import pytest
 
 from benchmark_lib import load_results, tables
+from benchmark_lib.experiment.again import rescore
 from benchmark_lib.experiment.demo import EXAMPLE, add_example
-from benchmark_lib.experiment.rescore import rescore
 from benchmark_lib.runfile import RunFile
 from benchmark_lib.scoring import VERSION, score
 

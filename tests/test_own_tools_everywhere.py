@@ -15,7 +15,7 @@ from benchmark_lib.analysis.tables import many
 from benchmark_lib.cases.load import load_cases
 from benchmark_lib.cases.played import cases_played, same_cases, store_of, store_played
 from benchmark_lib.cli import main
-from benchmark_lib.experiment.rescore import rescore
+from benchmark_lib.experiment.again import rescore
 from benchmark_lib.extras.judges import judging
 from benchmark_lib.reports.fetch import Shelf
 from benchmark_lib.reports.site import build_site

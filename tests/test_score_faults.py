@@ -14,8 +14,8 @@ from run_server import RunServer, copy_store, some_cases
 import benchmark_lib.scoring
 from benchmark_lib import Experiment, load_results
 from benchmark_lib.cli import main
+from benchmark_lib.experiment.again import rescore
 from benchmark_lib.experiment.plan import Plan
-from benchmark_lib.experiment.rescore import rescore
 from benchmark_lib.experiment.scoring import score_faults
 from benchmark_lib.experiment.summary import summary
 from benchmark_lib.runfile import RunFile

@@ -188,7 +188,7 @@ def test_a_run_is_graded_beside_the_event_loop(tmp_path, monkeypatch):
 
 
 def test_a_run_is_rescored_and_shown_on_a_site_without_its_task(tmp_path):
-    from benchmark_lib.experiment.rescore import rescore
+    from benchmark_lib.experiment.again import rescore
     from benchmark_lib.reports.site import build_site
 
     store = load_store("tau:telecom")

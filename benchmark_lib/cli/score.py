@@ -27,7 +27,7 @@ ARGUMENTS = {
 
 def execute(options: argparse.Namespace) -> int:
     """Score every file and say how each run did, or compute its costs."""
-    from ..experiment.rescore import rescore
+    from ..experiment.again import rescore
     from ..experiment.scoring import score_faults
     from ..experiment.summary import summary
     from ..experiment.writer import CannotSave

@@ -15,14 +15,13 @@ from ..records import NOT_SCORED, Conversation, content_hash
 from ..runfile import RunFile, hide
 from ..threads import in_thread, read_aside
 from .budget import Budget, Stop
-from .lasting import end_lasting
 from .manifest import now, played_as
 from .plan import MEND, Model, Plan
 from .players import PlayersLine
 from .progress import Progress
 from .recorder import CallLine, KeptCall, KeptCalls, Line, Recorder
 from .scoring import advice, score_faults, scores_as_json, size
-from .writer import CannotSave, Writer
+from .writer import CannotSave, Writer, end_lasting
 
 GRACE_S = 60.0
 """Seconds that calls in flight may take after a stop; they are paid for, so the engine waits."""

@@ -10,16 +10,15 @@ from ..errors import BadInput
 from ..extension import offer
 from ..records import UNPROTECTED
 from ..runfile import RunFile
+from .again import replay
 from .budget import Stop
 from .collector import quiet_collector
 from .engine import Engine
 from .forecast import Forecast, check_budget, finished_on, forecast, lacking
-from .opening import held
 from .options import Options
 from .plan import SCRIPTED, Plan, prepare
 from .progress import in_notebook
-from .replay import replay
-from .writer import RunLock
+from .writer import RunLock, held
 
 
 @dataclass

@@ -1,9 +1,6 @@
-"""Writer of a run file: a thread that commits in groups, and a lock against a second process.
+"""The run file of a run: its lock, how it is opened, and the one writer of its rows."""
 
-An acknowledged row (its future is done) is on disk and survives kill -9. A finished model call is committed at once,
-with all other waiting rows, because its conversation waits for it. A crash therefore loses only the calls in flight.
-Conversations and scores wait up to `GROUP_S` for each other, because nobody waits for them.
-"""
+from __future__ import annotations
 
 import asyncio
 import contextlib
@@ -11,14 +8,104 @@ import os
 import sqlite3
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from itertools import groupby
+from math import inf
 from pathlib import Path
 from typing import Any, Self, cast
 
+import orjson
+
 from ..errors import BadInput
-from ..runfile import connect_to_write, upsert
+from ..records import LASTING, TRIED_AGAIN, content_hash
+from ..runfile import RunFile, connect_to_write, create, upsert
 from ..runfile.seals import salt_in, seal
+from .manifest import merged, now
+from .plan import Plan
+from .recorder import TRIES
+from .scoring import scores_as_json
+
+
+def end_lasting(plan: Plan, run: RunFile) -> None:
+    """Write `LASTING` as the ending of each conversation of a plan that has used up its `TRIES`."""
+    failed = Counter((fault["case_id"], fault["trial"], fault["kind"]) for fault in run.faults())
+    lasting = {(case_id, trial) for (case_id, trial, kind), count in failed.items() if count >= TRIES.get(kind, inf)}
+    endings = run.endings() if lasting else {}
+    rows = []
+    for case in plan.cases:
+        for trial in range(1, plan.trials + 1):
+            if (case.id, trial) in lasting and endings.get((case.id, trial)) in TRIED_AGAIN:
+                record = run.record(case.id, trial)
+                record.ended_by = LASTING
+                data = record.to_json()
+                row = (case.id, trial, LASTING, content_hash(data), data, now())
+                rows.append((row, scores_as_json(plan.score, record, case)[0]))
+    if not rows:
+        return
+    with closing(connect_to_write(run.path)) as db:
+        db.execute("BEGIN IMMEDIATE")
+        for row, scores in rows:
+            db.execute(upsert("conversations"), row)
+            db.execute(upsert("scores"), (row[3], plan.scoring_version, scores))
+        db.execute("COMMIT")
+        db.execute("PRAGMA journal_mode=DELETE")
+
+
+@contextmanager
+def held(plan: Plan) -> Iterator[RunFile]:
+    """Yield the plan's run file, created or checked, and locked against a second process.
+
+    Delete a new file again if the run is refused before its first call.
+    """
+    path = plan.path
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadInput(f"{path.parent} cannot be made ({error.strerror}): give another --out") from None
+    with RunLock(path):
+        begins = not path.exists()
+        run = _begin(plan) if begins else _go_on(plan)
+        try:
+            yield run
+        except BadInput:
+            if begins and not any(run.counts().values()):
+                path.unlink()
+            raise
+
+
+def _begin(plan: Plan) -> RunFile:
+    try:
+        create(plan.path, {**plan.manifest, "sessions": [plan.session]})
+    except Exception as error:
+        raise BadInput(f"{plan.path} cannot be written ({error}): give another --out") from None
+    return RunFile(plan.path)
+
+
+def _go_on(plan: Plan) -> RunFile:
+    run = RunFile(plan.path)
+    spoilt = run.check()
+    run.check_calls()
+    old = run.manifest
+    new = merged(old, plan.manifest, plan.path)
+    new["sessions"] = [*old["sessions"], plan.session]
+    try:
+        with closing(connect_to_write(plan.path)) as db:
+            db.execute("BEGIN IMMEDIATE")
+            for table, numbers in spoilt.items():
+                db.executemany(f"DELETE FROM {table} WHERE rowid=?", [(number,) for number in numbers])
+            db.execute("DELETE FROM manifest_copy WHERE key NOT IN (SELECT key FROM manifest)")
+            for key, value in new.items():
+                db.execute(upsert("manifest"), (key, orjson.dumps(value).decode()))
+            db.execute("COMMIT")
+    except Exception as error:
+        if "full" in str(error):  # a full disk can be mended and gone on from; whatever else it is, is bad input
+            raise CannotSave(f"{plan.path} cannot be written any more ({error})") from None
+        why = "check its permissions, or give another --out"
+        raise BadInput(f"{plan.path} cannot be written ({error}): {why}") from None
+    return run
+
 
 GROUP_S = 0.05
 """Seconds that a non-urgent row may wait in memory."""

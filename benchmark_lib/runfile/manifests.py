@@ -1,7 +1,37 @@
-"""Checks of a manifest before any of its parts is used."""
+"""What a run was made with, and what of it is hidden."""
 
 import re
+from pathlib import Path
 from typing import Any
+
+from ..outputs import writing
+
+LIST = ".hidden"
+"""A file in the folder of runs with the names of the hidden runs, one per line."""
+
+
+def is_hidden(path: Path) -> bool:
+    """Return whether a run file is hidden in its folder."""
+    return path.name in _names(path.parent)
+
+
+def hide(path: Path, hidden: bool = True) -> bool:
+    """Hide a run file, or show it again; return whether that changed anything."""
+    names = _names(path.parent)
+    if (path.name in names) == hidden:
+        return False
+    left = sorted(names ^ {path.name})
+    with writing(path.parent, ""):
+        (path.parent / LIST).write_text("".join(f"{name}\n" for name in left), encoding="utf-8")
+    return True
+
+
+def _names(folder: Path) -> set[str]:
+    try:
+        return set((folder / LIST).read_text(encoding="utf-8").splitlines())
+    except (OSError, UnicodeDecodeError):
+        return set()
+
 
 KINDS: dict[str, type] = {"run_id": str, "model": str, "source": str, "inputs": dict, "cases": dict}
 KINDS |= {"trials": int, "planned": dict, "sessions": list}
