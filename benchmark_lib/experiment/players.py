@@ -53,11 +53,11 @@ class Players:
         if self.side not in SIDES:
             raise BadInput(f"there is no chair {self.side!r}: choose {' or '.join(SIDES)}")
         if self.source.casefold() in SOURCES:
-            raise BadInput(f"the source {self.source!r} is not one that plays: say who does, such as human:anna")
+            raise BadInput(f"the source {self.source!r} is reserved: give the player's own, such as human:anna")
         if not self.source.strip() or not self.source.isprintable() or len(self.source) > LONGEST_SOURCE:
             raise BadInput(
                 f"the source {self.source[:LONGEST_SOURCE]!r} cannot be shown in a table: "
-                f"say who plays in 1 to {LONGEST_SOURCE} printable characters, such as human:anna"
+                f"name the player in 1 to {LONGEST_SOURCE} printable characters, such as human:anna"
             )
 
     def shuffled(self, cases: list[Case]) -> list[Case]:

@@ -142,7 +142,7 @@ def remove_partial(path: Path) -> None:
     """Delete a run file that lacks conversations; raise `BadInput` if it is complete or a run is writing it."""
     with RunLock(path), writing(path, ""):
         if not shelved(path).partial:
-            raise BadInput(f"{path} is finished: to be rid of it, delete the file itself")
+            raise BadInput(f"{path} is finished: delete the file itself to remove it")
         for end in ("-wal", "-shm", "-journal", ""):
             Path(f"{path}{end}").unlink(missing_ok=True)
 

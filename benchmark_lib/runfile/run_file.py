@@ -201,7 +201,7 @@ class RunFile:
         except orjson.JSONDecodeError as error:
             raise _damaged(self.path, error) from None
         if not isinstance(value, kind):
-            raise _damaged(self.path, ValueError(f"{str(value)[:40]!r} stands where there was something else"))
+            raise _damaged(self.path, ValueError(f"{str(value)[:40]!r} is of the wrong type"))
         return value
 
     def _dicts(self, table: str, names: Sequence[str] | None = None) -> Iterator[dict[str, Any]]:

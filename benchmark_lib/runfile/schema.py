@@ -114,7 +114,7 @@ def refuse_foreign(db: sqlite3.Connection, path: Path) -> None:
     db.text_factory = FORGIVING
     if found := db.execute(FOREIGN).fetchone():
         raise BadInput(
-            f"{path} holds a {found[0]} named {found[1]!r}, which no run file has: get the file anew from its source"
+            f"{path} holds a {found[0]} named {found[1]!r}, which no run file has: get the file from its source again"
         )
 
 

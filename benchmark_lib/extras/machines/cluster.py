@@ -108,7 +108,7 @@ def check_executor(options: Options) -> None:
     if count is not None and (not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= MOST_WORKERS):
         raise BadInput(f"workers must be a whole number from 1 to {MOST_WORKERS}, not {count!r}: change --workers")
     if options.players is not None:
-        raise BadInput("a chair is sat in on this machine: leave --executor out")
+        raise BadInput("`deskbench sit` cannot run on a cluster: leave --executor out")
     for name, given in (("agent", options.agent), ("tools", options.tools)):
         if not isinstance(given, str | None):
             raise BadInput(f"other machines load the {name} by name: give it as module:object, or leave executor out")

@@ -75,7 +75,7 @@ def line_reader(chairs: Chairs) -> ReadLine:
             return _Pipe(sys.stdin.fileno()).line
         except OSError:
             mend = "give --port for a program, or run it in a terminal"
-            raise BadInput(f"there is no terminal to sit at: {mend}") from None
+            raise BadInput(f"there is no terminal here: {mend}") from None
     from prompt_toolkit import PromptSession
     from prompt_toolkit.completion import WordCompleter
     from prompt_toolkit.shortcuts import CompleteStyle
