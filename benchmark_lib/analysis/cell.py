@@ -1,4 +1,4 @@
-"""A number that knows which conversations it counts, and tables of such numbers: what every page, notebook and file is drawn from."""
+"""Numbers that know which conversations they count, and tables of them, from which every medium is drawn."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ class Cell:
     estimate, scale : Estimate or None, Scale or None
         What the text was written from, and on which scale; None for counts and text.
     yes, known, k, n : Query or None, int
-        The conversations that the number counts (None where there are none), those that have a value, and their numbers.
+        The conversations that the number counts (None where there are none), those that have a value, and their
+        numbers.
     which : str
         The trials that are counted, in words that follow the count (`` of trial 2, ...``); empty for all.
     """
@@ -97,7 +98,8 @@ class Heading:
     heads : tuple of str
         The headings of its cells where a medium gives each cell a column of its own; the title alone by default.
     under, help, mark : str
-        The small type below the heading (the denominator), a sentence that explains the column, the sign of its footnote.
+        The small type below the heading (the denominator), a sentence that explains the column, the sign of its
+        footnote.
     part : str
         The part of the table it belongs to, see the function that makes the table.
     """
@@ -172,7 +174,7 @@ class Table:
         return replace(self, columns=tuple(columns), rows=tuple(rows))
 
     def numbers(self) -> pd.DataFrame:
-        """Return the unrounded value, low, high and n of each column of estimates, row by row; NaN where there is none."""
+        """Return the unrounded value, low, high and n of each column of estimates; NaN where there is none."""
         import pandas as pd
 
         found: dict[str, list[float]] = {}

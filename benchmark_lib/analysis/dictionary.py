@@ -8,7 +8,10 @@ from typing import Annotated, TypedDict
 from ..scoring.columns import Column, columns_of
 from ..scoring.score import Score
 
-ENTRY = "Name of the run in every table: the model's name; if a model has several runs, followed by what distinguishes them."
+ENTRY = (
+    "Name of the run in every table: the model's name; if a model has several runs, followed by what "
+    "distinguishes them."
+)
 
 
 class _CaseOfRun(TypedDict):
@@ -91,7 +94,8 @@ class ToolCallRow(_Row):
     error: Annotated[
         str | None,
         Column(
-            "unknown_tool, bad_json, bad_arguments, not_found, talk_over or tool_fault; empty where the call was carried out."
+            "unknown_tool, bad_json, bad_arguments, not_found, talk_over or tool_fault; empty where the call "
+            "was carried out."
         ),
     ]
     write: Annotated[bool | None, Column("Whether the tool changes the desk; unknown in imported files.")]

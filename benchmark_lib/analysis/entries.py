@@ -1,4 +1,4 @@
-"""Runs beside each other: the name of each in every table, the settings of its model, and which are copies of others."""
+"""The name of each run in every table, the settings of its model, and the runs that copy others."""
 
 from __future__ import annotations
 
@@ -64,7 +64,8 @@ def entry_names(manifests: Iterable[dict[str, Any]]) -> dict[str, str]:
 def entry_meant(results: Results | pd.DataFrame, name: str | None) -> str | None:
     """Return the entry that a name means: an entry as it is, or that of the run whose file, run_id or only model it is.
 
-    The entry of a run depends on what else is there, its file does not: a command that names the file is true later too.
+    The entry of a run depends on what else is there, its file does not: a command that names the file is true later
+    too.
     """
     entries = getattr(results, "entries", {})
     if name is None or name in entries.values():
@@ -83,7 +84,7 @@ def _never_unsaid(said: str, manifest: dict[str, Any]) -> str:
 
 
 def own_prompt(manifest: dict[str, Any]) -> str:
-    """Return a prompt that is not the store's own, ``brief.md (3fa2)``: its file, and the start of its content's hash."""
+    """Return a prompt other than the store's as its file and the start of its hash: ``brief.md (3fa2)``."""
     part, store = (manifest["inputs"].get(name) or {} for name in ("prompt", "store"))
     value = str(part.get("value") or "").strip()
     stores_own = value.split(" ")[0] == str(store.get("value") or "").split(" ")[0]

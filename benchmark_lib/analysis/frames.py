@@ -112,7 +112,7 @@ class Results:
 
     @cached_property
     def calls(self) -> pd.DataFrame:
-        """Return one row per finished model call: side, n, tokens, latency, attempts, cost, and if that is an estimate."""
+        """Return one row per finished model call: side, n, tokens, latency, attempts, cost, estimated or not."""
         names = list(DICTIONARY["calls"])
         return _frame(
             "calls",
@@ -161,7 +161,7 @@ class Results:
 
     @cached_property
     def facets(self) -> pd.DataFrame:
-        """Return one row per conversation: the fields it can be chosen by, see `benchmark_lib.analysis.facets.facets`."""
+        """Return the fields by which each conversation can be chosen, see `benchmark_lib.analysis.facets`."""
         return facets(self)
 
     def where(self, query: Query | str = "", /, **fields: Any) -> pd.DataFrame:
@@ -199,7 +199,8 @@ class Results:
         run = next((run for run in self.runs if self.entries[run.run_id] == entry), None)
         if run is None:
             raise BadInput(
-                f"there is no entry {entry!r} in these results: choose from {', '.join(sorted(self.entries.values())[:12])}"
+                f"there is no entry {entry!r} in these results: choose from "
+                f"{', '.join(sorted(self.entries.values())[:12])}"
             )
         return run.record(case_id, trial)
 

@@ -42,7 +42,8 @@ LABELS = {
 SCRIPTED = ("scripted agents", "recovery panel")
 """The panels of scripted agents."""
 NO_MODELS = ("players", *SCRIPTED, "imported", "published")
-"""Panels without an agent that runs here; they are folded below the others, and have no pages of their own beside them."""
+"""Panels without an agent that runs here; they are folded below the others, and have no pages of their own beside
+them."""
 NOT_COUNTED = ("local model", *NO_MODELS[1:])
 """Panels that say nothing about how hard a case is."""
 
@@ -148,7 +149,7 @@ def is_wording(case_ids: pd.Series) -> pd.Series:
 
 
 def panels_in(table: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Split a table into its panels in the order of `PANELS`, by heading: ``"Recovery panel (24): scripted agents ..."``."""
+    """Split a table into its panels in the order of `PANELS`, by heading: ``"Recovery panel (24): ..."``."""
     parts = {}
     for panel, words in PANELS.items():
         rows = table[table["panel"] == panel]
@@ -159,7 +160,7 @@ def panels_in(table: pd.DataFrame) -> dict[str, pd.DataFrame]:
 
 
 def labelled(row: Mapping[str, Any], longest: int = 36) -> str:
-    """Return the short name of a row, ``oracle (scripted)``: with its kind unless it is a model, and if it is partial."""
+    """Return the short name of a row, with its kind unless it is a model: ``oracle (scripted)``."""
     said = [LABELS.get(row["panel"], ""), f"partial {row['partial']}" if row.get("partial") else ""]
     words = ", ".join(filter(None, said))
     return short_name(row["entry"], longest) + (f" ({words})" if words else "")

@@ -7,7 +7,10 @@ from .options import STORE, TOOLS
 
 ARGUMENTS = {
     "PATTERN?": (
-        "list the cases that it names, one by one; hard for the names of the hard set (default: the names of the core set)",
+        (
+            "list the cases that it names, one by one; hard for the names of the hard set (default: the names of "
+            "the core set)"
+        ),
         "all",
     ),
     **STORE,
@@ -36,6 +39,7 @@ def execute(options: argparse.Namespace) -> int:
     rows = [("kind", "name for --cases", "cases", "what it is"), *named]
     print(*columns(rows, right=(2,), width=screen_width(), gives=3), sep="\n")
     print(
-        "Several names are separated by commas, * and ? are wildcards. `deskbench cases NAME` lists the cases of a name."
+        "Several names are separated by commas, * and ? are wildcards. `deskbench cases NAME` lists the "
+        "cases of a name."
     )
     return FINISHED

@@ -21,7 +21,9 @@ MOST_CASES = 8
 
 
 ARGUMENTS = {
-    "RUN+": "two or more run files, or their names as `deskbench runs` lists them: of the file or of the model, or a run id",
+    "RUN+": (
+        "two or more run files, or their names as `deskbench runs` lists them: of the file or of the model, or a run id"
+    ),
     "--folder FOLDER": ("where runs are looked up by name (default: data/runs)", "data/runs"),
     "--every-pair": "compare every two, not the first with the others",
     "--all": "also test the metrics that were not planned, each by itself (exploratory)",

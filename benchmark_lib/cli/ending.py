@@ -21,7 +21,8 @@ from ..runfile import SUFFIX, RunFile, is_hidden
 from ..textfiles import BROKEN_YAML, load_yaml
 
 MOST_ROWS = 16
-"""Runs on the board in the terminal: the one that ended, then models and people, then scripted agents; the newest first."""
+"""Runs on the board in the terminal: the one that ended, then models and people, then scripted agents; the newest
+first."""
 BOARD_PAGE = ("reports/02-leaderboard.html", "notebook", "02_leaderboard")
 SITE_PAGE = ("reports/site/index.html", "site")
 """Pages over all runs, each with the command that makes it."""
@@ -29,7 +30,7 @@ PAGES = f"  every conversation and comparison of data/runs as pages to share: {c
 
 
 def say_what_next(run: RunFile, page_follows: bool = False, made: bool = True) -> None:
-    """Print the board of the runs beside this one on its store, and a few lines on what to do with it; see `next_steps`.
+    """Print the board of the runs on this one's store, and what to do with it; see `next_steps`.
 
     The board marks the run if it was `made` now. A file beside it may end or change while it is read: the board then
     shows the run alone.

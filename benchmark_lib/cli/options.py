@@ -4,8 +4,10 @@ import argparse
 from typing import Any
 
 Options = dict[str, Any]
-"""``"--name VALUE": help``, without a VALUE a flag; ``(help, given)`` where `given` is a type, or the default. An option
-whose default is a list may be given again and again. A name without dashes is a positional argument, with ``?``, ``*`` or ``+``
+"""``"--name VALUE": help``, without a VALUE a flag; ``(help, given)`` where `given` is a type, or the default. An
+option
+whose default is a list may be given again and again. A name without dashes is a positional argument, with ``?``, ``*``
+or ``+``
 behind it for how many; in place of the help may stand a dict of what argparse is given."""
 
 STORE: Options = {"--store DIR": ("name or folder of a store (default: northline)", "northline")}
@@ -20,14 +22,20 @@ PROMPT: Options = {"--prompt FILE": "a system prompt to use instead of the store
 SETTINGS: Options = {"--settings FILE": "YAML file with model settings by role"}
 TRIALS: Options = {"--trials N": ("how often each case is played (default: 3)", 3)}
 RUN_FILE: Options = {"--out FILE": "the run file (default: in data/runs, named after the options)"}
-PATTERN = "case ids, intents, buckets or failure kinds, separated by commas; * and ? are wildcards; hard for the hard set, hard:NAME for a part of it; "
+PATTERN = (
+    "case ids, intents, buckets or failure kinds, separated by commas; * and ? are wildcards; hard for the hard "
+    "set, hard:NAME for a part of it; "
+)
 
 
 def executor(what: str) -> Options:
     """Return the options of a command that can work on a Dask cluster; `what` says what the workers do."""
     return {
         "--executor NAME": f"dask: {what} on the workers of a Dask cluster (needs the extra `dask`)",
-        "--scheduler ADDRESS": "the cluster's scheduler, such as tls://10.0.0.1:8786, with the certificates that Dask's configuration names",
+        "--scheduler ADDRESS": (
+            "the cluster's scheduler, such as tls://10.0.0.1:8786, with the certificates that Dask's "
+            "configuration names"
+        ),
         "--workers N": ("a cluster of N processes on this machine (default: one for each core)", int),
     }
 

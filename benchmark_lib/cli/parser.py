@@ -1,4 +1,4 @@
-"""From the words of a command line to an exit code: the table of commands, their parser, and what a person reads where something is wrong."""
+"""The table of commands, their parser, and the way from a command line to an exit code."""
 
 import argparse
 import difflib
@@ -20,14 +20,20 @@ COMMANDS = {
     "runs": "list the runs in data/runs; show, hide, merge, put aside or remove them",
     "watch": "follow a run in progress: how far it has come, and the conversations that are finished",
     "score": "score finished run files again, without an endpoint",
-    "compare": "say which of two or more runs is better, metric by metric, on the cases they share, or that it is too close to call",
-    "cases": "list the names that --cases takes (intents, buckets, failure kinds, families) with counts, or single cases",
+    "compare": (
+        "say which of two or more runs is better, metric by metric, on the cases they share, or that it is too "
+        "close to call"
+    ),
+    "cases": (
+        "list the names that --cases takes (intents, buckets, failure kinds, families) with counts, or single cases"
+    ),
     "notebook": "run a notebook with parameters and write the result to reports/",
     "notebooks": "run every notebook; results go to reports/, figures to figures/",
     "demo": "run the scripted agents, and a model if you name one, and show the leaderboard",
     "site": "build a static site with the leaderboard, models, cases and every transcript",
 }
-"""Name to help line. The module of the same name has its ``ARGUMENTS`` and does what they say in ``execute(options) -> exit code``;
+"""Name to help line. The module of the same name has its ``ARGUMENTS`` and does what they say in ``execute(options) ->
+exit code``;
 it is imported when its command is given, and its own heavy imports belong inside ``execute``."""
 ORDER = [
     "run",
@@ -172,7 +178,7 @@ class PlainStream:
 
 
 def _reader_gone(stream: Any) -> bool:
-    """Tell whether nobody reads a stream any more, and lead it nowhere then, so that Python ends without a word on it."""
+    """Tell whether a stream has lost its reader; redirect it then, so that Python ends without a message."""
     try:
         print(file=stream, flush=True)
     except BrokenPipeError:

@@ -23,11 +23,15 @@ if TYPE_CHECKING:
 
 ASK_VARIABLE = "DESKBENCH_ASK_ABOVE"
 ASK_ABOVE_USD, ASK_ABOVE_CALLS = 5.0, 2_000
-"""The likely cost above which a terminal asks where nobody chose another sum; the likely calls, where a price is unknown."""
+"""The likely cost above which a terminal asks where nobody chose another sum; the likely calls, where a price is
+unknown."""
 BEFORE = {
     "--dry-run": "print the forecast of calls, tokens, cost and minutes, and exit",
     "--ask-above USD": (
-        f"ask before a run that is likely to cost more than this (default: {ASK_VARIABLE}, or {ASK_ABOVE_USD:g} in a terminal; without a price, more than {ASK_ABOVE_CALLS:,} calls)",
+        (
+            f"ask before a run that is likely to cost more than this (default: {ASK_VARIABLE}, or "
+            f"{ASK_ABOVE_USD:g} in a terminal; without a price, more than {ASK_ABOVE_CALLS:,} calls)"
+        ),
         float,
     ),
     "--yes": "begin without asking",
@@ -43,7 +47,8 @@ GO_ON = "give the same command again to go on"
 def agreed(experiments: Iterable[Experiment], options: argparse.Namespace, greet: bool = False) -> int | None:
     """Print the forecast of each run that calls models, and ask above the chosen sum, or above `ASK_ABOVE_CALLS`.
 
-    Returns the exit code, or None where the run may begin. For `greet` see `Experiment.forecast`. `BadInput` if there is
+    Returns the exit code, or None where the run may begin. For `greet` see `Experiment.forecast`. `BadInput` if there
+    is
     nobody to ask, the answer is no, or an endpoint cannot be reached and nothing is on file.
     """
     from ..endpoint import EndpointError
@@ -105,7 +110,8 @@ def _ask(forecast: Forecast, limit: float, chosen: bool) -> None:
 def play(experiments: Iterable[Experiment], *, brief: bool = False) -> int:
     """Play experiments until one is ended by a signal; returns the highest exit code.
 
-    A `brief` report has one line on a scripted agent, counts those that were finished before in one, and the page of the
+    A `brief` report has one line on a scripted agent, counts those that were finished before in one, and the page of
+    the
     leaderboard follows.
     """
     from .ending import say_what_next

@@ -21,19 +21,23 @@ ARGUMENTS = {
     "--customer-base-url URL": "base URL for the customer's model",
     **STORE,
     **PROMPT,
-    "--rules RULES": "rules added to the prompt: ticket_first, no_competitors, at_most_80_words, sign_with_desk, no_emojis, refund_approved, "
-    "customer_language, or a YAML file of your own, separated by commas",
+    "--rules RULES": "rules added to the prompt: ticket_first, no_competitors, at_most_80_words, sign_with_desk, "
+    "no_emojis, refund_approved, customer_language, or a YAML file of your own, separated by commas",
     **TOOLS,
     "--cases PATTERN": (
-        f"{PATTERN}wordings for twelve cases told again in five voices each, factorial for the evidence x pressure table, "
-        "both reported apart; `deskbench cases` lists all names with counts",
+        f"{PATTERN}wordings for twelve cases told again in five voices each, factorial for the evidence x "
+        "pressure table, both reported apart; `deskbench cases` lists all names with counts",
         "all",
     ),
     **TRIALS,
     "--messages N": ("maximum number of customer messages per conversation (default: 8)", 8),
     "--seed N": ("random seed (default: 0)", 0),
-    "--settings FILE": "YAML file with settings for the agent and the customer, fields of the request under body: agent: {body: {temperature: 1}}",
-    "--weights open|closed": "whether the model's weights are open, where data/weights.yaml does not say; kept in the run file",
+    "--settings FILE": (
+        "YAML file with settings for the agent and the customer, fields of the request under body: agent: {body: "
+        "{temperature: 1}}"
+    ),
+    "--weights open|closed": "whether the model's weights are open, where data/weights.yaml does not say; kept in "
+    "the run file",
     "--concurrency N": ("maximum number of conversations at once (default: 50)", 50),
     **executor("play"),
     "--timeout S": ("time limit for one attempt of a model call, in seconds (default: 120)", float),

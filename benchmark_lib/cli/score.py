@@ -20,7 +20,10 @@ ARGUMENTS = {
     "FILE+": "run files",
     **STORE_PLAYED,
     **TOOLS_PLAYED,
-    "--again": "also rescore conversations that have scores of this version; with --costs, compute every cost at today's prices",
+    "--again": (
+        "also rescore conversations that have scores of this version; with --costs, compute every cost at "
+        "today's prices"
+    ),
     "--costs": "compute unknown costs from the recorded tokens and data/prices.yaml, and score nothing",
 }
 

@@ -26,7 +26,8 @@ DEFAULT_TIMEOUT_S, DEFAULT_ATTEMPTS, DEFAULT_CONCURRENCY = 120.0, 6, 50
 DEFAULT_ANSWER_MB = 4.0
 """Four times the longest answer of today's models; memory and the run file keep the whole of it."""
 HELLO, HELLO_S = ({"role": "user", "content": "Hello"},), 10.0
-"""The request that shows whether an endpoint takes the key and knows the model, and the seconds to wait for its answer."""
+"""The request that shows whether an endpoint takes the key and knows the model, and the seconds to wait for its
+answer."""
 DEAD_AFTER = 10
 """So many calls in a row without a completion after all their attempts mean a dead endpoint."""
 
@@ -120,7 +121,7 @@ class Endpoint:
         reach(self.base_url, self.where)
 
     async def greet(self) -> None:
-        """Make one call of one token, so that an endpoint that refuses the key or does not know the model says so at once.
+        """Make a call of one token, so that an endpoint refuses an unknown key or model at once.
 
         `EndpointError` of a kind that stops a run; whatever else goes wrong is left to the calls that count.
         """
@@ -211,7 +212,7 @@ class Endpoint:
     async def _refuses_all(
         self, error: EndpointError, tools: list[dict[str, Any]] | None, body: dict[str, Any]
     ) -> bool:
-        """Tell whether an endpoint that refused its first request refuses a greeting too, and so whatever it is sent."""
+        """Tell whether an endpoint that refused its first request refuses a greeting too."""
         if error.kind != "bad_request" or self._answered:
             return False
         try:

@@ -34,7 +34,7 @@ class UnusableAnswer(Exception):
 
 
 class ErrorAnswer(Exception):
-    """An answer with a status that is no success; `said` is the error in its JSON or the whole of it, else its text in UTF-8."""
+    """An answer whose status is an error; `said` is the error in its JSON, all of the JSON, or its text."""
 
     def __init__(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
         super().__init__(status)
@@ -48,7 +48,8 @@ class ErrorAnswer(Exception):
 class EndpointError(Exception):
     """A call that brought no completion.
 
-    `kind` is one of ``data/endpoints.yaml``, `status` the HTTP status of the last answer, `told` more of what it said than
+    `kind` is one of ``data/endpoints.yaml``, `status` the HTTP status of the last answer, `told` more of what it said
+    than
     `detail` shows. `fatal` says that no other call of this run can fare better, `retry` that this one is worth another
     attempt, after `retry_after_s` seconds if the endpoint asked for a wait. `attempts` are the failed ones: ``kind``,
     ``status`` (None without an answer), ``detail`` and ``wait_s``, the seconds before the next one.
@@ -90,7 +91,7 @@ def one_line(text: object, most: int = DETAIL_LENGTH) -> str:
 def fault(
     kind: str, where: str, detail: object, *, status: int | None = None, retry_after_s: float | None = None
 ) -> EndpointError:
-    """Build the error of one kind, one of ``data/endpoints.yaml``; `where` is model and host, `detail` what the endpoint said."""
+    """Build the error of a kind of ``data/endpoints.yaml``; `where` is model and host, `detail` the endpoint's text."""
     text = one_line(detail) or f"status {status}"
     sentence, fatal = book()["advice"][kind].format(where=where, detail=text), kind in STOPS_THE_RUN
     return EndpointError(kind, sentence, fatal, status=status, detail=text, retry_after_s=retry_after_s)
@@ -106,7 +107,7 @@ def kind_of_status(status: int | None, text: str) -> str:
 
 
 def kind_inside(codes: list[str], message: str, text: str) -> str | None:
-    """Name the kind of the provider's error inside a gateway's; only its own code, or the head of its message, stops a run."""
+    """Name the kind of a provider's error inside a gateway's; only its code or the head of its text stops a run."""
     head = WRAPPED.match(message)
     sure = next((int(code) for code in (*codes, head[1] if head else "") if re.fullmatch("4[0-9][0-9]", code)), None)
     if sure:
@@ -116,7 +117,7 @@ def kind_inside(codes: list[str], message: str, text: str) -> str | None:
 
 
 def without_request(said: Any, levels: int = MOST_LEVELS) -> Any:
-    """Return what an error says without what it repeats of the request, what is null, and what is nested beyond reason."""
+    """Return an error without what it repeats of the request, nulls, and nesting beyond reason."""
     if isinstance(said, dict):
         told = {n: value for n, value in said.items() if n not in book()["fields"]["repeat"] and value is not None}
         return {name: without_request(value, levels - 1) for name, value in told.items() if levels}

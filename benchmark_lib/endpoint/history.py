@@ -31,8 +31,10 @@ WANTED = re.compile(
 class Manner:
     """How an endpoint wants its own messages back.
 
-    Its thoughts come with messages that ask for tools (``calls``) or with each of its messages (``all``). Fields that it
-    `refused` are left out, those that are `wanted` are in each of its messages, be they empty. `in_words` tells calls of
+    Its thoughts come with messages that ask for tools (``calls``) or with each of its messages (``all``). Fields that
+    it
+    `refused` are left out, those that are `wanted` are in each of its messages, be they empty. `in_words` tells calls
+    of
     tools that do not exist in words, `no_null` gives a message without words an empty text.
     """
 

@@ -50,7 +50,8 @@ def check_base_url(base_url: str | None = None, where: str = "the base URL") -> 
     url = (base_url or DEFAULT_BASE_URL).strip().rstrip("/").removesuffix("/chat/completions")
     if "@" in url:
         raise BadInput(
-            f"{where} {shown(url)!r} holds a user or password; take them out, and put the key into the environment variable "
+            f"{where} {shown(url)!r} holds a user or password; take them out, and put the key into the "
+            "environment variable "
             "OPENAI_API_KEY, or into one that the settings name under api_key_env or headers_env"
         )
     if "?" in url or "#" in url:
@@ -98,7 +99,7 @@ def origin(url: str) -> tuple[str, str, int | None]:
 
 
 def proxy_of(base_url: str) -> str | None:
-    """Return the proxy that the environment names for an address, None for this machine; `BadInput` for no HTTP proxy."""
+    """Return the proxy that the environment names for an address, or None; refuse one that is not HTTP."""
     scheme, proxies = urlsplit(base_url).scheme, getproxies()
     if is_loopback(base_url) or is_excepted(base_url, proxies.get("no", "")):
         return None
@@ -134,7 +135,8 @@ def check_certificates() -> None:
         ssl.create_default_context(cafile=named or None)
     except OSError:
         raise BadInput(
-            f"the environment variable SSL_CERT_FILE ({named!r:.100}) names no file of certificates; name one in PEM form, or unset it"
+            f"the environment variable SSL_CERT_FILE ({named!r:.100}) names no file of certificates; name one "
+            "in PEM form, or unset it"
         ) from None
 
 

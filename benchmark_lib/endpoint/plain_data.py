@@ -60,7 +60,7 @@ def reason_of(error: Any) -> str:
 
 
 def place_of(error: Any, content: Any) -> str:
-    """Return where in `content` an error is, without the names that pydantic gives to keys and to branches of a union."""
+    """Return the place of an error in `content`, without pydantic's names for keys and branches of a union."""
     parts = []
     for part in error["loc"]:
         if isinstance(content, list) and isinstance(part, int):

@@ -216,7 +216,7 @@ def end_word(choice: dict[str, Any]) -> Any:
 
 
 def end_of(word: Any, where: str) -> str | None:
-    """Return how an answer ended; a word that nobody knows, and one for a fault of the provider, are `EndpointError`."""
+    """Return how an answer ended; raise `EndpointError` for an unknown word and for a fault of the provider."""
     word = word.get("type") if isinstance(word, dict) else word
     word = word.strip().removeprefix("FinishReason.") if isinstance(word, str) else ""
     if not word or is_whole(word):
@@ -226,7 +226,10 @@ def end_of(word: Any, where: str) -> str | None:
         raise fault("server", where, f"the answer ended with {word[:LONGEST_FINISH]!r}")
     if kind is None:
         shown = one_line(word, LONGEST_FINISH)
-        why = f"{where} ended an answer with {shown!r}, which is not known to mean that it is whole; name another model or server"
+        why = (
+            f"{where} ended an answer with {shown!r}, which is not known to mean that it is whole; name another "
+            "model or server"
+        )
         error = EndpointError("bad_body", why, detail=f"finish_reason {shown}")
         error.retry = False
         raise error

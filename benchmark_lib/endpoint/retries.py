@@ -10,7 +10,7 @@ FIRST_WAIT_S, LONGEST_WAIT_S, JITTER_S = 1.0, 30.0, 1.0
 
 
 def wait_before(attempt: int, asked_s: float | None) -> float:
-    """Return the wait before attempt number `attempt` (from 2) in seconds: what the endpoint asked for, else doubling from one."""
+    """Return the seconds before attempt number `attempt` (from 2): as the endpoint asks, else doubling from one."""
     doubled = min(FIRST_WAIT_S * 2.0 ** (attempt - 2) + random.uniform(0.0, JITTER_S), LONGEST_WAIT_S)
     return asked_s or doubled
 

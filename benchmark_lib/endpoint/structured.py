@@ -28,7 +28,7 @@ class Unreadable(ValueError):
 
 
 def read_object(text: str, strict: bool = False) -> dict[str, Any]:
-    """Return the JSON object that a reply consists of, or raise `Unreadable`; a code fence around it is taken off, no other text.
+    """Return the JSON object that a reply consists of, without a code fence; raise `Unreadable` otherwise.
 
     A `strict` reading also refuses a key that is there twice, and an object that is nested deeper than can be kept.
     """
@@ -88,8 +88,10 @@ async def ask_for(
 ) -> T:
     """Ask for an object; where the reply cannot be read, say why and ask once more.
 
-    ``complete(messages)`` gives a completion, which `noted` is called with; ``read(text, last)`` gives the value or raises
-    `Unreadable`, with `last` for the second reply. `Unreadable` if that one cannot be read either, or the provider's filter
+    ``complete(messages)`` gives a completion, which `noted` is called with; ``read(text, last)`` gives the value or
+    raises
+    `Unreadable`, with `last` for the second reply. `Unreadable` if that one cannot be read either, or the provider's
+    filter
     stopped a reply.
     """
     answer = await complete(messages)

@@ -35,7 +35,8 @@ TIME_OF_DAY = re.compile(rf"(?:at|until|on|resets?)[\W_]+{CLOCK}$", re.IGNORECAS
 """A moment whose day and zone are not known is no wait."""
 CHINESE_JAPANESE = re.compile(r"(\d+) ?(秒|分)[钟鐘間]?之?[后後]")
 LIMIT = re.compile(r"\b(?:r|remaining) ?= ?0\b.*?\b(?:t|reset) ?= ?(\d+)")
-"""The header ``RateLimit`` of the IETF's drafts where nothing remains: ``"default";r=0;t=25``, ``remaining=0, reset=35``."""
+"""The header ``RateLimit`` of the IETF's drafts where nothing remains: ``"default";r=0;t=25``, ``remaining=0,
+reset=35``."""
 BARE = re.compile(r"retry[ _-]?after(?:_?(ms)|_?seconds)?\W{1,5}(\d+(?:\.\d+)?)(?![\w.:-])", re.IGNORECASE)
 
 

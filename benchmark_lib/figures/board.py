@@ -211,7 +211,7 @@ def no_merit(table: pd.DataFrame) -> str:
 
 
 def on_all_traps(ax: Axes, table: pd.DataFrame, count: str) -> tuple[pd.DataFrame, int]:
-    """Return the rows of the usual number of traps, and that number; counts of the others, named below, do not compare."""
+    """Return the rows with the usual number of traps, and that number; other counts do not compare."""
     shown, traps, others = of_usual_traps(table, count)
     if others:
         note_below(ax, f"Not drawn: {listed(others)}")

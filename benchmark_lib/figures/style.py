@@ -50,7 +50,7 @@ class Lead:
 
 @dataclass
 class FigureNotes:
-    """Hold the words that belong to one figure, what is placed when its layout is settled, and its marks by their ids."""
+    """The words of one figure, what is placed once its layout is settled, and its marks by their ids."""
 
     title: str = ""
     sentences: list[str] = field(default_factory=list)

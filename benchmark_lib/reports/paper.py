@@ -65,7 +65,8 @@ def save(
     Returns
     -------
     list of Path
-        ``.csv``, ``.md``, ``.tex``, ``.html`` and ``.json``. The LaTeX needs the package booktabs alone, and is left out
+        ``.csv``, ``.md``, ``.tex``, ``.html`` and ``.json``. The LaTeX needs the package booktabs alone, and is left
+        out
         where the table is larger than a page. The CSV of a `Table` also holds the unrounded estimates.
 
     Raises
@@ -102,7 +103,7 @@ def save(
 
 
 def save_all(tables: Mapping[str, Mapping[str, Any]], folder: str | Path = "reports/tables", **words: Any) -> str:
-    """Save tables by name, with arguments of `save` for each (`tables`) and for all (`words`); say how many and where."""
+    """Save tables by name, with arguments of `save` for each (`tables`) and for all; say how many and where."""
     large = []
     for name, own in tables.items():
         with warnings.catch_warnings():

@@ -1,4 +1,4 @@
-"""What a conversation ended with: a reason, a step left open, a person where one was asked for, in the customer's language."""
+"""The end of a conversation: reasons given, steps left open, a person for who asked, the customer's language."""
 
 import re
 from collections.abc import Iterable

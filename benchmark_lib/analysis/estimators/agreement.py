@@ -87,7 +87,8 @@ def agreement(table) -> Agreement:
     counts = np.asarray(table, dtype=float)
     if counts.ndim != 2 or counts.shape[0] != counts.shape[1] or counts.shape[0] < 2 or (counts < 0).any():
         raise BadInput(
-            f"the table has shape {counts.shape}: give a square table of counts, with one row and one column per category."
+            f"the table has shape {counts.shape}: give a square table of counts, with one row and one column "
+            "per category."
         )
     n = int(counts.sum())
     common: dict[str, Any] = dict(
@@ -202,7 +203,8 @@ def judge_correction(judge, human) -> JudgeCorrection:
     judge, human = np.asarray(judge, dtype=float).ravel(), np.asarray(human, dtype=float).ravel()
     if judge.size != human.size:
         raise BadInput(
-            f"there are {judge.size} verdicts and {human.size} labels: give one per conversation, NaN where there is none."
+            f"there are {judge.size} verdicts and {human.size} labels: give one per conversation, NaN where "
+            "there is none."
         )
     labelled, scored = ~np.isnan(human), ~np.isnan(judge)
     both, rest = labelled & scored, scored & ~labelled

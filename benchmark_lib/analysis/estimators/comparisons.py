@@ -1,4 +1,4 @@
-"""Comparison of two models, paired by case: `compare_paired` is the one procedure, and its p-value and interval one test."""
+"""Comparison of two models, paired by case: one procedure, `compare_paired`, whose p-value and interval agree."""
 
 from __future__ import annotations
 
@@ -203,7 +203,7 @@ class _Strata:
         low = -np.inf if self._place == 0 else self._where(1, alpha / 2)
         high = np.inf if self._place == self._logs.size - 1 else self._where(0, alpha / 2)
         low, high = min(self.difference(low), self.observed), max(self.difference(high), self.observed)
-        # as wide as the trials vary, where cases differ by other odds than the rest; never past 0, which the test decides
+        # as wide as the trials vary where cases differ by other odds than the rest; the test decides on 0
         from scipy.stats import norm
 
         reach = float(norm.isf(alpha / 2)) * self.error

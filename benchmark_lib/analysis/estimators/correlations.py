@@ -95,7 +95,7 @@ def weighted_correlation(x: np.ndarray, y: np.ndarray, weights: np.ndarray) -> n
     weights : ndarray, shape (rows, models)
         How often each model counts.
     """
-    # all resamples in one product: scipy.stats.spearmanr on each of them takes 200 times as long (1,000 resamples of 12 models)
+    # all resamples in one product: scipy.stats.spearmanr on each takes 200 times as long (12 models)
     ranks = [weights @ ((v[:, None] < v[None, :]) + 0.5 * (v[:, None] == v[None, :])) for v in (x, y)]
     with np.errstate(invalid="ignore", divide="ignore"):
         size = weights.sum(axis=1, keepdims=True)
@@ -167,7 +167,8 @@ def within_model_correlation(
     models = np.full(x.size, "model", dtype=object) if models is None else np.asarray(models, dtype=object).ravel()
     if not x.size == y.size == cases.size == models.size:
         raise BadInput(
-            f"x, y, cases and models have {x.size}, {y.size}, {cases.size} and {models.size} entries: give one per conversation."
+            f"x, y, cases and models have {x.size}, {y.size}, {cases.size} and {models.size} entries: give "
+            "one per conversation."
         )
     kept = ~(np.isnan(x) | np.isnan(y))
     lacking = left_out(kept, "conversation", "without both values")

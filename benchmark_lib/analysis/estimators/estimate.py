@@ -145,13 +145,15 @@ def successes_of_trials(successes, trials) -> tuple[np.ndarray, np.ndarray]:
         sizes = np.broadcast_to(np.asarray(trials, dtype=float), hits.shape)
     except ValueError:
         raise BadInput(
-            f"counts have shape {hits.shape} and trials {np.shape(trials)}: give one number of trials per entry, or one for all."
+            f"counts have shape {hits.shape} and trials {np.shape(trials)}: give one number of trials per "
+            "entry, or one for all."
         ) from None
     right = (hits >= 0) & (hits <= sizes) & (hits == np.rint(hits)) & (sizes == np.rint(sizes))
     if not right.all():
         place = tuple(int(i) for i in np.argwhere(~right)[0])
         raise BadInput(
-            f"entry {place} counts {hits[place]} of {sizes[place]} trials: give whole numbers with 0 <= count <= trials."
+            f"entry {place} counts {hits[place]} of {sizes[place]} trials: give whole numbers with 0 <= count "
+            "<= trials."
         )
     return hits.astype(int), sizes.astype(int)
 

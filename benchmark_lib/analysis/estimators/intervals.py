@@ -163,7 +163,8 @@ def clustered_rate(values, clusters, *, trials: int = 1) -> Estimate:
         return Estimate(estimate=nan, reason=lacking or "no case has a value", **common)
     if values.min() < 0 or values.max() > 1:
         raise BadInput(
-            f"a value of {values.min():g} or {values.max():g} is not a rate: use clustered_mean for values outside 0 and 1."
+            f"a value of {values.min():g} or {values.max():g} is not a rate: use clustered_mean for values "
+            "outside 0 and 1."
         )
     mean = float(values.mean())
     sizes = np.bincount(index, minlength=groups).astype(float)

@@ -76,7 +76,9 @@ def power(
     test = "exact permutation within traps" if estimand == "these" else f"t over {clusters or traps}"
     return replace(
         proportion_interval(int((p < alpha).sum()), n_simulations),
-        method=f"{n_simulations:,} simulated comparisons, {test}, alpha {alpha:g}, icc {icc:.2g}, coupling {coupling:g}",
+        method=(
+            f"{n_simulations:,} simulated comparisons, {test}, alpha {alpha:g}, icc {icc:.2g}, coupling {coupling:g}"
+        ),
         estimand=f"power to tell {rate_a:.3g} from {rate_b:.3g} with {traps} traps x {trials} trials, {estimand}",
     )
 
@@ -108,7 +110,10 @@ def minimum_detectable(
     plan = settings | dict(traps=traps, trials=trials, estimand=estimand, n_simulations=n_simulations)
     common: dict[str, Any] = dict(
         n=n_simulations,
-        estimand=f"smallest rate above {rate_a:.3g} detected with power {target:g}, {traps} traps x {trials} trials, {estimand}",
+        estimand=(
+            f"smallest rate above {rate_a:.3g} detected with power {target:g}, {traps} traps x {trials} trials, "
+            f"{estimand}"
+        ),
         method=f"bisection over `power`, {n_simulations} simulated comparisons per step",
     )
 

@@ -84,7 +84,7 @@ def median_and_mean(values, *, clusters=None, rate: bool | None = None) -> Headl
 
 
 def whole_enough(values) -> np.ndarray:
-    """Return which trials (columns of `values`) the median counts: those with at least half the values of the fullest."""
+    """Return which trials (columns) the median counts: those with at least half the values of the fullest."""
     # a run that is stopped leaves a last trial of a few cases, which could move the headline anywhere
     sizes = (~np.isnan(np.atleast_2d(np.asarray(values, dtype=float)))).sum(axis=0)
     return (sizes > 0) & (2 * sizes >= sizes.max(initial=0))

@@ -135,7 +135,8 @@ class Answer:
         Entries that may be the best, sorted by their means.
     table : DataFrame
         One row per candidate, sorted by value: entry, value, low, high (of the metric), cases, trials, difference,
-        difference_low, difference_high (the one on top minus this one), level (the confidence of these two), equal (to it as written), verdict in words.
+        difference_low, difference_high (the one on top minus this one), level (the confidence of these two), equal (to
+        it as written), verdict in words.
     reason : str
         Why there is nobody, and who was left out.
     beats_nothing : str

@@ -55,7 +55,8 @@ def debatable_acts(results: Results | pd.DataFrame, labels: pd.DataFrame) -> pd.
         lacking = [words for name, words in (("labeller", "a labeller"), ("note", "a reason")) if not row[name].strip()]
         if lacking:
             raise BadInput(
-                f"the label that calls {row['case_id']}, trial {row['trial']} of {row['run_id']} debatable lacks {lacking[0]}: "
+                f"the label that calls {row['case_id']}, trial {row['trial']} of {row['run_id']} debatable "
+                f"lacks {lacking[0]}: "
                 "write who says so in labeller and why in note"
             )
     rows = conversations_of(results)

@@ -101,7 +101,8 @@ def compare_runs(
     Returns
     -------
     DataFrame
-        The rows of `comparison_table` after entry_a and entry_b. A verdict on two is the same whatever else is compared;
+        The rows of `comparison_table` after entry_a and entry_b. A verdict on two is the same whatever else is
+        compared;
         the interval all_low to all_high holds for the planned contrasts of every pair at once.
 
     Raises
@@ -180,7 +181,8 @@ def chosen_runs(results: Results, entries: list[str], *, partial: bool = False) 
     stores = dict.fromkeys(store_words(run.manifest for run in runs.values()).values())
     if len(stores) > 1 and any(CONTENT in store for store in stores):
         raise BadInput(
-            f"{' and '.join(runs)} were played on stores of different content ({' and '.join(stores)}): compare runs on one store"
+            f"{' and '.join(runs)} were played on stores of different content ({' and '.join(stores)}): "
+            "compare runs on one store"
         )
     found = {run.run_id: why for run in runs.values() if (why := why_partial(run))}
     for name, run in runs.items():

@@ -43,7 +43,8 @@ def paper(board: pd.DataFrame, *, columns: Sequence[str] | None = None, models: 
     board : DataFrame
         As `leaderboard` gives it.
     columns : sequence of str, optional
-        Names of metrics, or ``band``, ``cost_tier``, ``trials``, ``dominated``, ``below``; by default `PAPER_COLUMNS`, without the
+        Names of metrics, or ``band``, ``cost_tier``, ``trials``, ``dominated``, ``below``; by default `PAPER_COLUMNS`,
+        without the
         cost where nobody was paid.
     models : iterable of str, optional
         Names on the board, in the order wanted; by default the language models if there are any, otherwise every row.

@@ -25,7 +25,10 @@ if TYPE_CHECKING:
 
 FOLDER = DATA / "reference"
 BOARD_SOURCE = "SupportAgentBench, July 2026 edition"
-RANKING_SOURCE = "a published ranking of language models by use case, its list for customer support (2026; the page it came from is not recorded)"
+RANKING_SOURCE = (
+    "a published ranking of language models by use case, its list for customer support (2026; the page it came "
+    "from is not recorded)"
+)
 """Where the published figures come from, for a caption; more in the folder's README."""
 STATED_MEAN_ESCALATION = 90.6
 """Mean escalation accuracy of the 24 models in %, as the publisher states it."""
@@ -47,7 +50,7 @@ def published_data(name: str) -> pd.DataFrame:
 
 
 def published_board() -> pd.DataFrame:
-    """Return the published board of July 2026, one row per model, with ``band`` by the published cuts and ``source``."""
+    """Return the published board of July 2026 by model, with ``band`` by the published cuts and ``source``."""
     import pandas as pd
 
     board = published_data("supportagentbench_board_2026-07")
@@ -136,7 +139,10 @@ def _found() -> Iterator[tuple[bool | None, dict[str, Any]]]:
     yield None, _tiers_found()
     flagged, reckless = board["weak_safety_flag"] == "yes", board["band"] == "reckless"
     odd = [
-        f"{row['model']} ({row['unsafe_actions_of_18']:.0f} unsafe, {'' if row['weak_safety_flag'] == 'yes' else 'not '}flagged)"
+        (
+            f"{row['model']} ({row['unsafe_actions_of_18']:.0f} unsafe, "
+            f"{'' if row['weak_safety_flag'] == 'yes' else 'not '}flagged)"
+        )
         for row in board[flagged != reckless].to_dict("records")
     ]
     yield not odd, {"flagged": flagged.sum(), "reckless": reckless.sum(), "odd": "; ".join(odd)}

@@ -89,7 +89,8 @@ def safety_table(results: Results | pd.DataFrame, labels: pd.DataFrame | None = 
     -------
     DataFrame
         The columns of `unsafe_table`, chances (the band with its probability in words), cost_tier, conversations (trap
-        conversations that were scored), the share of them ``*_share`` that held, wavered, stayed unengaged or were unsafe, flipping (traps whose trials
+        conversations that were scored), the share of them ``*_share`` that held, wavered, stayed unengaged or were
+        unsafe, flipping (traps whose trials
         disagree), repeated (traps with two trials or more), without (the median without debatable acts; with labels
         only), reason.
     """

@@ -94,7 +94,8 @@ def import_results(
         )
     if not found.trials <= MOST_TRIALS:
         raise BadInput(
-            f"{path} has {_brief(found.trials)} trials a case, and {MOST_TRIALS} is the most: number the trials of a case from 1 up"
+            f"{path} has {_brief(found.trials)} trials a case, and {MOST_TRIALS} is the most: number the "
+            "trials of a case from 1 up"
         )
     rows = [_as_written(c, score, path) for c, score in found.rows]
     origin = {"format": format, "file": path.name, "hash": content_hash(data), "notes": found.notes}
@@ -120,7 +121,7 @@ def _read(data: bytes, path: Path, format: str, model: str | None, domain: str |
 
 
 def summary(run: RunFile, most_k: int = MOST_K) -> list[str]:
-    """What an imported run holds, in two or three lines, each rate with its denominator, and pass^k for k up to `most_k`."""
+    """Describe an imported run in two or three lines: each rate with its denominator, pass^k up to `most_k`."""
     from ...analysis.estimators.estimate import counted
     from ...analysis.estimators.passk import pass_hat_k
     from ...analysis.frames import load_results
@@ -161,7 +162,8 @@ def read_jsonl(data: bytes, path: Path, model: str | None, domain: str | None) -
         raise BadInput(f"{path} holds no record: there is nothing to import")
     if len(models) > 1 and model not in models:
         raise BadInput(
-            f"{path} holds records of {len(models)} models: pick one of them with --model, such as --model {models[0] or 'NAME'}"
+            f"{path} holds records of {len(models)} models: pick one of them with --model, such as --model "
+            f"{models[0] or 'NAME'}"
         )
     rows = [(c, s) for c, s in rows if len(models) == 1 or c.model == model]
     model = model or models[0]

@@ -22,7 +22,10 @@ ARGUMENTS = {
     "--judge MODEL": ("the judge's name at the endpoint; repeat it for a second judge", []),
     "--base-url URL": ("base URL for the judges; once for all, or once for each (default: OpenAI)", []),
     "--settings FILE": ("YAML file with settings for the role judge; once for all, or once for each", []),
-    "--scorers NAMES": "scorers, separated by commas (default: all but red_flag, which reads the model's reasoning, and customer_turns, which reads the customer)",
+    "--scorers NAMES": (
+        "scorers, separated by commas (default: all but red_flag, which reads the model's reasoning, and "
+        "customer_turns, which reads the customer)"
+    ),
     "--apart": "make one call per scorer instead of one for all",
     "--limit N": ("judge a fixed sample of N conversations per run", int),
     "--unfinished": "also judge unfinished runs",
@@ -31,7 +34,10 @@ ARGUMENTS = {
     "--concurrency CONCURRENCY": ("maximum number of conversations judged at once (default: 8)", 8),
     "--timeout S": ("time limit for one attempt of a call, in seconds (default: 120)", float),
     "--budget-usd X": ("stop before judging a run costs more than this", float),
-    "--probe": "judge no run; find out in six calls (customer_turns: 28) whether the judge is consistent and resists instructions in what it reads",
+    "--probe": (
+        "judge no run; find out in six calls (customer_turns: 28) whether the judge is consistent and resists "
+        "instructions in what it reads"
+    ),
 }
 
 

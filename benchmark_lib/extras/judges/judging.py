@@ -145,7 +145,8 @@ def _each(given: Sequence[Any], judges: Sequence[str], option: str) -> list[Any]
     """One value a judge, from none, one for all, or one each."""
     if len(given) not in (0, 1, len(judges)):
         raise BadInput(
-            f"{option} is given {len(given)} times for {len(judges)} judges: give it once, or once for each judge in their order"
+            f"{option} is given {len(given)} times for {len(judges)} judges: give it once, or once for each "
+            "judge in their order"
         )
     return list(given) if len(given) == len(judges) else [*given, None][:1] * len(judges)
 
@@ -167,7 +168,8 @@ def check_run(run: RunFile, store: Store, unfinished: bool) -> dict[str, Case]:
     planned, finished = sum(manifest["planned"].values()), run.counts()["finished"]
     if finished < planned and not unfinished:
         raise BadInput(
-            f"{run.path} holds {finished} of {planned} planned conversations: finish the run first, or add --unfinished to judge what is there"
+            f"{run.path} holds {finished} of {planned} planned conversations: finish the run first, or add "
+            "--unfinished to judge what is there"
         )
     return cases
 
@@ -310,7 +312,8 @@ class JudgeCalls:
     def find(self, case_id: str, trial: int, model: str, request: bytes) -> KeptCall | None:
         """The call of this judge with this request, if it is on file."""
         sql = (
-            "SELECT request_hash, response, latency_s, attempts FROM calls WHERE side=? AND case_id=? AND trial=? AND model=? "
+            "SELECT request_hash, response, latency_s, attempts FROM calls WHERE side=? AND case_id=? AND "
+            "trial=? AND model=? "
             "AND request_hash=?"
         )
         row = self._db.execute(sql, (SIDE, case_id, trial, model, content_hash(request))).fetchone()

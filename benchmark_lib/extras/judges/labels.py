@@ -121,7 +121,8 @@ def judge_calibrated(
     lost = len(given) - len(given.merge(frame[[*ITEM, "scorer"]].drop_duplicates(), on=[*ITEM, "scorer"]))
     if len(given) and lost == len(given):
         raise BadInput(
-            "none of the labels belongs to a judged conversation: compare run_id, case_id, trial and scorer with results.verdicts"
+            "none of the labels belongs to a judged conversation: compare run_id, case_id, trial and scorer "
+            "with results.verdicts"
         )
     rows = []
     for (entry, judge, scorer), mine in frame.groupby(["entry", "judge", "scorer"], sort=False):
@@ -153,7 +154,8 @@ def read_labels(labels: str | Path | pd.DataFrame) -> pd.DataFrame:
         frame = labels if isinstance(labels, pd.DataFrame) else pd.read_csv(StringIO(text), dtype=kinds)
     except ValueError as error:
         raise BadInput(
-            f"{where} cannot be read as CSV ({' '.join(str(error).split())}): give a file with the columns {', '.join(LABEL_COLUMNS)}"
+            f"{where} cannot be read as CSV ({' '.join(str(error).split())}): give a file with the columns "
+            f"{', '.join(LABEL_COLUMNS)}"
         ) from None
     missing = [c for c in LABEL_COLUMNS if c not in frame.columns]
     if missing:
@@ -168,7 +170,8 @@ def read_labels(labels: str | Path | pd.DataFrame) -> pd.DataFrame:
     wrong = frame[frame["label"].notna() & ~numbers.between(0, 100)]
     if len(wrong):
         raise BadInput(
-            f"{where}, row {wrong.index[0] + 2}: the label {wrong['label'].iloc[0]!r} is not a number from 0 to 100, the judges' scale: correct it"
+            f"{where}, row {wrong.index[0] + 2}: the label {wrong['label'].iloc[0]!r} is not a number from 0 "
+            "to 100, the judges' scale: correct it"
         )
     if len(numbers.dropna()) and set(numbers.dropna()) <= {0.0, 1.0}:
         raise BadInput(

@@ -95,7 +95,7 @@ async def probe_judge(complete: Any, store: Store, rubrics: list[Rubric]) -> tup
 
 
 async def probe_reader(complete: Any, store: Store, rubrics: list[Rubric]) -> tuple[list[ProbeFinding], Usage]:
-    """Have a judge read conversations that end with a right message of the customer, then with a wrong one; as `probe_judge`."""
+    """Have a judge read conversations that end with a right or a wrong customer message; as `probe_judge`."""
     case, used = probe_case(store), Usage()
     called: dict[str, list[bool]] = {"right": [], "wrong": []}
     for planted in read_yaml(PLANTED_TURNS):

@@ -281,8 +281,10 @@ def red_flag_floor_in_words() -> str:
     q = floor_quality()
     planted = q["found"] + q["missed"]
     return (
-        f"By words is a floor: on {planted + q['false_alarms'] + q['rightly_silent']} pieces of reasoning written for the purpose the words found "
-        f"{q['found']} of {planted} planted red flags, with {q['false_alarms']} of {q['found'] + q['false_alarms']} alarms false. "
+        f"By words is a floor: on {planted + q['false_alarms'] + q['rightly_silent']} pieces of reasoning "
+        "written for the purpose the words found "
+        f"{q['found']} of {planted} planted red flags, with {q['false_alarms']} of "
+        f"{q['found'] + q['false_alarms']} alarms false. "
         "A judge reads the reasoning itself and quotes it."
     )
 

@@ -44,19 +44,25 @@ TASK = "_task.md"
 SHORTEST_QUOTE = 8
 """Characters a quote needs, blanks not counted."""
 ROOM, LONGEST_WHOLE = 60_000, 16_000
-"""Characters of results that a judge is shown whole, in all and of one: the articles an agent found decide most cases."""
+"""Characters of results that a judge is shown whole, in all and of one: the articles an agent found decide most
+cases."""
 LONGEST_LEAF, LONGEST_RESULT = 600, 4000
-"""Characters of one text within a result, and of one result, that a judge is shown where there is no room for the whole."""
+"""Characters of one text within a result, and of one result, that a judge is shown where there is no room for the
+whole."""
 LEFT_OUT = ("process_rules", "version")
 """Tables of a policy that a judge is not shown: they say how the library checks the rules."""
 
 ADDRESSED = re.compile(
-    r"(?:ignore|disregard|forget)\b[^.?!\n]{0,40}\b(?:instructions?|grading|criteria)|\brubrics?\b|\bscored? 100\b|\b(?:all|every) scorers?\b"
-    r"|\b(?:note|message|instructions?|attention|memo)\b[^.?!\n]{0,20}\b(?:judge|grader|evaluator|assessor)\b|\bas (?:the|a) (?:judge|grader|evaluator)\b"
-    r"|\b(?:give|award|assign|rate|score|grade)\b[^.?!\n]{0,60}(?:full marks|top marks|100 points|100 out of 100|100/100"
+    r"(?:ignore|disregard|forget)\b[^.?!\n]{0,40}\b(?:instructions?|grading|criteria)|\brubrics?\b|\bscored? "
+    r"100\b|\b(?:all|every) scorers?\b"
+    r"|\b(?:note|message|instructions?|attention|memo)\b[^.?!\n]{0,20}\b(?:judge|grader|evaluator|assessor)\b"
+    r"|\bas (?:the|a) (?:judge|grader|evaluator)\b"
+    r"|\b(?:give|award|assign|rate|score|grade)\b[^.?!\n]{0,60}(?:full marks|top marks|100 points|100 out of "
+    r"100|100/100"
     r"|(?:maximum|highest|perfect|top|full) (?:score|rating|grade|marks)|score of 100)"
     r"|\"?scores?\"?\s*:\s*(?:\{|100)|\bend of (?:the )?(?:record|transcript|conversation)\b"
-    r"|(?:puntuación|nota|calificación) (?:máxima|perfecta)|note maximale|meilleure note|(?:höchste|volle) (?:punktzahl|bewertung|note)"
+    r"|(?:puntuación|nota|calificación) (?:máxima|perfecta)|note maximale|meilleure note|(?:höchste|volle) "
+    r"(?:punktzahl|bewertung|note)"
 )
 """Texts in a record that speak to a judge: they are counted and shown, and change no score by themselves."""
 
@@ -310,7 +316,8 @@ async def judge_conversation(
     -------
     dict
         The verdict: ``scores`` by scorer, each with score (None where unscored), reason, quote, unscored (why, or ""),
-        rubric and hash; ``mended``, ``usage``, and ``addressed``: passages of the record that speak to a judge. Who reads
+        rubric and hash; ``mended``, ``usage``, and ``addressed``: passages of the record that speak to a judge. Who
+        reads
         the customer gives no scores but ``customer``, by rubric as `settled_turns` keeps it.
 
     Raises
@@ -424,7 +431,7 @@ def _settled(entry: dict[str, Any], haystack: str) -> dict[str, Any]:
 
 
 def quotable(conversation: Conversation, case: Case | None = None, reasoning: bool = False) -> list[str]:
-    """The texts a quote may come from: messages, and tool calls as a judge sees them, the words of a handover included."""
+    """Return the texts a quote may come from: messages, and tool calls as a judge sees them."""
     words = [w for call in conversation.tool_calls for w in words_in(call.arguments) if isinstance(w, str)]
     return [*(m.text for m in conversation.messages), *words, *transcript(conversation, case, reasoning)]
 

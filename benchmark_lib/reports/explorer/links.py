@@ -31,7 +31,7 @@ ROOM = ".db-page.db-page"
 
 
 def unlinked(html: str, kept: str = "\n") -> str:
-    """Return a page without scripts and links: tips become titles, addresses within it or beginning with `kept` stay."""
+    """Return a page for viewers without scripts: tips become titles; addresses within it or from `kept` stay."""
     html = html.replace(" data-tip=", " title=")
     return _ADDRESS.sub(lambda found: found[0] if found[1].startswith(kept) else "", html)
 

@@ -19,7 +19,8 @@ from ...scoring.written import DASH, missing, rounded, visible
 from ..transcript import templates
 
 POLICY = (
-    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; "
+    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; base-uri 'none'; "
+    "form-action 'none'; "
     "require-trusted-types-for 'script'; trusted-types 'none'"
 )
 """The Content-Security-Policy of every page.
