@@ -14,7 +14,7 @@ from benchmark_lib.language.train import hash_of
 from benchmark_lib.records import Conversation, Message
 from benchmark_lib.reports.marks import promises_of
 from benchmark_lib.reports.transcript import transcript_html
-from benchmark_lib.store.retail.rows import arrives
+from benchmark_lib.store.retail.steps import arrives
 
 UNSHIPPED, UNDER_WAY = "cancel_before_ship_1", "tracking_1"
 

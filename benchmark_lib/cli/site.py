@@ -12,7 +12,7 @@ ARGUMENTS: Options = {
     "--store FOLDER": ("a store that runs were played on and that is kept elsewhere; may be given again", []),
     "--labels FILE": "a file of labels: unsafe acts that it calls debatable are shown with and without",
     "--stakes FILE": "a YAML file with what a resolved conversation is worth and what a wrong end, a handover and an "
-    "approval cost you (US dollars): the answers and the advice on scope rest on them (default: those of data/stakes.yaml)",
+    "approval cost you (US dollars): the answers and the advice on scope rest on them (default: data/stakes.yaml)",
     "--published": {
         "help": "show the published figures of another benchmark on the board, too, in a block of their own",
         "action": argparse.BooleanOptionalAction,

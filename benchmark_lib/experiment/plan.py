@@ -5,7 +5,6 @@ import inspect
 import math
 import os
 import stat
-from asyncio import CancelledError
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,17 +26,17 @@ from ..endpoint import Endpoint, RoleSettings, load_settings
 from ..endpoint.keys import LOOPBACK_KEY
 from ..endpoint.weights import STATED
 from ..errors import BadInput
-from ..extension import offer, offered
+from ..extension import offer
 from ..project import project_folder
 from ..records import OWN, UNPROTECTED, Conversation
 from ..scoring.score import Score
 from ..store import Store, load_store, load_tools
 from ..store.own_tools import TOOL_LIMIT_S, guarded
 from ..store.recorded_tools import declared_tools
-from ..store.tools import import_object, source_hashes
+from ..store.tools import source_hashes
 from .manifest import default_name, new_manifest, part, public_url, session
 from .options import Options
-from .players import Players
+from .players import Players, isolated_agent, name_of, own_agent_of, speaks
 from .recorder import Model, Recorder, model_at
 
 SCRIPTED = "scripted:"
@@ -101,7 +100,7 @@ class Plan:
         """Return the agent of one conversation."""
         if self.own_agent is None:
             return make_agent(self.model, case=case, store=self.store, complete=complete)
-        own: Speaker = self.own_agent if _speaks(self.own_agent) else await call_own(self.own_agent)
+        own: Speaker = self.own_agent if speaks(self.own_agent) else await call_own(self.own_agent)
         return own
 
     def customer(self, case: Case, trial: int, complete: Recorder | None) -> Speaker:
@@ -170,7 +169,9 @@ def prepare(options: Options, keyless: bool = False) -> Plan:
     store = load_store(options.store)
     apart, path = options.isolate, run_path(options, model)
     own_agent, agent_part, open_why = (
-        _isolated(options, settings, path, store.folders) if apart else (*_own_agent(options.agent), "")
+        isolated_agent(options.agent, settings, options.timeout, path, store.folders)
+        if apart
+        else (*own_agent_of(options.agent), "")
     )
     _check_scripted(model, store)
     own_tools = load_tools(options.tools) if isinstance(options.tools, str) else options.tools
@@ -269,8 +270,8 @@ def run_path(options: Options, model: str) -> Path:
     settings = options.settings if isinstance(options.settings, dict) else options.settings and str(options.settings)
     urls = [url and url.strip().rstrip("/") for url in (options.base_url, options.customer_base_url)]
     given = [
-        *(urls[0], _named(options.agent), options.customer, urls[1], str(options.store)),
-        *(options.prompt and str(options.prompt), _named(options.tools), settings, options.seed, options.messages),
+        *(urls[0], name_of(options.agent), options.customer, urls[1], str(options.store)),
+        *(options.prompt and str(options.prompt), name_of(options.tools), settings, options.seed, options.messages),
         *(["isolate"] if options.isolate else []),
         *([f"rules {options.rules}"] if options.rules else []),
         *([options.players.side, options.players.source] if options.players else []),
@@ -310,58 +311,8 @@ def _check_numbers(options: Options) -> None:
             raise BadInput(f"{name} must be a number above 0, not {value!r}: change {option}")
 
 
-def _own_agent(agent: Any) -> tuple[Any, dict[str, Any]]:
-    """Return the user's own agent (an object with ``reply``, or a factory of it) and its part of the manifest."""
-    if agent is None:
-        return None, part(None)
-    prefix = next((one for one in offered("own_agents") if isinstance(agent, str) and agent.startswith(one)), None)
-    if prefix is not None:
-        made = import_object(agent.removeprefix(prefix), "--agent")
-        return offer("own_agents", prefix)(made, agent), part(agent, [agent, source_hashes(made)])
-    found = import_object(agent, "--agent") if isinstance(agent, str) else agent
-    trial_run = found if _speaks(found) else None
-    if trial_run is None:
-        try:
-            trial_run = found()
-        except (Exception, SystemExit, GeneratorExit, CancelledError) as error:
-            raise BadInput(
-                f"the agent {_named(agent)} cannot be made: {type(error).__name__}: {error}; name an object with "
-                "a reply method, or a class or function that takes no argument and makes one"
-            ) from None
-    if not _speaks(trial_run):
-        raise BadInput(f"the agent {_named(agent)} has no reply method: write `def reply(self, talk): return text`")
-    return found, part(_named(agent), [_named(agent), source_hashes(found)])
-
-
-def _isolated(options: Options, settings: dict[str, RoleSettings], *hidden: Any) -> tuple[Any, dict[str, Any], str]:
-    """Return the factory of the agent's processes, its manifest part, and why it is not isolated ("" if it is)."""
-    # Never load the agent's module in this process. `hidden` is the run file, then a list of paths.
-    if not isinstance(options.agent, str):
-        raise BadInput("--isolate runs an agent of your own in a process of its own: name it as --agent module:object")
-    module, _, name = options.agent.partition(":")
-    if not module or not name:
-        raise BadInput(f"--agent {options.agent!r} is not of the form module:name")
-    made, source, open_why = offer("agents", "isolated")(options.agent, settings, options.timeout or REPLY_S, *hidden)
-    open_why = open_why and f"this system cannot keep it from the run file and the cases ({open_why})"
-    return made, part(options.agent, [options.agent, [source]]), open_why
-
-
-def _speaks(thing: Any) -> bool:
-    return not isinstance(thing, type) and callable(getattr(thing, "reply", None))
-
-
-def _named(thing: Any) -> Any:
-    """Return a value as given on the command line; an object as its module and name."""
-    if thing is None or isinstance(thing, str):
-        return thing
-    if isinstance(thing, dict):
-        return sorted(thing)
-    named = thing if hasattr(thing, "__qualname__") else type(thing)
-    return f"{named.__module__}:{named.__qualname__}"
-
-
 def _model_name(options: Options) -> str:
-    model = options.model if options.model or options.agent is None else _named(options.agent)
+    model = options.model if options.model or options.agent is None else name_of(options.agent)
     if not isinstance(model, str) or not model.strip() or not model.isprintable():
         raise BadInput(f"the model {model!r} is no name: give the endpoint's name of a model, or scripted:oracle")
     if model.startswith(SCRIPTED):

@@ -1,7 +1,8 @@
-"""Players of a run: people, or programs on a local port, who answer in place of a language model."""
+"""Who answers in place of a language model: people and programs in a chair, and agents of the user's own."""
 
 import asyncio
 import random
+from asyncio import CancelledError
 from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -9,10 +10,15 @@ from typing import Any, Protocol
 import orjson
 
 from ..cases import Case
+from ..conversation.own_code import REPLY_S
 from ..endpoint import Completion
+from ..endpoint.settings import RoleSettings
 from ..errors import BadInput
+from ..extension import offer, offered
 from ..records import SOURCES, Conversation
 from ..runfile import RunFile
+from ..store.tools import import_object, source_hashes
+from .manifest import part
 from .recorder import RowSink, call_row
 
 SIDES = ("agent", "customer")
@@ -97,3 +103,56 @@ def _chairs_of(run: RunFile, side: str) -> dict[tuple[str, int], int | None]:
         for call in run.calls(responses=True)
         if call["side"] == side
     }
+
+
+def own_agent_of(agent: Any) -> tuple[Any, dict[str, Any]]:
+    """Return the user's own agent (an object with ``reply``, or a factory of it) and its part of the manifest."""
+    if agent is None:
+        return None, part(None)
+    prefix = next((one for one in offered("own_agents") if isinstance(agent, str) and agent.startswith(one)), None)
+    if prefix is not None:
+        made = import_object(agent.removeprefix(prefix), "--agent")
+        return offer("own_agents", prefix)(made, agent), part(agent, [agent, source_hashes(made)])
+    found = import_object(agent, "--agent") if isinstance(agent, str) else agent
+    trial_run = found if speaks(found) else None
+    if trial_run is None:
+        try:
+            trial_run = found()
+        except (Exception, SystemExit, GeneratorExit, CancelledError) as error:
+            raise BadInput(
+                f"the agent {name_of(agent)} cannot be made: {type(error).__name__}: {error}; name an object with "
+                "a reply method, or a class or function that takes no argument and makes one"
+            ) from None
+    if not speaks(trial_run):
+        raise BadInput(f"the agent {name_of(agent)} has no reply method: write `def reply(self, talk): return text`")
+    return found, part(name_of(agent), [name_of(agent), source_hashes(found)])
+
+
+def isolated_agent(
+    agent: Any, settings: dict[str, RoleSettings], limit_s: float | None, *hidden: Any
+) -> tuple[Any, dict[str, Any], str]:
+    """Return the factory of the agent's processes, its manifest part, and why it is not isolated ("" if it is)."""
+    # Never load the agent's module in this process. `hidden` is the run file, then a list of paths.
+    if not isinstance(agent, str):
+        raise BadInput("--isolate runs an agent of your own in a process of its own: name it as --agent module:object")
+    module, _, name = agent.partition(":")
+    if not module or not name:
+        raise BadInput(f"--agent {agent!r} is not of the form module:name")
+    made, source, open_why = offer("agents", "isolated")(agent, settings, limit_s or REPLY_S, *hidden)
+    open_why = open_why and f"this system cannot keep it from the run file and the cases ({open_why})"
+    return made, part(agent, [agent, [source]]), open_why
+
+
+def speaks(thing: Any) -> bool:
+    """Return whether a thing is an agent itself, and not what makes one."""
+    return not isinstance(thing, type) and callable(getattr(thing, "reply", None))
+
+
+def name_of(thing: Any) -> Any:
+    """Return a value as given on the command line; an object as its module and name."""
+    if thing is None or isinstance(thing, str):
+        return thing
+    if isinstance(thing, dict):
+        return sorted(thing)
+    named = thing if hasattr(thing, "__qualname__") else type(thing)
+    return f"{named.__module__}:{named.__qualname__}"

@@ -8,9 +8,9 @@ from ..cases import Case
 from ..language.detection import written_in
 from ..language.parser import parser_of
 from ..language.patterns import compile_patterns
-from ..language.sentences import fold, sentences, squash
+from ..language.sentences import fold, plain, sentences, squash
 from ..project import DATA
-from ..records import Conversation
+from ..records import Conversation, ToolCall
 from ..store import Store
 from ..textfiles import read_yaml
 from .customer_audit import pattern
@@ -92,3 +92,34 @@ def _patterns() -> tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]:
     """Return for each language the pattern that denies and the pattern of an open step."""
     books = read_yaml(DATA / "open_steps.yaml")
     return tuple((re.compile(book["deny"]), compile_patterns(book["open"])) for book in books.values())
+
+
+FEWEST_WORDS = 6
+"""Fewest different words of a useful handover summary, which states the request and the known facts."""
+
+
+def needless(case: Case, handed_over: bool) -> bool | None:
+    """Return whether a resolvable case that accepts no handover was handed over; None for other buckets."""
+    return handed_over and not any(o.handover for o in case.outcomes) if case.bucket == "resolvable" else None
+
+
+def queue_of(handover: ToolCall | None) -> str | None:
+    """Return the queue that a handover names; None without one."""
+    queue = handover.named.get("queue") if handover else None
+    return queue if isinstance(queue, str) else None
+
+
+def _says_something(handover: ToolCall) -> bool:
+    """Return whether a handover's summary has at least `FEWEST_WORDS` different words."""
+    summary = handover.named.get("summary")
+    return isinstance(summary, str) and len(set(re.findall(r"[^\W\d_]{2,}", plain(summary)))) >= FEWEST_WORDS
+
+
+def handover_quality(handover: ToolCall | None, queue: str | None, case: Case) -> dict[str, bool | None]:
+    """Grade a handover separately from success."""
+    if handover is None:
+        return dict.fromkeys(("queue_accepted", "summary_says_something", "full_handover"))
+    accepted = queue in case.queues if case.queues else None
+    says = _says_something(handover)
+    full = says and accepted is not False
+    return {"queue_accepted": accepted, "summary_says_something": says, "full_handover": full}

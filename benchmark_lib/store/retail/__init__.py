@@ -2,7 +2,7 @@
 
 from ..kinds import DeskKind
 from ..tools import tools_of
-from . import cases, claims, more_tools, offers, rows, sound, tools
+from . import cases, claims, more_tools, offers, rows, sound, steps, tools
 from .rules import RULES, TELLINGS
 
 KIND = DeskKind(
@@ -22,16 +22,16 @@ KIND = DeskKind(
     usual_ledger=cases.usual_ledger,
     attachments=("photo", "label"),
     aside=frozenset({"open_carrier_claim"}),
-    identity_slots=rows.identity_slots,
+    identity_slots=steps.identity_slots,
     repeated_slots=("name", "postcode"),
-    evidence_slots=rows.evidence_slots,
+    evidence_slots=steps.evidence_slots,
     named_in=offers.named_in,
-    described=rows.described,
-    everything=rows.everything,
+    described=steps.described,
+    everything=steps.everything,
     lookups=frozenset({"get_order", "find_orders", "track_shipment"}),
     alike=claims.ALIKE,
     shows=claims.shows,
-    arrives=rows.arrives,
+    arrives=steps.arrives,
     differs=claims.differs,
     between=offers.between,
     proves=claims.proves,
