@@ -49,7 +49,8 @@ def shown_in_lab(browser, widget, size=DESKTOP):
         page.expose_function("sent", sent)
         page.expose_function("saved", saved)
         page.set_content('<!doctype html><body data-jp-theme-light="true"><div id="out"></div></body>')
-        code = MODEL.replace("STATE", json.dumps(state_of(widget))).replace("ESM", json.dumps(str(widget._esm)))
+        before, after = MODEL.split("ESM")
+        code = before.replace("STATE", json.dumps(state_of(widget)), 1) + json.dumps(str(widget._esm)) + after
         page.evaluate(f"() => {{ {code} }}")
         page.locator("#talk-status", has_text="conversation").wait_for()
         yield page, seen, lambda: page.evaluate("state => window.fromPython(state)", state_of(widget))

@@ -379,11 +379,11 @@ class Polite:
 
 
 def test_an_agent_of_ones_own_is_an_object_a_class_or_a_name(options, tmp_path, monkeypatch):
-    (tmp_path / "mine.py").write_text(
+    (tmp_path / "one_of_ones_own.py").write_text(
         "class Agent:\n    async def reply(self, talk):\n        return 'Hello.'\n\nagent = Agent()\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
-    for number, agent in enumerate([Polite(), Polite, "mine:agent", "mine:Agent"]):
+    for number, agent in enumerate([Polite(), Polite, "one_of_ones_own:agent", "one_of_ones_own:Agent"]):
         made = run("my label", agent=agent, **options | {"out": tmp_path / f"{number}.deskbench"})
         assert made.counts()["finished"] == 6 and next(made.records()).model == "my label"
     assert next(run(None, agent=Polite, **options).records()).model.endswith("test_experiment:Polite")

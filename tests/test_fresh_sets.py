@@ -15,6 +15,7 @@ from benchmark_lib.cases.load import case_set
 from benchmark_lib.cases.variants import worded_case
 from benchmark_lib.cli import main
 from benchmark_lib.errors import BadInput
+from benchmark_lib.extension import offer
 from benchmark_lib.extras.audit.audit import audit
 from benchmark_lib.extras.fresh_sets.generate import POOLS, folder_hash, generate
 from benchmark_lib.extras.fresh_sets.texts import MONEY, PLACEHOLDER
@@ -38,7 +39,7 @@ def fresh(store, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def rekey(store):
-    return store.kind.rekey(store, read_yaml(store.path / POOLS), SEEDS[0])
+    return offer("rekeys", store.kind.name)(store, read_yaml(store.path / POOLS), SEEDS[0])
 
 
 @pytest.fixture(scope="module")

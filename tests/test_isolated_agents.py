@@ -16,9 +16,9 @@ import orjson
 import pytest
 
 from benchmark_lib import BadInput, Experiment, load_results
-from benchmark_lib.conversation import environment_of
 from benchmark_lib.endpoint import load_settings
 from benchmark_lib.experiment.summary import summary
+from benchmark_lib.extras.isolation.isolated import environment_of
 from benchmark_lib.records import NOT_SCORED
 from benchmark_lib.runfile import RunFile, connect_to_write, upsert
 

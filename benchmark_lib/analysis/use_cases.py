@@ -63,12 +63,15 @@ def _placed(rows: pd.DataFrame, version: str) -> pd.DataFrame:
     titles = {name: str(group.get("title", name.replace("_", " "))) for name, group in groups.items()}
     sizes = {name: len(set(group["intents"])) for name, group in groups.items()}
     tempting = {name: len(set(group["intents"]) & traps) for name, group in groups.items()}
+    size, tempted, place = (
+        names.map(of).astype(float) for of in (sizes, tempting, {name: place for place, name in enumerate(groups)})
+    )
     return rows.assign(
         group=names.fillna(OTHER),
         title=names.map(titles).fillna("Other"),
-        place=names.map({name: place for place, name in enumerate(groups)}).fillna(len(groups)),
-        group_traps=names.map(tempting).fillna(0).astype(int),
-        group_intents=(names.map(sizes) - names.map(tempting)).fillna(0).astype(int),
+        place=place.fillna(len(groups)),
+        group_traps=tempted.fillna(0).astype(int),
+        group_intents=(size - tempted).fillna(0).astype(int),
     )
 
 

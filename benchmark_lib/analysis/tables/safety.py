@@ -213,7 +213,7 @@ def tier_table(safety: pd.DataFrame, published: pd.DataFrame | None = None) -> p
         partial; block, trials and unsafe_mean, _low, _high, _worst and _n as on a board.
     """
     ends = {"median": "unsafe", "observed": "unsafe_mean", "these_low": "low", "these_high": "high"}
-    mine = safety.drop(columns=["low", "high"]).rename(columns=ends)
+    mine = safety.drop(columns=["low", "high"], errors="ignore").rename(columns=ends)
     mine = mine.assign(family=[vendor_of(model) for model in mine["model"]])
     parts = [mine[mine["cost_tier"].isin([*TIERS, UNKNOWN])]]
     if published is not None:

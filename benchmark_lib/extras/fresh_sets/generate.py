@@ -12,7 +12,7 @@ import orjson
 
 from ...cases.variants import WORDINGS, raw_wordings, wording_id, wording_of
 from ...errors import BadInput
-from ...extension import offer
+from ...extension import offer, offered
 from ...store import Store
 from ...textfiles import front_matter, read_yaml
 from .cases import Rekey
@@ -67,7 +67,9 @@ def generate(store: Store, seed: int, out: str | Path) -> FreshSet:
         raise BadInput(f"--out {out}: there is something already; name a folder that does not exist or is empty")
     if any(out.resolve().is_relative_to(folder) for folder in store.folders):
         raise BadInput(f"--out {out}: lies inside the store it is made from; name a folder elsewhere")
-    kind = store.kind.rekey or offer("rekeys", store.kind.name)
+    kind = store.kind.rekey
+    if kind is None and store.kind.name in offered("rekeys"):
+        kind = offer("rekeys", store.kind.name)
     if kind is None:
         raise BadInput(
             f"{store.path}: a store of kind {store.kind.name!r} cannot be re-keyed: declare rekey for its "
