@@ -108,12 +108,12 @@ async function render({ model, el }) {
   const relabelled = () => { counted(); made.show(); };
   counted();
   model.on("change:labels", relabelled);
-  const asked = () => { // another list closes the transcript, and leaves the focus where somebody types
+  const requeried = () => { // another list closes the transcript, and leaves the focus where somebody types
     if (open) { open = ""; side.hidden = true; frame.removeAttribute("data-reading"); side.replaceChildren(); }
     made.show();
   };
-  model.on("change:query", asked);
-  return () => { ending.abort(); watching.disconnect(); model.off("change:labels", relabelled); model.off("change:query", asked); model.off("msg:custom", answered); };
+  model.on("change:query", requeried);
+  return () => { ending.abort(); watching.disconnect(); model.off("change:labels", relabelled); model.off("change:query", requeried); model.off("msg:custom", answered); };
 }
 
 export default { render };
