@@ -9,6 +9,7 @@ import tomllib
 from collections.abc import Iterator
 from functools import lru_cache
 from importlib import import_module
+from inspect import ismodule
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,12 @@ def load(extra: str, words: str) -> Any:
     inner = f".{module}" if module else ""
     found = import_module(f"{__package__}.extras.{extra}{inner}")
     return getattr(found, name) if name else found
+
+
+def public(group: str, names: dict[str, Any]) -> list[str]:
+    """Return what a module shows: its own public names but modules, and the offers of a group."""
+    own = {name for name, thing in names.items() if not (name.startswith("_") or ismodule(thing))}
+    return sorted([*own - {"face", "public"}, *offered(group)])
 
 
 def face(group: str, module: str) -> Any:

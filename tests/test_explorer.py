@@ -20,6 +20,7 @@ from benchmark_lib.analysis.counting import behind_metric
 from benchmark_lib.analysis.query import Query
 from benchmark_lib.analysis.tables.board import board_table
 from benchmark_lib.cli import main
+from benchmark_lib.extras.claims import commitments
 from benchmark_lib.records import Act, Message, ToolCall, Usage
 from benchmark_lib.reports import fetch
 from benchmark_lib.reports.conversation_view import changes_by_call
@@ -416,6 +417,10 @@ def test_a_number_of_a_report_opens_its_conversations_below_and_nothing_else_doe
     address, count = re.search(r'href="([^"]+)" title="(\d+) conv', part.page.html).groups()
     part.pressed({"address": unescape(address)})
     assert len(part.explorer.rows) == int(count) and part.children[-1] is part.explorer
+
+
+def test_the_links_of_promises_know_every_state():
+    assert links.BECAME == commitments.STATES
 
 
 def test_every_count_of_the_detectors_leads_to_exactly_its_conversations(results):

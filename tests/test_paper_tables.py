@@ -17,6 +17,7 @@ from benchmark_lib.latex import breakable
 from benchmark_lib.reports import paper
 from benchmark_lib.reports.html import table_html
 from benchmark_lib.reports.site.words import environment
+from benchmark_lib.scoring.metrics import METRICS
 from benchmark_lib.scoring.written import unbroken
 
 
@@ -171,6 +172,11 @@ def test_a_board_of_cells_is_saved_with_a_column_for_each_cell_and_the_numbers_b
 def test_a_board_without_entries_is_refused_in_one_sentence(talks, tmp_path):
     with pytest.raises(BadInput, match="no columns"):
         paper.save(board_table(tables.leaderboard(talks).head(0)), "board", folder=tmp_path)
+
+
+def test_a_denominator_of_one_is_singular():
+    assert METRICS["agent_words"].denominator(1) == "1 case" and METRICS["agent_words"].denominator(2) == "2 cases"
+    assert METRICS["unsafe"].denominator(1) == "of 1 trap" and METRICS["resolved"].denominator(1) == "1 resolvable"
 
 
 def test_a_mean_without_an_interval_keeps_its_denominator():

@@ -3,9 +3,7 @@
 Every figure is drawn on `ax` where it is given, else on its own axes, ``"column"`` (3.3 inches) or ``"page"`` (7) wide.
 """
 
-import inspect
-
-from ..extension import face, offered
+from ..extension import face, public
 from .board import band_chances, escalation_both_ways, metric_intervals, unsafe_intervals, value_picture
 from .compare import chance_to_know, differences, differing_cases, in_the_field
 from .conditions import hard_families, kept_by_turn, setting_steps
@@ -15,12 +13,7 @@ from .reliability import flip_bars, pass_decay, power_curves, textbook_decay, tr
 from .safety import claim_by_tone, failure_kinds, pressure_chart, trap_matrix, trap_states
 from .style import COLUMN_WIDTH, FULL_WIDTH, caption, new_axes, save, save_all, use_style, why_not_saved
 
-_OWN = [
-    name
-    for name, thing in globals().items()
-    if not (name.startswith("_") or inspect.ismodule(thing) or name in ("face", "offered"))
-]
-__all__ = sorted([*_OWN, *offered("figures")])
+__all__ = public("figures", globals())
 """Everything that is imported here, and what extras offer."""
 
 __getattr__ = face("figures", __name__)

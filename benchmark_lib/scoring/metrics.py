@@ -67,7 +67,10 @@ class Metric:
 
     def denominator(self, n: int) -> str:
         """Return the denominator of the metric: ``120 resolvable``, ``162 cases``, ``of 18 traps``."""
-        return f"of {n} {self.scale.noun}s" if self.scale.summed else f"{n} {self._cases() if self.bucket else 'cases'}"
+        several = "s" * (n != 1)
+        if self.scale.summed:
+            return f"of {n} {self.scale.noun}{several}"
+        return f"{n} {self._cases()}" if self.bucket else f"{n} case{several}"
 
     def _cases(self) -> str:
         return (self.bucket or "all").replace("_", "-")

@@ -3,9 +3,7 @@
 Where no `rng` is given, draws come from a generator that is seeded with `DEFAULT_SEED`.
 """
 
-import inspect
-
-from ...extension import face, offered
+from ...extension import face, public
 from .agreement import Agreement, JudgeCorrection, agreement, agreement_table, judge_correction, krippendorff_alpha
 from .comparisons import (
     Contrast,
@@ -34,12 +32,7 @@ from .trials import (
 )
 from .unsafe import UnsafePosterior, unsafe_headline, unsafe_posterior
 
-_OWN = [
-    name
-    for name, thing in globals().items()
-    if not (name.startswith("_") or inspect.ismodule(thing) or name in ("face", "offered"))
-]
-__all__ = sorted([*_OWN, *offered("estimators")])
+__all__ = public("estimators", globals())
 """Everything that is imported here, and what extras offer."""
 
 __getattr__ = face("estimators", __name__)

@@ -3,9 +3,7 @@
 `results` is everywhere what `load_results` gives or, where no run file has to be read, its frame of conversations.
 """
 
-import inspect
-
-from ...extension import face, offered
+from ...extension import face, public
 from .apart import (
     agreement_of_two,
     differing_cases,
@@ -97,12 +95,7 @@ from .safety import (
 from .scope import group_table, scope_table
 from .verdicts import comparison_in_words
 
-_OWN = [
-    name
-    for name, thing in globals().items()
-    if not (name.startswith("_") or inspect.ismodule(thing) or name in ("face", "offered"))
-]
-__all__ = sorted([*_OWN, *offered("tables")])
+__all__ = public("tables", globals())
 """Everything that is imported here, and what extras offer."""
 
 __getattr__ = face("tables", __name__)

@@ -31,7 +31,7 @@ COST = "Cost of 1,000 (95 %), USD"
 APART = ", not flagged"
 """How the headings end of the columns that leave out the conversations whose customer was flagged."""
 NONE = "-"
-"""A band that there is not, or nobody who dominates."""
+"""Text of a cell without a band, or without a dominating entry."""
 LINE = "Below this line: partial runs, runs on other cases, and whoever resolves under half"
 NOTHING_SEEN = (
     f"{RESTS_ON_INTENTS}: even "
