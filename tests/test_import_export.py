@@ -209,7 +209,7 @@ class TestTauBench:
             return
         run = import_results(SAMPLE, tmp_path / "airline.deskbench", format="tau-bench", model="gpt-4o")
         counts = tables.success_counts(analysis.load_results(run).conversations, "airline")
-        assert len(counts.case_ids) == 50 and set(counts.trials) == {4}
+        assert len(counts.trials) == 50 and set(counts.trials) == {4}
         assert [round(estimators.pass_hat_k(counts.successes, counts.trials, k), 3) for k in (1, 2, 3, 4)] == [
             0.42,
             0.273,
