@@ -6,8 +6,8 @@
 # make notebooks  every notebook executed into reports/, figures and tables saved on the way (make figures is the same)
 # make audit   proof of the case set     make bench   speed, as ratios      make site    a static site in reports/site
 # make detectors   data/claims/*.csv: recall and precision of the detectors, measured again
-# make dictionary  data/dictionary.md from the declarations of the columns
-# make calibration  data/calibration.yaml and data/limits.md: intervals measured again, and what the numbers cannot tell
+# make dictionary  docs/data-dictionary.md from the declarations of the columns
+# make calibration  data/calibration.yaml and docs/limits.md: intervals measured again, and what the numbers cannot tell
 # make reader  the trained readers of a store anew from its labelled sentences, STORE=name or folder (needs the extra `train`)
 # make extras  what only some need: the local model, tau2, logs of Inspect, Dask, training, the tests; `make test` does it, too
 # make lock    requirements.lock and requirements-extras.lock from pyproject.toml     make clean  removes the virtual environment     make help  this list
@@ -73,7 +73,7 @@ bench: $(EXTRAS)
 	$(BIN)/python -m benchmarks
 
 dictionary: $(STAMP)
-	$(BIN)/python -c "from benchmark_lib.reports.honesty import dictionary_page; print(dictionary_page(), end='')" > data/dictionary.md
+	$(BIN)/python -c "from benchmark_lib.reports.honesty import dictionary_page; print(dictionary_page(), end='')" > docs/data-dictionary.md
 
 detectors: $(STAMP)
 	$(BIN)/python -c "from benchmark_lib.extras.claims.tables import write_measured; write_measured()"

@@ -2,7 +2,7 @@
 
     python -m benchmarks.calibration
 
-writes ``data/calibration.yaml`` and ``data/limits.md``, as `make calibration` does. Drawn as in ``benchmarks/coverage.py``.
+writes ``data/calibration.yaml`` and ``docs/limits.md``, as `make calibration` does. Drawn as in ``benchmarks/coverage.py``.
 """
 
 from math import nan
@@ -123,7 +123,7 @@ def main() -> None:
     head = "# Made by `make calibration`, never by hand: how wide intervals are, and how often they hold the truth.\n"
     CALIBRATION.write_text(head + yaml.safe_dump(found, sort_keys=False), encoding="utf-8")
     limits.cache_clear()
-    CALIBRATION.with_name("limits.md").write_text(limits_page(), encoding="utf-8")
+    (CALIBRATION.parents[1] / "docs/limits.md").write_text(limits_page(), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -18,8 +18,8 @@ README = (ROOT / "README.md").read_text()
 
 
 def test_the_page_is_what_its_sources_give_and_readme_links_it():
-    assert (ROOT / "data/limits.md").read_text() == honesty.limits_page(), "run `make calibration`"
-    assert "(data/limits.md)" in README
+    assert (ROOT / "docs/limits.md").read_text() == honesty.limits_page(), "run `make calibration`"
+    assert "(docs/limits.md)" in README
 
 
 def test_the_shipped_half_widths_are_what_simulation_gives_again():
@@ -50,7 +50,7 @@ def test_another_measurement_makes_another_page(tmp_path, monkeypatch):
     honesty.limits.cache_clear()
     page = honesty.limits_page()
     honesty.limits.cache_clear()
-    assert "| 7 of 77 |" in page and "± 31" in page and "7 of 77" not in (ROOT / "data/limits.md").read_text()
+    assert "| 7 of 77 |" in page and "± 31" in page and "7 of 77" not in (ROOT / "docs/limits.md").read_text()
 
 
 def test_the_faults_of_blind_play_are_those_on_file():

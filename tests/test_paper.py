@@ -166,8 +166,8 @@ def test_nothing_in_a_name_is_a_command_and_what_latex_cannot_set_is_told_by_its
 
 @pytest.fixture(scope="module")
 def paper_folder(results, board, tmp_path_factory):
-    """What the lines of the README write, and a table of text beside it."""
-    lines = re.search(r"## Cite.*?```python\n(.*?)```", (project_folder() / "README.md").read_text(), re.S).group(1)
+    """What the lines of docs/paper.md write, and a table of text beside it."""
+    lines = re.search(r"```python\n(.*?)```", (project_folder() / "docs/paper.md").read_text(), re.S).group(1)
     assert len(lines.strip().splitlines()) <= 14
     folder = tmp_path_factory.mktemp("author") / "paper"
     with pytest.MonkeyPatch.context() as patch:
@@ -182,7 +182,7 @@ def paper_folder(results, board, tmp_path_factory):
     return folder
 
 
-def test_the_lines_of_the_readme_compile_in_two_columns_without_a_line_too_wide(paper_folder):
+def test_the_lines_of_the_docs_compile_in_two_columns_without_a_line_too_wide(paper_folder):
     if not shutil.which("pdflatex"):
         pytest.skip("pdflatex is not installed: make system installs it")
     (paper_folder.parent / "paper.tex").write_text(ARTICLE % {"folder": paper_folder.name}, encoding="utf-8")
@@ -195,7 +195,7 @@ def test_the_lines_of_the_readme_compile_in_two_columns_without_a_line_too_wide(
     assert code_version()["version"] in (paper_folder.parent / "paper.bbl").read_text()
 
 
-def test_the_lines_of_the_readme_write_them(paper_folder):
+def test_the_lines_of_the_docs_write_them(paper_folder):
     assert {p.name for p in paper_folder.glob("*.tex")} >= {
         "main.tex",
         "unsafe-column.tex",

@@ -1,4 +1,4 @@
-"""Every command in the README is run, or is make's and checked to exist."""
+"""Every command in the README and in docs/ is run, or is make's and checked to exist."""
 
 import os
 import re
@@ -15,10 +15,12 @@ from benchmark_lib.cli import main
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text()
+PAGES = {path.name: path.read_text() for path in sorted((ROOT / "docs").glob("*.md"))}
+TEXT = "\n".join([README, *PAGES.values()])
 
 
 def blocks(language):
-    return [body for named, body in re.findall(r"^```(\w*)\n(.*?)^```", README, re.S | re.M) if named == language]
+    return [body for named, body in re.findall(r"^```(\w*)\n(.*?)^```", TEXT, re.S | re.M) if named == language]
 
 
 def commands():
@@ -89,6 +91,8 @@ def test_the_command_works(command, desk):
         }
         name = next((kind for kind, holds in kinds.items() if holds), "run")
         words += ["--out", str(desk / f"{name}.deskbench")]
+    if words[3] == "site":
+        words += [str(desk / "run.deskbench"), "--out", str(desk / "site")]
     if "02_leaderboard" in words:
         words += ["-p", f"runs=[{desk / 'run.deskbench'}]"]
     environment = {**os.environ, "PYTHONPATH": f"{ROOT}:{desk}"}
@@ -110,7 +114,7 @@ ELSEWHERE = {
 def lines_with_a_model():
     """The commands of the README that a model plays, or that read its run, each as words."""
     unmarked = [line.split(" #")[0].strip() for block in blocks("") for line in block.splitlines()]
-    shown = [*OWN, *unmarked, *re.findall(r"`(deskbench [^`]+)`", README)]
+    shown = [*OWN, *unmarked, *re.findall(r"`(deskbench [^`]+)`", TEXT)]
     lines = [line.removeprefix("deskbench ") for line in dict.fromkeys(shown) if line.startswith("deskbench ")]
     return [line for line in lines if line not in OWN_LINES and not line.startswith(("--", *ELSEWHERE))]
 
@@ -210,7 +214,7 @@ def test_the_pictures_exist():
 
 
 def test_the_notebooks_and_rooms_named_exist():
-    for name in re.findall(r"`(\d\d_\w+)`", README):
+    for name in re.findall(r"`(\d\d_\w+)`", TEXT):
         assert (ROOT / "notebooks" / f"{name}.ipynb").is_file(), name
     for path in re.findall(r"^(benchmark_lib/\w+/|data/\S+/)", README, re.M):
         assert (ROOT / path).is_dir(), path
@@ -219,5 +223,5 @@ def test_the_notebooks_and_rooms_named_exist():
 def test_the_page_of_the_data_dictionary_is_the_one_the_declarations_give():
     from benchmark_lib.reports.honesty import dictionary_page
 
-    assert "(data/dictionary.md)" in README
-    assert (ROOT / "data/dictionary.md").read_text() == dictionary_page(), "run `make dictionary`"
+    assert "(docs/data-dictionary.md)" in README
+    assert (ROOT / "docs/data-dictionary.md").read_text() == dictionary_page(), "run `make dictionary`"

@@ -1350,4 +1350,4 @@ def test_too_few_trials_for_a_median_are_told_once(site):
         assert path.read_text(encoding="utf-8").count("the median of fewer than 3 is no more than the mean") == 1, (
             path.name
         )
-    assert "Every number above zero opens" in (site.path / "index.html").read_text(encoding="utf-8")
+    assert "Every number above zero of a played row opens" in (site.path / "index.html").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""One number from a model's tool call to the page, top to bottom; `docs/way_of_a_number.md` tells the same in words."""
+"""One number from a model's tool call to the page, top to bottom; `docs/way-of-a-number.md` tells the same in words."""
 
 import asyncio
 import importlib
@@ -70,7 +70,7 @@ def test_a_number_goes_from_the_call_to_the_page(run, tmp_path):
 
 
 def test_every_step_of_the_page_on_the_way_of_a_number_is_there():
-    steps = re.findall(r"`([\w/]+)\.py::(\w+)`", (DOCS / "way_of_a_number.md").read_text(encoding="utf-8"))
+    steps = re.findall(r"`([\w/]+)\.py::(\w+)`", (DOCS / "way-of-a-number.md").read_text(encoding="utf-8"))
     assert len(steps) > 15
     for module, name in steps:
         assert hasattr(importlib.import_module(f"benchmark_lib.{module.replace('/', '.')}"), name), (module, name)

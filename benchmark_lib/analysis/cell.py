@@ -55,7 +55,7 @@ class Cell:
 
     @property
     def value(self) -> float:
-        """The number on the scale on which it is written; NaN where there is none."""
+        """Return the number on the scale on which it is written; NaN where there is none."""
         if self.estimate is None:
             return float("nan")
         return (self.scale.times if self.scale else 1) * self.estimate.estimate
@@ -149,7 +149,7 @@ class Table:
 
     @property
     def numeric(self) -> dict[str, bool]:
-        """By the key of a column, True where it holds numbers."""
+        """Return by the key of each column whether it has numbers."""
         return {c.key: any(isinstance(v, Cell) for row in self.rows for v in self.cells(row, c)) for c in self.columns}
 
     def texts(self) -> list[list[str]]:

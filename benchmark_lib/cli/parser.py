@@ -89,7 +89,8 @@ def build_parser(chosen: str | None) -> Parser:
     except PackageNotFoundError:
         number = "(not installed)"
     about = "A benchmark of language models as customer-support agents."
-    parser = Parser(prog="deskbench", description=about, epilog=EXPLAINED, allow_abbrev=False)
+    ends = f"documentation: README.md and docs/; {EXPLAINED}"
+    parser = Parser(prog="deskbench", description=about, epilog=ends, allow_abbrev=False)
     parser.add_argument("--version", action="version", version=f"deskbench {number}")
     subs = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=Parser)
     for name, text in commands().items():

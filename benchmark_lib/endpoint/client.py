@@ -138,7 +138,7 @@ class Endpoint:
 
     @property
     def in_flight_limit(self) -> int:
-        """How many requests may be in flight now, in the running event loop."""
+        """Return how many requests may be in flight now, in the running event loop."""
         return int(self._client().limiter.limit)
 
     async def complete(

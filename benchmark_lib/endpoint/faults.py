@@ -75,7 +75,7 @@ class EndpointError(Exception):
 
     @property
     def message(self) -> str:
-        """The sentence a person is shown."""
+        """Return the sentence a person is shown."""
         return str(self)
 
 

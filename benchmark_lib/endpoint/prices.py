@@ -103,7 +103,7 @@ def find_price(model: str, base_url: str | None = None, path: str | Path | None 
 
 
 def how_to_add(model: str) -> str:
-    """How a price that is not known is added to the price file, for a person."""
+    """Describe how to add an unknown price to the price file."""
     name = orjson.dumps(model).decode()
     return (
         "add under models in data/prices.yaml, with its prices of a million tokens in USD for IN and OUT: "

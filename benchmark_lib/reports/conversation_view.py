@@ -119,7 +119,7 @@ class Numbering:
             self._numbers.setdefault(("agent" if by_agent else "customer", turn), []).append(number)
 
     def of(self, turn: int, side: str | None = "agent", place: int = 0) -> int | None:
-        """The number of a side's message of a turn; of the other side's where it wrote none, None where nobody did."""
+        """Return the number of a side's message in a turn, else of the other side's; None if nobody wrote."""
         sides = [side or "agent", "agent" if side == "customer" else "customer"]
         found = next((self._numbers[s, turn] for s in sides if (s, turn) in self._numbers), None)
         return found[min(place, len(found) - 1)] if found else None
@@ -237,7 +237,7 @@ def _turns(
 
 
 def act_words(act: Act) -> str:
-    """An act in a few words."""
+    """Return an act in a few words."""
     what = int(act.what) + 1 if act.kind == "followed_up" and act.what.isdecimal() else words(act.what)
     about = f"{ACTS.get(act.kind, act.kind)} {f'“{what}”' if act.kind in NAMED else what}"
     return f"{about}: {act.detail}" if act.detail else about
@@ -271,7 +271,7 @@ def _calls(
 
 
 def as_json(value: Any) -> str:
-    """A value as indented JSON; what JSON cannot hold is written as in Python."""
+    """Return a value as indented JSON; what JSON cannot hold is written as in Python."""
     try:
         return orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS).decode()
     except TypeError:
@@ -279,13 +279,13 @@ def as_json(value: Any) -> str:
 
 
 def brief(call: ToolCall) -> str:
-    """A call's arguments on one line as a person writes them, cut if they are long."""
+    """Return a call's arguments on one line as a person writes them, cut if they are long."""
     text = call.arguments if isinstance(call.arguments, str) else details(call.arguments)
     return text if len(text) <= LONGEST_BRIEF else text[: LONGEST_BRIEF - 1] + "…"
 
 
 def quoted(moment: Moment, record: Conversation) -> dict[str, Any]:
-    """The turn that decided a conversation, short enough to be quoted: message (its number), customer, agent, call."""
+    """Return the deciding turn, short enough to quote: message (its number), customer, agent, call."""
     call = f"{moment.call.name} {brief(moment.call)}".strip() if moment.call else ""
     customer, agent = _beginning(moment.customer), _beginning(moment.agent)
     number = Numbering(record).of(moment.turn)

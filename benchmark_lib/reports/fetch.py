@@ -39,11 +39,11 @@ class Dossier:
 
     @property
     def about(self) -> dict[str, Any]:
-        """What `conversation_view` takes besides the record and its score."""
+        """Return what `conversation_view` takes besides the record and its score."""
         return {name: getattr(self, name) for name in ("case", "store", "verdicts", "entry", "model_calls")}
 
     def html(self, css: bool = True) -> str:
-        """The conversation as an HTML fragment."""
+        """Return the conversation as an HTML fragment."""
         return transcript_html(self.conversation, self.score, css=css, **self.about)
 
 

@@ -78,7 +78,7 @@ def detector_quality() -> dict[str, Any]:
 
 
 def limits_page() -> str:
-    """Return `limits` as Markdown, for ``data/limits.md``."""
+    """Return `limits` as Markdown, for ``docs/limits.md``."""
     wrapped = partial(fill, width=WIDTH, break_long_words=False, break_on_hyphens=False)
     return plain_text("limits.md.j2", limits=limits(), fill=wrapped)
 

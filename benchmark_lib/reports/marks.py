@@ -58,7 +58,7 @@ def with_judged_customer(score: dict[str, Any] | None, turns: Iterable[dict[str,
 
 
 def promises_of(score: dict[str, Any] | None) -> list[dict[str, Any]]:
-    """The ledger of a conversation: every promise with what became of it and what decided that.
+    """Return the ledger of a conversation: every promise with what became of it and what decided that.
 
     Each has ``kind``, ``state``, ``good`` (kept), ``turn``, ``quote``, ``call`` (index of the call that decides it, or
     None) and ``by`` (that call, or the rule, in words).
@@ -88,7 +88,7 @@ def _finding(finding: dict[str, Any], kind: str, side: str) -> Mark:
 
 
 def place_in(text: str, quote: str) -> tuple[int, int] | None:
-    """Where a quote occurs in a text, ignoring case and spacing; None if it does not."""
+    """Return where a quote occurs in a text, ignoring case and spacing; None if it does not."""
     words = quote[:LONGEST_QUOTE].split()
     if not words:
         return None

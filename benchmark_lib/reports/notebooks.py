@@ -183,7 +183,7 @@ def run_every_notebook() -> Iterator[Path]:
 
 
 def notebook_names() -> list[str]:
-    """The names of the notebooks, those of the project and those that came with Deskbench."""
+    """Return the names of the notebooks, those of the project and those that came with Deskbench."""
     return sorted({path.stem for shelf in _shelves() for path in shelf.glob("*.ipynb")})
 
 
@@ -273,7 +273,7 @@ def _check_parameters(path: Path, parameters: dict[str, Any]) -> None:
 
 
 def _plain(value: Any, name: str) -> Any:
-    """A value as a cell of a notebook can hold it: a date as ISO text, a path as text, a set as a list."""
+    """Return a value as a cell of a notebook can hold it: a date as ISO text, a path as text, a set as a list."""
     if value is None or isinstance(value, str | bool | int | float):
         return value
     if isinstance(value, Path):
@@ -308,7 +308,7 @@ def _check_secrets(value: Any, name: str = "") -> None:
 
 
 def parameter_names(path: Path) -> list[str]:
-    """The names that the notebook's parameters cell sets.
+    """Return the names that the notebook's parameters cell sets.
 
     Raises `BadInput` if the file is not a notebook, or its parameters cell is not Python.
     """

@@ -115,12 +115,12 @@ def save_all(tables: Mapping[str, Mapping[str, Any]], folder: str | Path = "repo
 
 
 def show(frame: pd.DataFrame | Table, **words: Any) -> Html:
-    """The same table in a notebook; arguments as for `save`."""
+    """Return the same table in a notebook; arguments as for `save`."""
     return Html(table_html(_built(frame, **words)[1]))
 
 
 def markdown(frame: pd.DataFrame | Table, **words: Any) -> str:
-    """The same table as GitHub's Markdown; arguments as for `save`."""
+    """Return the same table as GitHub's Markdown; arguments as for `save`."""
     return _as_markdown(_built(frame, **words)[1])
 
 

@@ -256,7 +256,7 @@ def weigh(board: pd.DataFrame) -> Any:
 
 
 def weighed_order(board: pd.DataFrame, weights: dict[str, float]) -> pd.DataFrame:
-    """The models in the order of one reader's weights.
+    """Return the models in the order of one reader's weights.
 
     `weights` are by metric; if none is above 0, the order is that of the names. Partial runs come last.
 

@@ -17,7 +17,7 @@ TEXTS: dict[str, Any] = read_yaml(Path(__file__).with_name("texts.yaml"))
 
 @lru_cache(maxsize=1)
 def templates() -> Any:
-    """The Jinja environment of all pages; autoescape is always on."""
+    """Return the Jinja environment of all pages; autoescape is always on."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(
@@ -38,7 +38,7 @@ def templates() -> Any:
 
 
 def render(template: str, **values: Any) -> str:
-    """A template of the pages, filled in."""
+    """Return a template of the pages, filled in."""
     return str(templates().get_template(template).render(**values))
 
 
@@ -50,7 +50,7 @@ def plain_text(template: str, **values: Any) -> str:
 
 
 def transcript_css() -> str:
-    """The style of a transcript, for pages that include it once.
+    """Return the style of a transcript, for pages that include it once.
 
     Its colours follow JupyterLab's theme, or `--db-paper`, `--db-ink` and the like.
     """

@@ -37,7 +37,7 @@ WORDS = frozenset({"bucket", "intent", "trap", "finding", "rule", "family", "det
 
 @lru_cache(maxsize=1)
 def language_names() -> dict[str, str]:
-    """The languages that are read, by their English names."""
+    """Return the languages that are read, by their English names."""
     from babel import Locale
 
     return {code: str(Locale("en").languages[code]) for code in words.LANGUAGES}

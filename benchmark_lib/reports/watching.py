@@ -37,12 +37,12 @@ class Finished:
 
     @property
     def page(self) -> str:
-        """The file name of its page."""
+        """Return the file name of its page."""
         return f"{slug(self.case_id)}-trial-{self.trial}.html"
 
     @property
     def words(self) -> str:
-        """Its outcome in a word."""
+        """Return its outcome in a word."""
         return "no score" if self.success is None else "success" if self.success else "failure"
 
 
@@ -59,7 +59,7 @@ class Look:
 
     @property
     def done(self) -> int:
-        """How many conversations are not to be tried again."""
+        """Return how many conversations are not to be tried again."""
         return sum(one.ended_by not in TRIED_AGAIN for one in self.finished)
 
     @property
@@ -68,7 +68,7 @@ class Look:
         return self.done >= self.planned
 
     def sentences(self) -> list[str]:
-        """How far the run is and how it goes, with denominators."""
+        """Return how far the run is and how it goes, with denominators."""
         parts = []
         for bucket in BUCKETS:
             scores = [one.score for one in self.finished if one.score and one.score.get("bucket") == bucket]
@@ -93,7 +93,7 @@ class Look:
 
 
 def look(run: RunFile) -> Look:
-    """What is on a run file now."""
+    """Return the content of a run file now."""
     manifest, scores = run.manifest, run.scores()
     rows = run.rows("conversations", ("case_id", "trial", "ended_by", "finished_at", "record_hash"))
     finished = [Finished(case_id, n, ended, at, scores.get(digest)) for case_id, n, ended, at, digest in rows]

@@ -75,7 +75,7 @@ class Store:
             self.now = datetime.fromisoformat(str(self.info["clock"]))
             kind = str(self.info["kind"])
         except (KeyError, TypeError) as missing:
-            raise BadInput(f"{path / 'store.yaml'}: {missing} is missing; see the README on stores") from None
+            raise BadInput(f"{path / 'store.yaml'}: {missing} is missing; see docs/own-desk.md") from None
         except ValueError:
             raise BadInput(
                 f"{path / 'store.yaml'}: clock {self.info['clock']!r} is no time: write it as 2026-06-29T10:00"

@@ -70,7 +70,7 @@ class Stakes:
 
     @property
     def origin(self) -> str:
-        """Where they come from, in a few words."""
+        """Return their source in a few words."""
         return f"read from {self.file}" if self.file else "the defaults" if self == Stakes() else "chosen by the reader"
 
 

@@ -50,18 +50,18 @@ class Side:
 
     @cached_property
     def played(self) -> set[str]:
-        """The cases with a scored conversation."""
+        """Return the cases with a scored conversation."""
         return set(self.conversations.loc[self.conversations["success"].notna(), "case_id"])
 
     @cached_property
     def about(self) -> dict[str, Any]:
-        """The name, the panel and what the run lacks."""
+        """Return the name, the panel and what the run lacks."""
         first = self.conversations.iloc[0]
         return {"name": self.name, "panel": first["panel"], "partial": partial_words(*progress(self.conversations))}
 
     @cached_property
     def truth(self) -> dict[str, float]:
-        """The true rates of a tunable scripted agent, by metric; empty for any other model."""
+        """Return the true rates of a tunable scripted agent, by metric; empty for any other model."""
         return truth_of(self.conversations["model"].iloc[0])
 
     def values(self, metric: Metric) -> Values:
@@ -130,12 +130,12 @@ class Comparison(Contrast):
 
     @property
     def names(self) -> tuple[str, str]:
-        """The entries A and B."""
+        """Return the entries A and B."""
         return self.sides[0].name, self.sides[1].name
 
     @property
     def scale(self) -> float:
-        """The factor from a mean over cases to what is shown."""
+        """Return the factor from a mean over cases to what is shown."""
         return self.metric.scale.factor(self.cases)
 
     @cached_property
@@ -147,36 +147,36 @@ class Comparison(Contrast):
 
     @property
     def all_interval(self) -> tuple[float, float]:
-        """The interval for cases like these that is simultaneous over `contrasts`, on the scale of the metric."""
+        """Return the interval for cases like these, simultaneous over `contrasts`, on the scale of the metric."""
         low, high = simultaneous([self], self.contrasts)[0].interval
         return self.scale * low, self.scale * high
 
     @property
     def means(self) -> dict[str, float]:
-        """The means of ``a`` and ``b`` over the pairs, on the scale of the metric."""
+        """Return the means of ``a`` and ``b`` over the pairs, on the scale of the metric."""
         return {side: self.scale * float(getattr(self.pairs, side).mean()) if self.cases else nan for side in "ab"}
 
     @property
     def ahead(self) -> int | None:
-        """The place of the better entry, 0 or 1; None where neither is."""
+        """Return the place of the better entry, 0 or 1; None where neither is."""
         if self.metric.higher_is_better is None or self.difference != self.difference or self.difference == 0:
             return None
         return int((self.difference > 0) == self.metric.higher_is_better)
 
     @property
     def better(self) -> str:
-        """The better entry; empty where neither is."""
+        """Return the better entry; empty where neither is."""
         return "" if self.ahead is None else self.names[self.ahead]
 
     @property
     def trials(self) -> str:
-        """The median number of trials of a case: ``3``, or ``1 and 3`` where the two differ."""
+        """Return the median number of trials of a case: ``3``, or ``1 and 3`` where the two differ."""
         counts = (self.pairs.a_trials, self.pairs.b_trials)
         return " and ".join(dict.fromkeys(f"{np.median(of):.0f}" if self.cases else "0" for of in counts))
 
     @cached_property
     def reason(self) -> str:
-        """What was left out, what weakens the comparison, or why there is none."""
+        """Return what was left out, what weakens the comparison, or why there is none."""
         if not self.cases:
             return f"no {BUCKET_NOUNS.get(self.metric.bucket or '', 'case')} with values for both"
         a, b, alone = np.median(self.pairs.a_trials), np.median(self.pairs.b_trials), self.pairs.alone
@@ -186,7 +186,7 @@ class Comparison(Contrast):
 
     @cached_property
     def verdict(self) -> str:
-        """Who is better and by how much, or that it is too close to call: the same words everywhere."""
+        """Say who is better and by how much, or that it is too close to call, in the same words everywhere."""
         return verdict_of(self)
 
     def query(self, side: str) -> Query:

@@ -101,7 +101,7 @@ def _bases(records: list[dict[str, Any]], metrics: list[Metric]) -> tuple[list[s
 
 
 def _n(row: dict[str, Any], metric: Metric) -> int:
-    """The number of cases; 0 where a row has no conversation of the metric."""
+    """Return the number of cases; 0 where a row has no conversation of the metric."""
     n = row[f"{metric.name}_n"]
     return int(n) if n > 0 else 0
 

@@ -79,7 +79,7 @@ def why_it_ends_there(found: Comparison) -> str:
 
 
 def _how_sure(found: Comparison) -> tuple[str, str]:
-    """The p-values for cases like these and for these cases; of simultaneous intervals their kind alone."""
+    """Return the p-values for cases like these and for these cases; of simultaneous intervals their kind alone."""
     if found.among:
         return (SAID["simultaneous"].format(contrasts=counted(found.among, "contrast")),) * 2
     kind, *values = "adjusted", found.p_adjusted, found.these_p_adjusted

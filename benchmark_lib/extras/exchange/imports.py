@@ -185,7 +185,7 @@ def _json(data: bytes, where: Any) -> Any:
 
 
 def _record(raw: Any, where: str) -> Conversation:
-    """One record, its parts taken by name so that fields of other versions do no harm."""
+    """Return one record, reading its parts by name so that fields of other versions do no harm."""
     if not isinstance(raw, dict) or not isinstance(raw.get("messages"), list):
         raise BadInput(f"{where} is no record with case_id, trial and messages: import the records.jsonl of an export")
     given = {name: value for name, value in raw.items() if value is not None and (name, value) != ("customer", "")}
@@ -230,7 +230,7 @@ def _checked(record: bytes, where: str) -> Conversation:
 
 
 def _given_score(raw: dict[str, Any], domain: str | None, where: str) -> dict[str, Any]:
-    """The score of a line: columns of the frame only."""
+    """Return the score of a line: columns of the frame only."""
     told = raw.get("score")
     if told is not None and not isinstance(told, dict):
         raise BadInput(f"{where}: score is {_brief(told)}: give an object with columns of the conversations frame")
@@ -247,7 +247,7 @@ def _given_score(raw: dict[str, Any], domain: str | None, where: str) -> dict[st
 
 
 def _typed(score: dict[str, Any], where: Any) -> dict[str, Any]:
-    """A score whose columns are each of their type, as the frames need them; `BadInput` for the first that is not."""
+    """Return a score with each column in its type, as the frames need it; raise `BadInput` for the first misfit."""
     columns = {column.field: column for column in DICTIONARY["conversations"].values()}
     typed: dict[str, Any] = {}
     for name, value in score.items():
@@ -273,7 +273,7 @@ def _brief(value: Any) -> str:
 
 
 def _as_written(c: Conversation, score: dict[str, Any], path: Path) -> tuple[Conversation, bytes, bytes]:
-    """A record and its score as JSON; `BadInput` for a part that is not of its kind, so that it could not be loaded."""
+    """Return a record and its score as JSON; raise `BadInput` for a part that could not be loaded."""
     where = f"{path}, case {_brief(c.case_id)}, trial {_brief(c.trial)}"
     record = _dumped(c, where)
     return _checked(record, where), record, _dumped(_typed(score, where), where)

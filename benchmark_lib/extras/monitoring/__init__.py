@@ -196,7 +196,7 @@ def _check_tools(tools: Mapping[str, str], desk: Store) -> None:
 def read_tool_acts(path: str | Path) -> dict[str, str]:
     """Read the act of each tool of a log from a YAML file, one per line: ``issueRefund: refund``.
 
-    See ``data/log_format.md``. Raise `BadInput` for a file that is unreadable or no mapping of texts; `monitor` refuses
+    See ``docs/monitoring.md``. Raise `BadInput` for a file that is unreadable or no mapping of texts; `monitor` refuses
     unknown acts.
     """
     found = in_project(path)

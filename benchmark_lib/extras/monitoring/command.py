@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from . import Monitored
 
 
-FORMAT_PAGE = "data/log_format.md"
+FORMAT_PAGE = "docs/monitoring.md"
 TOLD = (
     "The format of a log, the acts that tools are mapped to, what is measured and when an alarm is raised: "
     f"{FORMAT_PAGE}."

@@ -109,7 +109,7 @@ def import_labels(path: str | Path, source: str | Path) -> int:
 
 
 def read_labels(path: str | Path) -> pd.DataFrame:
-    """The labels of a file, in order, a yes as 1 and a no as 0; an empty frame if there is no file.
+    """Return the labels of a file, in order, a yes as 1 and a no as 0; an empty frame if there is no file.
 
     Raises `BadInput` if it is not a file of labels, or a row of it holds no sound label.
     """

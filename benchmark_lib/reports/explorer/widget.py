@@ -78,14 +78,14 @@ class Talks:
 
     @cached_property
     def names(self) -> dict[str, int]:
-        """The row of each conversation by its name in an address, as on the site."""
+        """Return the row of each conversation by its name in an address, as on the site."""
         cases = self.frame["case_id"].map({case_id: view.page for case_id, view in self.cases.items()})
         names = zip(self.pages, cases, self.frame["trial"].astype(int), strict=True)
         return {f"{page}/{case}-{trial}": n for n, (page, case, trial) in enumerate(names)}
 
     @cached_property
     def questions(self) -> dict[str, LabelQuestion]:
-        """Every question that can be labelled, with the answers on record."""
+        """Return every question that can be labelled, with the answers on record."""
         asked = [LabelQuestion(q.title, q.definition, q.answers(self.frame)) for q in QUESTIONS.values()]
         found = {name: q for name, q in zip(QUESTIONS, asked, strict=True) if not np.isnan(q.answers).all()}
         rows = pd.MultiIndex.from_frame(self.frame[KEY])
@@ -209,7 +209,7 @@ class ConversationList(anywidget.AnyWidget):
 
     @property
     def rows(self) -> list[int]:
-        """The places of the listed conversations in `results.conversations`, in the order of the list."""
+        """Return the places of the listed conversations in `results.conversations`, in the order of the list."""
         if self.listed["query"] == self.query:
             return [int(row) for row in self.listed["rows"]]
         asked = Query.of(self.query)
@@ -222,7 +222,7 @@ class ConversationList(anywidget.AnyWidget):
 
     @property
     def selection(self) -> pd.DataFrame:
-        """The rows of `results.conversations` that are listed, in the order of the list."""
+        """Return the rows of `results.conversations` that are listed, in the order of the list."""
         return self.talks.frame.iloc[self.rows]
 
     def choose(self, query: Query | str = "", **fields: Any) -> None:

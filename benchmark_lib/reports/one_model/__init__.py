@@ -38,29 +38,29 @@ class ModelReport:
 
     @cached_property
     def row(self) -> dict[str, Any]:
-        """Its row of the leaderboard."""
+        """Return its row of the leaderboard."""
         return self.board[self.board["entry"] == self.entry].iloc[0].to_dict()
 
     @cached_property
     def comparable(self) -> pd.DataFrame:
-        """The board, by entry, of those with at least half of the cases that any has."""
+        """Return the board, by entry, of those with at least half of the cases that any has."""
         board = self.board.set_index("entry")
         met = board[["resolved_n", "escalation_accuracy_n", "unsafe_n"]].sum(axis=1)
         return board[2 * met >= met.max()]
 
     @cached_property
     def others(self) -> set[str]:
-        """The `comparable` others that played all of their cases: medians are over these."""
+        """Return the `comparable` others that played all of their cases: medians are over these."""
         return set(self.comparable.index[self.comparable["partial"].eq("")]) - {self.entry}
 
     @property
     def why_no_field(self) -> str:
-        """The reason why there is no median of the others; empty if there is one."""
+        """Return the reason why there is no median of the others; empty if there is one."""
         return "" if self.others else "no other model played all cases"
 
     @cached_property
     def forms(self) -> dict[str, tuple[Headline, Headline]]:
-        """Each metric over all its conversations, and over those whose customer was not flagged."""
+        """Return each metric over all its conversations, and over those whose customer was not flagged."""
         return dict(zip(METRICS, both_forms(self.mine, METRICS), strict=True))
 
 

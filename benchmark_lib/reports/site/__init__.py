@@ -35,7 +35,7 @@ class Site:
 
     @property
     def index(self) -> Path:
-        """The page to open first."""
+        """Return the page to open first."""
         return self.path / "index.html"
 
 

@@ -41,7 +41,7 @@ MINUS = re.compile(r"(?<!\S)-(?=\d)")
 
 
 def comparison(content: Content, talks: list[ConversationPage]) -> dict[str, Any]:
-    """The data of the page, as it is embedded."""
+    """Return the data of the page, as it is embedded."""
     entries = content.played
     place = {id(e): i for i, e in enumerate(entries)}
     cases = list(content.cases.values())

@@ -48,7 +48,7 @@ class Entry:
 
     @property
     def href(self) -> str:
-        """The page with more about it, from the site's root."""
+        """Return the page with more about it, from the site's root."""
         if self.page:
             return f"models/{self.page}.html"
         return "methodology.html#published" if self.source == "published" else "downloads.html#runs"
@@ -113,7 +113,7 @@ class Content:
 
     @cached_property
     def played(self) -> list[Entry]:
-        """The entries that have conversations."""
+        """Return the entries that have conversations."""
         return [e for e in self.entries if e.page]
 
     def find(self, name: str, source: str = "") -> Entry:
@@ -123,7 +123,7 @@ class Content:
 
     @cached_property
     def entry_rows(self) -> pd.DataFrame:
-        """The rows of the board with the page of each; the index is the position in `entries`."""
+        """Return the rows of the board with the page of each; the index is the position in `entries`."""
         return pd.DataFrame([{**e.row, "page": e.page} for e in self.entries])
 
     @cached_property
@@ -132,7 +132,7 @@ class Content:
         return {key: mine for key, mine in self.conversations.groupby(["entry", "source"], sort=False)}
 
     def rows(self, entry: Entry) -> pd.DataFrame:
-        """The conversations of an entry."""
+        """Return the conversations of an entry."""
         return self.rows_of[(entry.name, entry.source)]
 
     @cached_property
@@ -150,7 +150,7 @@ class Content:
         return {(r, c, t): {"agent": _known(mine), "customer": _known(theirs)} for r, c, t, mine, theirs in rows}
 
     def case_played(self, run_id: str, case_id: str) -> Case | None:
-        """The case, where it is available in exactly the text that this run played."""
+        """Return the case, where it is available in exactly the text that this run played."""
         return self._played[run_id].get(case_id)
 
     @cached_property
@@ -166,7 +166,7 @@ class Content:
 
     @cached_property
     def cases(self) -> dict[str, CaseView]:
-        """Every case that was played, in the order bucket, intent, id."""
+        """Return every case that was played, in the order bucket, intent, id."""
         found: dict[str, CaseView] = {}
         known = {store: known_cases(store) for store in self.stores.values()}
         columns = ["run_id", "entry", "case_id", "bucket", "intent", "kind", "language"]
@@ -199,28 +199,28 @@ class Content:
 
     @cached_property
     def scope(self) -> dict[tuple[str, str], pd.DataFrame]:
-        """What each entry may answer alone, by (name, source), where the store has use cases."""
+        """Return what each entry may answer alone, by (name, source), if the store has use cases."""
         rows = self.conversations if self.groups else self.conversations[:0]
         return dict(iter(scope_table(rows, self.stakes).groupby(["entry", "source"], sort=False)))
 
     @cached_property
     def debatable(self) -> list[dict[str, Any]]:
-        """The acts that somebody calls debatable, with who and why."""
+        """Return the acts that somebody calls debatable, with who and why."""
         return [] if self.labels is None else debatable_acts(self.conversations, self.labels).to_dict("records")
 
     @cached_property
     def paid(self) -> dict[tuple[str, str], dict[str, Any]]:
-        """What each entry costs, by (name, source), see `tables.cost_table`."""
+        """Return what each entry costs, by (name, source), see `tables.cost_table`."""
         return {(r["entry"], r["source"]): r for r in cost_table(self.results).to_dict("records")}
 
     @cached_property
     def traps(self) -> list[CaseView]:
-        """The adversarial cases."""
+        """Return the adversarial cases."""
         return [c for c in self.cases.values() if c.bucket == "adversarial"]
 
     @property
     def about(self) -> dict[str, Any]:
-        """What every page says: canary, version, stores, and if there are traps."""
+        """Return what every page says: canary, version, stores, and if there are traps."""
         canaries = sorted({str(s.info.get("canary", "")) for s in self.stores.values()} - {""})
         told = {"canary": " | ".join(canaries), "version": code_version()["version"], "traps": bool(self.traps)}
         return told | {"stores": stores_of_entries(self.conversations)}

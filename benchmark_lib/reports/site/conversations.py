@@ -52,32 +52,32 @@ class ConversationPage:
 
     @property
     def name(self) -> str:
-        """Its name among the conversations of its entry."""
+        """Return its name among the conversations of its entry."""
         return self.href.rpartition("/")[2]
 
     @property
     def key(self) -> tuple[str, str, int]:
-        """The run, case and trial, as a label names it."""
+        """Return the run, case and trial, as a label names it."""
         return self.run_id, self.view.case_id, self.trial
 
     @property
     def model(self) -> str:
-        """The model as its conversations name it."""
+        """Return the model as its conversations name it."""
         return str(self.entry.row["model"])
 
     @property
     def sign(self) -> str:
-        """The sign of its state."""
+        """Return the sign of its state."""
         return SUCCESS_STATES[self.state][0]
 
     @property
     def failed(self) -> bool:
-        """Whether it was scored and is not a success."""
+        """Return whether it was scored and is not a success."""
         return self.state not in ("good", "none")
 
     @property
     def said(self) -> str:
-        """The conversation in one line, for a tooltip and a screen reader."""
+        """Return the conversation in one line, for a tooltip and a screen reader."""
         reasons = f": {'; '.join(self.why)}" if self.why else ""
         return f"{self.view.case_id}, trial {self.trial}: {SUCCESS_STATES[self.state][1]}{reasons}"
 
@@ -154,13 +154,13 @@ def _asked(talk: ConversationPage, verdicts: Iterable[dict[str, Any]]) -> Iterat
 
 
 def asked_for(bucket: str) -> str:
-    """What success asks for in a bucket, in a sentence; empty where no metric of the board says it."""
+    """Return what success asks for in a bucket, in a sentence; empty where no metric of the board says it."""
     asked = next((METRICS[name].definition for name in BUCKET_METRICS if METRICS[name].bucket == bucket), "")
     return f"{asked} {QUEUE_APART}" if bucket == "must_escalate" else asked
 
 
 def of_case(talks: Iterable[ConversationPage], case_id: str) -> dict[str, Any] | None:
-    """How the conversations of one case went, `NOT_COUNTED` panels apart; None where no other was scored."""
+    """Return the outcomes of one case's conversations without `NOT_COUNTED` panels; None if no other was scored."""
     mine = [t for t in talks if t.state != "none" and t.entry.row["panel"] not in NOT_COUNTED]
     if not mine:
         return None

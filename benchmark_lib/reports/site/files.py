@@ -33,7 +33,7 @@ class Folder:
 
     @property
     def size(self) -> int:
-        """The size of everything that was written."""
+        """Return the size of everything that was written."""
         return self.sizes.total()
 
     def within(self, name: str) -> "Folder":
@@ -41,7 +41,7 @@ class Folder:
         return Folder(self.path / name, self)
 
     def place(self, relative: str) -> Path:
-        """Where a file goes; its folder is created. Raises `ValueError` if that would be outside the folder."""
+        """Return the place of a file and create its folder; raise `ValueError` if it is outside the folder."""
         target = os.path.realpath(os.path.join(self._real, relative))
         if os.path.commonpath((target, self._real)) != self._real:
             raise ValueError(f"{relative!r} is outside the site")
@@ -64,7 +64,7 @@ class Folder:
 
 @contextmanager
 def site_folder(out: Path) -> Iterator[Folder]:
-    """A new folder next to `out` that takes its place once everything is written.
+    """Open a new folder next to `out` that takes its place once everything is written.
 
     Raises `BadInput` if `out` exists and holds anything other than a site, or cannot be written, or the disk is full.
     """
@@ -120,7 +120,7 @@ def _row(place: Any, text: str, size: str) -> dict[str, Any]:
 
 
 def run_rows(content: Content) -> list[dict[str, Any]]:
-    """The inputs of each run, without addresses of endpoints and without paths."""
+    """Return the inputs of each run, without addresses of endpoints and without paths."""
     rows = []
     for run in content.results.runs:
         manifest = content.manifests[run.run_id]

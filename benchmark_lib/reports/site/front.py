@@ -48,7 +48,7 @@ SAID_BESIDE = r"only \d+ trials?|.* conversations: partial"
 
 
 def board(content: Content) -> dict[str, Any]:
-    """The board for its template: columns, and blocks of rows in order."""
+    """Return the board for its template: columns, and blocks of rows in order."""
     published = any(e.block == "published" for e in content.entries)
     names = [n for n in ALL_METRICS if published or was_run(METRICS[n], content)]
     rows = pd.DataFrame([e.row for e in content.entries])

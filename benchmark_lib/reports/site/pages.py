@@ -92,11 +92,11 @@ class Pages:
 
     @cached_property
     def found(self) -> dict[str, Any]:
-        """Which model for which reader."""
+        """Write the page that says which model suits which reader."""
         return answers_view(answers(self.content.results, self.content.stakes, board=self.content.board))
 
     def front(self) -> None:
-        """The leaderboard with its charts."""
+        """Write the leaderboard with its charts."""
         content = self.content
         models = [e for e in content.played if e.row["panel"] in GROUPED[:2]]
         players = {e.name for e in content.played if e.row["panel"] == "players"}
@@ -135,19 +135,19 @@ class Pages:
         self._write("answers", "answers", "page", "answers", found=self.found, pages=pages)
 
     def models(self) -> None:
-        """One page per model."""
+        """Write one page per model."""
         for entry in self.content.played:
             view = model_view(self.content, entry, self.by_entry[entry.page])
             self._write(f"models/{entry.page}", "model", "model", v=view, who=entry.who, most=None)
 
     def cases(self) -> None:
-        """One page per case."""
+        """Write one page per case."""
         for view in self.content.cases.values():
             shown = case_view(self.content, view, self.by_case[view.case_id])
             self._write(f"cases/{view.page}", "case", "case", v=shown)
 
     def lists(self) -> None:
-        """The lists of traps, cases and transcripts, and the comparison."""
+        """Write the lists of traps, cases and transcripts, and the comparison."""
         content = self.content
         talks = {t.key: t for t in self.talks}
         acts = [act | {"talk": talks[act["run_id"], act["case_id"], act["trial"]]} for act in content.debatable]
@@ -162,7 +162,7 @@ class Pages:
         self._write("compare", "compare", "page", "compare", data=comparison(content, self.talks))
 
     def talk_lists(self) -> None:
-        """The list of transcripts, and the page that searches their messages as well."""
+        """Write the list of transcripts, and the page that searches their messages as well."""
         data = talk_data(self.content, self.talks)
         scripts = self.messages.write(self.folder, self.talks)
         for name, found in (("transcripts", []), ("search", scripts)):

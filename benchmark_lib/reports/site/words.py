@@ -47,7 +47,7 @@ def page_name(name: str) -> str:
 
 @lru_cache(maxsize=1)
 def environment() -> Any:
-    """The site's Jinja environment.
+    """Return the site's Jinja environment.
 
     Autoescape as everywhere, and hidden characters are made visible in all text output.
     """
@@ -97,17 +97,17 @@ def shown_deep(value: Any) -> Any:
 
 
 def percent(share: float | None, digits: int = 1) -> str:
-    """A share as ``8.5%``, the sign close to its number as everywhere on the pages."""
+    """Return a share as ``8.5%``, the sign close to its number as everywhere on the pages."""
     return tight(written.percent(share, digits))
 
 
 def dash(value: Any) -> Any:
-    """The value, or a dash where there is none (None, NaN, empty)."""
+    """Return the value, or a dash where there is none (None, NaN, empty)."""
     return DASH if missing(value) or value == "" else value
 
 
 def first_paragraph(documented: Any) -> str:
-    """The first paragraph of a documentation on one line; empty where there is none."""
+    """Return the first paragraph of a documentation on one line; empty where there is none."""
     found = inspect.getdoc(documented) if documented is not None else ""
     return " ".join((found or "").split("\n\n")[0].split())
 
@@ -120,7 +120,7 @@ def plural(number: int, noun: str, several: str = "") -> str:
 
 
 def tight(text: str) -> str:
-    """A sentence without blanks before its percent signs, as everywhere on the pages."""
+    """Return a sentence without blanks before its percent signs, as everywhere on the pages."""
     return re.sub("(?<=\\d)[ \u00a0]%", "%", text)
 
 
@@ -139,22 +139,22 @@ def breaks(name: str) -> Markup:
 
 
 def measured(value: float | None, metric: Metric) -> str:
-    """A metric's value as its scale writes it."""
+    """Return a metric's value as its scale writes it."""
     return tight(metric.scale.written(value))
 
 
 def mean_of(value: float | None, metric: Metric) -> str:
-    """A metric's mean as its scale writes it."""
+    """Return a metric's mean as its scale writes it."""
     return tight(metric.scale.mean(value))
 
 
 def interval(low: float | None, high: float | None, metric: Metric) -> str:
-    """An interval as the metric's scale writes it, or nothing where there is none."""
+    """Return an interval as the metric's scale writes it, or nothing where there is none."""
     return tight(metric.scale.interval(low, high))
 
 
 def mean_with_interval(row: dict[str, Any], metric: Metric) -> str:
-    """The mean of a row of the board with its interval.
+    """Return the mean of a row of the board with its interval.
 
     ``mean 8.5% (5.1 to 12.9%)``; nothing where there is no interval.
     """
