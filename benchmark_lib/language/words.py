@@ -158,7 +158,7 @@ def of_customers(*keys: str) -> str:
 _UNITS: dict[str, tuple[str, tuple[str, ...]]] = {
     **{unit: (r"-?\s?", (unit,)) for unit in ("l", "ml", "cm", "mm", "m", "kg", "g", "wh")},
     "in": (r"-?\s?", (r"\"", "″", "”", "''")),
-    "percent": (r"\s?", ("%",)),
+    "percent": (r"[\s-]?", ("%",)),
     "hours": (r"[\s-]?", ("h",)),
     **{unit: (r"[\s-]?", ()) for unit in ("business_days", "days", "weeks", "months", "years")},
 }
