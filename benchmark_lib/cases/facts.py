@@ -105,10 +105,10 @@ class Fact(BaseModel):
         if not (self.say and other.say and self.kind == other.kind != "choice"):
             return False
         mine, theirs = telling(fold(self.say)), telling(fold(other.say))
-        mine, theirs = mine - theirs, theirs - mine
-        said = [m for text in texts for m in self._mentions(cleaned(text)) if not m.value]
-        about = [m.about | telling(" ".join(m.under[:-1])) for m in said if m.how == "said"]
-        return bool(about) and all(words & theirs and not words & mine for words in about)
+        objects = (mine - theirs, theirs - mine)
+        said = [m for text in texts for m in self._mentions(cleaned(text), objects=objects)]
+        owners = [m.owner for m in said if m.how == "said" and not m.value]
+        return bool(owners) and all(owner == 1 for owner in owners)
 
     def _mentions(self, text: str, asked: frozenset[str] = frozenset(), objects: Objects = ()) -> list[Mention]:
         right = rendering(self.kind, str(self.value), self.unit, self._names(self.value))

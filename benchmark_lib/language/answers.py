@@ -268,12 +268,10 @@ def _beside(folded: str, spans: list[Span]) -> str:
 
 
 @lru_cache(maxsize=4096)
-def telling(words: str) -> frozenset[str]:
-    """Return a text's significant words: figures and letters, but no common or short words, hedges or days."""
-    found = re.findall(r"[^\W_]+", plain(words))
-    return frozenset(
-        w for w in found if w not in _dropped() and (len(w) > 3 or len(w) == 1 or w.isdigit() or w in _number_names())
-    )
+def telling(words: str, short: int = 3) -> frozenset[str]:
+    """Return a text's significant words: figures and letters, but no common or `short` words, hedges or days."""
+    known = {w for w in re.findall(r"[^\W_]+", plain(words)) if w not in _dropped()}
+    return frozenset(w for w in known if len(w) > short or len(w) == 1 or w.isdigit() or w in _number_names())
 
 
 def _without_counting(found: list[Mention], asked: frozenset[str]) -> list[Mention]:
@@ -354,7 +352,7 @@ def _numbers_after() -> re.Pattern[str]:
     number = r"(?:the\s|le\s|el\s)?\d{1,2}(?:st|nd|rd|th|\.)?"
     either = "|".join(of_values("or"))
     return re.compile(
-        rf"(?:\s?[,/]\s?{number}){{0,9}}(?:\s?,)?\s?(?:(?:{either})\s|/\s?){number}(?=\s*(?:$|[.,;:!?)]|\s[^\W\d]))"
+        rf"(?:\s?[,/]\s?{number}){{0,9}}(?:\s?,)?\s?(?:(?:{either})\s|/\s?){number}(?![.,]\d)(?=\s*(?:$|[.,;:!?)]|\s[^\W\d]))"
     )
 
 

@@ -7,8 +7,8 @@ from .words import of_answers
 
 SIDE = 70
 """Characters on either side of a value that can disqualify it."""
-FEW_WORDS = 4
-"""Most words before a value that begins its clause ("Bis zum 7. Juli")."""
+FEW_WORDS, BARE = 4, 2
+"""Most words before a value that begins its clause ("Bis zum 7. Juli"), and before one that a pronoun takes up."""
 
 
 def of_another(folded: str, start: int) -> bool:
@@ -36,10 +36,13 @@ def unsaid(folded: str, start: int, end: int) -> bool:
 
     Bounds are no denials ("not before July 7"), nor is a negation of certainty after the value.
     """
-    if _cue("unreal").search(folded):
-        return True
     before = _cue("breaks").split(folded[max(start - SIDE, 0) : start])[-1]
-    after = _cue("breaks").split(folded[end : end + SIDE], maxsplit=1)[0]
+    if _cue("unreal").search(folded) or _cue("unsure").search(before):
+        return True
+    after = folded[end : end + SIDE]
+    if len(before.split()) <= BARE and (resumed := _RESUMED.match(after)):
+        after = after[resumed.end() :]
+    after = _cue("breaks").split(after, maxsplit=1)[0]
     if _cue("promises").search(after) or _cue("within").search(before):
         return False
     for found in _cue("negates").finditer(before):
@@ -48,7 +51,7 @@ def unsaid(folded: str, start: int, end: int) -> bool:
             return True
     first = len(before.split()) <= FEW_WORDS and _cue("negates_after").match(after)
     late = first or _cue("negates_late").search(after)
-    return late is not None and not _cue("bounds").search(after, late.end())
+    return bool(late) and not _cue("bounds").search(after, late.end()) and not _cue("bounds").search(before)
 
 
 def conditional(folded: str) -> bool:
@@ -102,3 +105,6 @@ def _cue(name: str) -> re.Pattern[str]:
         "relative": rf"\b(?:{words})$",
     }
     return re.compile(frames.get(name, words))
+
+
+_RESUMED = re.compile(r",(?=\s(?:c'est|ce|il|elle|ça|that|it|das|es|eso)\b)")

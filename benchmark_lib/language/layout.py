@@ -76,11 +76,9 @@ def sentences_of(text: str, right: re.Pattern[str]) -> Iterator[Placed]:
 
 
 def cell_heads(place: Placed, at: int) -> str:
-    """Return the heads of the table cell at a place of a row: those of its row and column."""
+    """Return the texts that a table cell at a place of a row belongs to: its row and the head of its column."""
     bars = place.folded[:at].count("|") - 1
-    column = place.columns[bars] if 0 <= bars < len(place.columns) else ""
-    row = place.folded.split("|")[1] if bars else ""
-    return f"{row} | {column}"
+    return f"{place.folded} | {place.columns[bars] if 0 <= bars < len(place.columns) else ''}"
 
 
 def _lines(text: str) -> Iterator[_Line]:

@@ -13,6 +13,8 @@ Objects = tuple[frozenset[str], ...]
 Span = tuple[int, int, str]
 MOST_BETWEEN = 3
 """Words between two objects that "and" joins ("the bag and the folder")."""
+SHORT = 2
+"""Letters of words that are too short to name an object."""
 Mark = tuple[int, int]
 """A place in a sentence, and the number of the object that is named there."""
 
@@ -41,10 +43,10 @@ class Owners:
                 self._order = named if len(named) > 1 else self._order
                 self._topic = place.block, named[0] if len(named) == 1 else None
             return []
+        found = _in_sentence(place.folded, marks, spans)
         if place.columns:
-            found = [self._only(cell_heads(place, start)) for start, _, _ in spans]
-        else:
-            found = _in_sentence(place.folded, marks, spans)
+            cells = [self._only(cell_heads(place, start)) for start, _, _ in spans]
+            found = [one if cell is None else cell for cell, one in zip(cells, found, strict=True)]
         if marks and not place.columns:
             self._topic = place.block, marks[-1][1]
         above = next((one for head in reversed(place.heads) if (one := self._only(head)) is not None), None)
@@ -90,7 +92,7 @@ def _in_sentence(folded: str, marks: list[Mark], spans: list[Span]) -> list[int 
         elif leads:
             found.append(next((n for at, n in reversed(marks) if at < start), None))
         else:
-            found.append(next((n for at, n in marks if at >= end), None))
+            found.append(next((n for at, n in marks if end <= at < right), None))
     return found
 
 
@@ -120,13 +122,13 @@ def _within(folded: str, span: Span) -> list[int]:
 
 
 @lru_cache(maxsize=4096)
-def object_words(said: str, asked: str, common: Callable[[str], frozenset[str]]) -> frozenset[str]:
+def object_words(said: str, asked: str, common: Callable[[str, int], frozenset[str]]) -> frozenset[str]:
     """Return the words for the object that both an answer and its question name.
 
     They are names, that is words with a capital within a sentence or with figures, and the `common` words beside them;
     and all words for the first or the last of a span if both texts have one of them.
     """
-    both = common(said) & common(asked)
+    both = common(said, SHORT) & common(asked, SHORT)
     named = [
         {word for run in _runs(text, both) if any(name for _, name in run) for word, _ in run} for text in (said, asked)
     ]

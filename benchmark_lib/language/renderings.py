@@ -172,7 +172,7 @@ def _range(low: str, high: str, unit: str) -> str:
 
 
 def _single(value: str, unit: str) -> str:
-    by = "|".join(["x", "×", "/", *of_values("by")])
+    by = "|".join(["x", "×", "/", "·", *of_values("by")])
     again = r"(?:\s?\(\d+\))?" if unit != "count" else ""  # eight (8)
     side = r"(?:\s?\(?[^\W\d_]{1,9}\)?[.:]?)?"
     more = rf"(?:{side}\s?(?:{units()[unit]})?\s?(?:{by}){side}\s?\d+(?:[.,]\d+)?){{0,2}}{side}"

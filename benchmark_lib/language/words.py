@@ -160,6 +160,6 @@ _UNITS: dict[str, tuple[str, tuple[str, ...]]] = {
     "in": (r"-?\s?", (r"\"", "″", "”", "''")),
     "percent": (r"[\s-]?", ("%",)),
     "hours": (r"[\s-]?", ("h",)),
-    **{unit: (r"[\s-]?", ()) for unit in ("business_days", "days", "weeks", "months", "years")},
+    **{unit: (r"[\s-]?\(?", ()) for unit in ("business_days", "days", "weeks", "months", "years")},
 }
 """Units with the pattern between number and unit, and the signs that every language writes."""
