@@ -170,23 +170,19 @@ def _spans(folded: str, right: re.Pattern[str], others: Spans) -> list[Span]:
 
 def _read(folded: str, spans: list[Span], kind: str, sentence: int, owners: list[int | None]) -> list[Mention]:
     found: list[Mention] = []
-    before, given, dates = 0, conditional(folded), kind == "date"
+    given, dates = conditional(folded), kind == "date"
     mends = corrects(folded)
     worded = _cues()["meant"].sub(lambda m: " " * len(m.group()), folded) if mends else folded
     for number, group in enumerate(_chains(folded, spans, dates)):
         start, end = group.spans[0][0], group.spans[-1][1]
         about = telling(_around(worded, start, end, spans)) or telling(_beside(worded, spans))
         sum_ends = folded.rfind("=", start, end)
-        after = next((s for s, _, _ in spans if s >= end), len(folded))
-        counted = dates and _counter().search(folded, before, after) is not None
-        tail = after if after == len(folded) else end
-        ends = dates and any(map(_cues()["ends"].search, (folded[before:start], folded[end:tail])))
-        before = end
         for span in group.spans:
             how = _how(folded, span[0], span[1], group.listed, kind in TYPED)
             if how == "said" and span[2] and span[1] <= sum_ends:
                 how = "step"
             owner = owners[spans.index(span)]
+            counted, ends = _in_count(folded, span, spans) if dates else (False, False)
             at = (sentence, number)
             found.append(Mention(span[2], how, about, mends, at, given, owner=owner, counted=counted, ends=ends))
     if dates or not _cues()["worked"].search(folded):
@@ -282,10 +278,20 @@ def _without_counting(found: list[Mention], asked: frozenset[str]) -> list[Menti
             families.setdefault(_family(m), []).append(m)
     listed: list[Mention] = []
     for family, mine in families.items():
-        if len({m.value for m in mine}) >= (CHAIN if family == _COUNT else COUNTED):
-            concluded = [m for m in mine if m.ends]
-            listed += mine[:-1] if concluded == mine[-1:] else mine
-    return [m._replace(how="listed") if m.how == "said" and (m in listed) else m for m in found]
+        goes_on = any(m.chain[0] == mine[-1].chain[0] for m in found[found.index(mine[-1]) + 1 :])
+        ends = [m for m in mine if m.ends] == mine[-1:] or (family == _COUNT and not goes_on)
+        if len({m.value for m in mine}) >= (2 if family == _COUNT else COUNTED):
+            listed += [m for m in mine if m.value != mine[-1].value] if ends else mine
+    return [m._replace(how="listed") if m in listed else m for m in found]
+
+
+def _in_count(folded: str, span: Span, spans: list[Span]) -> tuple[bool, bool]:
+    """Return whether a day has its number in a count, and whether it is named as what follows."""
+    before = max((end for _, end, _ in spans if end <= span[0]), default=0)
+    after = min((start for start, _, _ in spans if start >= span[1]), default=len(folded))
+    lead, tail = folded[before : span[0]], folded[span[1] : after]
+    counted = _counter().search(f"{lead}|{tail}") is not None
+    return counted, bool(_cues()["ends"].search(lead if after < len(folded) else f"{lead}|{tail}"))
 
 
 def _family(mention: Mention) -> frozenset[str]:
@@ -299,10 +305,9 @@ def _family(mention: Mention) -> frozenset[str]:
 def _counter() -> re.Pattern[str]:
     """Return the pattern of a day's number in a count ("day 3", "third business day")."""
     number, day = "|".join(number_words().values()), "|".join(of_answers("day"))
-    nth = "|".join(day_words(day) for day in range(1, 16))
-    return re.compile(
-        rf"\b(?:{day})\s(?:#|no\.\s)?(?:\d{{1,2}}|{number})(?!\w|[.,]\d)|\b(?:{nth})\s(?:\w+\s)?(?:{day})\b"
-    )
+    nth = "|".join([r"\d{1,2}(?:st|nd|rd|th|er|\.)", *map(day_words, range(2, 16))])
+    numbered = rf"\b(?:{day})\s(?:#|no\.\s)?(?:\d{{1,2}}|{number})(?!\w|[.,]\d)"
+    return re.compile(rf"{numbered}|\b(?:{nth})\s(?:\w+\s)?(?:{day})\b|\(\d{{1,2}}\)")
 
 
 @lru_cache(maxsize=1)
