@@ -87,10 +87,10 @@ def mentions(
     """
     found: list[Mention] = []
     heading: frozenset[str] = frozenset()
-    owners = Owners(objects) if objects else None
+    owners = Owners(objects)
     for number, place in enumerate(sentences_of(text, right)):
         spans = _spans(place.folded, right, others)
-        mine = owners.of(place, spans) if owners else [None] * len(spans)
+        mine = owners.of(place, spans)
         read = _read(place.folded, spans, kind, number, mine) if spans else []
         under = (*place.heads, place.number)
         found += [m._replace(about=m.about or heading, under=under) for m in read]
@@ -276,12 +276,12 @@ def _without_counting(found: list[Mention], asked: frozenset[str]) -> list[Menti
     for m in found:
         if m.how == "said" and m.value not in asked:
             families.setdefault(_family(m), []).append(m)
-    listed: list[Mention] = []
+    listed = set[Mention]()
     for family, mine in families.items():
         goes_on = any(m.chain[0] == mine[-1].chain[0] for m in found[found.index(mine[-1]) + 1 :])
         ends = [m for m in mine if m.ends] == mine[-1:] or (family == _COUNT and not goes_on)
         if len({m.value for m in mine}) >= (2 if family == _COUNT else COUNTED):
-            listed += [m for m in mine if m.value != mine[-1].value] if ends else mine
+            listed.update(m for m in mine if not ends or m.value != mine[-1].value)
     return [m._replace(how="listed") if m in listed else m for m in found]
 
 

@@ -49,9 +49,9 @@ def unsaid(folded: str, start: int, end: int) -> bool:
         lead, rest = before[: found.start()], before[found.end() :]
         if not (_cue("bounds").search(rest) or _cue("relative").search(lead)):
             return True
-    first = len(before.split()) <= FEW_WORDS and _cue("negates_after").match(after)
+    first = _cue("negates_after").match(after) if len(before.split()) <= FEW_WORDS else None
     late = first or _cue("negates_late").search(after)
-    return bool(late) and not _cue("bounds").search(after, late.end()) and not _cue("bounds").search(before)
+    return late is not None and not _cue("bounds").search(f"{before}|{after[late.end() :]}")
 
 
 def conditional(folded: str) -> bool:
@@ -96,15 +96,12 @@ def _cue(name: str) -> re.Pattern[str]:
     frames = {
         "opens": rf"\s*[\"']?(?:{words})\b",
         "given": rf"(?:|.*[.!?])\s*[\"']?(?:{words})\b",
-        "within": rf"\b(?:{words})\b",
         "asks": rf"[\s¿*\"-]*(?:(?:and|y|et|und|so|or)\s)?(?:{words})\b",
         "negates_after": rf"(?:[\s)\"»]+(?:\w+\s){{0,2}}?)(?:{words})",
-        "bounds": rf"\b(?:{words})\b",
-        "promises": rf"\b(?:{words})\b",
         "breaks": rf"[,;:(]\s|\s-\s|[(]|\b(?:{words})\b",
         "relative": rf"\b(?:{words})$",
     }
-    return re.compile(frames.get(name, words))
+    return re.compile(frames.get(name, rf"\b(?:{words})\b" if name in ("within", "bounds", "promises") else words))
 
 
 _RESUMED = re.compile(r",(?=\s(?:c'est|ce|il|elle|ça|that|it|das|es|eso)\b)")

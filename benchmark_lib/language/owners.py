@@ -31,40 +31,33 @@ class Owners:
 
     def of(self, place: Placed, spans: list[Span]) -> list[int | None]:
         """Return for each value of the next sentence the number of its object; None if it names none."""
+        if not self._objects:
+            return [None] * len(spans)
         marks = self._marks(place.folded)
         early = list(dict.fromkeys(n for at, n in marks if spans and at < spans[0][0]))
         if len(early) > 1:
             self._order = early
             again = self._marks(place.folded)
             marks = [mark for mark in again if mark not in marks] or marks
-        named = list(dict.fromkeys(number for _, number in marks))
         if not spans:
-            if named:
+            if named := list(dict.fromkeys(number for _, number in marks)):
                 self._order = named if len(named) > 1 else self._order
                 self._topic = place.block, named[0] if len(named) == 1 else None
             return []
-        found = _in_sentence(place.folded, marks, spans)
-        if place.columns:
-            cells = [self._only(cell_heads(place, start)) for start, _, _ in spans]
-            found = [one if cell is None else cell for cell, one in zip(cells, found, strict=True)]
         if marks and not place.columns:
             self._topic = place.block, marks[-1][1]
-        above = next((one for head in reversed(place.heads) if (one := self._only(head)) is not None), None)
-        if above is None and self._topic[0] == place.block and not marks:
-            above = self._topic[1]
-        return [above if one is None else one for one in found]
+        above = [self._only(head) for head in reversed(place.heads)]
+        if self._topic[0] == place.block and not marks:
+            above.append(self._topic[1])
+        cells = [self._only(cell_heads(place, start)) if place.columns else None for start, _, _ in spans]
+        ways = zip(cells, _in_sentence(place.folded, marks, spans), strict=True)
+        return [next((one for one in (*way, *above) if one is not None), None) for way in ways]
 
     def _marks(self, folded: str) -> list[Mark]:
-        found = []
-        for token in _WORD.finditer(folded):
-            word = letters(token.group())
-            number = next((n for n, words in enumerate(self._objects) if word in words), None)
-            if number is None and self._order:
-                nth = next((n for n, words in enumerate(self._nth) if word in words), len(self._order))
-                number = self._order[nth] if nth < len(self._order) else None
-            if number is not None:
-                found.append((token.start(), number))
-        return found
+        named = {word: number for number, words in enumerate(self._objects) for word in words}
+        nth = {word: number for number, words in zip(self._order, self._nth, strict=False) for word in words}
+        found = [(token.start(), (nth | named).get(letters(token.group()))) for token in _WORD.finditer(folded)]
+        return [(at, number) for at, number in found if number is not None]
 
     def _only(self, folded: str) -> int | None:
         """Return the object that a text names, if it names a single one."""
