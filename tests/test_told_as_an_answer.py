@@ -7,7 +7,8 @@ from benchmark_lib.cases.read import long_date
 from benchmark_lib.conversation.oracle import Oracle
 from benchmark_lib.conversation.scripted import Spam
 from benchmark_lib.extras.audit.audit import play
-from benchmark_lib.language.answers import cleaned, is_pour
+from benchmark_lib.language.answers import cleaned
+from benchmark_lib.language.pours import is_pour
 from benchmark_lib.scoring import score
 
 LINK = "https://returns.northline.example/start/NL-48213"

@@ -4,13 +4,17 @@ A fact counts as stated if the agent's words contain one of its renderings as an
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
+from itertools import combinations
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from ..language.answers import ANY_YEAR, Mention, Values, answering, cleaned, mentions, stands, telling
+from ..language.answers import Mention, cleaned, mentions, stands, telling
+from ..language.layout import ANY_YEAR
+from ..language.owners import Objects, object_words
+from ..language.pours import Values, answering
 from ..language.renderings import labelled, rendering
 from ..language.sentences import fold, found_in
 from ..language.values import WINDOWS, values_in
@@ -60,25 +64,33 @@ class Fact(BaseModel):
         """Return whether `text` contains a rendering of a rival value."""
         return any(_stands_in(text, self.kind, r, self.unit, self._names(r)) for r in self._strict())
 
-    def told(self, texts: Iterable[str], asked: Values = frozenset(), rivals_only: bool = False) -> bool:
+    def told(
+        self,
+        texts: Iterable[str],
+        asked: Values = frozenset(),
+        rivals_only: bool = False,
+        beside: Iterable["Fact"] = (),
+    ) -> bool:
         """Return whether the agent's messages state the fact as an answer.
 
         A message must contain the value without denying it, listing it among others or burying it in a dump. No other
         value may take its place; after a correction the last statement counts (see `benchmark_lib.language.answers`).
         Values of other questions (`asked`) make no dump and take no other value's place, even if they are rivals. Nor
         do the steps of a sum that leads to them. With `rivals_only` nothing counts as a dump, and only a rival in a
-        sentence of its own takes the place. This suits answers to many questions, which name many values.
+        sentence of its own takes the place. This suits answers to many questions, which name many values. A value that
+        the message gives for the object of another fact (`beside`) is neither this fact's nor its rival.
         """
         texts = list(texts)
         if not any(self.found_in(fold(cleaned(t))) for t in texts):
             return False
-        kind = self.unit if self.kind == "measure" else self.kind
+        kind, objects = self.unit if self.kind == "measure" else self.kind, self._objects(beside)
         written = fold if kind == "link" else str
         others = frozenset(written(value) for of_kind, value in asked if of_kind == kind) - {written(str(self.value))}
         said = [
             m._replace(chain=(place, *m.chain))
             for place, text in enumerate(map(cleaned, texts) if rivals_only else answering(texts, asked))
-            for m in self._mentions(text, others)
+            for m in self._mentions(text, others, objects)
+            if not m.owner  # this fact's own, or nobody's
         ]
         strict = tuple(rival for rival in self._strict() if rival not in others)
         if rivals_only:
@@ -93,14 +105,23 @@ class Fact(BaseModel):
         if not (self.say and other.say and self.kind == other.kind != "choice"):
             return False
         mine, theirs = telling(fold(self.say)), telling(fold(other.say))
-        mine, theirs = mine - theirs, theirs - mine
-        said = [m for text in texts for m in self._mentions(cleaned(text), frozenset()) if not m.value]
-        about = [m.about | m.under[0] for m in said if m.how == "said"]
-        return bool(about) and all(words & theirs and not words & mine for words in about)
+        objects = (mine - theirs, theirs - mine)
+        said = [m for text in texts for m in self._mentions(cleaned(text), objects=objects)]
+        owners = [m.owner for m in said if m.how == "said" and not m.value]
+        return bool(owners) and all(owner == 1 for owner in owners)
 
-    def _mentions(self, text: str, asked: frozenset[str]) -> list[Mention]:
+    def _mentions(self, text: str, asked: frozenset[str] = frozenset(), objects: Objects = ()) -> list[Mention]:
         right = rendering(self.kind, str(self.value), self.unit, self._names(self.value))
-        return mentions(text, right, self._others, dates=self.kind == "date", asked=asked)
+        return mentions(text, right, self._others, self.kind, asked, objects)
+
+    def _objects(self, beside: Iterable["Fact"]) -> Objects:
+        """Return the words for the object of this fact, then for those of other facts of its kind; empty if unnamed."""
+        alike = [f for f in beside if (f.kind, f.unit) == (self.kind, self.unit) and f.value != self.value]
+        found = (
+            [object_words(f.say or "", f.ask or "", telling) for f in (self, *alike)] if self.kind != "choice" else []
+        )
+        apart = [words.difference(*found[:n], *found[n + 1 :]) for n, words in enumerate(found)]
+        return tuple(apart) if len(apart) > 1 and any(apart) else ()
 
     def _others(self, folded: str) -> Iterator[tuple[int, int, str]]:
         """Yield the places of values of the fact's kind in a folded sentence: rivals first, then all others."""
@@ -123,6 +144,18 @@ class Fact(BaseModel):
 
     def _names(self, value: Any) -> tuple[str, ...]:
         return tuple((self.options or {}).get(str(value), ())) if self.kind == "choice" else ()
+
+
+def told_of(
+    facts: Mapping[str, Fact], texts: Mapping[str, list[str]], asked: Values, rivals_only: bool = False
+) -> dict[str, bool]:
+    """Return which of a case's facts the messages for each state, and none of two that are told under swapped names."""
+    beside = () if rivals_only else tuple(facts.values())
+    found = {name: fact.told(texts[name], asked, rivals_only, beside) for name, fact in facts.items()}
+    for a, b in () if rivals_only else combinations([name for name, told in found.items() if told], 2):
+        if facts[a].named_as(facts[b], texts[a]) and facts[b].named_as(facts[a], texts[b]):
+            found |= {a: False, b: False}
+    return found
 
 
 @lru_cache(maxsize=65_536)

@@ -5,16 +5,18 @@ up to the next value.
 """
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache, partial
 from html import unescape
 from itertools import product
 from typing import Literal, NamedTuple
 
-from .sentences import LONGEST_SENTENCE, fold, kept, parts, plain
+from .denials import SIDE, conditional, denied, of_another, unsaid
+from .layout import ANY_YEAR, sentences_of
+from .owners import Objects, Owners, Span
+from .sentences import fold, kept, plain
 from .values import values_in, with_units
-from .words import common_words, day_names, number_words, of_answers, of_values
+from .words import common_words, day_names, day_words, number_words, of_answers, of_values
 
 COUNTED = 4
 """Days in the same words as each other that make an enumeration; an enumerated day is no answer."""
@@ -22,37 +24,14 @@ COUNTED = 4
 CHAIN = 3
 """Days in a row, joined only by commas, that make an enumeration as well."""
 
-OF_A_KIND, POURED, MOST_VALUES, MOST_IDS, MOST_DAYS = 4, 12, 20, 9, 9
-"""Limits of distinct values that make a dump. `POURED` counts at most `OF_A_KIND` of each kind; the others count all
-values, ids, and days outside enumerations. The longest of 422 honest messages reach 10, 12, 2 and 7."""
-
-MIXED, MIXED_IDS = 10, 4
-"""A dump by distinct values of all kinds (amounts up to `SUMS`) and by the ids among them. Honest answers reach 10
-values and 3 ids."""
-
-SUMS = 2
-DENSE, WORDS_EACH = 8, 8
-DENSE_IN_ALL, WORDS_EACH_IN_ALL = 9, 11
-"""Density of a dump: least number of distinct values (amounts up to `SUMS`), and words for each below which it is one.
-It is given for one message and for all. Honest messages have at least 12 words for each value."""
-
-ANY_YEAR = 2000
-"""Year of days that name none and need only their number (a leap year)."""
+TYPED = ("date", "measure", "money")
+"""Kinds of values that a negation anywhere in their clause denies."""
 
 MOST_CORRECTIONS = 1
 """Messages that may take a value back and give another."""
 
-MOST_KEYS = 6
-"""Field names (``total_cents``) that occur only in a machine's output."""
-
-SIDE = 70
-"""Characters on either side of a value that can disqualify it."""
-
-How = Literal["said", "denied", "listed", "step"]
-Spans = Callable[[str], Iterable[tuple[int, int, str]]]
-Values = frozenset[tuple[str, str]]
-"""Values with their kinds."""
-Topic = tuple[frozenset[str], str]
+How = Literal["said", "denied", "unsaid", "listed", "step"]
+Spans = Callable[[str], Iterable[Span]]
 
 
 class Mention(NamedTuple):
@@ -61,7 +40,7 @@ class Mention(NamedTuple):
     value: str
     """The value; empty for the fact's own value."""
     how: How
-    """said, denied, listed (an option, or enumerated), or a step of a sum that ends in another value."""
+    """said, denied, unsaid (denied by its clause), listed (an option, or enumerated), or a step of another's sum."""
     about: frozenset[str]
     """Significant words around it."""
     mends: bool
@@ -70,8 +49,14 @@ class Mention(NamedTuple):
     """Its position. Values joined by "and" or as a range share it and are no rivals."""
     given: bool = False
     """True if the sentence begins with a condition ("If you mean the one in Britain: ...")."""
-    under: Topic = (frozenset(), "")
-    """Significant words of the heading above it, and the id that was named last."""
+    under: tuple[str, ...] = ()
+    """The headings above it, the outermost first, and the id that was named last."""
+    owner: int | None = None
+    """Number of the object that it is given for (see `benchmark_lib.language.owners`)."""
+    counted: bool = False
+    """True for a day that has its number in a count ("July 2 is day 1")."""
+    ends: bool = False
+    """True for a day that is named as what follows ("so July 7")."""
 
 
 @lru_cache(maxsize=8192)
@@ -87,21 +72,31 @@ def cleaned(text: str) -> str:
 
 
 def mentions(
-    text: str, right: re.Pattern[str], others: Spans, dates: bool = False, asked: frozenset[str] = frozenset()
+    text: str,
+    right: re.Pattern[str],
+    others: Spans,
+    kind: str,
+    asked: frozenset[str] = frozenset(),
+    objects: Objects = (),
 ) -> list[Mention]:
     """Return the mentions of a value and of others of its kind in a cleaned message.
 
     `right` is the value's `rendering`; `others` gives the places of all values of the kind in a folded sentence.
-    Enumerations of days (`dates`) are marked as listed, unless the other values were `asked` for.
+    Enumerations of days are marked as listed, unless the other values were `asked` for. Each mention is assigned to one
+    of the `objects`, if it names one.
     """
     found: list[Mention] = []
     heading: frozenset[str] = frozenset()
-    for place, (folded, under) in enumerate(_sentences(text, right)):
-        spans = _spans(folded, right, others)
-        read = _read(folded, spans, dates, place)
+    owners = Owners(objects)
+    for number, place in enumerate(sentences_of(text, right)):
+        spans = _spans(place.folded, right, others)
+        mine = owners.of(place, spans)
+        read = _read(place.folded, spans, kind, number, mine) if spans else []
+        under = (*place.heads, place.number)
         found += [m._replace(about=m.about or heading, under=under) for m in read]
-        heading = frozenset() if spans else telling(folded) if folded.rstrip().endswith(":") else heading
-    return _without_counting(found, asked) if dates else found
+        ends = place.folded.rstrip().endswith(":")
+        heading = frozenset() if spans else telling(place.folded) if ends else heading
+    return _without_counting(found, asked) if kind == "date" else found
 
 
 def stands(said: list[Mention], strict: Iterable[str] = ()) -> bool:
@@ -137,7 +132,7 @@ def stands(said: list[Mention], strict: Iterable[str] = ()) -> bool:
 @lru_cache(maxsize=8192)
 def days_said(text: str, year: int) -> frozenset[str]:
     """Return the days that a cleaned message states, in ISO form, without denied, optional or enumerated days."""
-    said = mentions(text, _NOTHING, partial(_days, year=year), dates=True)
+    said = mentions(text, NOTHING, partial(days_in, year=year), "date")
     return frozenset(m.value for m in said if m.how == "said")
 
 
@@ -147,57 +142,8 @@ def corrects(text: str) -> bool:
     return bool(_cues()["meant"].search(fold(text)))
 
 
-def answering(texts: list[str], asked: Values = frozenset()) -> list[str]:
-    """Return the cleaned messages, with an empty text for a dump; return none if all together are a dump.
-
-    Values that were asked for (`asked`) never make a dump.
-    """
-    answers = ["" if is_poured(text, asked) else cleaned(text) for text in texts]
-    counts: Counter[str] = Counter(kind for kind, _ in {pair for text in answers for pair in _poured(text)} - asked)
-    words = sum(len(text.split()) for text in answers)
-    return [] if _dense(counts, words, DENSE_IN_ALL, WORDS_EACH_IN_ALL) else answers
-
-
-def is_poured(text: str, asked: Values = frozenset()) -> bool:
-    """Return whether a message is a dump, as written or as shown; struck-out values count as well."""
-    return is_pour(kept(text), asked) or is_pour(cleaned(text), asked)
-
-
-@lru_cache(maxsize=1024)
-def is_pour(text: str, asked: Values = frozenset()) -> bool:
-    """Return whether a cleaned message dumps values: too many, too densely, or with a machine's field names."""
-    counts = Counter(kind for kind, _ in _poured(text) - asked)
-    return (
-        _dense(counts, len(text.split()), DENSE, WORDS_EACH)
-        or sum(min(n, OF_A_KIND) for kind, n in counts.items() if kind != "id") >= POURED
-        or counts.total() >= MOST_VALUES
-        or (counts["id"] >= MIXED_IDS and counts.total() - _beyond_sums(counts) >= MIXED)
-        or counts["id"] >= MOST_IDS
-        or counts["date"] >= MOST_DAYS
-        or len({*_KEY.findall(text)}) >= MOST_KEYS
-    )
-
-
-def _dense(counts: Counter[str], words: int, many: int, each: int) -> bool:
-    values = counts.total() - counts["id"] - _beyond_sums(counts)
-    return values >= many and words < each * values
-
-
-def _beyond_sums(counts: Counter[str]) -> int:
-    return max(counts["money"] - SUMS, 0)
-
-
-@lru_cache(maxsize=1024)
-def _poured(text: str) -> frozenset[tuple[str, str]]:
-    """Return the distinct values of a cleaned message with their kinds, without days that are only enumerated."""
-    found = {(v.kind, v.value) for v in values_in(text, ANY_YEAR)}
-    if sum(kind == "date" for kind, _ in found) > 2:
-        days = {m.value for m in mentions(text, _NOTHING, _days, dates=True) if m.how != "listed"}
-        found = {(kind, value) for kind, value in found if kind != "date" or value in days}
-    return frozenset(found)
-
-
-def _days(folded: str, year: int = ANY_YEAR) -> Iterator[tuple[int, int, str]]:
+def days_in(folded: str, year: int = ANY_YEAR) -> Iterator[tuple[int, int, str]]:
+    """Yield the places of the days in a text."""
     return ((v.at, v.end, v.value) for v in values_in(folded, year) if v.kind == "date")
 
 
@@ -209,23 +155,11 @@ def _same(rival: Mention, mine: Mention) -> bool:
 
 def _apart(one: Mention, other: Mention) -> bool:
     """Return whether two values belong to different headings or ids."""
-    return any(a and b and a != b for a, b in zip(one.under, other.under, strict=True))
+    heads = zip(one.under[:-1], other.under[:-1], strict=False)
+    return any(telling(a) != telling(b) for a, b in heads) or "" != one.under[-1] != other.under[-1] != ""
 
 
-def _sentences(text: str, right: re.Pattern[str]) -> Iterator[tuple[str, Topic]]:
-    """Yield the folded sentences with heading and id; a line stays whole if a full stop would cut the value."""
-    heading, number = frozenset[str](), ""
-    for line in text.splitlines():
-        whole, cut = fold(line), [fold(part) for part in parts(line)]
-        if _HEADING.fullmatch(line.strip()):
-            heading = telling(whole)
-        broken = len(whole) <= LONGEST_SENTENCE and right.search(whole) and not any(map(right.search, cut))
-        for folded in [whole] if broken else cut:
-            number = (_NUMBER.findall(folded) or [number])[-1]
-            yield folded, (heading, number)
-
-
-def _spans(folded: str, right: re.Pattern[str], others: Spans) -> list[tuple[int, int, str]]:
+def _spans(folded: str, right: re.Pattern[str], others: Spans) -> list[Span]:
     """Return the places of the value and of others, in order; the value's own wins an overlap."""
     found = [(m.start(), m.end(), "") for m in right.finditer(folded)]
     for span in others(folded):
@@ -234,22 +168,23 @@ def _spans(folded: str, right: re.Pattern[str], others: Spans) -> list[tuple[int
     return sorted(found)
 
 
-def _read(folded: str, spans: list[tuple[int, int, str]], dates: bool, sentence: int) -> list[Mention]:
+def _read(folded: str, spans: list[Span], kind: str, sentence: int, owners: list[int | None]) -> list[Mention]:
     found: list[Mention] = []
-    if not spans:
-        return found
-    given = _cues()["condition"].match(folded.lstrip("( ")) is not None
+    given, dates = conditional(folded), kind == "date"
     mends = corrects(folded)
     worded = _cues()["meant"].sub(lambda m: " " * len(m.group()), folded) if mends else folded
     for number, group in enumerate(_chains(folded, spans, dates)):
         start, end = group.spans[0][0], group.spans[-1][1]
         about = telling(_around(worded, start, end, spans)) or telling(_beside(worded, spans))
         sum_ends = folded.rfind("=", start, end)
-        for place in group.spans:
-            how = _how(folded, place[0], place[1], group.listed)
-            if how == "said" and place[2] and place[1] <= sum_ends:
+        for span in group.spans:
+            how = _how(folded, span[0], span[1], group.listed, kind in TYPED)
+            if how == "said" and span[2] and span[1] <= sum_ends:
                 how = "step"
-            found.append(Mention(place[2], how, about, mends, (sentence, number), given))
+            owner = owners[spans.index(span)]
+            counted, ends = _in_count(folded, span, spans) if dates else (False, False)
+            at = (sentence, number)
+            found.append(Mention(span[2], how, about, mends, at, given, owner=owner, counted=counted, ends=ends))
     if dates or not _cues()["worked"].search(folded):
         return found
     if any(not m.value for m in found):
@@ -266,11 +201,11 @@ def _without_steps(found: list[Mention]) -> list[Mention]:
 
 
 class _Chain(NamedTuple):
-    spans: list[tuple[int, int, str]]
+    spans: list[Span]
     listed: bool
 
 
-def _chains(folded: str, spans: list[tuple[int, int, str]], dates: bool) -> list[_Chain]:
+def _chains(folded: str, spans: list[Span], dates: bool) -> list[_Chain]:
     """Group values that only joining words separate, and mark options and enumerations."""
     chains: list[_Chain] = []
     for place, span in enumerate(spans):
@@ -296,36 +231,23 @@ def _is_list(folded: str, chain: _Chain, dates: bool) -> bool:
 
 def _without_days(folded: str) -> str:
     """Replace each day with a word, so that its figures make no row of figures (``July 11, 2026, $89.00``)."""
-    for at, end, _ in reversed(sorted(_days(folded))):
+    for at, end, _ in reversed(sorted(days_in(folded))):
         folded = f"{folded[:at]}day{folded[end:]}"
     return folded
 
 
-def _how(folded: str, start: int, end: int, listed: bool) -> How:
-    """Return how a value is said: a value of another thing is listed, and what a code "is not for" is not denied."""
-    before = folded[max(start - SIDE, 0) : start]
-    if _before_it("of_another").search(before):
+def _how(folded: str, start: int, end: int, listed: bool, typed: bool) -> How:
+    """Return how a value is said: a value of another thing is listed; the clause counts only for figures (`typed`)."""
+    if of_another(folded, start):
         return "listed"
-    left_out = not re.search(r"\d|://", folded[start:end]) and _before_it("not_for").search(before)
-    if not left_out and _denied(folded, start, end):
+    if denied(folded, start, end):
         return "denied"
+    if typed and unsaid(folded, start, end):
+        return "unsaid"
     return "listed" if listed else "said"
 
 
-def _denied(folded: str, start: int, end: int) -> bool:
-    """Return whether a value is denied, declared wrong, or only asked about."""
-    clause = re.split(r"[,;(]\s|\s-\s", folded[max(start - SIDE, 0) : start])[-1]
-    before, after = folded[max(start - SIDE, 0) : start], folded[end : end + SIDE]
-    if _denied_after().match(after):
-        return True
-    if _cues()["condition"].match(clause):
-        return False
-    if _denied_before().search(before):
-        return True
-    return folded.rstrip().endswith("?") and bool(_cues()["question"].match(clause)) and not re.search(r"[,;.]", after)
-
-
-def _around(folded: str, start: int, end: int, spans: list[tuple[int, int, str]]) -> str:
+def _around(folded: str, start: int, end: int, spans: list[Span]) -> str:
     """Return the words around a place, up to the neighboring values or the joints between them."""
     before = max((e for _, e, _ in spans if e <= start), default=0)
     after = min((s for s, _, _ in spans if s >= end), default=len(folded))
@@ -335,34 +257,57 @@ def _around(folded: str, start: int, end: int, spans: list[tuple[int, int, str]]
     return f"{lead} {_CUT.split(folded[end:after], maxsplit=1)[0]}"
 
 
-def _beside(folded: str, spans: list[tuple[int, int, str]]) -> str:
+def _beside(folded: str, spans: list[Span]) -> str:
     """Return the words of a sentence without its values, for a value without words of its own."""
     places = [0, *(edge for start, end, _ in spans for edge in (start, end)), len(folded)]
     return " ".join(folded[a:b] for a, b in zip(places[::2], places[1::2], strict=True))
 
 
 @lru_cache(maxsize=4096)
-def telling(words: str) -> frozenset[str]:
-    """Return a text's significant words: figures and letters, but no common or short words, hedges or days."""
-    found = re.findall(r"[^\W_]+", plain(words))
-    return frozenset(
-        w for w in found if w not in _dropped() and (len(w) > 3 or len(w) == 1 or w.isdigit() or w in _number_names())
-    )
+def telling(words: str, short: int = 3) -> frozenset[str]:
+    """Return a text's significant words: figures and letters, but no common or `short` words, hedges or days."""
+    known = {w for w in re.findall(r"[^\W_]+", plain(words)) if w not in _dropped()}
+    return frozenset(w for w in known if len(w) > short or len(w) == 1 or w.isdigit() or w in _number_names())
 
 
 def _without_counting(found: list[Mention], asked: frozenset[str]) -> list[Mention]:
-    """Mark enumerated mentions as listed; values that were asked for do not count."""
-    families: dict[frozenset[str], set[str]] = {}
+    """Mark enumerated mentions as listed, except the end of a count; values that were asked for do not count."""
+    families: dict[frozenset[str], list[Mention]] = {}
     for m in found:
         if m.how == "said" and m.value not in asked:
-            families.setdefault(_family(m), set()).add(m.value)
-    counted = {family for family, values in families.items() if len(values) >= COUNTED}
-    return [m._replace(how="listed") if m.how == "said" and _family(m) in counted else m for m in found]
+            families.setdefault(_family(m), []).append(m)
+    listed = set[Mention]()
+    for family, mine in families.items():
+        goes_on = any(m.chain[0] == mine[-1].chain[0] for m in found[found.index(mine[-1]) + 1 :])
+        ends = [m for m in mine if m.ends] == mine[-1:] or (family == _COUNT and not goes_on)
+        if len({m.value for m in mine}) >= (2 if family == _COUNT else COUNTED):
+            listed.update(m for m in mine if not ends or m.value != mine[-1].value)
+    return [m._replace(how="listed") if m in listed else m for m in found]
+
+
+def _in_count(folded: str, span: Span, spans: list[Span]) -> tuple[bool, bool]:
+    """Return whether a day has its number in a count, and whether it is named as what follows."""
+    before = max((end for _, end, _ in spans if end <= span[0]), default=0)
+    after = min((start for start, _, _ in spans if start >= span[1]), default=len(folded))
+    lead, tail = folded[before : span[0]], folded[span[1] : after]
+    counted = _counter().search(f"{lead}|{tail}") is not None
+    return counted, bool(_cues()["ends"].search(lead if after < len(folded) else f"{lead}|{tail}"))
 
 
 def _family(mention: Mention) -> frozenset[str]:
     """Return the context of a mention, with all figures alike."""
+    if mention.counted:
+        return _COUNT
     return frozenset("#" if w.isdigit() or w in _number_names() else w for w in mention.about)
+
+
+@lru_cache(maxsize=1)
+def _counter() -> re.Pattern[str]:
+    """Return the pattern of a day's number in a count ("day 3", "third business day")."""
+    number, day = "|".join(number_words().values()), "|".join(of_answers("day"))
+    nth = "|".join([r"\d{1,2}(?:st|nd|rd|th|er|\.)", *map(day_words, range(2, 16))])
+    numbered = rf"\b(?:{day})\s(?:#|no\.\s)?(?:\d{{1,2}}|{number})(?!\w|[.,]\d)"
+    return re.compile(rf"{numbered}|\b(?:{nth})\s(?:\w+\s)?(?:{day})\b|\(\d{{1,2}}\)")
 
 
 @lru_cache(maxsize=1)
@@ -377,36 +322,6 @@ def _number_names() -> frozenset[str]:
     return frozenset(plain(w).strip() for words in number_words().values() for w in re.findall(r"\w+", words))
 
 
-def _one_of(key: str) -> str:
-    return "|".join(re.escape(w) for w in of_answers(key))
-
-
-@lru_cache(maxsize=1)
-def _denied_before() -> re.Pattern[str]:
-    small = rf"(?:(?:{_one_of('small')})\b[\s':(-]*)"
-    wrong = rf"\b(?:{_one_of('wrong')})\s+{small}{{0,3}}"
-    denies = rf"(?:{'|'.join(of_answers('not'))})\b[\s'-]+{small}{{0,6}}(?:(?<=link)|(?<=enlace)|(?<=lien))?,?\s?"
-    instead = rf"\b(?:{'|'.join(of_answers('instead'))})\s*{small}{{0,4}}"
-    return re.compile(rf"(?:{denies}|{instead}|{wrong})[\"«“(\s]*$")
-
-
-@lru_cache(maxsize=2)
-def _before_it(key: str) -> re.Pattern[str]:
-    """Return the pattern of the cues before a value, of one kind."""
-    return re.compile(rf"(?:{'|'.join(of_answers(key))})(?:\s+(?:{_one_of('small')})\b){{0,2}}[\"«“(\s-]*$")
-
-
-@lru_cache(maxsize=1)
-def _denied_after() -> re.Pattern[str]:
-    verb = rf"(?:{'|'.join(of_answers('is'))})"
-    no = r"(?:not|n't|nicht|no|pas|kein\w*|never|nie)"
-    return re.compile(
-        rf"[\s)\"»”'|*,-]*(?:\b(?:that|das|ça|eso)\s)?(?:{verb}\b\s?(?:es\s)?{no}\s(?:{_one_of('of_it')})\b"
-        rf"|(?:isn't|wasn't|aren't)\s(?:{_one_of('of_it')})\b|no\s{verb}\s(?:{_one_of('of_it')})\b"
-        rf"|(?:{verb}\s)?(?:be\s|been\s|also\s)?(?:{_one_of('wrong')})\b)"
-    )
-
-
 @lru_cache(maxsize=1)
 def _cues() -> dict[str, re.Pattern[str]]:
     """Return the patterns of cues around values: conditions, questions, corrections, sums and joints."""
@@ -414,10 +329,9 @@ def _cues() -> dict[str, re.Pattern[str]]:
     links += ["on", "am", "den", "le", "el", "then", "dann", "puis", "luego", "x"]
     links += [plain(w).strip() for w in of_answers("hedges")] + [n for names in day_names() for n in names.split("|")]
     texts = {
-        "condition": rf"\s*[\"']?(?:{_one_of('if')})\b|.*[.!?]\s(?:{_one_of('if')})\b",
-        "question": rf"[\s¿*\"-]*(?:(?:and|y|et|und|so|or)\s)?(?:{_one_of('asks')})\b",
         "meant": "|".join(of_answers("meant")),
         "worked": rf"[=|]|\s[-–−]\s?\$?\d|\b(?:{'|'.join(sorted(_OF_SUMS))})\b",
+        "ends": rf"\b(?:{'|'.join([*of_answers('so'), *of_answers('last')])})\b",
         "joint": rf"(?:[\s,;/|>→+=×-]|\(\d+\)|\b(?:{'|'.join(dict.fromkeys(links))})\b)+",
         "either": rf"\b(?:{'|'.join(of_values('or'))})\b|/",
     }
@@ -443,7 +357,7 @@ def _numbers_after() -> re.Pattern[str]:
     number = r"(?:the\s|le\s|el\s)?\d{1,2}(?:st|nd|rd|th|\.)?"
     either = "|".join(of_values("or"))
     return re.compile(
-        rf"(?:\s?[,/]\s?{number}){{0,9}}(?:\s?,)?\s?(?:(?:{either})\s|/\s?){number}(?=\s*(?:$|[.,;:!?)]|\s[^\W\d]))"
+        rf"(?:\s?[,/]\s?{number}){{0,9}}(?:\s?,)?\s?(?:(?:{either})\s|/\s?){number}(?![.,]\d)(?=\s*(?:$|[.,;:!?)]|\s[^\W\d]))"
     )
 
 
@@ -458,11 +372,10 @@ _CLEANING = [
     ("*", re.compile(r"(?<=\d)\s?\*\s?(?=\d)"), " x "),
     ("_", re.compile(r"(?<![^\W_])_{1,3}(?=[^\W_])|(?<=[^\W_])_{1,3}(?![^\W_])"), ""),
 ]
+_COUNT = frozenset(("#",))
+"""Context of all days that have their numbers in a count."""
 _OF_SUMS = frozenset(("less", "minus", "plus", "weniger", "abzuglich", "moins", "menos"))
 """Words between the parts of a sum, which say nothing about its context."""
 _SUM = re.compile(r"[^.;?!]{0,40}[=+][^.;?!]{0,40}")
 _CUT = re.compile(r"[,;:.|=+(]|\s-\s")
-_NOTHING = re.compile("(?!)")
-_HEADING = re.compile(r"(?:[-•*]\s+)?\*\*[^*]{1,120}\*\*:?|#{1,6}\s.{1,120}|[^.?!]{1,60}:")
-_NUMBER = re.compile(r"\b[a-z]{2,4}-\d{4,}\b")
-_KEY = re.compile(r"(?<![\w./-])[a-z]{2,20}(?:_[a-z]{1,20}){1,4}(?![\w./@-])")
+NOTHING = re.compile("(?!)")

@@ -12,10 +12,10 @@ from pathlib import Path
 
 from ..errors import BadInput
 from ..textfiles import read_yaml
-from .answers import is_poured
 from .detection import nearest_languages
 from .linear import LinearReader
 from .patterns import Patterns, alternatives
+from .pours import is_poured
 from .sentences import kept, sentences
 
 TOGETHER = 3

@@ -92,8 +92,8 @@ def _money(cents: int) -> str:
         short = rf"{digits}[.,]{rest // 10}(?![\d]|[.,]\d)"
         forms += [rf"(?:{sign})\s?{short}", rf"{start}{short}\s?{name}"]
     if rest:
-        joined = "|".join(of_values("and"))
-        forms.append(rf"{start}{digits}\s(?:{dollars()})(?:\s(?:{joined}))?\s{rest}(?![\d.,%])")
+        joined = "|".join([*of_values("and"), *of_values("with")])
+        forms.append(rf"{start}{digits}\s(?:{dollars()})(?:\s(?:{joined}))?\s{rest}(?!\d|[.,]\d|\s?%)")
     else:
         bare = rf"{digits}(?![\d]|[.,]\d)"
         forms += [rf"(?:{sign})\s?{bare}", rf"{start}{bare}(?:[.,]-)?\s?{name}"]
@@ -161,21 +161,33 @@ def _range(low: str, high: str, unit: str) -> str:
     beside = of_values("or") if float(high) == float(low) + 1 else ()
     link = rf"\s?(?:-|{'|'.join([*of_values('to'), *of_values('and'), *beside])})\s?"
     system = r"(?:[^\W\d]{2}\s)?" if unit == "count" else ""  # EU 44 to EU 47
-    bounds = rf",?\s(?:(?:{'|'.join(of_values('and'))})\s)?(?:{'|'.join(of_values('at_most'))})\s"
+    least, most, joined = ("|".join(of_values(key)) for key in ("at_least", "at_most", "and"))
+    bounds = rf"(?:,?\s(?:(?:{joined})\s)?(?:{most})|\s(?:{least}),?(?:\s(?:{joined}))?(?:\s(?:{most}))?)\s"
+    again = r"(?:\s?\([\w-]{1,15}\))?"  # five (5)
     told = (
-        rf"{_start(unit)}{_number(low)}(?:\s?\(\d+\))?(?:{after})?(?:{link}|{bounds})"
-        rf"{system}{_number(high)}(?:\s?\(\d+\))?{after}{end}"
+        rf"{_start(unit)}{_number(low)}{again}(?:{after})?(?:{link}|{bounds})"
+        rf"{system}{_number(high)}{again}{after}{end}"
     )
     return f"{_sooner(told, *_in_words(low))}|{labelled(unit, f'{_number(low)}{link}{_number(high)}')}"
 
 
 def _single(value: str, unit: str) -> str:
-    by = "|".join(["x", "×", "/", *of_values("by")])
+    by = "|".join(["x", "×", "/", "·", *of_values("by")])
+    again = r"(?:\s?\(\d+\))?" if unit != "count" else ""  # eight (8)
     side = r"(?:\s?\(?[^\W\d_]{1,9}\)?[.:]?)?"
     more = rf"(?:{side}\s?(?:{units()[unit]})?\s?(?:{by}){side}\s?\d+(?:[.,]\d+)?){{0,2}}{side}"
     sides = more if unit in ("cm", "in") else ""
-    told = _sooner(rf"{_start(unit)}{_number(value)}{sides}{units()[unit]}{_end(unit)}", *_in_words(value))
-    return f"{told}|{labelled(unit, _number(value))}"
+    told = _sooner(rf"{_start(unit)}{_number(value)}{again}{sides}{units()[unit]}{_end(unit)}", *_in_words(value))
+    return f"{told}|{labelled(unit, _number(value))}{_of_three(_number(value), by) if sides else ''}"
+
+
+def _of_three(number: str, by: str) -> str:
+    """Return the pattern of a size of three sides without a unit, one of which is the number."""
+    by, side = rf"\s?(?:{by})\s?", r"\d{1,4}(?:[.,]\d)?"
+    places = ([number, side, side], [side, number, side], [side, side, number])
+    names = "|".join(filter(None, units().values()))
+    sizes = "|".join(by.join(sides) for sides in places)
+    return rf"|(?<![\d.,/-])(?<!\d\s[x×])(?:{sizes})(?!\s?(?:[x×/]|[.,]?\d)|{names})"
 
 
 def _start(unit: str) -> str:

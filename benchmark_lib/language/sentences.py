@@ -38,6 +38,11 @@ def plain(text: str) -> str:
     return f" {' '.join(folded.translate(_LETTERS).split())}"
 
 
+def letters(word: str) -> str:
+    """Return a folded word without accents."""
+    return word if word.isascii() else word.translate(_LETTERS)
+
+
 @lru_cache(maxsize=8192)
 def squash(text: str) -> str:
     """Return the letters and digits of a text in lower case."""
@@ -66,7 +71,7 @@ def _sentences(text: str) -> tuple[Sentence, ...]:
     found: list[Sentence] = []
     colon = False
     for line in text.splitlines():
-        bullet = _BULLET.match(line)
+        bullet = BULLET.match(line)
         bare = line[bullet.end() :] if bullet else line
         windowed = (window for part in _end().split(bare) for window in windows(part.strip()))
         said = [(window, words) for window in windowed if (words := plain(window)).strip()]
@@ -98,7 +103,7 @@ def _end() -> re.Pattern[str]:
     return re.compile(rf"(?<=[.?!…]){abbreviation}{ordinal}{within}" + r"[\s\"”»)*]+(?=\S)")
 
 
-_BULLET = re.compile(r"^\s*(?:[-•–·*]|\(?\d{1,2}[.)]|\(?[a-hA-H]\))\s+")
+BULLET = re.compile(r"^\s*(?:[-•–·*]|\(?\d{1,2}[.)]|\(?[a-hA-H]\))\s+")
 _SHORT = (
     "[A-Za-z] [Nn]r [Nn]um [Rr]ef [Rr]éf [Aa]rt [Cc]a bzw ggf inkl [Ss]r [Ss]ra [Mm]r [Mm]rs [Mm]s [Dd]r [Ss]t [Jj]an "
     "[Ff]eb [Mm]ar [Aa]pr [Jj]un [Jj]ul [Aa]ug [Ss]ept [Oo]ct [Nn]ov [Dd]ec"

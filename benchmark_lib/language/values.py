@@ -62,7 +62,8 @@ def _values(text: str) -> tuple[Value, ...]:
     if any(text[m.start() - 1].isalpha() or text[m.start() - 1] == "-" for m in _DIGITS.finditer(text)):
         found += [Value("id", m.group().upper(), m.start(), m.end()) for m in _ID.finditer(text)]
         text = _blanked(_ID, text)
-    folded = fold(text) if len(fold(text)) == len(text) else text.lower()
+    lines = _LINE.sub(";", text)
+    folded = fold(lines) if len(fold(lines)) == len(text) else lines.lower()
     figures = [m.start() for m in _DIGITS.finditer(folded)]
     for m in _matches(_money(), folded, [at for figure in figures for at in _after(_CURRENCY, folded, figure)]):
         cents = _cents(m.group(1) or m.group(2))
@@ -209,6 +210,8 @@ def _plain(number: str) -> str:
 
 _DIGITS = re.compile(r"\d+")
 _CURRENCY = re.compile(r"(?:us ?\$|\$|usd ?) ?$")
+_LINE = re.compile(r"\n(?=\W{0,9}[A-ZÄÖÜÉ])")
+"""A line break before a new beginning; no value crosses it ("June 30", "Day 2")."""
 _DAYS = ("business_days", "days")
 _LEFT_OUT = re.compile(r"(?:[^.!?\n]|\.(?!\s)){1,80}")
 """Text allowed between a window and the next, which shares its unit."""

@@ -158,8 +158,8 @@ def of_customers(*keys: str) -> str:
 _UNITS: dict[str, tuple[str, tuple[str, ...]]] = {
     **{unit: (r"-?\s?", (unit,)) for unit in ("l", "ml", "cm", "mm", "m", "kg", "g", "wh")},
     "in": (r"-?\s?", (r"\"", "″", "”", "''")),
-    "percent": (r"\s?", ("%",)),
+    "percent": (r"[\s-]?", ("%",)),
     "hours": (r"[\s-]?", ("h",)),
-    **{unit: (r"[\s-]?", ()) for unit in ("business_days", "days", "weeks", "months", "years")},
+    **{unit: (r"[\s-]?\(?", ()) for unit in ("business_days", "days", "weeks", "months", "years")},
 }
 """Units with the pattern between number and unit, and the signs that every language writes."""

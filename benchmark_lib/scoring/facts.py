@@ -9,8 +9,10 @@ from functools import lru_cache
 from typing import Any
 
 from ..cases import Case
-from ..language.answers import ANY_YEAR, Values, answering, cleaned, corrects, days_said, is_poured
+from ..language.answers import cleaned, corrects, days_said
+from ..language.layout import ANY_YEAR
 from ..language.parser import parser_of
+from ..language.pours import Values, answering, is_poured
 from ..language.sentences import WHOLE, fold, kept, kept_together, sentences, squash
 from ..language.values import values_in
 from ..records import Conversation, as_text, words_in

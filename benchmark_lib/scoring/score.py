@@ -1,9 +1,9 @@
 """Score one conversation from its record alone, without a model."""
 
-from itertools import combinations
 from typing import Annotated, Any, TypedDict, cast
 
 from ..cases import Case, Outcome, trap_kind
+from ..cases.facts import told_of
 from ..extension import offers
 from ..language.parser import parser_of
 from ..language.said import says_done
@@ -276,14 +276,9 @@ def _told(c: Conversation, texts: list[str], case: Case, store: Store) -> tuple[
     """Return whether each required fact was stated, and the reasons that were given."""
     answers = answers_of(texts, case, store)
     guesses, asked, topics = guessed(c, answers, case, store), asked_for(case), answers_by_topic(c, answers, case)
-    facts = {
-        name: name not in guesses and fact.told(topics.get(name, answers), asked, rivals_only=bool(case.family))
-        for name, fact in case.facts.items()
-    }
-    told = {name: case.facts[name] for name, known in facts.items() if known and not case.family}
-    for a, b in combinations(told, 2):
-        if told[a].named_as(told[b], answers) and told[b].named_as(told[a], answers):
-            facts |= {a: False, b: False}
+    texts_of = {name: topics.get(name, answers) for name in case.facts}
+    told = told_of(case.facts, texts_of, asked, rivals_only=bool(case.family))
+    facts = {name: known and name not in guesses for name, known in told.items()}
     return facts, reasons_told(c, answers, case, store) if case.reasons else []
 
 

@@ -1,0 +1,110 @@
+"""Read how a message is laid out: its sentences, each with the headings, table cells and ids that it belongs to."""
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import NamedTuple
+
+from .sentences import BULLET, LONGEST_SENTENCE, fold, parts
+from .values import values_in
+
+LONGEST_HEADING = 100
+"""Characters of the longest line that is a heading without marks."""
+BOLD, PLAIN = 7, 8
+"""Ranks of headings below the six of markdown: bold lines, and lines by their indentation."""
+ANY_YEAR = 2000
+"""Year of days that name none and need only their number (a leap year)."""
+
+
+class Placed(NamedTuple):
+    """A folded sentence with its place in the message."""
+
+    folded: str
+    heads: tuple[str, ...] = ()
+    """Folded headings above it, the outermost first."""
+    number: str = ""
+    """The id that was named last."""
+    columns: tuple[str, ...] = ()
+    """Folded heads of the table's columns; empty if the sentence is no table row."""
+    block: int = 0
+    """Number of its paragraph."""
+
+
+class _Line(NamedTuple):
+    text: str
+    folded: str
+    rank: int
+    block: int
+    opens: bool
+    """True if it begins a paragraph."""
+
+
+@lru_cache(maxsize=1024)
+def placed(text: str) -> tuple[tuple[Placed, str], ...]:
+    """Return the lines of a cleaned message, each folded and as written, with their places."""
+    lines = list(_lines(text))
+    heads: list[tuple[int, bool, str]] = []
+    columns: tuple[str, ...] = ()
+    found = []
+    for at, line in enumerate(lines):
+        following = lines[at + 1] if at + 1 < len(lines) else None
+        row = line.folded.startswith("|")
+        if not row:
+            columns = ()
+            marked = _HEADING.fullmatch(line.text.strip())
+            if marked or _is_head(line, following):
+                heads = [head for head in heads if head[0] < line.rank]
+                heads.append((line.rank, marked is not None, line.folded))
+            elif line.opens or BULLET.match(line.text):
+                heads = [head for head in heads if head[1] or head[0] < line.rank]
+        elif following and _RULE.fullmatch(following.folded):
+            columns = tuple(cell.strip() for cell in line.folded.split("|")[1:])
+        above = tuple(head for _, _, head in heads if head != line.folded)
+        found.append((Placed(line.folded, above, "", columns, line.block), line.text))
+    return tuple(found)
+
+
+def sentences_of(text: str, right: re.Pattern[str]) -> Iterator[Placed]:
+    """Yield the sentences with their places; a line stays whole if a full stop would cut the value."""
+    number = ""
+    for line, written in placed(text):
+        cut = [line.folded] if line.columns else [fold(part) for part in parts(written)]
+        whole = len(line.folded) <= LONGEST_SENTENCE and len(cut) > 1 and right.search(line.folded)
+        for folded in [line.folded] if whole and not any(map(right.search, cut)) else cut:
+            number = (_NUMBER.findall(folded) or [number])[-1]
+            yield line._replace(folded=folded, number=number)
+
+
+def cell_heads(place: Placed, at: int) -> str:
+    """Return the texts that a table cell at a place of a row belongs to: its row and the head of its column."""
+    bars = place.folded[:at].count("|") - 1
+    return f"{place.folded} | {place.columns[bars] if 0 <= bars < len(place.columns) else ''}"
+
+
+def _lines(text: str) -> Iterator[_Line]:
+    block, opens = 0, True
+    for line in text.splitlines():
+        if not line.strip():
+            block, opens = block + 1, True
+            continue
+        indent = len(line) - len(line.lstrip())
+        marks = re.match(r"\s*(#{1,6})\s", line)
+        bold = re.fullmatch(r"\*\*[^*]{1,120}\*\*:?", line.strip())
+        rank = BOLD if bold and not indent else PLAIN + indent + bool(BULLET.match(line))
+        yield _Line(line, fold(line).strip(), len(marks[1]) if marks else rank, block, opens)
+        opens = False
+
+
+def _is_head(line: _Line, following: _Line | None) -> bool:
+    """Return whether an unmarked line is a heading: short, without a stop or a value, and above lines of its own."""
+    if following is None or len(line.text) > LONGEST_HEADING or line.folded[-1:] in ".?!,;|":
+        return False
+    beside = line.opens and following.block == line.block and following.rank == line.rank
+    if not beside and following.rank <= line.rank:
+        return False
+    return all(value.kind == "id" for value in values_in(line.folded, ANY_YEAR))
+
+
+_HEADING = re.compile(r"(?:[-•*]\s+)?\*\*[^*]{1,120}\*\*:?|#{1,6}\s.{1,120}|[^.?!]{1,60}:")
+_NUMBER = re.compile(r"\b[a-z]{2,4}-\d{4,}\b")
+_RULE = re.compile(r"\|?[\s:|-]{3,}\|?")

@@ -1,0 +1,83 @@
+"""Decide whether a message or a conversation is a dump of values, which is no answer."""
+
+import re
+from collections import Counter
+from functools import lru_cache
+
+from .answers import NOTHING, cleaned, days_in, mentions
+from .layout import ANY_YEAR
+from .sentences import kept
+from .values import values_in
+
+OF_A_KIND, POURED, MOST_VALUES, MOST_IDS, MOST_DAYS = 4, 12, 20, 9, 9
+"""Limits of distinct values that make a dump. `POURED` counts at most `OF_A_KIND` of each kind; the others count all
+values, ids, and days outside enumerations. The longest of 422 honest messages reach 10, 12, 2 and 7."""
+
+MIXED, MIXED_IDS = 10, 4
+"""A dump by distinct values of all kinds (amounts up to `SUMS`) and by the ids among them. Honest answers reach 10
+values and 3 ids."""
+
+SUMS = 2
+DENSE, WORDS_EACH = 8, 8
+DENSE_IN_ALL, WORDS_EACH_IN_ALL = 9, 11
+"""Density of a dump: least number of distinct values (amounts up to `SUMS`), and words for each below which it is one.
+It is given for one message and for all. Honest messages have at least 12 words for each value."""
+
+MOST_KEYS = 6
+"""Field names (``total_cents``) that occur only in a machine's output."""
+
+Values = frozenset[tuple[str, str]]
+"""Values with their kinds."""
+
+
+def answering(texts: list[str], asked: Values = frozenset()) -> list[str]:
+    """Return the cleaned messages, with an empty text for a dump; return none if all together are a dump.
+
+    Values that were asked for (`asked`) never make a dump.
+    """
+    answers = ["" if is_poured(text, asked) else cleaned(text) for text in texts]
+    counts: Counter[str] = Counter(kind for kind, _ in {pair for text in answers for pair in _poured(text)} - asked)
+    words = sum(len(text.split()) for text in answers)
+    return [] if _dense(counts, words, DENSE_IN_ALL, WORDS_EACH_IN_ALL) else answers
+
+
+def is_poured(text: str, asked: Values = frozenset()) -> bool:
+    """Return whether a message is a dump, as written or as shown; struck-out values count as well."""
+    return is_pour(kept(text), asked) or is_pour(cleaned(text), asked)
+
+
+@lru_cache(maxsize=1024)
+def is_pour(text: str, asked: Values = frozenset()) -> bool:
+    """Return whether a cleaned message dumps values: too many, too densely, or with a machine's field names."""
+    counts = Counter(kind for kind, _ in _poured(text) - asked)
+    return (
+        _dense(counts, len(text.split()), DENSE, WORDS_EACH)
+        or sum(min(n, OF_A_KIND) for kind, n in counts.items() if kind != "id") >= POURED
+        or counts.total() >= MOST_VALUES
+        or (counts["id"] >= MIXED_IDS and counts.total() - _beyond_sums(counts) >= MIXED)
+        or counts["id"] >= MOST_IDS
+        or counts["date"] >= MOST_DAYS
+        or len({*_KEY.findall(text)}) >= MOST_KEYS
+    )
+
+
+def _dense(counts: Counter[str], words: int, many: int, each: int) -> bool:
+    values = counts.total() - counts["id"] - _beyond_sums(counts)
+    return values >= many and words < each * values
+
+
+def _beyond_sums(counts: Counter[str]) -> int:
+    return max(counts["money"] - SUMS, 0)
+
+
+@lru_cache(maxsize=1024)
+def _poured(text: str) -> frozenset[tuple[str, str]]:
+    """Return the distinct values of a cleaned message with their kinds, without days that are only enumerated."""
+    found = {(v.kind, v.value) for v in values_in(text, ANY_YEAR)}
+    if sum(kind == "date" for kind, _ in found) > 2:
+        days = {m.value for m in mentions(text, NOTHING, days_in, "date") if m.how != "listed"}
+        found = {(kind, value) for kind, value in found if kind != "date" or value in days}
+    return frozenset(found)
+
+
+_KEY = re.compile(r"(?<![\w./-])[a-z]{2,20}(?:_[a-z]{1,20}){1,4}(?![\w./@-])")
