@@ -79,7 +79,7 @@ class ConversationState(HasMessages[Message]):
             messages=list(self._seen),
             tools=lambda: self._tools,
             rng=lambda: self._rng,
-            call=lambda name, given, together: self._call(*map(cleared, (name, given)), together),
+            call=lambda name, given, together: self._call(cleared(name), cleared(given), together),
             charge=lambda usage: self.charge("agent", counted(usage)),
             think=lambda text: self.think(without_keys(text) if own else text),
             slow=self._slow,

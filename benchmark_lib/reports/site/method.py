@@ -60,12 +60,7 @@ def method_view(content: Content) -> dict[str, Any]:
         "enough": RESOLVES_ENOUGH,
         "dominance": margins_in_words(),
         "nothing": _nothing_seen(),
-        "limits": {
-            "calls": CALLS_PER_TURN,
-            "hard_calls": CALLS_OF_HARD_CASES,
-            "refused": CALLS_REFUSED,
-            "empty": EMPTY_REPLIES,
-        },
+        "limits": {"calls": CALLS_PER_TURN, "hard": CALLS_OF_HARD_CASES, "more": CALLS_REFUSED, "empty": EMPTY_REPLIES},
         "estimators": in_words(),
         "prices": {
             "dated": prices.dated,
