@@ -138,9 +138,9 @@ class ToolCall:
     result : dict
         The tool's result; ``{"error": sentence}`` for a malformed call.
     error : str or None
-        ``unknown_tool``, ``bad_json``, ``bad_arguments``, ``not_found``, ``talk_over``, ``tool_fault`` (a tool of the
-        user's own failed), or for trouble that a hard case staged ``timeout``, ``rate_limit`` or ``not_carried_out``;
-        None for a call that was carried out.
+        ``unknown_tool``, ``bad_json``, ``bad_arguments``, ``not_found``, ``talk_over``, ``too_many_calls`` (beyond the
+        limit of the turn), ``tool_fault`` (a tool of the user's own failed), or for trouble that a hard case staged
+        ``timeout``, ``rate_limit`` or ``not_carried_out``; None for a call that was carried out.
     write : bool
         True for a tool that changes the desk; None if an imported file does not say.
     side : str

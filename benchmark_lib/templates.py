@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache, wraps
+from math import floor
 from types import GeneratorType
 from typing import Any
 
@@ -106,6 +107,8 @@ def _guarded(name: str) -> Any:
     @wraps(FILTERS[name])
     def guarded(*given: Any, **named: Any) -> Any:
         _check_given(name, (*given, *named.values()))
+        if name == "round" and len(given) == 1 and not named:  # half a cent up, as the articles say; Python: to even
+            return float(floor(given[0] + 0.5))
         return _small(FILTERS[name](*given, **named))
 
     return guarded

@@ -7,6 +7,7 @@ import pytest
 from benchmark_lib.cases import load_cases
 from benchmark_lib.store import load_store
 from benchmark_lib.store.every_desk import CLOSE, HANDOVER
+from benchmark_lib.textfiles import render
 
 
 def plain(text):
@@ -70,6 +71,18 @@ def texts(store):
         ("KB-33", "say once that this desk has nothing of the kind to give. If the customer then asks for it again"),
         ("KB-33", "hand over, after everything else that can be done now"),
         ("KB-33", "That no needs no check"),
+        ("KB-33", "which means after that no and not before it"),
+        ("KB-33", "Of a used thing such a demand counts the first time"),
+        # One reading each
+        ("KB-10", "do not ask for a street address in its place"),
+        ("KB-10", "A replacement or a reshipment goes to the address of its order"),
+        ("KB-14", "without it they count as used"),
+        ("KB-18", "also where the new one is asked for as an exception"),
+        ("KB-18", "the first report, also one in an earlier message"),
+        ("KB-28", "placed within 24 hours of each other"),
+        ("KB-30", "rounded to the nearest cent at the end, half a cent up"),
+        ("KB-34", "nothing else is done or answered first"),
+        ("KB-35", "Abuse and fraud are about danger"),
         ("KB-33", "asks for nothing but something of the kind, and nothing else is open"),
         ("KB-13", "one who cannot prove it is passed on without the day"),
         ("KB-31", "this queue, not the one for demands of money"),
@@ -146,6 +159,7 @@ def hard_texts():
     "where, words",
     [
         ("KB-42", "is no decision"),
+        ("KB-42", "An earlier ticket in which damage was reported counts as the report"),
         ("KB-42", "and none of the three queues below has decided on it"),
         ("KB-43", "the battery comes first, then the button"),
         ("KB-43", "that matter stays open, nothing is handed over for it"),
@@ -160,6 +174,11 @@ def hard_texts():
 )
 def test_articles_of_the_hard_set_say_it_without_doubt(hard_texts, where, words):
     assert words in hard_texts[where]
+
+
+@pytest.mark.parametrize("cents, paid", [(1450, 1233), (1430, 1216), (50, 43)])
+def test_half_a_cent_is_rounded_up_as_the_articles_say(cents, paid):
+    assert render("{{ (cents * 85 / 100) | round | int }}", "a key", cents=cents) == str(paid)
 
 
 def test_no_article_refers_to_what_no_tool_shows(texts):

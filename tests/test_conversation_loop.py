@@ -13,6 +13,7 @@ from benchmark_lib.errors import BadInput
 from benchmark_lib.extras.audit.audit import at_once, play
 from benchmark_lib.records import Conversation, Usage
 from benchmark_lib.scoring import score
+from benchmark_lib.store import load_store
 
 
 class Says:
@@ -141,13 +142,58 @@ def test_two_empty_replies_in_a_row_are_the_agents_fault(store, cases):
     assert ending(cases["tracking_1"], store, Says("")).ended_by == "agent_fault"
 
 
-def test_over_twenty_calls_in_a_turn_are_the_agents_fault(store, cases):
-    def hammer(talk):
-        while True:
-            talk.call("search_knowledge_base", query="x")
+def hammering(times):
+    """A line of an agent that calls a tool so often and keeps the errors."""
 
-    record = ending(cases["tracking_1"], store, Says(hammer))
-    assert record.ended_by == "agent_fault" and len(record.tool_calls) == 20
+    def line(talk):
+        line.errors = [talk.call("search_knowledge_base", query="x").error for _ in range(times)]
+        return "Which order is it about?"
+
+    return line
+
+
+def test_calls_beyond_the_limit_are_answered_and_not_carried_out(store, cases):
+    line = hammering(26)
+    record = ending(cases["tracking_1"], store, Says(line, "Thank you."), max_messages=2)
+    assert record.ended_by == "turn_limit" and not record.faults
+    assert line.errors == [None] * 20 + ["too_many_calls"] * 6
+    beyond = record.tool_calls[20:]
+    assert all("Answer the customer first" in call.result["error"] for call in beyond)
+    assert Conversation.from_json(record.to_json()) == record
+
+
+def test_only_going_on_after_that_is_the_agents_fault(store, cases):
+    record = ending(cases["tracking_1"], store, Says(hammering(27)))
+    assert record.ended_by == "agent_fault" and [f.kind for f in record.faults] == ["too_many_calls"]
+    assert len(record.tool_calls) == 26
+
+
+def test_each_message_of_the_customer_allows_as_many_calls_again(store, cases):
+    line = hammering(21)
+    record = ending(cases["tracking_1"], store, Says(line), max_messages=2)
+    assert [sum(c.turn == turn and not c.error for c in record.tool_calls) for turn in (1, 2)] == [20, 20]
+    assert line.errors[-1] == "too_many_calls" and record.ended_by == "turn_limit"
+
+
+def test_a_write_beyond_the_limit_changes_nothing_and_is_no_act(store, cases):
+    order = {"order_id": cases["cancel_before_ship_1"].ledger["order_id"].value}
+
+    def late(talk):
+        for _ in range(20):
+            talk.call("search_knowledge_base", query="x")
+        assert talk.call("cancel_order", **order).error == "too_many_calls"
+        return "It is cancelled."
+
+    case = cases["cancel_before_ship_1"]
+    record = ending(case, store, Says(late), max_messages=1)
+    assert record.changes == [] and record.tool_calls[-1].write and not record.faults
+    found = score(record, case, store)
+    assert not found["success"] and not found["state_matches"] and found["failed_calls"] == 1
+
+
+def test_the_prompt_names_the_limit_of_each_set(store):
+    hard = load_store("northline:hard")
+    assert "up to 20 tool calls" in store.prompt()[0] and "up to 100 tool calls" in hard.prompt()[0]
 
 
 def test_a_photo_comes_only_if_the_ledger_holds_it(store, cases):
@@ -194,6 +240,24 @@ def test_a_model_may_call_several_tools_and_reads_every_result(store, cases):
     assert [m["role"] for m in model.seen] == ["system", "user", "assistant", "tool", "tool"]
     assert "not valid JSON" in model.seen[-1]["content"]
     assert record.usage["agent"] == Usage(prompt_tokens=20, completion_tokens=4, calls=2)
+
+
+def searches(count, first=0):
+    return [Wanted("search_knowledge_base", '{"query": "x"}', f"c{first + n}") for n in range(count)]
+
+
+def test_a_model_that_reads_in_batches_learns_the_limit_before_it_can_be_at_fault(store, cases):
+    agent = model(Answer(calls=searches(18)), Answer(calls=searches(18, 18)), Answer("Which order is it about?"))
+    record = ending(cases["tracking_1"], store, agent, max_messages=1)
+    assert record.ended_by == "turn_limit" and not record.faults
+    assert [c.error for c in record.tool_calls].count("too_many_calls") == 16
+    assert "Answer the customer first" in model.seen[-1]["content"]
+
+
+def test_a_model_that_goes_on_in_batches_is_at_fault_in_the_end(store, cases):
+    record = ending(cases["tracking_1"], store, model(Answer(calls=searches(30))))
+    assert record.ended_by == "agent_fault" and [f.kind for f in record.faults] == ["too_many_calls"]
+    assert len(record.tool_calls) == 6 * 30, "the sixth reply with calls beyond the limit is the last one answered"
 
 
 @pytest.mark.parametrize(

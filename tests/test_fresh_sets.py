@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+from collections import defaultdict
 from datetime import datetime
 
 import orjson
@@ -434,3 +435,26 @@ def test_days_in_words_move_with_the_calendar(old, new, rekey):
         return re.sub(r"(\d+) (June|July|August)", r"\2 \1", text)
 
     assert month_first(rekey.text(old)) == re.sub(r"\{(.*?)\}", moved, new)
+
+
+def owners(store, value_of):
+    """For each value, the customers of the cases that it belongs to."""
+    tables, found = store.tables, defaultdict(set)
+    for case in load_cases(store):
+        order = tables["orders"].get(case.order)
+        for value in value_of(tables["customers"][order["customer_id"]], order) if order else ():
+            found[value].add(order["customer_id"])
+    return found
+
+
+def test_customers_of_a_fresh_set_do_not_share_card_digits_or_family_names_by_chance(store, first):
+    def cards(customer, order):
+        return [p["method"] for p in order["payments"] if p["method"][-1].isdigit()]
+
+    def family(customer, order):
+        return [customer["name"].partition(" ")[2]]
+
+    assert max(map(len, owners(store, cards).values())) > 1, "the store itself repeats them"
+    assert max(map(len, owners(first, cards).values())) == 1
+    shared = [len(found) - 1 for found in owners(first, family).values()]
+    assert sum(shared) <= 2 < sum(len(found) - 1 for found in owners(store, family).values())

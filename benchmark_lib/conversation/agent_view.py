@@ -81,7 +81,7 @@ class AgentView(HasMessages[SeenMessage]):
         turn: int,
         messages: list[SeenMessage],
         tools: Callable[[], list[dict[str, Any]]],
-        call: Callable[[Any, Any], ToolCall],
+        call: Callable[[Any, Any, bool], ToolCall],
         charge: Callable[[Usage], None],
         rng: Callable[[], np.random.Generator],
         think: Callable[[str], None],
@@ -105,15 +105,21 @@ class AgentView(HasMessages[SeenMessage]):
     def call(self, name: str, arguments: dict[str, Any] | str | None = None, /, **named: Any) -> ToolCall:
         """Call a tool: ``talk.call("get_order", order_id="...")``; return bad input as ``.error`` with a result.
 
-        Raise `AgentFault` after too many calls in one turn, or when the conversation has ended.
+        A call beyond the limit of the turn is not carried out, and its result says to answer the customer first.
+        Raise `AgentFault` if such calls go on, or when the conversation has ended.
         """
-        return self._call(name, named if arguments is None else arguments)
+        return self._call(name, named if arguments is None else arguments, False)
 
-    async def call_aside(self, name: str, arguments: dict[str, Any] | str | None = None) -> ToolCall:
-        """Call a tool as `call` does; run a tool of the user's own in a thread, since it may be slow."""
+    async def call_aside(
+        self, name: str, arguments: dict[str, Any] | str | None = None, *, together: bool = False
+    ) -> ToolCall:
+        """Call a tool as `call` does; run a tool of the user's own in a thread, since it may be slow.
+
+        `together` marks a further call of the same reply of a model, made before it could read the last result.
+        """
         if name not in self._slow:
-            return self._call(name, arguments)
-        return await in_thread(self._call, name, arguments)
+            return self._call(name, arguments, together)
+        return await in_thread(self._call, name, arguments, together)
 
     def charge(self, usage: Usage) -> None:
         """Add the tokens of one model call to the agent's account."""

@@ -7,6 +7,7 @@ import orjson
 
 from ..records import Message
 from ..store.tools import TOOL_FAULT
+from ..store.trouble import CALL_LIMIT
 from .agent_view import AgentView, SeenMessage
 from .speaker import AgentFault, BuiltIn, ContentFiltered
 
@@ -45,9 +46,9 @@ class ModelAgent(BuiltIn):
                 self.history.append(answer.message())
                 return answer.text or ""
             self.history.append(answer.message())
-            for wanted in answer.tool_calls:
-                call = await talk.call_aside(wanted.name, wanted.arguments)
-                bad = 0 if call.error in (None, TOOL_FAULT) else bad + 1
+            for place, wanted in enumerate(answer.tool_calls):
+                call = await talk.call_aside(wanted.name, wanted.arguments, together=place > 0)
+                bad = 0 if call.error in (None, TOOL_FAULT, CALL_LIMIT) else bad + 1
                 content = orjson.dumps(call.result).decode()
                 self.history.append({"role": "tool", "tool_call_id": wanted.id, "content": content})
             if bad >= BAD_CALLS:

@@ -1,6 +1,7 @@
 """State of a running conversation."""
 
 import zlib
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -10,12 +11,18 @@ import numpy as np
 from ..cases import Case
 from ..records import Fault, Message, Reasoning, ToolCall, Usage, add_reasoning, content_hash
 from ..store import Desk
-from ..store.trouble import shown_error
+from ..store.desk import CALLS_OF_HARD_CASES, CALLS_PER_TURN
+from ..store.trouble import CALL_LIMIT, shown_error
 from .agent_view import AgentView, HasMessages, SeenMessage, counted, plain, plain_text, without_keys
 from .speaker import AgentFault
 
-CALLS_PER_TURN, CALLS_OF_HARD_CASES = 20, 100
-"""Most tool calls of an agent in one turn, and in a turn of a hard case, which may need many."""
+CALLS_REFUSED = 6
+"""Most replies with calls beyond the limit of a turn; a further one ends the conversation."""
+BEYOND = (
+    "Not carried out: {limit} tool calls are the most before one message. Answer the customer first, with what you "
+    "have or with a question; after the next message of the customer you can call tools again."
+)
+"""Error of a call beyond the limit."""
 WARNED_AT = {CALLS_PER_TURN: 5, CALLS_OF_HARD_CASES: 10}
 """For each limit, the number of calls left at which a result warns the agent."""
 
@@ -54,6 +61,7 @@ class ConversationState(HasMessages[Message]):
         self._tools, self._entropy = tools, [seed, zlib.crc32(case.id.encode()), trial]
         self._slow = frozenset(name for name, tool in desk.tools.items() if tool.limit_s is not None)
         self._seen: list[SeenMessage] = []
+        self._beyond: dict[int, int] = {}
 
     def for_agent(self, own: bool = False) -> AgentView:
         """Return a new view for the agent; hide keys in everything that a user's `own` agent writes.
@@ -61,6 +69,7 @@ class ConversationState(HasMessages[Message]):
         Each reply gets its own view, and an agent's changes to the last view have no effect. Nothing here refers to the
         view, so a conversation is freed when it ends, without the garbage collector.
         """
+        cleared: Callable[[Any], Any] = without_keys if own else lambda given: given
         return AgentView(
             id=self._name,
             trial=self._trial,
@@ -70,7 +79,7 @@ class ConversationState(HasMessages[Message]):
             messages=list(self._seen),
             tools=lambda: self._tools,
             rng=lambda: self._rng,
-            call=lambda *given: self._call(*(map(without_keys, given) if own else given)),
+            call=lambda name, given, together: self._call(cleared(name), cleared(given), together),
             charge=lambda usage: self.charge("agent", counted(usage)),
             think=lambda text: self.think(without_keys(text) if own else text),
             slow=self._slow,
@@ -85,13 +94,13 @@ class ConversationState(HasMessages[Message]):
         """Return the number of the customer message to answer."""
         return self.desk.turn
 
-    def _call(self, name: Any, arguments: Any) -> ToolCall:
+    def _call(self, name: Any, arguments: Any, together: bool) -> ToolCall:
         """Carry out one call of the agent and return a copy of it."""
         if self.ended:
             raise AgentFault("late_call", "a tool was called after the conversation had ended")
-        left = self._calls_per_turn - sum(c.turn == self.turn for c in reversed(self.desk.calls))
+        left = self._calls_per_turn - sum(c.turn == self.turn and c.side == "agent" for c in self.desk.calls)
         if left <= 0:
-            raise AgentFault("too_many_calls", f"more than {self._calls_per_turn} tool calls in one turn")
+            return self._refused(name, arguments, together)
         call = self.desk.call(plain_text(name), plain(arguments))
         tool = self.desk.tools.get(call.name)
         if tool is not None and not self.desk.store.provides(tool):  # code of the user's own may read any key
@@ -101,6 +110,18 @@ class ConversationState(HasMessages[Message]):
         if left - 1 == WARNED_AT[self._calls_per_turn] and isinstance(result, dict):
             result["calls_left_in_this_turn"] = left - 1
         return replace(call, arguments=plain(call.arguments), result=result, error=seen)
+
+    def _refused(self, name: Any, arguments: Any, together: bool) -> ToolCall:
+        """Return a call beyond the limit of its turn, with an error as its result."""
+        # The calls of one reply count once: its model has read no error before it made them.
+        replies = self._beyond.get(self.turn, 0)
+        replies += not (together and replies)
+        if replies > CALLS_REFUSED:
+            why = f"tools were called {CALLS_REFUSED} more times after {self._calls_per_turn} calls in one turn"
+            raise AgentFault(CALL_LIMIT, f"{why}, although each result said to answer the customer first")
+        self._beyond = {self.turn: replies}
+        call = self.desk.refuse(plain_text(name), plain(arguments), BEYOND.format(limit=self._calls_per_turn))
+        return replace(call, arguments=plain(call.arguments), result=plain(call.result))
 
     def say(self, message: Message) -> None:
         """Add a message to the record and to the agent's view."""

@@ -12,7 +12,7 @@ from .frozen import leaves, thawed
 from .laid import merged
 from .protocols import World
 from .tools import ArgumentError, NotFound, Tool, as_recorded
-from .trouble import Trouble, carried_out, met
+from .trouble import CALL_LIMIT, Trouble, carried_out, met
 
 
 class _Mark(NamedTuple):
@@ -24,6 +24,8 @@ class _Mark(NamedTuple):
 
 
 _UNTOUCHED = _Mark(0, {}, None)
+CALLS_PER_TURN, CALLS_OF_HARD_CASES = 20, 100
+"""Most tool calls of an agent in one turn, and in a turn of a hard case, which may need many."""
 
 
 class Desk:
@@ -175,6 +177,15 @@ class Desk:
             self._broken = broken
         return call
 
+    def refuse(self, name: str, arguments: dict[str, Any] | str, sentence: str) -> ToolCall:
+        """Record a call beyond the limit of its turn without carrying it out; `sentence` is its error."""
+        tool = self.tools.get(name)
+        kept = arguments if isinstance(arguments, (dict, str)) else str(arguments)
+        call = ToolCall(self.turn, len(self.calls), name, kept, None, None, bool(tool and tool.write))
+        self._fail(call, CALL_LIMIT, sentence)
+        self.calls.append(call)
+        return call
+
     def _carry_out(self, call: ToolCall, tool: Tool, values: dict[str, Any]) -> None:
         def work() -> Any:
             return orjson.loads(orjson.dumps(tool.function(self, **values)))
@@ -233,6 +244,9 @@ class Desk:
         fresh.calls = self.calls[: self._mark.calls]
         for call in self.calls[self._mark.calls :]:
             fresh.turn = call.turn
+            if call.error == CALL_LIMIT:
+                fresh.calls.append(call)
+                continue
             again = fresh.call(call.name, call.arguments, call.side)
             if (again.error, again.result) != (call.error, call.result):
                 return False

@@ -7,6 +7,8 @@ from ..records import ToolCall
 
 NO_ANSWER, BUSY, NOT_DONE = "timeout", "rate_limit", "not_carried_out"
 """Error kinds of calls that met trouble: no answer, too many calls, and a false success."""
+CALL_LIMIT = "too_many_calls"
+"""Error kind of a call beyond the limit of its turn, which is not carried out."""
 
 
 class Trouble(Protocol):
@@ -27,7 +29,7 @@ class Trouble(Protocol):
 
 def met(trouble: Sequence[Trouble], name: str, arguments: Any, before: Sequence[ToolCall]) -> Trouble | None:
     """Return the trouble that the next call of a tool meets, given the earlier calls; None without trouble."""
-    earlier = [c.arguments for c in before if c.name == name and c.side == "agent"]
+    earlier = [c.arguments for c in before if c.name == name and c.side == "agent" and c.error != CALL_LIMIT]
     for one in trouble:
         place = 1 + sum(_fits(one, made) for made in earlier)
         if one.tool == name and _fits(one, arguments) and one.at <= place < one.at + one.times:

@@ -17,7 +17,7 @@ from ..extension import offer, offered
 from ..project import DATA
 from ..records import content_hash
 from ..textfiles import front_matter, read_text, read_yaml, render
-from .desk import Desk
+from .desk import CALLS_OF_HARD_CASES, CALLS_PER_TURN, Desk
 from .every_desk import with_every_desks
 from .frozen import FrozenDict, frozen, thawed
 from .kinds import DeskKind, kind_named
@@ -248,7 +248,8 @@ class Store:
         if beyond := [str(name) for name in head if name != "version"]:
             why = f"the head between the --- lines has {beyond[0]!r}, and would not reach the model"
             raise BadInput(f"{path}: {why}: leave it out, or begin the file with an empty line to keep it as text")
-        filled = self.filled(text, str(path), clock=clock).strip()
+        calls = CALLS_OF_HARD_CASES if self.info.get("families") else CALLS_PER_TURN
+        filled = self.filled(text, str(path), clock=clock, calls=calls).strip()
         if not filled:
             raise BadInput(f"{path} holds no prompt: write the text for the model into it")
         return filled, str(head.get("version", path.stem))

@@ -40,6 +40,11 @@ def untaken(make: Callable[[], str], taken: set[str]) -> str:
     )
 
 
+def words_of(name: str) -> list[str]:
+    """Return the words of a full name."""
+    return re.split(r"[ -]", name)
+
+
 class Names:
     """Exchange of people's names by parts, so that a shared family name stays shared.
 
@@ -49,31 +54,53 @@ class Names:
     def __init__(self, pools: dict[str, Any], draw: Draw):
         self.given: dict[str, str] = {}
         self.family: dict[str, str] = {}
+        self._origin: dict[str, list[str]] = {}
+        self._apart: dict[str, dict[str, str]] = {}
         for origin, pool in pools.items():
             for group in ("f", "m"):
                 self.given |= exchanged(pool[group], draw(f"names {origin} {group}"))
             self.family |= exchanged(pool["family"], draw(f"names {origin} family"))
+            self._origin |= dict.fromkeys(pool["family"], sorted(pool["family"]))
         self._any = sorted(pools[next(iter(pools))]["family"])
         self._draw = draw
+
+    def set_apart(self, households: Iterable[set[str]]) -> None:
+        """Give households that share a family name by chance different ones, as far as the pools allow.
+
+        A household is the full names of one case, which keep the family names that they share. A name that also
+        belongs to an earlier household keeps the family name of that one.
+        """
+        known = [{name: words_of(name)[1:] for name in sorted(names)} for names in households]
+        taken = {self.family[w] for names in known for words in names.values() for w in words if w in self.family}
+        seen: set[str] = set()
+        for names in known:
+            own: dict[str, str] = {}
+            for word in sorted({w for words in names.values() for w in words} & self.family.keys()):
+                free = [w for w in self._origin[word] if w not in taken and w != word]
+                again = self.family[word] in seen and not any(name in self._apart for name in names)
+                if again and free:
+                    own[word] = self._draw(f"names apart {sorted(names)} {word}").choice(free)
+                    taken.add(own[word])
+            seen |= {self.family[w] for words in names.values() for w in words if w in self.family and w not in own}
+            self._apart |= {name: own for name in names if name not in self._apart}
 
     def full(self, name: str) -> str:
         """Return the replacement of a full name."""
         first, _, rest = name.partition(" ")
-        return " ".join(p for p in (self.given.get(first) or self._unknown(first), self._surname(rest)) if p)
+        family = self.family | self._apart.get(name, {})
+        surname = "".join(p if p in " -" else family.get(p) or self._unknown(p) for p in re.split(r"([ -])", rest))
+        return " ".join(p for p in (self.given.get(first) or self._unknown(first), surname) if p)
 
     def parts(self, name: str) -> dict[str, str]:
         """Return the words of a full name with their replacements, including the form with initials."""
         if name == self.full(name):
             return {}
-        old, new = re.split(r"[ -]", name), re.split(r"[ -]", self.full(name))
+        old, new = words_of(name), words_of(self.full(name))
         if len(old) != len(new):
             return {name: self.full(name)}
         found = {o: n for o, n in zip(old, new, strict=True) if len(o) > 2}
         found |= {f"{old[0][0]}. {o}": f"{new[0][0]}. {n}" for o, n in zip(old[1:], new[1:], strict=True)}
         return found | {name: self.full(name)}
-
-    def _surname(self, rest: str) -> str:
-        return "".join(p if p in " -" else self.family.get(p) or self._unknown(p) for p in re.split(r"([ -])", rest))
 
     def _unknown(self, word: str) -> str:
         """Return the replacement of a word that is in no pool; short words such as initials stay."""

@@ -34,6 +34,7 @@ class RetailRekey(Rekey):
         self.laid = _laid_rows(self.raw)
         self.ids = self._ids()
         self.titles = self._titles()
+        self.names.set_apart(map(self._people, sorted(self.raw, key=lambda raw: raw["id"])))
         for row in sorted(store.tables["customers"].values(), key=lambda r: r["customer_id"]):
             self.emails[row["email"]] = self.email(row["email"], self.names.parts(row["name"]), row["name"])
         self.words = self._words()
@@ -78,6 +79,7 @@ class RetailRekey(Rekey):
         }
         for before, after in zip(old["payments"], new["payments"], strict=True):
             after["amount_cents"] = known.get(before["amount_cents"], after["amount_cents"])
+            after["method"] = self._field(before["method"], "method", old.get("customer_id") or "")
         for before, after in zip(old["parcels"], new["parcels"], strict=True):
             for one, other in zip(before["scans"], after["scans"], strict=True):
                 other["location"] = self.places.location(one["location"], old["shipping_address"])
@@ -114,6 +116,14 @@ class RetailRekey(Rekey):
         named |= {order["customer_id"] for order in orders}
         return [*orders, *(tables["customers"][number] for number in sorted(named & tables["customers"].keys()))]
 
+    def _people(self, raw: dict[str, Any]) -> set[str]:
+        """Return the full names of a case: of its customers, their addresses, its sender and the rows that it lays."""
+        customers = [row for row in self._rows_of(raw) if "lines" not in row]
+        literal = [d for d in dicts(raw) if self._is_literal(d) or "email" in d or "customer_id" in d]
+        named = [*customers, *(a for c in customers for a in c["addresses"]), *literal]
+        names = [PLACEHOLDER.sub("", raw.get("sender_name", "")).strip(), *(d.get("name") or "" for d in named)]
+        return {name for name in names if isinstance(name, str) and name and "{{" not in name}
+
     def _orders_named(self, raw: dict[str, Any]) -> set[str]:
         parts = [raw, raw.get("hard") or {}]
         return {raw["order"], *(number for part in parts for number in (part.get("others") or {}).values())}
@@ -125,13 +135,9 @@ class RetailRekey(Rekey):
         addresses = [a for customer in customers for a in customer["addresses"]]
         stored = [*addresses, *(order["shipping_address"] for order in orders)]
         own = self._locations(orders) | self._towns(stored)
-        sender = PLACEHOLDER.sub("", raw.get("sender_name", "")).strip()
         literal = [a for a in dicts(raw) if self._is_literal(a)]
-        for name in [*(c["name"] for c in customers), sender, *(a.get("name", "") for a in [*addresses, *literal])]:
-            own |= self.names.parts(name) if name and "{{" not in name else {}
-        for laid in dicts(raw):
-            if isinstance(laid.get("name"), str) and ("email" in laid or "customer_id" in laid):
-                own |= self.names.parts(laid["name"])
+        for name in self._people(raw):
+            own |= self.names.parts(name)
         for old in stored:
             new = self.places.address(old, old["name"])
             lines = [(old["line1"], new["line1"]), (STREET.sub("", old["line1"]), STREET.sub("", new["line1"]))]

@@ -205,11 +205,11 @@ class TextRekey:
             return self.cents(value)
         return value + self.years if key == "since" else value
 
-    def _field(self, text: str, key: str) -> str:
+    def _field(self, text: str, key: str, owner: str = "") -> str:
         if key == "phone":
             return self._phone(text)
         if key == "method":
-            return re.sub(r"\d{4}$", lambda m: other_digits(m.group(), self.draw(text)), text)
+            return re.sub(r"\d{4}$", lambda m: other_digits(m.group(), self.draw(f"{owner}{text}")), text)
         return self.text(text)
 
     def _phone(self, text: str) -> str:

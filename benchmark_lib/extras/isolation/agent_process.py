@@ -47,8 +47,8 @@ def talks(begin: dict[str, Any], pipe: Pipe, used: list[Usage]) -> Callable[...,
     It takes the turn and the messages so far.
     """
 
-    def call(name: Any, arguments: Any) -> ToolCall:
-        pipe.write(call={"name": plain_text(name), "arguments": plain(arguments)})
+    def call(name: Any, arguments: Any, together: bool) -> ToolCall:
+        pipe.write(call={"name": plain_text(name), "arguments": plain(arguments), "together": together})
         return ToolCall(**pipe.read()["result"])
 
     def generator() -> Any:

@@ -162,7 +162,10 @@ class IsolatedAgent(BuiltIn):
             wanted = message.get("call")
             if not isinstance(wanted, dict) or not isinstance(wanted.get("name"), str):
                 raise _of(message)
-            await self._write(result=asdict(await talk.call_aside(wanted["name"], wanted.get("arguments"))))
+            made = await talk.call_aside(
+                wanted["name"], wanted.get("arguments"), together=wanted.get("together") is True
+            )
+            await self._write(result=asdict(made))
 
     def _pipes(self) -> tuple[asyncio.StreamWriter, asyncio.StreamReader]:
         process = self._process

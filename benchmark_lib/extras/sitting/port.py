@@ -43,8 +43,8 @@ POST /CHAIR/say         the body is your message; the answer is what is new afte
 POST /CHAIR/call/NAME   calls the tool NAME; the body is its arguments as a JSON object; the answer is its result.
 POST /CHAIR/call        calls several tools; the body is [{{"name": "...", "arguments": {{...}}}}, ...].
 
-A message ends your turn. Call tools before it: up to {calls} times in one turn, or {hard_calls} where there is much to do. One more
-ends the conversation.
+A message ends your turn. Call tools before it: up to {calls} times in one turn, or {hard_calls} where there is much to do. A call
+beyond that is not carried out; if you go on calling, the conversation ends.
 
   curl -s {base}/1/next
   curl -s {base}/1/call/NAME -d '{{"argument": "value"}}'

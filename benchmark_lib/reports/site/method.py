@@ -19,7 +19,7 @@ from ...analysis.tables.headlines import ESTIMATORS
 from ...analysis.tables.leaderboard import RESOLVES_ENOUGH
 from ...analysis.tables.safety import STATES
 from ...conversation.loop import EMPTY_REPLIES
-from ...conversation.state import CALLS_PER_TURN
+from ...conversation.state import CALLS_OF_HARD_CASES, CALLS_PER_TURN, CALLS_REFUSED
 from ...endpoint.prices import load_prices
 from ...project import code_version
 from ...records import BUCKETS, ENDINGS, NOT_SCORED
@@ -60,7 +60,7 @@ def method_view(content: Content) -> dict[str, Any]:
         "enough": RESOLVES_ENOUGH,
         "dominance": margins_in_words(),
         "nothing": _nothing_seen(),
-        "limits": {"calls": CALLS_PER_TURN, "empty": EMPTY_REPLIES},
+        "limits": {"calls": CALLS_PER_TURN, "hard": CALLS_OF_HARD_CASES, "more": CALLS_REFUSED, "empty": EMPTY_REPLIES},
         "estimators": in_words(),
         "prices": {
             "dated": prices.dated,
