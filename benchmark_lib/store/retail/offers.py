@@ -132,25 +132,44 @@ def _stands_in(option: str, text: str, words: str) -> bool:
 def _articles(text: str, order: Row, arguments: dict[str, Any], store: World) -> tuple[set[str], bool]:
     """Return the lines of an order that a text names, and whether it names an article that the customer has not.
 
-    The longest names count first. Short names ("the sling") count for the customer's own articles only.
+    The longest names count first. Short names ("the sling") count for the customer's own articles only. Clauses that
+    keep something count only if the others name nothing.
     """
-    words, said, strange = f"{plain(text)} ", set[str](), False
-    lines: dict[str, set[str]] = {}
+    mine: dict[str, set[str]] = {}
     for line in order["lines"]:
-        lines.setdefault(line["product_id"], set()).add(line["line_id"])
+        mine.setdefault(line["product_id"], set()).add(line["line_id"])
     if arguments.get("variant_id") in variants(store):
         product = variants(store)[arguments["variant_id"]][0]["product_id"]
-        lines.setdefault(product, {arguments.get("line_id", "")})
+        mine.setdefault(product, {arguments.get("line_id", "")})
+    kept = cue_of_several("kept")
+    goes = "\n".join(c for c in _between_clauses().split(text) if not kept.search(plain(c)))
+    found = _named(goes, mine, order, store)
+    return found if any(found) or goes == text else _named(text, mine, order, store)
+
+
+def _named(text: str, mine: dict[str, set[str]], order: Row, store: World) -> tuple[set[str], bool]:
+    words, said, strange = f"{plain(text)} ", set[str](), False
     for name, products in _names(store).items():
         if name not in words:
             continue
-        mine = [p for p in products if p in lines]
+        own = [p for p in products if p in mine]
         found = re.sub(rf"(?<!\w){re.escape(name.strip())}(?!\w)", " ", words)
-        if found == words or not (mine or _is_whole(name, products, store)):
+        if found == words or not (own or _is_whole(name, products, store)):
             continue
-        words, strange = found, strange or not mine
-        said |= lines[mine[0]] if len(mine) == 1 else set()
+        words, strange = found, strange or not own
+        said |= _lines_meant(mine[own[0]], text, order, store) if len(own) == 1 else set()
     return said, strange
+
+
+def _lines_meant(lines: set[str], text: str, order: Row, store: World) -> set[str]:
+    """Return the lines of one article whose color or size a text names; all of them if it names none."""
+    sold = {x["line_id"]: variants(store)[x["variant_id"]][1] for x in order["lines"] if x["line_id"] in lines}
+    named = {
+        line
+        for line, variant in sold.items()
+        if any(_stands_in(variant[part], text, plain(text)) for part in ("color", "size") if variant.get(part))
+    }
+    return named if len(lines) > 1 and named else lines
 
 
 @remembered("products")
