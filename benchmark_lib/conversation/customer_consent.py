@@ -42,6 +42,8 @@ class Consenting(FollowingUp):
         plan = "" if wanted else self._plan(open_wishes, talk)
         if plan and not any(chance >= SURE for chance in acts.values()):
             wanted = [w for w in open_wishes if self.parser.parse(plan).tools.get(w.tool, 0.0) >= SURE]
+        else:
+            wanted = wanted or self._likely(acts, open_wishes, now, said)
         if wanted:
             later = all(w.after is not None and w.after not in self.progress.followed_up for w in wanted)
             if self._asks_which(wanted, said) or (later and self._has_more_to_say(now, talk, said)):
@@ -64,6 +66,18 @@ class Consenting(FollowingUp):
         if not self._ask_back("offer", "asks_back", said):
             talk.faults.append(Fault("customer", "offer_not_recognised", f"message {talk.turn}: {now.words[:200]}"))
         return None
+
+    def _likely(self, acts: dict[str, float], wishes: list[Call], now: Round, said: Draft) -> list[Call]:
+        """Return the wishes whose own object an unclear offer names, if it may be about their act and no other."""
+        if any(chance >= SURE for chance in acts.values()):
+            return []
+        found = []
+        for wish in wishes:
+            chances = (now.heard.tools.get(tool, 0.0) for tool in {wish.tool, *self.kind.alike.get(wish.tool, ())})
+            named, differing = self._read(wish, now, said)
+            if max(chances) >= LIKELY and named - {self._subject} and not differing:
+                found.append(wish)
+        return found
 
     def _decline(self, offered: set[str], now: Round, said: Draft) -> None:
         """Say no to an act that it did not ask for, with its own wish; give up at the third one."""
@@ -244,7 +258,8 @@ class Consenting(FollowingUp):
         either = [w for w, n in others if self._subject in n and any(w in o.calls for o in self.case.outcomes)]
         if any(w.arguments[self._subject] != wish.arguments.get(self._subject) for w in either):
             named = named - {self._subject}
-        yes = self._plain_yes if plan else self._own_yes
+        surely = now.heard.tools.get(wish.tool, 0.0) >= SURE and not plan
+        yes = self._own_yes if surely else self._plain_yes
         self._say_yes(wish, named, [w for w, _ in others], yes(wish.tool), said)
         mistake = self._mistake_mended(now, said)
         if mistake and mistake not in self.used:
