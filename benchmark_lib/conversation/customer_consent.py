@@ -13,7 +13,6 @@ from .customer_several import (
     all_wanted,
     as_wished,
     asks_for_one_yes_of_several,
-    is_menu,
     names_some,
     offered_of,
     passages_of,
@@ -39,7 +38,8 @@ class Consenting(FollowingUp):
             return None
         acts = as_wished(self._acts_in(now), open_wishes, now.words, self.store)
         wanted = [w for w in open_wishes if acts.get(w.tool, 0.0) >= SURE]
-        plan = "" if wanted else self._plan(open_wishes, talk)
+        earlier = [m.text for m in talk.messages if m.side == "agent"][:-1]
+        plan = "" if wanted else self._plan({w.tool for w in open_wishes}, earlier)
         if plan and not any(chance >= SURE for chance in acts.values()):
             wanted = [w for w in open_wishes if self.parser.parse(plan).tools.get(w.tool, 0.0) >= SURE]
         else:
@@ -108,17 +108,6 @@ class Consenting(FollowingUp):
     def _is_bare(self, words: str) -> bool:
         """Return whether a message is a question of a few words."""
         return len(words.split()) <= BARE
-
-    def _plan(self, wishes: list[Call], talk: ConversationState) -> str:
-        """Return the agent's latest earlier message that offers one of the wishes, unless it was declined since."""
-        wanted = {w.tool for w in wishes}
-        for words in reversed([m.text for m in talk.messages if m.side == "agent"][:-1]):
-            heard = self.parser.parse(words)
-            if wanted.intersection(heard.declined) or is_menu(words, self.parser, self.case.several):
-                return ""
-            if any(heard.tools.get(tool, 0.0) >= SURE for tool in wanted):
-                return words
-        return ""
 
     def _ask_back(self, what: str, phrase: str, said: Draft) -> bool:
         """Ask what the desk means, twice at most; return whether it asked."""
