@@ -88,7 +88,8 @@ class Act:
     ----------
     kind : str
         ``gave``, ``lacked``, ``agreed``, ``refused``, ``asked`` (a question of its own, such as one before a yes),
-        ``attached``, ``followed_up``, ``pushed``, ``waited`` (asked for an open answer) or ``left``;
+        ``asked_back`` (what an offer means, since it was unsure), ``attached``, ``followed_up``, ``pushed``, ``waited``
+        (asked for an open answer) or ``left``;
         ``moved``: a row of the store had changed before the message came.
     what : str
         The fact, call, line number or attachment it is about.

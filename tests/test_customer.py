@@ -95,13 +95,19 @@ def test_another_order_is_corrected_and_not_agreed_to(store, cancelling):
     )
 
 
-def test_what_it_does_not_recognise_gets_its_wish_as_a_condition_and_a_finding(store, cases):
+def test_it_asks_back_twice_about_what_it_does_not_recognise_and_then_says_its_wish(store, cases):
     case = cases["damaged_item_2"]
     words = "I can sort this out for you free of charge. Shall I?"
-    said, record = answer(case, store, words)
-    (act,) = [a for a in said[0].acts if a.kind == "agreed"]
-    assert act.detail == "conditional" and act.what == "create_replacement"
-    assert record.faults[0].kind == "offer_not_recognised" and words[:50] in record.faults[0].detail
+    said, record = answer(case, store, words, "It costs you nothing. Shall I?", "It is a good way out. Shall I?")
+    assert [did(m, "asked_back", "agreed") for m in said[:3]] == [[("asked_back", "offer")]] * 2 + [[]]
+    assert record.faults[0].kind == "offer_not_recognised" and "good way out" in record.faults[0].detail
+
+
+def test_asking_back_does_not_use_up_a_message(store, cases):
+    _, short = answer(cases["damaged_item_2"], store, "Which order is it?")
+    _, long = answer(cases["damaged_item_2"], store, "I can sort this out. Shall I?", "Which order is it?")
+    assert short.ended_by == long.ended_by == "turn_limit"
+    assert len(long.messages) == len(short.messages) + 2
 
 
 def test_nothing_is_agreed_to_where_nothing_was_offered(store, cases):

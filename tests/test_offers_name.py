@@ -27,19 +27,21 @@ def view():
     ],
 )
 def test_an_apostrophe_or_a_title_makes_no_size(view, text):
-    assert view.kind.named_in(text, WISH, view) == (set(), set())
+    named, differing = view.kind.named_in(text, WISH, view)
+    assert "variant_id" not in named | differing
 
 
 @pytest.mark.parametrize(
     "text", ["I'd change the socks to L.", "Je les change en taille l?", "Ich nehme Größe S.", "¿En talla L?"]
 )
 def test_another_size_differs(view, text):
-    assert view.kind.named_in(text, WISH, view) == (set(), {"variant_id"})
+    assert view.kind.named_in(text, WISH, view)[1] == {"variant_id"}
 
 
 @pytest.mark.parametrize("text", ["The socks in M?", "taille m", "in Größe M, bitte", "plum, at the same price"])
 def test_the_size_or_color_that_is_wished_for_is_named(view, text):
-    assert view.kind.named_in(text, WISH, view) == ({"variant_id"}, set())
+    named, differing = view.kind.named_in(text, WISH, view)
+    assert "variant_id" in named and not differing
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from ..store.every_desk import CLOSE, HANDOVER
 from ..threads import read_aside
 from .customer_consent import Consenting
 from .customer_progress import told_in
-from .customer_several import announces, asks_for_a_yes
+from .customer_several import announces, asks_for_a_yes, is_menu
 from .customer_words import CERTAIN, Draft, Round, filled, written
 from .speaker import Reply
 from .state import ConversationState
@@ -87,6 +87,9 @@ class ScriptedCustomer(Consenting):
             self._leave("unserved", said)
         elif handed_on:
             said.add(self._plain_yes(HANDOVER), Act("agreed", HANDOVER, arguments={}), first=True)
+        elif now.menu and not done:
+            if not said.moves:
+                said.add(self._customers("menu"), Act("refused", "menu"))
         elif not done and (kind := self._objection(now)):
             self._object(kind, now, said)
         elif self._held_out(now) and not done:
@@ -129,8 +132,9 @@ class ScriptedCustomer(Consenting):
         words = (talk.last("agent") or talk.messages[-1]).text
         heard = self.parser.parse(words)
         calls = [c for c in talk.desk.calls if c.turn == talk.turn - 1 and c.write and not c.error]
-        self.progress.claimed |= set() if heard.declined else heard.surely_claimed
-        if heard.claimed:
+        menu = heard.confirm and is_menu(words, self.parser, self.case.several)
+        self.progress.claimed |= set() if heard.declined or menu else heard.surely_claimed
+        if heard.claimed and not menu:
             self.progress.claimed |= {c.name for c in calls}
         own = {*self.case.reasons, *self.case.against}
         reasons = own.intersection(self.parser.reasons_in([words]) if own else ())
@@ -140,7 +144,7 @@ class ScriptedCustomer(Consenting):
         new |= set() if self.progress.pushes else {("reason", r) for r in reasons}
         fresh = bool(new - self.seen) or not (self.progress.pushes or self.progress.resolvable)
         self.seen |= new
-        return Round(words, heard, calls, fresh)
+        return Round(words, heard, calls, fresh, menu)
 
     def _meant(self, heard: ParsedMessage, content: bool) -> list[str]:
         """Return the requested slots that the customer can answer.

@@ -4,47 +4,53 @@ from typing import Any
 
 from ..cases import Call
 from ..language.cues import cue_of_several
-from ..language.heard import LIKELY, SURE
+from ..language.heard import LIKELY, POSSIBLE, SURE
 from ..language.sentences import fold, plain
 from ..records import Act, Fault, as_text
 from ..store.every_desk import HANDOVER
 from .customer_followups import FollowingUp, calls_after
-from .customer_several import all_wanted, as_wished, asks_for_one_yes_of_several, names_some, offered_of
+from .customer_several import (
+    all_wanted,
+    as_wished,
+    asks_for_one_yes_of_several,
+    names_some,
+    offered_of,
+    passages_of,
+)
 from .customer_words import CERTAIN, Draft, Round, filled
 from .state import ConversationState
 
-AS_LIKELY = 0.4
-"""Least likelihood of its own wish, relative to the likeliest offer, to count as offered."""
-MENU = 4
-"""Number of remedies offered in one message from which a customer does not choose."""
+BARE = 7
+"""Most words of a question that names no act of its own ("Shall I go ahead with that?")."""
+PATIENCE = 2
+"""Number of acts offered that it did not ask for, from which a customer gives up at the next."""
+ASKED_BACK = 2
+"""Number of times that a customer asks back in a conversation."""
 
 
 class Consenting(FollowingUp):
     """The yes, the no and the correction of one customer."""
 
     def _decide(self, now: Round, talk: ConversationState, said: Draft) -> None:
-        """Answer a request for a yes: agree to a wish, correct a different object, or state a condition if unsure."""
+        """Answer a request for a yes: agree to a wish, correct a different object, or ask back if unsure."""
         open_wishes = self.progress.open_wishes(talk)
-        offered = set(now.heard.proposed)
-        likely = now.heard.tools
         if self.case.several and self._agree_to_all(open_wishes, now, talk, said):
             return None
-        if len(now.heard.offered) >= MENU and not self.case.several:
-            if not said.moves:
-                said.add(self._customers("menu"), Act("refused", "menu"))
-            return None
-        best = max(likely.values(), default=0.0)
-        answered = said.moves and not now.heard.offer
-        sure = any(likely.get(w.tool, 0.0) >= SURE for w in open_wishes)
-        if not sure:
-            likely = as_wished(likely, open_wishes, now.words, self.store)
-            sure = any(likely.get(w.tool, 0.0) >= SURE for w in open_wishes)
-        least = SURE if sure or answered else max(LIKELY, AS_LIKELY * best)
-        wanted = [w for w in open_wishes if likely.get(w.tool, 0.0) >= least]
+        acts = as_wished(self._acts_in(now), open_wishes, now.words, self.store)
+        wanted = [w for w in open_wishes if acts.get(w.tool, 0.0) >= SURE]
+        earlier = [m.text for m in talk.messages if m.side == "agent"][:-1]
+        plan = "" if wanted else self._plan({w.tool for w in open_wishes}, earlier)
+        if plan and not any(chance >= SURE for chance in acts.values()):
+            wanted = [w for w in open_wishes if self.parser.parse(plan).tools.get(w.tool, 0.0) >= SURE]
+        else:
+            wanted = wanted or self._likely(acts, open_wishes, now, said)
         if wanted:
             later = all(w.after is not None and w.after not in self.progress.followed_up for w in wanted)
-            return None if later and self._has_more_to_say(now, talk, said) else self._agree(wanted, now, said)
-        if offered == {HANDOVER} and best >= CERTAIN and not (self.progress.resolvable and open_wishes):
+            if self._asks_which(wanted, said) or (later and self._has_more_to_say(now, talk, said)):
+                return None
+            return self._agree(wanted, now, said, plan)
+        best = max(now.heard.tools.values(), default=0.0)
+        if {*now.heard.proposed} == {HANDOVER} and best >= CERTAIN and not (self.progress.resolvable and open_wishes):
             return self._yes(HANDOVER, {}, said)
         if best < LIKELY and not now.heard.offer and self._own_number(now.words):
             if self._subject not in {a.what for a in said.acts}:
@@ -52,19 +58,64 @@ class Consenting(FollowingUp):
             return None
         if not open_wishes:
             return self._nothing_open(now, talk, said)
-        if self._has_more_to_say(now, talk, said):
+        if self._has_more_to_say(now, talk, said) or said.moves:
             return None
-        if answered or (not offered and (said.moves or not (now.heard.offer or best >= LIKELY))):
-            return None
-        wish = open_wishes[0]
-        talk.faults.append(Fault("customer", "offer_not_recognised", f"message {talk.turn}: {now.words[:200]}"))
-        words = self._customers("condition")
-        goal = self.case.ledger.get("goal")
-        if goal and not self.progress.followed_up and not self.given.get("goal"):
-            self.given["goal"] = 1
-            words = f"{words} {goal.say or goal.value or ''}".strip()
-        said.add(words, Act("agreed", wish.tool, "conditional", arguments=dict(wish.arguments)), first=True)
+        clearly = {tool for tool in now.heard.offered if acts.get(tool, 0.0) >= CERTAIN}
+        if clearly and not any(now.heard.tools.get(w.tool, 0.0) >= POSSIBLE for w in open_wishes):
+            return self._decline(clearly, now, said)
+        if not self._ask_back("offer", "asks_back", said):
+            talk.faults.append(Fault("customer", "offer_not_recognised", f"message {talk.turn}: {now.words[:200]}"))
         return None
+
+    def _likely(self, acts: dict[str, float], wishes: list[Call], now: Round, said: Draft) -> list[Call]:
+        """Return the wishes whose own object an unclear offer names, if it may be about their act and no other."""
+        if any(chance >= SURE for chance in acts.values()):
+            return []
+        found = []
+        for wish in wishes:
+            chances = (now.heard.tools.get(tool, 0.0) for tool in {wish.tool, *self.kind.alike.get(wish.tool, ())})
+            named, differing = self._read(wish, now, said)
+            if max(chances) >= LIKELY and named - {self._subject} and not differing:
+                found.append(wish)
+        return found
+
+    def _decline(self, offered: set[str], now: Round, said: Draft) -> None:
+        """Say no to an act that it did not ask for, with its own wish; give up at the third one."""
+        self.declined |= offered
+        refused = [Act("refused", tool) for tool in sorted(offered)]
+        if not self.progress.resolvable:
+            said.add(self._customers("no_thanks"), *refused)
+            return self._push(now, said)
+        said.add(self._own_wish(), *refused)
+        return self._leave("unserved", said) if len(self.declined) > PATIENCE else None
+
+    def _asks_which(self, wanted: list[Call], said: Draft) -> bool:
+        """Ask once which act the desk will do, if it offers a wish after another act; return whether it asked."""
+        if not self.declined or not self._ask_back(wanted[0].tool, "which_now", said):
+            return False
+        self.declined.clear()
+        return True
+
+    def _acts_in(self, now: Round) -> dict[str, float]:
+        """Return the acts that a message names; a bare "Shall I?" names none, whatever its reading."""
+        heard = now.heard
+        return {
+            tool: chance
+            for tool, chance in heard.tools.items()
+            if tool in heard.offered or chance >= CERTAIN or (chance >= SURE and not self._is_bare(now.words))
+        }
+
+    def _is_bare(self, words: str) -> bool:
+        """Return whether a message is a question of a few words."""
+        return len(words.split()) <= BARE
+
+    def _ask_back(self, what: str, phrase: str, said: Draft) -> bool:
+        """Ask what the desk means, twice at most; return whether it asked."""
+        if self.used.get("asked_back", 0) >= ASKED_BACK:
+            return False
+        self._count("asked_back")
+        said.add(self._of("reactions", phrase), Act("asked_back", what))
+        return True
 
     def _choose(self, now: Round, talk: ConversationState, said: Draft) -> None:
         """Name the wanted act if the agent offers a choice; a bare yes would be ambiguous.
@@ -90,21 +141,20 @@ class Consenting(FollowingUp):
         wanted += picked
         for tool in dict.fromkeys(w.tool for w in wanted):
             fitting = [w for w in wanted if w.tool == tool]
-            read = [(w, self._differing(w, now, said)) for w in fitting]
-            named = [w for w, differing in read if not differing]
+            read = [(w, *self._read(w, now, said)) for w in fitting]
+            named = [(w, names) for w, names, differing in read if not differing]
             if not named and tool in now.heard.or_not:
-                self._correct(*read[0], said)
+                self._correct(read[0][0], read[0][2], said)
                 continue
-            arguments = dict((named or fitting)[0].arguments) if len(named or fitting) == 1 else {}
-            said.add(self._plain_yes(tool), Act("agreed", tool, arguments=arguments), first=True)
+            right = named or [(w, names) for w, names, _ in read]
+            self._say_yes(*right[0], [w for w, _ in right[1:]], self._plain_yes(tool), said)
         if said.moves or self._has_more_to_say(now, talk, said):
             return
         goal = self.case.ledger.get("goal")
         if goal and (goal.say or goal.value) and not self.progress.followed_up:
             self._answer("goal", said)
         elif wishes and now.heard.offer:
-            agreed = Act("agreed", wishes[0].tool, "conditional", arguments=dict(wishes[0].arguments))
-            said.add(self._customers("condition"), agreed)
+            self._ask_back("offer", "asks_back", said)
 
     def _picks(self, now: Round, talk: ConversationState) -> list[Call]:
         """Return the wishes for the one wanted act among the choices; empty if none or several acts are wanted."""
@@ -126,15 +176,6 @@ class Consenting(FollowingUp):
         if asks_for_one_yes_of_several(now.words):
             held_out |= {tool for tool, chance in now.heard.tools.items() if chance >= SURE}
         return held_out
-
-    def _differing(self, wish: Call, now: Round, said: Draft) -> set[str]:
-        """Return the arguments of a wish for which a message names other values."""
-        # Ignore a wrong number of its own that it corrects in the same message.
-        words = now.words
-        if self._subject in {a.what for a in said.acts if a.kind == "gave"}:
-            known = self.case.ledger.get(self._subject)
-            words = words.replace(known.wrong, "") if known and known.wrong else words
-        return self.kind.named_in(words, wish.arguments, self.store)[1]
 
     def _has_more_to_say(self, now: Round, talk: ConversationState, said: Draft) -> bool:
         """Raise the next follow-up in place of a yes, if all requests so far are fulfilled; return whether it did."""
@@ -188,28 +229,77 @@ class Consenting(FollowingUp):
         known = self.case.ledger.get(self._subject)
         return bool(self._open(self._subject) and known and known.value and known.value in words)
 
-    def _agree(self, wanted: list[Call], now: Round, said: Draft) -> None:
-        """Say yes to its own wish; if the offer is for another object, name its own."""
-        found = [
-            (w, self.kind.named_in(now.words, w.arguments, self.store)[0], self._differing(w, now, said))
-            for w in wanted
-        ]
+    def _agree(self, wanted: list[Call], now: Round, said: Draft, plan: str = "") -> None:
+        """Say yes to its own wish, and name its own object where the offer leaves it open; correct another object.
+
+        The act's arguments are those that the offer names or the customer says, and those that its orders leave no
+        choice of.
+        """
+        raised = {None, *self.progress.followed_up}
+        due = [w for w in wanted if w.after in raised and any(w in o.calls for o in self.case.outcomes)]
+        found = [(w, *self._read(w, now, said, plan)) for w in due or wanted]
         fitting = [(w, named) for w, named, differing in found if not differing]
         if not fitting:
-            wish, _, differing = found[0]
+            wish, _, differing = max(found, key=lambda f: (f[0].after is not None, len(f[1])))
             return self._correct(wish, differing, said)
         wish, named = max(fitting, key=lambda f: len(f[1]))
         others = [(w, n) for w, n in fitting if w.tool == wish.tool and w.arguments != wish.arguments]
         either = [w for w, n in others if self._subject in n and any(w in o.calls for o in self.case.outcomes)]
         if any(w.arguments[self._subject] != wish.arguments.get(self._subject) for w in either):
             named = named - {self._subject}
-        arguments = {k: v for k, v in wish.arguments.items() if not others or k in named}
-        self._yes(wish.tool, dict(arguments), said)
+        surely = now.heard.tools.get(wish.tool, 0.0) >= SURE and not plan
+        yes = self._own_yes if surely else self._plain_yes
+        self._say_yes(wish, named, [w for w, _ in others], yes(wish.tool), said)
         mistake = self._mistake_mended(now, said)
         if mistake and mistake not in self.used:
             said.add(self._of("reactions", mistake), first=True)
         for more in {w.tool for w, _ in fitting} - {wish.tool}:
             said.acts.append(Act("agreed", more, arguments={}))
+
+    def _say_yes(self, wish: Call, named: set[str], others: list[Call], yes: str, said: Draft) -> None:
+        """Agree to a wish, in the customer's own words for what the offer leaves open; of several, to what it names."""
+        left_open = {*wish.arguments} if others else self.kind.open_to(wish.arguments, self.case, self.store)
+        own = {} if others else self._own_words(wish, left_open - named)
+        agreed = {k: v for k, v in wish.arguments.items() if k in named or k in own or k not in left_open}
+        words = " ".join([yes, *dict.fromkeys(own.values())])
+        said.add(words, Act("agreed", wish.tool, arguments=agreed), first=True)
+
+    def _read(self, wish: Call, now: Round, said: Draft, plan: str = "") -> tuple[set[str], set[str]]:
+        """Return the arguments of a wish that an offer names, and those for which it names other values.
+
+        The offering sentences decide first, then the message, then the earlier message with the plan.
+        """
+        named: set[str] = set()
+        differing: set[str] = set()
+        offering = "\n".join(text for text, tools in passages_of(now.words, self.parser) if tools.get(wish.tool))
+        for words in filter(None, (offering, now.words, plan)):
+            read = self.kind.named_in(self._corrected_in(words, said), wish.arguments, self.store)
+            differing |= read[1] - named
+            named |= read[0] - differing
+        return named, differing
+
+    def _corrected_in(self, words: str, said: Draft) -> str:
+        """Return a message without a wrong number of the customer's own that it corrects in this answer."""
+        known = self.case.ledger.get(self._subject)
+        corrects = known and known.wrong and any(a.kind == "gave" and a.what == self._subject for a in said.acts)
+        return words.replace(known.wrong, "") if known and known.wrong and corrects else words
+
+    def _own_words(self, wish: Call, arguments: set[str]) -> dict[str, str]:
+        """Return a sentence in the customer's own words for each argument of a wish that it can name."""
+        gives = [self.case.followups[place].gives for place in sorted(self.progress.followed_up)]
+        latest = {slot: value for given in gives for slot, value in given.items()}
+        found: dict[str, str] = {}
+        for argument in sorted(arguments):
+            for slot in self.kind.own_slots.get(argument, ()):
+                known = self.case.ledger.get(slot)
+                value = latest.get(slot) or (known and known.value)
+                private = slot in (*self.kind.proofs, *self.kind.of_proofs) and slot not in self.given
+                if argument in found or known is None or known.when == "never" or private or not value:
+                    continue
+                if not self.kind.named_in(value, wish.arguments, self.store)[1]:
+                    own = "" if slot in latest or known.say in self.told else known.say
+                    found[argument] = own or filled(self._of("reactions", "own"), value)
+        return found
 
     def _mistake_mended(self, now: Round, said: Draft) -> str:
         """Return the phrase for a mistake of the customer that the agent has corrected; empty if there is none."""
@@ -246,6 +336,8 @@ class Consenting(FollowingUp):
         """Return the sentence that names its own object in place of another."""
         if self._subject in differing:
             return filled(self._customers("mine"), str(wish.arguments[self._subject]))
+        if own := self._own_words(wish, differing):
+            return " ".join([self._customers("no_thanks"), *dict.fromkeys(own.values())])
         for slot in self.kind.choice_slots:
             known = self.case.ledger.get(slot)
             if known and (known.say or known.value):

@@ -1,11 +1,12 @@
 """Follow-ups of a customer: raise later requests, as far as they are still open."""
 
 from ..cases import Call, Case, Fact
-from ..language.heard import SURE
+from ..language.heard import LIKELY, SURE
 from ..language.sentences import sentences
 from ..records import Act
 from ..store.every_desk import HANDOVER
 from .customer_progress import CustomerProgress
+from .customer_several import is_menu
 from .customer_voice import Voice
 from .customer_words import Draft, Round
 from .state import ConversationState
@@ -92,12 +93,19 @@ class FollowingUp(Voice):
         return offered and not self.kind.named_in(words, call.arguments, self.store)[1]
 
     def _stands_offered(self, call: Call, talk: ConversationState) -> bool:
-        """Return whether the agent has offered a call and has not declined it since."""
-        said = [m.text for m in talk.messages if m.side == "agent"]
-        latest = next(
-            (w for w in reversed(said) if self._offers(call, w) or call.tool in self.parser.parse(w).declined), ""
-        )
-        return bool(latest) and self._offers(call, latest)
+        """Return whether the agent has offered or spelled out a call and has not declined it since."""
+        plan = self._plan({call.tool}, [m.text for m in talk.messages if m.side == "agent"], LIKELY)
+        return bool(plan) and not self.kind.named_in(plan, call.arguments, self.store)[1]
+
+    def _plan(self, tools: set[str], said: list[str], least: float = SURE) -> str:
+        """Return the agent's latest message that may be about one of the tools, unless it was declined since."""
+        for words in reversed(said):
+            heard = self.parser.parse(words)
+            if tools.intersection(heard.declined) or is_menu(words, self.parser, self.case.several):
+                return ""
+            if any(heard.tools.get(tool, 0.0) >= least and tool not in heard.claimed for tool in tools):
+                return words
+        return ""
 
     def _own_yes(self, tool: str) -> str:
         """Return a yes of the case's own, as long as there is one, then a yes that names the act."""

@@ -4,12 +4,15 @@ import re
 from dataclasses import dataclass, field
 
 from ..cases import Call, Case
-from ..language.cues import cue_of_several
+from ..language.cues import alternatives_in, cue_of_several
 from ..language.heard import ASKS, LIKELY, POSSIBLE, SURE
 from ..language.parser import PLAIN, MessageParser
 from ..language.sentences import plain, sentences
 from ..store import Store
+from ..store.every_desk import HANDOVER
 
+MENU = 3
+"""Number of acts offered as alternatives in one message from which a customer does not choose."""
 OPENING = " *_¿,"
 """Characters that may precede the first word of a question."""
 
@@ -96,6 +99,29 @@ def all_wanted(wishes: list[Call], case: Case, found: Offered, raised: set[int])
     return [w for w in wishes if w in wanted or w in found.named]
 
 
+def is_menu(words: str, parser: MessageParser, several: bool) -> bool:
+    """Return whether a message asks for a yes to three acts or more, as alternatives.
+
+    A list of acts is none for a customer with several wishes, nor is one after which the desk names its choice.
+    """
+    said = sentences(words)
+    listed: set[str] = set()
+    menu = False
+    for sentence, heard, named in zip(said, parser.hear(said), parser.tools_named(said), strict=True):
+        tools, surely = (
+            ({tool for tool, chance in heard.tools.items() if chance >= least} | named) - {HANDOVER}
+            for least in (POSSIBLE, LIKELY)
+        )
+        if heard.acts["no"] >= SURE:
+            continue
+        listed |= surely if sentence.item else set()
+        either = len(tools) >= MENU or (len(surely) == MENU - 1 and alternatives_in(sentence.plain) >= MENU)
+        menu |= (heard.either and either) or (len(listed) >= MENU and not several)
+        if heard.asks_for_a_yes and len(named) == 1 and not heard.either:
+            menu = False  # "Of the three, I would send a new one. Shall I send it?"
+    return menu
+
+
 def announces(words: str) -> bool:
     """Return whether the agent says it will continue, without naming the act ("I'll do the next one now")."""
     return bool(cue_of_several("announce").search(plain(words)))
@@ -111,6 +137,11 @@ def asks_for_a_yes(words: str) -> bool:
 def asks_for_one_yes_of_several(words: str) -> bool:
     """Return whether each offered answer begins with a yes ("yes, A" or "yes, B"), so a bare yes is ambiguous."""
     return bool(cue_of_several("yes_each").search(plain(words)))
+
+
+def passages_of(words: str, parser: MessageParser) -> list[tuple[str, dict[str, float]]]:
+    """Return the sentences of a message that offer something, each with its tools."""
+    return _passages(words, parser)[0]
 
 
 def _passages(words: str, parser: MessageParser) -> tuple[list[tuple[str, dict[str, float]]], str]:
@@ -150,5 +181,5 @@ def _take(due: list[Reading], others: list[Reading], found: Offered) -> None:
 
 def _hinted(wish: Call, words: str, named: list[Call], store: Store) -> bool:
     """Return whether a message names an argument that distinguishes a wish from the named wishes."""
-    read = store.kind.named_in(words, wish.arguments, store)[0]
+    read = {name for s in sentences(words) for name in store.kind.named_in(s.text, wish.arguments, store)[0]}
     return any(all(wish.arguments[name] != n.arguments.get(name) for n in named) for name in read)

@@ -30,6 +30,7 @@ class Voice:
         self.seen: set[Any] = set()
         self.offered: set[str] = set()
         self.unasked: set[str] = set()
+        self.declined: set[str] = set()
         self._proofs = (*store.kind.proofs, *store.kind.attachments)
         self._subject = store.kind.look_up[1]
         self._capitals = not case.email.text.strip()[:1].islower()

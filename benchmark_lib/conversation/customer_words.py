@@ -18,6 +18,8 @@ class Round:
     heard: ParsedMessage
     calls: list[ToolCall]
     fresh: bool
+    menu: bool = False
+    """True if it asks for a yes to three acts or more, as alternatives: it offers and reports none of them."""
 
 
 class Draft:

@@ -44,8 +44,8 @@ async def converse(
     trial, seed : int
         Seed the conversation's random numbers, together with the case id.
     max_messages : int
-        Limit of customer messages, unless the case has its own. A model customer may add its last words after the
-        agent's answer to the last of them.
+        Limit of customer messages, unless the case has its own. A message that asks back does not count. A model
+        customer may add its last words after the agent's answer to the last of them.
     tools : dict of str to Tool, optional
         The tools on the desk; the store's own by default.
     schemas : list of dict, optional
@@ -96,8 +96,9 @@ async def converse(
 async def _loop(
     talk: ConversationState, case: Case, agent: Speaker, customer: Speaker, own: bool, reply_s: float
 ) -> str:
-    empty = 0
-    for turn in range(1, talk.limit + 1):
+    empty = turn = 0
+    while turn < talk.limit + talk.asked_back:
+        turn += 1
         talk.desk.turn = turn
         said = await _said(customer, talk)
         held = {k.attach: k.shows or "" for k in case.ledger.values() if k.attach and k.when != "never"}

@@ -94,6 +94,11 @@ class ConversationState(HasMessages[Message]):
         """Return the number of the customer message to answer."""
         return self.desk.turn
 
+    @property
+    def asked_back(self) -> int:
+        """Return the number of customer messages that asked back."""
+        return sum(any(act.kind == "asked_back" for act in m.acts) for m in self.messages)
+
     def _call(self, name: Any, arguments: Any, together: bool) -> ToolCall:
         """Carry out one call of the agent and return a copy of it."""
         if self.ended:

@@ -50,6 +50,12 @@ def either_or(plain: str) -> bool:
     return bool(_joins("or").search(plain))
 
 
+def alternatives_in(plain: str) -> int:
+    """Return the number of alternatives in "A, B or C", each with two words or more; 0 without "or"."""
+    parts = [part for half in _joins("or").split(plain) for part in half.split(",")]
+    return sum(len(part.split()) > 1 for part in parts) if either_or(plain) else 0
+
+
 def joined(plain: str) -> bool:
     """Return whether a sentence contains "and", in any language."""
     return bool(_joins("and").search(plain))

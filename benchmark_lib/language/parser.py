@@ -225,6 +225,12 @@ class MessageParser:
         patterns = [self._book(language).topics["slot"].get(f"slot:{slot}") for language in self.languages(said)]
         return any(pattern.search(s.plain) for pattern in patterns if pattern for s in said)
 
+    def tools_named(self, said: list[Sentence]) -> list[set[str]]:
+        """Return the tools that the words of each sentence name, by patterns alone."""
+        books = [self._book(language) for language in self.languages(said)]
+        named = [{name for book in books for name in book.topics_in(s.plain, "tool")} for s in said]
+        return [{name.removeprefix("tool:") for name in names if name.startswith("tool:")} for names in named]
+
     def features_of(self, sentence: Sentence, before: str, languages: tuple[str, ...]) -> tuple[dict[str, float], ...]:
         """Return the reader's weighted features of a sentence, for training.
 

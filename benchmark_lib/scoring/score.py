@@ -108,6 +108,8 @@ class Score(TypedDict, total=False):
     turns: Annotated[int, Column("Customer messages.", "messages")]
     agent_messages: Annotated[int, Column("Agent messages.", "messages")]
     agent_words: Annotated[int, Column("Words in them.", "words")]
+    asked_back: Annotated[int, Column(
+        "Customer messages that asked what an offer means: they use up none of the allowed messages.", "messages")]
     empty_replies: Annotated[int, Column("Agent messages without text.", "messages")]
     cut_for_length: Annotated[int, Column(
         "Agent messages too long to be read in full: their beginning and end were read.", "messages")]
@@ -388,6 +390,7 @@ def _use_of_tools(c: Conversation, store: Store) -> dict[str, Any]:
         "turns": sum(m.side == "customer" for m in c.messages),
         "agent_messages": len(texts),
         "agent_words": sum(len(t.split()) for t in texts),
+        "asked_back": sum(any(act.kind == "asked_back" for act in m.acts) for m in c.messages),
         "empty_replies": sum(not t.strip() for t in texts),
         "tool_calls": len(names),
         "write_calls": sum(t.write and not t.error and t.side == "agent" for t in c.tool_calls),

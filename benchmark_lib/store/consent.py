@@ -19,12 +19,16 @@ CONDITIONAL = "conditional"
 def confirmation(call: ToolCall, before: Before, store: World, parameters: dict[str, Any]) -> bool:
     """The customer's last word on the call's object was a yes to this act, in answer to its last offer.
 
-    An argument that the offer did not name may have any value; an argument that it named must have that value.
+    An argument that the yes named must have that value; another one any value but one that the offer contradicts.
     """
     turn, last = _last_word(call, before, store)
     if last is None or last.kind == "refused" or not agrees(last.arguments, call.named):
         return False
-    return _was_offered(turn, last, call.name, before, store) and not _overtaken(turn, last, call.name, before, store)
+    offer = next((m.text for m in reversed(before.messages) if m.side == "agent" and m.turn < turn), None)
+    if offer is None or (last.detail == CONDITIONAL and not offers_something(offer, store)):
+        return False
+    contradicted = store.kind.named_in(offer, call.named, store)[1] - last.arguments.keys()
+    return not contradicted and not _overtaken(turn, last, call.name, before, store)
 
 
 def _last_word(call: ToolCall, before: Before, store: World) -> tuple[int, Act | None]:
@@ -61,14 +65,6 @@ def _agree(named: Any, called: Any) -> bool:
 
 def _members(value: Any) -> set[str]:
     return {squash(str(v)) for v in (value if isinstance(value, list | tuple) else [value])}
-
-
-def _was_offered(turn: int, yes: Act, tool: str, before: Before, store: World) -> bool:
-    """Return whether an offer preceded a yes; if the customer was unsure, it must name some act."""
-    offers = [m.text for m in before.messages if m.side == "agent" and m.turn < turn]
-    if not offers:
-        return False
-    return yes.detail != CONDITIONAL or offers_something(offers[-1], store)
 
 
 def _overtaken(turn: int, yes: Act, tool: str, before: Before, store: World) -> bool:

@@ -51,7 +51,11 @@ class DeskKind:
         ``evidence_slots(call, case, store, attached, known)``: slots it asks for before a call.
     named_in, described : callable
         ``named_in(text, call_arguments, store)``: the arguments of a call that a message names, and those for which it
-        names another value. ``described(call_arguments, tool, store)``: a call's object, by placeholders of phrases.
+        names another value; an argument in neither is open. ``described(call_arguments, tool, store)``: a call's
+        object, by placeholders of phrases.
+    open_to, own_slots : callable, mapping of str to tuple of str
+        ``open_to(call_arguments, case, store)``: the arguments for which the customer's rows leave several values. The
+        slots of a ledger with which a customer names its own value of an argument.
     everything : callable
         ``everything(call, case, words)``: the results of every lookup for a customer, for the agent that dumps them.
     lookups, alike : frozenset of str, mapping of str to set of str
@@ -108,6 +112,8 @@ class DeskKind:
         set(),
         set(),
     )
+    open_to: Callable[[dict[str, Any], Played, World], set[str]] = lambda arguments, case, store: set()
+    own_slots: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     described: Callable[[dict[str, Any], str, World], dict[str, str]] = lambda arguments, tool, store: {}
     everything: Callable[[Callable[..., ToolCall], Played, str], list[Any]] = lambda call, case, words: []
     lookups: frozenset[str] = frozenset()

@@ -4,33 +4,62 @@ import re
 from functools import lru_cache
 from typing import Any
 
+from ...language.addresses import has_part, is_address, stands_in
 from ...language.cues import cue_of_several
-from ...language.sentences import plain, sentences, squash
+from ...language.sentences import fold, plain, sentences
 from ...language.words import of_values
+from ...remembered import remembered
+from ..frozen import FrozenDict
 from ..protocols import Played, Row, World
 from .rows import variants
 
 _ORDER = re.compile(r"\bNL[- ]?(\d{5})\b", re.I)
+_POSTCODE = re.compile(
+    r"(?<![\w$€£.-])(?:\d{5}(?:-\d{4})?|[A-Z]\d[A-Z][ -]?\d[A-Z]\d|[A-Z]{1,2}\d[A-Z\d]? \d[A-Z]{2})(?![\w-])"
+)
+_STREET = re.compile(r"(?<![\w$€£.,/-])\d{1,5}[a-zA-Z]?,? (?:(?:[A-Z]\w{0,30}[.'’]?s? ){1,3}[A-Z]\w+|[Rr]ue \w+)")
+_SIZE = re.compile(r"\W+(?:\d+ ?(?:l|w|k|ml)|set of \d+|pair|\d+ x .*)$", re.I)
+_TOO_BROAD = frozenset({"bag", "bags", "bank", "cabin", "case", "in", "on", "pouch", "set"})
+"""Last words of titles that name no article alone: the word before belongs to them ("toiletry bag")."""
 
 
 def named_in(text: str, arguments: dict[str, Any], store: World) -> tuple[set[str], set[str]]:
-    """Return the arguments of a wished call that a message names, and those for which it names another value."""
+    """Return the arguments of a wished call that a message names, and those for which it names another value.
+
+    An argument in neither set is open: the message names nothing for it, or other values as well.
+    """
     named: set[str] = set()
     differing: set[str] = set()
-    words = plain(text)
-    order = store.tables["orders"].get(arguments.get("order_id", ""))
+    order = store.tables["orders"].get(str(arguments.get("order_id")))
+    if order is None:
+        return named, differing
     ids = {f"NL-{number}" for number in _orders(text)}
-    if order is not None and ids:
+    if ids:
         (named if order["order_id"] in ids else differing).add("order_id")
-    if order is not None and "variant_id" in arguments:
+    if wanted := arguments.get("line_ids") or ([arguments["line_id"]] if "line_id" in arguments else []):
+        argument = "line_ids" if "line_ids" in arguments else "line_id"
+        said, strange = _articles(text, order, arguments, store)
+        if said == {*wanted}:
+            named.add(argument)
+        elif (said or strange) and not said & {*wanted}:
+            differing.add(argument)
+    if arguments.get("variant_id") in variants(store):
         _variant(text, arguments, order, store, named, differing)
-    if order is not None and "line_ids" in arguments:
-        _lines(words, arguments["line_ids"], order, store, named, differing)
-    if order is not None and arguments.get("line_id") in _named_lines(words, order, store):
-        named.add("line_id")
-    if "address" in arguments and squash(arguments["address"]["postcode"]) in squash(text):
-        named.add("address")
+    if is_address(arguments.get("address")):
+        _address(text, arguments["address"], order["shipping_address"], named, differing)
     return named, differing
+
+
+def open_to(arguments: dict[str, Any], case: Played, store: World) -> set[str]:
+    """Return the arguments of a wished call for which the customer's orders leave more than one value."""
+    order = store.tables["orders"].get(arguments.get("order_id", ""), {"lines": ()})
+    found = {"address"} | ({"order_id"} if case.others else set())
+    if len(order["lines"]) > 1:
+        found |= {"line_id", "line_ids"}
+    line = next((x for x in order["lines"] if x["line_id"] == arguments.get("line_id")), None)
+    if line is None or line["variant_id"] != arguments.get("variant_id"):
+        found.add("variant_id")
+    return found & arguments.keys()
 
 
 def between(text: str, case: Played, store: World) -> str:
@@ -75,13 +104,20 @@ def _variant(
     had = variants(store)[line["variant_id"]][1] if line else {}
     for part in ("color", "size"):
         options = {v[part] for v in product["variants"] if v.get(part)}
-        if len(options) < 2 or not wanted.get(part):
+        if not wanted.get(part):
             continue
+        options |= _colors(store) if part == "color" else set()
         said = {o for o in options if _stands_in(o, text, words)}
-        if wanted[part] in said:
+        others = said - {had.get(part), wanted[part]}
+        if wanted[part] in said and not others:
             named.add("variant_id")
-        elif said - {had.get(part)}:
+        elif others and wanted[part] not in said:
             differing.add("variant_id")
+
+
+@remembered("products")
+def _colors(store: World) -> frozenset[str]:
+    return frozenset(v["color"] for _, v in variants(store).values() if v.get("color"))
 
 
 def _stands_in(option: str, text: str, words: str) -> bool:
@@ -93,15 +129,81 @@ def _stands_in(option: str, text: str, words: str) -> bool:
     return re.search(letter, text) is not None or re.search(after_its_word, text, re.IGNORECASE) is not None
 
 
-def _lines(words: str, line_ids: list[str], order: Row, store: World, named: set[str], differing: set[str]) -> None:
-    said = _named_lines(words, order, store)
-    if said & set(line_ids):
-        named.add("line_ids")
-    elif said:
-        differing.add("line_ids")
+def _articles(text: str, order: Row, arguments: dict[str, Any], store: World) -> tuple[set[str], bool]:
+    """Return the lines of an order that a text names, and whether it names an article that the customer has not.
+
+    The longest names count first. Short names ("the sling") count for the customer's own articles only. Clauses that
+    keep something count only if the others name nothing.
+    """
+    mine: dict[str, set[str]] = {}
+    for line in order["lines"]:
+        mine.setdefault(line["product_id"], set()).add(line["line_id"])
+    if arguments.get("variant_id") in variants(store):
+        product = variants(store)[arguments["variant_id"]][0]["product_id"]
+        mine.setdefault(product, {arguments.get("line_id", "")})
+    kept = cue_of_several("kept")
+    goes = "\n".join(c for c in _between_clauses().split(text) if not kept.search(plain(c)))
+    found = _named(goes, mine, order, store)
+    return found if any(found) or goes == text else _named(text, mine, order, store)
 
 
-def _named_lines(words: str, order: Row, store: World) -> set[str]:
-    """Return the lines of an order whose titles a message names."""
-    titles = {line["line_id"]: variants(store)[line["variant_id"]][0]["title"] for line in order["lines"]}
-    return {line_id for line_id, title in titles.items() if plain(title).strip() in words}
+def _named(text: str, mine: dict[str, set[str]], order: Row, store: World) -> tuple[set[str], bool]:
+    words, said, strange = f"{plain(text)} ", set[str](), False
+    for name, products in _names(store).items():
+        if name not in words:
+            continue
+        own = [p for p in products if p in mine]
+        found = re.sub(rf"(?<!\w){re.escape(name.strip())}(?!\w)", " ", words)
+        if found == words or not (own or _is_whole(name, products, store)):
+            continue
+        words, strange = found, strange or not own
+        said |= _lines_meant(mine[own[0]], text, order, store) if len(own) == 1 else set()
+    return said, strange
+
+
+def _lines_meant(lines: set[str], text: str, order: Row, store: World) -> set[str]:
+    """Return the lines of one article whose color or size a text names; all of them if it names none."""
+    sold = {x["line_id"]: variants(store)[x["variant_id"]][1] for x in order["lines"] if x["line_id"] in lines}
+    named = {
+        line
+        for line, variant in sold.items()
+        if any(_stands_in(variant[part], text, plain(text)) for part in ("color", "size") if variant.get(part))
+    }
+    return named if len(lines) > 1 and named else lines
+
+
+@remembered("products")
+def _names(store: World) -> dict[str, frozenset[str]]:
+    """Return the products by name, longest name first: title, title without its size, first word and last words."""
+    found: dict[str, set[str]] = {}
+    for key, product in store.tables["products"].items():
+        title = plain(product["title"]).strip()
+        bare = _SIZE.sub("", title)
+        words = bare.split()
+        last = " ".join(words[-2:] if words[-1] in _TOO_BROAD else words[-1:])
+        for name in {title, bare, words[0] if words[0] not in _TOO_BROAD else bare, last}:
+            found.setdefault(f" {name}", set()).add(key)
+    return FrozenDict({name: frozenset(found[name]) for name in sorted(found, key=len, reverse=True)})
+
+
+def _is_whole(name: str, products: frozenset[str], store: World) -> bool:
+    """Return whether a name has all words of a title, except its size."""
+    titles = (plain(store.tables["products"][p]["title"]) for p in products)
+    return any(name == _SIZE.sub("", title) or name == title for title in titles)
+
+
+def _address(text: str, wanted: Row, current: Row, named: set[str], differing: set[str]) -> None:
+    """Compare the streets and postcodes of a text with a wished address; ignore the order's current address."""
+    text = _ORDER.sub(" ", text)
+    codes = [c for c in _POSTCODE.findall(text) if not has_part("postcode", c, current)]
+    streets = [s for s in _STREET.findall(text) if not stands_in("line1", current["line1"], s)]
+    unit = (wanted.get("line2") or "").split(" ")[0]
+    other_unit = len(unit) > 1 and unit.casefold() in fold(text) and not stands_in("line2", wanted["line2"], text)
+    if codes and not stands_in("postcode", wanted["postcode"], text):
+        differing.add("address")
+    elif stands_in("line1", wanted["line1"], text):
+        (differing if other_unit else named).add("address")
+    elif streets:
+        differing.add("address")
+    elif codes:
+        named.add("address")
