@@ -218,7 +218,7 @@ ONE_SIZE = (
 """Pictures that do not grow with the number of models: of these one number is enough."""
 NO_RUNS = ("found_in_time", "power_curves", "textbook_decay", "weekly_rate")
 """Pictures of no run."""
-SIZES = [(name, many) for name in DRAWN for many in (MANY if name not in ONE_SIZE else (2,))]
+SIZES = [(name, many) for name in DRAWN for many in ((1, 5, 24) if name not in ONE_SIZE else (2,))]
 TOOLS = {"COLUMN_WIDTH", "FULL_WIDTH", "caption", "new_axes", "save", "save_all", "use_style", "why_not_saved"}
 
 
