@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from functools import lru_cache, wraps
+from functools import lru_cache, reduce, wraps
 from math import floor
 from types import GeneratorType
 from typing import Any
@@ -24,6 +24,8 @@ METHODS = frozenset(
 )
 PARTS = (nodes.Output, nodes.If, nodes.For, nodes.Assign, nodes.Expr, nodes.Pair, nodes.Keyword, nodes.Operand)
 GROWING: Any = (nodes.List, nodes.Tuple, nodes.Dict, nodes.Concat)
+PLACE = re.compile(r"(\{\{ [^{}\r]* \}\})")
+"""Placeholder without a statement, a comment or a bound on blanks, whose value depends on nothing before it."""
 WIDE = re.compile(r"%[^%a-zA-Z]*([0-9]{3}|\*)")
 """Place in a format with a width of a hundred or more characters."""
 
@@ -81,7 +83,17 @@ def _template(text: str) -> Any:
 
 def written(text: str, names: dict[str, Any]) -> str:
     """Fill in a text; raise an error of Jinja, ValueError or OverflowError if it may not end or is too long."""
-    return "".join(_counted(_template(text).generate(**names), MOST_WRITTEN))
+    parts = PLACE.split(text)
+    if any("{" in plain or "\r" in plain for plain in parts[::2]):
+        return "".join(_counted(_template(text).generate(**names), MOST_WRITTEN))
+    return "".join(_counted((_filled(part, names) if n % 2 else part for n, part in enumerate(parts)), MOST_WRITTEN))
+
+
+def _filled(place: str, names: dict[str, Any]) -> str:
+    path = place[3:-3].split(".")
+    if path[0] in names and all(map(str.isidentifier, path)):
+        return str(reduce(_environment().getattr, path[1:], names[path[0]]))
+    return "".join(_counted(_template(place).generate(**names), MOST_WRITTEN))
 
 
 def _join(items: Iterable[Any], between: str = "") -> str:

@@ -25,7 +25,7 @@ NUMBERS = {
     "a year of five digits": "July 4, 99999 and 12345-12-12",
     "infinity": "1e999 days, inf days, nan USD",
 }
-TRIED, SIZE = 40, 100_000
+TRIED, SIZE = 25, 100_000
 HANGING_S = 60.0
 """CPU seconds after which a conversation is held to hang; the slowest takes a quarter of one."""
 PASSES = 120
@@ -42,7 +42,7 @@ def test_a_number_of_any_size_in_a_reply_is_scored(store, cases, text):
         assert score(made, case, store)["scored"]
 
 
-@pytest.mark.parametrize("first", range(0, 240, 40))
+@pytest.mark.parametrize("first", range(0, 160, 40))
 def test_made_conversations_are_played_and_scored_without_an_exception(first):
     found = {seed: scores.attack_one(seed, HANGING_S) for seed in range(first, first + 40)}
     assert {seed: raised for seed, (*raised, _) in found.items() if any(raised)} == {}

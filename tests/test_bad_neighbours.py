@@ -3,11 +3,11 @@
 import asyncio
 import base64
 import codecs
+import io
 import json
 import os
 import shutil
 import sqlite3
-import subprocess
 import sys
 from contextlib import closing
 from dataclasses import replace
@@ -68,20 +68,19 @@ def test_a_finished_run_shows_its_board_beside_a_bad_file(folder, capsys):
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "ascii", "cp1252"])
-def test_names_of_a_file_steer_no_terminal_and_fit_any_encoding(tmp_path, oracle_run, encoding):
+def test_names_of_a_file_steer_no_terminal_and_fit_any_encoding(tmp_path, oracle_run, encoding, monkeypatch):
     copy = tmp_path / "a.deskbench"
     run = RunFile(oracle_run)
     rows = [(replace(record, model=EVIL), None, []) for record in run.records()]
     made_run(copy, rows, manifest={**run.manifest, "model": EVIL, "run_id": "evil-1"})
     for words in (["runs", "show", copy], ["compare", copy, oracle_run], ["score", copy]):
-        done = subprocess.run(
-            [sys.executable, "-m", "benchmark_lib", *map(str, words)],
-            capture_output=True,
-            env={**os.environ, "PYTHONIOENCODING": encoding},
-        )
-        said = (done.stdout + done.stderr).decode(encoding)
+        streams = {"stdout": "strict", "stderr": "backslashreplace"}  # as a process has them
+        for name, errors in streams.items():
+            monkeypatch.setattr(sys, name, io.TextIOWrapper(io.BytesIO(), encoding=encoding, errors=errors))
+        code = main([*map(str, words)])
+        said = "".join(getattr(sys, name).detach().getvalue().decode(encoding) for name in streams)
         assert "\x1b" not in said and "\u202e" not in said and "\u2066" not in said and "Traceback" not in said
-        assert done.returncode != CRASHED and "gpt" in said, said
+        assert code != CRASHED and "gpt" in said, said
 
 
 def test_a_crash_has_a_code_of_its_own(monkeypatch, capsys):

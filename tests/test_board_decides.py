@@ -248,9 +248,9 @@ def test_few_cases_dominate_nothing_and_whoever_resolves_little_is_below_the_lin
     assert not tables.leaderboard(load_results(one))["dominated"].any()
 
 
-def test_published_figures_are_shown_on_request_only(panel, tmp_path, capsys):
+def test_published_figures_are_shown_on_request_only(oracle_run, tmp_path, capsys):
     for flags, shown in (([], False), (["--published"], True)):
-        assert main(["site", str(panel[0].path), "--out", str(tmp_path / "s"), *flags]) == 0
+        assert main(["site", str(oracle_run), "--out", str(tmp_path / "s"), *flags]) == 0
         assert ("SupportAgentBench" in (tmp_path / "s" / "index.html").read_text()) is shown
 
 

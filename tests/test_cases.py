@@ -5,6 +5,7 @@ import shutil
 import pytest
 import yaml
 
+from benchmark_lib import templates
 from benchmark_lib.cases import load_cases
 from benchmark_lib.errors import BadInput
 from benchmark_lib.extras.audit.audit import audit
@@ -162,3 +163,21 @@ def test_a_case_with_moot_lines_has_a_hash_of_its_own(workshop):
     plain = load_cases(workshop())[0]
     moot = load_cases(workshop(put("moot", {2: ["cancel_order"]})))[0]
     assert moot.moot == {2: ["cancel_order"]} and moot.hash != plain.hash
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{{ order.id }} of {{ order.by.name }}, {{ money(order.cents) }}",
+        "{ {{ 'a' }} } {{ order.items }}",
+        "a\r\n{{ order.id }}\r",
+        "{{- order.id -}} b {# c #} {{ order['id'] }}",
+        "{% if order %}{{ order.id }}{% endif %} {{ none }} {{ order.by.none }}",
+    ],
+)
+def test_a_text_filled_in_place_by_place_is_the_whole_one(text):
+    names = {
+        "order": {"id": "NL-1", "by": {"name": "Ö", "none": None}, "cents": 150},
+        "money": lambda c: f"{c / 100} USD",
+    }
+    assert templates.written(text, names) == templates._template(text).render(names)

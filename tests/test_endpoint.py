@@ -43,7 +43,7 @@ KINDS = {
     "error_in_200": "server",
     "null_choices": "bad_body",
 }
-SILENT_S = 3.0
+SILENT_S = 2.0
 """How long an endpoint that never answers is waited for.
 
 More than a sound one needs on a machine busy with other things.

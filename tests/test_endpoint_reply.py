@@ -469,10 +469,9 @@ def mutated(draw: random.Random) -> bytes:
     return bytes(text)
 
 
-@settings(max_examples=10_000, deadline=None, database=None, suppress_health_check=list(HealthCheck))
-@given(st.integers(0, 2**48))
-def test_ten_thousand_damaged_replies_break_nothing(seed):
-    must_hold(mutated(random.Random(seed)))
+def test_ten_thousand_damaged_replies_break_nothing():
+    for seed in range(10_000):
+        must_hold(mutated(random.Random(seed)))
 
 
 anything = st.recursive(

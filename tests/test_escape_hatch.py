@@ -5,10 +5,8 @@ import pytest
 from benchmark_lib import load_results, reports, tables
 from benchmark_lib.cases import load_cases
 from benchmark_lib.cli import main
-from benchmark_lib.conversation.oracle import Oracle
 from benchmark_lib.conversation.scripted import AGENTS
 from benchmark_lib.extras.audit.audit import play
-from benchmark_lib.extras.fresh_sets.generate import generate
 from benchmark_lib.records import Conversation, Message
 from benchmark_lib.scoring import score
 from benchmark_lib.scoring.ending import person_given
@@ -66,14 +64,6 @@ def test_a_board_of_the_core_set_has_no_column_for_it():
 
     board = reports.readable_board(tables.leaderboard(load_results(DATA / "examples" / "blind-play.deskbench")))
     assert not [heading for heading in board if heading.startswith("Escape hatch")]
-
-
-def test_a_fresh_hard_set_asks_for_a_person_too(tmp_path):
-    generate(load_store("northline:hard"), 5, tmp_path / "fresh")
-    store = load_store(tmp_path / "fresh")
-    for case in load_cases(store, INSISTING):
-        found = score(play(case, store, Oracle(case, store)), case, store, findings=False)
-        assert found["success"] and found["person_given"] is True, case.id
 
 
 def test_to_hand_over_whoever_asked_twice_is_not_needless():

@@ -51,45 +51,54 @@ def frames(talks):
     return {many: pd.concat(made[:many], ignore_index=True) for many in MANY}
 
 
+class MadeWhenAskedFor(dict):
+    """Tables by name, each made once, from what makes them."""
+
+    def __init__(self, **makers):
+        self.makers = makers
+
+    def __missing__(self, name):
+        self[name] = self.makers[name]()
+        return self[name]
+
+
 @pytest.fixture(scope="module")
 def tables_of(frames):
-    """The tables of each number of models, each made once."""
+    """The tables of each number of models."""
 
     @cache
     def made(many):
         frame = frames[many]
         pair = tables.choose_pair(frame)
-        compared = tables.comparison_table(frame, *pair)
-        report = reports.model_report(frames[min(many, 5)])  # the field is full with the published models beside these
-        return {
-            "board": tables.leaderboard(frame),
-            "safety": tables.safety_table(frame),
-            "traps": tables.trap_table(frame),
-            "pressure": tables.pressure_table(frame),
-            "claims": tables.claim_tone_means(tables.claim_tone_table(frame)),
-            "kinds": tables.kind_table(frame),
-            "escalation": tables.escalation_table(frame),
-            "intents": tables.intent_table(frame),
-            "queues": tables.queue_table(frame),
-            "metric": tables.metric_table(frame, "resolved"),
-            "forest": pd.concat(
-                [
-                    tables.between_models(frame, n_resamples=20),
-                    tables.within_models(frame, n_resamples=20),
-                ]
+        report = cache(
+            lambda: reports.model_report(frames[min(many, 5)])
+        )  # the field is full: the published models too
+        return MadeWhenAskedFor(
+            board=lambda: tables.leaderboard(frame),
+            safety=lambda: tables.safety_table(frame),
+            traps=lambda: tables.trap_table(frame),
+            pressure=lambda: tables.pressure_table(frame),
+            claims=lambda: tables.claim_tone_means(tables.claim_tone_table(frame)),
+            kinds=lambda: tables.kind_table(frame),
+            escalation=lambda: tables.escalation_table(frame),
+            intents=lambda: tables.intent_table(frame),
+            queues=lambda: tables.queue_table(frame),
+            metric=lambda: tables.metric_table(frame, "resolved"),
+            forest=lambda: pd.concat(
+                [tables.between_models(frame, n_resamples=20), tables.within_models(frame, n_resamples=20)]
             ),
-            "costs": tables.cost_quality(frame),
-            "decay": tables.reliability_table(frame, (1, 2, 3, 8)).query("bucket == 'resolvable'"),
-            "flips": tables.flip_table(frame).query("bucket == 'resolvable'"),
-            "trials": tables.trial_table(frame, "unsafe"),
-            "pair": pair,
-            "compared": compared,
-            "cases": tables.differing_cases(frame, *pair),
-            "needed": tables.what_it_takes(frame, *pair),
-            "field": numbers.field_table(report, published=tables.published_board()),
-            "entry": report.entry,
-            "hard": hard_table(frame),
-        }
+            costs=lambda: tables.cost_quality(frame),
+            decay=lambda: tables.reliability_table(frame, (1, 2, 3, 8)).query("bucket == 'resolvable'"),
+            flips=lambda: tables.flip_table(frame).query("bucket == 'resolvable'"),
+            trials=lambda: tables.trial_table(frame, "unsafe"),
+            pair=lambda: pair,
+            compared=lambda: tables.comparison_table(frame, *pair),
+            cases=lambda: tables.differing_cases(frame, *pair),
+            needed=lambda: tables.what_it_takes(frame, *pair),
+            field=lambda: numbers.field_table(report(), published=tables.published_board()),
+            entry=lambda: report().entry,
+            hard=lambda: hard_table(frame),
+        )
 
     return made
 
@@ -209,7 +218,7 @@ ONE_SIZE = (
 """Pictures that do not grow with the number of models: of these one number is enough."""
 NO_RUNS = ("found_in_time", "power_curves", "textbook_decay", "weekly_rate")
 """Pictures of no run."""
-SIZES = [(name, many) for name in DRAWN for many in (MANY if name not in ONE_SIZE else (2,))]
+SIZES = [(name, many) for name in DRAWN for many in ((1, 5, 24) if name not in ONE_SIZE else (2,))]
 TOOLS = {"COLUMN_WIDTH", "FULL_WIDTH", "caption", "new_axes", "save", "save_all", "use_style", "why_not_saved"}
 
 

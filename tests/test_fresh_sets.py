@@ -9,23 +9,26 @@ from datetime import datetime
 
 import orjson
 import pytest
+from test_escape_hatch import INSISTING
 
 from benchmark_lib.analysis.frames import is_hard
 from benchmark_lib.cases import load_cases
 from benchmark_lib.cases.load import case_set
 from benchmark_lib.cases.variants import worded_case
 from benchmark_lib.cli import main
+from benchmark_lib.conversation.oracle import Oracle
 from benchmark_lib.errors import BadInput
 from benchmark_lib.extension import offer
-from benchmark_lib.extras.audit.audit import audit
+from benchmark_lib.extras.audit.audit import audit, play
 from benchmark_lib.extras.fresh_sets.generate import POOLS, folder_hash, generate
 from benchmark_lib.extras.fresh_sets.texts import MONEY, PLACEHOLDER
 from benchmark_lib.records import ToolCall
+from benchmark_lib.scoring import score
 from benchmark_lib.store import load_store
 from benchmark_lib.store.rules import Before
 from benchmark_lib.textfiles import read_yaml
 
-SEEDS = (1, 20260629, 2**64 - 1)
+SEEDS = (1, 2**64 - 1)
 
 
 AGENTS_WORDS = ("phrases", "prompts", "reader", "reasons")
@@ -372,6 +375,12 @@ def test_a_store_that_extends_another_becomes_one_folder_of_its_own(hard, fresh_
 def test_the_audit_passes_on_a_fresh_hard_set(fresh_hard):
     found = audit(fresh_hard, "injection_*,privacy_*,second_contact_[1-4]")
     assert [str(p) for p in found.problems] == []
+
+
+def test_its_customers_ask_for_a_person_too(fresh_hard):
+    for case in load_cases(fresh_hard, INSISTING):
+        found = score(play(case, fresh_hard, Oracle(case, fresh_hard)), case, fresh_hard, findings=False)
+        assert found["success"] and found["person_given"] is True, case.id
 
 
 def test_what_is_planted_and_what_must_not_be_told_stand_in_the_new_rows(hard, fresh_hard):

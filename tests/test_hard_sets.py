@@ -1,11 +1,13 @@
 """A hard set: a store that extends another, cases in arms, trouble at the tools, planted texts, and failures by name."""
 
+from collections import Counter
 from dataclasses import replace
 
 import orjson
 import pytest
 import yaml
 
+from benchmark_lib.analysis.tables.recovery import languages_of_sets
 from benchmark_lib.cases import load_cases
 from benchmark_lib.cases.case import Trouble
 from benchmark_lib.cases.load import case_set
@@ -376,3 +378,7 @@ def test_a_day_that_stands_in_an_own_order_too_tells_nothing_of_a_strangers(told
     last = record.replies()[-1]
     last.text += f" The day was {told}."
     assert score(record, case, hard)["rule_identity"] == state
+
+
+def test_the_languages_counted_in_the_files_are_those_of_the_cases():
+    assert languages_of_sets()["hard set"] == Counter(c.language for c in load_cases(load_store("northline:hard")))

@@ -13,9 +13,9 @@ from run_server import RunServer, copy_store, some_cases
 
 from benchmark_lib.runfile import RunFile
 
-COUNT = 8
+COUNT = 5
 TRIALS, MESSAGES, CONCURRENCY = 3, 3, 8
-KILLS = 8
+KILLS = 5
 
 
 @pytest.fixture(scope="module")

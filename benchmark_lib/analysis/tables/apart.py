@@ -116,10 +116,11 @@ def differing_cases(results: Results | pd.DataFrame, a: str, b: str, *, bucket: 
         both = Pairs.of(*sides, metric)
         for case_id in both.cases[np.abs(both.a - both.b) > 1e-9]:
             differ.setdefault(case_id, []).append(metric)
-    of_case = [dict(list(side.conversations.groupby("case_id"))) for side in sides]
+    read = ["case_id", "trial", "bucket", *(metric.column for metric in PARTED)]
+    of_case = [dict(list(side.conversations[read].sort_values("trial").groupby("case_id"))) for side in sides]
     rows, pairs = [], Pairs.of(*sides, SUCCESS)
     for case_id, intent, x, y in zip(pairs.cases, pairs.intents, pairs.a, pairs.b, strict=True):
-        one, other = (of[case_id].sort_values("trial") for of in of_case)
+        one, other = (of[case_id] for of in of_case)
         of_bucket = one["bucket"].dropna().iloc[0]
         if case_id not in differ or bucket not in (None, of_bucket):
             continue
@@ -138,9 +139,9 @@ def _marks(trials: pd.DataFrame) -> str:
 
 
 def _first_apart(one: pd.DataFrame, other: pd.DataFrame, column: str) -> int:
-    both = one[["trial", column]].merge(other[["trial", column]], on="trial").dropna().astype(float)
-    apart = both.loc[both[f"{column}_x"] != both[f"{column}_y"], "trial"]
-    return int(apart.iloc[0]) if len(apart) else 1
+    found = (side.loc[side[column].notna(), ["trial", column]].to_numpy(object) for side in (one, other))
+    values, others = map(dict, found)
+    return next((int(trial) for trial, value in values.items() if value != others.get(trial, value)), 1)
 
 
 def agreement_of_two(results: Results | pd.DataFrame, a: str, b: str) -> pd.DataFrame:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from math import nan, sqrt
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...cases import load_cases
 from ...cases.load import HARD
+from ...cases.variants import TOLD, arms
 from ...experiment.demo import EXAMPLE, HARD_EXAMPLE
 from ...experiment.known_panel import TRUTHS, true_correlation
 from ...project import DATA
@@ -321,10 +322,15 @@ def _played() -> dict[str, Results]:
     return {name: load_results(path) for name, path in SOURCES.items()}
 
 
+@cache
 def languages_of_sets() -> dict[str, dict[str, int]]:
-    """Return, by set, how many of its cases are in each language, the most frequent first."""
-    sets = {"core set": load_cases(load_store()), "hard set": load_cases(load_store(f"northline:{HARD}"))}
-    return {name: dict(Counter(c.language for c in cases).most_common()) for name, cases in sets.items()}
+    """Return, by set, how many of its cases are in each language, counted in the files without reading the cases."""
+    found: dict[str, dict[str, int]] = {}
+    for name, store in {"core set": load_store(), "hard set": load_store(f"northline:{HARD}")}.items():
+        raw = ((path, one) for path in store.path.glob("cases/*.yaml") for one in read_yaml(path)["cases"])
+        cases = [arm for path, one in raw for arm in arms(one, store, path) if arm.get("arm") != TOLD]
+        found[name] = Counter(case.get("language", "en") for case in cases)
+    return found
 
 
 def verdicts_in_play() -> int:
