@@ -62,7 +62,7 @@ class Consenting(FollowingUp):
             return None
         clearly = {tool for tool in now.heard.offered if acts.get(tool, 0.0) >= CERTAIN}
         if clearly and not any(now.heard.tools.get(w.tool, 0.0) >= POSSIBLE for w in open_wishes):
-            return self._decline(clearly, now, said)
+            return self._decline(clearly, said)
         if not self._ask_back("offer", "asks_back", said):
             talk.faults.append(Fault("customer", "offer_not_recognised", f"message {talk.turn}: {now.words[:200]}"))
         return None
@@ -79,13 +79,13 @@ class Consenting(FollowingUp):
                 found.append(wish)
         return found
 
-    def _decline(self, offered: set[str], now: Round, said: Draft) -> None:
+    def _decline(self, offered: set[str], said: Draft) -> None:
         """Say no to an act that it did not ask for, with its own wish; give up at the third one."""
         self.declined |= offered
         refused = [Act("refused", tool) for tool in sorted(offered)]
         if not self.progress.resolvable:
-            said.add(self._customers("no_thanks"), *refused)
-            return self._push(now, said)
+            said.presses = True
+            return said.add(self._customers("no_thanks"), *refused)
         said.add(self._own_wish(), *refused)
         return self._leave("unserved", said) if len(self.declined) > PATIENCE else None
 
