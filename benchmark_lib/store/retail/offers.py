@@ -20,10 +20,12 @@ _POSTCODE = re.compile(
 _STREET = re.compile(r"(?<![\w$€£.,/-])\d{1,5}[a-zA-Z]?,? (?:(?:[A-Z]\w{0,30}[.'’]?s? ){1,3}[A-Z]\w+|[Rr]ue \w+)")
 _SIZE = re.compile(r"\W+(?:\d+ ?(?:l|w|k|ml)|set of \d+|pair|\d+ x .*)$", re.I)
 _WORD = re.compile(r"\w[\w-]*|&")
-_TOO_BROAD = frozenset(
-    "bag bags bank cabin case felt fold hush in on passage photo pouch puff reserve rinse set sole spring strand travel"
-    " twin wet".split()
-)
+# fmt: off
+_TOO_BROAD = frozenset((
+    "bag", "bags", "bank", "cabin", "case", "felt", "fold", "hush", "in", "on", "passage", "photo", "pouch", "puff",
+    "reserve", "rinse", "set", "sole", "spring", "strand", "travel", "twin", "wet",
+))
+# fmt: on
 """First and last words of titles that name no article alone; a last word takes the one before ("toiletry bag")."""
 
 
