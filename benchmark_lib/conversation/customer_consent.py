@@ -68,14 +68,20 @@ class Consenting(FollowingUp):
         return None
 
     def _likely(self, acts: dict[str, float], wishes: list[Call], now: Round, said: Draft) -> list[Call]:
-        """Return the wishes whose own object an unclear offer names, if it may be about their act and no other."""
+        """Return the wishes whose own object an unclear offer names, if it may be about their act and no other.
+
+        After the customer has asked back, an offer in words that it does not know may be about any act.
+        """
         if any(chance >= SURE for chance in acts.values()):
             return []
         found = []
+        asked = self.used.get("asked_back") and now.heard.offer and len({w.tool for w in wishes}) == 1
+        least = 0.0 if asked and max(now.heard.tools.values(), default=0.0) < LIKELY else LIKELY
         for wish in wishes:
             chances = (now.heard.tools.get(tool, 0.0) for tool in {wish.tool, *self.kind.alike.get(wish.tool, ())})
             named, differing = self._read(wish, now, said)
-            if max(chances) >= LIKELY and named - {self._subject} and not differing:
+            beside = {*wish.arguments} - {self._subject}
+            if max(chances) >= least and named.intersection(beside or {self._subject}) and not differing:
                 found.append(wish)
         return found
 
