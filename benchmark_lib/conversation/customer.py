@@ -109,7 +109,9 @@ class ScriptedCustomer(Consenting):
             ahead = now.heard.dates == {"ahead"}
             words = self._of("reactions", "no_date") if ahead else self._customers("unsure")
             said.add(words, Act("waited", "question"))
-        if not (said.left or said.moves):
+        if said.presses:
+            self._push(now, said)
+        elif not (said.left or said.moves):
             self._go_on(now, talk, said)
         elif done and all(act.kind == "gave" for act in said.acts) and self._is_not_content(talk):
             self._push(now, said)

@@ -62,30 +62,36 @@ class Consenting(FollowingUp):
             return None
         clearly = {tool for tool in now.heard.offered if acts.get(tool, 0.0) >= CERTAIN}
         if clearly and not any(now.heard.tools.get(w.tool, 0.0) >= POSSIBLE for w in open_wishes):
-            return self._decline(clearly, now, said)
+            return self._decline(clearly, said)
         if not self._ask_back("offer", "asks_back", said):
             talk.faults.append(Fault("customer", "offer_not_recognised", f"message {talk.turn}: {now.words[:200]}"))
         return None
 
     def _likely(self, acts: dict[str, float], wishes: list[Call], now: Round, said: Draft) -> list[Call]:
-        """Return the wishes whose own object an unclear offer names, if it may be about their act and no other."""
+        """Return the wishes whose own object an unclear offer names, if it may be about their act and no other.
+
+        After the customer has asked back, an offer in words that it does not know may be about any act.
+        """
         if any(chance >= SURE for chance in acts.values()):
             return []
         found = []
+        asked = self.used.get("asked_back") and now.heard.offer and len({w.tool for w in wishes}) == 1
+        least = 0.0 if asked and max(now.heard.tools.values(), default=0.0) < LIKELY else LIKELY
         for wish in wishes:
             chances = (now.heard.tools.get(tool, 0.0) for tool in {wish.tool, *self.kind.alike.get(wish.tool, ())})
             named, differing = self._read(wish, now, said)
-            if max(chances) >= LIKELY and named - {self._subject} and not differing:
+            beside = {*wish.arguments} - {self._subject}
+            if max(chances) >= least and named.intersection(beside or {self._subject}) and not differing:
                 found.append(wish)
         return found
 
-    def _decline(self, offered: set[str], now: Round, said: Draft) -> None:
+    def _decline(self, offered: set[str], said: Draft) -> None:
         """Say no to an act that it did not ask for, with its own wish; give up at the third one."""
         self.declined |= offered
         refused = [Act("refused", tool) for tool in sorted(offered)]
         if not self.progress.resolvable:
-            said.add(self._customers("no_thanks"), *refused)
-            return self._push(now, said)
+            said.presses = True
+            return said.add(self._customers("no_thanks"), *refused)
         said.add(self._own_wish(), *refused)
         return self._leave("unserved", said) if len(self.declined) > PATIENCE else None
 

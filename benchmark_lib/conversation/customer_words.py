@@ -29,7 +29,7 @@ class Draft:
         self.parts: list[str] = []
         self.acts: list[Act] = []
         self.attachments: list[str] = []
-        self.left = False
+        self.left = self.presses = False
 
     @property
     def moves(self) -> bool:

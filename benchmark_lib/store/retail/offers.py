@@ -19,8 +19,14 @@ _POSTCODE = re.compile(
 )
 _STREET = re.compile(r"(?<![\w$€£.,/-])\d{1,5}[a-zA-Z]?,? (?:(?:[A-Z]\w{0,30}[.'’]?s? ){1,3}[A-Z]\w+|[Rr]ue \w+)")
 _SIZE = re.compile(r"\W+(?:\d+ ?(?:l|w|k|ml)|set of \d+|pair|\d+ x .*)$", re.I)
-_TOO_BROAD = frozenset({"bag", "bags", "bank", "cabin", "case", "in", "on", "pouch", "set"})
-"""Last words of titles that name no article alone: the word before belongs to them ("toiletry bag")."""
+_WORD = re.compile(r"\w[\w-]*|&")
+# fmt: off
+_TOO_BROAD = frozenset((
+    "bag", "bags", "bank", "cabin", "case", "felt", "fold", "hush", "in", "on", "passage", "photo", "pouch", "puff",
+    "reserve", "rinse", "set", "sole", "spring", "strand", "travel", "twin", "wet",
+))
+# fmt: on
+"""First and last words of titles that name no article alone; a last word takes the one before ("toiletry bag")."""
 
 
 def named_in(text: str, arguments: dict[str, Any], store: World) -> tuple[set[str], set[str]]:
@@ -123,10 +129,15 @@ def _colors(store: World) -> frozenset[str]:
 def _stands_in(option: str, text: str, words: str) -> bool:
     """Return whether a text names a color or size; a single letter counts in its own case or after its word."""
     if len(option) > 1:
-        return re.search(rf"(?<!\w){re.escape(plain(option).strip())}(?!\w)", words) is not None
+        return _whole_word(option).search(words) is not None
     letter = rf"(?<![\w'’]){re.escape(option)}(?![\w'’]|\. ?[A-ZÀ-Þ])"
     after_its_word = rf"\b(?:size|gro(?:ss|ß)e|größe|taille|talla)\W{{1,3}}{re.escape(option)}(?!\w)"
     return re.search(letter, text) is not None or re.search(after_its_word, text, re.IGNORECASE) is not None
+
+
+@lru_cache(maxsize=512)
+def _whole_word(option: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w){re.escape(plain(option).strip())}(?!\w)")
 
 
 def _articles(text: str, order: Row, arguments: dict[str, Any], store: World) -> tuple[set[str], bool]:
@@ -148,15 +159,12 @@ def _articles(text: str, order: Row, arguments: dict[str, Any], store: World) ->
 
 
 def _named(text: str, mine: dict[str, set[str]], order: Row, store: World) -> tuple[set[str], bool]:
-    words, said, strange = f"{plain(text)} ", set[str](), False
+    words, said, strange = _spaced(text), set[str](), False
     for name, products in _names(store).items():
-        if name not in words:
-            continue
         own = [p for p in products if p in mine]
-        found = re.sub(rf"(?<!\w){re.escape(name.strip())}(?!\w)", " ", words)
-        if found == words or not (own or _is_whole(name, products, store)):
+        if name not in words or not (own or _is_whole(name, products, store)):
             continue
-        words, strange = found, strange or not own
+        words, strange = words.replace(name, "  "), strange or not own
         said |= _lines_meant(mine[own[0]], text, order, store) if len(own) == 1 else set()
     return said, strange
 
@@ -177,19 +185,27 @@ def _names(store: World) -> dict[str, frozenset[str]]:
     """Return the products by name, longest name first: title, title without its size, first word and last words."""
     found: dict[str, set[str]] = {}
     for key, product in store.tables["products"].items():
-        title = plain(product["title"]).strip()
-        bare = _SIZE.sub("", title)
+        title, bare = _whole(product["title"])
         words = bare.split()
         last = " ".join(words[-2:] if words[-1] in _TOO_BROAD else words[-1:])
-        for name in {title, bare, words[0] if words[0] not in _TOO_BROAD else bare, last}:
-            found.setdefault(f" {name}", set()).add(key)
+        for name in (title, bare, _spaced(words[0] if words[0] not in _TOO_BROAD else bare), _spaced(last)):
+            found.setdefault(name, set()).add(key)
     return FrozenDict({name: frozenset(found[name]) for name in sorted(found, key=len, reverse=True)})
 
 
 def _is_whole(name: str, products: frozenset[str], store: World) -> bool:
     """Return whether a name has all words of a title, except its size."""
-    titles = (plain(store.tables["products"][p]["title"]) for p in products)
-    return any(name == _SIZE.sub("", title) or name == title for title in titles)
+    return any(name in _whole(store.tables["products"][p]["title"]) for p in products)
+
+
+@lru_cache(maxsize=512)
+def _whole(title: str) -> tuple[str, str]:
+    return _spaced(title), _spaced(_SIZE.sub("", title))
+
+
+def _spaced(text: str) -> str:
+    """Return the words of a text, each between blanks."""
+    return f" {' '.join(_WORD.findall(plain(text)))} "
 
 
 def _address(text: str, wanted: Row, current: Row, named: set[str], differing: set[str]) -> None:
