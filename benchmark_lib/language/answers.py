@@ -86,16 +86,13 @@ def mentions(
     of the `objects`, if it names one.
     """
     found: list[Mention] = []
-    heading: frozenset[str] = frozenset()
     owners = Owners(objects)
     for number, place in enumerate(sentences_of(text, right)):
         spans = _spans(place.folded, right, others)
         mine = owners.of(place, spans)
         read = _read(place.folded, spans, kind, number, mine) if spans else []
-        under = (*place.heads, place.number)
-        found += [m._replace(about=m.about or heading, under=under) for m in read]
-        ends = place.folded.rstrip().endswith(":")
-        heading = frozenset() if spans else telling(place.folded) if ends else heading
+        above, under = telling(" ".join(place.heads[-1:])), (*place.heads, place.number)
+        found += [m._replace(about=m.about or above, under=under) for m in read]
     return _without_counting(found, asked) if kind == "date" else found
 
 
@@ -249,12 +246,16 @@ def _how(folded: str, start: int, end: int, listed: bool, typed: bool) -> How:
 
 def _around(folded: str, start: int, end: int, spans: list[Span]) -> str:
     """Return the words around a place, up to the neighboring values or the joints between them."""
-    before = max((e for _, e, _ in spans if e <= start), default=0)
-    after = min((s for s, _, _ in spans if s >= end), default=len(folded))
-    lead = folded[before:start]
-    if before and (cut := _CUT.search(lead)):
+    lead, tail = _between(folded, start, end, spans)
+    if len(lead) < start and (cut := _CUT.search(lead)):
         lead = lead[cut.end() :]
-    return f"{lead} {_CUT.split(folded[end:after], maxsplit=1)[0]}"
+    return f"{lead} {_CUT.split(tail, maxsplit=1)[0]}"
+
+
+def _between(folded: str, start: int, end: int, spans: list[Span]) -> tuple[str, str]:
+    """Return the text from the value before a place and the text to the value after it."""
+    before = max((e for _, e, _ in spans if e <= start), default=0)
+    return folded[before:start], folded[end : min((s for s, _, _ in spans if s >= end), default=len(folded))]
 
 
 def _beside(folded: str, spans: list[Span]) -> str:
@@ -287,11 +288,9 @@ def _without_counting(found: list[Mention], asked: frozenset[str]) -> list[Menti
 
 def _in_count(folded: str, span: Span, spans: list[Span]) -> tuple[bool, bool]:
     """Return whether a day has its number in a count, and whether it is named as what follows."""
-    before = max((end for _, end, _ in spans if end <= span[0]), default=0)
-    after = min((start for start, _, _ in spans if start >= span[1]), default=len(folded))
-    lead, tail = folded[before : span[0]], folded[span[1] : after]
-    counted = _counter().search(f"{lead}|{tail}") is not None
-    return counted, bool(_cues()["ends"].search(lead if after < len(folded) else f"{lead}|{tail}"))
+    lead, tail = _between(folded, span[0], span[1], spans)
+    last = folded.endswith(tail)
+    return bool(_counter().search(f"{lead}|{tail}")), bool(_cues()["ends"].search(f"{lead}|{tail if last else ''}"))
 
 
 def _family(mention: Mention) -> frozenset[str]:
