@@ -11,6 +11,7 @@ from ...errors import BadInput
 Draw = Callable[[str], Random]
 """A function that returns a random source for each purpose, all from one seed."""
 
+Town = tuple[str, str, str]
 TRIES = 10_000
 STREET = re.compile(r"^\d[\w/-]* ")
 
@@ -120,18 +121,40 @@ class Places:
 
     Attributes
     ----------
+    home : str
+        The customer, or customers of one case, whose addresses are exchanged at present; empty for none.
     towns : dict
-        (country, region, town) to (town, region, start of its postcodes).
+        For this home, (country, region, town) to (town, region, start of its postcodes).
     streets : dict
         (first line, town) to its replacement.
     """
 
     def __init__(self, pools: dict[str, Any], draw: Draw, avoid: set[str]):
         self._pools, self._draw, self._avoid = pools, draw, avoid
-        self.towns: dict[tuple[str, str, str], tuple[str, str, str]] = {}
-        self._postcodes: dict[tuple[str, str, str], str] = {}
+        self.home = ""
+        self._towns: dict[Town, Town] = {}
+        self._apart: dict[str, dict[Town, Town]] = {}
+        self._postcodes: dict[tuple[str, str, Town], str] = {}
         self.streets: dict[tuple[str, str], str] = {}
         self._taken: set[str] = set()
+
+    @property
+    def towns(self) -> dict[Town, Town]:  # noqa: D102
+        return self._towns | self._apart[self.home] if self.home in self._apart else self._towns
+
+    def set_apart(self, homes: dict[str, set[Town]]) -> None:
+        """Give homes that share a town by chance different ones, as far as the pools allow."""
+        taken = {self._towns[key] for keys in homes.values() for key in keys if key in self._towns}
+        seen: set[Town] = set()
+        for home, keys in sorted(homes.items()):
+            own: dict[Town, Town] = {}
+            for key in sorted(keys & self._towns.keys()):
+                free = [town for town in self._fine(*key) if town not in taken]
+                if self._towns[key] in seen and free:
+                    own[key] = self._draw(f"town {home} {key}").choice(free)
+                    taken.add(own[key])
+            seen |= {self._towns[key] for key in keys & self._towns.keys() - own.keys()}
+            self._apart[home] = own
 
     def address(self, old: dict[str, Any], name: str) -> dict[str, Any]:
         """Return the replacement of an address with recipient `name`; only the name changes without pools."""
@@ -142,18 +165,21 @@ class Places:
         postcode, line1 = self._postcode(old, key), self.street(old["line1"], old["city"], key)
         return {**old, "name": name, "line1": line1, "city": town, "region": region, "postcode": postcode}
 
-    def town(self, country: str, region: str, city: str) -> tuple[str, str, str]:
+    def town(self, country: str, region: str, city: str) -> Town:
         """Return the replacement of a town: its name, its region and the start of its postcodes."""
         key = (country, region, city)
-        if key not in self.towns:
-            pool = self._pool({"country": country, "region": region})
-            near = next((row for row in self._pools["near"] if region in row), [region])
-            fine = [t for t in sorted(map(_town, self._pools["towns"][pool])) if t[0] not in self._avoid]
-            fine = [t for t in fine if t[0] != city] or fine
-            fine = [t for t in fine if t[1] in near] or fine
-            unused = [t for t in fine if t not in self.towns.values()]
-            self.towns[key] = self._draw(f"town {key}").choice(unused or fine)
+        if key not in self._towns:
+            fine = self._fine(*key)
+            unused = [t for t in fine if t not in self._towns.values()]
+            self._towns[key] = self._draw(f"town {key}").choice(unused or fine)
         return self.towns[key]
+
+    def _fine(self, country: str, region: str, city: str) -> list[Town]:
+        pool = self._pool({"country": country, "region": region})
+        near = next((row for row in self._pools["near"] if region in row), [region])
+        fine = [t for t in sorted(map(_town, self._pools["towns"][pool])) if t[0] not in self._avoid]
+        fine = [t for t in fine if t[0] != city] or fine
+        return [t for t in fine if t[1] in near] or fine
 
     def location(self, text: str, address: dict[str, Any]) -> str:
         """Return the new place of a parcel's scan, with or without region; unrelated depots stay."""
@@ -192,12 +218,11 @@ class Places:
         return untaken(made, self._taken)
 
     def _postcode(self, old: dict[str, Any], pool: str) -> str:
-        key = (old["country"], old["city"], old["postcode"])
+        town = self.town(old["country"], old["region"], old["city"])
+        key = (old["city"], old["postcode"], town)
         if key not in self._postcodes:
             random = self._draw(f"postcode {key}")
-            shape = self._of_country("postcodes", pool).format(
-                prefix=self.town(old["country"], old["region"], old["city"])[2]
-            )
+            shape = self._of_country("postcodes", pool).format(prefix=town[2])
             fills = {"#": self._pools["digits"], "@": self._pools["letters"]}
             self._postcodes[key] = untaken(
                 lambda: "".join(random.choice(fills[c]) if c in fills else c for c in shape), self._avoid
@@ -217,7 +242,7 @@ class Places:
         return fine if fine in self._pools["towns"] else address["country"]
 
 
-def _town(text: str) -> tuple[str, str, str]:
+def _town(text: str) -> Town:
     """Parse a town of the pools: its name, its region and the start of its postcodes."""
     name, _, rest = text.partition(", ")
     region, postcode = rest.rsplit(" ", 1)

@@ -30,6 +30,7 @@ class RetailRekey(Rekey):
         super().__init__(store, pools, seed)
         self.raw = _raw_cases(store)
         self.weeks = self._weeks()
+        self._homes: dict[str, str] = {}
         self._settle()
         self.laid = _laid_rows(self.raw)
         self.ids = self._ids()
@@ -50,17 +51,42 @@ class RetailRekey(Rekey):
         for country, region, city in sorted(towns):
             if country in pools["towns"]:
                 self.places.town(country, region, city)
+        if not store.extends:  # pages of a hard set's library name towns of its customers
+            self._set_towns_apart()
         forwarders = store.policy["freight_forwarders"]["addresses"]
         streets = self.draw("forwarders").sample(pools["forwarders"]["streets"], len(forwarders))
         for place, street in zip(forwarders, streets, strict=True):
             number = other_digits(re.findall(r"^\d+", place["line1"])[0], self.draw(place["line1"]))
             self.places.streets[place["line1"], place["city"]] = f"{number} {street}"
 
+    def _set_towns_apart(self) -> None:
+        """Let customers of different cases live in different towns; customers who meet in a case share a home."""
+        groups: list[set[str]] = []
+        for raw in self.raw:
+            met = {row["customer_id"] for row in self._rows_of(raw)}
+            groups = [g for g in groups if not g & met] + [met.union(*(g for g in groups if g & met))]
+        self._homes = {customer: min(group) for group in groups for customer in group}
+        towns: dict[str, set[tuple[str, str, str]]] = {home: set() for home in self._homes.values()}
+        for row in [*self.store.tables["customers"].values(), *self.store.tables["orders"].values()]:
+            if home := self._homes.get(row["customer_id"]):
+                places = row["addresses"] if "addresses" in row else [row["shipping_address"]]
+                towns[home] |= {(a["country"], a["region"], a["city"]) for a in places}
+        self.places.set_apart(towns)
+
     # ------------------------------------------------------------------ rows
+
+    def case(self, raw: dict[str, Any]) -> dict[str, Any]:
+        """Return a case, with the towns of its own customers."""
+        self.places.home = next((self._homes.get(r["customer_id"], "") for r in self._rows_of(raw)), "")
+        made = super().case(raw)
+        self.places.home = ""
+        return made
 
     def of_table(self, table: str, row: dict[str, Any]) -> dict[str, Any]:
         """Return the new form of a row of a table."""
+        self.places.home = self._homes.get(row.get("customer_id", ""), "")
         made: dict[str, Any] = {"customers": self.customer, "orders": self.order}.get(table, self.row)(row)
+        self.places.home = ""
         return made
 
     def customer(self, old: dict[str, Any]) -> dict[str, Any]:
