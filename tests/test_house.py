@@ -37,7 +37,7 @@ BUDGETS = {
     "extras/audit": 1_500,
     "extras/claims": 1_990,
     "extras/exchange": 1_520,
-    "extras/fresh_sets": 1_280,
+    "extras/fresh_sets": 1_370,
     "extras/isolation": 880,
     "extras/judges": 1_690,
     "extras/local": 670,

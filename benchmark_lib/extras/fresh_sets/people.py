@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable
 from itertools import pairwise
 from random import Random
-from typing import Any
+from typing import Any, TypeVar
 
 from ...errors import BadInput
 
@@ -12,6 +12,8 @@ Draw = Callable[[str], Random]
 """A function that returns a random source for each purpose, all from one seed."""
 
 Town = tuple[str, str, str]
+K = TypeVar("K", str, tuple[str, str, str])
+V = TypeVar("V", str, tuple[str, str, str])
 TRIES = 10_000
 STREET = re.compile(r"^\d[\w/-]* ")
 
@@ -41,6 +43,25 @@ def untaken(make: Callable[[], str], taken: set[str]) -> str:
     )
 
 
+def apart(
+    homes: dict[str, set[K]], made: dict[K, V], fine: Callable[[K], list[V]], draw: Draw
+) -> dict[str, dict[K, V]]:
+    """Return, by home, other values than those of `made` for keys whose value an earlier home has by chance.
+
+    The other values come from `fine` of the key; each goes to one home, and a key without a free one is left out.
+    """
+    taken, seen = {made[key] for keys in homes.values() for key in keys}, set[V]()
+    found: dict[str, dict[K, V]] = {}
+    for home, keys in sorted(homes.items()):
+        own = found[home] = {}
+        for key in sorted(key for key in keys if made[key] in seen):
+            if free := [value for value in fine(key) if value not in taken]:
+                own[key] = draw(f"apart {home} {key}").choice(free)
+                taken.add(own[key])
+        seen |= {made[key] for key in keys - own.keys()}
+    return found
+
+
 def words_of(name: str) -> list[str]:
     """Return the words of a full name."""
     return re.split(r"[ -]", name)
@@ -65,25 +86,11 @@ class Names:
         self._any = sorted(pools[next(iter(pools))]["family"])
         self._draw = draw
 
-    def set_apart(self, households: Iterable[set[str]]) -> None:
-        """Give households that share a family name by chance different ones, as far as the pools allow.
-
-        A household is the full names of one case, which keep the family names that they share. A name that also
-        belongs to an earlier household keeps the family name of that one.
-        """
-        known = [{name: words_of(name)[1:] for name in sorted(names)} for names in households]
-        taken = {self.family[w] for names in known for words in names.values() for w in words if w in self.family}
-        seen: set[str] = set()
-        for names in known:
-            own: dict[str, str] = {}
-            for word in sorted({w for words in names.values() for w in words} & self.family.keys()):
-                free = [w for w in self._origin[word] if w not in taken and w != word]
-                again = self.family[word] in seen and not any(name in self._apart for name in names)
-                if again and free:
-                    own[word] = self._draw(f"names apart {sorted(names)} {word}").choice(free)
-                    taken.add(own[word])
-            seen |= {self.family[w] for words in names.values() for w in words if w in self.family and w not in own}
-            self._apart |= {name: own for name in names if name not in self._apart}
+    def set_apart(self, homes: dict[str, set[str]]) -> None:
+        """Let homes, each a set of full names, share no family name by chance, as far as the pools allow."""
+        words = {home: {w for n in names for w in words_of(n)[1:] if w in self.family} for home, names in homes.items()}
+        own = apart(words, self.family, self._origin.__getitem__, self._draw)
+        self._apart = {name: own[home] for home, names in homes.items() for name in names}
 
     def full(self, name: str) -> str:
         """Return the replacement of a full name."""
@@ -143,18 +150,9 @@ class Places:
         return self._towns | self._apart[self.home] if self.home in self._apart else self._towns
 
     def set_apart(self, homes: dict[str, set[Town]]) -> None:
-        """Give homes that share a town by chance different ones, as far as the pools allow."""
-        taken = {self._towns[key] for keys in homes.values() for key in keys if key in self._towns}
-        seen: set[Town] = set()
-        for home, keys in sorted(homes.items()):
-            own: dict[Town, Town] = {}
-            for key in sorted(keys & self._towns.keys()):
-                free = [town for town in self._fine(*key) if town not in taken]
-                if self._towns[key] in seen and free:
-                    own[key] = self._draw(f"town {home} {key}").choice(free)
-                    taken.add(own[key])
-            seen |= {self._towns[key] for key in keys & self._towns.keys() - own.keys()}
-            self._apart[home] = own
+        """Let homes share no town by chance, as far as the pools allow."""
+        known = {home: keys & self._towns.keys() for home, keys in homes.items()}
+        self._apart = apart(known, self._towns, lambda key: self._fine(*key), self._draw)
 
     def address(self, old: dict[str, Any], name: str) -> dict[str, Any]:
         """Return the replacement of an address with recipient `name`; only the name changes without pools."""
