@@ -467,3 +467,11 @@ def test_customers_of_a_fresh_set_do_not_share_card_digits_or_family_names_by_ch
     assert max(map(len, owners(first, cards).values())) == 1
     shared = [len(found) - 1 for found in owners(first, family).values()]
     assert sum(shared) <= 2 < sum(len(found) - 1 for found in owners(store, family).values())
+
+
+def test_customers_of_different_cases_live_in_different_towns_as_far_as_the_pools_allow(store, first):
+    def town(customer, order):
+        return [(order["shipping_address"]["region"], order["shipping_address"]["city"])]
+
+    before, after = (sum(len(found) - 1 for found in owners(s, town).values()) for s in (store, first))
+    assert after <= 10 < before / 3

@@ -204,7 +204,7 @@ POSTCODE = {
     "es": ("¿Podría indicarme el código postal de la entrega, por favor?", ["address_change_3", "promo_not_applied_5"]),
     "fr": ("Pourriez-vous m'indiquer le code postal de livraison ?", ["size_exchange_5", "wismo_travel_4"]),
 }
-BARE = {"en": "address_change_2", "de": "color_edit_5", "es": "return_used_5", "fr": "angry_damaged_4"}
+BARE = {"en": "address_change_2", "de": "color_edit_5", "es": "return_used_5", "fr": "cancel_before_ship_2"}
 
 
 @pytest.mark.parametrize("language", POSTCODE)

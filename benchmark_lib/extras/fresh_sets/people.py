@@ -4,13 +4,16 @@ import re
 from collections.abc import Callable, Iterable
 from itertools import pairwise
 from random import Random
-from typing import Any
+from typing import Any, TypeVar
 
 from ...errors import BadInput
 
 Draw = Callable[[str], Random]
 """A function that returns a random source for each purpose, all from one seed."""
 
+Town = tuple[str, str, str]
+K = TypeVar("K", str, tuple[str, str, str])
+V = TypeVar("V", str, tuple[str, str, str])
 TRIES = 10_000
 STREET = re.compile(r"^\d[\w/-]* ")
 
@@ -40,6 +43,25 @@ def untaken(make: Callable[[], str], taken: set[str]) -> str:
     )
 
 
+def apart(
+    homes: dict[str, set[K]], made: dict[K, V], fine: Callable[[K], list[V]], draw: Draw
+) -> dict[str, dict[K, V]]:
+    """Return, by home, other values than those of `made` for keys whose value an earlier home has by chance.
+
+    The other values come from `fine` of the key; each goes to one home, and a key without a free one is left out.
+    """
+    taken, seen = {made[key] for keys in homes.values() for key in keys}, set[V]()
+    found: dict[str, dict[K, V]] = {}
+    for home, keys in sorted(homes.items()):
+        own = found[home] = {}
+        for key in sorted(key for key in keys if made[key] in seen):
+            if free := [value for value in fine(key) if value not in taken]:
+                own[key] = draw(f"apart {home} {key}").choice(free)
+                taken.add(own[key])
+        seen |= {made[key] for key in keys - own.keys()}
+    return found
+
+
 def words_of(name: str) -> list[str]:
     """Return the words of a full name."""
     return re.split(r"[ -]", name)
@@ -64,25 +86,11 @@ class Names:
         self._any = sorted(pools[next(iter(pools))]["family"])
         self._draw = draw
 
-    def set_apart(self, households: Iterable[set[str]]) -> None:
-        """Give households that share a family name by chance different ones, as far as the pools allow.
-
-        A household is the full names of one case, which keep the family names that they share. A name that also
-        belongs to an earlier household keeps the family name of that one.
-        """
-        known = [{name: words_of(name)[1:] for name in sorted(names)} for names in households]
-        taken = {self.family[w] for names in known for words in names.values() for w in words if w in self.family}
-        seen: set[str] = set()
-        for names in known:
-            own: dict[str, str] = {}
-            for word in sorted({w for words in names.values() for w in words} & self.family.keys()):
-                free = [w for w in self._origin[word] if w not in taken and w != word]
-                again = self.family[word] in seen and not any(name in self._apart for name in names)
-                if again and free:
-                    own[word] = self._draw(f"names apart {sorted(names)} {word}").choice(free)
-                    taken.add(own[word])
-            seen |= {self.family[w] for words in names.values() for w in words if w in self.family and w not in own}
-            self._apart |= {name: own for name in names if name not in self._apart}
+    def set_apart(self, homes: dict[str, set[str]]) -> None:
+        """Let homes, each a set of full names, share no family name by chance, as far as the pools allow."""
+        words = {home: {w for n in names for w in words_of(n)[1:] if w in self.family} for home, names in homes.items()}
+        own = apart(words, self.family, self._origin.__getitem__, self._draw)
+        self._apart = {name: own[home] for home, names in homes.items() for name in names}
 
     def full(self, name: str) -> str:
         """Return the replacement of a full name."""
@@ -120,18 +128,31 @@ class Places:
 
     Attributes
     ----------
+    home : str
+        The customer, or customers of one case, whose addresses are exchanged at present; empty for none.
     towns : dict
-        (country, region, town) to (town, region, start of its postcodes).
+        For this home, (country, region, town) to (town, region, start of its postcodes).
     streets : dict
         (first line, town) to its replacement.
     """
 
     def __init__(self, pools: dict[str, Any], draw: Draw, avoid: set[str]):
         self._pools, self._draw, self._avoid = pools, draw, avoid
-        self.towns: dict[tuple[str, str, str], tuple[str, str, str]] = {}
-        self._postcodes: dict[tuple[str, str, str], str] = {}
+        self.home = ""
+        self._towns: dict[Town, Town] = {}
+        self._apart: dict[str, dict[Town, Town]] = {}
+        self._postcodes: dict[tuple[str, str, Town], str] = {}
         self.streets: dict[tuple[str, str], str] = {}
         self._taken: set[str] = set()
+
+    @property
+    def towns(self) -> dict[Town, Town]:  # noqa: D102
+        return self._towns | self._apart[self.home] if self.home in self._apart else self._towns
+
+    def set_apart(self, homes: dict[str, set[Town]]) -> None:
+        """Let homes share no town by chance, as far as the pools allow."""
+        known = {home: keys & self._towns.keys() for home, keys in homes.items()}
+        self._apart = apart(known, self._towns, lambda key: self._fine(*key), self._draw)
 
     def address(self, old: dict[str, Any], name: str) -> dict[str, Any]:
         """Return the replacement of an address with recipient `name`; only the name changes without pools."""
@@ -142,18 +163,21 @@ class Places:
         postcode, line1 = self._postcode(old, key), self.street(old["line1"], old["city"], key)
         return {**old, "name": name, "line1": line1, "city": town, "region": region, "postcode": postcode}
 
-    def town(self, country: str, region: str, city: str) -> tuple[str, str, str]:
+    def town(self, country: str, region: str, city: str) -> Town:
         """Return the replacement of a town: its name, its region and the start of its postcodes."""
         key = (country, region, city)
-        if key not in self.towns:
-            pool = self._pool({"country": country, "region": region})
-            near = next((row for row in self._pools["near"] if region in row), [region])
-            fine = [t for t in sorted(map(_town, self._pools["towns"][pool])) if t[0] not in self._avoid]
-            fine = [t for t in fine if t[0] != city] or fine
-            fine = [t for t in fine if t[1] in near] or fine
-            unused = [t for t in fine if t not in self.towns.values()]
-            self.towns[key] = self._draw(f"town {key}").choice(unused or fine)
+        if key not in self._towns:
+            fine = self._fine(*key)
+            unused = [t for t in fine if t not in self._towns.values()]
+            self._towns[key] = self._draw(f"town {key}").choice(unused or fine)
         return self.towns[key]
+
+    def _fine(self, country: str, region: str, city: str) -> list[Town]:
+        pool = self._pool({"country": country, "region": region})
+        near = next((row for row in self._pools["near"] if region in row), [region])
+        fine = [t for t in sorted(map(_town, self._pools["towns"][pool])) if t[0] not in self._avoid]
+        fine = [t for t in fine if t[0] != city] or fine
+        return [t for t in fine if t[1] in near] or fine
 
     def location(self, text: str, address: dict[str, Any]) -> str:
         """Return the new place of a parcel's scan, with or without region; unrelated depots stay."""
@@ -192,12 +216,11 @@ class Places:
         return untaken(made, self._taken)
 
     def _postcode(self, old: dict[str, Any], pool: str) -> str:
-        key = (old["country"], old["city"], old["postcode"])
+        town = self.town(old["country"], old["region"], old["city"])
+        key = (old["city"], old["postcode"], town)
         if key not in self._postcodes:
             random = self._draw(f"postcode {key}")
-            shape = self._of_country("postcodes", pool).format(
-                prefix=self.town(old["country"], old["region"], old["city"])[2]
-            )
+            shape = self._of_country("postcodes", pool).format(prefix=town[2])
             fills = {"#": self._pools["digits"], "@": self._pools["letters"]}
             self._postcodes[key] = untaken(
                 lambda: "".join(random.choice(fills[c]) if c in fills else c for c in shape), self._avoid
@@ -217,7 +240,7 @@ class Places:
         return fine if fine in self._pools["towns"] else address["country"]
 
 
-def _town(text: str) -> tuple[str, str, str]:
+def _town(text: str) -> Town:
     """Parse a town of the pools: its name, its region and the start of its postcodes."""
     name, _, rest = text.partition(", ")
     region, postcode = rest.rsplit(" ", 1)

@@ -1,6 +1,7 @@
 """Re-keying of a retail store: its orders, customers and goods, and the policy about them."""
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from datetime import date, timedelta
 from random import Random
@@ -12,7 +13,7 @@ from ...store.frozen import dicts, leaves
 from ...store.world import Store
 from ...textfiles import read_yaml
 from .cases import Rekey
-from .people import STREET, Places, other_digits, untaken
+from .people import STREET, Places, Town, other_digits, untaken
 from .texts import ID, PLACEHOLDER, TIME
 
 WHOLE_ORDER = {"subtotal_cents", "discount_cents", "shipping_cents", "total_cents", "payments", "parcels"}
@@ -30,11 +31,11 @@ class RetailRekey(Rekey):
         super().__init__(store, pools, seed)
         self.raw = _raw_cases(store)
         self.weeks = self._weeks()
+        self._homes: dict[str, str] = {}
         self._settle()
         self.laid = _laid_rows(self.raw)
         self.ids = self._ids()
         self.titles = self._titles()
-        self.names.set_apart(map(self._people, sorted(self.raw, key=lambda raw: raw["id"])))
         for row in sorted(store.tables["customers"].values(), key=lambda r: r["customer_id"]):
             self.emails[row["email"]] = self.email(row["email"], self.names.parts(row["name"]), row["name"])
         self.words = self._words()
@@ -50,17 +51,50 @@ class RetailRekey(Rekey):
         for country, region, city in sorted(towns):
             if country in pools["towns"]:
                 self.places.town(country, region, city)
+        self._set_apart()
         forwarders = store.policy["freight_forwarders"]["addresses"]
         streets = self.draw("forwarders").sample(pools["forwarders"]["streets"], len(forwarders))
         for place, street in zip(forwarders, streets, strict=True):
             number = other_digits(re.findall(r"^\d+", place["line1"])[0], self.draw(place["line1"]))
             self.places.streets[place["line1"], place["city"]] = f"{number} {street}"
 
+    def _set_apart(self) -> None:
+        """Let customers of different cases share no family name and no town; those who meet in a case share a home."""
+        groups: list[set[str]] = []
+        for raw in self.raw:
+            met = {row["customer_id"] for row in self._rows_of(raw)}
+            groups = [g for g in groups if not g & met] + [met.union(*(g for g in groups if g & met))]
+        self._homes = {customer: min(group) for group in groups for customer in group}
+        people: dict[str, set[str]] = defaultdict(set)
+        for raw in self.raw:
+            people[self._home(raw)] |= self._people(raw)
+        self.names.set_apart(people)
+        if self.store.extends:
+            return  # pages of a hard set's library name towns of its customers
+        towns: dict[str, set[Town]] = defaultdict(set)
+        for row in [*self.store.tables["customers"].values(), *self.store.tables["orders"].values()]:
+            places = row["addresses"] if "addresses" in row else [row["shipping_address"]]
+            if home := self._homes.get(row["customer_id"]):
+                towns[home] |= {(a["country"], a["region"], a["city"]) for a in places}
+        self.places.set_apart(towns)
+
+    def _home(self, raw: dict[str, Any]) -> str:
+        return next((self._homes.get(row["customer_id"], "") for row in self._rows_of(raw)), "")
+
     # ------------------------------------------------------------------ rows
+
+    def case(self, raw: dict[str, Any]) -> dict[str, Any]:
+        """Return a case, with the towns of its own customers."""
+        self.places.home = self._home(raw)
+        made = super().case(raw)
+        self.places.home = ""
+        return made
 
     def of_table(self, table: str, row: dict[str, Any]) -> dict[str, Any]:
         """Return the new form of a row of a table."""
+        self.places.home = self._homes.get(row.get("customer_id", ""), "")
         made: dict[str, Any] = {"customers": self.customer, "orders": self.order}.get(table, self.row)(row)
+        self.places.home = ""
         return made
 
     def customer(self, old: dict[str, Any]) -> dict[str, Any]:
