@@ -325,6 +325,7 @@ ELSEWHERE = {
     "wording_table",  # of a set of its own, in test_five_wordings.py
     "entrant_judges",
     "judge_agreement_table",
+    "loss_table",  # of judged runs, in test_losses_again.py
     "judged_against_record",  # of judges, over all conversations
     "debatable_acts",
     "debatable_table",

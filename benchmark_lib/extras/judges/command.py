@@ -12,6 +12,7 @@ from ...errors import BadInput
 from ...scoring.written import cost_in_words, usd
 
 if TYPE_CHECKING:
+    from ...runfile import RunFile
     from .judging import Judged
 
 MARKS = {"ok": "ok  ", "fail": "FAIL"}
@@ -23,8 +24,8 @@ ARGUMENTS = {
     "--base-url URL": ("base URL for the judges; once for all, or once for each (default: OpenAI)", []),
     "--settings FILE": ("YAML file with settings for the role judge; once for all, or once for each", []),
     "--scorers NAMES": (
-        "scorers, separated by commas (default: all but red_flag, which reads the model's reasoning, and "
-        "customer_turns, which reads the customer)"
+        "scorers, separated by commas (default: all but red_flag, which reads the model's reasoning, customer_turns, "
+        "which reads the customer, and losses, which reads again what was lost by words alone)"
     ),
     "--apart": "make one call per scorer instead of one for all",
     "--limit N": ("judge a fixed sample of N conversations per run", int),
@@ -35,8 +36,8 @@ ARGUMENTS = {
     "--timeout S": ("time limit for one attempt of a call, in seconds (default: 120)", float),
     "--budget-usd X": ("stop before judging a run costs more than this", float),
     "--probe": (
-        "judge no run; find out in six calls (customer_turns: 28) whether the judge is consistent and resists "
-        "instructions in what it reads"
+        "judge no run; find out in six calls (customer_turns: 28, losses: 16) whether the judge is consistent and "
+        "resists instructions in what it reads"
     ),
 }
 
@@ -76,24 +77,39 @@ def _tell(done: Judged, judges: list[str], scorers: list[str]) -> None:
     """How a round of judging went, with denominators."""
     from ...runfile import RunFile
     from .judging import judging_cost, same_model
-    from .verdicts import CUSTOMER_TURNS
+    from .verdicts import CUSTOMER_TURNS, LOSSES
 
     run = RunFile(done.path)
     asked, lost = done.made * len(scorers), sum(done.unscored.values())
     before = done.conversations - done.made - done.incomplete
     print(f"{done.path}: {done.made} verdicts made, {before} on file before, of {done.conversations}")
     reasons = "; ".join(f"{n} x {why}" for why, n in done.unscored.most_common(3))
-    what = "readings" if CUSTOMER_TURNS in scorers else "scores"
+    what = "readings" if {CUSTOMER_TURNS, LOSSES} & {*scorers} else "scores"
     print(f"  {asked - lost} of {asked} new {what} count" + (f"; unscored: {reasons}" if lost else ""))
     for name in judges:
         if same_model(name, run.manifest["model"]):
             print(f"  {name} judges its own run: say so wherever its scores stand")
     cost, calls, unpriced = judging_cost(run)
     print(f"  calls of judges on file: {calls}, {cost_in_words(cost, calls, unpriced)}", flush=True)
+    if LOSSES in scorers:
+        _tell_losses(run)
     if done.incomplete and not done.stopped:
         note(f"{done.incomplete} verdicts failed by faults of the endpoint: give the same command again")
     if done.stopped:
         note(f"what is finished is saved; {done.stopped.sentence}")
+
+
+def _tell_losses(run: RunFile) -> None:
+    """Print success as read and as adjudicated, by judge."""
+    from ...analysis.frames import load_results
+    from ...reports.views import readable
+    from .loss_table import loss_table
+
+    table = readable(loss_table(load_results(run.path)), "second readings")
+    for _, row in table.iterrows():
+        print("\n".join(f"  {heading}: {value}" for heading, value in row.items()))
+    if table.empty:
+        print("  no conversation is lost by words alone")
 
 
 def _probe(options: argparse.Namespace, scorers: list[str]) -> int:

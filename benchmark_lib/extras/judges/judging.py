@@ -12,6 +12,7 @@ import orjson
 
 from ...cases import Case
 from ...cases.played import same_cases, store_of
+from ...cli.codes import note
 from ...endpoint import Completion, Endpoint, EndpointError, load_settings
 from ...errors import BadInput
 from ...experiment.budget import Budget, Stop
@@ -22,6 +23,7 @@ from ...records import NOT_SCORED, Conversation, content_hash
 from ...runfile import RunFile, connect_to_read
 from ...store import Store
 from ...threads import in_thread
+from .losses import forecast, read_again, readings_of, rests_on
 from .verdicts import SCORERS, Rubric, judge_conversation, judging_version, load_rubrics
 
 SIDE = "judge"
@@ -192,12 +194,15 @@ class Judging:
     ):
         self.run, self.models, self.rubrics, self.cases, self.store = run, models, rubrics, cases, store
         self.apart, self.concurrency, self.shown = apart, concurrency, progress
-        self.versions = {m.endpoint.model: judging_version(rubrics, m.settings, apart, store) for m in models}
+        losses = rubrics[0].reads_losses
+        rests = rests_on() if losses else ()
+        self.versions = {m.endpoint.model: judging_version(rubrics, m.settings, apart, store, rests) for m in models}
+        self.readings = readings_of(run, _chosen(run, None), cases, store, limit) if losses else {}
         self.done = Judged(run.path)
         self._error: Exception | None = None
         on_file = {(v["record_hash"], v["judge"], v["version"]) for v in run.verdicts()}
         self._work = []
-        for digest in _chosen(run, limit):
+        for digest in self.readings if losses else _chosen(run, limit):
             for model in models:
                 self.done.conversations += 1
                 if (digest, model.endpoint.model, self.versions[model.endpoint.model]) not in on_file:
@@ -212,6 +217,8 @@ class Judging:
         """
         if self._work:
             await self._check_reach()
+        if self.shown and (coming := [(self.readings[digest], model) for digest, model in self._work if self.readings]):
+            note(forecast(self.run.path, coming, self.rubrics[0], self.store, self.apart))
         spent, *_ = judging_cost(self.run)
         self._records = {digest: record for _, _, digest, record in self.run.conversations()}
         self._kept, self._writer = JudgeCalls(self.run.path), Writer(self.run.path)
@@ -276,15 +283,21 @@ class Judging:
 
     async def _one(self, digest: str, model: Model) -> None:
         """One conversation before one judge; its verdict is on disk when this ends."""
-        conversation = Conversation.from_json(self._records[digest])
+        reading = self.readings.get(digest)
+        conversation = reading.conversation if reading else Conversation.from_json(self._records[digest])
         name = model.endpoint.model
         complete = JudgeRecorder(conversation.case_id, conversation.trial, self._lines[name], self._kept)
-        case = self.cases[conversation.case_id]
-        verdict = await judge_conversation(complete, conversation, case, self.store.of(case), self.rubrics, self.apart)
+        if reading:
+            case = None if reading.is_planted else self.cases[conversation.case_id]
+            verdict = await read_again(complete, reading, case, self.store, self.rubrics[0], self.apart)
+        else:
+            case = self.cases[conversation.case_id]
+            store = self.store.of(case)
+            verdict = await judge_conversation(complete, conversation, case, store, self.rubrics, self.apart)
         verdict["entrant"] = same_model(name, conversation.model)
         await self._writer.put("verdicts", (digest, name, self.versions[name], orjson.dumps(verdict)))
         self.done.made += 1
-        told = verdict["customer" if self.rubrics[0].reads_customer else "scores"]
+        told = next(verdict[what] for what in ("scores", "customer", "losses") if what in verdict)
         self.done.unscored.update(s["unscored"] for s in told.values() if s["unscored"])
         self._progress.conversation()
 

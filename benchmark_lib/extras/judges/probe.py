@@ -16,6 +16,8 @@ from ...scoring.written import percent
 from ...store import Store, load_store
 from ...textfiles import read_yaml
 from .judging import judge_models
+from .loss_table import LEAST as FAIR
+from .losses import FOUND, INVALID, UNREAD, losses_in, planted_losses, read_again
 from .verdicts import Rubric, judge_conversation, load_rubrics
 
 TOLERANCE = 15.0
@@ -23,7 +25,7 @@ TOLERANCE = 15.0
 APART = 20.0
 """Points by which a resolved conversation has to stand above one in which nothing was done."""
 PLANTED_TURNS = DATA / "customer_turns_planted.yaml"
-FOUND, FALSE = 0.8, 0.02
+LEAST_FOUND, MOST_FALSE = 0.8, 0.02
 """Shares of planted wrong messages that a reader has to call wrong at least, and of right ones that it may at most."""
 
 ORDERS: dict[str, tuple[str, str]] = read_yaml(DATA / "judge_orders.yaml")
@@ -64,7 +66,9 @@ async def probe_judges(
     probed = []
     for model in judge_models(judges, base_urls, settings, timeout=timeout, concurrency=1):
         try:
-            probe = probe_reader if rubrics[0].reads_customer else probe_judge
+            probe = (
+                probe_reader if rubrics[0].reads_customer else probe_losses if rubrics[0].reads_losses else probe_judge
+            )
             async with model.endpoint as endpoint:
                 found, used = await probe(endpoint.complete, world, rubrics)
         except EndpointError as error:
@@ -107,18 +111,34 @@ async def probe_reader(complete: Any, store: Store, rubrics: list[Rubric]) -> tu
             used.add(verdict["usage"])
             seen.append([turn["verdict"] for turn in turns_in(verdict)][-1:] == [CLEAR])
     return [
-        _rate("finds wrong messages", called["wrong"], FOUND, 1),
-        _rate("lets right ones be", called["right"], 0, FALSE),
+        _rate("finds wrong messages", called["wrong"], LEAST_FOUND, 1),
+        _rate("lets right ones be", called["right"], 0, MOST_FALSE),
     ], used
 
 
-def _rate(name: str, called: list[bool], least: float, most: float) -> ProbeFinding:
-    """How many messages a judge called clearly wrong, with the Wilson interval, and whether that is right."""
+async def probe_losses(complete: Any, store: Store, rubrics: list[Rubric]) -> tuple[list[ProbeFinding], Usage]:
+    """Have a judge look for what is planted and for what is not there; as `probe_judge`."""
+    used, found = Usage(), list[dict[str, Any]]()
+    for reading in planted_losses():
+        verdict = await read_again(complete, reading, None, store, rubrics[0])
+        used.add(verdict["usage"])
+        found += losses_in(verdict)["items"]
+    right, wrong = ([i["state"] == FOUND for i in found if i["there"] is there] for there in (True, False))
+    invalid = [i["state"] in (INVALID, UNREAD) for i in found]
+    return [
+        _rate("finds what is there", right, FAIR, 1, "found"),
+        _rate("finds nothing else", wrong, 0, 1 - FAIR, "found"),
+        _rate("quotes what is written", invalid, 0, 1 - FAIR, "without a quote that counts"),
+    ], used
+
+
+def _rate(name: str, called: list[bool], least: float, most: float, how: str = "called clearly wrong") -> ProbeFinding:
+    """How many messages or items a judge called so, with the Wilson interval, and whether that is right."""
     from statsmodels.stats.proportion import proportion_confint
 
     k, n = sum(called), len(called)
     low, high = proportion_confint(k, n, method="wilson")
-    said = f"{k} of {n} called clearly wrong (95 %: {percent(max(low, 0))} to {percent(high)})"
+    said = f"{k} of {n} {how} (95 %: {percent(max(low, 0))} to {percent(high)})"
     return ProbeFinding(name, "ok" if least <= k / n <= most else "fail", said)
 
 

@@ -38,7 +38,9 @@ RED_FLAG = "red_flag"
 """The scorer that reads the model's reasoning, which no other does; asked for by name."""
 CUSTOMER_TURNS = "customer_turns"
 """What reads the customer and scores nobody; asked for by name, and by itself."""
-NAMED = (*SCORERS, RED_FLAG, CUSTOMER_TURNS)
+LOSSES = "losses"
+"""What reads again what was lost by words; asked for by name, and by itself."""
+NAMED = (*SCORERS, RED_FLAG, CUSTOMER_TURNS, LOSSES)
 
 TASK = "_task.md"
 SHORTEST_QUOTE = 8
@@ -72,7 +74,7 @@ class Rubric:
     """One rubric file: what a scorer asks and what its numbers mean.
 
     A conversation with fewer than `customer_messages` messages of the customer has nothing that it could score, nor has
-    one without reasoning for a rubric that `reads_reasoning`. One that `reads_customer` is a task of its own.
+    one without reasoning for a rubric that `reads_reasoning`. One that is `alone` is a task of its own.
     """
 
     name: str
@@ -83,6 +85,12 @@ class Rubric:
     customer_messages: int = 1
     reads_reasoning: bool = False
     reads_customer: bool = False
+    reads_losses: bool = False
+
+    @property
+    def alone(self) -> bool:
+        """Whether its file is a whole task, which no other scorer shares."""
+        return self.reads_customer or self.reads_losses
 
     def lacks(self, conversation: Conversation) -> str:
         """What a conversation lacks for this rubric to have something to score; empty where it lacks nothing."""
@@ -95,7 +103,7 @@ class Rubric:
 def load_rubrics(scorers: Iterable[str] = SCORERS, folder: Path = RUBRICS) -> list[Rubric]:
     """Read the rubrics of these scorers.
 
-    `BadInput` for an unknown scorer, one beside `CUSTOMER_TURNS`, or a rubric file that lacks its head.
+    `BadInput` for an unknown scorer, one beside one that is `alone`, or a rubric file that lacks its head.
     """
     found = []
     for name in dict.fromkeys(scorers):
@@ -109,25 +117,30 @@ def load_rubrics(scorers: Iterable[str] = SCORERS, folder: Path = RUBRICS) -> li
         if type(least) is not int or least < 1:
             raise BadInput(f"{path}: customer_messages is {least!r}; write a whole number from 1 up, or leave it out")
         digest = content_hash(path.read_bytes())
-        reads = [head.get(what) is True for what in ("reads_reasoning", "reads_customer")]
+        reads = [head.get(what) is True for what in ("reads_reasoning", "reads_customer", "reads_losses")]
         found.append(Rubric(name, str(head["version"]), str(head["title"]), text.strip(), digest, least, *reads))
     if not found:
         raise BadInput(f"no scorer is named: choose from {', '.join(NAMED)}")
-    if len(found) > 1 and any(r.reads_customer for r in found):
-        raise BadInput(f"{CUSTOMER_TURNS} reads the customer and not the model: ask for it by itself")
+    if len(found) > 1 and (own := next((r for r in found if r.alone), None)):
+        raise BadInput(f"{own.name} is a task of its own: ask for it by itself")
     return found
 
 
 def judging_version(
-    rubrics: list[Rubric], settings: dict[str, Any], apart: bool, store: Store, folder: Path = RUBRICS
+    rubrics: list[Rubric],
+    settings: dict[str, Any],
+    apart: bool,
+    store: Store,
+    rests: Sequence[str] = (),
+    folder: Path = RUBRICS,
 ) -> str:
     """The version under which a verdict is kept.
 
-    The task's, and a hash of task, rubrics, rules, settings and what the judge is shown.
+    The task's, and a hash of task, rubrics, rules, settings, what the judge is shown and what else it `rests` on.
     """
     path = folder / _task_of(rubrics)
     limits = [ROOM, LONGEST_WHOLE, LONGEST_LEAF, LONGEST_RESULT, SHORTEST_QUOTE]
-    shown = [*limits, system_prompt(tuple(rubrics), store, folder)]
+    shown = [*limits, *rests, system_prompt(tuple(rubrics), store, folder)]
     parts = [path.read_text(), [r.hash for r in rubrics], settings, apart, shown]
     content = orjson.dumps(parts, option=orjson.OPT_SORT_KEYS)
     return f"{front_matter(path)[0].get('version', path.stem)} {content_hash(content)[:8]}"
@@ -142,7 +155,7 @@ def system_prompt(rubrics: tuple[Rubric, ...], store: Store, folder: Path = RUBR
 
 
 def _task_of(rubrics: Sequence[Rubric]) -> str:
-    return f"{CUSTOMER_TURNS}.md" if rubrics[0].reads_customer else TASK
+    return f"{rubrics[0].name}.md" if rubrics[0].alone else TASK
 
 
 def policy_text(store: Store) -> str:
@@ -166,6 +179,11 @@ def judge_messages(conversation: Conversation, case: Case, store: Store, rubrics
     else:
         lines = transcript(conversation, case, any(r.reads_reasoning for r in rubrics))
         about = [f"# The case\n\n{orjson.dumps(case_facts(case, store)).decode()}"]
+    return request(system_prompt(tuple(rubrics), store), about, lines)
+
+
+def request(system: str, about: list[str], lines: list[str]) -> list[dict[str, Any]]:
+    """The messages that show a judge its task, what it has to know, and a record between two marks."""
     code = content_hash("\n".join(lines).encode())
     parts = [
         *about,
@@ -176,7 +194,7 @@ def judge_messages(conversation: Conversation, case: Case, store: Store, rubrics
         "Now give your verdict on this record, as the JSON object described.",
     ]
     return [
-        {"role": "system", "content": system_prompt(tuple(rubrics), store)},
+        {"role": "system", "content": system},
         {"role": "user", "content": "\n".join(parts)},
     ]
 

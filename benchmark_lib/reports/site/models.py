@@ -66,10 +66,12 @@ def model_view(content: Content, entry: Entry, talks: list[ConversationPage], po
     graded = _graded(report)
     metrics = [_metric(report, graded[name], who) for name in ALL_METRICS if was_run(METRICS[name], content)]
     talk_of = {(talk.view.case_id, talk.trial): talk for talk in talks}
-    verdicts = []
-    if "judge_table" in offered("tables"):
-        judged = offer("tables", "judge_table")(content.results)
-        verdicts = judged[judged["entry"] == entry.name].to_dict("records")
+    judged = {
+        name: table[table["entry"] == entry.name].to_dict("records")
+        for name in ("judge_table", "loss_table")
+        if name in offered("tables") and len(table := offer("tables", name)(content.results))
+    }
+    verdicts = judged.get("judge_table", [])
     found = conduct.said_against_did(report).to_dict("records")
     return {
         "entry": entry,
@@ -115,6 +117,7 @@ def model_view(content: Content, entry: Entry, talks: list[ConversationPage], po
             row | {name: {**who, name: judged_by(row["scorer"], row["judge"])} for name in ("judge_scored", "judged")}
             for row in verdicts
         ],
+        "second_readings": judged.get("loss_table", []),
         "matrix": _matrix(talks),
     }
 
