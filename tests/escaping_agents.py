@@ -303,7 +303,7 @@ class Slow:
     """Takes its time."""
 
     def reply(self, talk):
-        time.sleep(4)
+        time.sleep(2)
         return "Hello."
 
 

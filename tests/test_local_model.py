@@ -28,7 +28,7 @@ def test_the_small_model_works_through_two_cases(tmp_path):
                 "--trials",
                 "1",
                 "--messages",
-                "2",
+                "1",
                 "--concurrency",
                 "2",
                 "--timeout",
@@ -43,7 +43,7 @@ def test_the_small_model_works_through_two_cases(tmp_path):
     for record in records:
         assert record.ended_by in ENDINGS and record.ended_by != "infrastructure_fault"
         assert record.source == "model" and record.messages[0].side == "customer"
-        assert sum(m.side == "customer" for m in record.messages) <= 2
+        assert sum(m.side == "customer" for m in record.messages) <= 1
         assert record.usage["agent"].prompt_tokens > 500 and record.usage["agent"].completion_tokens > 0
     rows = load_results(path)
     assert rows.calls["completion_tokens"].gt(0).all() and rows.calls["latency_s"].gt(0).all()
@@ -61,7 +61,7 @@ def test_the_small_model_works_through_two_cases(tmp_path):
                 "--trials",
                 "1",
                 "--messages",
-                "2",
+                "1",
                 "--out",
                 str(path),
                 "--replay",
