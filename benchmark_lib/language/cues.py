@@ -1,36 +1,15 @@
-"""Find cues that override the trained reader, from the files of the languages, in `plain` text."""
+"""Find the form of a sentence and the cues of the languages' files in `plain` text."""
 
 import re
 from functools import lru_cache
 
 from .patterns import compile_patterns
-from .words import LANGUAGES, of_part, of_values, slots_heard
-
-OF_QUESTIONS = ("invites", "closes", "yes_to", "any_of_them", "own_question", "means", "explains")
-"""Kinds of questions that are no request, by their names in the files."""
-
-SETTLED = ("at_hand", "handling")
-"""Kinds of sentences that are no request even if a slot's pattern matches."""
-
-
-def none_asked(plain: str, requests: bool, languages: tuple[str, ...]) -> str | None:
-    """Return the kind of a sentence that only sounds like a request; None for a real request."""
-    marked = mark_of(plain) == "?"
-    kinds = ["elsewhere", "later", *(OF_QUESTIONS if marked else ["handling"])]
-    if not marked and not requests:
-        kinds.append("at_hand")
-    return next((kind for kind in kinds if holds("not_asked", kind, plain, languages)), None)
+from .words import LANGUAGES, of_part, of_values
 
 
 def holds(part: str, kind: str, plain: str, languages: tuple[str, ...]) -> bool:
-    """Return whether a sentence contains a cue of one kind from a part of the files, or begins with a ``yes_to``."""
-    pattern = _cue(part, kind, languages)
-    return bool(pattern.match(plain) if kind == "yes_to" else pattern.search(plain))
-
-
-def slots_in(plain: str, languages: tuple[str, ...]) -> list[str]:
-    """Return the slots that a sentence asks for in words which the trained reader misreads."""
-    return [slot for slot in slots_heard() if holds("heard_as", slot, plain, languages)]
+    """Return whether a sentence contains a cue of one kind from a part of the files."""
+    return bool(_cue(part, kind, languages).search(plain))
 
 
 def dates_asked(plain: str, languages: tuple[str, ...]) -> frozenset[str]:
@@ -54,11 +33,6 @@ def alternatives_in(plain: str) -> int:
     """Return the number of alternatives in "A, B or C", each with two words or more; 0 without "or"."""
     parts = [part for half in _joins("or").split(plain) for part in half.split(",")]
     return sum(len(part.split()) > 1 for part in parts) if either_or(plain) else 0
-
-
-def joined(plain: str) -> bool:
-    """Return whether a sentence contains "and", in any language."""
-    return bool(_joins("and").search(plain))
 
 
 def halves_of(plain: str) -> tuple[str, ...]:

@@ -1,12 +1,30 @@
 """Represent an agent's message as the parser understood it, whole and by sentence."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+
+import numpy as np
 
 ASKS, SURE, LIKELY, POSSIBLE = 0.6, 0.5, 0.3, 0.12
 """Least probabilities: of a request or asking for a yes; of other acts; of the only candidate; of having a topic."""
 
-CLAIMS = 0.75
-"""Probability from which a report is believed: by a customer, and against an agent that did not act."""
+PLAIN = CLAIMS = 0.75
+"""Probabilities from which a sentence without a question mark is a question, and from which a report is believed."""
+
+RATES: dict[str, dict[float, float]] = {
+    "ask": {LIKELY: 0.05, ASKS: 0.02, PLAIN: 0.01},
+    "yes": {LIKELY: 0.01, ASKS: 0.005},
+    "offer": {LIKELY: 0.02, SURE: 0.01},
+    "done": {LIKELY: 0.02, SURE: 0.01, CLAIMS: 0.003},
+    "no": {LIKELY: 0.02, SURE: 0.01},
+    "bye": {LIKELY: 0.02, SURE: 0.01},
+}
+"""Share of a new writer's sentences without an act that reach each probability of it (see ``make reader``)."""
+
+
+def on_scale(act: str, chance: float, cuts: Sequence[float]) -> float:
+    """Return the probability of an act on the scale of `RATES`, from the reader's and its `cuts` at these rates."""
+    return float(np.interp(chance, (0.0, *cuts, 1.0), (0.0, *RATES[act], 1.0))) if cuts else chance
 
 
 @dataclass

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+import orjson
 
 from ..errors import BadInput
 
@@ -66,12 +67,15 @@ class LinearReader:
     """Weights of a logistic regression for each target.
 
     Targets are ``ask``, ``yes``, ``offer``, ``done``, ``no`` and ``bye`` for the act, ``slot:...`` and ``tool:...`` for
-    the topic. Weights have shape (features, targets), the bias (targets,). `trained_on` is the hash of the sentences.
+    the topic. Weights have shape (features, targets), the bias (targets,). `trained_on` is the hash of the sentences;
+    `cuts` has an act's probabilities at the rates of `RATES`, after training `recall` the recall there.
     """
 
     def __init__(
         self, features: list[str], targets: list[str], weights: np.ndarray, bias: np.ndarray, trained_on: str = ""
     ):
+        self.cuts: dict[str, list[float]] = {}
+        self.recall: dict[str, list[float]] = {}
         self.targets, self.trained_on = targets, trained_on
         self._row = {name: place for place, name in enumerate(features)}
         self._weights, self._bias = np.ascontiguousarray(weights, dtype=np.float32), bias.astype(np.float64)
@@ -108,6 +112,7 @@ class LinearReader:
             weights=self._weights[place, target].astype(np.float16),
             bias=self._bias,
             trained_on=np.frombuffer(self.trained_on.encode(), dtype=np.uint8),
+            cuts=np.frombuffer(orjson.dumps(self.cuts), dtype=np.uint8),
         )
 
     @classmethod
@@ -120,7 +125,9 @@ class LinearReader:
                 features, labels = names.split("\n"), targets.split("\n")
                 weights = np.zeros((len(features), len(labels)), dtype=np.float32)
                 weights[kept["place"], kept["target"]] = kept["weights"]
-                return cls(features, labels, weights, kept["bias"], trained_on)
+                reader = cls(features, labels, weights, kept["bias"], trained_on)
+                reader.cuts = orjson.loads(bytes(kept["cuts"])) if "cuts" in kept else {}
+                return reader
         except (OSError, KeyError, ValueError, IndexError) as error:
             why = f"the weights of the reader cannot be read ({error}); make them again with `make reader`"
             raise BadInput(f"{path}: {why}") from None

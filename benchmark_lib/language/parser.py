@@ -14,47 +14,34 @@ from typing import Any, Protocol, cast
 from ..errors import BadInput
 from ..remembered import remembered
 from .cues import (
-    SETTLED,
     between_points,
     cue_of_several,
     dates_asked,
     either_or,
     halves_of,
     holds,
-    joined,
     mark_of,
-    none_asked,
-    slots_in,
 )
 from .detection import nearest_languages
-from .heard import ASKS, LIKELY, POSSIBLE, SURE, ParsedMessage, ParsedSentence
+from .heard import ASKS, LIKELY, PLAIN, POSSIBLE, RATES, SURE, ParsedMessage, ParsedSentence, on_scale
 from .linear import KNOWN, LinearReader, add, choices, features, likelier, likeliest, of_patterns
 from .phrase_book import PhraseBook
 from .reasons import reasons_in
 from .sentences import LONGEST_SPOKEN, Sentence, is_row, kept, sentences
 
-ACTS = ("ask", "yes", "offer", "done", "no", "bye", "report")
-"""Acts of a sentence."""
+ACTS = tuple(RATES)
+"""Acts of a sentence; ``report`` beside them is the plain probability of ``done``, for detectors."""
 
 ABOUT = {"slot": ("ask", "yes"), "tool": ("offer", "yes", "done", "no"), "reported": ("report",)}
 """Topics of a sentence, with the acts for which each matters."""
 PATTERNS = ("slot", "tool")
 """Topics with patterns; those of tools also serve reports."""
 
-PLAIN = 0.75
-"""Probability from which a sentence without a question mark is a question."""
-
-HALF_HEARD = 0.2
-"""Probability from which a request by its form ("Please check ...") asks for the slot that it names."""
-
 ANY_DATE = frozenset({"any"})
 """Date without a telling verb; no statement asks for one in passing ("on whichever day suits you")."""
 
 HEAD = 40
 """Characters of a line in which it names what is needed."""
-
-WORDED = {"asks": ASKS, "enough": 0.55}
-"""Least probability of asking with one of these cues: a request for word, or, for proofs alone, "would be enough"."""
 
 REMEMBERED = 3
 """Most sentences back that a bare "Shall I go ahead?" may refer to an offer."""
@@ -96,7 +83,8 @@ class MessageParser:
         said = sentences(text)
         heard = self.hear(said)
         parsed = understood([each for s, one in zip(said, heard) for each in (*self._halves(s, one, said), one)])
-        if parsed.confirm and not (parsed.tools or parsed.asked) and (alone := self._named_alone(said)):
+        unclear = not parsed.asked and max(parsed.tools.values(), default=0.0) < LIKELY
+        if parsed.confirm and unclear and (alone := self._named_alone(said)):
             parsed.proposed, parsed.offered, parsed.offer, parsed.tools = [alone], [alone], True, {alone: SURE}
         return parsed
 
@@ -138,37 +126,12 @@ class MessageParser:
         cues = list(dict.fromkeys(n for book in books for n in book.cues_in(plain)))
         seen = self.reader.seen(features(plain, item, before))
         seen = self.reader.seen(of_patterns(cues), KNOWN, seen)
-        chances = self.reader.probabilities(seen)
-        chances.setdefault("report", chances["done"])  # a reader of an earlier version has no reports
-        acts = {act: chances[act] for act in ACTS} | ({"ask": 0.0, "done": 0.0, "report": 0.0} if is_row(plain) else {})
-        untrained = self._untrained(books, plain)
-        a_yes = holds("heard_as", "a_yes", plain, languages)
-        sounds = untrained or a_yes or max(acts["ask"], acts["yes"]) >= LIKELY
-        none = none_asked(plain, "request" in cues, languages) if sounds else None
-        if none:
-            acts |= {"ask": 0.0, "yes": float(none == "yes_to")} | ({"offer": 0.0} if none == "explains" else {})
-            untrained = {} if none in SETTLED else untrained
-        worded = [] if none else [ask for cue, ask in WORDED.items() if holds("heard_as", cue, plain, languages)]
-        acts["ask"] = max(acts["ask"], *untrained.values(), *worded, 0.0)
-        if not none and a_yes:
-            acts["yes"] = 1.0
-        if holds("heard_as", "offers", plain, languages):
-            acts["offer"] = 1.0
-        if a_yes or holds("heard_as", "no_report", plain, languages):
-            acts |= {"done": 0.0, "report": 0.0}
-        found = self._topics_in(plain, books, acts, seen, untrained)
+        chances, cuts = self.reader.probabilities(seen), self.reader.cuts
+        acts = {act: on_scale(act, chances[act], cuts.get(act, ())) for act in ACTS} | {"report": chances["done"]}
+        acts |= {"ask": 0.0, "done": 0.0, "report": 0.0} if is_row(plain) else {}
+        found = self._topics_in(plain, books, acts, seen)
         marked, either = mark_of(plain) == "?", either_or(plain)
-        if not none and (marked or acts["ask"] >= LIKELY) and (named := slots_in(plain, languages)):
-            found["slot"] = (found["slot"] if joined(plain) else {}) | dict.fromkeys(named, 1.0)
-            acts["ask"] = 1.0 if marked else acts["ask"]
-        half_heard = not none and HALF_HEARD <= acts["ask"] < ASKS and max(acts["done"], acts["no"]) < LIKELY
-        if (
-            half_heard
-            and max(found["slot"].values(), default=0.0) >= PLAIN
-            and holds("heard_as", "requests", plain, languages)
-        ):
-            acts["ask"] = PLAIN
-        if needed and not none and acts["ask"] < PLAIN and (slots := self._begins_with(plain, books)):
+        if needed and acts["ask"] < PLAIN and (slots := self._begins_with(plain, books)):
             found["slot"] |= dict.fromkeys(slots, 1.0)
             acts["ask"] = PLAIN
         points = either and between_points(plain, marked)
@@ -176,18 +139,18 @@ class MessageParser:
             (name in ("instead", "one_of") or marked) and bool(cue_of_several(name).search(plain))
             for name in ("instead", "one_of", "choose", "leave")
         )
-        plainly = marked or not (holds("heard_as", "offers_help", plain, languages) or acts["no"] >= LIKELY)
-        form = marked, either, instead, one_of, chooses, leaves, points, none == "invites", item, plainly
+        plainly = marked or not ("offers_help" in cues or acts["no"] >= LIKELY)
+        form = marked, either, instead, one_of, chooses, leaves, points, marked and "invites" in cues, item, plainly
         dates = dates_asked(plain, languages) if "date" in found["slot"] else frozenset[str]()
         if dates == ANY_DATE and not (marked or needed):
             del found["slot"]["date"]
-        checks, closes = (marked and holds("not_asked", cue, plain, languages) for cue in ("works", "closes"))
+        checks, closes = (marked and cue in cues for cue in ("works", "closes"))
         return ParsedSentence(
             acts, found["slot"], found["tool"], *form, dates, checks, closes, found["reported"] or found["tool"]
         )
 
     def _topics_in(
-        self, plain: str, books: list[PhraseBook], acts: dict[str, float], seen: Any, untrained: dict[str, float]
+        self, plain: str, books: list[PhraseBook], acts: dict[str, float], seen: Any
     ) -> dict[str, dict[str, float]]:
         """Return a sentence's slots, tools and reported tools; with a plain yes, only slots that its words name."""
         reader = cast(LinearReader, self.reader)
@@ -197,7 +160,7 @@ class MessageParser:
             if max(acts[act] for act in reasons) >= POSSIBLE:
                 patterns = kind.replace("reported", "tool")
                 topics = of_patterns(n for book in books for n in book.topics_in(plain, patterns))
-                chances = reader.probabilities(reader.seen(topics, KNOWN, seen)) | untrained
+                chances = reader.probabilities(reader.seen(topics, KNOWN, seen)) | self._untrained(books, plain)
                 found[kind] = _topics(chances, f"{kind}:")
         if acts["yes"] >= max(ASKS, acts["ask"]):
             named = {n.partition(":")[2] for book in books for n in book.topics_in(plain, "slot")}
@@ -301,6 +264,7 @@ def understood(heard: list[ParsedSentence]) -> ParsedMessage:
     parsed = ParsedMessage()
     offers: list[list[str]] = []
     wanted = False
+    spoken: dict[str, float] = {}
     for one in heard:
         asks = one.acts["ask"] >= ASKS
         yes = one.asks_for_a_yes
@@ -310,7 +274,11 @@ def understood(heard: list[ParsedSentence]) -> ParsedMessage:
         if yes:
             parsed.confirm = True
             near = offers[-1] or next(filter(None, reversed(offers[-1 - REMEMBERED :])), [])
-            add(parsed.proposed, near or likeliest(one.tools, LIKELY))
+            near = near or likeliest(one.tools, SURE) or likeliest(spoken, PLAIN)
+            add(parsed.proposed, near)
+            parsed.offer |= bool(near)
+        if one.acts["offer"] >= POSSIBLE and one.acts["done"] < LIKELY:
+            spoken = one.tools or spoken
         add(parsed.asked, one.about("ask") if asks else [])
         add(parsed.claimed, one.about("done"))
         add(parsed.declined, one.about("no"))
@@ -323,7 +291,7 @@ def understood(heard: list[ParsedSentence]) -> ParsedMessage:
         parsed.checks |= one.checks
         parsed.closes |= one.closes
         wanted |= yes and one.marked
-        parsed.question |= (yes and one.marked) or (asks and (one.marked or one.acts["ask"] >= PLAIN))
+        parsed.question |= (yes and one.marked) or (asks and bool(one.marked or one.about("ask")))
     parsed.confirm &= bool(wanted or parsed.proposed or not parsed.claimed)
     parsed.question |= parsed.confirm
     parsed.slots, parsed.tools = _sorted(parsed.slots), _sorted(parsed.tools)
@@ -383,9 +351,9 @@ def _by_patterns(books: list[PhraseBook], plain: str, item: bool) -> ParsedSente
         "yes": yes,
         "offer": not done and not marked and "deny" not in cues or yes,
         "done": done,
-        "report": done,
         "no": bool(cues & {"deny", "denied"}),
         "bye": "closing" in cues,
+        "report": done,
     }
     about = {
         kind: {
@@ -397,7 +365,7 @@ def _by_patterns(books: list[PhraseBook], plain: str, item: bool) -> ParsedSente
         for kind in PATTERNS
     }
     tools = {name.removeprefix("claims:"): chance for name, chance in about["tool"].items()}
-    return ParsedSentence({act: float(does[act]) for act in ACTS}, about["slot"], tools, marked)
+    return ParsedSentence({act: float(chance) for act, chance in does.items()}, about["slot"], tools, marked)
 
 
 def _topics(chances: dict[str, float], kind: str) -> dict[str, float]:

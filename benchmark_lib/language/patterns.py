@@ -15,15 +15,15 @@ FIRST = 4
 CLAUSE = r"(?:(?<=^ )|(?<=[,;:-] ))"
 """Replacement for ``^`` at the beginning of a pattern: the start of a clause."""
 
-_WORDS = re.compile(rf" (?=(.{{0,{FIRST}}}))")
+_WORDS = re.compile(rf"[ /](?=(.{{0,{FIRST}}}))")
 _TOKEN = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|.", re.S)
 
 
 def compile_patterns(patterns: list[str], tail: str = "") -> re.Pattern[str]:
     """Compile many patterns to one expression, followed by `tail`.
 
-    Each pattern begins at the start of a word, after a blank; with ``^`` at the start of a clause. An apostrophe is a
-    blank, as in the text (see `sentences`). Unlimited repeats get a limit (see `limited`).
+    Each pattern begins at the start of a word, after a blank or slash; with ``^`` at the start of a clause. An
+    apostrophe is a blank, as in the text (see `sentences`). Unlimited repeats get a limit (see `limited`).
     """
     by_letter: dict[str, list[str]] = {}
     others = []
@@ -35,7 +35,7 @@ def compile_patterns(patterns: list[str], tail: str = "") -> re.Pattern[str]:
         for letter, rest in heads:
             by_letter.setdefault(letter, []).append(rest)
     sorted_out = [f"{letter}(?:{'|'.join(rests)})" for letter, rests in by_letter.items()]
-    return re.compile(f" (?:{'|'.join(sorted_out + [f'(?:{p})' for p in others])}){tail}", re.MULTILINE)
+    return re.compile(f"[ /](?:{'|'.join(sorted_out + [f'(?:{p})' for p in others])}){tail}", re.MULTILINE)
 
 
 class Patterns(dict[str, re.Pattern[str]]):

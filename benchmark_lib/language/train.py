@@ -2,9 +2,9 @@
 
 The store's ``reader/*.jsonl`` have one message a line: ``lang``, optionally ``weight``, and ``sentences`` with text
 ``t`` and labels ``l`` (``ask:photo``, ``yes``, ``offer:start_return``, ``done:...``, ``no:...``, ``bye``). Files in
-``reader/locked/`` are never used for training. A message with ``only`` teaches that act alone: ``report``, which is
-``done`` for detectors, and its tools. So do sentences of honest agents (``played.jsonl`` of `train_promises`) with a
-field ``done``: true if an act was carried out with them.
+``reader/locked/`` are never used for training. A message with ``only`` teaches that act alone: ``done``, and its
+tools. So do sentences of honest agents (``played.jsonl`` of `train_promises`) with a field ``done``: true if an act was
+carried out with them. Each file is a writer: the cuts of an act hold for writers left out.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import numpy as np
 import orjson
 
 from ..records import content_hash
+from .heard import RATES
 from .linear import LinearReader
 from .parser import ACTS, MessageParser, Phrases, marks_before
 from .promises import FOLDER as PLAYED_FOLDER
@@ -33,12 +34,16 @@ SMALL = 0.15
 """Absolute value below which weights are dropped."""
 RARE = 2
 """Fewest sentences of a feature that is kept."""
+TAUGHT = "cues"
+"""Name of the file with sentences for each cue, which teach but measure nothing."""
+PARTS = 5
+"""Parts into which the writers are divided, each left out once, for the cuts."""
 
 
 def lines(folder: Path, named: str) -> list[dict[str, Any]]:
     """Return the rows of a folder's files that have this field, such as labelled messages with ``sentences``."""
-    rows = (orjson.loads(x) for path in sorted(folder.glob("*.jsonl")) for x in path.read_bytes().splitlines())
-    return [row for row in rows if named in row]
+    found = ((path.stem, orjson.loads(x)) for path in sorted(folder.glob("*.jsonl")) for x in path.open("rb"))
+    return [{"writer": writer, **row} for writer, row in found if named in row]
 
 
 def labelled(
@@ -78,11 +83,19 @@ def train(parser: MessageParser, rows: list[dict[str, Any]], trained_on: str = "
     counts = np.array([count for _, _, count in found])
     columns: dict[str, tuple[np.ndarray, float]] = {}
     does = {act: np.array([any(la.split(":")[0] == act for la in one) for one in labels]) for act in ACTS}
-    does["report"] = does["done"]
+    writers = np.array([row.get("writer", "") for row in rows for _ in row["sentences"]])
+    cuts: dict[str, dict[float, float]] = {}
     for act in ACTS:
         taught = np.flatnonzero((only == "") | (only == act))
-        among = None if act in only else usual
-        columns[act] = _fit(plain[taught], does[act][taught], counts[taught], among=among)
+        sentences_ = plain[taught], does[act][taught], counts[taught]
+        columns[act] = _fit(*sentences_, among=None if act in only else usual)
+        if len(set(writers[taught])) >= PARTS:
+            cuts[act] = _cuts(
+                *sentences_,
+                writers[taught],
+                (only == "")[taught] & (writers[taught] != TAUGHT),
+                list(RATES[act].values()),
+            )
     asking = np.flatnonzero(does["ask"] & (only == ""))
     for slot in _named([labels[i] for i in asking], ("ask",)):
         is_it = np.array([f"ask:{slot}" in labels[i] for i in asking])
@@ -100,7 +113,29 @@ def train(parser: MessageParser, rows: list[dict[str, Any]], trained_on: str = "
     weights[np.abs(weights) < SMALL] = 0
     used = np.abs(weights).sum(axis=1) > 0
     kept = [name for name, keep in zip(names, used) if keep]
-    return LinearReader(kept, list(columns), weights[used], np.array([b for _, b in columns.values()]), trained_on)
+    reader = LinearReader(kept, list(columns), weights[used], np.array([b for _, b in columns.values()]), trained_on)
+    reader.cuts = {act: list(found) for act, found in cuts.items()}
+    reader.recall = {act: list(found.values()) for act, found in cuts.items()}
+    return reader
+
+
+def _cuts(
+    rows: csr_matrix,
+    wanted: np.ndarray,
+    counts: np.ndarray,
+    writers: np.ndarray,
+    judged: np.ndarray,
+    rates: list[float],
+) -> dict[float, float]:
+    """Return an act's probabilities at these rates for writers left out, each with the recall there."""
+    from sklearn.model_selection import GroupKFold
+
+    chances = np.zeros(len(wanted))
+    for rest, left in GroupKFold(PARTS).split(rows, groups=writers):
+        weights, bias = _fit(rows[rest], wanted[rest], counts[rest])
+        chances[left] = 1 / (1 + np.exp(-(rows[left] @ weights + bias)))
+    cuts = np.quantile(chances[judged & ~wanted], [1 - rate for rate in rates])
+    return {float(cut): float((chances[judged & wanted] >= cut).mean()) for cut in cuts}
 
 
 def _named(labels: list[set[str]], acts: tuple[str, ...]) -> list[str]:
@@ -149,7 +184,10 @@ def hash_of(*folders: Path) -> str:
 def played() -> list[dict[str, Any]]:
     """Return the honest agents' sentences with a field ``done``, each as a message that teaches reports only."""
     rows = lines(PLAYED_FOLDER, "done")
-    return [{"only": "report", "sentences": [{"t": row["t"], "l": ["done"] * row["done"]}]} for row in rows]
+    return [
+        {"only": "done", "writer": PLAYED_FOLDER.name, "sentences": [{"t": row["t"], "l": ["done"] * row["done"]}]}
+        for row in rows
+    ]
 
 
 def write(store: Phrases) -> str:
@@ -158,4 +196,9 @@ def write(store: Phrases) -> str:
     parser = MessageParser(store, LinearReader([], [], np.zeros((0, 0)), np.zeros(0)))
     reader = train(parser, [*lines(folder, "sentences"), *played()], hash_of(folder, PLAYED_FOLDER))
     reader.save(folder / "weights.npz")
-    return f"{folder / 'weights.npz'}: {reader.size} features"
+    table = [
+        f"{act:6} {given:5} at {rate:5.1%} false: cut {cut:.2f}, recall {recall:.0%}"
+        for act, rates in RATES.items()
+        for (given, rate), cut, recall in zip(rates.items(), reader.cuts[act], reader.recall[act], strict=True)
+    ]
+    return "\n".join([f"{folder / 'weights.npz'}: {reader.size} features", *table])

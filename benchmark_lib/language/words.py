@@ -74,13 +74,13 @@ def of_answers(key: str) -> list[str]:
 def of_part(part: str, key: str, languages: tuple[str, ...]) -> list[str]:
     """Return the patterns of one kind from a part of some languages' files, such as ``not_asked``."""
     found = [books().get(language, {}).get(part, {}) for language in languages]
-    return [pattern for mine in found for pattern in mine.get(key) or mine.get("slots", {}).get(key, ())]
+    return [pattern for mine in found for pattern in mine.get(key, ())]
 
 
-@lru_cache(maxsize=1)
-def slots_heard() -> tuple[str, ...]:
-    """Return the slots with words of their own in the languages' files (``heard_as``)."""
-    return tuple(dict.fromkeys(slot for book in books().values() for slot in book.get("heard_as", {}).get("slots", ())))
+def of_language(part: str, language: str, within: str | None = None) -> dict[str, list[str]]:
+    """Return the patterns of a part of a language's file by kind, or those of one kind `within` it by name."""
+    found = books().get(language, {}).get(part, {})
+    return found.get(within, {}) if within else {kind: said for kind, said in found.items() if isinstance(said, list)}
 
 
 def said_by_customers(language: str, part: str, key: str) -> list[str]:
