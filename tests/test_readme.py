@@ -145,7 +145,13 @@ def played(tmp_path_factory):
 @pytest.mark.parametrize("line", lines_with_a_model())
 def test_the_command_works_with_a_model(line, played, capsys):
     run = "data/runs/A.deskbench"
-    words = {"MODEL2": "other-model", "MODEL": "gpt-5.5", "RUN": run, "FILE": run, "FOLDER": str(ROOT / "data/stores/northline")}
+    words = {
+        "MODEL2": "other-model",
+        "MODEL": "gpt-5.5",
+        "RUN": run,
+        "FILE": run,
+        "FOLDER": str(ROOT / "data/stores/northline"),
+    }
     given = [words.get(word, word) for word in shlex.split(line)]
     command = given[0]
     if command == "run":
