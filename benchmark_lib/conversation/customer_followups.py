@@ -101,7 +101,8 @@ class FollowingUp(Voice):
         """Return the agent's latest message that may be about one of the tools, unless it was declined since."""
         for words in reversed(said):
             heard = self.parser.parse(words)
-            if tools.intersection(heard.declined) or is_menu(words, self.parser, self.case.several):
+            menu = len(heard.offered) != 1 and is_menu(words, self.parser, self.case.several)
+            if menu or tools.intersection(heard.declined):
                 return ""
             if any(heard.tools.get(tool, 0.0) >= least and tool not in heard.claimed for tool in tools):
                 return words

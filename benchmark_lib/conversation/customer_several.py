@@ -108,14 +108,11 @@ def is_menu(words: str, parser: MessageParser, several: bool) -> bool:
     listed: set[str] = set()
     menu = False
     for sentence, heard, named in zip(said, parser.hear(said), parser.tools_named(said), strict=True):
-        tools, surely = (
-            ({tool for tool, chance in heard.tools.items() if chance >= least} | named) - {HANDOVER}
-            for least in (POSSIBLE, LIKELY)
-        )
+        tools = ({tool for tool, chance in heard.tools.items() if chance >= LIKELY} | named) - {HANDOVER}
         if heard.acts["no"] >= SURE:
             continue
-        listed |= surely if sentence.item else set()
-        either = len(tools) >= MENU or (len(surely) == MENU - 1 and alternatives_in(sentence.plain) >= MENU)
+        listed |= tools if sentence.item else set()
+        either = len(tools) >= MENU or (len(tools) == MENU - 1 and alternatives_in(sentence.plain) >= MENU)
         menu |= (heard.either and either) or (len(listed) >= MENU and not several)
         if heard.asks_for_a_yes and len(named) == 1 and not heard.either:
             menu = False  # "Of the three, I would send a new one. Shall I send it?"
