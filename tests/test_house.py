@@ -28,7 +28,11 @@ BUDGETS = {
     "endpoint": 2_270,
     "experiment": 3_560,
     "figures": 2_280,
+<<<<<<< HEAD
     "language": 3_780,
+=======
+    "language": 3_380,
+>>>>>>> wt-b
     "reports": 6_690,
     "runfile": 810,
     "scoring": 2_680,

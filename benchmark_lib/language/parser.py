@@ -70,7 +70,6 @@ class MessageParser:
         trained = store.file("reader/weights.npz")
         self.reasons = store.file("reasons")
         self.reader = reader or (LinearReader.load(trained) if trained.exists() else None)
-        self._targets = frozenset(self.reader.targets if self.reader else ())
         self.books: dict[str, PhraseBook] = {}
         self._known = lru_cache(maxsize=4096)(self._parse)
         self._heard = lru_cache(maxsize=8192)(self._hear)
@@ -160,7 +159,7 @@ class MessageParser:
             if max(acts[act] for act in reasons) >= POSSIBLE:
                 patterns = kind.replace("reported", "tool")
                 topics = of_patterns(n for book in books for n in book.topics_in(plain, patterns))
-                chances = reader.probabilities(reader.seen(topics, KNOWN, seen)) | self._untrained(books, plain)
+                chances = reader.probabilities(reader.seen(topics, KNOWN, seen))
                 found[kind] = _topics(chances, f"{kind}:")
         if acts["yes"] >= max(ASKS, acts["ask"]):
             named = {n.partition(":")[2] for book in books for n in book.topics_in(plain, "slot")}
@@ -172,15 +171,6 @@ class MessageParser:
         head = plain[:HEAD]
         named = (name.partition(":") for book in books for name in book.topics_in(head, "slot"))
         return [slot for kind, _, slot in named if kind == "slot"][:1]
-
-    def _untrained(self, books: list[PhraseBook], plain: str) -> dict[str, float]:
-        """Return the slots that the reader was not trained on, such as a step to take, by their patterns alone."""
-        return {
-            name: 1.0
-            for book in books
-            for name, pattern in book.topics["slot"].items()
-            if name not in self._targets and name.startswith("slot:") and pattern.search(plain)
-        }
 
     def names(self, slot: str, text: str) -> bool:
         """Return whether a message names the topic of a slot, in any statement."""
