@@ -150,7 +150,7 @@ def _passages(words: str, parser: MessageParser) -> tuple[list[tuple[str, dict[s
     for sentence, heard in zip(said, parser.hear(said), strict=True):
         if not sentence.item:
             heading = sentence.text
-        if max(heard.acts[act] for act in ("ask", "done", "no")) < LIKELY:
+        if max(heard.acts["ask"], heard.acts["no"]) < LIKELY and heard.acts["done"] < POSSIBLE:
             beside.append(sentence.text)
         tools = {tool: chance for tool, chance in heard.tools.items() if chance >= POSSIBLE}
         asks = heard.acts["yes"] >= ASKS and max(tools.values(), default=0.0) >= PLAIN

@@ -7,6 +7,7 @@ than the customer's, so it is read with those of every language that it resemble
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol, cast
@@ -102,9 +103,10 @@ class MessageParser:
             return []
         languages = tuple(self.languages(said))
         asks, agrees = (self._heard(half, sentence.item, ".", languages) for half in halves)
-        asked = asks.acts["ask"] >= ASKS and max(asks.slots.values(), default=0.0) >= PLAIN
+        asked = asks.acts["ask"] >= LIKELY and max(asks.slots.values(), default=0.0) >= PLAIN
         if asks.acts["yes"] >= LIKELY or not asked or not agrees.asks_for_a_yes:
             return []
+        asks = replace(asks, acts=asks.acts | {"ask": max(asks.acts["ask"], ASKS)})
         return [agrees] * (heard.acts["yes"] < ASKS) + [asks] * (heard.acts["ask"] < ASKS)
 
     def hear(self, said: list[Sentence]) -> list[ParsedSentence]:
