@@ -103,7 +103,7 @@ class MessageParser:
             return []
         languages = tuple(self.languages(said))
         asks, agrees = (self._heard(half, sentence.item, ".", languages) for half in halves)
-        asked = asks.acts["ask"] >= LIKELY and max(asks.slots.values(), default=0.0) >= PLAIN
+        asked = asks.acts["ask"] >= POSSIBLE and max(asks.slots.values(), default=0.0) >= PLAIN
         if asks.acts["yes"] >= LIKELY or not asked or not agrees.asks_for_a_yes:
             return []
         asks = replace(asks, acts=asks.acts | {"ask": max(asks.acts["ask"], ASKS)})
