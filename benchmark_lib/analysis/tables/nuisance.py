@@ -47,8 +47,9 @@ def customer_flag_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        entry, customer, conversations, flagged, share with low and high (Wilson), findings in words, and one column per
-        finding that was made.
+        entry, customer, conversations, flagged, share with low and high (Wilson), asked_back (conversations in which the
+        customer asked what an offer means), asked_share with its interval, findings in words, and one column per finding
+        that was made.
     """
     import pandas as pd
 
@@ -59,6 +60,8 @@ def customer_flag_table(results: Results | pd.DataFrame) -> pd.DataFrame:
         names = Counter(name for text in texts for name in text.split(", ") if name in FINDINGS)
         row = {"entry": entry, "customer": customer, "conversations": len(mine), "flagged": flagged}
         row |= interval(proportion_interval(flagged, len(mine)), "share")
+        row["asked_back"] = asked = int((mine["asked_back"].fillna(0) > 0).sum()) if "asked_back" in mine else 0
+        row |= interval(proportion_interval(asked, len(mine)), "asked_share", "asked_")
         rows.append(row | {"findings": ", ".join(f"{name.replace('_', ' ')} {n}" for name, n in names.most_common())})
         counts.append(names)
     found = pd.DataFrame(counts, columns=[n for n in FINDINGS if any(n in of for of in counts)]).fillna(0).astype(int)
