@@ -47,9 +47,9 @@ def customer_flag_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        entry, customer, conversations, flagged, share with low and high (Wilson), asked_back (conversations in which the
-        customer asked what an offer means), asked_share with its interval, findings in words, and one column per finding
-        that was made.
+        entry, customer, conversations, flagged, share with low and high (Wilson), asked_back (conversations in which
+        the customer asked what an offer means), asked_share with its interval, findings in words, and one column per
+        finding that was made.
     """
     import pandas as pd
 
