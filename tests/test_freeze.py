@@ -10,7 +10,8 @@ import pandas as pd
 import pytest
 from run_server import RunServer
 
-from benchmark_lib import Experiment
+from benchmark_lib import Experiment, load_results
+from benchmark_lib.errors import BadInput
 from benchmark_lib.runfile import RunFile
 
 BEGUN = freezing.FOLDER.parent / "begun-by-0.3.2.sqlite"
@@ -98,14 +99,15 @@ def test_what_is_read_in_a_conversation_stays_byte_for_byte():
     assert sorted(name for name in then if now.get(name) != then[name]) == []
 
 
-def test_a_run_that_version_0_3_2_began_is_finished_and_nothing_is_bought_again(tmp_path):
+def test_a_run_that_version_0_3_2_began_keeps_its_results_and_is_not_mixed_with_another_store(tmp_path):
     run = RunFile(shutil.copy(BEGUN, tmp_path / "run.deskbench"))
     bought, finished = run.counts()["calls"], dict(run.endings())
     records = {key: run.record(*key).to_json() for key in finished}
     with RunServer() as server:
         wanted = {"cases": "tracking,abusive_1,vip_skip_checks", "trials": 2, "messages": 3}
         experiment = Experiment("some-model", base_url=server.base_url, out=run.path, progress=False, **wanted)
-        freezing.asyncio.run(experiment.run())
-        total = run.counts()["calls"]
-        assert len(run.endings()) == 16 and total == bought + server.count
+        with pytest.raises(BadInput, match="prompt is northline agent-2 there and northline agent-3 here; store is .*1.2.7"):
+            freezing.asyncio.run(experiment.run())
+        assert server.count == 0 and run.counts()["calls"] == bought
     assert {key: run.record(*key).to_json() for key in finished} == records
+    assert len(load_results(run).conversations) == len(finished)
