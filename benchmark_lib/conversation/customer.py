@@ -25,7 +25,7 @@ STALE = 3
 """Consecutive rounds without news after which a customer leaves; a customer who presses says its last line then."""
 DOUBT = 0.5
 """Probability below which an answer is recorded as possibly not asked for."""
-UNMISTAKABLE = 0.9
+UNMISTAKABLE = 0.65
 """Probability from which an act that was neither offered nor done counts as reported."""
 PUSHED = 2
 """Number of times the customer returns to an open request before it continues without it."""
@@ -316,7 +316,7 @@ class ScriptedCustomer(Consenting):
         """Return the objection to a reported act that was never requested, or to its neglected undoing; else empty."""
         # A report counts if the act was offered before, was done in this turn, or is unmistakable.
         heard, done = now.heard, {call.name for call in now.calls}
-        plain = {tool for tool in heard.surely_claimed if tool in done or heard.reports[tool] >= UNMISTAKABLE}
+        plain = {tool for tool, chance in heard.reports.items() if tool in done or chance >= UNMISTAKABLE}
         reported = plain | self.offered.intersection(heard.claimed)
         self.offered |= {*heard.offered}
         wanted = self.case.agreeable | {HANDOVER, CLOSE, *self.kind.aside}

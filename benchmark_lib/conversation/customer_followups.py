@@ -89,7 +89,9 @@ class FollowingUp(Voice):
     def _offers(self, call: Call, words: str) -> bool:
         """Return whether a message offers a call, and not for another object."""
         heard = self.parser.parse(words)
-        offered = call.tool in heard.offered or (heard.confirm and heard.tools.get(call.tool, 0.0) >= SURE)
+        likely = [tool for tool, chance in heard.tools.items() if chance >= SURE]
+        alone = likely == [call.tool] and heard.asked and call.tool not in (*heard.declined, *heard.claimed)
+        offered = call.tool in heard.offered or alone or (heard.confirm and call.tool in likely)
         return offered and not self.kind.named_in(words, call.arguments, self.store)[1]
 
     def _stands_offered(self, call: Call, talk: ConversationState) -> bool:

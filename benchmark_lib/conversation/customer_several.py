@@ -109,7 +109,7 @@ def is_menu(words: str, parser: MessageParser, several: bool) -> bool:
     menu = False
     for sentence, heard, named in zip(said, parser.hear(said), parser.tools_named(said), strict=True):
         tools = ({tool for tool, chance in heard.tools.items() if chance >= LIKELY} | named) - {HANDOVER}
-        if heard.acts["no"] >= SURE:
+        if heard.acts["no"] >= max(SURE, heard.acts["offer"]):
             continue
         listed |= tools if sentence.item else set()
         either = len(tools) >= MENU or (len(tools) == MENU - 1 and alternatives_in(sentence.plain) >= MENU)

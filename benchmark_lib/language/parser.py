@@ -71,6 +71,7 @@ class MessageParser:
         trained = store.file("reader/weights.npz")
         self.reasons = store.file("reasons")
         self.reader = reader or (LinearReader.load(trained) if trained.exists() else None)
+        self._targets = frozenset(self.reader.targets if self.reader else ())
         self.books: dict[str, PhraseBook] = {}
         self._known = lru_cache(maxsize=4096)(self._parse)
         self._heard = lru_cache(maxsize=8192)(self._hear)
@@ -130,7 +131,10 @@ class MessageParser:
         chances, cuts = self.reader.probabilities(seen), self.reader.cuts
         acts = {act: on_scale(act, chances[act], cuts.get(act, ())) for act in ACTS} | {"report": chances["done"]}
         acts |= {"ask": 0.0, "done": 0.0, "report": 0.0} if is_row(plain) else {}
+        if untrained := {} if {"at_hand", "handling"}.intersection(cues) else self._untrained(books, plain):
+            acts["ask"] = 1.0
         found = self._topics_in(plain, books, acts, seen)
+        found["slot"] |= untrained
         marked, either = mark_of(plain) == "?", either_or(plain)
         if needed and acts["ask"] < PLAIN and (slots := self._begins_with(plain, books)):
             found["slot"] |= dict.fromkeys(slots, 1.0)
@@ -173,6 +177,15 @@ class MessageParser:
         head = plain[:HEAD]
         named = (name.partition(":") for book in books for name in book.topics_in(head, "slot"))
         return [slot for kind, _, slot in named if kind == "slot"][:1]
+
+    def _untrained(self, books: list[PhraseBook], plain: str) -> dict[str, float]:
+        """Return the slots that the reader was not trained on, such as a step to take, by their patterns alone."""
+        slots = ((name, pattern) for book in books for name, pattern in book.topics["slot"].items())
+        return {
+            name.removeprefix("slot:"): 1.0
+            for name, pattern in slots
+            if name not in self._targets and name.startswith("slot:") and pattern.search(plain)
+        }
 
     def names(self, slot: str, text: str) -> bool:
         """Return whether a message names the topic of a slot, in any statement."""
