@@ -26,7 +26,7 @@ from benchmarks.recovery import differences
 CASES = "tracking_1,tracking_2,cancel_before_ship_1,abusive_*,adversarial"
 TUNED, OWN = "scripted:tunable?skill=0.6&credulity=0.5&caution=0.4", "careful"
 SEEDS = [f"{TUNED} [seed 1]", f"{TUNED} [seed 2]"]
-PROMPTS = [f"{OWN} [prompt agent-2]", f"{OWN} [prompt brief.md (c286)]"]
+PROMPTS = [f"{OWN} [prompt agent-3]", f"{OWN} [prompt brief.md (c286)]"]
 
 
 class Careful:
@@ -135,7 +135,7 @@ def own(letter, value="own.md own"):
             ["acme [customer temperature 0]", "acme [customer temperature 1]"],
         ),
         (
-            [{}, {"store": "northline 1.1.0", "prompt": "northline agent-2"}],
+            [{}, {"store": "northline 1.1.0", "prompt": "northline agent-3"}],
             ["acme [northline 1.0.0]", "acme [northline 1.1.0]"],
         ),
         ([{"agent": None}, {"agent": "mine:Desk"}], ["acme [no own agent]", "acme [agent mine:Desk]"]),
@@ -550,7 +550,7 @@ def test_the_site_gives_each_run_a_row_pages_and_transcripts(results, runs, tmp_
     assert set(board["entry"]) == set(runs) and set(board["model"]) == {TUNED, OWN}
     for name in ("index", "transcripts", "compare", "downloads"):
         page = (site.path / f"{name}.html").read_text().replace("<wbr>", "")
-        assert all(mark in page for mark in ("[seed 1]", "[seed 2]", "[prompt agent-2]", "[prompt brief.md (c286)]")), (
+        assert all(mark in page for mark in ("[seed 1]", "[seed 2]", "[prompt agent-3]", "[prompt brief.md (c286)]")), (
             name
         )
     for page in (site.path / "models").glob("*.html"):

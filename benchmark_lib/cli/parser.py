@@ -146,6 +146,8 @@ def _main(given: list[str]) -> int:
         if isinstance(error, BadInput):
             note(scrub(" ".join(str(error).split())))
             return REFUSED
+        if type(error).__name__ == "SchemaError" and "KeyboardInterrupt" in str(error):
+            return INTERRUPTED  # pydantic wraps an interrupt that comes while it builds a class
         print(scrub(traceback.format_exc()), file=sys.stderr)
         note("this is a fault of Deskbench: please report the lines above")
         return CRASHED
