@@ -91,7 +91,7 @@ def test_the_command_works(command, desk, monkeypatch, capsys):
         }
         name = next((kind for kind, holds in kinds.items() if holds), "run")
         words += ["--out", str(desk / f"{name}.deskbench")]
-    if words[3] == "site":
+    if words[0] == "site":
         words += [str(desk / "run.deskbench"), "--out", str(desk / "site")]
     if "02_leaderboard" in words:
         words += ["-p", f"runs=[{desk / 'run.deskbench'}]"]
