@@ -106,7 +106,9 @@ def test_a_run_that_version_0_3_2_began_keeps_its_results_and_is_not_mixed_with_
     with RunServer() as server:
         wanted = {"cases": "tracking,abusive_1,vip_skip_checks", "trials": 2, "messages": 3}
         experiment = Experiment("some-model", base_url=server.base_url, out=run.path, progress=False, **wanted)
-        with pytest.raises(BadInput, match="prompt is northline agent-2 there and northline agent-3 here; store is .*1.2.7"):
+        with pytest.raises(
+            BadInput, match="prompt is northline agent-2 there and northline agent-3 here; store is .*1.2.7"
+        ):
             freezing.asyncio.run(experiment.run())
         assert server.count == 0 and run.counts()["calls"] == bought
     assert {key: run.record(*key).to_json() for key in finished} == records
