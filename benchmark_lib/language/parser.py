@@ -44,6 +44,9 @@ ANY_DATE = frozenset({"any"})
 HEAD = 40
 """Characters of a line in which it names what is needed."""
 
+WHOLE = 4
+"""Fewest words of a question after "and"."""
+
 REMEMBERED = 3
 """Most sentences back that a bare "Shall I go ahead?" may refer to an offer."""
 
@@ -96,19 +99,21 @@ class MessageParser:
         return named.pop().partition(":")[2] if len(named) == 1 else ""
 
     def _halves(self, sentence: Sentence, heard: ParsedSentence, said: list[Sentence]) -> list[ParsedSentence]:
-        """Return the halves of "Is it unused, and shall I start?" (slot, then yes) that parsing it whole misses."""
+        """Return the halves of "Is it unused, and shall I start?" (slot and yes, in any order) that are missed."""
         halves = (
             halves_of(sentence.plain) if heard.marked and max(heard.acts["yes"], heard.acts["ask"]) >= LIKELY else ()
         )
         if not halves:
             return []
         languages = tuple(self.languages(said))
-        asks, agrees = (self._heard(half, sentence.item, ".", languages) for half in halves)
-        asked = asks.acts["ask"] >= POSSIBLE and max(asks.slots.values(), default=0.0) >= PLAIN
-        if asks.acts["yes"] >= LIKELY or not asked or not agrees.asks_for_a_yes:
-            return []
-        asks = replace(asks, acts=asks.acts | {"ask": max(asks.acts["ask"], ASKS)})
-        return [agrees] * (heard.acts["yes"] < ASKS) + [asks] * (heard.acts["ask"] < ASKS)
+        first, second = (self._heard(half, sentence.item, ".", languages) for half in halves)
+        whole = len(halves[1].split()) >= WHOLE  # a question of its own, not "and the address?"
+        for asks, agrees in ((first, second), (second, first))[: 1 + whole]:
+            asked = asks.acts["ask"] >= POSSIBLE and max(asks.slots.values(), default=0.0) >= PLAIN
+            if asked and asks.acts["yes"] < LIKELY and agrees.asks_for_a_yes and not agrees.about("ask"):
+                asks = replace(asks, acts=asks.acts | {"ask": max(asks.acts["ask"], ASKS)})
+                return [agrees] * (heard.acts["yes"] < ASKS) + [asks] * (heard.acts["ask"] < ASKS)
+        return []
 
     def hear(self, said: list[Sentence]) -> list[ParsedSentence]:
         """Parse each sentence of a message."""
