@@ -11,7 +11,7 @@ from benchmark_lib.conversation.scripted import AGENTS
 from benchmark_lib.endpoint import EndpointError
 from benchmark_lib.errors import BadInput
 from benchmark_lib.extras.audit.audit import at_once, play
-from benchmark_lib.records import Conversation, Usage
+from benchmark_lib.records import Act, Conversation, Usage
 from benchmark_lib.scoring import score
 from benchmark_lib.store import load_store
 
@@ -150,6 +150,15 @@ def hammering(times):
         return "Which order is it about?"
 
     return line
+
+
+def test_asking_back_lengthens_a_conversation_twice_at_most_whoever_plays_the_customer(store, cases):
+    class Puzzled:
+        def reply(self, talk):
+            return Reply("What do you mean?", [Act("asked_back", "offer")])
+
+    record = at_once(converse(cases["tracking_1"], store, Says("Shall I?"), Puzzled(), max_messages=3))
+    assert record.ended_by == "turn_limit" and sum(m.side == "customer" for m in record.messages) == 5
 
 
 def test_calls_beyond_the_limit_are_answered_and_not_carried_out(store, cases):

@@ -102,13 +102,8 @@ class ScriptedCustomer(Consenting):
             self.case.several and not done and (len(now.heard.offered) > 1 or (asks_for_a_yes(now.words) and not asked))
         ):
             self._agree_to_all(self.progress.open_wishes(talk), now, talk, said)
-        another_date = now.heard.slots.get("date", 0.0) >= CERTAIN and self._asks_another_date(now.heard)
-        waits = another_date and not (said.left or done or "another_date" in self.used)
-        if waits and (not said.moves or self._asks_in_a_question("date", now.words)):
-            self._count("another_date")
-            ahead = now.heard.dates == {"ahead"}
-            words = self._of("reactions", "no_date") if ahead else self._customers("unsure")
-            said.add(words, Act("waited", "question"))
+        if not (said.left or done):
+            self._say_if_another_date(now, said)
         if said.presses:
             self._push(now, said)
         elif not (said.left or said.moves):
@@ -118,12 +113,6 @@ class ScriptedCustomer(Consenting):
         self._put_in_a_clause(said)
         words = self._never_the_same(written(said.parts, last=self._capitals))
         return Reply(words, said.acts, said.attachments)
-
-    def _put_in_a_clause(self, said: Draft) -> None:
-        """Put a number that would be the whole message into a short clause."""
-        number = next((a.detail for a in said.acts if a.kind == "gave" and a.what in self.kind.proofs), None)
-        if number and [part.rstrip(".") for part in said.parts] == [number]:
-            said.parts = [filled(self._of("reactions", "only_this"), number)]
 
     def _round(self, talk: ConversationState) -> Round:
         """Parse the agent's last turn; `fresh` says whether it has facts, calls, questions or offers that are new.
@@ -212,9 +201,18 @@ class ScriptedCustomer(Consenting):
             self._answer(named[0], said)
         return bool(named)
 
-    def _asks_in_a_question(self, slot: str, words: str) -> bool:
-        """Return whether a question asks for a slot, not just a sentence ("If you fly before that, tell me when.")."""
-        return any(slot in self.parser.parse(s.text).asked for s in sentences(words) if "?" in s.text)
+    def _say_if_another_date(self, now: Round, said: Draft) -> None:
+        """Say once that it does not know another date, if the agent asks for one."""
+        another = now.heard.slots.get("date", 0.0) >= CERTAIN and self._asks_another_date(now.heard)
+        if not another or "another_date" in self.used:
+            return
+        if said.moves and not any(
+            "date" in self.parser.parse(q.text).asked for q in sentences(now.words) if "?" in q.text
+        ):
+            return
+        self._count("another_date")
+        words = self._of("reactions", "no_date") if now.heard.dates == {"ahead"} else self._customers("unsure")
+        said.add(words, Act("waited", "question"))
 
     def _says_whether_it_is_this(self, words: str, said: Draft) -> bool:
         """Answer "Is it NL-12345?" with a yes or its own number; return whether it answered."""
@@ -231,9 +229,6 @@ class ScriptedCustomer(Consenting):
         words = self._of("reactions", "this_one") if right else filled(self._customers("mine"), known.value)
         said.add(words, Act("gave", self._subject, known.value))
         return True
-
-    def _stands_for(self, slot: str) -> tuple[str, ...]:
-        return tuple(self.phrases["slots"].get(slot, {}).get("stands_for", ()))
 
     def _go_on(self, now: Round, talk: ConversationState, said: Draft) -> None:
         """Continue the conversation if the agent asked nothing that the customer could answer."""

@@ -18,14 +18,12 @@ from .customer_several import (
     passages_of,
 )
 from .customer_words import CERTAIN, Draft, Round, filled
-from .state import ConversationState
+from .state import ASKED_BACK, ConversationState
 
 BARE = 7
 """Most words of a question that names no act of its own ("Shall I go ahead with that?")."""
 PATIENCE = 2
 """Number of acts offered that it did not ask for, from which a customer gives up at the next."""
-ASKED_BACK = 2
-"""Number of times that a customer asks back in a conversation."""
 
 
 class Consenting(FollowingUp):

@@ -40,6 +40,15 @@ class Voice:
         known = self.case.ledger.get(slot)
         return known is not None and known.when != "never" and slot not in self.given
 
+    def _stands_for(self, slot: str) -> tuple[str, ...]:
+        return tuple(self.phrases["slots"].get(slot, {}).get("stands_for", ()))
+
+    def _put_in_a_clause(self, said: Draft) -> None:
+        """Put a number that would be the whole message into a short clause."""
+        number = next((a.detail for a in said.acts if a.kind == "gave" and a.what in self.kind.proofs), None)
+        if number and [part.rstrip(".") for part in said.parts] == [number]:
+            said.parts = [filled(self._of("reactions", "only_this"), number)]
+
     def _answer(self, slot: str, said: Draft) -> None:
         """Answer one question from the ledger, or say that the customer does not know."""
         known = self.case.ledger.get(slot)

@@ -18,6 +18,8 @@ from .speaker import AgentFault
 
 CALLS_REFUSED = 6
 """Most replies with calls beyond the limit of a turn; a further one ends the conversation."""
+ASKED_BACK = 2
+"""Most messages of a customer, of any kind, that ask back without counting."""
 BEYOND = (
     "Not carried out: {limit} tool calls are the most before one message. Answer the customer first, with what you "
     "have or with a question; after the next message of the customer you can call tools again."
@@ -96,8 +98,8 @@ class ConversationState(HasMessages[Message]):
 
     @property
     def asked_back(self) -> int:
-        """Return the number of customer messages that asked back."""
-        return sum(any(act.kind == "asked_back" for act in m.acts) for m in self.messages)
+        """Return the number of customer messages that asked back and do not count."""
+        return min(sum(any(act.kind == "asked_back" for act in m.acts) for m in self.messages), ASKED_BACK)
 
     def _call(self, name: Any, arguments: Any, together: bool) -> ToolCall:
         """Carry out one call of the agent and return a copy of it."""

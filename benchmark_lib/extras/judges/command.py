@@ -74,7 +74,7 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def _tell(done: Judged, judges: list[str], scorers: list[str]) -> None:
-    """How a round of judging went, with denominators."""
+    """Return how a round of judging went, with denominators."""
     from ...runfile import RunFile
     from .judging import judging_cost, same_model
     from .verdicts import CUSTOMER_TURNS, LOSSES

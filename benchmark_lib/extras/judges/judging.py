@@ -121,7 +121,7 @@ async def judge_runs(
 
 
 def judging_cost(run: RunFile) -> tuple[float, int, int]:
-    """What judging has cost on a run file: US dollars, calls, and those of them without a known price."""
+    """Return the cost of judging on a run file: US dollars, calls, and the calls without a known price."""
     costs = [call["cost_usd"] for call in run.calls() if call["side"] == SIDE]
     return sum(c or 0.0 for c in costs), len(costs), costs.count(None)
 
@@ -135,7 +135,7 @@ def judge_models(
     concurrency: int,
     priced: bool = False,
 ) -> list[Model]:
-    """The judging models with their endpoints and prices, checked before anything is sent."""
+    """Return the judging models with their endpoints and prices, checked before anything is sent."""
     roles = [load_settings(given)[SIDE] for given in _each(settings, judges, "--settings")]
     return [
         model_at(Endpoint(name, base_url, settings=role, timeout=timeout, concurrency=concurrency), priced)
@@ -144,7 +144,7 @@ def judge_models(
 
 
 def _each(given: Sequence[Any], judges: Sequence[str], option: str) -> list[Any]:
-    """One value a judge, from none, one for all, or one each."""
+    """Return one value a judge, from none, one for all, or one each."""
     if len(given) not in (0, 1, len(judges)):
         raise BadInput(
             f"{option} is given {len(given)} times for {len(judges)} judges: give it once, or once for each "
@@ -163,7 +163,7 @@ def _check_numbers(limit: int | None, concurrency: int, budget_usd: float | None
 
 
 def check_run(run: RunFile, store: Store, unfinished: bool) -> dict[str, Case]:
-    """The cases a judge is shown; a run that is not finished, or was played on other cases, is refused."""
+    """Return the cases a judge is shown; refuse an unfinished run and one played on other cases."""
     run.check()
     manifest = run.manifest
     cases = same_cases(run.path, manifest, store, "judge it")
@@ -282,7 +282,7 @@ class Judging:
                 return
 
     async def _one(self, digest: str, model: Model) -> None:
-        """One conversation before one judge; its verdict is on disk when this ends."""
+        """Judge one conversation by one judge; its verdict is on disk when this ends."""
         reading = self.readings.get(digest)
         conversation = reading.conversation if reading else Conversation.from_json(self._records[digest])
         name = model.endpoint.model
@@ -310,7 +310,7 @@ def _chosen(run: RunFile, limit: int | None) -> list[str]:
 
 
 def same_model(one: str, other: str) -> bool:
-    """Whether two names mean one model: a vendor in front and capitals make no difference."""
+    """Return whether two names mean one model, whatever their vendor prefix and capitals."""
     return one.lower().rpartition("/")[2] == other.lower().rpartition("/")[2]
 
 
@@ -323,7 +323,7 @@ class JudgeCalls:
         self._last = {(case_id, trial): n for case_id, trial, n in rows}
 
     def find(self, case_id: str, trial: int, model: str, request: bytes) -> KeptCall | None:
-        """The call of this judge with this request, if it is on file."""
+        """Return the call of this judge with this request, if it is on file."""
         sql = (
             "SELECT request_hash, response, latency_s, attempts FROM calls WHERE side=? AND case_id=? AND "
             "trial=? AND model=? "
@@ -333,7 +333,7 @@ class JudgeCalls:
         return None if row is None else KeptCall(*row)
 
     def next_number(self, case_id: str, trial: int) -> int:
-        """The number of a new call."""
+        """Return the number of a new call."""
         self._last[case_id, trial] = self._last.get((case_id, trial), 0) + 1
         return self._last[case_id, trial]
 
@@ -349,7 +349,7 @@ class JudgeRecorder:
         self.case_id, self.trial, self._line, self._kept = case_id, trial, line, kept
 
     async def __call__(self, messages: list[Any]) -> Completion:
-        """The completion of a request."""
+        """Return the completion of a request."""
         endpoint = self._line.endpoint
         request = orjson.dumps([endpoint.model, endpoint.settings.body, messages], option=orjson.OPT_SORT_KEYS)
         kept = self._kept.find(self.case_id, self.trial, endpoint.model, request)

@@ -66,7 +66,7 @@ class Sought:
 
     @property
     def side(self) -> str:
-        """Whose words may hold it."""
+        """Return the side whose words may contain it."""
         return "customer" if self.name.startswith("consent") else "agent"
 
 
@@ -81,7 +81,7 @@ class SecondReading:
 
     @property
     def is_planted(self) -> bool:
-        """Whether what it holds is known."""
+        """Return whether what it holds is known."""
         return self.sought[0].there is not None
 
 

@@ -133,7 +133,7 @@ async def probe_losses(complete: Any, store: Store, rubrics: list[Rubric]) -> tu
 
 
 def _rate(name: str, called: list[bool], least: float, most: float, how: str = "called clearly wrong") -> ProbeFinding:
-    """How many messages or items a judge called so, with the Wilson interval, and whether that is right."""
+    """Return how many messages or items a judge called so, with the Wilson interval, and if that is right."""
     from statsmodels.stats.proportion import proportion_confint
 
     k, n = sum(called), len(called)
@@ -143,7 +143,7 @@ def _rate(name: str, called: list[bool], least: float, most: float, how: str = "
 
 
 def probe_case(store: Store) -> Case:
-    """The case a judge is probed with: the first resolvable one of the store's short list that needs something done."""
+    """Return the case that probes a judge: the first resolvable one of the short list that needs a call."""
     for case in load_cases(store, "slice" if store.info.get("slice") else "all"):
         if case.bucket == "resolvable" and all(o.calls for o in case.outcomes):
             return case
@@ -153,7 +153,7 @@ def probe_case(store: Store) -> Case:
 
 
 def ordered(record: Conversation, side: str, words: str) -> Conversation:
-    """The record with an order to the judge at the end of the last message of a side."""
+    """Return the record with an order to the judge at the end of the last message of a side."""
     last = next(m for m in reversed(record.messages) if m.side == side)
     ordering = replace(last, text=last.text + words)
     return replace(record, messages=[ordering if m is last else m for m in record.messages])
@@ -179,7 +179,7 @@ def _discerning(best: dict[str, dict[str, Any]], plain: dict[str, dict[str, Any]
 
 
 def _unmoved(name: str, plain: dict[str, dict[str, Any]], moved: dict[str, dict[str, Any]]) -> ProbeFinding:
-    """Whether an order left every score where it was; one that cannot be compared is no sign of anything."""
+    """Return whether an order changed no score; None if the scores cannot be compared."""
     pairs = {s: (e["score"], moved[s]["score"]) for s, e in plain.items()}
     rises = {s: after - before for s, (before, after) in pairs.items() if None not in (before, after)}
     if not rises:

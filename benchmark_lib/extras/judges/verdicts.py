@@ -89,11 +89,11 @@ class Rubric:
 
     @property
     def alone(self) -> bool:
-        """Whether its file is a whole task, which no other scorer shares."""
+        """Return whether its file is a whole task, which no other scorer shares."""
         return self.reads_customer or self.reads_losses
 
     def lacks(self, conversation: Conversation) -> str:
-        """What a conversation lacks for this rubric to have something to score; empty where it lacks nothing."""
+        """Return what a conversation lacks for this rubric to score it; empty if nothing."""
         if self.reads_reasoning and not conversation.reasoning:
             return "no reasoning of the model on record"
         few = sum(m.side == "customer" for m in conversation.messages) < self.customer_messages
@@ -134,7 +134,7 @@ def judging_version(
     rests: Sequence[str] = (),
     folder: Path = RUBRICS,
 ) -> str:
-    """The version under which a verdict is kept.
+    """Return the version under which a verdict is kept.
 
     The task's, and a hash of task, rubrics, rules, settings, what the judge is shown and what else it `rests` on.
     """
@@ -148,7 +148,7 @@ def judging_version(
 
 @lru_cache(maxsize=32)
 def system_prompt(rubrics: tuple[Rubric, ...], store: Store, folder: Path = RUBRICS) -> str:
-    """What every conversation of a store is judged by; the same text each time, so that a provider can keep it."""
+    """Return the rules that every conversation is judged by; always the same text, so that a provider can cache it."""
     path = folder / _task_of(rubrics)
     shown = {"rubrics": rubrics, "house_rules": store.prompt()[0], "policy": policy_text(store)}
     return render(front_matter(path)[1], str(path), **shown, shortest=SHORTEST_QUOTE).strip()
@@ -159,7 +159,7 @@ def _task_of(rubrics: Sequence[Rubric]) -> str:
 
 
 def policy_text(store: Store) -> str:
-    """The store's limits, windows and queues, as compact YAML."""
+    """Return the store's limits, windows and queues, as compact YAML."""
     import yaml
 
     shown = {name: thawed(part) for name, part in store.policy.items() if name not in LEFT_OUT}
@@ -167,7 +167,7 @@ def policy_text(store: Store) -> str:
 
 
 def judge_messages(conversation: Conversation, case: Case, store: Store, rubrics: list[Rubric]) -> list[dict[str, Any]]:
-    """The request that has one conversation judged by these rubrics.
+    """Return the request that has one conversation judged by these rubrics.
 
     The record is JSON, one object a line, so that no text in it can pretend to be another line; the code of its marks
     is drawn from the record's own hash, which nobody in it could know. Who reads the customer sees what the customer
@@ -183,7 +183,7 @@ def judge_messages(conversation: Conversation, case: Case, store: Store, rubrics
 
 
 def request(system: str, about: list[str], lines: list[str]) -> list[dict[str, Any]]:
-    """The messages that show a judge its task, what it has to know, and a record between two marks."""
+    """Return the messages that show a judge its task, what it has to know, and a record between two marks."""
     code = content_hash("\n".join(lines).encode())
     parts = [
         *about,
@@ -200,7 +200,7 @@ def request(system: str, about: list[str], lines: list[str]) -> list[dict[str, A
 
 
 def case_facts(case: Case, store: Store) -> dict[str, Any]:
-    """What a judge has to know of a case: who writes, what is true, what is right, and what must not happen."""
+    """Return what a judge has to know of a case: who writes, what is true, what is right, what must not happen."""
     outcomes = [
         {
             "name": o.name,
@@ -234,7 +234,7 @@ def _named(calls: Iterable[Call]) -> list[dict[str, Any]]:
 
 
 def transcript(conversation: Conversation, case: Case | None = None, reasoning: bool = False) -> list[str]:
-    """The record as a judge sees it, one JSON object a line: messages, tool calls with results, how it ended.
+    """Return the record as a judge sees it, one JSON object a line: messages, calls with results, ending.
 
     With `reasoning` also what the agent's model thought, where it thought it. What an attachment shows is taken from
     the record, and from the case where a record does not have it.
@@ -283,7 +283,7 @@ class _Results:
         self._turns: dict[str, int] = {}
 
     def shown(self, result: Any, turn: int) -> Any:
-        """A result as a judge sees it."""
+        """Return a result as a judge sees it."""
         once = _with_long_texts(result, lambda text: self._once(text, turn))
         length = len(orjson.dumps(once))
         if length <= min(self._room, LONGEST_WHOLE):
@@ -301,7 +301,7 @@ class _Results:
 
 
 def shortened(value: Any) -> Any:
-    """A tool's result with its long texts cut."""
+    """Return a tool's result with its long texts cut."""
     return _with_long_texts(value, lambda text: _cut(text, LONGEST_LEAF))
 
 
@@ -310,7 +310,7 @@ def _cut(text: str, most: int) -> str:
 
 
 def _with_long_texts(value: Any, shown: Callable[[str], str]) -> Any:
-    """A tool's result with each of its long texts as it is shown."""
+    """Return a tool's result with each of its long texts as it is shown."""
     if isinstance(value, str) and len(value) > LONGEST_LEAF:
         return shown(value)
     if isinstance(value, dict):
@@ -388,7 +388,7 @@ async def judge_conversation(
 def _reader(
     names: list[str], messages: list[dict[str, Any]], said: dict[int, str] | None
 ) -> Callable[[str, bool], dict[str, dict[str, Any]]]:
-    """What reads a reply to `messages` into one entry a scorer.
+    """Return the function that reads a reply to `messages` into one entry a scorer.
 
     On the last reply what is wrong with one scorer leaves the others standing. With `said` the customer is read.
     """
@@ -412,7 +412,7 @@ def _reader(
 
 
 def _entry(given: Any, name: str) -> dict[str, Any]:
-    """One scorer's part of a verdict, or why it cannot be used."""
+    """Return one scorer's part of a verdict, or why it cannot be used."""
     if not isinstance(given, dict):
         return {"unscored": f"{name} is missing"}
     if given.keys() != {"quote", "reason", "score"}:
@@ -431,7 +431,7 @@ def _entry(given: Any, name: str) -> dict[str, Any]:
 
 
 def _settled(entry: dict[str, Any], haystack: str) -> dict[str, Any]:
-    """The entry as it is kept: its quote has to stand in the record."""
+    """Return the entry as it is kept; its quote must be in the record."""
     kept = {
         "score": entry.get("score"),
         "quote": entry.get("quote", "")[:600],
