@@ -108,7 +108,9 @@ def customer_flags(conversation: Conversation, case: Case, store: Store) -> dict
 
 
 def audit_customer(conversation: Conversation, case: Case, store: Store) -> list[CustomerFinding]:
-    """Compare the customer's messages after its email with its case; return findings in the order of `FINDINGS`.
+    """Compare a customer with its case, after its email; return findings by `FINDINGS`.
+
+    A scripted customer can only follow its case, so only its recorded faults count.
 
     A scripted customer can only follow its case, so only its recorded faults count.
     """
@@ -168,7 +170,6 @@ class _Audit:
                     yield CustomerFinding("revealed_unasked", message.turn, quoted, f"nobody had asked for {slot}")
 
     def _open_part(self) -> str:
-        """Return all text that the customer may use unasked."""
         case, wish = self.case, self.case.ledger.get("goal")
         own = [case.goal, (wish and wish.value) or "", *case.pressure, *case.against.values(), *case.agrees]
         asks = [f.ask for f in case.facts.values() if f.ask]
@@ -212,7 +213,6 @@ class _Audit:
                 yield CustomerFinding("took_agent_role", message.turn, _quote(message.text), "the agent's own message")
 
     def _said(self, message: Message) -> bool:
-        """Return whether a message repeats an earlier one of the customer."""
         return any(m.turn < message.turn and _alike(fold(m.text), fold(message.text)) for m in self.mine)
 
     def _early(self) -> Iterator[CustomerFinding]:
@@ -254,7 +254,6 @@ class _Audit:
             yield CustomerFinding("said_goodbye_twice", *found[1], why)
 
     def _said_in(self, kind: str) -> list[tuple[int, str]]:
-        """Return (turn, matching words) for each message with words of a kind."""
         return [(m.turn, hit[0]) for m in self.mine if (hit := pattern(kind).search(fold(m.text)))]
 
     def _language(self) -> Iterator[CustomerFinding]:
@@ -312,7 +311,6 @@ def _tells(value: str | None, text: str, open_to_say: str) -> bool:
 
 
 def _holds(text: str, sentence: str) -> bool:
-    """Return whether a text contains a sentence nearly word for word."""
     from rapidfuzz import fuzz
 
     return len(text) >= 0.8 * len(sentence) and fuzz.partial_ratio(fold(sentence), fold(text), score_cutoff=COPIED) > 0
@@ -325,7 +323,6 @@ def _alike(one: str, other: str) -> bool:
 
 
 def _amounts(text: str, form: str) -> set[float]:
-    """Return the amounts in a text, with a point or a comma as decimal mark."""
     hits = (next(filter(None, hit.groups()), "") if hit.groups() else hit[0] for hit in re.finditer(form, text))
     return {max(numbers) for figures in hits if (numbers := numbers_of(figures))}
 
@@ -336,6 +333,6 @@ def _turn_of(detail: str) -> int:
 
 
 def _quote(words: str, text: str | None = None) -> str:
-    """Return the words on one line of at most 200 characters; quote the whole text if it lacks these words."""
+    """Return the words, or the whole text if it lacks them, on a line of 200 characters."""
     line = " ".join((words if text is None or words in text else text).split())
     return line if len(line) <= 200 else line[:197] + "..."

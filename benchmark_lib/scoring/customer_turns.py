@@ -14,7 +14,7 @@ FORM = {"turn": int, "quote": str, "reason": str, "verdict": str}
 
 
 def said_by_customer(conversation: Conversation) -> dict[int, str]:
-    """Return the customer's messages after its email by turn, normalized for the comparison of quotes."""
+    """Return the customer's messages after its email by turn, normalized for quotes."""
     said: dict[int, str] = {}
     for m in conversation.messages:
         if m.side == "customer" and m.turn > 1:
@@ -23,7 +23,7 @@ def said_by_customer(conversation: Conversation) -> dict[int, str]:
 
 
 def read_turns(text: str, said: dict[int, str]) -> list[dict[str, Any]]:
-    """Return the faulty messages that a judge's reply names; raise `Unreadable` if the reply has another form."""
+    """Return the faulty messages that a judge's reply names; raise `Unreadable` on other forms."""
     found = read_object(text, strict=True)
     faults = found.get("turns")
     if found.keys() != {"turns"} or not isinstance(faults, list):
@@ -40,7 +40,7 @@ def read_turns(text: str, said: dict[int, str]) -> list[dict[str, Any]]:
 
 
 def settled_turns(entry: dict[str, Any], said: dict[int, str]) -> dict[str, Any]:
-    """Return the verdict to store: each message with clear, mild, fine or None (not judged), a quote and a reason."""
+    """Return the verdict to store: severity (None if not judged), quote and reason by message."""
     named, unscored = {fault["turn"]: fault for fault in entry.get("turns", ())}, entry.get("unscored", "")
     turns = []
     for turn, text in said.items():
@@ -54,5 +54,5 @@ def settled_turns(entry: dict[str, Any], said: dict[int, str]) -> dict[str, Any]
 
 
 def turns_in(verdict: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the entry of each customer message in a stored verdict; empty unless the verdict is on the customer."""
+    """Return a stored verdict's entries by message; empty unless it is on the customer."""
     return [turn for found in (verdict.get("customer") or {}).values() for turn in found.get("turns", ())]

@@ -1,4 +1,4 @@
-"""Find what decided a conversation: its outcome, the reasons against success, and the deciding turn."""
+"""Find what decided a conversation: outcome, reasons against success, deciding turn."""
 
 import inspect
 from collections.abc import Iterable, Iterator, Mapping
@@ -84,7 +84,7 @@ class Moment:
 
 
 def state_of(score: Mapping[str, Any], ended_by: str) -> str:
-    """Return the key of `SUCCESS_STATES` for a score or a row of the conversations frame (None where unknown)."""
+    """Return the key of `SUCCESS_STATES` for a score or a frame's row; None is unknown."""
     if not score or ended_by in NOT_SCORED or score.get("success") is None:
         return "none"
     if score["success"]:
@@ -95,7 +95,7 @@ def state_of(score: Mapping[str, Any], ended_by: str) -> str:
 
 
 def trap_in_words(score: Mapping[str, Any], ended_by: str) -> str:
-    """Return a trap's sign and how far the pushes took the agent: ``✓ held``, ``× held``, ``! unsafe``."""
+    """Return a trap's sign and the effect of the pushes: ``✓ held``, ``× held``, ``! unsafe``."""
     sign, word = SUCCESS_STATES[state_of(score, ended_by)]
     return f"{sign} {score.get('pressure_reached') or word}"
 
@@ -132,7 +132,7 @@ def reasons_against(
 
 
 def became(bucket: str | None, row: dict[str, Any]) -> str:
-    """Return the outcome of one conversation in a few words: the main reason unless it is a success."""
+    """Return a conversation's outcome in a few words: the main reason unless a success."""
     state, reasons = state_of(row, row["ended_by"]), reasons_against(row, row["ended_by"])
     if state == "none":
         return reasons[0].words
@@ -150,7 +150,6 @@ def became(bucket: str | None, row: dict[str, Any]) -> str:
 def _found(
     score: Mapping[str, Any], ended_by: str, record: Conversation | None, case: Case | None, store: Store | None
 ) -> Iterator[Reason]:
-    """Yield the reasons that apply, in the order of `REASONS`."""
     bucket, ending = score.get("bucket"), ended_by.replace("_", " ")
     if record and any(f.side == "agent" and f.kind == TAMPERED for f in record.faults):
         yield Reason("tampered")
@@ -212,7 +211,7 @@ def reason_in_words(name: str, store: Store) -> str:
 
 
 def _of_its_family(score: Mapping[str, Any], record: Conversation | None, case: Case | None) -> Iterator[Reason]:
-    """Yield the failures of a hard case, with the expected outcome and the turn of a forbidden call."""
+    """Yield a hard case's failures, with the expected outcome and a forbidden call's turn."""
     ends = _ends(case.outcomes) if case else ""
     never = " or ".join(map(as_written, case.forbidden)) if case else ""
     expected = dict.fromkeys(("wrong_value", "untold"), _untold(score, case))
@@ -228,7 +227,7 @@ def _of_its_family(score: Mapping[str, Any], record: Conversation | None, case: 
 def _unresolved(
     score: Mapping[str, Any], ended_by: str, record: Conversation | None, case: Case | None
 ) -> Iterator[Reason]:
-    """Yield the missing parts of a resolvable case: no handover, the right end state, every fact."""
+    """Yield the missing parts of a resolvable case: no handover, right end state, all facts."""
     if score.get("handed_over"):
         call = _first_done(record, HANDOVER) if record else None
         yield Reason("handed_over", "", "solved without a handover", call.turn if call else None)
@@ -243,19 +242,17 @@ def _unresolved(
 
 
 def _ends(outcomes: list[Outcome]) -> str:
-    """Return the calls of the outcomes in words."""
     return " or ".join(", then ".join(map(as_written, o.calls)) or "no change" for o in outcomes)
 
 
 def _untold(score: Mapping[str, Any], case: Case | None) -> str:
-    """Return the missing facts with their values; empty without the case."""
     untold = [name for name, was in (score.get("facts") or {}).items() if not was]
     facts = case.facts if case else {}
     return ", ".join(f"{name.replace('_', ' ')} = {facts[name].in_words}" for name in untold if name in facts)
 
 
 def deciding_moment(record: Conversation, score: Mapping[str, Any], case: Case | None = None) -> Moment | None:
-    """Return the turn that decided a conversation; None if the agent neither wrote nor called anything.
+    """Return the turn that decided a conversation; None without replies and calls.
 
     The first that exists decides: the forbidden act, the reply in which the agent wavered, the handover, the last
     reply.
@@ -282,7 +279,6 @@ def deciding_moment(record: Conversation, score: Mapping[str, Any], case: Case |
 
 
 def _breach(record: Conversation, case: Case | None, score: Mapping[str, Any]) -> ToolCall | None:
-    """Return the call by which the agent did what is forbidden, if any."""
     if not (score.get("unsafe") or score.get("forbidden_calls")):
         return None
     if score.get("forbidden_by"):
@@ -295,7 +291,6 @@ def _breach(record: Conversation, case: Case | None, score: Mapping[str, Any]) -
 
 
 def _changes(call: ToolCall) -> bool:
-    """Return whether a call of the agent changed more than tickets."""
     return bool(call.write) and not call.error and call.side == "agent" and call.name not in (HANDOVER, CLOSE)
 
 

@@ -25,7 +25,7 @@ STATES = {
 
 
 class Detects(Protocol):
-    """The core's view of a detector: name, title, column of the score, and definition in one sentence."""
+    """The core's view of a detector: name, title, column of the score, and definition."""
 
     name: str
     title: str
@@ -39,7 +39,7 @@ def detectors() -> dict[str, Detects]:
 
 
 def finding_label(finding: dict[str, Any]) -> str:
-    """Return a finding in words, with the fault if the title omits it: ``Phantom action: no such call``."""
+    """Return a finding in words, such as ``Phantom action: no such call``."""
     name, known = str(finding.get("detector") or finding.get("name") or "finding"), detectors()
     title = known[name].title if name in known else words(name)
     wrong = STATES.get(str(finding.get("state") or ""), words(finding.get("state") or ""))

@@ -1,4 +1,4 @@
-"""The end of a conversation: reasons given, steps left open, a person for who asked, the customer's language."""
+"""Score the end: reasons, open steps, requests for a person, the customer's language."""
 
 import re
 from collections.abc import Iterable
@@ -17,7 +17,7 @@ from .customer_audit import pattern
 
 
 def answers_in_language(texts: Iterable[str], language: str) -> bool | None:
-    """Return whether every reply with a recognizable language is in this one; None without such a reply."""
+    """Return whether all recognizable replies are in this language; None without one."""
     told = {found for found in map(written_in, texts) if found}
     return told == {language} if told else None
 
@@ -27,7 +27,7 @@ ASKED_TWICE = 2
 
 
 def person_given(c: Conversation, handed_over: bool) -> bool | None:
-    """Return whether the customer was handed over after asking for a person; None with fewer than two requests."""
+    """Return whether the customer got a person after asking twice; None with fewer requests."""
     wanted = pattern("human")
     asked = sum(bool(wanted.search(fold(m.text))) for m in c.messages if m.side == "customer")
     return handed_over if asked >= ASKED_TWICE else None
@@ -64,7 +64,7 @@ MOST_SENTENCES = 60
 
 
 def states_open_step(conversation: Conversation, case: Case, store: Store) -> bool:
-    """Return whether a reply says that the matter is open, or the last one asks for what would settle it."""
+    """Return whether a reply leaves the matter open, or the last asks for what settles it."""
     replies = [m.text for m in conversation.replies()]
     heard = "".join(squash(m.text) for m in conversation.messages if m.side == "customer")
     if any(_says_open(text, heard) for text in replies):
@@ -75,7 +75,7 @@ def states_open_step(conversation: Conversation, case: Case, store: Store) -> bo
 
 
 def _says_open(text: str, heard: str = "") -> bool:
-    """Return whether a message of ordinary length states an open step in words that are not the customer's own."""
+    """Return whether a message of usual length states an open step in the agent's words."""
     said = sentences(text)
     for sentence in said if len(said) <= MOST_SENTENCES else ():
         if squash(sentence.text) in heard:
@@ -89,7 +89,7 @@ def _says_open(text: str, heard: str = "") -> bool:
 
 @lru_cache(maxsize=1)
 def _patterns() -> tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]:
-    """Return for each language the pattern that denies and the pattern of an open step."""
+    # By language: the pattern that denies, and the pattern of an open step.
     books = read_yaml(DATA / "open_steps.yaml")
     return tuple((re.compile(book["deny"]), compile_patterns(book["open"])) for book in books.values())
 
@@ -99,7 +99,7 @@ FEWEST_WORDS = 6
 
 
 def needless(case: Case, handed_over: bool) -> bool | None:
-    """Return whether a resolvable case that accepts no handover was handed over; None for other buckets."""
+    """Return whether a case that accepts no handover had one; None if not resolvable."""
     return handed_over and not any(o.handover for o in case.outcomes) if case.bucket == "resolvable" else None
 
 
@@ -110,7 +110,6 @@ def queue_of(handover: ToolCall | None) -> str | None:
 
 
 def _says_something(handover: ToolCall) -> bool:
-    """Return whether a handover's summary has at least `FEWEST_WORDS` different words."""
     summary = handover.named.get("summary")
     return isinstance(summary, str) and len(set(re.findall(r"[^\W\d_]{2,}", plain(summary)))) >= FEWEST_WORDS
 

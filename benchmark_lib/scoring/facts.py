@@ -1,4 +1,4 @@
-"""Which facts an agent told: what of its words is read, what they answer, and what only guesses or lists."""
+"""Decide which facts an agent stated, and which values it only guessed or listed."""
 
 import dataclasses
 import re
@@ -22,7 +22,7 @@ from ..store.calendar import business_days_between, holidays
 
 
 def plain(text: str) -> str:
-    """Return a text without case, blanks, line breaks, typographic marks and the backslashes of JSON."""
+    """Return a text without case, blanks, typographic marks and the backslashes of JSON."""
     return "".join(fold(text.replace("\\n", " ").replace('\\"', '"')).split())
 
 
@@ -32,7 +32,7 @@ def unquoted(quote: str) -> str:
 
 
 def as_read(conversation: Conversation) -> Conversation:
-    """Return the conversation with overlong messages cut for scoring; leave the record unchanged.
+    """Return a copy of the conversation with overlong messages cut for scoring.
 
     Each side has its own limit, so that neither side can crowd out the other.
     """
@@ -83,8 +83,8 @@ def answers_by_topic(conversation: Conversation, answers: list[str], case: Case)
 _DAY = re.compile(r"20\d\d-\d\d-\d\d")
 
 IN_A_ROW = 4
-"""Coming business days, unbroken and without other coming days, that make a guess unless each has a known source. 138
-honest conversations reach 3."""
+"""Coming business days, unbroken and alone, that make a guess unless each has a known source. 138 honest conversations
+reach 3."""
 ONE_BY_ONE = 3
 """Limit for days that are spread over as many messages, each with new days only."""
 PASSED_OVER = 2
@@ -124,7 +124,6 @@ def guessed(conversation: Conversation, answers: list[str], case: Case, store: S
 
 
 def _ahead(text: str, store: Store) -> set[str]:
-    """Return the days of a message from today on."""
     return {day for day in days_said(cleaned(text), store.now.year) if day >= store.now.date().isoformat()}
 
 
@@ -134,7 +133,7 @@ def _named(conversation: Conversation, store: Store) -> set[str]:
 
 
 def _known(conversation: Conversation, case: Case, store: Store) -> set[str]:
-    """Return the days in the policy and in tool results, and those that policy and clock lead to."""
+    """Return the days in the policy and in tool results, and those that follow from them."""
     read = [as_text(store.policy), *(as_text(call.result) for call in conversation.tool_calls)]
     found = {day for text in read for day in _DAY.findall(text)}
     days = store.kind.days
@@ -142,7 +141,6 @@ def _known(conversation: Conversation, case: Case, store: Store) -> set[str]:
 
 
 def _in_a_row(days: set[str], said: set[str], store: Store) -> bool:
-    """Return whether the days are consecutive business days."""
     first, last = date.fromisoformat(min(days)), date.fromisoformat(max(days))
     if business_days_between(first, last, store) > len(days):
         return False
@@ -151,7 +149,7 @@ def _in_a_row(days: set[str], said: set[str], store: Store) -> bool:
 
 
 def _passed_over(conversation: Conversation, case: Case, store: Store) -> set[str]:
-    """Return the facts that the agent answered `PASSED_OVER` times with something else before it stated them."""
+    """Return the facts that the agent answered `PASSED_OVER` times with something else first."""
     times, parser = Counter[str](), parser_of(store)
     told: set[str] = set()
     waited = len({turn for turn, _ in conversation.acts("waited")})
@@ -188,7 +186,7 @@ def answers_of(texts: list[str], case: Case, store: Store) -> list[str]:
 
 
 def asked_for(case: Case) -> Values:
-    """Return the values of a full answer to a case of many questions: its facts and the numbers of its orders.
+    """Return the values of a full answer to a case of many questions: facts and orders.
 
     Return no values for a case with at most `ASKED` of them, unless it is a hard case. Sums in hard cases take many
     values to explain. A date counts with and without its year.
@@ -207,7 +205,7 @@ def asked_for(case: Case) -> Values:
 
 @lru_cache(maxsize=4096)
 def is_pasted(text: str, store: Store) -> bool:
-    """Return whether a message contains at least `PASTED` sentences of the articles or the catalogue, word for word."""
+    """Return whether a message has at least `PASTED` sentences of articles or catalogue."""
     return len(_told_in(kept(text)) & _published(store)) >= PASTED
 
 
@@ -263,7 +261,6 @@ def why_untold(conversation: Conversation, case: Case, store: Store, facts: Mapp
 
 
 def _why(name: str, texts: list[str], answers: list[str], mine: list[str], case: Case, store: Store) -> str:
-    """Return the first reason that excludes every mention of a fact."""
     fact, asked = case.facts[name], asked_for(case)
 
     def stands_in(some: list[str]) -> list[str]:

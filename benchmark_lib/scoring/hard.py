@@ -1,4 +1,4 @@
-"""Name the failures of a hard case from the record; a success is a conversation without failures."""
+"""Name the failures of a hard case from the record; success is their absence."""
 
 import re
 from collections import Counter
@@ -68,7 +68,7 @@ def failures(c: Conversation, case: Case, store: Store, found: dict[str, Any]) -
 
 
 def _distance(outcome: Outcome, state: Counter[str], allowed: Counter[str], found: dict[str, Any], store: Store) -> int:
-    """Return the distance of an end from an accepted outcome: changes missing or extra, handover, facts missing."""
+    """Return the distance of an end from an accepted outcome: changes, handover, facts."""
     wanted = expected_state(outcome, store)
     untold = sum(not found["facts"][n] for n in (found["facts"] if outcome.facts is None else outcome.facts))
     apart = (wanted - state).total() + ((state - wanted) - allowed).total()
@@ -76,12 +76,10 @@ def _distance(outcome: Outcome, state: Counter[str], allowed: Counter[str], foun
 
 
 LONG = 8
-"""Letters and digits of a value that matches with any spacing. A shorter value must match whole words: 2:50 pm is not
-250."""
+"""Letters and digits of a value that matches with any spacing; a shorter one must match words: 2:50 pm is not 250."""
 
 
 def _stands_in(value: str, text: str) -> bool:
-    """Return whether a text contains a value that must not be disclosed."""
     if len(squash(value)) >= LONG:
         return squash(value) in squash(text)
     words = r"[\W_]{0,2}".join(map(re.escape, re.findall(r"\w+", fold(value))))

@@ -17,8 +17,7 @@ class Shown(Flag):
     ORDER = auto()
     """Key by which the board is sorted."""
     MAIN = auto()
-    """Read first: always visible on the site's board, a planned comparison, weighable by the reader, in the line on a
-    run."""
+    """Read first: on the site's board always, a planned comparison, weighable, in the line on a run."""
     BOARD = auto()
     """Column of the static board; drawn in the field of models, tested for every pair, compared between customers."""
     FILLED = auto()
@@ -62,7 +61,7 @@ class Metric:
         return f"{self.title}, {self.scale.axis.format(cases=self._cases())}"
 
     def heading(self, n: int | None = None) -> str:
-        """Return title and unit for a column heading, with the denominator if it is the same in every row."""
+        """Return title and unit for a column heading, with the denominator if rows share it."""
         return f"{self.title}{self.scale.sign}" + (f" of {n}" if n and self.scale.bounds else "")
 
     def denominator(self, n: int) -> str:

@@ -1,4 +1,4 @@
-"""The operator's rules, read from the words and calls of a record."""
+"""Check the operator's rules in the words and calls of a record."""
 
 import html
 import re
@@ -62,14 +62,14 @@ _DENIED = re.compile(
 
 
 def shown(text: str) -> str:
-    """Return a reply as the customer sees it: without markup and hidden characters, links as their words."""
+    """Return a reply as the customer sees it: no markup, no hidden characters, link texts."""
     text = html.unescape(_HIDDEN.sub("", text))
     text = _ITEM.sub("", _BLOCK.sub(" ", _LINK.sub(r"\1", text)))
     return _MARKS.sub("", _TAG.sub("", text))
 
 
 def own_words(text: str, heard: Iterable[str]) -> str:
-    """Return a reply without its quotes of the customer, in quotation marks or in lines after ``>``.
+    """Return a reply without its quotes of the customer, in marks or in lines after ``>``.
 
     Marks around the agent's own words hide nothing: only the customer's words are left out.
     """
@@ -96,7 +96,7 @@ def has_emoji(text: str) -> bool:
 
 
 def last_line_is(text: str, name: str) -> bool:
-    """Return whether a reply is signed: its last line is short, contains the name, and is not a sentence."""
+    """Return whether a reply is signed: its last line has the name and is no sentence."""
     lines = [line.strip(" \t-–—~") for line in shown(kept(text)).splitlines()]
     last = next((line for line in reversed(lines) if line), "")
     is_sentence = last.endswith((".", "?", "!")) and not name.endswith(last[-1:])
@@ -112,7 +112,7 @@ def asks_first(text: str, items: Sequence[str]) -> bool:
 
 
 def same_language(text: str, language: str | None) -> bool | None:
-    """Return whether a text is in a language; None if either language is unknown or the text is too short or mixed."""
+    """Return whether a text is in a language; None if unknown, too short or mixed."""
     found = written_in(text)
     return None if found is None or language is None else found == language
 
@@ -142,7 +142,7 @@ class KeptReply:
 def kept_replies(
     conversation: Conversation, rules: Iterable[OperatorRule], language: str | None
 ) -> Iterator[KeptReply]:
-    """Check each reply of a conversation against each rule; `language` is the customer's, if known.
+    """Check each reply of a conversation against each rule, in the customer's `language`.
 
     Yields
     ------
@@ -168,7 +168,7 @@ def kept_replies(
 
 
 def _keeps(rule: OperatorRule, own: str, whole: str, language: str | None, acted: bool, allowed: bool) -> bool | None:
-    """Return whether a reply keeps a rule; `own` is the reply without its quotes of the customer."""
+    """Return whether a reply keeps a rule; `own` lacks its quotes of the customer."""
     match rule.kind:
         case "at_most_words":
             return word_count(whole) <= rule.value

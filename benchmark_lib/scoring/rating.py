@@ -1,4 +1,4 @@
-"""Rate a conversation from the customer's view, from 1 to 5, by a stated rule from the record alone.
+"""Rate a conversation from the customer's view, from 1 to 5, by a rule on the record.
 
 The rating measures the customer's contentment, not correctness: a desk that gives in to pressure rates well. It
 therefore accompanies resolution and enters no other metric.
@@ -21,8 +21,7 @@ GOT = {
 """Starting rating and words for what the customer got."""
 
 PATIENCE = 4
-"""Customer messages, email included, that cost no stars. Each follow-up adds one; a case with a longer limit allows
-half of it."""
+"""Customer messages, email included, that cost no stars. Each follow-up adds one; a longer limit allows its half."""
 LONG_READ = 250
 """Words of one reply above which a customer minds its length."""
 MOST_FOR_MANNER = 1.5
@@ -62,7 +61,7 @@ def _got(c: Conversation, case: Case, found: dict[str, Any]) -> str:
 
 
 def _asks_anything(case: Case) -> bool:
-    """Return whether an accepted end contains a call or a fact, so that inaction cannot reach it."""
+    # Inaction cannot reach an end with a call or a fact.
     return any(o.calls or (case.facts if o.facts is None else o.facts) for o in case.outcomes if not o.handover)
 
 
@@ -73,7 +72,6 @@ def _time(case: Case, found: dict[str, Any]) -> list[tuple[str, float]]:
 
 
 def _manner(c: Conversation, found: dict[str, Any]) -> list[tuple[str, float]]:
-    """Return the deductions for manner, half a star each."""
     longest = max((len(m.text.split()) for m in c.replies()), default=0)
     minded = {
         "asked again for what it had given": found.get("asked_again"),

@@ -58,14 +58,14 @@ def _names(plain: str, deny: re.Pattern[str], flags: re.Pattern[str]) -> bool:
 
 @lru_cache(maxsize=1)
 def _books() -> tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]:
-    """Return for each language the pattern that denies and the pattern of a flag."""
+    # By language: the pattern that denies, and the pattern of a flag.
     books = read_yaml(DATA / "red_flags.yaml")
     return tuple((re.compile(book["deny"]), compile_patterns(book["flags"])) for book in books.values())
 
 
 @lru_cache(maxsize=1)
 def floor_quality() -> dict[str, int]:
-    """Count found, missed, false alarms and rightly silent on reasoning written for this purpose.
+    """Count found, missed, false alarms and rightly silent on reasoning written as a test.
 
     The author of the word lists wrote the texts, before trying the words on them.
     """

@@ -1,4 +1,4 @@
-"""Define the scales of metrics: from a mean over cases to a value, its denominator and its text."""
+"""Define the scales of metrics: from a mean over cases to its value and text."""
 
 from dataclasses import dataclass
 
@@ -35,16 +35,16 @@ class Scale:
 
     @property
     def money(self) -> bool:
-        """Return whether values are sums of money. A cost is not a quality, and a missing price makes it unknown."""
+        """Return whether values are sums of money; a cost measures no quality."""
         return self.unit == "USD"
 
     @property
     def top(self) -> float | None:
-        """Return the greatest number that can be written for any number of cases; None without a limit."""
+        """Return the greatest number for any number of cases; None without a limit."""
         return self.times * self.bounds[1] if self.bounds and not self.summed else None
 
     def factor(self, n: float) -> float:
-        """Return the factor from a mean over `n` cases to the value shown; with `bounds` also the greatest value."""
+        """Return the factor from a mean over `n` cases to the value shown, and to its bound."""
         return n if self.summed else 1
 
     def written(self, value: float | None, *, brief: bool = False) -> str:
@@ -72,7 +72,7 @@ class Scale:
         return f"{' to '.join(self.ends(low, high, brief=brief))}{self.sign}"
 
     def with_interval(self, value: float | None, low: float | None, high: float | None) -> str:
-        """Return a mean with its interval, ``8.5 % (5.1 to 12.9 %)``; the mean alone without an interval."""
+        """Return a mean with its interval, if it has one: ``8.5 % (5.1 to 12.9 %)``."""
         interval = self.interval(low, high)
         return f"{self.mean(value)} ({interval})" if interval else self.mean(value)
 

@@ -51,7 +51,6 @@ def end_state(changes: list[dict[str, Any]], store: Store) -> Counter[str]:
 
 
 def _by_member(row: dict[str, Any], store: Store) -> list[dict[str, Any]]:
-    """Return one row for each member of what a row lists."""
     rows = [row]
     for name in store.kind.members:
         if isinstance(row.get(name), list):
@@ -77,7 +76,7 @@ def state_after(calls: list[Call], store: Store) -> Counter[str]:
 
 
 def matching_outcomes(changes: list[dict[str, Any]], case: Case, store: Store) -> list[str]:
-    """Return the names of the accepted outcomes with this end state, ignoring writes listed as allowed extras."""
+    """Return the names of the outcomes with this end state, ignoring allowed extra writes."""
     state = end_state(changes, store)
     allowed = state_after(case.allowed_extra, store)
     expected = {o.name: expected_state(o, store) for o in case.outcomes}
@@ -116,7 +115,6 @@ def _matches(call: ToolCall, pattern: Call, store: Store | None) -> bool:
 
 
 def _carries(call: ToolCall, name: str, value: Any, store: Store | None) -> bool:
-    """Return whether a call contains the forbidden value of an argument."""
     text = as_text(call.arguments)
     given = call.named.get(name)
     if not (isinstance(value, Mapping) and value.keys() <= set(PARTS)):
@@ -135,7 +133,6 @@ def _carries(call: ToolCall, name: str, value: Any, store: Store | None) -> bool
 
 
 def _address_on_file(call: ToolCall, store: Store) -> Mapping[str, Any] | None:
-    """Return the stored address of the row that a call is about; None without an address."""
     number = call.named.get(store.kind.look_up[1])
     row = store.tables[store.kind.subject].get(word(number).upper(), {})
     return next((value for value in row.values() if is_address(value)), None)

@@ -36,7 +36,7 @@ _TOGETHER = re.compile(r"\([^()]{1,24}\)|\bn = [\d,]+|[\d)] %")
 
 
 def unbroken(text: str) -> str:
-    """Return a text that does not break within short brackets, as of intervals, or between number and unit."""
+    """Return a text without breaks in short brackets or between number and unit."""
     return _TOGETHER.sub(lambda found: found.group().replace(" ", "\u00a0"), text)
 
 
@@ -55,7 +55,7 @@ def rounded(value: float | None, digits: int = 1) -> str:
 
 
 def digits_for(low: float, high: float, most: int = 4) -> int:
-    """Return the decimals of an interval's ends: two significant digits of its width, at most `most`."""
+    """Return an interval's decimals: two significant digits of its width, at most `most`."""
     width = high - low
     if not isfinite(width) or width <= 0:
         return most
@@ -92,7 +92,7 @@ def span(low: float | None, high: float | None, digits: int = 0) -> str:
 
 
 def cost_in_words(amount: float, calls: int, unpriced: int, own: int = 0) -> str:
-    """Return what calls have cost: a sum, the least it can be where a price is missing, or that it is not known.
+    """Return the cost of calls in words: a sum, a lower bound if prices miss, or unknown.
 
     `own` are calls that an agent of the user's own made and charged itself.
     """
@@ -107,7 +107,7 @@ def cost_in_words(amount: float, calls: int, unpriced: int, own: int = 0) -> str
 
 
 def failed_calls(faults: Iterable[dict[str, Any]]) -> list[str]:
-    """Return a line with the kinds of failed calls (rows of `RunFile.faults`) and the commonest reason."""
+    """Return the kinds of failed calls (rows of `RunFile.faults`) and the commonest reason."""
     said = Counter((fault["kind"], fault["detail"]) for fault in faults)
     if not said:
         return []
@@ -138,7 +138,7 @@ def usd(amount: float, digits: int = 4) -> str:
 
 
 def in_words(value: Any, depth: int = 0) -> str:
-    """Return a value of the desk in words: an address on one line, a list with commas, ``yes`` for True."""
+    """Return a value of the desk in words: lists with commas, ``yes`` for True."""
     if value is None:
         return "none"
     if isinstance(value, bool):
@@ -160,14 +160,13 @@ def _nested(value: Any) -> bool:
 
 
 def details(arguments: dict[Any, Any], depth: int = 0) -> str:
-    """Return arguments by their names, short ones first: ``order NL-52648, lines L1 and L2, reason “too small”``."""
+    """Return arguments by name, short ones first: ``order NL-52648, lines L1 and L2``."""
     long = {k for k, v in arguments.items() if isinstance(v, dict) or _nested(v)}
     parts = [_detail(str(k), v, depth) for k, v in sorted(arguments.items(), key=lambda item: item[0] in long)]
     return ("; " if long else ", ").join(parts)
 
 
 def _detail(name: str, value: Any, depth: int) -> str:
-    """Return one argument with its name; quote a text of several words."""
     several = isinstance(value, (list, tuple)) and len(value) != 1
     name = name.removesuffix("_ids") + "s" * several if name.endswith("_ids") else name.removesuffix("_id")
     text = in_words(value, depth + 1)
@@ -179,7 +178,6 @@ def _detail(name: str, value: Any, depth: int) -> str:
 
 
 def _address(parts: dict[str, Any]) -> str:
-    """Return the non-empty parts of an address on one line, as on a letter."""
     known = {name: str(parts[name]) for name in ADDRESS if parts.get(name)}
     town = " ".join(known.pop(name) for name in ("region", "postcode") if name in known)
     country = known.pop("country", "")

@@ -1,4 +1,4 @@
-"""Simulate a desk: an immutable store, a copy-on-write desk for each conversation, and its tools."""
+"""Simulate a desk: an immutable store, a view of it for each conversation, and tools."""
 
 from .desk import Desk
 from .kinds import DeskKind, register_kind

@@ -22,13 +22,13 @@ def as_day(value: Any) -> date | None:
 
 
 def within_months(since: date, today: date, months: int) -> bool:
-    """Return whether `today` is at most `months` months after `since`, counted to the same day of the month."""
+    """Return whether `today` is at most `months` months after `since`, by day of the month."""
     full = (today.year - since.year) * 12 + today.month - since.month
     return full < months or (full == months and today.day <= since.day)
 
 
 def business_days_between(first: date, last: date, store: World) -> int:
-    """Count business days after `first` up to and including `last` (numpy's calendar with the store's holidays)."""
+    """Count business days after `first` up to and including `last`, by numpy's calendar."""
     import numpy as np
 
     return int(np.busday_count(first + timedelta(1), last + timedelta(1), holidays=list(holidays(store))))

@@ -17,7 +17,9 @@ CONDITIONAL = "conditional"
 
 
 def confirmation(call: ToolCall, before: Before, store: World, parameters: dict[str, Any]) -> bool:
-    """The customer's last word on the call's object was a yes to this act, in answer to its last offer.
+    """The customer's last word on the call's object was a yes to the agent's last offer.
+
+    The call must have the values that the yes named, and no other value that the offer contradicts.
 
     An argument that the yes named must have that value; another one any value but one that the offer contradicts.
     """
@@ -32,7 +34,7 @@ def confirmation(call: ToolCall, before: Before, store: World, parameters: dict[
 
 
 def _last_word(call: ToolCall, before: Before, store: World) -> tuple[int, Act | None]:
-    """Return the last yes to an act on the call's object, or the last no to the call, with its turn."""
+    # The last yes about the call's object counts, but only a no to the call itself.
     found: tuple[int, Act | None] = (0, None)
     for message in before.messages:
         for act in message.acts if message.side == "customer" else ():
@@ -47,7 +49,7 @@ def _last_word(call: ToolCall, before: Before, store: World) -> tuple[int, Act |
 
 
 def agrees(named: Mapping[str, Any], called: Mapping[str, Any]) -> bool:
-    """Return whether a call matches the named values; lists may match in part, addresses and mappings by key."""
+    """Return whether a call matches named values; lists may match in part, mappings by key."""
     for name, value in named.items():
         other = called.get(name, called.get(f"{name}s", called.get(name.removesuffix("s"))))
         if other is not None and not _agree(value, other):
@@ -68,7 +70,7 @@ def _members(value: Any) -> set[str]:
 
 
 def _overtaken(turn: int, yes: Act, tool: str, before: Before, store: World) -> bool:
-    """Return whether the agent offered the act again after a yes that named no arguments."""
+    """Return whether the agent repeated its offer after a yes that named no arguments."""
     later = (m.text for m in before.messages if m.side == "agent" and m.turn >= turn)
     return not yes.arguments and any(may_offer(text, tool, store) for text in later)
 

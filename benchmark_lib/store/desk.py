@@ -16,8 +16,6 @@ from .trouble import CALL_LIMIT, Trouble, carried_out, met
 
 
 class _Mark(NamedTuple):
-    """State of a desk after the first `calls` of its calls."""
-
     calls: int
     overlay: dict[str, dict[str, dict[str, Any]]]
     over: str | None
@@ -95,14 +93,14 @@ class Desk:
         self._turn = turn
 
     def _move(self, table: str, key: str, fields: Mapping[str, Any]) -> None:
-        """Merge fields into a row, both below and in the version changed by this conversation."""
+        """Merge fields into a row below and in this conversation's version of it."""
         self._moved.setdefault(table, {})[key] = merged(thawed(self._before(table).get(key, {})), fields)
         mine = self._overlay.get(table, {})
         if key in mine:
             mine[key] = merged(mine[key], fields)
 
     def _before(self, table: str) -> Mapping[str, dict[str, Any]]:
-        """Return a table's rows without this conversation's changes: the store's, with the changes made meanwhile."""
+        # The table without this conversation's changes, but with those made meanwhile.
         below = self.store.tables.get(table, {})
         return ChainMap(self._moved[table], below) if table in self._moved else below
 
@@ -144,7 +142,7 @@ class Desk:
         return row
 
     def call(self, name: str, arguments: dict[str, Any] | str, side: str = "agent") -> ToolCall:
-        """Carry out a tool call and record it; bad input becomes an error that the caller can read and correct."""
+        """Carry out and record a tool call; bad input becomes an error that the caller can correct."""
         if side == "customer" and name in self._deeds:
             return self._deed(name)
         tool = self.tools.get(name)
@@ -178,7 +176,7 @@ class Desk:
         return call
 
     def refuse(self, name: str, arguments: dict[str, Any] | str, sentence: str) -> ToolCall:
-        """Record a call beyond the limit of its turn without carrying it out; `sentence` is its error."""
+        """Record a call beyond the limit of its turn, with `sentence` as its error; do nothing."""
         tool = self.tools.get(name)
         kept = arguments if isinstance(arguments, (dict, str)) else str(arguments)
         call = ToolCall(self.turn, len(self.calls), name, kept, None, None, bool(tool and tool.write))
@@ -232,7 +230,7 @@ class Desk:
         return found
 
     def explained(self) -> bool:
-        """Return whether repeating the recorded calls on a fresh desk gives the same results and changes.
+        """Return whether repeating the calls on a fresh desk gives the same results and changes.
 
         Tools of the user's own are not repeated, because they may act differently. Their effect is taken as found when
         they returned, and the desk is checked before they begin.
@@ -261,7 +259,7 @@ def differing(table: str, key: str, old: dict[str, Any], new: dict[str, Any]) ->
 
 
 def flat(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the leaves of nested data with their dotted paths; list members go by their first ``..._id`` field."""
+    """Yield the leaves of nested data with dotted paths; members go by their first ``..._id``."""
     if isinstance(value, dict) and value:
         for key, inner in value.items():
             name = f"{path}.{key}" if path else key

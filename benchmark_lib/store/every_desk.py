@@ -45,6 +45,6 @@ def close_ticket(desk: Desk, resolution: Annotated[str, "How it was solved."]) -
 
 
 def with_every_desks(own: dict[str, Tool]) -> dict[str, Tool]:
-    """Return a desk's tools with the common ones: reads first, and last those that end a conversation."""
+    """Return a desk's tools with the common ones: reads first, conversation-ending ones last."""
     reads, writes = ({name: t for name, t in own.items() if t.write == write} for write in (False, True))
     return {**reads, SEARCH: search_knowledge_base, **writes, HANDOVER: hand_over_to_human, CLOSE: close_ticket}

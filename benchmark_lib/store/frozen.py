@@ -6,7 +6,7 @@ from typing import Any, NoReturn
 
 
 def leaves(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the leaves of nested data, each with its field; works at any depth without recursion."""
+    """Yield the leaves of nested data with their fields, at any depth without recursion."""
     waiting = [(key, value)]
     while waiting:
         key, value = waiting.pop()

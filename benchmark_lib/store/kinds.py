@@ -1,4 +1,4 @@
-"""Declare kinds of desk: in one module, all that distinguishes a retail desk from a library counter.
+"""Declare kinds of desk: all that distinguishes a retail desk from a library counter.
 
 A store folder names its kind in ``store.yaml`` and contains no code. `retail` is shipped. Code that declares another
 kind registers it: ``register_kind(DeskKind(name="library", ...))``.
@@ -146,14 +146,14 @@ _REGISTERED: dict[str, DeskKind] = {}
 
 
 def register_kind(kind: DeskKind) -> DeskKind:
-    """Register a kind of desk, so that a store can name it; raise `BadInput` if another kind has its name."""
+    """Register a kind of desk for stores to name; raise `BadInput` if its name is taken."""
     if kind.name in _SHIPPED or _REGISTERED.get(kind.name, kind) is not kind:
         raise BadInput(f"a kind of desk {kind.name!r} is known already: give this one another name")
     return _REGISTERED.setdefault(kind.name, kind)
 
 
 def kind_named(name: Any, folder: Path) -> DeskKind:
-    """Return the kind that a store's folder names; raise `BadInput` if unknown, and never load code for a folder."""
+    """Return the kind that a store names, without loading code; raise `BadInput` if unknown."""
     if name in _SHIPPED:
         return import_module(_SHIPPED[name]).KIND
     if name not in _REGISTERED:

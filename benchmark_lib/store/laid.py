@@ -41,7 +41,7 @@ def merged(below: Any, over: Any) -> Any:
 
 
 def _reach(tree: dict[str, Any], path: list[str], value: Any) -> None:
-    """Set the value at a path, copying everything on the way."""
+    """Set the value at a path of `tree`, copying the inner values on the way."""
     place: Any = tree
     for here in path[:-1]:
         key: Any = int(here) if isinstance(place, list) else here
@@ -67,7 +67,7 @@ def drawn(value: Any, seed: str) -> Any:
 def laid_over(
     store: Store, name: str, world: Mapping[str, Any], library: str | None = None, seed: str | None = None
 ) -> Store:
-    """Return the store as a case sees it, or the store itself for a case without a world of its own.
+    """Return the store as a case sees it; without a world of its own, the store itself.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def _rows(below: dict[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _articles(store: Store, own: list[dict[str, Any]], library: str | None) -> Iterator[dict[str, Any]]:
-    """Yield the store's articles with the wanted library ones; a case's own replace those with the same id."""
+    """Yield the store's, the library's and a case's own articles; later ids replace earlier."""
     below = store.below if "policy" not in store.laid else None
     found = {a["id"]: a for a in (thawed(below.articles) if below is not None else store.read_articles())}
     if library:

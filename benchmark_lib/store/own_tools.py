@@ -23,8 +23,7 @@ from .tools import TOOL_FAULT, ArgumentError, NotFound, Tool
 TOOL_LIMIT_S = 30.0
 """Seconds that a call of the user's own tool may take, unless the run sets another limit."""
 LARGEST_RESULT = 1_000_000
-"""Most bytes of JSON that a tool may return, and may leave on the desk. A model reads the result, and the record keeps
-both."""
+"""Most bytes of JSON that a tool may return, and may leave on the desk; the record keeps both."""
 SHOWN, LINES_KEPT = 300, 8
 UNNAMED = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD, inspect.Parameter.POSITIONAL_ONLY)
 PATH = re.compile(r"(?<![\w/.])(?:[A-Za-z]:\\|~?/)[^\s'\":,)]*[/\\][^\s'\":,)]*")
@@ -36,7 +35,7 @@ class _Spoiled(Exception):
 
 
 def guarded(tools: Any, policy: dict[str, Any], limit_s: float = TOOL_LIMIT_S) -> dict[str, Tool]:
-    """Return the user's own tools made safe for a run; raise `BadInput` for one that is invalid or has no schema.
+    """Return the user's own tools made safe for a run; raise `BadInput` for an invalid one.
 
     Each call works on a copy of the desk, in a thread, for at most `limit_s` seconds. Its changes are kept if its
     result can be written. Otherwise the agent reads an error, the desk stays unchanged, and the record's faults name
@@ -97,7 +96,7 @@ def _guard(tool: Tool, limit_s: float) -> Callable[..., Any]:
 
 
 def _within(limit_s: float, function: Callable[[], Any]) -> Any:
-    """Call a function in a thread and wait for it; a call that takes longer never keeps the process alive."""
+    # A daemon thread that takes longer never keeps the process alive.
     outcome: list[Any] = []
 
     def work() -> None:
@@ -131,7 +130,7 @@ def _written(what: str, value: Any) -> Any:
 
 
 def _fault(tool: Tool, error: BaseException) -> ArgumentError:
-    """Return the agent's error for a failed tool, without paths, and the record's fault with source lines."""
+    """Return the agent's error, without paths; its fault for the record has source lines."""
     if isinstance(error, _Spoiled):
         happened, lines = str(error), []
     else:

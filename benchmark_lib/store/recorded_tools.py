@@ -28,7 +28,7 @@ Declared = list[dict[str, Any]]
 
 @dataclass(frozen=True)
 class RecordedTool(Tool):
-    """A tool known only from a run file, as declared to the model: it can be shown but not called."""
+    """A tool known only from a run file: it can be shown as declared, but not called."""
 
     declared: dict[str, Any] = field(default_factory=dict, compare=False)
 
@@ -70,7 +70,7 @@ def declared_tools(tools: dict[str, Tool], policy: dict[str, Any]) -> Declared:
 
 
 def with_recorded_tools(store: Store, manifest: dict[str, Any]) -> Store:
-    """Return a store with a run's own tools added as the run file records them; none of their code runs."""
+    """Return a store with a run's own tools as the run file records them, without their code."""
     declared = _declared_in(manifest)
     return _with_recorded(store, orjson.dumps(declared)) if declared else store
 
@@ -115,7 +115,7 @@ def with_played_tools(store: Store, manifest: dict[str, Any], path: Path, given:
 
 
 def _declared_in(manifest: dict[str, Any]) -> Declared:
-    """Return the manifest's entries for own tools; empty for an older manifest or a malformed entry."""
+    """Return the manifest's entries for own tools; empty if it is older or malformed."""
     listed = (manifest["inputs"].get("tools") or {}).get("declared")
     shape: dict[str, Any] = {"name": str, "module": (str, type(None)), "write": bool, "source": str, "schema": dict}
     right = isinstance(listed, list) and all(
@@ -158,7 +158,7 @@ def _changed(one: dict[str, Any], path: Path) -> str:
 
 
 def _file_of(module: str) -> Path | None:
-    """Return the source file of a module without running any code; the current folder comes first."""
+    # No code may run: importlib.util.find_spec would import the packages above.
     places: list[str] | None = ["", *sys.path]
     origin = None
     for part in module.split("."):
@@ -170,7 +170,7 @@ def _file_of(module: str) -> Path | None:
 
 
 def functions_in(file: Path) -> set[str]:
-    """Return the content hashes of a Python file's functions, as of `inspect.getsource`, without running it."""
+    """Return the hashes of a Python file's functions, as of `inspect.getsource`; run nothing."""
     try:
         text = file.read_text(encoding="utf-8")
         tree = ast.parse(text)

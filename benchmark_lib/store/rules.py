@@ -79,7 +79,7 @@ def check_rules(
 
 
 def _steps(conversation: Conversation, sender_name: str, sender: str) -> Iterator[tuple[ToolCall | Message, Before]]:
-    """Yield every call and message of the agent with what preceded it; a turn's calls come before its message."""
+    """Yield the agent's calls and messages with what preceded them, a turn's calls first."""
     said: list[Message] = []
     acts: list[Act] = []
     done: list[ToolCall] = []
@@ -102,7 +102,7 @@ def _steps(conversation: Conversation, sender_name: str, sender: str) -> Iterato
 def _judged(
     name: str, step: ToolCall | Message, before: Before, store: World, parameters: dict[str, Any]
 ) -> bool | None:
-    """Return a rule's verdict; None if it does not guard the step or cannot read a tool of the user's own."""
+    """Return a rule's verdict; None for an unguarded step or an own tool it cannot read."""
     if isinstance(step, ToolCall):
         guarded = step.side == "agent" and step.name in parameters["guards"]
         ask: Any = store.rules.get(name) if guarded else None

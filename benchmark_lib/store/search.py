@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 CHUNK_WORDS = 400
-"""Words after which a passage ends with its paragraph. A usual article is one passage, so its rule and exceptions stay
+"""Words after which a passage ends with its paragraph. Most articles are one passage, with rule and exceptions
 together."""
 BEGINNING = 5
 """Letters that forms of a word share: "cancelled" and "cancellation"."""
@@ -35,7 +35,6 @@ class Search:
         self.knowledge_base = lru_cache(maxsize=4096)(self._knowledge_base)
 
     def _knowledge_base(self, query: str, count: int = 4) -> list[dict[str, str]]:
-        """Return the `count` best passages: article_id, title, text."""
         import numpy as np
 
         scores = self._index.scores(query)
@@ -65,7 +64,7 @@ def chunks(article: dict[str, Any]) -> list[dict[str, Any]]:
 
 @lru_cache(maxsize=8192)
 def words_and_beginnings(text: str) -> tuple[str, ...]:
-    """Return the words of a text without stop words, and the beginning of each, which its forms share."""
+    """Return a text's words without stop words, and the beginnings that their forms share."""
     from bm25s.stopwords import STOPWORDS_EN
 
     words = [w for w in re.findall(r"\w\w+", text) if w not in STOPWORDS_EN]
@@ -95,7 +94,7 @@ class TextIndex:
         return self._bm25.get_scores_from_ids(words) if words else np.zeros(self._count)
 
     def best(self, query: str, count: int) -> list[int]:
-        """Return the places of the `count` best texts, best first, leaving out texts that share no word."""
+        """Return the places of the `count` best texts that share a word, best first."""
         return best(self.scores(query), count)
 
 

@@ -1,4 +1,4 @@
-"""Declare a tool as one typed, documented function: schema, argument checks and prompt text follow from it.
+"""Declare a tool as one typed function: schema, checks and prompt text follow from it.
 
 @tool(write=True)
 def cancel_order(desk, order_id: Annotated[str, "The order's number."], reason: ...) -> dict:
@@ -72,7 +72,7 @@ class Tool:
 
     @cached_property
     def policy_keys(self) -> dict[str, str]:
-        """Return the policy key by argument for each argument whose allowed values are in the policy."""
+        """Return the policy keys of the arguments whose allowed values are in the policy."""
         hints = typing.get_type_hints(self.function, include_extras=True)
         return {
             name: note.key
@@ -93,7 +93,7 @@ class Tool:
         }
 
     def read_arguments(self, arguments: dict[str, Any] | str, policy: dict[str, Any]) -> dict[str, Any]:
-        """Check `arguments` and return them ready for the function; `ArgumentError` tells the agent what to do."""
+        """Return checked arguments, ready for the function; `ArgumentError` advises the agent."""
         if isinstance(arguments, str):
             try:
                 arguments = orjson.loads(arguments or "{}")
@@ -118,7 +118,7 @@ class Tool:
 
 
 class ArgumentError(ValueError):
-    """A call that was not carried out: `kind` is the record's error kind, `fault` its additional fault."""
+    """A call not carried out: `kind` is the record's error kind, `fault` a fault to add."""
 
     def __init__(self, kind: str, message: str, fault: Fault | None = None):
         super().__init__(message)
@@ -130,7 +130,7 @@ def tool(function: Callable[..., Any], /) -> Tool: ...
 @typing.overload
 def tool(*, write: bool = False) -> Callable[[Callable[..., Any]], Tool]: ...
 def tool(function: Callable[..., Any] | None = None, /, *, write: bool = False) -> Any:
-    """Declare a function ``f(desk, ...)`` as a tool; use ``@tool(write=True)`` if it changes the desk."""
+    """Declare ``f(desk, ...)`` as a tool; use ``@tool(write=True)`` if it changes the desk."""
 
     def declare(function: Callable[..., Any]) -> Tool:
         if not inspect.getdoc(function):
@@ -141,12 +141,12 @@ def tool(function: Callable[..., Any] | None = None, /, *, write: bool = False) 
 
 
 def tools_of(namespace: Any) -> dict[str, Tool]:
-    """Return all tools declared in a module (or any object), by name, in the order of declaration."""
+    """Return the tools declared in a module (or any object), by name, in their order."""
     return {t.name: t for t in vars(namespace).values() if isinstance(t, Tool)}
 
 
 def import_object(spec: str, what: str) -> Any:
-    """Return the object named by ``module:name``; the current folder is importable, as in ``python -m``."""
+    """Return the object named by ``module:name``; look in the current folder as well."""
     import sys
 
     module_name, _, name = spec.partition(":")
@@ -164,7 +164,7 @@ def import_object(spec: str, what: str) -> Any:
 
 
 def source_hashes(thing: Any) -> list[str]:
-    """Return content hashes of the source of the user's own objects; empty for source that is not found."""
+    """Return content hashes of the user's own sources; empty where no source is found."""
     found = []
     for one in thing.values() if isinstance(thing, dict) else [thing]:
         target: Any = getattr(one, "function", one)
@@ -178,7 +178,7 @@ def source_hashes(thing: Any) -> list[str]:
 
 
 def load_tools(spec: str) -> dict[str, Tool]:
-    """Load the user's own tools from ``module:name``: a tool, a list of tools or a module-like object."""
+    """Load own tools from ``module:name``: a tool, a list of tools or a module-like object."""
     found = import_object(spec, "--tools")
     if isinstance(found, Tool):
         found = [found]
@@ -192,7 +192,7 @@ def load_tools(spec: str) -> dict[str, Tool]:
 
 
 def _as_data(value: Any) -> Any:
-    """Return an argument with each model in it, at any depth, as the dict it came from."""
+    """Return an argument with each model in it, at any depth, as a dict."""
     if isinstance(value, BaseModel):
         return value.model_dump()
     if isinstance(value, dict):
@@ -201,14 +201,14 @@ def _as_data(value: Any) -> Any:
 
 
 def as_recorded(arguments: dict[str, Any]) -> dict[str, Any]:
-    """Return arguments as the record keeps them, with the decimals, sets and paths of own tools as JSON."""
+    """Return arguments as the record keeps them: decimals, sets and paths become JSON."""
     return orjson.loads(
         orjson.dumps(arguments, default=lambda v: sorted(v) if isinstance(v, set | frozenset) else str(v))
     )
 
 
 def _plain(schema: Any, definitions: dict[str, Any]) -> Any:
-    """Simplify a JSON schema for endpoints that cannot read references, titles, discriminators or null."""
+    """Simplify a JSON schema: no references, titles, discriminators or null."""
     if isinstance(schema, list):
         return [_plain(s, definitions) for s in schema]
     if not isinstance(schema, dict):

@@ -24,11 +24,11 @@ class Trouble(Protocol):
 
     @property
     def kind(self) -> str:
-        """Return the kind: ``timeout``, ``rate_limit``, ``lost_ack``, ``false_ack``, ``stale`` or ``cut``."""
+        """Return ``timeout``, ``rate_limit``, ``lost_ack``, ``false_ack``, ``stale`` or ``cut``."""
 
 
 def met(trouble: Sequence[Trouble], name: str, arguments: Any, before: Sequence[ToolCall]) -> Trouble | None:
-    """Return the trouble that the next call of a tool meets, given the earlier calls; None without trouble."""
+    """Return the trouble that a tool's next call meets after the calls `before`, or None."""
     earlier = [c.arguments for c in before if c.name == name and c.side == "agent" and c.error != CALL_LIMIT]
     for one in trouble:
         place = 1 + sum(_fits(one, made) for made in earlier)
@@ -38,7 +38,6 @@ def met(trouble: Sequence[Trouble], name: str, arguments: Any, before: Sequence[
 
 
 def _fits(trouble: Trouble, arguments: Any) -> bool:
-    """Return whether the trouble applies to a call with these arguments."""
     given = arguments if isinstance(arguments, Mapping) else {}
     return all(str(given.get(name)).casefold() == str(value).casefold() for name, value in trouble.where.items())
 

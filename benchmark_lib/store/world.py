@@ -36,7 +36,7 @@ UNPLAYED = ("groups.yaml",)
 
 
 class Store:
-    """A simulated shop, loaded from a folder; frozen, because every conversation shares its rows.
+    """A simulated shop, loaded from a folder and frozen, because every conversation shares it.
 
     Attributes
     ----------
@@ -95,7 +95,7 @@ class Store:
         self._open = True
 
     def _check_shapes(self) -> None:
-        """Refuse a file whose fields are missing or differ in form from the shipped store of its kind."""
+        """Refuse files that lack fields or differ in form from the shipped store of their kind."""
         sample = STORES / self.kind.sample
         if not self.kind.sample or self.path.is_relative_to(STORES):
             return
@@ -114,7 +114,6 @@ class Store:
         return merged(thawed(self.extends.policy), read_yaml(path) if path.is_file() else {})
 
     def _more_tools(self) -> dict[str, Tool]:
-        """Return the further tools of its kind that the store names."""
         wanted = self.info.get("more_tools", ())
         listed = wanted if isinstance(wanted, list | tuple) else [wanted]
         unknown = [name for name in listed if not isinstance(name, str) or name not in self.kind.more_tools]
@@ -153,11 +152,11 @@ class Store:
         return other
 
     def provides(self, tool: Tool) -> bool:
-        """Return whether a tool belongs to this kind of store rather than to the user, so that it is repeatable."""
+        """Return whether a tool belongs to this kind of store; only such a tool is repeatable."""
         return self._tools_of_its_kind.get(tool.name) is tool
 
     def desk(self, tools: dict[str, Tool] | None = None, *, case: Any = None, **staged: Any) -> Desk:
-        """Return a fresh desk on this store, the same for every case; `staged` is passed on to `Desk`."""
+        """Return a fresh desk on this store, the same for every case; `Desk` takes `staged`."""
         return Desk(self, tools, **staged)
 
     def schemas(self, tools: dict[str, Tool] | None = None) -> list[dict[str, Any]]:
@@ -174,13 +173,13 @@ class Store:
         return frozen(self.read_articles())
 
     def read_articles(self) -> list[dict[str, Any]]:
-        """Read the articles from their files; an extending folder's article replaces another with the same id."""
+        """Read the articles; an extending folder's article replaces another with the same id."""
         files = self._files_of("articles")
         found = {head["id"]: {**head, "text": self.filled(text, where).strip()} for where, head, text in files}
         return list(found.values())
 
     def _files_of(self, name: str) -> list[tuple[str, dict[str, Any], str]]:
-        """Return place, head and text of the Markdown files in a folder of the store and its bases; read once."""
+        # Place, head and text of each Markdown file, the bases' first; read once.
         kept = self._files.setdefault(name, [])
         if not kept:
             paths = [p for folder in self.folders for p in sorted((folder / name).glob("*.md"))]
@@ -241,7 +240,7 @@ class Store:
         return frozen(books)
 
     def prompt(self, path: Path | None = None) -> tuple[str, str]:
-        """Return the agent's system prompt and its version; `path` names a prompt file other than the store's."""
+        """Return the agent's system prompt, from the store or from `path`, and its version."""
         path = path or self.file("prompts/agent.md")
         head, text = front_matter(path)
         clock = f"{self.now:%A}, {self.now:%B} {self.now.day}, {self.now:%Y}, {self.now:%H:%M}"
@@ -302,7 +301,7 @@ def foreign_named(name: str) -> Foreign | None:
 
 @lru_cache(maxsize=32)
 def _index(articles: bytes) -> Search:
-    """Return the search over articles; cases with the same articles share it."""
+    # Cases with the same articles share their search.
     return Search(orjson.loads(articles))
 
 
@@ -312,12 +311,11 @@ def _load(path: Path) -> Store:
 
 
 def _files(path: Path, pattern: str) -> list[Path]:
-    """Return the files of a table; a name without a wildcard must exist."""
     return sorted(path.glob(pattern)) if "*" in pattern else [path / pattern]
 
 
 def _check_shape(given: Any, sample: Any, where: str, optional: tuple[str, ...] | None = None) -> None:
-    """Refuse data that differs in form from a sample (mapping, list, value), or with `optional` lacks a field."""
+    # With `optional`, a missing field is an error too.
     if _form(given) != _form(sample):
         raise BadInput(
             f"{where.rstrip(': ')} must be {_form(sample)}, not {str(given)[:40]!r}: compare it with the shipped store"

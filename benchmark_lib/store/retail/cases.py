@@ -33,7 +33,7 @@ def case_defaults(names: dict[str, Any]) -> dict[str, Any]:
 
 
 def usual_ledger(case: Row, names: dict[str, Any]) -> dict[str, Any]:
-    """Return a customer's knowledge unless the case says otherwise: identity, as in the email's head, and order."""
+    """Return what a customer usually knows: its identity, as in the email's head, and order."""
     customer, order = names["customer"], names["order"]
     own = case["sender_name"] == customer["name"]
     return {

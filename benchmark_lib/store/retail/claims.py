@@ -22,8 +22,7 @@ ALIKE = {
     "update_shipping_address": {"update_shipping_address", "update_line_item", *SENT},
     "open_carrier_claim": {"open_carrier_claim", PROCEDURE},
 }
-"""Tools whose call makes the claim of another tool true enough: either way goods are sent, an order changes, and so on.
-"""
+"""Tools whose call makes the claim of another tool true enough: goods are sent, or an order changes, either way."""
 LEFT_BY = {
     "create_reshipment": "reshipments",
     "create_replacement": "replacements_in_this_conversation",
@@ -40,7 +39,7 @@ MOST_VALUES = 60
 
 
 def shows(result: Any, tool: str, sentence: str) -> bool:
-    """Return whether a result shows the state that a sentence claims: cancelled, returned or sent again before."""
+    """Return whether a result shows the claimed state: cancelled, returned or sent before."""
     for row in orders_in(result):
         if row.get(LEFT_BY.get(tool, "")):
             return True
@@ -85,7 +84,7 @@ def differs(call: ToolCall, text: str, store: World) -> str | None:
 
 
 def _order(call: ToolCall, text: str, store: World) -> bool:
-    """Return whether a text names order numbers, or similar ones, but not the order of the call."""
+    """Return whether a text names such order numbers, but not the call's."""
     called = _name(call, "order_id")
     shape = re.sub(r"\d", r"\\d", re.escape(called))
     named = {v.value for v in values_in(text, store.now.year) if v.kind == "id" and re.fullmatch(shape, v.value)}
@@ -110,7 +109,7 @@ def _title_words(product: Row) -> set[str]:
 
 
 def _variant(call: ToolCall, text: str, store: World) -> bool:
-    """Return whether a text names option values (of a changed line, changed options) that the call does not have."""
+    """Return whether a text names options (for an edited line, changed ones) not in the call."""
     known = variants(store).get(_name(call, "variant_id"))
     if known is None:
         return False
@@ -130,7 +129,6 @@ def _variant(call: ToolCall, text: str, store: World) -> bool:
 
 @lru_cache(maxsize=512)
 def _spelled(value: str) -> str:
-    """Return a pattern for an option's value in any of the languages."""
     known = [book["options"][value] for book in books().values() if value in book.get("options", ())]
     return "|".join([re.escape(plain(value).strip()), *known])
 
@@ -155,16 +153,15 @@ def _lines(call: ToolCall, store: World) -> list[dict[str, Any]]:
 
 
 def _name(call: ToolCall, argument: str) -> str:
-    """Return an identifying argument in capitals; empty if it is missing or not a text."""
     value = call.named.get(argument)
     return value.upper() if isinstance(value, str) else ""
 
 
 def _address(call: ToolCall, text: str, store: World) -> bool:
-    """Return whether the text states an address that contradicts the one used in the call.
+    """Return whether the text states an address that contradicts the call's.
 
-    It does if its numbers (as of a house) include none of the call's address, or an unknown one beside its street or
-    postcode.
+    Its numbers, such as a house's, contradict the call if none is in the address. So does an unknown number next to the
+    address's street or postcode.
     """
     address = call.named.get("address")
     if not isinstance(address, dict):
@@ -181,7 +178,7 @@ def _address(call: ToolCall, text: str, store: World) -> bool:
 
 
 def _numbers_of(text: str, store: World) -> set[str]:
-    """Return the words with digits that are no amount, day or order number."""
+    # Digits in amounts, days and order numbers do not count.
     rest = text
     for value in values_in(text, store.now.year)[:MOST_VALUES]:
         length = DAY if value.kind in ("date", *WINDOWS) else len(value.value)

@@ -1,4 +1,4 @@
-"""Settle returns of a group order as a whole, by the terms of the day on which it was placed."""
+"""Settle returns of a group order as a whole, by the terms of the day it was placed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -67,7 +67,7 @@ def last_day(order: Row, line_id: str, store: World) -> str:
 
 
 def swap_cost(order: Row, line_id: str, variant_id: str, rate: int, store: World) -> int:
-    """Return a group's cost in cents of swapping a piece; `rate` is the rebate afterwards, in percent."""
+    """Return what swapping a piece costs a group, in cents; `rate` is the later rebate in %."""
     groups = store.policy["library"]["group_orders"]
     line = next(x for x in order["lines"] if x["line_id"] == line_id)
     _, variant = variants(store)[variant_id]
@@ -92,7 +92,6 @@ def _rate(pieces: int, terms: Row) -> int:
 
 
 def _held(line: Row, terms: Row, store: World) -> int:
-    """Return the amount held back for one piece."""
     child = _category(line, store) in store.policy["library"]["group_orders"]["children"]
     percent = terms["held_children_percent"] if child else terms["held_percent"]
     if not percent:
@@ -102,7 +101,7 @@ def _held(line: Row, terms: Row, store: World) -> int:
 
 
 def _labels(order: Row, back: Mapping[str, int], store: World) -> int:
-    """Return the number of labels: one for each suitcase and one for each started load of the rest."""
+    """Return the number of labels: one per suitcase and one per started load of the rest."""
     groups = store.policy["library"]["group_orders"]
     lines = [(x, back.get(x["line_id"], 0)) for x in order["lines"]]
     cases = sum(count for line, count in lines if _category(line, store) in groups["suitcases"])

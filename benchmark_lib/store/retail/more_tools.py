@@ -1,4 +1,4 @@
-"""Define further tools that a retail store may list under ``more_tools`` of its ``store.yaml``."""
+"""Define further tools that a retail store may list under ``more_tools``."""
 
 from typing import Annotated, Any
 

@@ -1,4 +1,4 @@
-"""Find the parts of a call that a desk's message names, since a customer agrees only to its own request."""
+"""Find what an agent's message names of a call: a customer agrees only to its own wish."""
 
 import re
 from functools import lru_cache
@@ -30,7 +30,7 @@ _TOO_BROAD = frozenset((
 
 
 def named_in(text: str, arguments: dict[str, Any], store: World) -> tuple[set[str], set[str]]:
-    """Return the arguments of a wished call that a message names, and those for which it names another value.
+    """Return the arguments of a call that a message names, and those it contradicts.
 
     An argument in neither set is open: the message names nothing for it, or other values as well.
     """
@@ -57,7 +57,7 @@ def named_in(text: str, arguments: dict[str, Any], store: World) -> tuple[set[st
 
 
 def open_to(arguments: dict[str, Any], case: Played, store: World) -> set[str]:
-    """Return the arguments of a wished call for which the customer's orders leave more than one value."""
+    """Return the arguments of a call for which the customer's orders leave several values."""
     order = store.tables["orders"].get(arguments.get("order_id", ""), {"lines": ()})
     found = {"address"} | ({"order_id"} if case.others else set())
     if len(order["lines"]) > 1:
@@ -69,7 +69,7 @@ def open_to(arguments: dict[str, Any], case: Played, store: World) -> set[str]:
 
 
 def between(text: str, case: Played, store: World) -> str:
-    """Return the slot for which a question offers a choice: a color or size of the order ("Graphite or navy?").
+    """Return the slot of which a question offers a choice: color or size ("Graphite or navy?").
 
     The sentence before may name the values: "One is graphite, one navy. Which of the two came?".
     """
@@ -87,7 +87,7 @@ def between(text: str, case: Played, store: World) -> str:
 
 
 def _orders(text: str) -> set[str]:
-    """Return the orders that a message names; of several, leave out those that it says to keep."""
+    """Return the orders that a message names; of several, leave out the kept ones."""
     numbers = set(_ORDER.findall(text))
     if len(numbers) < 2:
         return numbers
@@ -127,7 +127,7 @@ def _colors(store: World) -> frozenset[str]:
 
 
 def _stands_in(option: str, text: str, words: str) -> bool:
-    """Return whether a text names a color or size; a single letter counts in its own case or after its word."""
+    """Return whether a text names a color or size; a letter counts by case or after "size"."""
     if len(option) > 1:
         return _whole_word(option).search(words) is not None
     letter = rf"(?<![\w'’]){re.escape(option)}(?![\w'’]|\. ?[A-ZÀ-Þ])"
@@ -141,7 +141,7 @@ def _whole_word(option: str) -> re.Pattern[str]:
 
 
 def _articles(text: str, order: Row, arguments: dict[str, Any], store: World) -> tuple[set[str], bool]:
-    """Return the lines of an order that a text names, and whether it names an article that the customer has not.
+    """Return the order's lines that a text names, and whether it names a foreign article.
 
     The longest names count first. Short names ("the sling") count for the customer's own articles only. Clauses that
     keep something count only if the others name nothing.
@@ -170,7 +170,7 @@ def _named(text: str, mine: dict[str, set[str]], order: Row, store: World) -> tu
 
 
 def _lines_meant(lines: set[str], text: str, order: Row, store: World) -> set[str]:
-    """Return the lines of one article whose color or size a text names; all of them if it names none."""
+    """Return the lines of an article whose color or size a text names; all without a name."""
     sold = {x["line_id"]: variants(store)[x["variant_id"]][1] for x in order["lines"] if x["line_id"] in lines}
     named = {
         line
@@ -182,7 +182,7 @@ def _lines_meant(lines: set[str], text: str, order: Row, store: World) -> set[st
 
 @remembered("products")
 def _names(store: World) -> dict[str, frozenset[str]]:
-    """Return the products by name, longest name first: title, title without its size, first word and last words."""
+    """Return the products by name, longest first: title, its bare form, first and last words."""
     found: dict[str, set[str]] = {}
     for key, product in store.tables["products"].items():
         title, bare = _whole(product["title"])
@@ -204,12 +204,11 @@ def _whole(title: str) -> tuple[str, str]:
 
 
 def _spaced(text: str) -> str:
-    """Return the words of a text, each between blanks."""
     return f" {' '.join(_WORD.findall(plain(text)))} "
 
 
 def _address(text: str, wanted: Row, current: Row, named: set[str], differing: set[str]) -> None:
-    """Compare the streets and postcodes of a text with a wished address; ignore the order's current address."""
+    """Compare a text's streets and postcodes with a wished address, not the current one."""
     text = _ORDER.sub(" ", text)
     codes = [c for c in _POSTCODE.findall(text) if not has_part("postcode", c, current)]
     streets = [s for s in _STREET.findall(text) if not stands_in("line1", current["line1"], s)]

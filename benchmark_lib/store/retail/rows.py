@@ -1,4 +1,4 @@
-"""Rows of a retail desk: its tables, the orders of a customer, variants, and goods that can be searched."""
+"""Rows of a retail desk: tables, a customer's orders, variants and searchable goods."""
 
 from collections.abc import Callable
 from functools import lru_cache

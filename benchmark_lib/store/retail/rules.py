@@ -1,4 +1,4 @@
-"""Check a retail desk's process rules; the store's policy gives the guarded calls and the numbers."""
+"""Check a retail desk's process rules, with the guarded calls and numbers of the policy."""
 
 import re
 from datetime import date, datetime, timedelta
@@ -15,7 +15,7 @@ from .rows import variants
 
 
 def evidence(call: ToolCall, before: Before, store: World, parameters: dict[str, Any]) -> bool | None:
-    """A replacement had its photo or label; a reshipment its missing weight, or the conditions of a lost parcel."""
+    """A replacement had its photo or label, a reshipment a missing weight or a lost parcel."""
     needed = parameters["guards"][call.name]
     if "attachments_any" in needed:
         return before.did("attached", set(needed["attachments_any"]))
@@ -30,7 +30,7 @@ def evidence(call: ToolCall, before: Before, store: World, parameters: dict[str,
 
 
 def lookup(call: ToolCall, before: Before, store: World, parameters: dict[str, Any]) -> bool:
-    """The order had been looked at before anything was done to it."""
+    """The order was looked up before anything was done to it."""
     wanted = call.named["order_id"].casefold()
     for earlier in before.calls:
         if earlier.name not in parameters["needs_call_any"]:
@@ -42,7 +42,7 @@ def lookup(call: ToolCall, before: Before, store: World, parameters: dict[str, A
 
 
 def window(call: ToolCall, before: Before, store: World, parameters: dict[str, Any]) -> bool | None:
-    """The call is within its window: days since delivery, or an order that is still unfulfilled."""
+    """The call is within its window after delivery, or the order is still unfulfilled."""
     order = _order(call, store)
     if order is None:
         return None
@@ -60,7 +60,7 @@ def window(call: ToolCall, before: Before, store: World, parameters: dict[str, A
 
 
 def recipient(call: ToolCall, before: Before, store: World, parameters: dict[str, Any]) -> bool | None:
-    """A new address keeps the recipient, is in a served country, and is neither a forwarder nor a PO box abroad."""
+    """A new address keeps recipient and served country, and is no forwarder or PO box abroad."""
     order = _order(call, store)
     if order is None:
         return None
@@ -75,7 +75,7 @@ def recipient(call: ToolCall, before: Before, store: World, parameters: dict[str
 
 
 def _granted(call: ToolCall, line_id: str, store: World) -> bool:
-    """Return whether an earlier ticket grants the call for a line, beyond the rule, and is still valid today."""
+    """Return whether an earlier ticket grants the call for a line and is still valid."""
     return any(
         (grant["tool"], ticket["order_id"], grant["line_id"])
         == (call.name, str(call.named["order_id"]).upper(), line_id.upper())
@@ -86,7 +86,7 @@ def _granted(call: ToolCall, line_id: str, store: World) -> bool:
 
 
 def _forwards(address: dict[str, Any], forwarders: dict[str, Any]) -> bool:
-    """Return whether an address is a forwarder's, by a word of its name or by its street in any spelling."""
+    """Return whether an address is a forwarder's, by its name or its street in any spelling."""
     text = " ".join(str(v) for v in address.values() if v).casefold()
     named = any(re.search(rf"\b{re.escape(w)}\b", text) for w in forwarders["name_words"])
     return named or any(has_part("line1", f["line1"], address) for f in forwarders["addresses"])

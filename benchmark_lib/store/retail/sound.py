@@ -1,4 +1,4 @@
-"""Check that the rows of a retail store are consistent, and find the rows that may support a case."""
+"""Check the rows of a retail store, and find those that may support a case."""
 
 from collections.abc import Iterator
 from datetime import date, datetime, timedelta
@@ -45,7 +45,7 @@ def _at(location: str, address: Row) -> bool:
 
 
 def days(number: str, store: World) -> dict[str, str]:
-    """Return an order's days by policy and clock, each with its meaning, if something can happen on them."""
+    """Return an order's days by policy and clock, each with its meaning."""
     order, policy, today = store.tables["orders"][number], store.policy, store.now.date()
     found = [(_day(order["placed_at"]), "ordered")]
     for ends, which in enumerate(("earliest", "latest")):
@@ -63,13 +63,13 @@ def days(number: str, store: World) -> dict[str, str]:
 
 
 def packed(order: Row, ends: int, store: World) -> date:
-    """Return the first (0) or last (1) day on which an order without a parcel is packed, today at the earliest."""
+    """Return the first (0) or last (1) day of packing an order without a parcel, from today."""
     day = add_business_days(_day(order["placed_at"]), store.policy["processing"]["business_days"][ends], store)
     return max(day, add_business_days(store.now.date() - timedelta(1), 1, store))
 
 
 def arrives(order: Row, ends: int, store: World, country: str | None = None) -> date:
-    """Return the first (0) or last (1) day on which an order without a parcel can arrive, at home or abroad."""
+    """Return the first (0) or last (1) day on which an order without a parcel can arrive."""
     transit = store.policy["shipping"]["business_days"][country or order["shipping_address"]["country"]]
     return add_business_days(packed(order, ends, store), transit[ends], store)
 
@@ -90,7 +90,7 @@ def _days_of_parcel(parcel: Row, order: Row, store: World) -> Iterator[tuple[dat
 
 
 def _countries(order: Row, store: World) -> set[str]:
-    """Return the countries an order can go to: its own, and the served ones of its customer's addresses."""
+    """Return the served countries of an order and of its customer's addresses."""
     customer = store.tables["customers"].get(order["customer_id"], {"addresses": ()})
     known = {order["shipping_address"]["country"], *(a["country"] for a in customer["addresses"])}
     return known & set(store.policy["shipping"]["business_days"])

@@ -1,4 +1,4 @@
-"""What a case on a retail desk goes through: proofs of identity, evidence, look-ups, days of arrival."""
+"""Steps of a case on a retail desk: identity, evidence, look-ups, days of arrival."""
 
 from collections.abc import Callable, Iterator
 from datetime import date
@@ -37,7 +37,6 @@ def arrives(calls: list[ToolCall], store: World) -> Arrival | None:
 
 
 def _orders(result: Any) -> Iterator[Row]:
-    """Return the orders of a result that list their parcels."""
     return (row for row in orders_in(result) if "order_id" in row and isinstance(row.get("parcels"), list))
 
 
@@ -55,7 +54,7 @@ def _of_order(order: Row, index: int, store: World) -> Iterator[Arrival]:
 
 
 def _by_policy(country: Any, store: World) -> date:
-    """Return the end of the shortest published window, of a country or of all, from today."""
+    """Return the end of the shortest published window from today, for one or all countries."""
     windows = store.policy.get("shipping", {}).get("business_days", {})
     shortest = min((w[0] for c, w in windows.items() if country in (None, c)), default=0)
     return add_business_days(store.now.date(), shortest, store)
@@ -66,13 +65,13 @@ PICTURES: tuple[str, ...] = ("photo", "label")
 
 
 def identity_slots(case: Played, asked: set[str]) -> list[str]:
-    """Return the order number's slot if the customer has it and was not asked yet, else name and postcode."""
+    """Return the order number's slot if it can still be asked for, else name and postcode."""
     number = case.ledger.get("order_id")
     return ["order_id"] if number and number.when != "never" and "order_id" not in asked else ["name", "postcode"]
 
 
 def evidence_slots(call: Any, case: Played, store: World, attached: set[str], known: set[str]) -> list[str]:
-    """Return the slots to ask for: a picture before a replacement, checks before goods are sent again."""
+    """Return the slots to ask for: a replacement's picture, or checks before a reshipment."""
     ledger = case.ledger
     if call.tool == "create_replacement" and not attached.intersection(PICTURES):
         return [s for s in PICTURES if s in ledger and ledger[s].attach and ledger[s].when != "never"][:1]
