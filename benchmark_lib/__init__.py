@@ -1,4 +1,4 @@
-"""Deskbench: a benchmark of language models as customer-support agents, with its research suite.
+"""Deskbench: a benchmark of language models as customer-support agents, with its suite.
 
 from benchmark_lib import Experiment, load_results, estimators, tables, figures, monitoring, reports
 """

@@ -13,7 +13,7 @@ PROGRAM = "deskbench"
 
 
 def command(*words: object) -> str:
-    """Return a command with its arguments, quoted for a shell (sh, bash, zsh) and named as this process was called."""
+    """Return a command quoted for a shell (sh, bash, zsh), named as this process was called."""
     return shlex.join([_name(), *map(str, words)])
 
 
@@ -24,7 +24,7 @@ def command_on_a_page(*words: object) -> str:
 
 @cache
 def _name() -> str:
-    """Return the name on the path, or, if that is missing or another program, the path of this process."""
+    """Return the name on the path or, if that is missing or another program, this one's path."""
     started = Path(sys.argv[0])
     on_path = shutil.which(PROGRAM)
     if started.name != PROGRAM or (on_path and os.path.samefile(on_path, started)):

@@ -1,4 +1,4 @@
-"""Find the offers of the extras, by group and name; each folder of ``extras/`` lists its own in ``offers.toml``.
+"""Find the extras' offers by group and name, from the ``offers.toml`` of each folder.
 
 A group is an extension point: ``commands``, ``tables``, ``figures``, ``stores``, ``findings``. An offer is written
 ``module:name``, relative to the folder of the extra, and imported on first use. Without the folder ``extras/`` there
@@ -29,7 +29,7 @@ def groups() -> set[str]:
 
 
 def offered(group: str) -> dict[str, tuple[str, Any]]:
-    """Return a group's offers, (extra, words) by name, in the order of extras and of their files."""
+    """Return a group's offers, (extra, words) by name, in the order of their files."""
     return {
         name: (extra, words) for extra, groups in _tables().items() for name, words in groups.get(group, {}).items()
     }

@@ -39,12 +39,12 @@ _SPECIAL = {
 
 
 def escaped(text: str) -> str:
-    """Return text on one line for LaTeX; a character that LaTeX cannot set appears as its code, ``U+4E2D``."""
+    """Return text on one line for LaTeX; a character that it cannot set becomes ``U+4E2D``."""
     return "".join(_SPECIAL.get(c) or _letter(c) for c in " ".join(text.split()))
 
 
 def breakable(text: str) -> str:
-    """Return text for LaTeX in which long words may break, as names of models must in a narrow column."""
+    """Return text for LaTeX in which long words, such as models' names, may break."""
     return " ".join(map(_word, text.split()))
 
 

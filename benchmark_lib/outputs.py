@@ -21,7 +21,7 @@ BESIDE = ("", "-journal", "-wal", "-shm")
 
 @contextmanager
 def writing(place: Path, option: str = "--out", *errors: type[Exception]) -> Iterator[None]:
-    """Raise `BadInput` for a `place` that cannot be written or is full; the message suggests another `option`.
+    """Raise `BadInput` if `place` cannot be written, with advice to use another `option`.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def writing(place: Path, option: str = "--out", *errors: type[Exception]) -> Ite
 
 @contextmanager
 def folder_made(folder: Path) -> Iterator[None]:
-    """Make a folder and its parents; if the block fails, remove those that are new and still empty."""
+    """Make a folder and its parents; if the block fails, remove new ones that are empty."""
     made = [one for one in (folder, *folder.parents) if not os.path.lexists(one)]
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -57,7 +57,7 @@ def folder_made(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def built_beside(out: Path) -> Iterator[Path]:
-    """Yield a path beside `out` whose file replaces `out` once complete; a failure leaves nothing behind."""
+    """Yield a path whose file replaces `out` once complete; a failure leaves nothing behind."""
     building = out.with_name(f".new-{secrets.token_hex(8)}")
     with folder_made(out.parent):
         try:

@@ -20,18 +20,18 @@ NOTEBOOKS = PACKAGE / "notebooks" if (PACKAGE / "notebooks").is_dir() else PACKA
 
 
 def slug(name: str, longest: int = 48) -> str:
-    """Return a model's name for a file name: lower-case letters, digits, dots and dashes only, never a path."""
+    """Return a name as a file name: lower-case letters, digits, dots and dashes, never a path."""
     return re.sub(r"[^a-z0-9.]+", "-", name.lower()).strip("-.")[:longest] or "model"
 
 
 def safe_name(name: str) -> str:
-    """Return a text for a file name that no other text has: its slug, with the start of its hash if shortened."""
+    """Return a unique file name for a text: its slug, with a hash if that is shortened."""
     short = slug(name)
     return short if short == name else f"{short}-{content_hash(name.encode('utf-8', 'surrogatepass'))[:6]}"
 
 
 def project_folder(start: Path | None = None) -> Path:
-    """Return the project's folder: the nearest with pyproject.toml or data/stores, from `start` upwards.
+    """Return the project's folder: the nearest upwards with pyproject.toml or data/stores.
 
     `start` is the current folder by default, and the result if no folder qualifies.
     """
@@ -43,14 +43,14 @@ def project_folder(start: Path | None = None) -> Path:
 
 
 def in_project(path: str | Path) -> Path:
-    """Return a relative path that does not exist here as one in the project's folder; leave others unchanged."""
+    """Return a relative path that is missing here as in the project's folder, else unchanged."""
     path = Path(path)
     return path if path.is_absolute() or os.path.exists(path) else project_folder() / path
 
 
 @lru_cache(maxsize=1)
 def code_version() -> dict[str, str]:
-    """Return version and content hash of the source, the same in a checkout and in a wheel's installation."""
+    """Return version and content hash of the source, the same in a checkout and a wheel."""
     paths = sorted(p for p in PACKAGE.rglob("*.py") if not p.is_relative_to(NOTEBOOKS))
     source = b"".join(p.relative_to(PACKAGE).as_posix().encode() + p.read_bytes() for p in paths)
     try:

@@ -66,7 +66,7 @@ NO_SCORE = "no score on file: run `deskbench score`"
 
 
 def is_played(source: str) -> bool:
-    """Return whether a person, or a program in a person's place, took part in conversations from this source."""
+    """Return whether a person, or a program in its place, took part in these conversations."""
     return source not in SOURCES
 
 
@@ -305,7 +305,7 @@ class Conversation:
         return [m for m in self.messages if m.side == "agent"]
 
     def thoughts(self) -> tuple[dict[int, list[str]], dict[int, list[str]]]:
-        """Return the agent's reasoning before each call, by the call's index, and before each reply, by turn."""
+        """Return the agent's reasoning before each call, by its index, and each reply, by turn."""
         indexes: dict[int, list[int]] = {}
         for call in self.tool_calls:
             if call.side == "agent":
@@ -321,7 +321,7 @@ class Conversation:
 
 
 def content_hash(data: bytes) -> str:
-    """Return the SHA-256 of `data` in hexadecimal, first 16 characters: enough to tell versions apart."""
+    """Return the first 16 hexadecimal characters of the SHA-256 of `data`."""
     return hashlib.sha256(data).hexdigest()[:16]
 
 

@@ -1,4 +1,4 @@
-"""Cache what is computed from a store, or another unchanging object, for as long as it lives."""
+"""Cache results computed from a store, or another unchanging object, while it lives."""
 
 from __future__ import annotations
 

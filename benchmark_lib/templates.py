@@ -1,4 +1,4 @@
-"""Fill in templates with a safe part of Jinja, which always ends soon, for texts of stores, cases and prompts."""
+"""Fill in templates with a safe part of Jinja, which always ends soon."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -31,7 +31,7 @@ WIDE = re.compile(r"%[^%a-zA-Z]*([0-9]{3}|\*)")
 
 
 class Environment(ImmutableSandboxedEnvironment):
-    """A Jinja environment that refuses calls and arithmetic that take forever or fill the memory."""
+    """A Jinja environment that refuses calls and sums that run on or fill the memory."""
 
     intercepted_binops = frozenset(("*", "**", "+", "%"))
 
@@ -64,7 +64,7 @@ def _environment() -> Environment:
 
 @lru_cache(maxsize=8192)
 def _template(text: str) -> Any:
-    """Return a compiled text, because compiling takes far longer than filling it in."""
+    # Compiling takes far longer than filling in.
     tree = _environment().parse(text)
     for node in tree.find_all(nodes.Node):
         made: Any = node.node if isinstance(node, nodes.Assign) else node.iter if isinstance(node, nodes.For) else None
@@ -82,7 +82,7 @@ def _template(text: str) -> Any:
 
 
 def written(text: str, names: dict[str, Any]) -> str:
-    """Fill in a text; raise an error of Jinja, ValueError or OverflowError if it may not end or is too long."""
+    """Fill in a text; raise a Jinja error, ValueError or OverflowError if it is too large."""
     parts = PLACE.split(text)
     if any("{" in plain or "\r" in plain for plain in parts[::2]):
         return "".join(_counted(_template(text).generate(**names), MOST_WRITTEN))
@@ -109,7 +109,6 @@ def _counted(items: Iterable[Any], most: int, more: int = 1) -> Iterator[Any]:
 
 
 def _small(value: Any) -> Any:
-    """Return an expression's value unless it is too large."""
     if isinstance(value, str | list | tuple) and len(value) > LARGEST:
         raise OverflowError("what it makes is too long")
     return _counted(value, LARGEST) if isinstance(value, GeneratorType) else value

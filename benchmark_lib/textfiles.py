@@ -1,4 +1,4 @@
-"""Read text files: YAML, Markdown with a YAML head, templates. A broken file is refused with its place."""
+"""Read text files: YAML, Markdown with a YAML head, templates; refuse broken ones."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BROKEN_YAML = (yaml.YAMLError, ValueError, RecursionError, TypeError, KeyError, 
 
 
 def read_text(path: Path, largest: int = LARGEST_FILE) -> str:
-    """Read a text file in UTF-8, or in UTF-16 or UTF-32 with their mark, without its byte-order mark.
+    """Read a text file in UTF-8, or in marked UTF-16 or UTF-32, without its byte-order mark.
 
     Raise `BadInput` for anything but a file (a folder, a pipe, a device), for more than `largest` bytes, or for another
     encoding.
@@ -60,7 +60,7 @@ def read_yaml(path: Path, largest: int = LARGEST_FILE) -> Any:
 
 
 def yes_or_no(word: object) -> bool | None:
-    """Parse a yes or a no in any language as people and spreadsheets write it; return None for anything else."""
+    """Parse a yes or a no in any language as people write it; return None for anything else."""
     yes, no = _yes_and_no()
     said = str(word).strip().casefold()
     return True if said in yes else False if said in no else None
@@ -90,7 +90,7 @@ def front_matter(path: Path) -> tuple[dict[str, Any], str]:
 
 
 def load_yaml(text: str, trusted: bool = False) -> Any:
-    """Load a YAML text safely with the fast loader; raise one of `BROKEN_YAML` if it is broken or too large."""
+    """Load a YAML text safely and fast; raise one of `BROKEN_YAML` if broken or too large."""
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     if not trusted:
         _check_size(yaml.parse(text, Loader=loader))

@@ -32,7 +32,7 @@ async def in_thread(function: Callable[..., Any], *arguments: Any) -> Any:
 
 
 async def read_aside(size: float, function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call a function that reads texts of `size` characters: directly if short, in a thread if long.
+    """Call a function that reads `size` characters: directly if few, in a thread if many.
 
     Long texts are read one after another, so that the event loop competes with one thread for the interpreter.
     """
@@ -58,7 +58,7 @@ class OneThread:
         weakref.finalize(self, self._jobs.put, None)
 
     async def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Call a function in the thread; if cancelled, give up the thread, because it may never return."""
+        """Call a function in the thread; if cancelled, give up the thread, which may be stuck."""
         done = asyncio.get_running_loop().create_future()
         self._jobs.put((done, contextvars.copy_context(), function, arguments))
         try:
@@ -94,7 +94,7 @@ _kept: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, Any]] = we
 
 
 def kept_thread(purpose: str, kind: Callable[[], Any] = OneThread) -> Any:
-    """Return the running loop's thread for a purpose, a new one if the last was given up; None without a loop."""
+    """Return the running loop's thread for a purpose, or a new one; None without a loop."""
     loop = running_loop()
     if loop is None:
         return None

@@ -18,7 +18,7 @@ class _Part(BaseModel):
 
 
 class Call(_Part):
-    """A tool call that is accepted, asked for or forbidden; without `arguments`, any call of the tool."""
+    """A tool call that is accepted, requested or forbidden; without `arguments`, any call."""
 
     tool: str
     arguments: dict[str, Any] = {}
@@ -66,7 +66,7 @@ class Meanwhile(_Part):
 
 
 class Known(_Part):
-    """One entry of the fact ledger: the customer's knowledge, and when the customer discloses it."""
+    """One entry of the fact ledger: what the customer knows, and when it discloses it."""
 
     value: str | None = None
     """True value, in the customer's words or as data."""
@@ -97,7 +97,7 @@ class FollowUp(_Part):
 
 
 class Outcome(_Part):
-    """One right way to end the case: calls that change the desk, and facts that must be stated (default: all)."""
+    """One right way to end the case: calls that change the desk, and facts (default: all)."""
 
     name: str
     calls: list[Call] = []
@@ -155,8 +155,8 @@ class Case(_Part):
     pushes_before_accepting: int | None = 0
     """Lines of pressure before the customer accepts an answer; None: never (traps)."""
     moot: dict[int, list[str]] = {}
-    """Reasons not to say a line of pressure, by its number: facts and tools that make it moot once stated or carried
-    out. A reason there means its `against` line, which says the same: the customer says one of the two."""
+    """Facts and tools that make a line of pressure (by number) moot once stated or carried out. A reason here means its
+    `against` line, which says the same: the customer says only one of them."""
     against: dict[str, str] = {}
     """Answers to the store's reasons, each given once in place of the next line of pressure."""
     agrees: list[str] = []

@@ -1,4 +1,4 @@
-"""Define required facts: typed values that an agent must state, found in text in any language of the desk.
+"""Define required facts: typed values to be stated, found in text in any language.
 
 A fact counts as stated if the agent's words contain one of its renderings as an answer (see `Fact.told`).
 """
@@ -101,7 +101,7 @@ class Fact(BaseModel):
         return stands([m for m in said if m.value not in others and m not in steps], strict)
 
     def named_as(self, other: "Fact", texts: Iterable[str]) -> bool:
-        """Return whether messages say the value only in another fact's words of the same kind, never in its own."""
+        """Return whether the value appears only in another fact's words of its kind."""
         if not (self.say and other.say and self.kind == other.kind != "choice"):
             return False
         mine, theirs = telling(fold(self.say)), telling(fold(other.say))
@@ -115,7 +115,7 @@ class Fact(BaseModel):
         return mentions(text, right, self._others, self.kind, asked, objects)
 
     def _objects(self, beside: Iterable["Fact"]) -> Objects:
-        """Return the words for the object of this fact, then for those of other facts of its kind; empty if unnamed."""
+        """Return the words for this fact's object, then those of others of its kind, if named."""
         alike = [f for f in beside if (f.kind, f.unit) == (self.kind, self.unit) and f.value != self.value]
         found = (
             [object_words(f.say or "", f.ask or "", telling) for f in (self, *alike)] if self.kind != "choice" else []
@@ -124,7 +124,7 @@ class Fact(BaseModel):
         return tuple(apart) if len(apart) > 1 and any(apart) else ()
 
     def _others(self, folded: str) -> Iterator[tuple[int, int, str]]:
-        """Yield the places of values of the fact's kind in a folded sentence: rivals first, then all others."""
+        """Yield the places of other values of the fact's kind in a folded sentence, rivals first."""
         for rival in self._strict():
             pattern = rendering(self.kind, rival, self.unit, self._names(rival))
             yield from ((m.start(), m.end(), rival) for m in pattern.finditer(folded))
@@ -138,7 +138,6 @@ class Fact(BaseModel):
             yield from ((m.start(), m.end(), m.group()) for m in number.finditer(folded))
 
     def _strict(self) -> tuple[str, ...]:
-        """Return the values that the case names as rivals; for a choice, the other options."""
         others = (o for o in self.options or {} if o != self.value) if self.kind == "choice" else ()
         return tuple(map(str, (*self.rivals, *others)))
 
@@ -149,7 +148,7 @@ class Fact(BaseModel):
 def told_of(
     facts: Mapping[str, Fact], texts: Mapping[str, list[str]], asked: Values, rivals_only: bool = False
 ) -> dict[str, bool]:
-    """Return which of a case's facts the messages for each state, and none of two that are told under swapped names."""
+    """Return which facts the messages state; two facts under swapped names count as unstated."""
     beside = () if rivals_only else tuple(facts.values())
     found = {name: fact.told(texts[name], asked, rivals_only, beside) for name, fact in facts.items()}
     for a, b in () if rivals_only else combinations([name for name, told in found.items() if told], 2):
@@ -160,5 +159,5 @@ def told_of(
 
 @lru_cache(maxsize=65_536)
 def _stands_in(text: str, kind: Kind, value: str, unit: str | None, names: tuple[str, ...]) -> bool:
-    """Return whether a folded text contains a value; cached, because customer and score check the same messages."""
+    # Cached, because customer and score check the same messages.
     return found_in(rendering(kind, value, unit, names), text)

@@ -93,7 +93,6 @@ def case_set(store: str | Path, pattern: str) -> tuple[str | Path, str]:
 
 
 def _is_hard_set(store: str | Path) -> bool:
-    """Return whether a folder is a hard set, as written by `deskbench generate`."""
     path = Path(store) / "store.yaml"
     found = read_yaml(path) if path.is_file() else None
     return isinstance(found, dict) and f":{HARD}" in str(found.get("name"))

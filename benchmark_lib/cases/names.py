@@ -39,7 +39,7 @@ class NameOfCases(NamedTuple):
 
 
 def names_with_counts(store: Store, cases: list[Case]) -> Iterator[NameOfCases]:
-    """Yield every name of a store's cases: buckets, failure kinds, intents, families, arms, and further sets."""
+    """Yield the names of a store's cases: buckets, kinds, intents, families, arms, more sets."""
     told = {**store.info.get("intents", {}), **store.info.get("traps", {}), **store.info.get("families", {})}
 
     def described(kind: str, counts: Counter[str]) -> Iterator[NameOfCases]:
@@ -60,7 +60,6 @@ def names_with_counts(store: Store, cases: list[Case]) -> Iterator[NameOfCases]:
 
 
 def _count(store: Store, name: str) -> int:
-    """Return the number of cases of a further name; 0 if the store has none."""
     hard = name == HARD
     if hard and f":{HARD}" in store.name:
         return 0

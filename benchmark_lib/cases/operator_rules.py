@@ -1,4 +1,4 @@
-"""Load rules that an operator adds to the agent's prompt, such as "at most 80 words", by name or from a file."""
+"""Load rules that an operator adds to the agent's prompt, such as "at most 80 words"."""
 
 import re
 from collections.abc import Sequence
@@ -60,7 +60,7 @@ class OperatorRule:
 
 
 def load_rules(given: str | Path, desk: str) -> list[OperatorRule]:
-    """Load rules by name and from files, separated by commas: ``ticket_first,no_emojis,my_rules.yaml``.
+    """Load rules by name and from files, separated by commas: ``ticket_first,my_rules.yaml``.
 
     Raise `BadInput` for an unknown name or file, and for the first error in a file.
     """
@@ -90,7 +90,7 @@ def _rules_of(path: Path, desk: str) -> list[OperatorRule]:
 
 
 def read_rules(listed: Any, where: str, desk: str = "") -> list[OperatorRule]:
-    """Read rules from the plain data of a file or a manifest; raise `BadInput`, with `where`, at the first error."""
+    """Read rules from plain data; raise `BadInput`, with `where`, at the first error."""
     if not isinstance(listed, list) or not 0 < len(listed) <= MOST_RULES:
         raise BadInput(f"{where}: there must be a list of 1 to {MOST_RULES} rules under 'rules:'")
     return [_rule(raw, f"{where}, rule {number}", desk) for number, raw in enumerate(listed, 1)]
@@ -137,7 +137,7 @@ def _value(kind: str, value: Any, where: str, desk: str) -> Any:
 
 @lru_cache(maxsize=4096)
 def pattern_of(item: str, where: str = "") -> re.Pattern[str]:
-    """Return the pattern of a whole word, or of ``/a regular expression/``; case does not matter.
+    """Return the pattern of a whole word or ``/regular expression/``, in any case.
 
     Raise `BadInput` for a regular expression that is invalid or could take forever.
     """
@@ -156,13 +156,12 @@ def pattern_of(item: str, where: str = "") -> re.Pattern[str]:
 
 
 def _bounded(part: re.Match[str]) -> str:
-    """Limit a ``*`` or ``+`` of a pattern; return any other part unchanged."""
     least = {"*": 0, "+": 1}.get(part.group())
     return part.group() if least is None else f"{{{least},{LONGEST_REPEAT}}}"
 
 
 def _ways(pattern: str) -> float:
-    """Return an upper bound of the ways a pattern can match at one place of a text; infinite without a bound."""
+    """Return an upper bound of the ways a pattern can match at one place; may be infinite."""
     bare = _PART.sub(lambda part: part.group() if part.group() in "*+" else "x", pattern)
     repeats = _REPEAT.findall(bare)
     if _BARRED.search(bare) or any(len(n) > 2 or int(n or 0) > LONGEST_REPEAT for pair in repeats for n in pair):

@@ -30,7 +30,7 @@ _STORE_NAME = re.compile(r"\w[\w.:-]*")
 
 
 def known_cases(store: Store) -> dict[str, Case]:
-    """Return every case of a store by its id, including its evidence x pressure variants and its wordings."""
+    """Return every case of a store by its id, including variants and wordings."""
     cases = every_case(store)
     table = () if store.foreign else (*variants(store), *wordings(store))
     return {case.id: case for case in (*cases, *table)}
@@ -62,7 +62,7 @@ def store_words(manifests: Iterable[dict[str, Any]]) -> dict[str, str]:
 
 
 def _shipped(words: str) -> str | None:
-    """Return the content hash, as in manifests, of the shipped store with a name and version; None if missing."""
+    """Return a shipped store's content hash by name and version; None if not shipped."""
     name, _, version = words.partition(" ")
     folder = STORES / name.replace(":", "-")
     if not _STORE_NAME.fullmatch(name) or not (folder / "store.yaml").is_file():
@@ -76,7 +76,7 @@ def _content(store: Store) -> str:
 
 
 def store_played(manifest: dict[str, Any], near: Sequence[Path] = ()) -> Store | None:
-    """Return the store of a run, for pages and tables that show its cases; None if it is not available here.
+    """Return the store of a run, for pages and tables; None if it is not available here.
 
     If the store of that name has other content, search `near`, the current folder and the project, and their
     subfolders, for the same content. The user's own tools are added as the run file records them. A domain of tau2
@@ -90,7 +90,7 @@ def store_played(manifest: dict[str, Any], near: Sequence[Path] = ()) -> Store |
 
 
 def _is_readable(store: Store, manifest: dict[str, Any]) -> bool:
-    """Return whether the cases of a store can be read; they may name own tools that the run file lacks."""
+    """Return whether a store's cases can be read; they may name tools the run file lacks."""
     if (manifest["inputs"].get("tools") or {}).get("value"):
         try:
             every_case(store)
@@ -109,7 +109,7 @@ def _found(manifest: dict[str, Any], near: Sequence[Path] = ()) -> Store | None:
 
 @lru_cache(maxsize=256)
 def _store_near(name: str, content: str, near: tuple[Path, ...]) -> Store | None:
-    """Return the store of a name and content in one of these folders, or at most two levels below."""
+    """Return the store of a name and content in one of these folders or two levels below."""
     for folder in dict.fromkeys(
         at.parent for place in near for depth in LEVELS for at in place.glob(f"{depth}store.yaml")
     ):
@@ -167,7 +167,7 @@ def store_of(
 
 
 def cases_played(manifest: dict[str, Any], store: Store | None) -> dict[str, Case]:
-    """Return the cases of a run by id whose text is unchanged; empty if the store is missing or broken."""
+    """Return a run's cases by id whose text is unchanged; empty if the store is unusable."""
     try:
         cases = known_cases(store) if store is not None else {}
     except BadInput:
@@ -177,7 +177,7 @@ def cases_played(manifest: dict[str, Any], store: Store | None) -> dict[str, Cas
 
 
 def same_cases(path: Path, manifest: dict[str, Any], store: Store, wanted: str) -> dict[str, Case]:
-    """Return every case of the store, after checking that the run was played on this store and these texts.
+    """Return every case of the store, if the run was played on this store and these texts.
 
     Parameters
     ----------

@@ -178,7 +178,7 @@ def _spelled_out(ledger: dict[str, Any]) -> dict[str, Any]:
 
 
 def long_date(value: str | date, language: str = "en") -> str:
-    """Return a date with its month's name and without the year, as written in that language (babel)."""
+    """Return a date with its month's name and without the year, as the language writes it."""
     return _long_date(_as_date(value), language)
 
 

@@ -1,4 +1,4 @@
-"""Cases made from others: the arms of a hard case, the evidence x pressure table, cases told again."""
+"""Cases made from others: arms of hard cases, evidence x pressure variants, wordings."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +18,7 @@ HANDED_OVER = "## The articles that decide this conversation"
 
 
 def arms(raw: dict[str, Any], store: Store, path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the cases of one entry of a file; raise `BadInput` if a family's entry has no difficulty.
+    """Yield the cases of one entry of a file; raise `BadInput` if its difficulty is missing.
 
     An entry whose intent is a family of the store has a clean twin, with ``clean`` merged in. It has a hard case with
     ``hard`` merged in, or one for each of its ``languages``. If ``told`` names the deciding articles, a further hard
@@ -77,7 +77,7 @@ NEEDED = ("title", "goal", "forbidden", "claims", "tones")
 
 @remembered()
 def variants(store: Store) -> tuple[Case, ...]:
-    """Return every variant of the store's table, in file order; empty if the store has no ``factorial.yaml``.
+    """Return every variant of the table, in file order; empty without ``factorial.yaml``.
 
     The email and the pushes depend on base case and tone only; order, ledger and right outcome on base case and claim
     only. The requested act is allowed only if the claim is true. Raise `BadInput` for a broken file.
@@ -86,7 +86,7 @@ def variants(store: Store) -> tuple[Case, ...]:
 
 
 def wording(case_id: str, store: Store) -> str | None:
-    """Return the base case and tone of a variant, which share its email; None for any other case."""
+    """Return the base case and tone of a variant, which share its email; None for other cases."""
     return _wordings(store).get(case_id)
 
 
@@ -96,7 +96,7 @@ def _wordings(store: Store) -> dict[str, str]:
 
 
 def raw_variants(store: Store) -> Iterator[tuple[dict[str, Any], str]]:
-    """Yield each variant of a store's table in the form of a case file, with the name of its wording."""
+    """Yield each variant of the table as a case file has it, with the name of its wording."""
     path = store.path / f"{TABLE}.yaml"
     if not path.is_file():
         return
@@ -144,7 +144,7 @@ MAPPINGS = ("says", "asks", "against")
 
 @remembered()
 def wordings(store: Store) -> tuple[Case, ...]:
-    """Return every wording of the store's cases, in file order; empty without a folder ``wordings``.
+    """Return every wording of the cases, in file order; empty without a folder ``wordings``.
 
     Raise `BadInput` if a file is broken, or a wording changes more than words.
     """
@@ -175,7 +175,7 @@ def raw_wordings(store: Store, path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _bases(store: Store, names: set[str]) -> dict[str, dict[str, Any]]:
-    """Return the cases of these names as written in the store's files, which `every_case` has checked."""
+    # `every_case` has checked these files.
     found: dict[str, dict[str, Any]] = {}
     for path in sorted((store.path / "cases").glob("*.yaml")):
         text = path.read_text(encoding="utf-8")
@@ -214,7 +214,7 @@ def _worded(base: dict[str, Any], texts: Any, case_id: str, where: str) -> dict[
 
 
 def wording_of(case: dict[str, Any], texts: dict[str, Any]) -> dict[str, Any]:
-    """Return the wording from which a reworded case was made, with the fields and order of `texts`."""
+    """Return a reworded case's own wording, with the fields and order of `texts`."""
     parts = {
         "voice": lambda: case["persona"],
         "says": lambda: {key: case["ledger"][key]["say"] for key in texts["says"]},

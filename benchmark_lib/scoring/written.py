@@ -92,7 +92,7 @@ def span(low: float | None, high: float | None, digits: int = 0) -> str:
 
 
 def cost_in_words(amount: float, calls: int, unpriced: int, own: int = 0) -> str:
-    """Return the cost of calls in words: a sum, a lower bound if prices miss, or unknown.
+    """Return the cost of calls in words; a missing price makes it a lower bound or unknown.
 
     `own` are calls that an agent of the user's own made and charged itself.
     """
