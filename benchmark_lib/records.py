@@ -293,7 +293,7 @@ class Conversation:
             return cls(**raw)
         except (TypeError, KeyError, AttributeError, orjson.JSONDecodeError) as error:
             raise BadInput(
-                f"a record is not one that this version can read ({error}): use the version of Deskbench that wrote it"
+                f"this version cannot read a record ({error}): use the version of Deskbench that wrote it"
             ) from None
 
     def acts(self, kind: str | None = None) -> list[tuple[int, Act]]:

@@ -41,7 +41,7 @@ class Environment(ImmutableSandboxedEnvironment):
         bits = sum(x.bit_length() for x in numbers if isinstance(x, int))
         powered = operator == "**" and max(map(abs, numbers), default=0) > LARGEST_OPERAND
         if powered or (operator == "*" and bits > MOST_BITS) or (operator in ("*", "**") and len(numbers) < 2):
-            raise OverflowError(f"what {operator} makes here may be too large")
+            raise OverflowError(f"the result of {operator} may be too large")
         _check_given("format" if operator == "%" else "", (left,))
         return _small(super().call_binop(context, operator, left, right))
 
@@ -104,13 +104,13 @@ def _counted(items: Iterable[Any], most: int, more: int = 1) -> Iterator[Any]:
     for item in items:
         most -= more + (len(item) if isinstance(item, str) else 0)
         if most < 0:
-            raise OverflowError("what it makes is too long")
+            raise OverflowError("the result is too long")
         yield item
 
 
 def _small(value: Any) -> Any:
     if isinstance(value, str | list | tuple) and len(value) > LARGEST:
-        raise OverflowError("what it makes is too long")
+        raise OverflowError("the result is too long")
     return _counted(value, LARGEST) if isinstance(value, GeneratorType) else value
 
 
@@ -132,4 +132,4 @@ def _check_given(name: str, given: tuple[Any, ...]) -> None:
         name == "sum" and isinstance(given[-1], list | tuple)
     )
     if large or (name == "replace" and len(texts) > 2 and (texts[0].count(texts[1]) + 1) * len(texts[2]) > LARGEST):
-        raise OverflowError(f"what {name} makes here may be too large")
+        raise OverflowError(f"the result of {name} may be too large")

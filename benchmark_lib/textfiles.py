@@ -120,7 +120,7 @@ def _check_size(events: Iterable[Any]) -> None:
             sizes[anchor] = size
         open_nodes[-1][1] += size
         if open_nodes[-1][1] > MOST_VALUES:
-            raise ValueError(f"its aliases stand for more than {MOST_VALUES:,} values")
+            raise ValueError(f"its aliases expand to more than {MOST_VALUES:,} values")
 
 
 def render(text: str, where: str, /, **names: Any) -> str:

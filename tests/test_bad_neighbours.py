@@ -131,7 +131,7 @@ def test_merge_keys_that_would_take_for_ever_are_refused(tmp_path, oracle_run, c
         ["site", str(oracle_run)] if option == "--stakes" else ["run", "gpt-5.5", "--cases", "tracking_1", "--dry-run"]
     )
     assert main([*line, option, str(tmp_path / "bomb.yaml")]) == REFUSED
-    assert "aliases stand for more" in capsys.readouterr().err
+    assert "aliases expand to more" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["store.yaml", "policy.yaml"])

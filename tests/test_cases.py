@@ -143,7 +143,7 @@ def test_a_missing_canary_a_second_id_and_a_file_without_cases_are_refused(works
     twice = load_store(workshop().path)
     path = twice.path / "cases" / "mine.yaml"
     (path.parent / "again.yaml").write_text(path.read_text())
-    with pytest.raises(BadInput, match="stands twice"):
+    with pytest.raises(BadInput, match="occurs twice"):
         load_cases(twice)
 
 

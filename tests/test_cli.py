@@ -113,8 +113,8 @@ def test_bad_input_is_one_sentence_exit_2_and_nothing_written(folder, capsys, ar
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", "holds no prompt"),
-        ("---\nversion: 2\n---\n \n", "holds no prompt"),
+        ("", "contains no prompt"),
+        ("---\nversion: 2\n---\n \n", "contains no prompt"),
         ("---\nAlways: be kind\n---\nAnswer.", "has 'Always', and would not reach the model"),
     ],
 )

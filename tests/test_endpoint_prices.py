@@ -192,7 +192,7 @@ class TestSettings:
                 "a: &a [x, x, x, x, x, x]\n"
                 + "\n".join(f"{n}: &{n} [*{m}, *{m}, *{m}, *{m}, *{m}, *{m}]" for m, n in zip("abcdefg", "bcdefgh"))
                 + "\nagent: {body: {x: *h}}",
-                "aliases stand for more",
+                "aliases expand to more",
             ),
             (
                 f"agent: {{body: {{x: &a [{', '.join(['x' * 30] * 10)}], y: &b [*a, *a, *a, *a, *a, *a, *a, *a, *a, *a], z: &c [*b, *b, *b, *b, *b, *b,"

@@ -381,8 +381,8 @@ async def waiting(desk):
 @pytest.mark.parametrize(
     "tools, words",
     [
-        ("os:system", "'os:system' holds no tool"),
-        ("json:dumps", "holds no tool"),
+        ("os:system", "'os:system' contains no tool"),
+        ("json:dumps", "contains no tool"),
         ("..a:X", "'..a:X' cannot be loaded"),
         ("unparsed:X", "cannot be loaded: SyntaxError"),
         ("leaves:X", "cannot be loaded: SystemExit"),

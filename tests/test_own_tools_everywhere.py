@@ -115,7 +115,7 @@ def test_the_same_tool_in_another_module_is_named_with_tools_and_another_tool_is
         'from benchmark_lib.store import tool\n@tool()\ndef f(desk) -> dict:\n    """F."""\n'
     )
     assert main(["score", "oracle.deskbench", "--again", "--tools", "no_lending:f"]) == 2
-    assert "a tool lend_bag that no_lending:f does not hold" in capsys.readouterr().err
+    assert "a tool lend_bag that no_lending:f does not define" in capsys.readouterr().err
 
 
 def test_pages_tables_and_exports_need_no_module_and_run_none(folder, monkeypatch):

@@ -132,12 +132,12 @@ def every_case(store: Store) -> tuple[Case, ...]:
             except (LookupError, TypeError, AttributeError) as error:  # a part has the wrong form
                 name = raw.get("id") if isinstance(raw, dict) else raw
                 raise BadInput(
-                    f"{path}: case {str(name)[:80]} or what it names in the store has another form than it must have "
+                    f"{path}: case {str(name)[:80]} or a part of the store that it names has the wrong form "
                     f"({type(error).__name__}: {error}): compare it with a shipped case and the shipped store"
                 ) from error
     twice = [name for name, count in Counter(c.id for c in found).items() if count > 1]
     if twice:
-        raise BadInput(f"{store.path / 'cases'}: the case id {twice[0]!r} stands twice; give one of them another id")
+        raise BadInput(f"{store.path / 'cases'}: the case id {twice[0]!r} occurs twice; give one of them another id")
     rank = {"resolvable": 0, "must_escalate": 1, "adversarial": 2}
     place = {name: number for number, name in enumerate(store.info.get("families") or ())}
     found.sort(key=lambda c: (place.get(c.family, -1), rank[c.bucket] * (not c.family), c.intent, c.id))

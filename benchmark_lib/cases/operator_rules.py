@@ -92,7 +92,7 @@ def _rules_of(path: Path, desk: str) -> list[OperatorRule]:
 def read_rules(listed: Any, where: str, desk: str = "") -> list[OperatorRule]:
     """Read rules from plain data; raise `BadInput`, with `where`, at the first error."""
     if not isinstance(listed, list) or not 0 < len(listed) <= MOST_RULES:
-        raise BadInput(f"{where}: there must be a list of 1 to {MOST_RULES} rules under 'rules:'")
+        raise BadInput(f"{where}: 'rules:' must be a list of 1 to {MOST_RULES} rules")
     return [_rule(raw, f"{where}, rule {number}", desk) for number, raw in enumerate(listed, 1)]
 
 
@@ -121,7 +121,7 @@ def _value(kind: str, value: Any, where: str, desk: str) -> Any:
             raise BadInput(f"{where}: {kind} must be a list of words")
         for item in value:
             if not isinstance(item, str) or not item.strip():
-                raise BadInput(f"{where}: {item!r} is no text: put it between quotation marks")
+                raise BadInput(f"{where}: {item!r} is not a text: put it between quotation marks")
             pattern_of(item, where)
         return tuple(value)
     elif kind == "sign":

@@ -190,7 +190,7 @@ def _worded(base: dict[str, Any], texts: Any, case_id: str, where: str) -> dict[
     wrong = [key for key in texts if key not in ALLOWED] or [key for key in FIELDS_NEEDED if key not in texts]
     if wrong:
         what = "is missing" if wrong[0] in FIELDS_NEEDED and wrong[0] not in texts else "is not a text of the customer"
-        raise BadInput(f"{where}: {wrong[0]!r} {what}; a wording holds {', '.join(ALLOWED)} and nothing else")
+        raise BadInput(f"{where}: {wrong[0]!r} {what}; a wording may have only {', '.join(ALLOWED)}")
     pressed, presses = texts["pressure"], len(base["pressure"])
     if not isinstance(pressed, list) or len(pressed) != presses:
         raise BadInput(f"{where}, field pressure: the case presses {presses} times: give a list of {presses} texts")

@@ -50,13 +50,12 @@ def guarded(tools: Any, policy: dict[str, Any], limit_s: float = TOOL_LIMIT_S) -
         if not isinstance(tool, Tool):
             raise BadInput(f"the tool {name!r} is not a tool: decorate its function with benchmark_lib.store.tool")
         if inspect.iscoroutinefunction(tool.function):
-            raise BadInput(f"the tool {name!r} is an async function, and tools are plain ones: write it with def")
+            raise BadInput(f"the tool {name!r} is an async function; tools must be plain functions: write it with def")
         unnamed = [p for p in list(inspect.signature(tool.function).parameters.values())[1:] if p.kind in UNNAMED]
         if unnamed:
             raise BadInput(
-                f"the tool {name!r} takes {str(unnamed[0]).partition(':')[0]!r}, and a model gives each "
-                "argument by a name of its own: "
-                "write the arguments out, each with a type"
+                f"the tool {name!r} takes {str(unnamed[0]).partition(':')[0]!r}, but a model passes each "
+                "argument by its name: write the arguments out, each with a type"
             )
         try:
             orjson.dumps(tool.schema(policy))

@@ -108,7 +108,7 @@ def with_played_tools(store: Store, manifest: dict[str, Any], path: Path, given:
         raise BadInput(f"{path} does not say where its tools are: name them with --tools {_spec(part['value'])}")
     for one in declared:
         if one["name"] not in found:
-            raise BadInput(f"{path} was played with a tool {one['name']} that {given} does not hold: change --tools")
+            raise BadInput(f"{path} was played with a tool {one['name']} that {given} does not define: change --tools")
         if one["source"] not in ("", *source_hashes(found[one["name"]])):
             raise BadInput(_changed(one, path))
     return store.with_tools(guarded(found, store.policy))
@@ -145,7 +145,7 @@ def _found(one: dict[str, Any], path: Path) -> Tool:
     found = import_object(f"{module}:{name}", "--tools")
     if not isinstance(found, Tool):
         raise BadInput(
-            f"{path} was played with a tool {name} that {module} does not hold: name it with --tools module:name"
+            f"{path} was played with a tool {name} that {module} does not define: name it with --tools module:name"
         )
     return found
 

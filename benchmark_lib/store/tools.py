@@ -187,7 +187,7 @@ def load_tools(spec: str) -> dict[str, Tool]:
     else:
         tools = tools_of(found) if hasattr(found, "__dict__") else {}
     if not tools:
-        raise BadInput(f"--tools {spec!r} holds no tool: decorate a function with benchmark_lib.store.tool")
+        raise BadInput(f"--tools {spec!r} contains no tool: decorate a function with benchmark_lib.store.tool")
     return tools
 
 

@@ -64,7 +64,7 @@ class Store:
         named = own.get("extends") if isinstance(own, dict) else None
         if named is not None and not isinstance(named, str):
             raise BadInput(
-                f"{path / 'store.yaml'}: extends: {str(named)[:40]!r} is no text: name the folder of a store"
+                f"{path / 'store.yaml'}: extends: {str(named)[:40]!r} is not a text: name the folder of a store"
             )
         self.extends: Store | None = None if named is None else load_store(path.parent / named)
         self.info: dict[str, Any] = frozen(merged(thawed(self.extends.info), own) if self.extends else own)
@@ -78,7 +78,7 @@ class Store:
             raise BadInput(f"{path / 'store.yaml'}: {missing} is missing; see docs/own-desk.md") from None
         except ValueError:
             raise BadInput(
-                f"{path / 'store.yaml'}: clock {self.info['clock']!r} is no time: write it as 2026-06-29T10:00"
+                f"{path / 'store.yaml'}: clock {self.info['clock']!r} is not a time: write it as 2026-06-29T10:00"
             ) from None
         self.kind: DeskKind = kind_named(kind, path)
         self._check_shapes()
@@ -250,7 +250,7 @@ class Store:
         calls = CALLS_OF_HARD_CASES if self.info.get("families") else CALLS_PER_TURN
         filled = self.filled(text, str(path), clock=clock, calls=calls).strip()
         if not filled:
-            raise BadInput(f"{path} holds no prompt: write the text for the model into it")
+            raise BadInput(f"{path} contains no prompt: write the text for the model into it")
         return filled, str(head.get("version", path.stem))
 
     def file(self, name: str) -> Path:
@@ -350,7 +350,7 @@ def _rows(paths: list[Path], key: str) -> dict[str, dict[str, Any]]:
             try:
                 row = orjson.loads(line)
                 if row[key] in rows:
-                    raise BadInput(f"{path}:{number}: {key} {row[key]} stands twice; give it another id")
+                    raise BadInput(f"{path}:{number}: {key} {row[key]} occurs twice; give it another id")
                 rows[row[key]] = frozen(row)
             except (orjson.JSONDecodeError, KeyError, TypeError) as error:
                 raise BadInput(f"{path}:{number}: not a JSON object with {key}: {error}") from None
