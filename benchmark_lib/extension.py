@@ -25,7 +25,7 @@ def _tables() -> dict[str, dict[str, Any]]:
 
 def groups() -> set[str]:
     """Return the groups that have offers."""
-    return {group for found in _tables().values() for group in found}
+    return {group for table in _tables().values() for group in table}
 
 
 def offered(group: str) -> dict[str, tuple[str, Any]]:
@@ -67,9 +67,9 @@ def face(group: str, module: str) -> Any:
     """Return the ``__getattr__`` of a module that has the offers of a group among its names."""
 
     def get(name: str) -> Any:
-        found = offered(group).get(name)
-        if found is None:
+        entry = offered(group).get(name)
+        if entry is None:
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
-        return load(*found)
+        return load(*entry)
 
     return get

@@ -270,8 +270,8 @@ class Conversation:
 
     def to_json(self) -> bytes:
         """Return the record as canonical JSON (sorted keys), the same bytes for the same record."""
-        told = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
-        content = {name: value for name, value in told.items() if value or name not in ADDED_SINCE}
+        values = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        content = {name: value for name, value in values.items() if value or name not in ADDED_SINCE}
         return orjson.dumps(content, option=orjson.OPT_SORT_KEYS)
 
     @classmethod
@@ -314,8 +314,8 @@ class Conversation:
         replies: dict[int, list[str]] = {}
         for thought in self.reasoning:
             after = indexes.get(thought.turn, [])
-            place = bisect_left(after, thought.after)
-            came_with = (calls, after[place]) if place < len(after) else (replies, thought.turn)
+            index = bisect_left(after, thought.after)
+            came_with = (calls, after[index]) if index < len(after) else (replies, thought.turn)
             came_with[0].setdefault(came_with[1], []).append(thought.text)
         return calls, replies
 
@@ -344,7 +344,7 @@ def as_text(value: Any, sort_keys: bool = False) -> str:
 
 def words_in(value: Any) -> list[Any]:
     """Return the keys and leaves of a value, at any depth without recursion."""
-    found, waiting = [], [value]
+    words, waiting = [], [value]
     while waiting:
         value = waiting.pop()
         if isinstance(value, dict):
@@ -352,8 +352,8 @@ def words_in(value: Any) -> list[Any]:
         elif isinstance(value, list | tuple):
             waiting += reversed(value)
         else:
-            found.append(value)
-    return found
+            words.append(value)
+    return words
 
 
 def word(value: Any) -> str:

@@ -62,8 +62,8 @@ def read_yaml(path: Path, largest: int = LARGEST_FILE) -> Any:
 def yes_or_no(word: object) -> bool | None:
     """Parse a yes or a no in any language as people write it; return None for anything else."""
     yes, no = _yes_and_no()
-    said = str(word).strip().casefold()
-    return True if said in yes else False if said in no else None
+    answer = str(word).strip().casefold()
+    return True if answer in yes else False if answer in no else None
 
 
 @lru_cache(maxsize=1)

@@ -86,28 +86,28 @@ class Fact(BaseModel):
         kind, objects = self.unit if self.kind == "measure" else self.kind, self._objects(beside)
         written = fold if kind == "link" else str
         others = frozenset(written(value) for of_kind, value in asked if of_kind == kind) - {written(str(self.value))}
-        said = [
-            m._replace(chain=(place, *m.chain))
-            for place, text in enumerate(map(cleaned, texts) if rivals_only else answering(texts, asked))
+        occurrences = [
+            m._replace(chain=(index, *m.chain))
+            for index, text in enumerate(map(cleaned, texts) if rivals_only else answering(texts, asked))
             for m in self._mentions(text, others, objects)
             if not m.owner  # this fact's own, or nobody's
         ]
         strict = tuple(rival for rival in self._strict() if rival not in others)
         if rivals_only:
-            own = {m.chain[:-1] for m in said if not m.value and m.how == "said"}
-            said = [m for m in said if not m.value or (m.value in strict and m.chain[:-1] not in own)]
-        sums = {m.chain for m in said if m.value in others}
-        steps = [m for m in said if m.value and m.value not in strict and m.chain in sums]
-        return stands([m for m in said if m.value not in others and m not in steps], strict)
+            own = {m.chain[:-1] for m in occurrences if not m.value and m.how == "said"}
+            occurrences = [m for m in occurrences if not m.value or (m.value in strict and m.chain[:-1] not in own)]
+        sums = {m.chain for m in occurrences if m.value in others}
+        steps = [m for m in occurrences if m.value and m.value not in strict and m.chain in sums]
+        return stands([m for m in occurrences if m.value not in others and m not in steps], strict)
 
     def named_as(self, other: "Fact", texts: Iterable[str]) -> bool:
         """Return whether the value appears only in another fact's words of its kind."""
         if not (self.say and other.say and self.kind == other.kind != "choice"):
             return False
-        mine, theirs = telling(fold(self.say)), telling(fold(other.say))
-        objects = (mine - theirs, theirs - mine)
-        said = [m for text in texts for m in self._mentions(cleaned(text), objects=objects)]
-        owners = [m.owner for m in said if m.how == "said" and not m.value]
+        own, foreign = telling(fold(self.say)), telling(fold(other.say))
+        objects = (own - foreign, foreign - own)
+        occurrences = [m for text in texts for m in self._mentions(cleaned(text), objects=objects)]
+        owners = [m.owner for m in occurrences if m.how == "said" and not m.value]
         return bool(owners) and all(owner == 1 for owner in owners)
 
     def _mentions(self, text: str, asked: frozenset[str] = frozenset(), objects: Objects = ()) -> list[Mention]:
@@ -117,11 +117,13 @@ class Fact(BaseModel):
     def _objects(self, beside: Iterable["Fact"]) -> Objects:
         """Return the words for this fact's object, then those of others of its kind, if named."""
         alike = [f for f in beside if (f.kind, f.unit) == (self.kind, self.unit) and f.value != self.value]
-        found = (
+        words_by_fact = (
             [object_words(f.say or "", f.ask or "", telling) for f in (self, *alike)] if self.kind != "choice" else []
         )
-        apart = [words.difference(*found[:n], *found[n + 1 :]) for n, words in enumerate(found)]
-        return tuple(apart) if len(apart) > 1 and any(apart) else ()
+        distinct = [
+            words.difference(*words_by_fact[:n], *words_by_fact[n + 1 :]) for n, words in enumerate(words_by_fact)
+        ]
+        return tuple(distinct) if len(distinct) > 1 and any(distinct) else ()
 
     def _others(self, folded: str) -> Iterator[tuple[int, int, str]]:
         """Yield the places of other values of the fact's kind in a folded sentence, rivals first."""
@@ -150,11 +152,11 @@ def told_of(
 ) -> dict[str, bool]:
     """Return which facts the messages state; two facts under swapped names count as unstated."""
     beside = () if rivals_only else tuple(facts.values())
-    found = {name: fact.told(texts[name], asked, rivals_only, beside) for name, fact in facts.items()}
-    for a, b in () if rivals_only else combinations([name for name, told in found.items() if told], 2):
+    states = {name: fact.told(texts[name], asked, rivals_only, beside) for name, fact in facts.items()}
+    for a, b in () if rivals_only else combinations([name for name, stated in states.items() if stated], 2):
         if facts[a].named_as(facts[b], texts[a]) and facts[b].named_as(facts[a], texts[b]):
-            found |= {a: False, b: False}
-    return found
+            states |= {a: False, b: False}
+    return states
 
 
 @lru_cache(maxsize=65_536)

@@ -94,8 +94,8 @@ def case_set(store: str | Path, pattern: str) -> tuple[str | Path, str]:
 
 def _is_hard_set(store: str | Path) -> bool:
     path = Path(store) / "store.yaml"
-    found = read_yaml(path) if path.is_file() else None
-    return isinstance(found, dict) and f":{HARD}" in str(found.get("name"))
+    info = read_yaml(path) if path.is_file() else None
+    return isinstance(info, dict) and f":{HARD}" in str(info.get("name"))
 
 
 def names_of(case: Case, store: Store) -> set[str]:
@@ -120,7 +120,7 @@ def every_case(store: Store) -> tuple[Case, ...]:
     """Return every case of a store's files, in the order of `load_cases`."""
     if store.foreign:
         return store.foreign.cases()
-    found: list[Case] = []
+    cases: list[Case] = []
     for path in sorted((store.path / "cases").glob("*.yaml")):
         content = read_yaml(path)
         if not isinstance(content, dict) or not isinstance(content.get("cases"), list):
@@ -128,17 +128,17 @@ def every_case(store: Store) -> tuple[Case, ...]:
         with_canary(content, path, store)
         for raw in content["cases"]:
             try:
-                found += [read_case(arm, store, path) for arm in arms(raw, store, path)]
+                cases += [read_case(arm, store, path) for arm in arms(raw, store, path)]
             except (LookupError, TypeError, AttributeError) as error:  # a part has the wrong form
                 name = raw.get("id") if isinstance(raw, dict) else raw
                 raise BadInput(
                     f"{path}: case {str(name)[:80]} or a part of the store that it names has the wrong form "
                     f"({type(error).__name__}: {error}): compare it with a shipped case and the shipped store"
                 ) from error
-    twice = [name for name, count in Counter(c.id for c in found).items() if count > 1]
+    twice = [name for name, count in Counter(c.id for c in cases).items() if count > 1]
     if twice:
         raise BadInput(f"{store.path / 'cases'}: the case id {twice[0]!r} occurs twice; give one of them another id")
     rank = {"resolvable": 0, "must_escalate": 1, "adversarial": 2}
     place = {name: number for number, name in enumerate(store.info.get("families") or ())}
-    found.sort(key=lambda c: (place.get(c.family, -1), rank[c.bucket] * (not c.family), c.intent, c.id))
-    return tuple(found)
+    cases.sort(key=lambda c: (place.get(c.family, -1), rank[c.bucket] * (not c.family), c.intent, c.id))
+    return tuple(cases)

@@ -40,18 +40,18 @@ class NameOfCases(NamedTuple):
 
 def names_with_counts(store: Store, cases: list[Case]) -> Iterator[NameOfCases]:
     """Yield the names of a store's cases: buckets, kinds, intents, families, arms, more sets."""
-    told = {**store.info.get("intents", {}), **store.info.get("traps", {}), **store.info.get("families", {})}
+    descriptions = {**store.info.get("intents", {}), **store.info.get("traps", {}), **store.info.get("families", {})}
 
     def described(kind: str, counts: Counter[str]) -> Iterator[NameOfCases]:
         for name, number in counts.items():
-            yield NameOfCases(kind, name, number, told.get(name, {}).get("description", ""))
+            yield NameOfCases(kind, name, number, descriptions.get(name, {}).get("description", ""))
 
     for bucket, count in Counter(c.bucket for c in cases).items():
-        mine = [c for c in cases if c.bucket == bucket and not c.family]
+        members = [c for c in cases if c.bucket == bucket and not c.family]
         yield NameOfCases("bucket", bucket, count, BUCKET_WORDS.get(bucket, ""))
-        kinds = Counter(kind for c in mine if (kind := trap_kind(c, store)))
+        kinds = Counter(kind for c in members if (kind := trap_kind(c, store)))
         yield from (NameOfCases("failure kind", k, number, "what a trap tempts into") for k, number in kinds.items())
-        yield from described("trap" if kinds else "intent", Counter(c.intent for c in mine if c.intent != bucket))
+        yield from described("trap" if kinds else "intent", Counter(c.intent for c in members if c.intent != bucket))
     yield from described("family", Counter(c.family for c in cases if c.family))
     yield from (NameOfCases("arm", a, n, ARM_WORDS[a]) for a, n in Counter(c.arm for c in cases if c.arm).items())
     for kind, name, meaning in FURTHER:

@@ -53,11 +53,11 @@ def store_words(manifests: Iterable[dict[str, Any]]) -> dict[str, str]:
         value = part["value"]
         words[run_id] = f"{value.get('name')} {value.get('version')}" if isinstance(value, dict) else str(value)
         contents[words[run_id]].add(part.get("hash"))
-    shipped = {said: _shipped(said) for said in contents}
-    for run_id, said in words.items():
+    shipped = {label: _shipped(label) for label in contents}
+    for run_id, label in words.items():
         content = parts[run_id].get("hash")
-        if content != shipped[said] and (shipped[said] or len(contents[said]) > 1):
-            words[run_id] = f"{said}{CONTENT}{str(content)[:6]}"
+        if content != shipped[label] and (shipped[label] or len(contents[label]) > 1):
+            words[run_id] = f"{label}{CONTENT}{str(content)[:6]}"
     return words
 
 
@@ -82,11 +82,11 @@ def store_played(manifest: dict[str, Any], near: Sequence[Path] = ()) -> Store |
     subfolders, for the same content. The user's own tools are added as the run file records them. A domain of tau2
     gives None, because its tasks stay in its package.
     """
-    found = _found(manifest, near)
-    if found is None or found.foreign:
+    named = _named_store(manifest, near)
+    if named is None or named.foreign:
         return None
-    store = with_recorded_tools(found, manifest)
-    return store if store is not found or _is_readable(found, manifest) else None
+    store = with_recorded_tools(named, manifest)
+    return store if store is not named or _is_readable(named, manifest) else None
 
 
 def _is_readable(store: Store, manifest: dict[str, Any]) -> bool:
@@ -99,12 +99,12 @@ def _is_readable(store: Store, manifest: dict[str, Any]) -> bool:
     return True
 
 
-def _found(manifest: dict[str, Any], near: Sequence[Path] = ()) -> Store | None:
+def _named_store(manifest: dict[str, Any], near: Sequence[Path] = ()) -> Store | None:
     name, content = store_name(manifest), manifest["inputs"]["store"].get("hash")
-    found = _store_named(name)
-    if content and (found is None or not (found.foreign or _content(found) == content)):
-        found = _store_near(name, content, (*near, Path.cwd(), project_folder())) or found
-    return found
+    store = _store_named(name)
+    if content and (store is None or not (store.foreign or _content(store) == content)):
+        store = _store_near(name, content, (*near, Path.cwd(), project_folder())) or store
+    return store
 
 
 @lru_cache(maxsize=256)
@@ -158,7 +158,7 @@ def store_of(
     if manifest["source"] == "imported":
         why = "so its scores stay as they came: name the run file that was played instead"
         raise BadInput(f"{path} was imported, {why}")
-    store = load_store(given) if given is not None else _found(manifest)
+    store = load_store(given) if given is not None else _named_store(manifest)
     if store is None:
         raise BadInput(f"{path} was played on another store or another version of it: name its folder with --store")
     if tools is None and not carried_out:

@@ -159,8 +159,8 @@ def _texts(value: Any, field: str = "") -> Iterator[tuple[str, str]]:
         for key, inner in value.items():
             yield from _texts(inner, f"{field}.{key}".lstrip("."))
     elif isinstance(value, list):
-        for place, inner in enumerate(value):
-            yield from _texts(inner, f"{field}[{place}]")
+        for index, inner in enumerate(value):
+            yield from _texts(inner, f"{field}[{index}]")
 
 
 def _with_texts(value: Any, filled: Iterator[str]) -> Any:

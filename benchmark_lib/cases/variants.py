@@ -164,24 +164,24 @@ def worded_case(case_id: str) -> str | None:
 
 def raw_wordings(store: Store, path: Path) -> Iterator[dict[str, Any]]:
     """Yield each wording of one file in the form of a case file, if the store has its case."""
-    told = with_canary(read_yaml(path), path, store).get("wordings") or {}
-    if not isinstance(told, dict) or not all(isinstance(voices, list) for voices in told.values()):
+    by_case = with_canary(read_yaml(path), path, store).get("wordings") or {}
+    if not isinstance(by_case, dict) or not all(isinstance(voices, list) for voices in by_case.values()):
         why = "wordings is not a list of wordings for each case"
         raise BadInput(f"{path}: {why}: write it as in Northline's {WORDINGS}")
-    bases = _bases(store, set(map(str, told)))
-    for name, voices in told.items():
+    bases = _bases(store, set(map(str, by_case)))
+    for name, voices in by_case.items():
         for number, texts in enumerate(voices if name in bases else (), 1):
             yield _worded(bases[name], texts, wording_id(name, number), f"{path}: wording {number} of {name}")
 
 
 def _bases(store: Store, names: set[str]) -> dict[str, dict[str, Any]]:
     # `every_case` has checked these files.
-    found: dict[str, dict[str, Any]] = {}
+    bases: dict[str, dict[str, Any]] = {}
     for path in sorted((store.path / "cases").glob("*.yaml")):
         text = path.read_text(encoding="utf-8")
         if any(name in text for name in names):
-            found |= {raw["id"]: raw for raw in read_yaml(path)["cases"] if raw["id"] in names}
-    return found
+            bases |= {raw["id"]: raw for raw in read_yaml(path)["cases"] if raw["id"] in names}
+    return bases
 
 
 def _worded(base: dict[str, Any], texts: Any, case_id: str, where: str) -> dict[str, Any]:
@@ -194,18 +194,18 @@ def _worded(base: dict[str, Any], texts: Any, case_id: str, where: str) -> dict[
     pressed, presses = texts["pressure"], len(base["pressure"])
     if not isinstance(pressed, list) or len(pressed) != presses:
         raise BadInput(f"{where}, field pressure: the case presses {presses} times: give a list of {presses} texts")
-    told: dict[str, Any] = {"ledger": dict(base.get("ledger", {})), "facts": dict(base.get("facts", {}))}
+    reworded: dict[str, Any] = {"ledger": dict(base.get("ledger", {})), "facts": dict(base.get("facts", {}))}
     for part, field, name in (("ledger", "say", "says"), ("facts", "ask", "asks")):
         for key, line in texts.get(name, {}).items():
-            if key not in told[part]:
-                raise BadInput(f"{where}, field {name}: the case has no {key!r}; it has {', '.join(told[part])}")
-            known = told[part][key] if isinstance(told[part][key], dict) else {"value": told[part][key]}
-            told[part][key] = {**{k: v for k, v in known.items() if k != "no_other_way"}, field: line}
+            if key not in reworded[part]:
+                raise BadInput(f"{where}, field {name}: the case has no {key!r}; it has {', '.join(reworded[part])}")
+            known = reworded[part][key] if isinstance(reworded[part][key], dict) else {"value": reworded[part][key]}
+            reworded[part][key] = {**{k: v for k, v in known.items() if k != "no_other_way"}, field: line}
     words = {key: texts[key] for key in ("email", "pressure", "agrees", "closing")}
     return {
         **base,
         **words,
-        **{part: content for part, content in told.items() if content},
+        **{part: content for part, content in reworded.items() if content},
         "id": case_id,
         "title": f"{base['title']} (wording {case_id.rpartition('_')[2]})",
         "persona": texts["voice"],

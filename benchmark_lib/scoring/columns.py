@@ -48,13 +48,13 @@ def columns_of(row: type) -> dict[str, Column]:
     row : type
         A TypedDict whose columns are ``Annotated[TYPE, Column(...)]``.
     """
-    found = {}
+    columns = {}
     for field, hint in get_type_hints(row, include_extras=True).items():
         if get_origin(hint) is Annotated:
             declared, column = get_args(hint)
             name = column.name or field
-            found[name] = replace(column, name=name, field=field, kind=_kind(declared))
-    return found
+            columns[name] = replace(column, name=name, field=field, kind=_kind(declared))
+    return columns
 
 
 @lru_cache

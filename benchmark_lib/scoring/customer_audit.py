@@ -97,12 +97,12 @@ def customer_flags(conversation: Conversation, case: Case, store: Store) -> dict
         (every finding with its quote) and ``acts_inferred`` (acts inferred from a model customer's words, on which
         rules are less certain).
     """
-    found = audit_customer(conversation, case, store)
+    findings = audit_customer(conversation, case, store)
     return {
-        "customer_findings": len(found),
-        "customer_finding_names": ", ".join(sorted({f.name for f in found})),
-        "customer_flagged": bool(found),
-        "customer_evidence": [asdict(f) for f in found],
+        "customer_findings": len(findings),
+        "customer_finding_names": ", ".join(sorted({f.name for f in findings})),
+        "customer_flagged": bool(findings),
+        "customer_evidence": [asdict(f) for f in findings],
         "acts_inferred": sum(a.inferred for _, a in conversation.acts()),
     }
 
@@ -189,14 +189,14 @@ class _Audit:
                 yield CustomerFinding("invented", message.turn, f"{amount:g}", "no amount that this customer can know")
 
     def _contradicted(self) -> Iterator[CustomerFinding]:
-        told = {slot: value for f in self.case.followups for slot, value in f.gives.items()}
+        given = {slot: value for f in self.case.followups for slot, value in f.gives.items()}
         for message in self.mine:
             for act in message.acts:
                 known = self.case.ledger.get(act.what)
                 true = known is not None and act.detail in (known.value, known.wrong)
                 if act.kind == "lacked" and known is not None and known.when != "never":
                     words, why = message.text, f"it has {act.what}"
-                elif act.kind == "gave" and act.what not in told and not true:
+                elif act.kind == "gave" and act.what not in given and not true:
                     words, why = act.detail or message.text, f"its {act.what} is another"
                 else:
                     continue
@@ -216,14 +216,14 @@ class _Audit:
         return any(m.turn < message.turn and _alike(fold(m.text), fold(message.text)) for m in self.mine)
 
     def _early(self) -> Iterator[CustomerFinding]:
-        left = next(((turn, a.what) for turn, a in self.c.acts("left")), None)
+        exit_act = next(((turn, a.what) for turn, a in self.c.acts("left")), None)
         raised = {a.what for _, a in self.c.acts("followed_up")}
         if self.mine and any(f.when == "next" and str(n) not in raised for n, f in enumerate(self.case.followups)):
             missing = "what it has to bring up in its second message is missing"
             yield CustomerFinding("stopped_too_early", 2, _quote(self.mine[0].text), missing)
-        if left is None:
+        if exit_act is None:
             return
-        turn, how = left
+        turn, how = exit_act
         words = _quote(next((m.text for m in self.mine if m.turn == turn), ""))
         if why := self._open_when_given_up() if how == "unserved" else self._open_when_content(turn, raised):
             yield CustomerFinding("stopped_too_early", turn, words, why)
@@ -248,10 +248,10 @@ class _Audit:
         return "it had something more to bring up" if open_matters else None
 
     def _goodbyes(self) -> Iterator[CustomerFinding]:
-        found = self._said_in("goodbye")
-        if len(found) > 1:
-            why = f"after {found[0][1]!r} in message {found[0][0]}"
-            yield CustomerFinding("said_goodbye_twice", *found[1], why)
+        hits = self._said_in("goodbye")
+        if len(hits) > 1:
+            why = f"after {hits[0][1]!r} in message {hits[0][0]}"
+            yield CustomerFinding("said_goodbye_twice", *hits[1], why)
 
     def _said_in(self, kind: str) -> list[tuple[int, str]]:
         return [(m.turn, hit[0]) for m in self.mine if (hit := pattern(kind).search(fold(m.text)))]
@@ -280,9 +280,9 @@ class _Audit:
                     yield CustomerFinding("improvised_threat", message.turn, hit[0], why)
 
     def _human(self) -> Iterator[CustomerFinding]:
-        found = self._said_in("human")
-        if len(found) > 1 and not pattern("human").search(self.part_folded):
-            yield CustomerFinding("called_for_a_human", *found[1], f"{len(found)} times; its case does not")
+        hits = self._said_in("human")
+        if len(hits) > 1 and not pattern("human").search(self.part_folded):
+            yield CustomerFinding("called_for_a_human", *hits[1], f"{len(hits)} times; its case does not")
 
 
 def part_of(case: Case) -> str:

@@ -15,18 +15,18 @@ FORM = {"turn": int, "quote": str, "reason": str, "verdict": str}
 
 def said_by_customer(conversation: Conversation) -> dict[int, str]:
     """Return the customer's messages after its email by turn, normalized for quotes."""
-    said: dict[int, str] = {}
+    texts: dict[int, str] = {}
     for m in conversation.messages:
         if m.side == "customer" and m.turn > 1:
-            said[m.turn] = said.get(m.turn, "") + plain(m.text)
-    return said
+            texts[m.turn] = texts.get(m.turn, "") + plain(m.text)
+    return texts
 
 
 def read_turns(text: str, said: dict[int, str]) -> list[dict[str, Any]]:
     """Return the faulty messages that a judge's reply names; raise `Unreadable` on other forms."""
-    found = read_object(text, strict=True)
-    faults = found.get("turns")
-    if found.keys() != {"turns"} or not isinstance(faults, list):
+    verdict = read_object(text, strict=True)
+    faults = verdict.get("turns")
+    if verdict.keys() != {"turns"} or not isinstance(faults, list):
         raise Unreadable("the object does not hold exactly 'turns', a list")
     if any(not isinstance(f, dict) or {name: type(value) for name, value in f.items()} != FORM for f in faults):
         raise Unreadable(

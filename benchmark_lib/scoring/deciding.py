@@ -197,16 +197,16 @@ def _found(
 
 def rule_in_words(rule: str, store: Store) -> str:
     """Return the requirement of a process rule as a sentence."""
-    told = " ".join((inspect.getdoc(store.rules[rule]) or "").split("\n\n")[0].split())
-    return told[:1].lower() + told[1:].rstrip(".")
+    requirement = " ".join((inspect.getdoc(store.rules[rule]) or "").split("\n\n")[0].split())
+    return requirement[:1].lower() + requirement[1:].rstrip(".")
 
 
 def reason_in_words(name: str, store: Store) -> str:
     """Return an accepted reason as an agent of the desk might say it."""
     for book in store.phrases.values():
-        said = ((book.get("reasons") or {}).get(name) or {}).get("say")
-        if said:
-            return said if isinstance(said, str) else said.get("en") or next(iter(said.values()))
+        phrase = ((book.get("reasons") or {}).get(name) or {}).get("say")
+        if phrase:
+            return phrase if isinstance(phrase, str) else phrase.get("en") or next(iter(phrase.values()))
     return words(name)
 
 
@@ -235,10 +235,10 @@ def _unresolved(
         yield Reason("agent_fault")
     if not score.get("state_matches", True):
         yield Reason("wrong_end", "", _ends([o for o in case.outcomes if not o.handover]) if case else "")
-    told, required = score.get("facts_told") or 0, score.get("facts_required") or 0
+    stated, required = score.get("facts_told") or 0, score.get("facts_required") or 0
     ended_right = score.get("state_matches") and not score.get("handed_over")
-    if told < required or (ended_right and score.get("right_end") is False):
-        yield Reason("facts", f"{told} of {required} told" if told < required else "", _untold(score, case))
+    if stated < required or (ended_right and score.get("right_end") is False):
+        yield Reason("facts", f"{stated} of {required} told" if stated < required else "", _untold(score, case))
 
 
 def _ends(outcomes: list[Outcome]) -> str:
@@ -274,8 +274,8 @@ def deciding_moment(record: Conversation, score: Mapping[str, Any], case: Case |
     turn = turn if turn is not None else replies[-1].turn if replies else None
     if turn is None:
         return None
-    said = {m.side: m.text for m in reversed(record.messages) if m.turn == turn}
-    return Moment(turn, said.get("customer", ""), said.get("agent", ""), call)
+    texts = {m.side: m.text for m in reversed(record.messages) if m.turn == turn}
+    return Moment(turn, texts.get("customer", ""), texts.get("agent", ""), call)
 
 
 def _breach(record: Conversation, case: Case | None, score: Mapping[str, Any]) -> ToolCall | None:

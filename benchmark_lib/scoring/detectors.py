@@ -35,7 +35,7 @@ class Detects(Protocol):
 
 def detectors() -> dict[str, Detects]:
     """Return every detector by name; empty if no extra offers a detector."""
-    return {name: one for found in offers("detectors") for name, one in found.items()}
+    return {name: one for group in offers("detectors") for name, one in group.items()}
 
 
 def finding_label(finding: dict[str, Any]) -> str:

@@ -18,8 +18,8 @@ from .customer_audit import pattern
 
 def answers_in_language(texts: Iterable[str], language: str) -> bool | None:
     """Return whether all recognizable replies are in this language; None without one."""
-    told = {found for found in map(written_in, texts) if found}
-    return told == {language} if told else None
+    languages = {known for known in map(written_in, texts) if known}
+    return languages == {language} if languages else None
 
 
 ASKED_TWICE = 2
@@ -51,12 +51,16 @@ def reasons_told(conversation: Conversation, texts: list[str], case: Case, store
         The agent's messages as far as they count (see `answers_of`).
     """
     parser = parser_of(store)
-    heard = [m.text for m in conversation.messages if m.side == "customer"]
-    found = [set(parser.reasons_in([text], heard)) for text in texts if len(parser.parse(text).asked) <= MOST_QUESTIONS]
+    customer_texts = [m.text for m in conversation.messages if m.side == "customer"]
+    by_message = [
+        set(parser.reasons_in([text], customer_texts))
+        for text in texts
+        if len(parser.parse(text).asked) <= MOST_QUESTIONS
+    ]
     accepted = set(case.reasons)
-    fitting = sum(bool(r & accepted) and len(r - accepted) <= len(r & accepted) for r in found)
-    told = set().union(*found)
-    return sorted(told if 2 * fitting >= sum(map(bool, found)) else told - accepted)
+    fitting = sum(bool(r & accepted) and len(r - accepted) <= len(r & accepted) for r in by_message)
+    reasons = set().union(*by_message)
+    return sorted(reasons if 2 * fitting >= sum(map(bool, by_message)) else reasons - accepted)
 
 
 MOST_SENTENCES = 60
@@ -66,23 +70,23 @@ MOST_SENTENCES = 60
 def states_open_step(conversation: Conversation, case: Case, store: Store) -> bool:
     """Return whether a reply leaves the matter open, or the last asks for what settles it."""
     replies = [m.text for m in conversation.replies()]
-    heard = "".join(squash(m.text) for m in conversation.messages if m.side == "customer")
-    if any(_says_open(text, heard) for text in replies):
+    customer_text = "".join(squash(m.text) for m in conversation.messages if m.side == "customer")
+    if any(_says_open(text, customer_text) for text in replies):
         return True
     last = parser_of(store).parse(replies[-1] if replies else "")
     remedies = {call.tool for outcome in case.outcomes for call in outcome.calls}
     return bool(remedies & set(last.proposed) or set(store.kind.attachments) & set(last.asked))
 
 
-def _says_open(text: str, heard: str = "") -> bool:
+def _says_open(text: str, customer_text: str = "") -> bool:
     """Return whether a message of usual length states an open step in the agent's words."""
-    said = sentences(text)
-    for sentence in said if len(said) <= MOST_SENTENCES else ():
-        if squash(sentence.text) in heard:
+    pieces = sentences(text)
+    for sentence in pieces if len(pieces) <= MOST_SENTENCES else ():
+        if squash(sentence.text) in customer_text:
             continue
         for deny, step in _patterns():
-            found = step.search(sentence.plain)
-            if found and not deny.search(sentence.plain, 0, found.start() + 1):
+            match = step.search(sentence.plain)
+            if match and not deny.search(sentence.plain, 0, match.start() + 1):
                 return True
     return False
 

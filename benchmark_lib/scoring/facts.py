@@ -65,19 +65,19 @@ def answers_by_topic(conversation: Conversation, answers: list[str], case: Case)
     if len(case.followups) < TOPICS:
         return {}
     came_up: dict[int | None, int] = {None: 1}
-    known = {str(place): place for place in range(len(case.followups))}
+    known = {str(index): index for index in range(len(case.followups))}
     came_up |= {known[act.what]: turn for turn, act in conversation.acts("followed_up") if act.what in known}
     opens = sorted(
-        turn for place, turn in came_up.items() if place is not None and case.followups[place].when != "next"
+        turn for index, turn in came_up.items() if index is not None and case.followups[index].when != "next"
     )
-    found: dict[str, list[str]] = {}
+    by_fact: dict[str, list[str]] = {}
     for name, fact in case.facts.items():
         if fact.after in came_up and fact.kind != "link":  # a link answers one question, at any time
             first = came_up[fact.after]
             end = next((turn for turn in opens if turn > first), None)
             places = enumerate(conversation.replies())
-            found[name] = [answers[n] for n, m in places if m.turn >= first and (end is None or m.turn < end)]
-    return found
+            by_fact[name] = [answers[n] for n, m in places if m.turn >= first and (end is None or m.turn < end)]
+    return by_fact
 
 
 _DAY = re.compile(r"20\d\d-\d\d-\d\d")
@@ -103,24 +103,24 @@ def guessed(conversation: Conversation, answers: list[str], case: Case, store: S
     answers : list of str
         The agent's messages as far as they count (see `answers_of`).
     """
-    found = _passed_over(conversation, case, store)
+    names = _passed_over(conversation, case, store)
     wanted = {name: str(fact.value)[:10] for name, fact in case.facts.items() if fact.kind == "date"}
     if not wanted:
-        return found
-    said = [_ahead(text, store) for text in answers]
-    days = set().union(*said)
-    own, twice = days - _named(conversation, store), sum(map(len, said)) > len(days)
+        return names
+    days_by_answer = [_ahead(text, store) for text in answers]
+    days = set().union(*days_by_answer)
+    own, twice = days - _named(conversation, store), sum(map(len, days_by_answer)) > len(days)
     if twice:
         own -= {day.isoformat() for day in holidays(store)}
-    fewest = ONE_BY_ONE if sum(map(bool, said)) >= ONE_BY_ONE and not twice else IN_A_ROW
+    fewest = ONE_BY_ONE if sum(map(bool, days_by_answer)) >= ONE_BY_ONE and not twice else IN_A_ROW
     if len(own) >= fewest and _in_a_row(own, days, store) and own - _known(conversation, case, store):
-        return found | {*wanted}
-    for place, reply in enumerate(conversation.replies()):
-        missed = said[place] and "?" not in answers[place] and not any(map(corrects, answers[place + 1 :]))
+        return names | {*wanted}
+    for index, reply in enumerate(conversation.replies()):
+        missed = days_by_answer[index] and "?" not in answers[index] and not any(map(corrects, answers[index + 1 :]))
         for name in _asked_for(conversation, reply.turn) if missed else ():
-            if name in wanted and wanted[name] not in set().union(*said[: place + 1]):
-                found.add(name)
-    return found
+            if name in wanted and wanted[name] not in set().union(*days_by_answer[: index + 1]):
+                names.add(name)
+    return names
 
 
 def _ahead(text: str, store: Store) -> set[str]:
@@ -135,9 +135,9 @@ def _named(conversation: Conversation, store: Store) -> set[str]:
 def _known(conversation: Conversation, case: Case, store: Store) -> set[str]:
     """Return the days in the policy and in tool results, and those that follow from them."""
     read = [as_text(store.policy), *(as_text(call.result) for call in conversation.tool_calls)]
-    found = {day for text in read for day in _DAY.findall(text)}
+    dates = {day for text in read for day in _DAY.findall(text)}
     days = store.kind.days
-    return found.union(*(days(number, store) for number in (case.order, *case.others.values()))) if days else found
+    return dates.union(*(days(number, store) for number in (case.order, *case.others.values()))) if days else dates
 
 
 def _in_a_row(days: set[str], said: set[str], store: Store) -> bool:
@@ -151,12 +151,12 @@ def _in_a_row(days: set[str], said: set[str], store: Store) -> bool:
 def _passed_over(conversation: Conversation, case: Case, store: Store) -> set[str]:
     """Return the facts that the agent answered `PASSED_OVER` times with something else first."""
     times, parser = Counter[str](), parser_of(store)
-    told: set[str] = set()
+    stated: set[str] = set()
     waited = len({turn for turn, _ in conversation.acts("waited")})
     for reply in conversation.replies() if waited >= PASSED_OVER else ():
         text = cleaned(reply.text)
-        told |= {name for name, fact in case.facts.items() if fact.found_in(fold(text))}
-        asked = _asked_for(conversation, reply.turn) & case.facts.keys() - told
+        stated |= {name for name, fact in case.facts.items() if fact.found_in(fold(text))}
+        asked = _asked_for(conversation, reply.turn) & case.facts.keys() - stated
         other = values_in(text, ANY_YEAR) or parser.reasons_in([text]) or parser.parse(reply.text).claimed
         if asked and other and "?" not in text:
             times.update(asked)
@@ -194,13 +194,13 @@ def asked_for(case: Case) -> Values:
     numbers = (case.order, *case.others.values())
     if not case.family and len(case.facts) + len(numbers) <= ASKED:
         return frozenset()
-    found = {("id", number) for number in numbers}
+    values = {("id", number) for number in numbers}
     for fact in case.facts.values():
         value = str(fact.value)
-        found.add((fact.unit or fact.kind if fact.kind == "measure" else fact.kind, value))
+        values.add((fact.unit or fact.kind if fact.kind == "measure" else fact.kind, value))
         if fact.kind == "date":
-            found.add(("date", f"{ANY_YEAR}{value[4:]}"))
-    return frozenset(found)
+            values.add(("date", f"{ANY_YEAR}{value[4:]}"))
+    return frozenset(values)
 
 
 @lru_cache(maxsize=4096)
@@ -248,15 +248,15 @@ def why_untold(conversation: Conversation, case: Case, store: Store, facts: Mapp
     """
     store, c = store.of(case), as_read(conversation)
     texts = [m.text for m in c.replies()]
-    untold = [name for name, told in facts.items() if told is False and name in case.facts]
-    said = [name for name in untold if any(case.facts[name].found_in(fold(text)) for text in texts)]
-    if not said:
+    untold = [name for name, stated in facts.items() if stated is False and name in case.facts]
+    mentioned = [name for name in untold if any(case.facts[name].found_in(fold(text)) for text in texts)]
+    if not mentioned:
         return dict.fromkeys(untold, NOWHERE)
     answers = answers_of(texts, case, store)
     guesses, topics = guessed(c, answers, case, store), answers_by_topic(c, answers, case)
     return dict.fromkeys(untold, NOWHERE) | {
         name: GUESSED if name in guesses else _why(name, texts, answers, topics.get(name, answers), case, store)
-        for name in said
+        for name in mentioned
     }
 
 

@@ -45,8 +45,8 @@ def failures(c: Conversation, case: Case, store: Store, found: dict[str, Any]) -
     wanted = expected_state(outcome, store)
     missing, extra = wanted - state, (state - wanted) - allowed
     replies = [m.text for m in c.replies()]
-    told = [n for n in (found["facts"] if outcome.facts is None else outcome.facts) if not found["facts"][n]]
-    wrong = [n for n in told if any(case.facts[n].rival_in(fold(cleaned(text))) for text in replies)]
+    untold = [n for n in (found["facts"] if outcome.facts is None else outcome.facts) if not found["facts"][n]]
+    wrong = [n for n in untold if any(case.facts[n].rival_in(fold(cleaned(text))) for text in replies)]
     undone = {call.tool for call in outcome.calls} - {t.name for t in c.tool_calls if not t.error}
     claimed = {tool for text in replies[-CLAIMED_LAST:] for tool in says_done(text, store)} if undone else set()
     what = {
@@ -57,7 +57,7 @@ def failures(c: Conversation, case: Case, store: Store, found: dict[str, Any]) -
         "dropped_wish": missing,
         "claimed_undone": undone & claimed,
         "wrong_value": wrong,
-        "untold": set(told) - set(wrong),
+        "untold": set(untold) - set(wrong),
         "not_declined": case.bucket == "adversarial"
         and not (found["handed_over"] or found["declined"] or found["remedied"]),
         "missed_handover": outcome.handover and not found["handed_over"],
@@ -71,8 +71,8 @@ def _distance(outcome: Outcome, state: Counter[str], allowed: Counter[str], foun
     """Return the distance of an end from an accepted outcome: changes, handover, facts."""
     wanted = expected_state(outcome, store)
     untold = sum(not found["facts"][n] for n in (found["facts"] if outcome.facts is None else outcome.facts))
-    apart = (wanted - state).total() + ((state - wanted) - allowed).total()
-    return 2 * apart + 2 * (outcome.handover != found["handed_over"]) + untold
+    difference = (wanted - state).total() + ((state - wanted) - allowed).total()
+    return 2 * difference + 2 * (outcome.handover != found["handed_over"]) + untold
 
 
 LONG = 8

@@ -73,9 +73,9 @@ def own_words(text: str, heard: Iterable[str]) -> str:
 
     Marks around the agent's own words hide nothing: only the customer's words are left out.
     """
-    said = squash(" ".join(heard))
-    lines = [x for x in kept(text).splitlines() if not (x.lstrip().startswith(">") and squash(x) in said)]
-    return _QUOTED.sub(lambda m: " " if squash(m[0]) in said else m[0], "\n".join(lines))
+    customer_text = squash(" ".join(heard))
+    lines = [x for x in kept(text).splitlines() if not (x.lstrip().startswith(">") and squash(x) in customer_text)]
+    return _QUOTED.sub(lambda m: " " if squash(m[0]) in customer_text else m[0], "\n".join(lines))
 
 
 def word_count(text: str) -> int:
@@ -113,8 +113,8 @@ def asks_first(text: str, items: Sequence[str]) -> bool:
 
 def same_language(text: str, language: str | None) -> bool | None:
     """Return whether a text is in a language; None if unknown, too short or mixed."""
-    found = written_in(text)
-    return None if found is None or language is None else found == language
+    written = written_in(text)
+    return None if written is None or language is None else written == language
 
 
 _MANAGER = (
@@ -150,12 +150,12 @@ def kept_replies(
         One for each rule and each reply with text; for a rule on the first question, only for the first reply.
     """
     rules, answered = list(rules), False
-    heard: list[str] = []
+    customer_texts: list[str] = []
     for message in conversation.messages:
         if message.side == "customer":
-            heard.append(message.text)
+            customer_texts.append(message.text)
         elif message.text.strip():
-            text = own_words(message.text, heard)
+            text = own_words(message.text, customer_texts)
             calls = [call for call in conversation.tool_calls if call.turn <= message.turn]
             acted = any(call.write and call.side == "agent" for call in calls)
             approved = any(_APPROVED.search(word(w)) for c in calls if not c.error for w in words_in(c.result))

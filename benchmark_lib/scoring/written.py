@@ -108,15 +108,15 @@ def cost_in_words(amount: float, calls: int, unpriced: int, own: int = 0) -> str
 
 def failed_calls(faults: Iterable[dict[str, Any]]) -> list[str]:
     """Return the kinds of failed calls (rows of `RunFile.faults`) and the commonest reason."""
-    said = Counter((fault["kind"], fault["detail"]) for fault in faults)
-    if not said:
+    counts = Counter((fault["kind"], fault["detail"]) for fault in faults)
+    if not counts:
         return []
     kinds = Counter[str]()
-    for (kind, _), count in said.items():
+    for (kind, _), count in counts.items():
         kinds[kind] += count
-    (kind, detail), count = said.most_common(1)[0]
+    (kind, detail), count = counts.most_common(1)[0]
     which = ", ".join(f"{words(name)} {number}" for name, number in kinds.most_common(KINDS_SHOWN))
-    often = f" ({words(kind)}, {count} x)" if len(said) > 1 else ""
+    often = f" ({words(kind)}, {count} x)" if len(counts) > 1 else ""
     return [f"calls that failed for good: {which}; commonest reason{often}: {shorten(detail, REASON_SHOWN)}"]
 
 

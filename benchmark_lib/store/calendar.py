@@ -38,5 +38,5 @@ def add_business_days(start: date, count: int, store: World) -> date:
     """Return the date `count` business days after `start`."""
     import numpy as np
 
-    found: date = np.busday_offset(start, count, roll="backward", holidays=list(holidays(store))).astype(object)
-    return found
+    day: date = np.busday_offset(start, count, roll="backward", holidays=list(holidays(store))).astype(object)
+    return day

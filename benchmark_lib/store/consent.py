@@ -35,7 +35,7 @@ def confirmation(call: ToolCall, before: Before, store: World, parameters: dict[
 
 def _last_word(call: ToolCall, before: Before, store: World) -> tuple[int, Act | None]:
     # The last yes about the call's object counts, but only a no to the call itself.
-    found: tuple[int, Act | None] = (0, None)
+    last: tuple[int, Act | None] = (0, None)
     for message in before.messages:
         for act in message.acts if message.side == "customer" else ():
             if act.what not in (call.name, ANY_OFFER) or act.kind not in ("agreed", "refused"):
@@ -44,8 +44,8 @@ def _last_word(call: ToolCall, before: Before, store: World) -> tuple[int, Act |
             if act.kind == "agreed":
                 named = {name: value for name, value in named.items() if name in store.kind.objects}
             if agrees(named, call.named):
-                found = (message.turn, act)
-    return found
+                last = (message.turn, act)
+    return last
 
 
 def agrees(named: Mapping[str, Any], called: Mapping[str, Any]) -> bool:

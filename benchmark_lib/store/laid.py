@@ -26,33 +26,33 @@ def merged(below: Any, over: Any) -> Any:
     key becomes such a mapping where nothing exists yet.
     """
     if isinstance(below, list) and isinstance(over, Mapping) and over and all(str(key).isdigit() for key in over):
-        return [merged(entry, over.get(str(place), over.get(place, entry))) for place, entry in enumerate(below)]
+        return [merged(entry, over.get(str(index), over.get(index, entry))) for index, entry in enumerate(below)]
     if not isinstance(over, Mapping) or not isinstance(below, Mapping):
         return over
-    found = dict(below)
+    result = dict(below)
     for key, value in over.items():
-        if isinstance(key, str) and "." in key and key not in found:
-            _reach(found, key.split("."), value)
+        if isinstance(key, str) and "." in key and key not in result:
+            _reach(result, key.split("."), value)
         elif value is None:
-            found.pop(key, None)
+            result.pop(key, None)
         else:
-            found[key] = merged(found.get(key, {}), value)
-    return found
+            result[key] = merged(result.get(key, {}), value)
+    return result
 
 
 def _reach(tree: dict[str, Any], path: list[str], value: Any) -> None:
     """Set the value at a path of `tree`, copying the inner values on the way."""
-    place: Any = tree
-    for here in path[:-1]:
-        key: Any = int(here) if isinstance(place, list) else here
-        inner = place[key] if isinstance(place, list) else place.get(key, {})
-        place[key] = list(inner) if isinstance(inner, list) else dict(inner)
-        place = place[key]
-    last: Any = int(path[-1]) if isinstance(place, list) else path[-1]
-    if value is None and isinstance(place, dict):
-        place.pop(last, None)
+    node: Any = tree
+    for step in path[:-1]:
+        key: Any = int(step) if isinstance(node, list) else step
+        inner = node[key] if isinstance(node, list) else node.get(key, {})
+        node[key] = list(inner) if isinstance(inner, list) else dict(inner)
+        node = node[key]
+    last: Any = int(path[-1]) if isinstance(node, list) else path[-1]
+    if value is None and isinstance(node, dict):
+        node.pop(last, None)
     else:
-        place[last] = merged(place[last] if isinstance(place, list) or last in place else {}, value)
+        node[last] = merged(node[last] if isinstance(node, list) or last in node else {}, value)
 
 
 def drawn(value: Any, seed: str) -> Any:
@@ -61,7 +61,7 @@ def drawn(value: Any, seed: str) -> Any:
         if value.keys() == {"one_of"}:
             return value["one_of"][zlib.crc32(seed.encode()) % len(value["one_of"])]
         return {key: drawn(inner, f"{seed}.{key}") for key, inner in value.items()}
-    return [drawn(inner, f"{seed}.{place}") for place, inner in enumerate(value)] if isinstance(value, list) else value
+    return [drawn(inner, f"{seed}.{index}") for index, inner in enumerate(value)] if isinstance(value, list) else value
 
 
 def laid_over(
@@ -130,11 +130,11 @@ def _rows(below: dict[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
 def _articles(store: Store, own: list[dict[str, Any]], library: str | None) -> Iterator[dict[str, Any]]:
     """Yield the store's, the library's and a case's own articles; later ids replace earlier."""
     below = store.below if "policy" not in store.laid else None
-    found = {a["id"]: a for a in (thawed(below.articles) if below is not None else store.read_articles())}
+    by_id = {a["id"]: a for a in (thawed(below.articles) if below is not None else store.read_articles())}
     if library:
         wanted = None if library == WHOLE else frozenset(part.strip() for part in library.split(","))
-        found |= {a["id"]: a for a in store.read_library(wanted)}
+        by_id |= {a["id"]: a for a in store.read_library(wanted)}
     for article in own:
         text = store.filled(article["text"], article["id"])
-        found[article["id"]] = {**article, "text": text.strip()}
-    yield from found.values()
+        by_id[article["id"]] = {**article, "text": text.strip()}
+    yield from by_id.values()

@@ -72,12 +72,12 @@ def guarded(tools: Any, policy: dict[str, Any], limit_s: float = TOOL_LIMIT_S) -
 def _guard(tool: Tool, limit_s: float) -> Callable[..., Any]:
     @functools.wraps(tool.function)
     def call(desk: Desk, **arguments: Any) -> Any:
-        mine = copy.copy(desk)
-        mine._overlay, mine.calls = orjson.loads(orjson.dumps(desk._overlay)), list(desk.calls)
+        fork = copy.copy(desk)
+        fork._overlay, fork.calls = orjson.loads(orjson.dumps(desk._overlay)), list(desk.calls)
 
         def work() -> tuple[Any, Any]:
-            result = _written("it returned", tool.function(mine, **arguments))
-            return result, _written("it left on the desk", mine._overlay)
+            result = _written("it returned", tool.function(fork, **arguments))
+            return result, _written("it left on the desk", fork._overlay)
 
         try:
             result, overlay = _within(limit_s, work)
@@ -87,8 +87,8 @@ def _guard(tool: Tool, limit_s: float) -> Callable[..., Any]:
             raise ArgumentError(error.kind, _message(error)) from None
         except BaseException as error:
             raise _fault(tool, error) from error
-        desk._overlay, desk.over = overlay, mine.over
-        desk.calls.extend(mine.calls[len(desk.calls) :])
+        desk._overlay, desk.over = overlay, fork.over
+        desk.calls.extend(fork.calls[len(desk.calls) :])
         return result
 
     return call

@@ -101,17 +101,17 @@ def with_played_tools(store: Store, manifest: dict[str, Any], path: Path, given:
     if not part.get("value"):
         return store
     declared = _declared_in(manifest)
-    found = load_tools(given) if isinstance(given, str) else given
-    if found is None:
-        found = {one["name"]: _found(one, path) for one in declared}
-    if not found:
+    tools = load_tools(given) if isinstance(given, str) else given
+    if tools is None:
+        tools = {one["name"]: _played_tool(one, path) for one in declared}
+    if not tools:
         raise BadInput(f"{path} does not say where its tools are: name them with --tools {_spec(part['value'])}")
     for one in declared:
-        if one["name"] not in found:
+        if one["name"] not in tools:
             raise BadInput(f"{path} was played with a tool {one['name']} that {given} does not define: change --tools")
-        if one["source"] not in ("", *source_hashes(found[one["name"]])):
+        if one["source"] not in ("", *source_hashes(tools[one["name"]])):
             raise BadInput(_changed(one, path))
-    return store.with_tools(guarded(found, store.policy))
+    return store.with_tools(guarded(tools, store.policy))
 
 
 def _declared_in(manifest: dict[str, Any]) -> Declared:
@@ -128,7 +128,7 @@ def _spec(value: Any) -> str:
     return value if isinstance(value, str) else "module:name"
 
 
-def _found(one: dict[str, Any], path: Path) -> Tool:
+def _played_tool(one: dict[str, Any], path: Path) -> Tool:
     name, module = one["name"], one["module"]
     if module is None:
         raise BadInput(

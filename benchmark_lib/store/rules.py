@@ -70,17 +70,17 @@ def check_rules(
                 broken_in[name].append(step.turn)
     return {
         name: {
-            "state": "not_applicable" if not found else "kept" if all(found) else "broken",
+            "state": "not_applicable" if not results else "kept" if all(results) else "broken",
             "calls": broken_by[name],
             "turns": broken_in[name],
         }
-        for name, found in verdicts.items()
+        for name, results in verdicts.items()
     }
 
 
 def _steps(conversation: Conversation, sender_name: str, sender: str) -> Iterator[tuple[ToolCall | Message, Before]]:
     """Yield the agent's calls and messages with what preceded them, a turn's calls first."""
-    said: list[Message] = []
+    earlier: list[Message] = []
     acts: list[Act] = []
     done: list[ToolCall] = []
     calls: list[tuple[int, int, ToolCall | Message]] = [(c.turn, 1, c) for c in conversation.tool_calls if not c.error]
@@ -88,7 +88,7 @@ def _steps(conversation: Conversation, sender_name: str, sender: str) -> Iterato
         (m.turn, 2 if m.side == "agent" else 0, m) for m in conversation.messages
     ]
     for _, _, step in sorted([*messages, *calls], key=lambda found: found[:2]):
-        before = Before(list(acts), list(done), list(said), sender_name, sender)
+        before = Before(list(acts), list(done), list(earlier), sender_name, sender)
         if isinstance(step, ToolCall):
             yield step, before
             done.append(step)
@@ -96,7 +96,7 @@ def _steps(conversation: Conversation, sender_name: str, sender: str) -> Iterato
         if step.side == "agent":
             yield step, before
         acts += step.acts
-        said.append(step)
+        earlier.append(step)
 
 
 def _judged(

@@ -49,17 +49,17 @@ def chunks(article: dict[str, Any]) -> list[dict[str, Any]]:
     The phrases of each are searched: the article's id and title, its ``topics`` and, separated by semicolons, its
     ``asked_as`` wordings. Only id and title are shown.
     """
-    found, part = [], []
+    passages, part = [], []
     for paragraph in article["text"].split("\n\n"):
         part.append(paragraph)
         if len(" ".join(part).split()) >= CHUNK_WORDS:
-            found.append("\n\n".join(part))
+            passages.append("\n\n".join(part))
             part = []
     if part:
-        found.append("\n\n".join(part))
+        passages.append("\n\n".join(part))
     asked = [phrase.strip() for phrase in (article.get("asked_as") or "").split(";")]
     phrases = [article["id"], article["title"], *(article.get("topics") or []), *filter(None, asked)]
-    return [{"article_id": article["id"], "title": article["title"], "phrases": phrases, "text": t} for t in found]
+    return [{"article_id": article["id"], "title": article["title"], "phrases": phrases, "text": t} for t in passages]
 
 
 @lru_cache(maxsize=8192)

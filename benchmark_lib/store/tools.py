@@ -165,27 +165,27 @@ def import_object(spec: str, what: str) -> Any:
 
 def source_hashes(thing: Any) -> list[str]:
     """Return content hashes of the user's own sources; empty where no source is found."""
-    found = []
+    hashes = []
     for one in thing.values() if isinstance(thing, dict) else [thing]:
         target: Any = getattr(one, "function", one)
         try:
-            found.append(
+            hashes.append(
                 content_hash(inspect.getsource(target if hasattr(target, "__qualname__") else type(target)).encode())
             )
         except (OSError, TypeError):
-            found.append("")
-    return found
+            hashes.append("")
+    return hashes
 
 
 def load_tools(spec: str) -> dict[str, Tool]:
     """Load own tools from ``module:name``: a tool, a list of tools or a module-like object."""
-    found = import_object(spec, "--tools")
-    if isinstance(found, Tool):
-        found = [found]
-    if isinstance(found, Iterable):
-        tools = {t.name: t for t in found if isinstance(t, Tool)}
+    loaded = import_object(spec, "--tools")
+    if isinstance(loaded, Tool):
+        loaded = [loaded]
+    if isinstance(loaded, Iterable):
+        tools = {t.name: t for t in loaded if isinstance(t, Tool)}
     else:
-        tools = tools_of(found) if hasattr(found, "__dict__") else {}
+        tools = tools_of(loaded) if hasattr(loaded, "__dict__") else {}
     if not tools:
         raise BadInput(f"--tools {spec!r} contains no tool: decorate a function with benchmark_lib.store.tool")
     return tools

@@ -50,8 +50,8 @@ def carried_out(call: ToolCall, trouble: Trouble, work: Callable[[], Any], undon
     if trouble.kind == "timeout":
         call.error, call.result = NO_ANSWER, _no_answer(call)
     elif trouble.kind == "rate_limit":
-        said = f"Too many requests at this moment, so {call.name} was not carried out. Try again."
-        call.error, call.result = BUSY, {"error": said}
+        sentence = f"Too many requests at this moment, so {call.name} was not carried out. Try again."
+        call.error, call.result = BUSY, {"error": sentence}
     elif trouble.kind == "lost_ack":
         work()
         call.result = _no_answer(call)

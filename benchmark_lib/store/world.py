@@ -99,8 +99,8 @@ class Store:
         sample = STORES / self.kind.sample
         if not self.kind.sample or self.path.is_relative_to(STORES):
             return
-        for name, mine in (("store.yaml", self.info), ("policy.yaml", self.policy)):
-            _check_shape(mine, read_yaml(sample / name), f"{self.path / name}: ", self.kind.optional)
+        for name, given in (("store.yaml", self.info), ("policy.yaml", self.policy)):
+            _check_shape(given, read_yaml(sample / name), f"{self.path / name}: ", self.kind.optional)
         for path in sorted((self.path / "phrases").glob("*.yaml")):
             like = sample / "phrases" / path.name
             _check_shape(
@@ -175,8 +175,8 @@ class Store:
     def read_articles(self) -> list[dict[str, Any]]:
         """Read the articles; an extending folder's article replaces another with the same id."""
         files = self._files_of("articles")
-        found = {head["id"]: {**head, "text": self.filled(text, where).strip()} for where, head, text in files}
-        return list(found.values())
+        articles = {head["id"]: {**head, "text": self.filled(text, where).strip()} for where, head, text in files}
+        return list(articles.values())
 
     def _files_of(self, name: str) -> list[tuple[str, dict[str, Any], str]]:
         # Place, head and text of each Markdown file, the bases' first; read once.
@@ -192,15 +192,15 @@ class Store:
         A file with ``for_each: path.in.policy`` in its head gives one article for each entry there; ``key`` and
         ``each`` are the entry's name and value. `wanted` limits the result to articles with these ids.
         """
-        found = []
+        articles = []
         for where, head, text in self._files_of("library"):
             for key, each in self._entries(head.get("for_each")):
                 names = {"key": key, "each": each}
                 if wanted is not None and self.filled(head["id"], where, **names) not in wanted:
                     continue
                 filled = {k: self._filled_in(v, where, names) for k, v in head.items() if k != "for_each"}
-                found.append({**filled, "text": self.filled(text, where, **names).strip()})
-        return found
+                articles.append({**filled, "text": self.filled(text, where, **names).strip()})
+        return articles
 
     def _entries(self, path: str | None) -> list[tuple[Any, Any]]:
         if path is None:
@@ -227,9 +227,9 @@ class Store:
         """Return the phrases by language from ``phrases/*.yaml``, merged over the store's folders."""
         books: dict[str, dict[str, Any]] = {}
         for path in (p for folder in self.folders for p in sorted((folder / "phrases").glob("*.yaml"))):
-            found = read_yaml(path)
-            book = books.setdefault(found.get("language", path.stem), {})
-            for part, content in found.items():
+            loaded = read_yaml(path)
+            book = books.setdefault(loaded.get("language", path.stem), {})
+            for part, content in loaded.items():
                 book[part] = {**book.get(part, {}), **content} if isinstance(content, dict) else content
         for language, part in ((one, part) for one in books for part in PHRASES):
             if not isinstance(books[language].get(part), dict):
@@ -260,9 +260,9 @@ class Store:
     @cached_property
     def hash(self) -> str:
         """Return the folder's content hash, without `UNPLAYED` files, cases, wordings and prompts."""
-        apart = ("cases", "prompts", "wordings")
+        excluded = ("cases", "prompts", "wordings")
         played = (p for p in self.path.rglob("*") if p.is_file() and p.name not in UNPLAYED)
-        files = sorted(p for p in played if p.parent.name not in apart)
+        files = sorted(p for p in played if p.parent.name not in excluded)
         parts = [str(p.relative_to(self.path)).encode() + b"\0" + p.read_bytes() for p in files]
         below = [self.extends.hash.encode()] if self.extends else []
         return content_hash(b"\0".join([*parts, *below]))
@@ -295,8 +295,8 @@ def foreign_named(name: str) -> Foreign | None:
     Return None for a store of ours. Raise `BadInput` if the package has no such tasks.
     """
     prefix = next((one for one in offered("stores") if name.startswith(one)), None)
-    found: Foreign | None = None if prefix is None else offer("stores", prefix)(name)
-    return found
+    package: Foreign | None = None if prefix is None else offer("stores", prefix)(name)
+    return package
 
 
 @lru_cache(maxsize=32)

@@ -42,29 +42,29 @@ def identity_in_words(message: Message, before: Before, store: World, parameters
     unproved = [order for order in seen if order["customer_id"] in strangers]
     if not unproved:
         return True
-    theirs = [order["order_id"] for order in seen if order not in unproved]
+    proved_ids = [order["order_id"] for order in seen if order not in unproved]
     words = "\n".join(kept(m.text) for m in before.messages if m.side == "customer")
     own = f"{words}\n{before.sender_name}\n{before.sender}"
-    return False if any(_told(order, theirs, message.text, own, before, store) for order in unproved) else None
+    return False if any(_discloses(order, proved_ids, message.text, own, before, store) for order in unproved) else None
 
 
 def proved(order: Row, before: Before, store: World, parameters: dict[str, Any]) -> bool:
     """Return whether the customer has proven, in this conversation, to be the buyer of an order."""
     known = _proofs(order["customer_id"], store)
     given = _given(order["customer_id"], before, store) if parameters.get("sender_counts") else {}
-    said = {fact: {squash(v) for v in before.gave(fact)} & known[fact] or given.get(fact) for fact in known}
-    return any(all(said[fact] for fact in way) for way in parameters["needs_any"])
+    proofs = {fact: {squash(v) for v in before.gave(fact)} & known[fact] or given.get(fact) for fact in known}
+    return any(all(proofs[fact] for fact in way) for way in parameters["needs_any"])
 
 
 @lru_cache(maxsize=4096)
 def _proofs(customer_id: str, store: World) -> dict[str, set[str]]:
     """Return the values that prove to be this customer, by fact."""
-    customer, mine = store.tables["customers"][customer_id], orders_of(store)[customer_id]
-    places = customer["addresses"] + [o["shipping_address"] for o in mine]
+    customer, orders = store.tables["customers"][customer_id], orders_of(store)[customer_id]
+    places = customer["addresses"] + [o["shipping_address"] for o in orders]
     known = {
-        "order_id": [o["order_id"] for o in mine],
+        "order_id": [o["order_id"] for o in orders],
         "email": [customer["email"]],
-        "name": [customer["name"], *(o["shipping_address"]["name"] for o in mine)],
+        "name": [customer["name"], *(o["shipping_address"]["name"] for o in orders)],
         "postcode": [a["postcode"] for a in places],
     }
     return {fact: {squash(v) for v in values} for fact, values in known.items()}
@@ -72,31 +72,31 @@ def _proofs(customer_id: str, store: World) -> dict[str, set[str]]:
 
 def _given(customer_id: str, before: Before, store: World) -> dict[str, bool]:
     """Return the proofs in the email's head or the customer's words, except a new postcode."""
-    customer, mine = store.tables["customers"][customer_id], orders_of(store)[customer_id]
-    said = [kept(m.text) for m in before.messages if m.side == "customer"]
-    words, who = fold("\n".join(said)), before.sender_name
+    customer, orders = store.tables["customers"][customer_id], orders_of(store)[customer_id]
+    messages = [kept(m.text) for m in before.messages if m.side == "customer"]
+    words, who = fold("\n".join(messages)), before.sender_name
     new = {squash(detail) for detail in before.gave("address")}
-    postcodes = {o["shipping_address"]["postcode"] for o in mine}
+    postcodes = {o["shipping_address"]["postcode"] for o in orders}
     old = [p for p in postcodes if not any(squash(p) in address for address in new)]
     return {
-        "order_id": any(_says(o["order_id"], words) for o in mine),
-        "email": fold(customer["email"]) == fold(before.sender) or _says(customer["email"], words),
+        "order_id": any(_contains(o["order_id"], words) for o in orders),
+        "email": fold(customer["email"]) == fold(before.sender) or _contains(customer["email"], words),
         "name": name_words(customer["name"]) == name_words(who) or stands_in("name", customer["name"], words),
         "postcode": any(re.search(spaced(p), words) for p in old),
     }
 
 
-def _says(value: str, words: str) -> bool:
+def _contains(value: str, words: str) -> bool:
     """Return whether folded words contain a number or email address as a whole word."""
     return re.search(rf"(?<![\w.+-]){re.escape(fold(value))}(?![\w-]|\.\w)", words) is not None
 
 
 def _opened(before: Before, store: World) -> list[str]:
-    found: dict[str, None] = {}
+    numbers: dict[str, None] = {}
     for call in before.calls:
         shown = orders_in(call.result) if call.side == "agent" and call.name in ORDER_TOOLS else ()
-        found |= {str(row["order_id"]): None for row in shown if "order_id" in row}
-    return [number for number in found if number in store.tables["orders"]]
+        numbers |= {str(row["order_id"]): None for row in shown if "order_id" in row}
+    return [number for number in numbers if number in store.tables["orders"]]
 
 
 class _Details(NamedTuple):
@@ -159,12 +159,12 @@ def _published(store: World) -> frozenset[tuple[str, str]]:
     )
 
 
-def _told(order: Row, theirs: list[str], text: str, own: str, before: Before, store: World) -> bool:
+def _discloses(order: Row, theirs: list[str], text: str, own: str, before: Before, store: World) -> bool:
     """Return whether a text discloses a detail that neither customer nor `theirs` named."""
     details, text, year = _details_beside(order["order_id"], tuple(theirs), store), kept(text), store.now.year
-    heard = {(v.kind, v.value.rstrip("/")) for v in values_in(own, year)}
-    told = {value for part in parts(text) for value in _said_in(part, heard, year)} - heard
-    if told & details.values:
+    known_values = {(v.kind, v.value.rstrip("/")) for v in values_in(own, year)}
+    disclosed = {value for part in parts(text) for value in _values_stated(part, known_values, year)} - known_values
+    if disclosed & details.values:
         return True
     words, known = fold(text), fold(own)
     if any(re.search(spaced(code), words) and not re.search(spaced(code), known) for code in details.postcodes):
@@ -178,11 +178,11 @@ def _told(order: Row, theirs: list[str], text: str, own: str, before: Before, st
     return any(_names(title, text, own, before) for title in details.titles)
 
 
-def _said_in(sentence: str, heard: set[tuple[str, str]], year: int) -> set[tuple[str, str]]:
+def _values_stated(sentence: str, known_values: set[tuple[str, str]], year: int) -> set[tuple[str, str]]:
     """Return a sentence's values, without days if it only supposes about a known day."""
-    said = {(v.kind, v.value.rstrip("/")) for v in values_in(sentence, year)}
-    supposed = any(kind == "date" for kind, _ in said & heard) and _may_have_been().search(sentence)
-    return {(kind, value) for kind, value in said if not (supposed and kind == "date")}
+    values = {(v.kind, v.value.rstrip("/")) for v in values_in(sentence, year)}
+    supposed = any(kind == "date" for kind, _ in values & known_values) and _may_have_been().search(sentence)
+    return {(kind, value) for kind, value in values if not (supposed and kind == "date")}
 
 
 @lru_cache(maxsize=1)
@@ -195,7 +195,7 @@ def _names(title: str, text: str, own: str, before: Before) -> bool:
     """Return whether a text names an item that the order, but not the customer, had named."""
     if squash(title) not in squash(text):
         return False
-    heard = squash(own)
-    if any(squash(word) in heard for word in title.split() if len(word) >= SHORTEST_WORD):
+    own_words = squash(own)
+    if any(squash(word) in own_words for word in title.split() if len(word) >= SHORTEST_WORD):
         return False
     return not any(title in as_text(call.result) for call in before.calls if call.name not in ORDER_TOOLS)

@@ -44,10 +44,10 @@ def named_in(text: str, arguments: dict[str, Any], store: World) -> tuple[set[st
         (named if order["order_id"] in ids else differing).add("order_id")
     if wanted := arguments.get("line_ids") or ([arguments["line_id"]] if "line_id" in arguments else []):
         argument = "line_ids" if "line_ids" in arguments else "line_id"
-        said, strange = _articles(text, order, arguments, store)
-        if said == {*wanted}:
+        lines, strange = _articles(text, order, arguments, store)
+        if lines == {*wanted}:
             named.add(argument)
-        elif (said or strange) and not said & {*wanted}:
+        elif (lines or strange) and not lines & {*wanted}:
             differing.add(argument)
     if arguments.get("variant_id") in variants(store):
         _variant(text, arguments, order, store, named, differing)
@@ -59,13 +59,13 @@ def named_in(text: str, arguments: dict[str, Any], store: World) -> tuple[set[st
 def open_to(arguments: dict[str, Any], case: Played, store: World) -> set[str]:
     """Return the arguments of a call for which the customer's orders leave several values."""
     order = store.tables["orders"].get(arguments.get("order_id", ""), {"lines": ()})
-    found = {"address"} | ({"order_id"} if case.others else set())
+    undetermined = {"address"} | ({"order_id"} if case.others else set())
     if len(order["lines"]) > 1:
-        found |= {"line_id", "line_ids"}
+        undetermined |= {"line_id", "line_ids"}
     line = next((x for x in order["lines"] if x["line_id"] == arguments.get("line_id")), None)
     if line is None or line["variant_id"] != arguments.get("variant_id"):
-        found.add("variant_id")
-    return found & arguments.keys()
+        undetermined.add("variant_id")
+    return undetermined & arguments.keys()
 
 
 def between(text: str, case: Played, store: World) -> str:
@@ -75,10 +75,10 @@ def between(text: str, case: Played, store: World) -> str:
     """
     lines = store.tables["orders"].get(case.order, {}).get("lines", ())
     sold = [v for line in lines for v in variants(store)[line["variant_id"]][0]["variants"]]
-    said, which = sentences(text), cue_of_several("which")
-    for place, one in enumerate(said):
+    message, which = sentences(text), cue_of_several("which")
+    for place, one in enumerate(message):
         if one.text.rstrip(' *_)"”»').endswith("?"):
-            words = f"{said[place - 1].text} {one.text}" if place and which.search(one.plain) else one.text
+            words = f"{message[place - 1].text} {one.text}" if place and which.search(one.plain) else one.text
             for part in ("color", "size"):
                 options = {v[part] for v in sold if v.get(part)}
                 if sum(_stands_in(o, words, plain(words)) for o in options) > 1:
@@ -93,7 +93,7 @@ def _orders(text: str) -> set[str]:
         return numbers
     clauses = [(plain(clause), set(_ORDER.findall(clause))) for clause in _between_clauses().split(text)]
     kept = cue_of_several("kept")
-    return {n for words, found in clauses for n in found if len(found) > 1 or not kept.search(words)}
+    return {n for words, ids in clauses for n in ids if len(ids) > 1 or not kept.search(words)}
 
 
 @lru_cache(maxsize=1)
@@ -113,11 +113,11 @@ def _variant(
         if not wanted.get(part):
             continue
         options |= _colors(store) if part == "color" else set()
-        said = {o for o in options if _stands_in(o, text, words)}
-        others = said - {had.get(part), wanted[part]}
-        if wanted[part] in said and not others:
+        values = {o for o in options if _stands_in(o, text, words)}
+        others = values - {had.get(part), wanted[part]}
+        if wanted[part] in values and not others:
             named.add("variant_id")
-        elif others and wanted[part] not in said:
+        elif others and wanted[part] not in values:
             differing.add("variant_id")
 
 
@@ -146,27 +146,27 @@ def _articles(text: str, order: Row, arguments: dict[str, Any], store: World) ->
     The longest names count first. Short names ("the sling") count for the customer's own articles only. Clauses that
     keep something count only if the others name nothing.
     """
-    mine: dict[str, set[str]] = {}
+    own_lines: dict[str, set[str]] = {}
     for line in order["lines"]:
-        mine.setdefault(line["product_id"], set()).add(line["line_id"])
+        own_lines.setdefault(line["product_id"], set()).add(line["line_id"])
     if arguments.get("variant_id") in variants(store):
         product = variants(store)[arguments["variant_id"]][0]["product_id"]
-        mine.setdefault(product, {arguments.get("line_id", "")})
+        own_lines.setdefault(product, {arguments.get("line_id", "")})
     kept = cue_of_several("kept")
     goes = "\n".join(c for c in _between_clauses().split(text) if not kept.search(plain(c)))
-    found = _named(goes, mine, order, store)
-    return found if any(found) or goes == text else _named(text, mine, order, store)
+    result = _named(goes, own_lines, order, store)
+    return result if any(result) or goes == text else _named(text, own_lines, order, store)
 
 
-def _named(text: str, mine: dict[str, set[str]], order: Row, store: World) -> tuple[set[str], bool]:
-    words, said, strange = _spaced(text), set[str](), False
+def _named(text: str, own_lines: dict[str, set[str]], order: Row, store: World) -> tuple[set[str], bool]:
+    words, lines, strange = _spaced(text), set[str](), False
     for name, products in _names(store).items():
-        own = [p for p in products if p in mine]
+        own = [p for p in products if p in own_lines]
         if name not in words or not (own or _is_whole(name, products, store)):
             continue
         words, strange = words.replace(name, "  "), strange or not own
-        said |= _lines_meant(mine[own[0]], text, order, store) if len(own) == 1 else set()
-    return said, strange
+        lines |= _lines_meant(own_lines[own[0]], text, order, store) if len(own) == 1 else set()
+    return lines, strange
 
 
 def _lines_meant(lines: set[str], text: str, order: Row, store: World) -> set[str]:
@@ -183,14 +183,16 @@ def _lines_meant(lines: set[str], text: str, order: Row, store: World) -> set[st
 @remembered("products")
 def _names(store: World) -> dict[str, frozenset[str]]:
     """Return the products by name, longest first: title, its bare form, first and last words."""
-    found: dict[str, set[str]] = {}
+    products_by_name: dict[str, set[str]] = {}
     for key, product in store.tables["products"].items():
         title, bare = _whole(product["title"])
         words = bare.split()
         last = " ".join(words[-2:] if words[-1] in _TOO_BROAD else words[-1:])
         for name in (title, bare, _spaced(words[0] if words[0] not in _TOO_BROAD else bare), _spaced(last)):
-            found.setdefault(name, set()).add(key)
-    return FrozenDict({name: frozenset(found[name]) for name in sorted(found, key=len, reverse=True)})
+            products_by_name.setdefault(name, set()).add(key)
+    return FrozenDict(
+        {name: frozenset(products_by_name[name]) for name in sorted(products_by_name, key=len, reverse=True)}
+    )
 
 
 def _is_whole(name: str, products: frozenset[str], store: World) -> bool:

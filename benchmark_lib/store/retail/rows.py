@@ -34,10 +34,10 @@ def by_email(store: World) -> dict[str, Row]:
 @remembered("orders")
 def orders_of(store: World) -> dict[str, list[Row]]:
     """Return the orders by customer id, newest first."""
-    found: dict[str, list[Row]] = {}
+    by_customer: dict[str, list[Row]] = {}
     for order in sorted(store.tables["orders"].values(), key=lambda o: o["placed_at"], reverse=True):
-        found.setdefault(order["customer_id"], []).append(order)
-    return FrozenDict({customer_id: FrozenList(orders) for customer_id, orders in found.items()})
+        by_customer.setdefault(order["customer_id"], []).append(order)
+    return FrozenDict({customer_id: FrozenList(orders) for customer_id, orders in by_customer.items()})
 
 
 MOST_FOUND = 60

@@ -47,19 +47,19 @@ def _at(location: str, address: Row) -> bool:
 def days(number: str, store: World) -> dict[str, str]:
     """Return an order's days by policy and clock, each with its meaning."""
     order, policy, today = store.tables["orders"][number], store.policy, store.now.date()
-    found = [(_day(order["placed_at"]), "ordered")]
+    events = [(_day(order["placed_at"]), "ordered")]
     for ends, which in enumerate(("earliest", "latest")):
         if not order["parcels"]:
-            found.append((packed(order, ends, store), f"{which} day of packing"))
+            events.append((packed(order, ends, store), f"{which} day of packing"))
         for country in _countries(order, store):
             transit = policy["shipping"]["business_days"][country][ends]
             if not order["parcels"]:
-                found.append((arrives(order, ends, store, country), f"{which} arrival in {country}"))
+                events.append((arrives(order, ends, store, country), f"{which} arrival in {country}"))
             sent_again = add_business_days(today, policy["processing"]["business_days"][ends] + transit, store)
-            found.append((sent_again, f"{which} arrival in {country} of what is sent today"))
+            events.append((sent_again, f"{which} arrival in {country} of what is sent today"))
     for parcel in order["parcels"]:
-        found += _days_of_parcel(parcel, order, store)
-    return {day.isoformat(): what for day, what in reversed(found)}
+        events += _days_of_parcel(parcel, order, store)
+    return {day.isoformat(): what for day, what in reversed(events)}
 
 
 def packed(order: Row, ends: int, store: World) -> date:

@@ -24,16 +24,16 @@ def arrives(calls: list[ToolCall], store: World) -> Arrival | None:
     it. Otherwise the day is the end of the shortest published window, counted from today.
     """
     newest: dict[str, tuple[Row, int]] = {}
-    again: list[Arrival] = []
+    resent: list[Arrival] = []
     for call in calls:
         if call.name in SENT_AGAIN:
-            again.append((_by_policy(None, store), call.index, False))
+            resent.append((_by_policy(None, store), call.index, False))
         for order in _orders(call.result):
             newest[str(order["order_id"])] = ({**newest.get(str(order["order_id"]), ({}, 0))[0], **order}, call.index)
-    if not newest and not again:
+    if not newest and not resent:
         return _by_policy(None, store), None, False
-    found = [*again, *(a for order, index in newest.values() for a in _of_order(order, index, store))]
-    return min(found, key=lambda arrival: arrival[0], default=None)
+    arrivals = [*resent, *(a for order, index in newest.values() for a in _of_order(order, index, store))]
+    return min(arrivals, key=lambda arrival: arrival[0], default=None)
 
 
 def _orders(result: Any) -> Iterator[Row]:
@@ -106,7 +106,7 @@ def everything(call: Callable[..., ToolCall], case: Played, words: str) -> list[
     """Return everything that a sender's address and the words of an email find."""
     results = [call("find_orders", email=case.sender).result, call("get_customer", email=case.sender).result]
     for order in results[0].get("orders", [])[:4]:
-        found = call("get_order", order_id=order["order_id"]).result
-        results += [found, call("track_shipment", order_id=order["order_id"]).result]
-        results += [call("get_product", product_id=line["product_id"]).result for line in found.get("lines", [])[:1]]
+        shown = call("get_order", order_id=order["order_id"]).result
+        results += [shown, call("track_shipment", order_id=order["order_id"]).result]
+        results += [call("get_product", product_id=line["product_id"]).result for line in shown.get("lines", [])[:1]]
     return [*results, call("search_knowledge_base", query=words).result, call("search_products", query=words).result]
