@@ -24,7 +24,7 @@ SHORTEST_WORD = 4
 
 
 def identity(call: ToolCall, before: Before, store: World, parameters: dict[str, Any]) -> bool | None:
-    """The customer had proved to be the buyer, by number and email or by name and postcode."""
+    """The customer had proved identity: order number and matching email, or name and postcode."""
     order = store.tables["orders"].get(str(call.named["order_id"]).upper())
     return None if order is None else proved(order, before, store, parameters)
 
