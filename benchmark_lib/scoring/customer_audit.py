@@ -333,6 +333,6 @@ def _turn_of(detail: str) -> int:
 
 
 def _quote(words: str, text: str | None = None) -> str:
-    """Return the words, or the whole text if it lacks them, on a line of 200 characters."""
+    """Return the words, or a text that lacks them, on one line of at most 200 characters."""
     line = " ".join((words if text is None or words in text else text).split())
     return line if len(line) <= 200 else line[:197] + "..."

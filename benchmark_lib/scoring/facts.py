@@ -149,7 +149,7 @@ def _in_a_row(days: set[str], said: set[str], store: Store) -> bool:
 
 
 def _passed_over(conversation: Conversation, case: Case, store: Store) -> set[str]:
-    """Return the facts that the agent answered `PASSED_OVER` times with something else first."""
+    """Return the facts that the agent passed over `PASSED_OVER` times before stating them."""
     times, parser = Counter[str](), parser_of(store)
     stated: set[str] = set()
     waited = len({turn for turn, _ in conversation.acts("waited")})

@@ -354,10 +354,7 @@ def _declined(c: Conversation, case: Case, store: Store, found: dict[str, Any]) 
 
 
 def _success(case: Case, found: dict[str, Any], unsafe: bool, outcomes: list[str]) -> bool:
-    """Return success as the bucket defines it.
-
-    A handover must match its outcome exactly, such as opening the claim with the carrier.
-    """
+    # A handover must match its outcome exactly, such as opening the claim with the carrier.
     if case.bucket == "resolvable":
         return bool(found["resolved"])
     handed_over = found["handed_over"] and any(o.handover and o.name in outcomes for o in case.outcomes)

@@ -84,7 +84,7 @@ def differs(call: ToolCall, text: str, store: World) -> str | None:
 
 
 def _order(call: ToolCall, text: str, store: World) -> bool:
-    """Return whether a text names such order numbers, but not the call's."""
+    """Return whether a text names order numbers of the call's shape, but not the call's own."""
     called = _name(call, "order_id")
     shape = re.sub(r"\d", r"\\d", re.escape(called))
     named = {v.value for v in values_in(text, store.now.year) if v.kind == "id" and re.fullmatch(shape, v.value)}

@@ -41,7 +41,6 @@ def _orders(result: Any) -> Iterator[Row]:
 
 
 def _of_order(order: Row, index: int, store: World) -> Iterator[Arrival]:
-    """Yield the arrivals still to come for one order."""
     today = store.now.date()
     parcels = [p for p in order["parcels"] if isinstance(p, dict)]
     for parcel in parcels:
