@@ -28,7 +28,7 @@ BUDGETS = {
     "endpoint": 2_270,
     "experiment": 3_560,
     "figures": 2_280,
-    "language": 3_810,
+    "language": 3_840,
     "reports": 6_690,
     "runfile": 810,
     "scoring": 2_690,
