@@ -24,7 +24,7 @@ BUDGETS = {
     "analysis": 9_670,
     "cases": 1_450,
     "cli": 1_530,
-    "conversation": 3_150,
+    "conversation": 3_180,
     "endpoint": 2_270,
     "experiment": 3_560,
     "figures": 2_280,
