@@ -8,7 +8,7 @@ from ..cases.facts import told_of
 from ..extension import offers
 from ..language.parser import parser_of
 from ..language.said import says_done
-from ..records import NOT_SCORED, TAMPERED, Conversation
+from ..records import CUT, NO_OUTCOME, NOT_SCORED, TAMPERED, Conversation
 from ..store import Store
 from ..store.every_desk import CLOSE, HANDOVER, SEARCH
 from ..store.rules import check_rules
@@ -280,8 +280,9 @@ def score(
             claims |= check(c, case, store)
         fields.update(claims)
         fields.update(rating(c, case, fields))
-    if c.ended_by in NOT_SCORED or c.ended_by == "content_filter":
-        fields.update(dict.fromkeys((*OUTCOME_FIELDS, *claims)))
+    if c.ended_by in NO_OUTCOME:
+        known = {"unsafe": fields["unsafe"]} if c.ended_by == CUT else {}
+        fields.update(dict.fromkeys((*OUTCOME_FIELDS, *claims)) | known)
     return cast(Score, fields)
 
 
