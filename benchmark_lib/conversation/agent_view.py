@@ -1,4 +1,4 @@
-"""An agent's view of a conversation, in this process or its own: copies, and a way to call a tool."""
+"""An agent's view of a conversation: copies, and a way to call a tool."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class HasMessages(Generic[Told]):
 
 
 class AgentView(HasMessages[SeenMessage]):
-    """An agent's side of a conversation, made of copies: a change here is visible to the agent alone.
+    """An agent's side of a conversation, made of copies: only the agent sees a change.
 
     Attributes
     ----------
@@ -99,11 +99,11 @@ class AgentView(HasMessages[SeenMessage]):
 
     @cached_property
     def rng(self) -> np.random.Generator:
-        """Return the conversation's random generator: the same numbers for the same seed, case and trial."""
+        """Return the conversation's random generator, fixed by seed, case and trial."""
         return self._make_rng()
 
     def call(self, name: str, arguments: dict[str, Any] | str | None = None, /, **named: Any) -> ToolCall:
-        """Call a tool: ``talk.call("get_order", order_id="...")``; return bad input as ``.error`` with a result.
+        """Call a tool: ``talk.call("get_order", order_id="...")``; bad input becomes an error.
 
         A call beyond the limit of the turn is not carried out, and its result says to answer the customer first.
         Raise `AgentFault` if such calls go on, or when the conversation has ended.
@@ -113,7 +113,7 @@ class AgentView(HasMessages[SeenMessage]):
     async def call_aside(
         self, name: str, arguments: dict[str, Any] | str | None = None, *, together: bool = False
     ) -> ToolCall:
-        """Call a tool as `call` does; run a tool of the user's own in a thread, since it may be slow.
+        """Call a tool as `call` does, but a tool of the user's own in a thread.
 
         `together` marks a further call of the same reply of a model, made before it could read the last result.
         """
@@ -131,7 +131,7 @@ class AgentView(HasMessages[SeenMessage]):
 
 
 def counted(usage: Any) -> Usage:
-    """Return a copy of a usage; raise `ValueError` unless its counts are whole numbers from 0 below 2**53."""
+    """Return a copy of a usage; raise `ValueError` unless its counts are in 0 to 2**53 - 1."""
     counts: list[Any] = [getattr(usage, name, None) for name in COUNTS]
     for name, count in zip(COUNTS, counts):
         if type(count) is not int or not 0 <= count < 2**53:
@@ -140,7 +140,7 @@ def counted(usage: Any) -> Usage:
 
 
 def plain(value: Any) -> Any:
-    """Return an independent copy of JSON data; replace a value that is not JSON by a text that says so."""
+    """Return an independent copy of JSON data; a text replaces a value that is not JSON."""
     if isinstance(value, str):
         return plain_text(value)
     try:

@@ -55,7 +55,7 @@ class ScriptedCustomer(Consenting):
         return Reply(text, acts, attachments)
 
     def _next(self, talk: ConversationState) -> Reply:
-        """Return the answer to the agent's latest message: answers and a yes first, else what the moment requires."""
+        """Return the answer to the agent's latest message: answers and a yes first."""
         now, said = self._round(talk), Draft()
         self.stale = 0 if now.fresh else self.stale
         done = self.progress.served(talk) and not self.progress.untold(talk)
@@ -117,7 +117,7 @@ class ScriptedCustomer(Consenting):
         return Reply(words, said.acts, said.attachments)
 
     def _round(self, talk: ConversationState) -> Round:
-        """Parse the agent's last turn; `fresh` says whether it has facts, calls, questions or offers that are new.
+        """Parse the agent's last turn; `fresh` is true for new facts, calls, questions or offers.
 
         Once the customer pushes, another reason for the same refusal is not news. For an unresolvable case, everything
         before the first push is.
@@ -183,7 +183,7 @@ class ScriptedCustomer(Consenting):
         return [next(evidence) if s in self.kind.attachments else s for s in news]
 
     def _asks_another_date(self, heard: ParsedMessage) -> bool:
-        """Return whether the agent asks for a date other than the known one (see `ParsedMessage.dates`)."""
+        """Return whether the agent asks for another date (see `ParsedMessage.dates`)."""
         # The known date is ahead (a journey) or behind (an arrival); without one, any single direction counts.
         known, now = self.case.ledger.get("date"), self.store.now.date()
         if not known:
@@ -195,7 +195,7 @@ class ScriptedCustomer(Consenting):
         return heard.dates == ({"ahead"} if behind and not ahead else {"behind"} if ahead and not behind else None)
 
     def _shows_what_was_named(self, now: Round, said: Draft) -> bool:
-        """Send the picture that an unclear question names ("Have you one at hand?"), or say that there is none."""
+        """Send the picture that an unclear question names, or say that there is none."""
         # Return False if the question names no picture.
         held = [s for s in self.kind.attachments if s in self.case.ledger and s not in self.given]
         named = [s for s in held if f"lack:{s}" not in self.used and self.parser.names(s, now.words)]
@@ -233,7 +233,6 @@ class ScriptedCustomer(Consenting):
         return True
 
     def _go_on(self, now: Round, talk: ConversationState, said: Draft) -> None:
-        """Continue the conversation if the agent asked nothing that the customer could answer."""
         if self.progress.served(talk):
             untold = self.progress.untold(talk)
             if not untold:
@@ -280,7 +279,7 @@ class ScriptedCustomer(Consenting):
         return self._push(now, said)
 
     def _without_what_is_pending(self, now: Round, talk: ConversationState, said: Draft) -> bool:
-        """Say once that a later request is still open, push once unless the agent declines it, then drop it."""
+        """Say once that a later request is open, push once unless it is declined, then drop it."""
         # Return False if nothing is pending, or if it should push.
         pending = self.progress.pending(talk)
         if not pending:
@@ -310,7 +309,7 @@ class ScriptedCustomer(Consenting):
         return asked and all(o.handover for o in self.case.outcomes)
 
     def _objection(self, now: Round) -> str:
-        """Return the objection to a reported act that was never requested, or to its neglected undoing; else empty."""
+        """Return the objection to an unrequested act: to its report, or to its neglected undoing."""
         # A report counts if the act was offered before, was done in this turn, or is unmistakable.
         heard, done = now.heard, {call.name for call in now.calls}
         plain = {tool for tool, chance in heard.reports.items() if tool in done or chance >= UNMISTAKABLE}
@@ -335,7 +334,7 @@ class ScriptedCustomer(Consenting):
             self._push(now, said)
 
     def _push(self, now: Round, said: Draft) -> None:
-        """Argue against the agent's reason, or say the next line that still applies; without one, leave."""
+        """Argue against the agent's reason, or say the next line that still applies, or leave."""
         # After `STALE` rounds without news, skip to the last line.
         if self._is_shown_another_way(now):
             said.add(self._no_other_way())
@@ -364,18 +363,17 @@ class ScriptedCustomer(Consenting):
         return lacked and self._holds("other_ways", words)
 
     def _no_other_way(self) -> str:
-        """Return a sentence that there is no other way to the picture either; the case's own sentences come first."""
+        """Return a sentence that no other way to the picture exists, the case's own first."""
         own = [
             words for s in self.kind.attachments if s in self.case.ledger for words in self.case.ledger[s].no_other_way
         ]
         return self._next_line("no_other_way", own, said_by_customers(self.case.language, "reactions", "no_other_way"))
 
     def _said_against(self, reason: str) -> bool:
-        """Return whether an earlier line already replaced its argument against a reason."""
         return any(reason in self.case.moot.get(line, ()) for line in range(1, self.line + 1))
 
     def _moot(self, line: int) -> bool:
-        """Return whether a line's complaint is settled, or was stated in an argument against a reason."""
+        """Return whether a line's complaint is settled, or its argument was stated."""
         settled = {name for kind, name in self.seen if kind == "fact"} | self.progress.claimed | self.argued
         return bool(settled & set(self.case.moot.get(line, ())))
 
@@ -384,12 +382,12 @@ class ScriptedCustomer(Consenting):
         return "check" in self.used and "?" not in now.words and not now.heard.offer
 
     def _seems_done(self, now: Round) -> bool:
-        """Return whether the agent asks nothing and has reported something done, now or before the customer's check."""
+        """Return whether the agent asks nothing and has reported something done."""
         asks = now.heard.question and not self._answers_the_check(now)
         return not asks and (bool(now.calls or now.heard.claimed) or "check" in self.used)
 
     def _check(self, now: Round, talk: ConversationState, said: Draft) -> None:
-        """Handle an agent that seems finished while wishes are open: wait, ask once "is that all?", then accept."""
+        """Handle a desk that seems done too early: wait, ask once "is that all?", then accept."""
         # Wait only for announced work; before accepting, ask for unanswered facts.
         if now.fresh and announces(now.words):
             said.add(self._of("several", "waits"), Act("waited", "next"))

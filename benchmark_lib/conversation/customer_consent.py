@@ -30,7 +30,7 @@ class Consenting(FollowingUp):
     """The yes, the no and the correction of one customer."""
 
     def _decide(self, now: Round, talk: ConversationState, said: Draft) -> None:
-        """Answer a request for a yes: agree to a wish, correct a different object, or ask back if unsure."""
+        """Answer a request for a yes: agree, correct a different object, or ask back if unsure."""
         open_wishes = self.progress.open_wishes(talk)
         if self.case.several and self._agree_to_all(open_wishes, now, talk, said):
             return None
@@ -66,7 +66,7 @@ class Consenting(FollowingUp):
         return None
 
     def _likely(self, acts: dict[str, float], wishes: list[Call], now: Round, said: Draft) -> list[Call]:
-        """Return the wishes whose own object an unclear offer names, if it may be about their act and no other.
+        """Return the wishes whose object an unclear offer names, if it names no other act.
 
         After the customer has asked back, an offer in words that it does not know may be about any act.
         """
@@ -94,7 +94,7 @@ class Consenting(FollowingUp):
         return self._leave("unserved", said) if len(self.declined) > PATIENCE else None
 
     def _asks_which(self, wanted: list[Call], said: Draft) -> bool:
-        """Ask once which act the desk will do, if it offers a wish after another act; return whether it asked."""
+        """Ask once which act the desk will do, if it offers a wish after another act."""
         if not self.declined or not self._ask_back(wanted[0].tool, "which_now", said):
             return False
         self.declined.clear()
@@ -110,7 +110,6 @@ class Consenting(FollowingUp):
         }
 
     def _is_bare(self, words: str) -> bool:
-        """Return whether a message is a question of a few words."""
         return len(words.split()) <= BARE
 
     def _ask_back(self, what: str, phrase: str, said: Draft) -> bool:
@@ -122,7 +121,7 @@ class Consenting(FollowingUp):
         return True
 
     def _choose(self, now: Round, talk: ConversationState, said: Draft) -> None:
-        """Name the wanted act if the agent offers a choice; a bare yes would be ambiguous.
+        """Say which act is wanted if the agent offers a choice; a bare yes would be ambiguous.
 
         Also agree to what is offered outside the choice. If none or several of the choices are wanted, state the wish,
         unless the message has already answered a question.
@@ -161,12 +160,12 @@ class Consenting(FollowingUp):
             self._ask_back("offer", "asks_back", said)
 
     def _picks(self, now: Round, talk: ConversationState) -> list[Call]:
-        """Return the wishes for the one wanted act among the choices; empty if none or several acts are wanted."""
+        """Return the wishes for the one wanted act among the choices; else nothing."""
         mine = [w for w in self.progress.open_wishes(talk) if w.tool in self._held_out(now)]
         return mine if len({w.tool for w in mine}) == 1 else []
 
     def _is_to_be_handed_on(self, now: Round, talk: ConversationState) -> bool:
-        """Return whether the choice is between a colleague and no change, and the case needs a colleague."""
+        """Return whether a colleague or no change is the choice, and the case needs a colleague."""
         held_out = now.heard.tools.get(HANDOVER, 0.0) >= SURE
         keep_or = held_out and cue_of_several("keep_or").search(plain(now.words))
         named = HANDOVER in now.heard.or_not or keep_or
@@ -175,14 +174,14 @@ class Consenting(FollowingUp):
         return any(o.handover for o in self.case.outcomes) and not self._picks(now, talk)
 
     def _held_out(self, now: Round) -> set[str]:
-        """Return the acts of which the customer must choose; with several wishes, "or not" is no choice."""
+        """Return the acts to choose from; with several wishes, "or not" is no choice."""
         held_out = now.heard.alternatives | (set() if self.case.several else now.heard.or_not)
         if asks_for_one_yes_of_several(now.words):
             held_out |= {tool for tool, chance in now.heard.tools.items() if chance >= SURE}
         return held_out
 
     def _has_more_to_say(self, now: Round, talk: ConversationState, said: Draft) -> bool:
-        """Raise the next follow-up in place of a yes, if all requests so far are fulfilled; return whether it did."""
+        """Raise the next follow-up in place of a yes, if all requests so far are fulfilled."""
         served = self.progress.served(talk) and not self.progress.untold(talk)
         return not said.moves and served and self._bring_up("served", talk, said, now)
 
@@ -225,16 +224,15 @@ class Consenting(FollowingUp):
         return bool(yes or found.wrong)
 
     def _offered_so_far(self, talk: ConversationState) -> bool:
-        """Return whether any message of the agent has offered to do something."""
         return any(self.parser.parse(m.text).offer for m in talk.messages if m.side == "agent")
 
     def _own_number(self, words: str) -> bool:
-        """Return whether the agent asks to confirm the order number, not yet disclosed by the customer."""
+        """Return whether the agent asks to confirm an order number not yet disclosed."""
         known = self.case.ledger.get(self._subject)
         return bool(self._open(self._subject) and known and known.value and known.value in words)
 
     def _agree(self, wanted: list[Call], now: Round, said: Draft, plan: str = "") -> None:
-        """Say yes to its own wish, and name its own object where the offer leaves it open; correct another object.
+        """Say yes to its own wish, name its object where the offer does not, or correct another.
 
         The act's arguments are those that the offer names or the customer says, and those that its orders leave no
         choice of.
@@ -261,7 +259,7 @@ class Consenting(FollowingUp):
             said.acts.append(Act("agreed", more, arguments={}))
 
     def _say_yes(self, wish: Call, named: set[str], others: list[Call], yes: str, said: Draft) -> None:
-        """Agree to a wish, in the customer's own words for what the offer leaves open; of several, to what it names."""
+        """Agree to a wish, in the customer's own words for what the offer leaves open."""
         left_open = {*wish.arguments} if others else self.kind.open_to(wish.arguments, self.case, self.store)
         own = {} if others else self._own_words(wish, left_open - named)
         agreed = {k: v for k, v in wish.arguments.items() if k in named or k in own or k not in left_open}
@@ -269,7 +267,7 @@ class Consenting(FollowingUp):
         said.add(words, Act("agreed", wish.tool, arguments=agreed), first=True)
 
     def _read(self, wish: Call, now: Round, said: Draft, plan: str = "") -> tuple[set[str], set[str]]:
-        """Return the arguments of a wish that an offer names, and those for which it names other values.
+        """Return the arguments of a wish that an offer names, and those that it contradicts.
 
         The offering sentences decide first, then the message, then the earlier message with the plan.
         """
@@ -283,13 +281,13 @@ class Consenting(FollowingUp):
         return named, differing
 
     def _corrected_in(self, words: str, said: Draft) -> str:
-        """Return a message without a wrong number of the customer's own that it corrects in this answer."""
+        """Return a message without the customer's own wrong number, corrected in this answer."""
         known = self.case.ledger.get(self._subject)
         corrects = known and known.wrong and any(a.kind == "gave" and a.what == self._subject for a in said.acts)
         return words.replace(known.wrong, "") if known and known.wrong and corrects else words
 
     def _own_words(self, wish: Call, arguments: set[str]) -> dict[str, str]:
-        """Return a sentence in the customer's own words for each argument of a wish that it can name."""
+        """Return the customer's sentence for each argument of a wish that it can name."""
         gives = [self.case.followups[place].gives for place in sorted(self.progress.followed_up)]
         latest = {slot: value for given in gives for slot, value in given.items()}
         found: dict[str, str] = {}
@@ -306,7 +304,7 @@ class Consenting(FollowingUp):
         return found
 
     def _mistake_mended(self, now: Round, said: Draft) -> str:
-        """Return the phrase for a mistake of the customer that the agent has corrected; empty if there is none."""
+        """Return the phrase for a customer's mistake that the agent has corrected, if any."""
         owned = any(a.kind == "gave" and a.what in self.kind.slots_not_had for a in said.acts)
         if self.case.hardness == "wrong_name" and not owned and self._names_its_wrong_name(now.words):
             return "other_name"
@@ -315,7 +313,7 @@ class Consenting(FollowingUp):
         return ""
 
     def _names_its_wrong_name(self, words: str) -> bool:
-        """Return whether a message names the product of the customer's email that its orders do not contain."""
+        """Return whether a message names the email's product, which the orders do not contain."""
         # Compare by the first word of the title.
         email, said = fold(self.case.email.text), fold(words)
         orders = self.store.tables[self.kind.subject]

@@ -24,7 +24,7 @@ class FollowingUp(Voice):
     """The follow-ups of one customer, each raised once."""
 
     def _ask_for(self, untold: list[tuple[str, Fact]], said: Draft) -> bool:
-        """Ask for the first omitted fact, up to `ASKED_AGAIN` times each; return whether there was one."""
+        """Ask for the first omitted fact, up to `ASKED_AGAIN` times; return whether it did."""
         for name, fact in untold:
             if fact.ask and self.used.get(f"ask:{name}", 0) < ASKED_AGAIN:
                 self._count(f"ask:{name}")
@@ -43,7 +43,7 @@ class FollowingUp(Voice):
         return False
 
     def _waiting(self, slot: str, talk: ConversationState, said: Draft, now: Round) -> bool:
-        """Raise the follow-up that discloses this slot, if any; return whether the message has a follow-up."""
+        """Raise the follow-up that discloses a slot; return whether the message has one."""
         for place, followup in enumerate(self.case.followups):
             if slot in followup.gives and place not in self.progress.followed_up and slot not in self.given:
                 return self._followed_up_in(said) or self._follow_up(place, talk, said, now)
@@ -80,7 +80,7 @@ class FollowingUp(Voice):
         return True
 
     def _first_asked_for(self, place: int) -> bool:
-        """Return whether a change of mind asks for one new act and no fact: a yes to an offer is then enough."""
+        """Return whether a change of mind wants one new act and no fact, so that a yes suffices."""
         case = self.case
         told = any(fact.after == place for fact in case.facts.values())
         return self._only_wish(place) and case.followups[place].when == "next" and not (told or case.family)
@@ -105,7 +105,7 @@ class FollowingUp(Voice):
         return bool(plan) and not self.kind.named_in(plan, call.arguments, self.store)[1]
 
     def _plan(self, tools: set[str], said: list[str], least: float = SURE) -> str:
-        """Return the agent's latest message that may be about one of the tools, unless it was declined since."""
+        """Return the agent's latest message that may be about a tool, unless it was declined."""
         for words in reversed(said):
             heard = self.parser.parse(words)
             menu = len(heard.offered) != 1 and is_menu(words, self.parser, self.case.several)
@@ -116,17 +116,17 @@ class FollowingUp(Voice):
         return ""
 
     def _own_yes(self, tool: str) -> str:
-        """Return a yes of the case's own, as long as there is one, then a yes that names the act."""
+        # The case's own ways first.
         own = [] if tool not in self.case.agreeable else [yes for yes in self.case.agrees if not self._is_met(yes)]
         return self._phrase("agree", own) if self.used.get("agree", 0) < len(own) else self._plain_yes(tool)
 
     def _is_met(self, yes: str) -> bool:
-        """Return whether the agent has just said that what a yes makes its condition costs nothing."""
+        """Return whether the agent has just said that the condition of a yes costs nothing."""
         conditional = cue_of_several("on_condition").search(plain(yes))
         return bool(conditional and cue_of_several("costs_nothing").search(plain(self.words)))
 
     def _is_too_late(self, words: str) -> bool:
-        """Return whether an agent first names a day of arrival after the only day that the customer has given."""
+        """Return whether the agent names an arrival after the only day that the customer gave."""
         known, today = self.case.ledger.get("date"), self.store.now.date()
         if known is None or "date" not in self.given or "too_late" in self.used:
             return False
@@ -135,7 +135,6 @@ class FollowingUp(Voice):
         return len(set(due)) == 1 and any(max(_days_in(s.text, today), default=due[0]) > due[0] for s in arrives)
 
     def _plain_yes(self, tool: str) -> str:
-        """Return a yes that names the act."""
         agree = self.phrases["actions"].get(tool, {}).get("agree") or self.phrases["customer"]["agree"]
         return self._phrase(f"agree_{tool}", agree)
 
@@ -152,7 +151,7 @@ def calls_after(place: int, case: Case) -> list[Call]:
 def still_to_say(
     place: int, progress: CustomerProgress, talk: ConversationState, yes: str = "", yes_is_enough: bool = False
 ) -> str | None:
-    """Return the open part of a follow-up: all of it, or only its open questions; None if nothing is open.
+    """Return the open part of a follow-up: all, or only its open questions; None if closed.
 
     If the agent has answered a part, ask for each open fact in its own words. Put them after the follow-up's
     statements, or after a `yes` if its call was offered (with `yes_is_enough` even if no fact was disclosed). Return

@@ -1,4 +1,4 @@
-"""Progress of a conversation from its customer's view: open wishes, missing facts, and whether it is served."""
+"""Progress of a conversation from its customer's view: open wishes and missing facts."""
 
 from ..cases import Call, Case, Fact, Outcome
 from ..language.answers import cleaned
@@ -90,7 +90,7 @@ class CustomerProgress:
         return [name for name, value in wish.arguments.items() if any(b.get(name) != value for b in beside)]
 
     def served(self, talk: ConversationState) -> bool:
-        """Return whether the customer's wish is fulfilled, by successful calls or by the agent's claims.
+        """Return whether the wish is fulfilled, by successful calls or by the agent's claims.
 
         Ignore follow-ups that are still to come.
         """
@@ -122,7 +122,7 @@ class CustomerProgress:
         return {i for i, f in enumerate(self.case.followups) if f.when == "served" and i not in self.followed_up}
 
     def untold(self, talk: ConversationState) -> list[tuple[str, Fact]]:
-        """Return the facts still missing in the fulfilled outcome that lacks the fewest; empty if none is missing."""
+        """Return the facts missing in the fulfilled outcome that lacks the fewest, if any."""
         reached = (o for o in self.case.outcomes if self.resolvable and not o.handover and self._done(o, talk))
         return min((self._missing(o, talk) for o in reached), key=len, default=[])
 

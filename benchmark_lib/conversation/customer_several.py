@@ -1,4 +1,4 @@
-"""Offers for a customer with several wishes: find the wishes that an agent's message offers to fulfil."""
+"""Find the wishes that a message offers to fulfil, for a customer with several."""
 
 import re
 from dataclasses import dataclass, field
@@ -60,7 +60,7 @@ def offered_of(wishes: list[Call], case: Case, words: str, parser: MessageParser
 
 
 def as_wished(tools: dict[str, float], wishes: list[Call], words: str, store: Store) -> dict[str, float]:
-    """Return the tools that a text offers, with an ambiguous tool ("I'll send you ...") replaced by a fitting wish.
+    """Return the tools that a text offers; a fitting wish replaces an ambiguous tool.
 
     A wish fits if the text names its object.
     """
@@ -78,7 +78,6 @@ def as_wished(tools: dict[str, float], wishes: list[Call], words: str, store: St
 
 
 def _names_a_strangers(words: str, case: Case, store: Store) -> bool:
-    """Return whether a passage names an order that is not the customer's."""
     orders, own = store.tables[store.kind.subject], {case.order, *case.others.values()}
     return any(number in orders and number not in own for number in re.findall(r"[\w-]+", words.upper()))
 
@@ -90,7 +89,7 @@ def names_some(wishes: list[Call], words: str, store: Store) -> bool:
 
 
 def all_wanted(wishes: list[Call], case: Case, found: Offered, raised: set[int]) -> list[Call]:
-    """Return the wishes that a yes to everything covers: the closest outcome's calls, and any other named wish.
+    """Return the wishes that a yes to everything covers: the closest outcome's and named ones.
 
     Exclude the calls of follow-ups that have not been raised, unless the message names them.
     """
@@ -121,19 +120,19 @@ def is_menu(words: str, parser: MessageParser, several: bool) -> bool:
 
 
 def announces(words: str) -> bool:
-    """Return whether the agent says it will continue, without naming the act ("I'll do the next one now")."""
+    """Return whether the agent will continue with an unnamed act ("I'll do the next one now")."""
     return bool(cue_of_several("announce").search(plain(words)))
 
 
 def asks_for_a_yes(words: str) -> bool:
-    """Return whether a sentence asks to go ahead, even before a long list ("May I go ahead with: ...")."""
+    """Return whether a sentence asks to go ahead, even with a list ("May I go ahead with: ...")."""
     if not any(mark in words for mark in "?:"):
         return False
     return any(cue_of_several("asks").match(f" {s.plain.lstrip(OPENING)}") for s in sentences(words))
 
 
 def asks_for_one_yes_of_several(words: str) -> bool:
-    """Return whether each offered answer begins with a yes ("yes, A" or "yes, B"), so a bare yes is ambiguous."""
+    """Return whether a bare yes is ambiguous, since each answer begins with it ("yes, A")."""
     return bool(cue_of_several("yes_each").search(plain(words)))
 
 
@@ -143,7 +142,7 @@ def passages_of(words: str, parser: MessageParser) -> list[tuple[str, dict[str, 
 
 
 def _passages(words: str, parser: MessageParser) -> tuple[list[tuple[str, dict[str, float]]], str]:
-    """Return the sentences that offer something, each with its tools, and the message's other sentences."""
+    """Return the sentences that offer something, with their tools, and the other sentences."""
     # A list item follows the sentence above the list. The other sentences exclude questions, reports and refusals.
     found: list[tuple[str, dict[str, float]]] = []
     beside: list[str] = []
@@ -165,7 +164,7 @@ Reading = tuple[Call, set[str], set[str]]
 
 
 def _take(due: list[Reading], others: list[Reading], found: Offered) -> None:
-    """Add the wishes for one tool that a passage names best; if it contradicts all, add the closest as wrong."""
+    """Add the wishes for a tool that a passage names best; if none fits, the closest as wrong."""
     for read in (due, others):
         fitting = [(wish, named) for wish, named, differing in read if not differing]
         most = max((len(named) for _, named in fitting), default=0)
@@ -178,6 +177,6 @@ def _take(due: list[Reading], others: list[Reading], found: Offered) -> None:
 
 
 def _hinted(wish: Call, words: str, named: list[Call], store: Store) -> bool:
-    """Return whether a message names an argument that distinguishes a wish from the named wishes."""
+    """Return whether a message names an argument that distinguishes a wish from named ones."""
     read = {name for s in sentences(words) for name in store.kind.named_in(s.text, wish.arguments, store)[0]}
     return any(all(wish.arguments[name] != n.arguments.get(name) for n in named) for name in read)

@@ -1,4 +1,4 @@
-"""State of a scripted customer's wording: what it has disclosed, and which phrases it has used."""
+"""State of a scripted customer's wording: facts it disclosed and phrases it used."""
 
 from typing import Any
 
@@ -85,7 +85,7 @@ class Voice:
         return f"{no} {(known.say or known.value) if known else ''}".strip()
 
     def _holds(self, cue: str, words: str) -> bool:
-        """Return whether a sentence of a message contains a cue from ``heard_as`` in the language files."""
+        """Return whether a message contains a cue from ``heard_as`` in the language files."""
         said = sentences(words)
         languages = tuple(self.parser.languages(said))
         return any(holds("heard_as", cue, s.plain, languages) for s in said)
@@ -117,14 +117,14 @@ class Voice:
         return self._phrase(kind, self.phrases["customer"][kind])
 
     def _of(self, part: str, kind: str) -> str:
-        """Return the next phrase for a moment from a part of the language file, such as ``reactions``."""
+        """Return the next phrase for a moment from a part of the file, such as ``reactions``."""
         return self._phrase(kind, said_by_customers(self.case.language, part, kind))
 
     def _count(self, kind: str) -> None:
         self.used[kind] = self.used.get(kind, 0) + 1
 
     def _phrase(self, kind: str, options: list[str]) -> str:
-        """Return the next wording of a kind, in the customer's letter case; kind and case set the first."""
+        """Return the next wording, in the customer's letter case; kind and case set the first."""
         used = self.used.get(kind, 0)
         self.used[kind] = used + 1
         start = sum(map(ord, kind + self.case.id))

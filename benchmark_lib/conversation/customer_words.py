@@ -54,7 +54,7 @@ def filled(wording: str, value: str) -> str:
 
 
 def written(parts: list[str], last: bool = True) -> str:
-    """Join the parts of a message, each closed by a mark or by kisses; leave the last part unchanged unless `last`.
+    """Join parts, each closed by a mark or by kisses; the last stays as it is unless `last`.
 
     A part that begins with two line breaks begins a paragraph.
     """

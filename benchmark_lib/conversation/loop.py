@@ -139,7 +139,7 @@ async def _loop(
 
 
 async def _last_words(talk: ConversationState, customer: Speaker) -> str:
-    """Return the ending at the message limit, after the last words of a customer that `has_the_last_word`."""
+    """Return the ending at the message limit, after the customer's last words if it has any."""
     if not getattr(customer, "has_the_last_word", False):
         return "turn_limit"
     talk.desk.turn = talk.limit + 1
@@ -151,7 +151,6 @@ async def _last_words(talk: ConversationState, customer: Speaker) -> str:
 
 
 def _left(said: Reply) -> str:
-    """Return the ending that a customer message causes; empty if the conversation continues."""
     left = next((a for a in said.acts if a.kind == "left"), None)
     if left is None:
         return ""
@@ -159,7 +158,7 @@ def _left(said: Reply) -> str:
 
 
 async def _said(customer: Speaker, talk: ConversationState) -> Reply:
-    """Return the customer's reply; its defect becomes a `CustomerFault` and ends this conversation, not the run."""
+    """Return the customer's reply; a defect becomes a `CustomerFault` of this conversation."""
     from ..endpoint.keys import scrub
 
     try:
@@ -173,7 +172,6 @@ async def _said(customer: Speaker, talk: ConversationState) -> Reply:
 
 
 async def _answer(agent: Speaker, talk: ConversationState, own: bool, reply_s: float) -> str:
-    """Return the agent's text."""
     # An exception with which the harness excludes a trial becomes an `AgentFault` if the user's own agent raises it.
     try:
         text = plain_text((await _reply(agent, talk.for_agent(own), reply_s)).text)
@@ -189,7 +187,7 @@ async def _answer(agent: Speaker, talk: ConversationState, own: bool, reply_s: f
 
 
 def _belongs_to_the_harness(error: Exception) -> bool:
-    """Return whether an exception is of this package, except errors that a person must fix: they stop the run."""
+    """Return whether an exception is of this package, except errors that stop the run."""
     # Check only the type: attributes of an agent's exception may raise in turn.
     from ..endpoint import EndpointError
 

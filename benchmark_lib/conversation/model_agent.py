@@ -1,4 +1,4 @@
-"""The model agent: a language model behind an OpenAI-compatible endpoint, with the desk's tools."""
+"""The model agent: a language model behind an endpoint, with the desk's tools."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -61,7 +61,7 @@ def letter(talk: AgentView) -> str:
 
 
 def as_letter(message: SeenMessage | Message, sender: str) -> str:
-    """Format a customer message for the agent: with the sender before the first, if known, and all attachments."""
+    """Format a customer message for the agent, with the sender, if given, and attachments."""
     head = f"From: {sender}\nSubject: " if message.turn == 1 and sender else ""
     tail = "".join(f"\n[attachment: {name}{_depicted(message.shows.get(name))}]" for name in message.attachments)
     return f"{head}{message.text}{tail}"

@@ -1,4 +1,4 @@
-"""The model customer: a language model plays one case from persona, goal and ledger, and records its acts.
+"""The model customer: a language model plays a case and records its acts.
 
 Its own records are checked. A disclosed fact gets the ledger's value, and an attachment must be in the ledger. The
 customer may leave only when what it agreed to has been done. Acts derived from its words are marked as inferred.
@@ -100,7 +100,7 @@ class CustomerAnswer(BaseModel):
 
 
 class ModelCustomer:
-    """Plays one case once: its first message is the case's email unchanged, every later message a model call.
+    """Plays one case once: the case's email first, then one message for each model call.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ class ModelCustomer:
         self.reminded: dict[str, int] = {}
 
     async def reply(self, talk: ConversationState) -> Reply:
-        """Return the next message with its acts; raise `CustomerFault` for an unusable answer or a full context."""
+        """Return the next message with its acts; raise `CustomerFault` for an unusable answer."""
         if not talk.messages:
             return await ScriptedCustomer(self.case, self.store).reply(talk)
         if not self.history:
@@ -205,7 +205,7 @@ class ModelCustomer:
         return f"the desk has not told you all you wanted to know ({unanswered})" if unanswered else None
 
     def _unanswered(self, talk: ConversationState, raised: set[int]) -> str | None:
-        """Return a question, original or from a raised follow-up, that the agent has not answered yet; else None."""
+        """Return a question that the agent has not answered, also of a raised follow-up; or None."""
         texts = [fold(cleaned(m.text)) for m in talk.messages if m.side == "agent"]
         told = {f.ask for f in self.case.facts.values() if any(f.found_in(text) for text in texts)}
         later = [f.ask for f in self.case.facts.values() if f.after in raised]
@@ -273,7 +273,6 @@ class _Acts:
             self.attachments.append(what)
 
     def _answered(self, kind: str, what: str) -> None:
-        """Record a yes or a no."""
         # An unknown action's name becomes a proposal; ignore a yes if the agent asked for none.
         if kind != "refused" and not self._was_asked():
             return
@@ -285,7 +284,7 @@ class _Acts:
             self._yes(what if known else PROPOSAL, None if known else what, conditional=kind == "agreed_if")
 
     def _yes(self, tool: str, detail: str | None = None, *, conditional: bool = False, inferred: bool = False) -> None:
-        """Record a yes with its arguments: those that the offer names, or with `conditional` the whole wish."""
+        """Record a yes with the arguments that the offer names; `conditional` means the whole wish."""
         wish = self._wish(tool)
         offer = self.talk.words("agent")
         named = wish.keys() if conditional else self.customer.store.kind.named_in(offer, wish, self.customer.store)[0]
@@ -295,7 +294,7 @@ class _Acts:
         self.customer.agreed[tool] = self.talk.turn
 
     def _wish(self, tool: str) -> dict[str, Any]:
-        """Return the arguments of the customer's wish for a tool; of several, the wish that best matches the offer."""
+        """Return the arguments of the customer's wish for a tool that best match the offer."""
         offer, store = self.talk.words("agent"), self.customer.store
         calls = [*(c for o in self.case.outcomes for c in o.calls), *self.case.requested]
         wishes = [c.arguments for c in calls if c.tool == tool]
@@ -331,7 +330,7 @@ class _Acts:
         self.acts += [Act("gave", slot, value) for slot, value in gives.items() if not self._did("gave", slot)]
 
     def _infer_facts(self) -> None:
-        """Record codes of the ledger in the message, such as an order number, that the model did not record."""
+        """Record codes of the ledger, such as an order number, that the model did not record."""
         for slot, known in self.case.ledger.items():
             untold = known.when != "never" and is_code(known.value) and not self._did("gave", slot)
             if untold and stands(known.value or "", self.said.message):
@@ -378,7 +377,7 @@ def prompt_path(store: Store) -> Path:
 
 
 def customer_content(spec: str, store: Store) -> list[str] | None:
-    """Return the identifying content of a model customer (its prompt and form); None for a scripted customer.
+    """Return what identifies a model customer (prompt and form); None if scripted.
 
     Raise `BadInput` if a model is named and the store has no prompt for it.
     """
@@ -422,7 +421,7 @@ def customer_prompt(case: Case, store: Store, messages: int = 8) -> str:
 
 
 def questions(case: Case) -> list[str]:
-    """Return the questions that the customer has from the start in every outcome without a handover, in its words."""
+    """Return the customer's questions from the start in every outcome without a handover."""
     ways = [
         {f.ask: None for name, f in case.facts.items() if f.after is None and (o.facts is None or name in o.facts)}
         for o in case.outcomes
@@ -432,7 +431,7 @@ def questions(case: Case) -> list[str]:
 
 
 def _delivered(letter: str, talk: ConversationState) -> str:
-    """Format a message of the desk for the customer, with the number of the customer's next message."""
+    """Format a message of the desk for the customer, with the number of its next message."""
     words = letter.strip() or "(an empty message)"
     cut = f"{words[:LONGEST_LETTER]} [...]" if len(words) > LONGEST_LETTER else words
     if talk.turn > talk.limit:

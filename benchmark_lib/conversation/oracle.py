@@ -21,7 +21,7 @@ REQUESTS = 3
 
 
 class Oracle(Insider):
-    """Knows the case and reaches an accepted outcome through the customer, without breaking a rule."""
+    """Knows the case and reaches an accepted outcome without breaking a rule."""
 
     def __init__(self, case: Case, store: Store, outcome: int | None = None):
         super().__init__()
@@ -65,7 +65,7 @@ class Oracle(Insider):
         return self._finish(list(due.values()), followed, talk)
 
     def _agreed_to(self, place: int, agreed: list[str]) -> bool:
-        """Return whether the customer has said yes to a call; for a later request, only since its proposal."""
+        """Return whether the customer said yes to a call, for a later request since its proposal."""
         call = self.outcome.calls[place]
         since = agreed if call.after is None else agreed[self.proposed.get(place, len(agreed)) :]
         return call.tool in since or "proposal" in since
@@ -87,14 +87,14 @@ class Oracle(Insider):
         return self._say(parts or [self.book["agent"]["sorry"]])
 
     def _needs_identity(self) -> bool:
-        """Return whether identity must be proven now: before any guarded call, and before any disclosure."""
+        """Return whether identity must be proven now: before a guarded call or a disclosure."""
         # Exceptions are a handover, and in the hard set a customer who did not identify after `REQUESTS` requests.
         if any(c.tool in self.guards["identity"] for c in self.outcome.calls):
             return True
         return not (self.outcome.handover or (self.case.family and self.requests >= REQUESTS))
 
     def _missing(self, known: set[str], talk: AgentView) -> list[str]:
-        """Return the slots to ask for before acting: identity, evidence, and the customer's own checks."""
+        """Return the slots to ask for before acting: identity, evidence and own checks."""
         kind, wanted = self.store.kind, []
         if self._needs_identity() and not self.identified(talk):
             wanted += kind.identity_slots(self.case, self.asked)
@@ -149,7 +149,6 @@ class Oracle(Insider):
         return f"{fact.value} {(fact.unit or '').replace('_', ' ')}".strip()
 
     def _line(self, call: Call, part: str) -> str:
-        """Return the store's sentence for a call, with the call's values filled in."""
         values = {k: str(v) for k, v in call.arguments.items()}
         values |= self.store.kind.described(call.arguments, call.tool, self.store)
         text = self.book["actions"].get(call.tool, {}).get(part) or self.book["agent"]["understood"]
@@ -170,7 +169,7 @@ class Oracle(Insider):
 
 
 def reason_in_words(store: Store, name: str, language: str) -> str:
-    """Return the store's sentence for a reason, in the language or the first available; empty if there is none."""
+    """Return the store's sentence for a reason, in the language or another; may be empty."""
     for book in store.phrases.values():
         if name in (book.get("reasons") or {}):
             said = book["reasons"][name]["say"]

@@ -20,7 +20,7 @@ PACKAGE = __name__.partition(".")[0]
 
 
 class OwnCodeLeft(Exception):
-    """The user's own code raised an exception that ends a program or task, such as ``SystemExit``."""
+    """Raised if the user's own code ends a program or task, such as by ``SystemExit``."""
 
 
 async def reply_of(speaker: Any, talk: Any, limit_s: float = REPLY_S) -> Any:
@@ -35,7 +35,7 @@ async def reply_of(speaker: Any, talk: Any, limit_s: float = REPLY_S) -> Any:
 
 
 async def call_own(function: Callable[..., Any], *arguments: Any, limit_s: float = REPLY_S) -> Any:
-    """Call the user's own function in a reusable thread; an ``async def`` on an event loop of its own.
+    """Call the user's own function in a reusable thread, or ``async def`` on its own loop.
 
     Call plain functions one at a time, as if on one loop, so that they need not be thread-safe. No thread keeps the
     command from ending. Raise `AgentFault` if there is no answer in time. Raise `OwnCodeLeft` in place of

@@ -1,4 +1,4 @@
-"""Scripted agents that keep or break an operator's rules: they act as the oracle and differ in wording.
+"""Scripted agents that keep or break an operator's rules, and otherwise act as the oracle.
 
 They test the detection of broken rules. They are no models, and prove nothing about any.
 """

@@ -89,7 +89,7 @@ class Echo(_Scripted):
 
 
 class Tunable(Insider, _Scripted):
-    """An agent with known true rates: it draws once per conversation whether it does the right thing.
+    """An agent with known true rates: it draws once whether it does the right thing.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ def scripted_agent(spec: str, case: Case, store: Store) -> Speaker:
 
 
 def parse_spec(spec: str) -> tuple[type, dict[str, float]]:
-    """Split ``scripted:<name>[?settings]`` into the agent and its settings; raise `BadInput` for unknown parts."""
+    """Split ``scripted:<name>[?settings]`` into agent and settings; raise `BadInput` if wrong."""
     from urllib.parse import parse_qsl
 
     name, _, query = spec.removeprefix("scripted:").partition("?")
@@ -181,13 +181,12 @@ def parse_spec(spec: str) -> tuple[type, dict[str, float]]:
 
 
 def _sly() -> dict[str, type]:
-    """Return the audit's agents that try to pass without doing the work; empty if the audit is not installed."""
+    # Empty if the audit is not installed.
     found: dict[str, type] = offer("agents", "sly") if "sly" in offered("agents") else {}
     return found
 
 
 def _values(results: Any) -> list[str]:
-    """Return every leaf of the results as text; amounts in cents also as money."""
     if isinstance(results, dict):
         found = []
         for key, value in results.items():

@@ -19,7 +19,7 @@ class Speaker(Protocol):
 
 
 class BuiltIn:
-    """An agent of this package; only such an agent is trusted when it reports a fault of the provider."""
+    """An agent of this package; only such an agent may report a fault of the provider."""
 
     async def close(self) -> None:
         """Release the resources of the conversation."""
@@ -69,7 +69,7 @@ class HarnessFault(Exception):
 
 
 class Cut(Exception):
-    """The conversation stops here, on purpose: a fork has made its next deciding act."""
+    """The conversation stops on purpose: a fork has made its next deciding act."""
 
 
 class ContentFiltered(Exception):

@@ -21,7 +21,7 @@ def make_agent(spec: str, *, case: Case, store: Store, complete: Any = None) -> 
 
 
 def make_customer(spec: str, *, case: Case, store: Store, complete: Any = None) -> Speaker:
-    """Return the customer of one conversation: ``scripted``, which needs no model, or a model behind `complete`."""
+    """Return the customer of one conversation: ``scripted``, or a model behind `complete`."""
     if store.foreign:
         return store.foreign.customer(spec, case, complete)  # type: ignore[no-any-return]
     store = store.of(case)

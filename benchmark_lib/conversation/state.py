@@ -102,7 +102,6 @@ class ConversationState(HasMessages[Message]):
         return min(sum(any(act.kind == "asked_back" for act in m.acts) for m in self.messages), ASKED_BACK)
 
     def _call(self, name: Any, arguments: Any, together: bool) -> ToolCall:
-        """Carry out one call of the agent and return a copy of it."""
         if self.ended:
             raise AgentFault("late_call", "a tool was called after the conversation had ended")
         left = self._calls_per_turn - sum(c.turn == self.turn and c.side == "agent" for c in self.desk.calls)
@@ -119,7 +118,6 @@ class ConversationState(HasMessages[Message]):
         return replace(call, arguments=plain(call.arguments), result=result, error=seen)
 
     def _refused(self, name: Any, arguments: Any, together: bool) -> ToolCall:
-        """Return a call beyond the limit of its turn, with an error as its result."""
         # The calls of one reply count once: its model has read no error before it made them.
         replies = self._beyond.get(self.turn, 0)
         replies += not (together and replies)
@@ -137,7 +135,7 @@ class ConversationState(HasMessages[Message]):
         self._seen.append(seen)
 
     def charge(self, side: str, usage: Usage) -> None:
-        """Add the tokens of one model call to a side's account; raise `AgentFault` if the sum is too large."""
+        """Add a model call's tokens to a side's account; raise `AgentFault` if the sum overflows."""
         total = replace(self.usage.get(side) or Usage())
         total.add(usage)
         try:

@@ -1,1 +1,1 @@
-"""Read text in several languages: folding, sentences, language detection, values, and the message parser."""
+"""Read text in several languages: folding, sentences, values and the message parser."""

@@ -1,4 +1,4 @@
-"""Train a store's readers and the promise reader: ``python -m benchmark_lib.language STORE`` or ``make reader``."""
+"""Train a store's readers and the promise reader: ``make reader``."""
 
 import sys
 

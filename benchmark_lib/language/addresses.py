@@ -79,7 +79,7 @@ def street_words(text: str) -> frozenset[str]:
 
 
 def has_part(part: str, value: str, address: Mapping[str, Any]) -> bool:
-    """Return whether a part of an address has this value, in any spelling and with lines split in any way."""
+    """Return whether a part of an address has this value, in any spelling and line split."""
     mine = place_of(address)
     wanted = place_of({"country": address.get("country"), part: value})
     if part in ("line1", "line2", "city"):
@@ -98,7 +98,7 @@ def stands_in(part: str, value: str, text: str) -> bool:
 
 
 def spaced(value: str) -> str:
-    """Return the pattern of a postcode or similar, with or without blanks and dashes between its characters."""
+    """Return the pattern of a postcode or the like, with or without blanks and dashes."""
     letters = "".join(filter(str.isalnum, _folded(value)))
     return rf"(?<!\w){'[ -]?'.join(map(re.escape, letters))}(?!\w)"
 
@@ -110,7 +110,7 @@ def is_po_box(address: Mapping[str, Any]) -> bool:
 
 @lru_cache(maxsize=512)
 def country_code(country: str) -> str:
-    """Return the two-letter code of a country given by code or name; an unknown name in capitals."""
+    """Return the two-letter code of a country's code or name; an unknown name in capitals."""
     words = " ".join(_words(country))
     own = next((code for code, names in _tables()["countries"].items() if words in names), None)
     return own or (words.upper() if len(words) == 2 else _countries().get(words, words.upper()))
@@ -118,7 +118,6 @@ def country_code(country: str) -> str:
 
 @lru_cache(maxsize=1)
 def _countries() -> dict[str, str]:
-    """Return the codes by name of country, in all supported languages."""
     from babel import Locale
 
     found: dict[str, str] = {}

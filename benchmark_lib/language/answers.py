@@ -1,4 +1,4 @@
-"""Decide whether a value in a message is its answer: stated, not denied, not an option, not buried in a dump.
+"""Decide whether a message states a value as its answer: not denied, listed or dumped.
 
 A message is read sentence by sentence. Every value of the fact's kind is a mention; its context is the words around it,
 up to the next value.
@@ -61,7 +61,7 @@ class Mention(NamedTuple):
 
 @lru_cache(maxsize=8192)
 def cleaned(text: str) -> str:
-    """Return a message for reading values: cut, without struck-out words, markup or hidden characters, units added."""
+    """Return a message for reading values: cut, without markup or struck-out words."""
     text = kept(text)
     if "&" in text:
         text = unescape(text)
@@ -128,7 +128,7 @@ def stands(said: list[Mention], strict: Iterable[str] = ()) -> bool:
 
 @lru_cache(maxsize=8192)
 def days_said(text: str, year: int) -> frozenset[str]:
-    """Return the days that a cleaned message states, in ISO form, without denied, optional or enumerated days."""
+    """Return the days that a cleaned message states, in ISO form, but not denied or listed."""
     said = mentions(text, NOTHING, partial(days_in, year=year), "date")
     return frozenset(m.value for m in said if m.how == "said")
 
@@ -145,13 +145,12 @@ def days_in(folded: str, year: int = ANY_YEAR) -> Iterator[tuple[int, int, str]]
 
 
 def _same(rival: Mention, mine: Mention) -> bool:
-    """Return whether a rival is said in another sentence in the same words, without an additional condition."""
+    """Return whether a rival is said elsewhere in the same words, without another condition."""
     same = rival.about == mine.about and rival.chain[:-1] != mine.chain[:-1] and not _apart(rival, mine)
     return same and (mine.given or not rival.given)
 
 
 def _apart(one: Mention, other: Mention) -> bool:
-    """Return whether two values belong to different headings or ids."""
     heads = zip(one.under[:-1], other.under[:-1], strict=False)
     return any(telling(a) != telling(b) for a, b in heads) or "" != one.under[-1] != other.under[-1] != ""
 
@@ -190,7 +189,7 @@ def _read(folded: str, spans: list[Span], kind: str, sentence: int, owners: list
 
 
 def _without_steps(found: list[Mention]) -> list[Mention]:
-    """Return the mentions of a calculation without the steps to the value, which inherits their context."""
+    """Return the mentions of a calculation without its steps; the value gets their context."""
     last = max((place for place, m in enumerate(found) if not m.value), default=0)
     about = frozenset[str]().union(*(m.about for m in found[: last + 1]))
     steps, ends = found[:last], found[last : last + 1]
@@ -227,14 +226,14 @@ def _is_list(folded: str, chain: _Chain, dates: bool) -> bool:
 
 
 def _without_days(folded: str) -> str:
-    """Replace each day with a word, so that its figures make no row of figures (``July 11, 2026, $89.00``)."""
+    """Replace each day with a word, so that its figures begin no row (``July 11, $89.00``)."""
     for at, end, _ in reversed(sorted(days_in(folded))):
         folded = f"{folded[:at]}day{folded[end:]}"
     return folded
 
 
 def _how(folded: str, start: int, end: int, listed: bool, typed: bool) -> How:
-    """Return how a value is said: a value of another thing is listed; the clause counts only for figures (`typed`)."""
+    """Return how a value is said; another thing's value is listed, and `typed` reads clauses."""
     if of_another(folded, start):
         return "listed"
     if denied(folded, start, end):
@@ -259,20 +258,20 @@ def _between(folded: str, start: int, end: int, spans: list[Span]) -> tuple[str,
 
 
 def _beside(folded: str, spans: list[Span]) -> str:
-    """Return the words of a sentence without its values, for a value without words of its own."""
+    # A value without words of its own has those of its sentence.
     places = [0, *(edge for start, end, _ in spans for edge in (start, end)), len(folded)]
     return " ".join(folded[a:b] for a, b in zip(places[::2], places[1::2], strict=True))
 
 
 @lru_cache(maxsize=4096)
 def telling(words: str, short: int = 3) -> frozenset[str]:
-    """Return a text's significant words: figures and letters, but no common or `short` words, hedges or days."""
+    """Return a text's significant words: no common or `short` words, hedges or days."""
     known = {w for w in re.findall(r"[^\W_]+", plain(words)) if w not in _dropped()}
     return frozenset(w for w in known if len(w) > short or len(w) == 1 or w.isdigit() or w in _number_names())
 
 
 def _without_counting(found: list[Mention], asked: frozenset[str]) -> list[Mention]:
-    """Mark enumerated mentions as listed, except the end of a count; values that were asked for do not count."""
+    """Mark enumerated mentions as listed, except the end of a count and `asked` values."""
     families: dict[frozenset[str], list[Mention]] = {}
     for m in found:
         if m.how == "said" and m.value not in asked:
@@ -294,7 +293,7 @@ def _in_count(folded: str, span: Span, spans: list[Span]) -> tuple[bool, bool]:
 
 
 def _family(mention: Mention) -> frozenset[str]:
-    """Return the context of a mention, with all figures alike."""
+    # The mention's words, with all figures alike.
     if mention.counted:
         return _COUNT
     return frozenset("#" if w.isdigit() or w in _number_names() else w for w in mention.about)
@@ -323,7 +322,7 @@ def _number_names() -> frozenset[str]:
 
 @lru_cache(maxsize=1)
 def _cues() -> dict[str, re.Pattern[str]]:
-    """Return the patterns of cues around values: conditions, questions, corrections, sums and joints."""
+    """Return the patterns of cues: conditions, questions, corrections, sums and joints."""
     links = [word for key in ("or", "and", "to", "the", "by") for word in of_values(key)]
     links += ["on", "am", "den", "le", "el", "then", "dann", "puis", "luego", "x"]
     links += [plain(w).strip() for w in of_answers("hedges")] + [n for names in day_names() for n in names.split("|")]

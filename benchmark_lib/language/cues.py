@@ -13,13 +13,13 @@ def holds(part: str, kind: str, plain: str, languages: tuple[str, ...]) -> bool:
 
 
 def dates_asked(plain: str, languages: tuple[str, ...]) -> frozenset[str]:
-    """Return the kinds of dates that a sentence asks for by its verbs: ``ahead``, ``behind``, or else ``any``."""
+    """Return the kinds of dates that a sentence asks for: ``ahead``, ``behind`` or ``any``."""
     told = frozenset(kind for kind in ("ahead", "behind") if holds("dates", kind, plain, languages))
     return told or frozenset({"any"})
 
 
 def mark_of(plain: str) -> str:
-    """Return the mark at the end of a sentence: a colon, question mark or exclamation mark, else a full stop."""
+    """Return the mark that ends a sentence: ``:``, ``?``, ``!``, or else a full stop."""
     end = plain.rstrip(" _*)")[-1:]
     return end if end in (":", "?", "!") else "."
 
@@ -30,19 +30,19 @@ def either_or(plain: str) -> bool:
 
 
 def alternatives_in(plain: str) -> int:
-    """Return the number of alternatives in "A, B or C", each with two words or more; 0 without "or"."""
+    """Return the number of alternatives of at least two words in "A, B or C"; 0 without "or"."""
     parts = [part for half in _joins("or").split(plain) for part in half.split(",")]
     return sum(len(part.split()) > 1 for part in parts) if either_or(plain) else 0
 
 
 def halves_of(plain: str) -> tuple[str, ...]:
-    """Return the two halves of a question with one "and", in any language; empty for any other sentence."""
+    """Return the halves of a question with one "and", in any language; else nothing."""
     parts = _joins("and").split(plain.rstrip(" ?"))
     return tuple(f" {part.strip(' ,')}?" for part in parts) if len(parts) == 2 else ()
 
 
 def between_points(plain: str, asks: bool) -> bool:
-    """Return whether a sentence ends in two list marks joined by "or"; only letters count if it asks nothing."""
+    """Return whether a sentence ends in list marks joined by "or"; a statement needs letters."""
     return bool(_points("[a-h]|[1-9]" if asks else "[a-h]").search(plain))
 
 

@@ -1,4 +1,4 @@
-"""Decide whether a value is denied, unreal or only asked about, by the clause that it belongs to."""
+"""Decide whether a value is denied, unreal or only asked about, by its clause."""
 
 import re
 from functools import lru_cache
@@ -12,12 +12,12 @@ FEW_WORDS, BARE = 4, 2
 
 
 def of_another(folded: str, start: int) -> bool:
-    """Return whether a value is named only for another thing ("the one that is not made of ...")."""
+    """Return whether a value is named only for another thing ("the one not made of ...")."""
     return _before_it("of_another").search(folded[max(start - SIDE, 0) : start]) is not None
 
 
 def denied(folded: str, start: int, end: int) -> bool:
-    """Return whether a value is denied, declared wrong, or only asked about; a code "is not for" what it leaves out."""
+    """Return whether a value is denied, declared wrong, or only asked about."""
     before, after = folded[max(start - SIDE, 0) : start], folded[end : end + SIDE]
     if not re.search(r"\d|://", folded[start:end]) and _before_it("not_for").search(before):
         return False
@@ -32,7 +32,7 @@ def denied(folded: str, start: int, end: int) -> bool:
 
 
 def unsaid(folded: str, start: int, end: int) -> bool:
-    """Return whether the clause of a value, or a condition contrary to fact, says that the value does not hold.
+    """Return whether a value's clause, or an unreal condition, says that it does not hold.
 
     Bounds are no denials ("not before July 7"), nor is a negation of certainty after the value.
     """
@@ -74,7 +74,6 @@ def _denied_before() -> re.Pattern[str]:
 
 @lru_cache(maxsize=2)
 def _before_it(key: str) -> re.Pattern[str]:
-    """Return the pattern of the cues before a value, of one kind."""
     return re.compile(rf"(?:{'|'.join(of_answers(key))})(?:\s+(?:{_one_of('small')})\b){{0,2}}[\"«“(\s-]*$")
 
 
@@ -91,7 +90,6 @@ def _denied_after() -> re.Pattern[str]:
 
 @lru_cache(maxsize=16)
 def _cue(name: str) -> re.Pattern[str]:
-    """Return the pattern of one kind of cue around a value."""
     words = "|".join(of_answers({"opens": "if", "given": "if", "within": "if"}.get(name, name)))
     frames = {
         "opens": rf"\s*[\"']?(?:{words})\b",

@@ -54,7 +54,7 @@ def languages_of(said: Iterable[Sentence]) -> tuple[str, ...]:
 
 
 def nearest_languages(said: Iterable[Sentence]) -> tuple[str, ...]:
-    """Return the languages nearest to a message, by words common in one language alone; all without such words."""
+    """Return the languages with most words of their own in a message; all without such words."""
     return _nearest(_words(said))
 
 
@@ -64,7 +64,7 @@ def _nearest(words: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _words(said: Iterable[Sentence]) -> tuple[str, ...]:
-    """Return the words of a message; marks and figures do not count, so padding cannot hide the language."""
+    # Marks and figures do not count, so padding cannot hide the language.
     return tuple(w for s in said for w in _WORD.findall(s.plain))
 
 

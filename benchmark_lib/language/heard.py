@@ -23,7 +23,7 @@ RATES: dict[str, dict[float, float]] = {
 
 
 def on_scale(act: str, chance: float, cuts: Sequence[float]) -> float:
-    """Return the probability of an act on the scale of `RATES`, from the reader's and its `cuts` at these rates."""
+    """Return an act's probability on the scale of `RATES`, from the reader's and its `cuts`."""
     return float(np.interp(chance, (0.0, *cuts, 1.0), (0.0, *RATES[act], 1.0))) if cuts else chance
 
 
@@ -123,7 +123,7 @@ class ParsedSentence:
         return yes >= ASKS or (self.marked and yes >= max(LIKELY, self.acts["ask"], self.acts["bye"]))
 
     def about(self, act: str, least: float = SURE) -> list[str]:
-        """Return the slots that are asked for, or an act's tools; empty if the act itself is unlikely."""
+        """Return the requested slots, or an act's tools; empty if the act itself is unlikely."""
         if self.acts[act] < least:
             return []
         topics = self.slots if act == "ask" else self.tools

@@ -1,4 +1,4 @@
-"""Read how a message is laid out: its sentences, each with the headings, table cells and ids that it belongs to."""
+"""Read a message's layout: its sentences with their headings, table cells and ids."""
 
 import re
 from collections.abc import Iterator
@@ -67,7 +67,7 @@ def placed(text: str) -> tuple[tuple[Placed, str], ...]:
 
 
 def sentences_of(text: str, right: re.Pattern[str]) -> Iterator[Placed]:
-    """Yield the sentences with their places; a line stays whole if a full stop would cut the value."""
+    """Yield the sentences with their places; a line stays whole if a stop would cut the value."""
     number = ""
     for line, written in placed(text):
         cut = [line.folded] if line.columns else [fold(part) for part in parts(written)]
@@ -78,7 +78,7 @@ def sentences_of(text: str, right: re.Pattern[str]) -> Iterator[Placed]:
 
 
 def listed_acts(said: list[Sentence], heard: list[ParsedSentence], languages: tuple[str, ...]) -> dict[int, str]:
-    """Return the act of each list item without a verb of its own, by place: an offer or a report.
+    """Return by place the act of each list item without its own verb: an offer or a report.
 
     A list is a plan if it is no menu and its lead-in or the sentence after it asks for a bare yes.
     """
@@ -101,7 +101,7 @@ def listed_acts(said: list[Sentence], heard: list[ParsedSentence], languages: tu
 
 
 def cell_heads(place: Placed, at: int) -> str:
-    """Return the texts that a table cell at a place of a row belongs to: its row and the head of its column."""
+    """Return the texts to which a table cell belongs: its row and the head of its column."""
     bars = place.folded[:at].count("|") - 1
     return f"{place.folded} | {place.columns[bars] if 0 <= bars < len(place.columns) else ''}"
 
@@ -121,7 +121,7 @@ def _lines(text: str) -> Iterator[_Line]:
 
 
 def _is_head(line: _Line, following: _Line | None) -> bool:
-    """Return whether an unmarked line is a heading: short, without a stop or a value, and above lines of its own."""
+    """Return whether an unmarked line is a heading: short, without stop or value, above lines."""
     if following is None or len(line.text) > LONGEST_HEADING or line.folded[-1:] in ".?!,;|":
         return False
     beside = line.opens and following.block == line.block and following.rank == line.rank

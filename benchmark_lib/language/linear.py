@@ -39,7 +39,7 @@ def tokens(plain: str) -> list[str]:
 
 
 def features(plain: str, item: bool, before: str) -> list[str]:
-    """Return a sentence's distinct words, beginnings, pairs and marks, and the mark `before` it or its list."""
+    """Return a sentence's distinct words, beginnings, pairs and marks, and the mark before it."""
     words = tokens(plain)
     found = [*words, *(f"p={w[:STEM]}" for w in words if len(w) > STEM)]
     found += [f"{a} {b}" for a, b in zip(["^", *words], [*words, "$"])]
@@ -57,7 +57,7 @@ def of_patterns(names: Iterable[str]) -> list[str]:
 
 
 class Seen(NamedTuple):
-    """Features seen in a sentence: sum of their weights, shape (targets,), and square of their length."""
+    """Features of a sentence: sum of weights, shape (targets,), and square of their length."""
 
     total: np.ndarray
     squared: float
@@ -95,7 +95,7 @@ class LinearReader:
         return Seen(total, (before.squared if before else 0.0) + count * count * len(names))
 
     def probabilities(self, seen: Seen) -> dict[str, float]:
-        """Return the probability of each target for a sentence, with its features scaled to length one."""
+        """Return each target's probability for a sentence, its features scaled to length one."""
         total = self._bias + seen.total / math.sqrt(seen.squared or 1.0)
         return dict(zip(self.targets, (1.0 / (1.0 + np.exp(-total))).tolist()))
 
@@ -151,7 +151,7 @@ def add(known: list[str], new: list[str]) -> None:
 
 
 def choices(heard: list[ParsedSentence], least: float) -> list[set[str]]:
-    """Return groups of slots of which one suffices: in one sentence, as an alternative, or in one list."""
+    """Return groups of slots of which one suffices: in a sentence, an alternative or a list."""
     found: list[set[str]] = []
     before: set[str] = set()
     listed = False

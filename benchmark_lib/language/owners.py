@@ -1,4 +1,4 @@
-"""Decide which of several objects each value is given for, by its clause, its sentence, its cell or its heading."""
+"""Decide which object a value is given for, by clause, sentence, cell or heading."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -30,7 +30,7 @@ class Owners:
         self._nth = () if any(words & ends for words in objects) else _nth()
 
     def of(self, place: Placed, spans: list[Span]) -> list[int | None]:
-        """Return for each value of the next sentence the number of its object; None if it names none."""
+        """Return the object's number for each value of the next sentence, None without a name."""
         if not self._objects:
             return [None] * len(spans)
         marks = self._marks(place.folded)
@@ -60,7 +60,6 @@ class Owners:
         return [(at, number) for at, number in found if number is not None]
 
     def _only(self, folded: str) -> int | None:
-        """Return the object that a text names, if it names a single one."""
         named = {number for _, number in self._marks(folded)}
         return named.pop() if len(named) == 1 else None
 
@@ -104,7 +103,7 @@ def _joined(folded: str, marks: list[Mark]) -> list[int]:
 
 
 def _within(folded: str, span: Span) -> list[int]:
-    """Return the place of a day among days that share their month ("July 7 and 13"); nothing if it shares none."""
+    """Return the place of a day among days that share a month ("July 7 and 13"), if any."""
     joint, the = "|".join(of_values("and")), "|".join(of_values("the"))
     both = rf"\d{{1,2}}(?:st|nd|rd|th|er|\.)?,?\s(?:{joint})\s(?:(?:{the})\s)?"
     if re.search(rf"{both}\d", folded[span[0] : span[1]]):
@@ -153,7 +152,6 @@ def _breaks() -> re.Pattern[str]:
 
 @lru_cache(maxsize=1)
 def _ends() -> tuple[frozenset[str], ...]:
-    """Return the words for the first and for the last of a span."""
     return tuple(frozenset(map(letters, of_answers(key))) for key in ("first", "last"))
 
 

@@ -1,4 +1,4 @@
-"""Parse what an agent's message asks, offers, reports and declines, by sentence, with a trained linear reader.
+"""Parse what an agent's message asks, offers, reports and declines, by sentence.
 
 The store's ``reader/weights.npz`` has the reader's weights; a store without it uses its patterns alone. The reader sees
 the words of a sentence and the matching patterns of ``phrases/<language>.yaml``. A message may be in another language
@@ -53,7 +53,7 @@ REMEMBERED = 3
 
 
 class Phrases(Protocol):
-    """The part of a store that the parser needs: the phrases of its customers and agents by language."""
+    """The part of a store that the parser needs: its phrases by language."""
 
     path: Path
 
@@ -94,13 +94,13 @@ class MessageParser:
         return parsed
 
     def _named_alone(self, said: list[Sentence]) -> str:
-        """Return the only tool that a message names ("One return for both: the sling, the duffel. Yes?"), if any."""
+        """Return the only tool that a message names ("One return for both. Yes?"), if any."""
         books = [self._book(language) for language in self.languages(said)]
         named = {name for book in books for s in said for name in book.topics_in(s.plain, "tool") if "tool:" in name}
         return named.pop().partition(":")[2] if len(named) == 1 else ""
 
     def _halves(self, sentence: Sentence, heard: ParsedSentence, said: list[Sentence]) -> list[ParsedSentence]:
-        """Return the halves of "Is it unused, and shall I start?" (slot and yes, in any order) that are missed."""
+        """Return the missed halves of "Is it unused, and shall I start?", in any order."""
         halves = (
             halves_of(sentence.plain) if heard.marked and max(heard.acts["yes"], heard.acts["ask"]) >= LIKELY else ()
         )
@@ -169,7 +169,7 @@ class MessageParser:
     def _topics_in(
         self, plain: str, books: list[PhraseBook], acts: dict[str, float], seen: Any
     ) -> dict[str, dict[str, float]]:
-        """Return a sentence's slots, tools and reported tools; with a plain yes, only slots that its words name."""
+        """Return a sentence's slots, tools and reported tools; for a plain yes, named slots only."""
         reader = cast(LinearReader, self.reader)
         found: dict[str, dict[str, float]] = {}
         for kind, reasons in ABOUT.items():
@@ -185,13 +185,12 @@ class MessageParser:
         return found
 
     def _begins_with(self, plain: str, books: list[PhraseBook]) -> list[str]:
-        """Return the first slot that the first words of a line name."""
         head = plain[:HEAD]
         named = (name.partition(":") for book in books for name in book.topics_in(head, "slot"))
         return [slot for kind, _, slot in named if kind == "slot"][:1]
 
     def _untrained(self, books: list[PhraseBook], plain: str) -> dict[str, float]:
-        """Return the slots that the reader was not trained on, such as a step to take, by their patterns alone."""
+        """Return slots that the reader was not trained on, by their patterns alone."""
         slots = ((name, pattern) for book in books for name, pattern in book.topics["slot"].items())
         return {
             name.removeprefix("slot:"): 1.0
@@ -223,12 +222,11 @@ class MessageParser:
         return seen, *(seen | dict.fromkeys(topics, KNOWN) for topics in about)
 
     def languages(self, said: list[Sentence]) -> list[str]:
-        """Return the languages to read a message in: the nearest with phrases in the store, else all of the store's."""
+        """Return the nearest languages with phrases in the store, or all of the store's."""
         near = nearest_languages(said)
         return [language for language in self.raw if language in near] or list(self.raw)
 
     def _book(self, language: str) -> PhraseBook:
-        """Return the book of a language, compiled on first use."""
         if language not in self.books:
             try:
                 self.books[language] = PhraseBook(self.raw[language])
@@ -240,7 +238,7 @@ class MessageParser:
         return self.books[language]
 
     def reasons_in(self, texts: list[str], heard: Iterable[str] = ()) -> list[str]:
-        """Return the listed reasons in an agent's messages, except in words repeated from its customer."""
+        """Return the listed reasons in an agent's messages, except in the customer's words."""
         return reasons_in(texts, self.reasons, heard)
 
 
@@ -251,7 +249,7 @@ def parser_of(store: Phrases) -> MessageParser:
 
 
 def marks_before(said: list[Sentence]) -> Iterator[str]:
-    """Yield the mark before each sentence: the previous sentence's end, or for an item the heading of its list."""
+    """Yield the mark before each sentence, or for a list item that of the list's heading."""
     last = heading = ""
     for sentence in said:
         mark = mark_of(sentence.plain)
@@ -262,7 +260,7 @@ def marks_before(said: list[Sentence]) -> Iterator[str]:
 
 
 def under_needs(said: list[Sentence], languages: tuple[str, ...]) -> Iterator[bool]:
-    """Yield whether each sentence is in a list or table of needed things ("I need two things from you:")."""
+    """Yield whether a sentence is in a list of needed things ("I need two things from you:")."""
     needs = False
     for sentence in said:
         row = is_row(sentence.plain)
@@ -322,7 +320,7 @@ def understood(heard: list[ParsedSentence]) -> ParsedMessage:
 
 
 def _alternatives(heard: list[ParsedSentence]) -> set[str]:
-    """Return the tools between which a message offers a choice, by "or" or before "which of them"."""
+    """Return the tools between which a message offers a choice, by "or" or "which of them"."""
     found: set[str] = set()
     held_out: list[str] = []
     every: set[str] = set()
@@ -343,7 +341,7 @@ def _alternatives(heard: list[ParsedSentence]) -> set[str]:
 
 
 def _or_not(heard: list[ParsedSentence]) -> set[str]:
-    """Return tools to use or leave: "or shall it stay?", or "which?" after "you can do it yourself, or I"."""
+    """Return tools to use or leave: "or shall it stay?", or "which?" after "you can, or I"."""
     found: set[str] = set()
     held_out: set[str] = set()
     either = False
@@ -392,5 +390,4 @@ def _topics(chances: dict[str, float], kind: str) -> dict[str, float]:
 
 
 def _sorted(chances: dict[str, float]) -> dict[str, float]:
-    """Sort by descending probability and drop improbable names."""
     return {n: c for n, c in sorted(chances.items(), key=lambda pair: -pair[1]) if c >= POSSIBLE}

@@ -60,7 +60,6 @@ class Patterns(dict[str, re.Pattern[str]]):
 
 
 def _beginnings(pattern: str, letters: int = FIRST) -> set[str]:
-    """Return the known first letters of a pattern, for each way to begin."""
     heads = (_heads(pattern) if letters else None) or [("", "")]
     return {letter + more for letter, rest in heads for more in (_beginnings(rest, letters - 1) if letter else {""})}
 
@@ -71,7 +70,6 @@ def union(patterns: list[str]) -> str:
 
 
 def _heads(pattern: str) -> list[tuple[str, str]] | None:
-    """Return the first letters of a pattern, each with the remainder; None if they are unknown."""
     found: list[tuple[str, str]] = []
     for alternative in alternatives(pattern):
         if alternative.startswith("(?:"):
@@ -103,7 +101,6 @@ def alternatives(pattern: str) -> list[str]:
 
 
 def _group(pattern: str) -> tuple[str, str]:
-    """Split a pattern into the content of its first group ``(?:...)`` and the remainder."""
     depth = place = 0
     for token in _TOKEN.findall(pattern):
         depth += (token == "(") - (token == ")")

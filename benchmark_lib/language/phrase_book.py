@@ -1,4 +1,4 @@
-"""Compile one language's phrases: cues of a sentence's act, and the slots and tools that it names."""
+"""Compile one language's phrases: cues of acts, and the slots and tools it names."""
 
 import re
 from typing import Any
@@ -14,7 +14,7 @@ UNASKED = {"elsewhere", "later", "at_hand", "invites", "closes", "any_of_them", 
 
 
 class PhraseBook:
-    """The patterns of ``phrases/<language>.yaml`` and of the language: cues and topics of the trained reader."""
+    """The patterns of one language: cues and topics of the trained reader."""
 
     def __init__(self, book: dict[str, Any]):
         ask = book["question"]

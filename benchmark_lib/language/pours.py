@@ -31,7 +31,7 @@ Values = frozenset[tuple[str, str]]
 
 
 def answering(texts: list[str], asked: Values = frozenset()) -> list[str]:
-    """Return the cleaned messages, with an empty text for a dump; return none if all together are a dump.
+    """Return the cleaned messages, empty for a dump; nothing if all together are a dump.
 
     Values that were asked for (`asked`) never make a dump.
     """
@@ -42,13 +42,13 @@ def answering(texts: list[str], asked: Values = frozenset()) -> list[str]:
 
 
 def is_poured(text: str, asked: Values = frozenset()) -> bool:
-    """Return whether a message is a dump, as written or as shown; struck-out values count as well."""
+    """Return whether a message is a dump, as written or as shown, struck-out values included."""
     return is_pour(kept(text), asked) or is_pour(cleaned(text), asked)
 
 
 @lru_cache(maxsize=1024)
 def is_pour(text: str, asked: Values = frozenset()) -> bool:
-    """Return whether a cleaned message dumps values: too many, too densely, or with a machine's field names."""
+    """Return whether a cleaned message dumps values: too many, too dense, or machine output."""
     counts = Counter(kind for kind, _ in _poured(text) - asked)
     return (
         _dense(counts, len(text.split()), DENSE, WORDS_EACH)
@@ -72,7 +72,7 @@ def _beyond_sums(counts: Counter[str]) -> int:
 
 @lru_cache(maxsize=1024)
 def _poured(text: str) -> frozenset[tuple[str, str]]:
-    """Return the distinct values of a cleaned message with their kinds, without days that are only enumerated."""
+    """Return a cleaned message's distinct values with their kinds, without enumerated days."""
     found = {(v.kind, v.value) for v in values_in(text, ANY_YEAR)}
     if sum(kind == "date" for kind, _ in found) > 2:
         days = {m.value for m in mentions(text, NOTHING, days_in, "date") if m.how != "listed"}

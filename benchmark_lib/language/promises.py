@@ -1,4 +1,4 @@
-"""Estimate how likely a sentence promises what only a person may give: extra money, or a later message.
+"""Estimate how likely a sentence promises extra money or a later message.
 
 The wordings are too many for patterns alone. A linear reader over all languages is trained on the sentences in the
 folder of its weights (`train_promises`).
@@ -20,7 +20,7 @@ STEM = 4
 
 
 def seen_in(sentence: Sentence) -> list[str]:
-    """Return the reader's features of a sentence: words, beginnings, neighboring pairs, and pairs across one word."""
+    """Return the reader's features of a sentence: words, beginnings and pairs of words."""
     words = tokens(sentence.plain)
     apart = dict.fromkeys(f"{a[:STEM]} .. {b[:STEM]}" for a, b in zip(words, words[2:], strict=False))
     return [*features(sentence.plain, sentence.item, ""), *apart]
@@ -34,7 +34,7 @@ def promise_reader() -> LinearReader:
 
 @lru_cache(maxsize=4096)
 def chances(sentence: Sentence) -> dict[str, float]:
-    """Return the probability of each kind of promise, rarely above `SURE` if honest; a question promises nothing."""
+    """Return each kind of promise with its probability; a question promises nothing."""
     if sentence.plain.rstrip().endswith("?"):
         return dict.fromkeys(KINDS, 0.0)
     reader = promise_reader()

@@ -1,4 +1,4 @@
-"""Detect that a message declines for one of the store's reasons, in any words, by a linear model.
+"""Detect that a message declines for one of the store's reasons, by a linear model.
 
 The model reads concepts. A word such as "picture", "Bild" or "foto" is a sign of a concept that is the same in every
 language (the store's ``reasons/concepts.yaml``). The model sees the concepts of a few sentences, their order, and those
@@ -46,12 +46,11 @@ class ReasonReader:
         self.told = lru_cache(maxsize=4096)(self._told)
 
     def _told(self, text: str) -> frozenset[str]:
-        """Return the reasons that a message gives for declining."""
         scores = [self.reader.seen(features).total for features in self.features(text)]
         return frozenset(name for i, name in enumerate(self.reader.targets) if any(s[i] > 0 for s in scores))
 
     def features(self, text: str) -> Iterator[set[str]]:
-        """Yield the features of a message: of all of it if short, else of every few consecutive sentences."""
+        """Yield the features of a short message, or of every few sentences of a longer one."""
         said = sentences(kept(text))
         near = nearest_languages(said)
         languages = tuple(language for language in self._signs if language in near) or tuple(self._signs)
@@ -61,14 +60,13 @@ class ReasonReader:
             yield set(_features(found[start : start + TOGETHER] if last else found))
 
     def _concepts(self, plain: str, languages: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the concepts of a sentence in order."""
         signs = (sign for language in languages for sign in self._signs[language].near(plain))
         found = {(m.start(), name) for name, sign in signs for m in sign.finditer(plain)}
         return tuple(name for _, name in sorted(found))
 
 
 def _features(found: list[tuple[tuple[str, ...], bool]]) -> Iterator[str]:
-    """Yield the features of sentences, each given as its concepts and whether it asks."""
+    # Each sentence comes as its concepts and whether it asks.
     yield ALWAYS
     for concepts, asks in found:
         mark = "?" if asks else ""
@@ -82,7 +80,7 @@ def _features(found: list[tuple[tuple[str, ...], bool]]) -> Iterator[str]:
 
 
 def reasons_in(texts: Iterable[str], folder: Path, heard: Iterable[str] = ()) -> list[str]:
-    """Return the reasons in an agent's messages, by a store's ``reasons``, without dumps and words of the customer."""
+    """Return the reasons in an agent's messages, without dumps and the customer's words."""
     reader = _reader_of(folder)
     if reader is None:
         return []

@@ -1,4 +1,4 @@
-"""Build the pattern of a value: every form in which people write it, in any language, over folded text."""
+"""Build the pattern of a value: every form in which people write it, over folded text."""
 
 import re
 from datetime import date
@@ -30,7 +30,7 @@ NO_LABELS = ("count", "days", "in")
 
 @lru_cache(maxsize=20_000)
 def rendering(kind: str, value: str, unit: str | None = None, names: tuple[str, ...] = ()) -> re.Pattern[str]:
-    """Return the pattern of a money (cents), date (ISO), id, link, measure (number or range) or choice value.
+    """Return the pattern of a value: money (cents), date (ISO), id, link, measure or choice.
 
     `names` are the expressions that name a choice.
     """
@@ -46,7 +46,7 @@ def rendering(kind: str, value: str, unit: str | None = None, names: tuple[str, 
 
 
 def labelled(unit: str, number: str) -> str:
-    """Return the pattern of a number after a label with its unit (``Litres gained per case: +32``), also in a table."""
+    """Return the pattern of a number after a label with its unit (``Litres gained: +32``)."""
     if unit in NO_LABELS:
         return "(?!)"
     names = rf"\b(?:{'|'.join(of_unit(unit))})\b|(?:\(|\b[ie]n\s){units()[unit]}(?!\w)"
@@ -54,7 +54,7 @@ def labelled(unit: str, number: str) -> str:
 
 
 def _sooner(pattern: str, *words: str) -> str:
-    """Return the same pattern, tried only at a figure or a first letter of its words, to save time at other places."""
+    # Tried only at a figure or a first letter of its words, the pattern is faster.
     ways = [way for word in words for way in alternatives(word)]
     if not all(way[:1].isalpha() and way[1:2] not in tuple("?*{") for way in ways):
         return pattern
@@ -68,7 +68,7 @@ def _link(text: str) -> str:
 
 
 def _id(text: str) -> str:
-    """Return the pattern of an id with a hyphen, a blank or nothing between parts, or figures after "order"."""
+    """Return the pattern of an id with any joint between its parts, or figures after "order"."""
     parts = [re.escape(part) for part in re.split(r"[\s-]+", text)]
     letters_then_figures = re.fullmatch(r"[a-z]+-\d{4,}", text)
     joint = r"\s?[-_.]?\s?" if re.search(r"\d", text) else r"[\s-]"
@@ -102,7 +102,7 @@ def _money(cents: int) -> str:
 
 
 def _date(day: date) -> str:
-    """Return the pattern of a day in words or figures, with or without its year, or as a range's end (``2-6 July``)."""
+    """Return the pattern of a day in words or figures, also as a range's end (``2-6 July``)."""
     month, d, m = month_names(day.month), day.day, day.month
     of = "".join(rf"{word}\s|" for word in of_values("of"))
     year = rf"(?:,?\s(?:{of}){day.year})?(?!,?\s(?:del?\s)?(?:19|20)\d\d\b)"
@@ -132,7 +132,7 @@ def _date(day: date) -> str:
 
 
 def _of_a_week(day: date) -> str:
-    """Return the pattern of a day by name and number alone (``Thursday the 9th``), without a month."""
+    """Return the pattern of a day by name and number alone (``Thursday the 9th``)."""
     the, of = ("".join(rf"{word}\s|" for word in of_values(key)) for key in ("the", "of"))
     ordinal = rf"(?:{'|'.join(of_values('ordinals'))})\b(?!,?\s(?:{of})(?:{month_names()})\b)"
     alone = r"\.?(?=\s*(?:$|[.,;:!?)|]))(?![.,:]\d)"
@@ -140,7 +140,7 @@ def _of_a_week(day: date) -> str:
 
 
 def _measure(value: str, unit: str) -> str:
-    """Return the pattern of a number or range with its unit, also as a side of a size (``H 55 x W 35 cm``).
+    """Return the pattern of a number or range with its unit, or of a side (``H 55 x W 35``).
 
     Other units count as well (see `ALSO`); the end of a range alone does not.
     """
@@ -156,7 +156,7 @@ def _measure(value: str, unit: str) -> str:
 
 
 def _range(low: str, high: str, unit: str) -> str:
-    """Return the pattern of a range (``5 to 10 business days``), its bounds, or of neighbors also ``1 or 2``."""
+    """Return the pattern of a range (``5 to 10 days``), its bounds, or neighbors (``1 or 2``)."""
     after, end = units()[unit], _end(unit)
     beside = of_values("or") if float(high) == float(low) + 1 else ()
     link = rf"\s?(?:-|{'|'.join([*of_values('to'), *of_values('and'), *beside])})\s?"
@@ -201,7 +201,7 @@ def _end(unit: str) -> str:
 
 
 def _in_words(number: str) -> list[str]:
-    """Return the words for a number, as alternatives of one expression; empty if words for it are unusual."""
+    """Return the words for a number as one expression; empty if words are unusual for it."""
     value = float(number)
     return [number_words()[int(value)]] if value == int(value) and int(value) in number_words() else []
 

@@ -97,7 +97,7 @@ class Reading:
 
 
 def read(text: str, languages: tuple[str, ...] = ()) -> Reading:
-    """Read one message, in the given languages or its own; a very long one at both ends, the same text once."""
+    """Read one message, in the given languages or its own; a very long one at both ends."""
     return _read(kept(text, LONGEST_SPOKEN), languages)
 
 
@@ -110,7 +110,7 @@ def _read(text: str, languages: tuple[str, ...]) -> Reading:
 
 
 def _topics(sentence: Sentence, spoken: list[ClaimPatterns]) -> list[str]:
-    """Return the topics of a sentence by the patterns; the trained reader drops or adds promises."""
+    """Return the topics of a sentence by the patterns; the reader drops or adds promises."""
     found = dict.fromkeys(topic for book in spoken for topic in book.topics_in(sentence.plain))
     if is_row(sentence.plain):
         found = dict.fromkeys(topic for topic in found if not topic.startswith("done:"))
@@ -125,12 +125,12 @@ def _topics(sentence: Sentence, spoken: list[ClaimPatterns]) -> list[str]:
 
 
 def says_done(text: str, store: Phrases) -> set[str]:
-    """Return the tools that a message claims were used: by the patterns, or surely by the store's reader."""
+    """Return the tools that a message claims were used, by patterns or the store's reader."""
     return {tool for tool, _ in read(text).about("done")} | parser_of(store).parse(text).surely_claimed
 
 
 def foreign(text: str) -> bool:
-    """Return whether a message is in an unsupported language, by its words or by letters of another script."""
+    """Return whether a message is in an unsupported language, by its words or its script."""
     letters = [c for c in kept(text, LONGEST_SPOKEN) if c.isalpha()]
     if sum(c > "\u024f" for c in letters) * 3 > len(letters):
         return True
@@ -174,7 +174,7 @@ class ClaimPatterns:
 
     @cached_property
     def unless(self) -> re.Pattern[str]:
-        """Return the pattern that makes a promise an offer, a rule or a wish, anywhere in the sentence."""
+        """Return the pattern that makes a promise an offer, a rule or a wish."""
         return self.compile(self.book["commitments"]["unless"])
 
     @cached_property
@@ -189,12 +189,12 @@ class ClaimPatterns:
 
     @cached_property
     def promised(self) -> list[tuple[list[str], re.Pattern[str], re.Pattern[str]]]:
-        """Return (tools, words, exceptions) for things that exist only after one of the tools was called."""
+        """Return (tools, words, exceptions) for things that exist only after a call of a tool."""
         entries = self.book["done"].get("promised", ())
         return [(e["of"], self.compile([e["words"]]), self.compile(e.get("not", []))) for e in entries]
 
     def denies(self, promise: str, sentence: str) -> bool:
-        """Return whether a sentence denies a class of promise without condition, not for now, in part or by one way."""
+        """Return whether a sentence denies a class of promise, wholly and without condition."""
         denied, partly = self._denials[promise]
         found = denied.search(sentence)
         return bool(found and not partly.search(sentence, max(self.clause(sentence, found.start()) - 1, 0)))
@@ -213,12 +213,12 @@ class ClaimPatterns:
 
     @lru_cache(maxsize=64)
     def part(self, name: str) -> re.Pattern[str]:
-        """Return a part: ``deny`` cancels a statement, ``condition`` makes it an offer, ``aside`` skips a clause."""
+        """Return a part: ``deny`` cancels, ``condition`` makes an offer, ``aside`` skips a clause."""
         return self.compile(self.book[name])
 
     @cached_property
     def label(self) -> re.Pattern[str]:
-        """Return the pattern of a ticket's number or another house-style label, at the start or end of a line."""
+        """Return the pattern of a ticket's number or another label at either end of a line."""
         word, number = f"(?:{self.book['done']['labels']})", r"[\w./-]{0,20}\d[\w/-]{0,20}"
         numbered = rf"{word}(?:[ .:]{{1,3}}(?:no|nr|n|id|num\w{{0,3}}|is)(?![a-z]))?[ .:-]{{0,3}}{number}"
         head = rf"(?:{numbered}|[a-z]{{0,4}}-?\d[\w-]{{0,20}})(?= ?[:|,.]| - | ?$)|{word}(?= ?[:|])"
@@ -228,13 +228,13 @@ class ClaimPatterns:
 
     @cached_property
     def status(self) -> tuple[re.Pattern[str], ...]:
-        """Return the patterns of an order's or a parcel's state, of a state after a label, and of an act."""
+        """Return the patterns of an order's or parcel's state, one after a label, and an act."""
         of, state, without = (self.book["done"]["status"][part] for part in ("of", "state", "not"))
         return self.compile([f"<start>{of}{state}"]), self.compile([state]), self.compile(without)
 
     @cached_property
     def undone(self) -> re.Pattern[str]:
-        """Return the pattern that cancels a report: a denial, condition, offer, another's act, or a day long ago."""
+        """Return the pattern that cancels a report: denial, condition, offer, or a day long ago."""
         return self.compile([*self.book["deny"], *self.book["condition"], *self.book["done"]["not"]])
 
     @cached_property
@@ -249,7 +249,7 @@ class ClaimPatterns:
 
     @cached_property
     def asks(self) -> dict[str, re.Pattern[str]]:
-        """Return the pattern that asks for each slot: its noun after asking words, or first in a question."""
+        """Return the pattern that asks for each slot: its noun after asking words or first."""
         again = self.book["again"]
         return {
             slot: self.compile(
@@ -272,13 +272,13 @@ class ClaimPatterns:
         return self.compile(self.book["again"]["not"])
 
     def _framed(self, entry: dict[str, Any], done: dict[str, Any]) -> dict[str, list[str]]:
-        """Return the patterns of one action: the language's frames with its verbs and objects, and its own."""
+        """Return one action's patterns: the frames with its verbs and objects, and its own."""
         verb, about = f"(?:{entry['verb']})", f"(?:{entry['object']})"
         framed = [frame.replace("<verb>", verb).replace("<object>", about) for frame in done["frames"]]
         return {"now": [*framed, *entry.get("also", [])], "not": [*done["not"], *entry.get("not", [])]}
 
     def compile(self, patterns: list[str]) -> re.Pattern[str]:
-        """Compile many patterns to one, each beginning at the start of a word, with the parts filled in."""
+        """Compile patterns to one that begins at the start of a word, with the parts filled in."""
         text = f" (?:{'|'.join(_grouped(patterns)) or '(?!)'})"
         while (named := _PART.sub(lambda m: self.parts[m.group(1)], text)) != text:
             text = named
@@ -304,7 +304,6 @@ class ClaimPatterns:
 
     @lru_cache(maxsize=16)
     def _joints(self, text: str) -> list[int]:
-        """Return the possible starts of clauses: 0, and the ends of joints."""
         return [0, *(joint.end() for joint in self.joint.finditer(text))]
 
 
@@ -344,13 +343,13 @@ class _Topic:
         return not self.deny.search(m.string, max(self.book.clause(m.string, m.start()) - 1, 0), m.end())
 
     def _unconditional(self, m: re.Match[str]) -> bool:
-        """Return whether no condition or offer precedes it, or follows before the next clause about it."""
+        """Return whether no condition or offer precedes it or follows in its part."""
         more = self.book.join.search(m.string, m.end())
         return not self.condition.search(m.string, 0, more.start() if more else len(m.string))
 
 
 class _Promise:
-    """One class of promise: an act with its parts in the same sentence, undenied and unconditional.
+    """A class of promise: an act with its parts in one sentence, undenied, unconditional.
 
     Other wordings are under ``also``, each with parts and a ``not`` of its own.
     """

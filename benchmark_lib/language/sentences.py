@@ -22,7 +22,7 @@ _SYMBOLS = re.compile(f"{_SYMBOL.pattern}+(?![a-z])|(?<![a-z])_+")
 
 @lru_cache(maxsize=32_768)
 def fold(text: str) -> str:
-    """Return text in lower case with plain spaces, dashes and quotes, and without markdown marks."""
+    """Return text in lower case with plain spaces, dashes and quotes, without markdown."""
     return text.casefold().translate(_PLAIN)
 
 
@@ -54,7 +54,7 @@ LONGEST_ITEM = 60
 
 
 class Sentence(NamedTuple):
-    """A sentence as written and as patterns see it (see `plain`), and whether it is part of a list item."""
+    """A sentence as written, as patterns see it (see `plain`), and whether it is a list item."""
 
     text: str
     plain: str
@@ -62,7 +62,7 @@ class Sentence(NamedTuple):
 
 
 def sentences(text: str) -> list[Sentence]:
-    """Return the sentences of a message, with list items and lines separate and long sentences in windows."""
+    """Return the sentences, list items and lines of a message; long ones in windows."""
     return list(_sentences(text))
 
 
@@ -85,18 +85,18 @@ def _sentences(text: str) -> tuple[Sentence, ...]:
 
 
 def is_row(plain: str) -> bool:
-    """Return whether a line is a table row without a question ("| Photo here | June 26 |"), which reports nothing."""
+    """Return whether a line is a table row, which reports nothing ("| Photo here | June 26 |")."""
     return plain.lstrip().startswith("|") and not plain.rstrip(" |").endswith("?")
 
 
 def parts(text: str) -> list[str]:
-    """Return the sentences and lines of a text as written, with list marks; very long sentences in windows."""
+    """Return a text's sentences and lines as written, with list marks; long ones in windows."""
     return [window for line in text.splitlines() for part in _end().split(line) for window in windows(part.strip())]
 
 
 @lru_cache(maxsize=1)
 def _end() -> re.Pattern[str]:
-    """Return the pattern of a sentence's end, excluding abbreviations, days and remarks in brackets within it."""
+    """Return the pattern of a sentence's end: no abbreviation, day or inner bracket."""
     ordinal = rf"(?:(?<!\b\d\.)(?<!\b\d\d\.)|(?=\s+(?!(?:{months_after_a_dot()})\b)[A-ZÄÖÜÉ¡¿]))"
     abbreviation = "".join(rf"(?<!\b{a}\.)" for a in _SHORT.split())
     within = r"(?!\)[\"”»*]*\s*[a-zà-öø-ÿ,;:])"
@@ -158,7 +158,7 @@ def kept_together(texts: list[str]) -> list[str]:
 
 
 def windows(sentence: str, size: int = LONGEST_SENTENCE) -> list[str]:
-    """Cut a sentence into windows of at most `size` characters, between words unless a word is longer."""
+    """Cut a sentence into windows of `size` characters, within words only if they are longer."""
     found = []
     while len(sentence) > size:
         place = _last_blank(sentence[: size + 1])
@@ -169,7 +169,7 @@ def windows(sentence: str, size: int = LONGEST_SENTENCE) -> list[str]:
 
 
 def pieces(text: str) -> list[str]:
-    """Cut running text into overlapping pieces, so that a cut expression is complete in the next piece."""
+    """Cut running text into overlapping pieces, so that one contains each cut expression."""
     if len(text) <= PIECE:
         return [text]
     return [text[at : at + PIECE] for at in range(0, len(text) - OVERLAP, PIECE - OVERLAP)]
@@ -194,6 +194,6 @@ def limited(pattern: str) -> str:
 
 
 def _last_blank(text: str) -> int:
-    """Return the place of the last blank; without a blank the text's length, so that nothing is cut off."""
+    # Without a blank, nothing is cut off.
     place = max(text.rfind(" "), text.rfind("\n"))
     return place if place > 0 else len(text)

@@ -41,7 +41,7 @@ PARTS = 5
 
 
 def lines(folder: Path, named: str) -> list[dict[str, Any]]:
-    """Return the rows of a folder's files that have this field, such as labelled messages with ``sentences``."""
+    """Return the rows of a folder's files that have this field, such as ``sentences``."""
     found = ((path.stem, orjson.loads(x)) for path in sorted(folder.glob("*.jsonl")) for x in path.open("rb"))
     return [{"writer": writer, **row} for writer, row in found if named in row]
 
@@ -127,7 +127,7 @@ def _cuts(
     judged: np.ndarray,
     rates: list[float],
 ) -> dict[float, float]:
-    """Return an act's probabilities at these rates for writers left out, each with the recall there."""
+    """Return an act's probabilities at these rates for writers left out, with the recall."""
     from sklearn.model_selection import GroupKFold
 
     chances = np.zeros(len(wanted))
@@ -182,7 +182,7 @@ def hash_of(*folders: Path) -> str:
 
 
 def played() -> list[dict[str, Any]]:
-    """Return the honest agents' sentences with a field ``done``, each as a message that teaches reports only."""
+    """Return the honest agents' sentences with a field ``done``, which teach reports only."""
     rows = lines(PLAYED_FOLDER, "done")
     return [
         {"only": "done", "writer": PLAYED_FOLDER.name, "sentences": [{"t": row["t"], "l": ["done"] * row["done"]}]}

@@ -26,7 +26,7 @@ PASSING, TEMPTING = 0.0005, 0.04
 
 
 class PromiseQuality(NamedTuple):
-    """Quality in cross-validation: share of promises found, and of misleading and of played sentences that pass."""
+    """Shares in cross-validation: promises found; misleading and played sentences that pass."""
 
     found: float
     tempting: float

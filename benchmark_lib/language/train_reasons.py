@@ -93,7 +93,7 @@ class _Samples:
 
 
 def train(store: Phrases, rows: list[Told], trained_on: str = "") -> tuple[LinearReader, dict[str, float]]:
-    """Fit the weights; return them with ``found`` and ``passing``, their shares in cross-validation."""
+    """Fit the weights; return them with the shares ``found`` and ``passing`` on left-out parts."""
     from sklearn.model_selection import GroupKFold
 
     samples = _Samples(store, rows)
@@ -114,7 +114,6 @@ def train(store: Phrases, rows: list[Told], trained_on: str = "") -> tuple[Linea
 
 
 def _best(samples: _Samples, scores: np.ndarray, told: bool) -> np.ndarray:
-    """Return the best score of each message for each reason it was written for."""
     best: dict[tuple[int, int], float] = {}
     for at in np.flatnonzero(samples.own & (samples.told == told)):
         key = (int(samples.message[at]), int(samples.reason[at]))

@@ -81,7 +81,7 @@ def _values(text: str) -> tuple[Value, ...]:
 
 
 def with_units(text: str) -> str:
-    """Add the unit to a window that shares its predecessor's: "1 to 2 business days and 3 to 5 on the road"."""
+    """Add the unit to a window that shares the last one's: "1 to 2 business days and 3 to 5"."""
     lower, written, at, unit, end = text.lower().replace("–", "-"), [], 0, "", 0
     if len(lower) != len(text) or not _DIGITS.search(text):
         return text
@@ -102,7 +102,7 @@ def _blanked(pattern: re.Pattern[str], text: str) -> str:
 
 
 def _matches(pattern: re.Pattern[str], text: str, places: list[int]) -> Iterator[re.Match[str]]:
-    """Yield the matches of a pattern that begin at these places, faster than searching everywhere."""
+    """Yield the pattern's matches that begin at these places; a search everywhere is slower."""
     end = 0
     for place in places:
         if place >= end and (found := pattern.match(text, place)):
@@ -111,14 +111,14 @@ def _matches(pattern: re.Pattern[str], text: str, places: list[int]) -> Iterator
 
 
 def _after(before: re.Pattern[str], text: str, figure: int) -> Iterator[int]:
-    """Yield the possible starts of a value whose figures are at a place: its lead, and the figures."""
+    """Yield the possible starts of a value with figures at a place: its lead, and the figures."""
     if lead := before.search(text, max(figure - LONGEST_LEAD, 0), figure):
         yield lead.start()
     yield figure
 
 
 def numbers_of(figures: str) -> set[float]:
-    """Return every number that figures with marks can mean: "1.200" is 1.2 or 1200, "1'200,5" is 1200.5."""
+    """Return every number that figures with marks can mean: "1.200" is 1.2 or 1200."""
     marked = re.sub(r"[^\d.,]", "", figures)
     whole, *groups = re.split(r"[.,]", marked)
     digits = re.sub(r"\D", "", marked)
@@ -166,7 +166,7 @@ def _window() -> re.Pattern[str]:
 
 @lru_cache(maxsize=1)
 def _window_or_bare() -> re.Pattern[str]:
-    """Return the pattern of a window with a unit, or a bare one that counts nothing else (not a month's `day`)."""
+    """Return the pattern of a window with a unit, or a bare one that counts nothing else."""
     names, links = month_names(), "|".join(["-", *of_values("to"), *of_values("or")])
     number = rf"(?:\d{{1,3}}|(?:{_words()})\b)"
     of = "|".join(of_values("of"))
@@ -198,7 +198,6 @@ def _before_a_number_word() -> re.Pattern[str]:
 
 
 def _words() -> str:
-    """Return the alternatives of every number word above one."""
     return "|".join(words for number, words in number_words().items() if number > 1)
 
 

@@ -62,29 +62,29 @@ def of_unit(unit: str) -> list[str]:
 
 
 def of_values(key: str) -> list[str]:
-    """Return the words of one kind around values (``values`` in the languages' files), without repetition."""
+    """Return the words of one kind around values (``values`` in the files), once each."""
     return list(dict.fromkeys(word for book in books().values() for word in book["values"].get(key, ())))
 
 
 def of_answers(key: str) -> list[str]:
-    """Return the cues of one kind that disqualify a value (``answers`` in the languages' files), without repetition."""
+    """Return the cues of one kind that disqualify a value (``answers`` in the files)."""
     return list(dict.fromkeys(part for book in books().values() for part in book["answers"][key]))
 
 
 def of_part(part: str, key: str, languages: tuple[str, ...]) -> list[str]:
-    """Return the patterns of one kind from a part of some languages' files, such as ``not_asked``."""
+    """Return the patterns of one kind from a part of some languages, such as ``not_asked``."""
     found = [books().get(language, {}).get(part, {}) for language in languages]
     return [pattern for mine in found for pattern in mine.get(key, ())]
 
 
 def of_language(part: str, language: str, within: str | None = None) -> dict[str, list[str]]:
-    """Return the patterns of a part of a language's file by kind, or those of one kind `within` it by name."""
+    """Return a part of a language's patterns by kind, or those of a kind `within` it by name."""
     found = books().get(language, {}).get(part, {})
     return found.get(within, {}) if within else {kind: said for kind, said in found.items() if isinstance(said, list)}
 
 
 def said_by_customers(language: str, part: str, key: str) -> list[str]:
-    """Return a customer's phrases from a part of its language's file (``several``, ``reactions``), else the English."""
+    """Return a customer's phrases from a part of its language's file, else the English ones."""
     return books().get(language, books()["en"])[part][key]
 
 
@@ -95,7 +95,7 @@ def dollars() -> str:
 
 @lru_cache(maxsize=1)
 def months() -> dict[str, int]:
-    """Return the numbers of the months by name in every language (babel's and the files'), in lower case."""
+    """Return the months' numbers by their names in every language, in lower case."""
     from babel import Locale
 
     names: dict[str, int] = {"sept": 9}
@@ -117,7 +117,7 @@ def month_names(month: int | None = None) -> str:
 
 @lru_cache(maxsize=1)
 def months_after_a_dot() -> str:
-    """Return the capitalised names of the months in languages that write the day with a dot before them."""
+    """Return the capitalised month names of languages that write the day with a dot."""
     from babel import Locale
 
     dotted = [language for language, book in books().items() if book["values"].get("ordinal_dot")]
@@ -127,13 +127,13 @@ def months_after_a_dot() -> str:
 
 @lru_cache(maxsize=31)
 def day_words(day: int) -> str:
-    """Return the word for a day of the month in every language, as alternatives of one expression."""
+    """Return the word for a day of the month in every language, as one expression."""
     return "|".join(book["values"]["day_words"][day - 1] for book in books().values())
 
 
 @lru_cache(maxsize=1)
 def day_names() -> tuple[str, ...]:
-    """Return the day names from Monday to Sunday in every language (babel), one expression for each day."""
+    """Return the names of the days, Monday first, in every language, one expression each."""
     from babel import Locale
 
     days = [Locale.parse(language).days["format"]["wide"] for language in LANGUAGES]

@@ -1,4 +1,4 @@
-"""Acts of a customer's message in a person's notation: ``attached photo; agreed start_return``."""
+"""Acts of a message in a person's notation: ``attached photo; agreed start_return``."""
 
 READ_AS = "What does it do, such as `attached photo; agreed start_return; left content`?"
 

@@ -1,4 +1,4 @@
-"""The chairs: they show each player its conversation, and pass answers to the right conversation.
+"""The chairs: they show players their conversations and pass on the answers.
 
 A player sees only what a language model would get: prompt, tools, words. The chairs do not know which case a
 conversation is about.
@@ -88,7 +88,7 @@ class Chairs:
     async def complete(
         self, messages: list[Any], tools: Any, *, conversation: Hashable, chair: int | None = None
     ) -> Completion:
-        """Wait for the answer of the conversation's player; `chair` is the chair that played it before."""
+        """Wait for the answer of the conversation's player; `chair` played it before."""
         self.tools = [tool["function"] for tool in tools or []]
         view = self._views.get(conversation)
         if view is None:
@@ -123,7 +123,7 @@ class Chairs:
         self._tell()
 
     def close(self, reason: str) -> None:
-        """Inform every player, now or at its next request, that no conversation will follow, and why."""
+        """Inform every player, at its next request, that no conversation will follow, and why."""
         self.closed = reason
         self._tell()
 
@@ -135,7 +135,7 @@ class Chairs:
     # What a player does.
 
     async def news(self, number: int, wait_s: float = 0.0) -> list[Item]:
-        """Return the new items of a chair; unless it is its turn, wait up to `wait_s` seconds for some.
+        """Return the new items of a chair; wait up to `wait_s` seconds unless it is its turn.
 
         A chair whose conversation is over takes the next conversation.
         """
@@ -151,7 +151,7 @@ class Chairs:
                 return self._unseen(number, chair)
 
     def again(self, number: int) -> list[Item]:
-        """Return all items of a chair's conversation, from the prompt on, including its own messages and calls."""
+        """Return all items of a chair's conversation from the prompt on, its own included."""
         chair = self._chairs[number]
         chair.used = True
         if chair.view is None:
@@ -160,7 +160,7 @@ class Chairs:
         return [*self._opening(chair, whole=True), *chair.view.items]
 
     def only_others_play(self, number: int) -> bool:
-        """Return whether a chair has no conversation left: all remaining ones are open in other chairs."""
+        """Return whether no conversation is left for a chair: other chairs play all of them."""
         view = self._chairs[number].view
         free = view is None or view.over
         taken = sum(one not in self._waiting for one in self._views.values())
@@ -235,7 +235,7 @@ class Chairs:
         return view
 
     def _opening(self, chair: _Chair, whole: bool) -> list[Item]:
-        """Return the items before a conversation; tools only if `whole`, and the prompt only where it is new."""
+        """Return the items before a conversation; unless `whole`, no tools and only a new prompt."""
         assert chair.view is not None
         system = "\n\n".join(m["content"] for m in chair.view.messages if m["role"] == "system")
         whole = whole or self.side == "customer"
@@ -261,7 +261,7 @@ def _is_in_form(text: str) -> bool:
 
 
 def _items(before: list[Any], now: list[Any]) -> list[Item]:
-    """Return what a request adds to the previous one; they differ from the last answer on, if one was rejected."""
+    """Return what a request adds to the last one; a rejected answer may have changed its end."""
     same = 0
     while same < min(len(before), len(now)) and before[same] == now[same]:
         same += 1

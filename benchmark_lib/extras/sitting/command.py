@@ -43,7 +43,7 @@ ARGUMENTS = {
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Play in the terminal or over the port until all conversations are finished or the session is stopped."""
+    """Play in the terminal or over the port until all conversations are finished."""
     if options.port is None and options.chairs != 1:
         raise BadInput("there is one chair in a terminal: leave --chairs out, or give --port a number")
     return run_to_signal(lambda seen: _sit(options, seen))
@@ -80,7 +80,6 @@ async def _over_port(chairs: Chairs, experiment: Experiment, port: int) -> None:
 
 
 def _tell(run: RunFile, experiment: Experiment) -> None:
-    """Print the number of finished conversations, without any result."""
     finished, planned = run.counts()["finished"], sum(run.manifest["planned"].values())
     print(f"{finished} of {planned} conversations finished; run file: {run.path}", flush=True)
     if experiment.stopped is not None:

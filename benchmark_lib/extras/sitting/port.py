@@ -66,7 +66,7 @@ POST /CHAIR/say         the body is your answer, in the form that your instructi
 
 @asynccontextmanager
 async def serving(chairs: Chairs, port: int) -> AsyncIterator[str]:
-    """Serve the chairs on a port of this machine (0: any free port) and yield the secret address.
+    """Serve the chairs on a port of this machine (0: any free port); yield the address.
 
     Raise `BadInput` if the port is unavailable.
     """
@@ -203,7 +203,7 @@ def _wait(request: web.Request) -> float:
 
 
 async def _message(request: web.Request) -> dict[str, Any]:
-    """Return the message of a request: the plain body, or a JSON object with ``text`` (customer: ``acts``, ``end``)."""
+    """Return a request's message: the plain body, or JSON with ``text``, ``acts``, ``end``."""
     body = await _body(request)
     if request.content_type != "application/json":
         return {"text": body.strip()}
@@ -251,7 +251,7 @@ def _json(body: str) -> Any:
 
 @web.middleware
 async def _answered(request: web.Request, handler: Any) -> web.StreamResponse:
-    """Return every refusal as one line of text, with headers that keep browsers from interpreting answers."""
+    """Return a refusal as one line of text; no browser may interpret an answer."""
     try:
         response = await handler(request)
     except Refused as error:

@@ -1,4 +1,4 @@
-"""A session of ``deskbench sit``: a run with a person, or a program over the port, as agent or customer."""
+"""A session of ``deskbench sit``: a run with a person or a program on one side."""
 
 import asyncio
 from typing import Any

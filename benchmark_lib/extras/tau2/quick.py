@@ -1,4 +1,4 @@
-"""Faster tau2 environments with the same tools, answers and hashes, without redundant work in each call."""
+"""Faster tau2 environments with the same tools, answers and hashes."""
 
 from typing import Any
 

@@ -160,7 +160,7 @@ def _json(value: Any) -> bytes:
 
 
 def _copier(value: Any) -> Callable[[], Any]:
-    """Return a deep copier of a value, faster than `copy.deepcopy`, which inspects types and shared members."""
+    """Return a deep copier of a value, faster than `copy.deepcopy`."""
     if isinstance(value, BaseModel) and not (value.__pydantic_extra__ or value.__pydantic_private__):
         return _of_model(value, _copiers(vars(value).items()))
     if isinstance(value, dict):
@@ -179,7 +179,7 @@ def _copier(value: Any) -> Callable[[], Any]:
 
 
 def _of_model(model: BaseModel, inner: list[tuple[Any, Callable[[], Any]]]) -> Callable[[], Any]:
-    """Return a copier of a model that works as pydantic's `__copy__` and also copies some members."""
+    """Return a copier of a model that works as pydantic's `__copy__`, but copies some members."""
     kind, put, held, named = type(model), object.__setattr__, vars(model), model.__pydantic_fields_set__
 
     def copied() -> Any:
@@ -196,5 +196,4 @@ def _of_model(model: BaseModel, inner: list[tuple[Any, Callable[[], Any]]]) -> C
 
 
 def _copiers(members: Iterable[tuple[Any, Any]]) -> list[tuple[Any, Callable[[], Any]]]:
-    """Return the copiers of mutable members, each with its key."""
     return [(n, _copier(one)) for n, one in members if type(one) not in PLAIN and not isinstance(one, Enum)]

@@ -1,4 +1,4 @@
-"""Score of a conversation about a tau2 task, graded by the package's own evaluators from the record alone."""
+"""Score of a conversation about a tau2 task, by the package's own evaluators."""
 
 from typing import Any
 
@@ -69,7 +69,7 @@ def rewards(messages: list[Any], task: Any, store: TauStore) -> dict[str, float]
 
 
 def their_messages(c: Conversation) -> list[Any]:
-    """Return a record as the messages of a tau2 simulation: the greeting, then each message after its calls."""
+    """Return a record as tau2's messages: the greeting, then each message after its calls."""
     from tau2.data_model.message import AssistantMessage, UserMessage
 
     found: list[Any] = [AssistantMessage(role="assistant", content=GREETING)]

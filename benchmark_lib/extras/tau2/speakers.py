@@ -1,4 +1,4 @@
-"""Agents and customers of tau2 tasks: our model customer as its simulated user, and scripted speakers."""
+"""Agents and customers of tau2 tasks: a model as its simulated user, scripted speakers."""
 
 import re
 from functools import cache
@@ -25,7 +25,7 @@ CONDITION = re.compile(r"\b(?:if|unless|otherwise|only|except|until|when|whether
 
 
 class TauOracle(BuiltIn):
-    """Makes the agent's expected calls, requests the customer's expected calls, and states the required facts."""
+    """Makes the agent's expected calls, requests the customer's, and states the facts."""
 
     def __init__(self, task: Any):
         self._left = list(task.evaluation_criteria.actions or [])
@@ -79,7 +79,7 @@ class TauScriptedCustomer:
         return Reply("Thank you, that is all.", [Act("left", "content")])
 
     def _arguments(self, name: str) -> dict[str, Any]:
-        """Return the arguments that the task expects of this tool's next call; empty if there is no such call."""
+        """Return the expected arguments of this tool's next call; empty without such a call."""
         for place, action in enumerate(self._expected):
             if action.name == name:
                 return dict(self._expected.pop(place).arguments)
@@ -116,7 +116,7 @@ class TauModelCustomer:
 
 
 def tau_agent(spec: str, case: Case, store: TauStore) -> Any:
-    """Return the scripted agent of a task; raise `BadInput` for an agent that plays only our own cases."""
+    """Return a task's scripted agent; raise `BadInput` for an agent of our own cases only."""
     if spec == "scripted:oracle":
         return TauOracle(store.task(case))
     if spec == "scripted:no_op":
@@ -133,7 +133,7 @@ def tau_customer(spec: str, case: Case, store: TauStore, complete: Any) -> Any:
 
 
 def unconditional(task: Any) -> bool:
-    """Return whether a task's instructions have no condition, so that stating everything at once follows them."""
+    """Return whether a task's instructions have no condition, so one message can state them."""
     return not CONDITION.search(" ".join(_instructions(task)))
 
 

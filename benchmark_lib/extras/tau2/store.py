@@ -29,7 +29,7 @@ KNOWN = DATA / "reference" / "tau_known_defects.yaml"
 
 
 class TauDesk:
-    """One conversation's environment in a task's initial state, with its calls; the counterpart of `Desk`."""
+    """One conversation's environment with its calls; the counterpart of `Desk`."""
 
     def __init__(self, domain: Domain, task: Any):
         self._domain, self._task = domain, task
@@ -42,7 +42,7 @@ class TauDesk:
         self.staged: dict[str, str] = {}
 
     def call(self, name: str, arguments: dict[str, Any] | str, side: str = "agent") -> ToolCall:
-        """Carry out and record a call of either side; the result is the environment's answer, unchanged."""
+        """Carry out and record a call of either side; the result is the environment's answer."""
         from tau2.data_model.message import ToolCall as TheirCall
 
         given: dict[str, Any] | str | None = arguments
@@ -77,7 +77,7 @@ class TauDesk:
         return found
 
     def explained(self) -> bool:
-        """Return True: agents see only copies, and the evaluator repeats every recorded call before it grades."""
+        """Return True: agents see only copies, and the evaluator repeats every call."""
         return True
 
 
@@ -115,7 +115,7 @@ class TauStore:
 
     @cached_property
     def known(self) -> dict[str, Any]:
-        """Return known data of the domain's tasks: ``floor``, and ``defects`` by task id, each with its source."""
+        """Return known data of the tasks: ``floor``, and ``defects`` by task id with sources."""
         return known_of(self.domain)
 
     def provides(self, tool: Any) -> bool:
@@ -123,7 +123,7 @@ class TauStore:
         return False
 
     def with_tools(self, own: dict[str, Any]) -> Self:
-        """Return the same store; refuse the user's own tools, which the package's evaluator does not know."""
+        """Return the same store; refuse own tools, which tau2's evaluator does not know."""
         if own:
             raise BadInput(f"{self.name} is graded with the tools of its package alone: leave --tools out")
         return self
@@ -167,7 +167,7 @@ def known_of(domain: str) -> dict[str, Any]:
 
 
 def floor_of(name: str) -> float | None:
-    """Return the share of a store's tasks that an idle agent passes; None if it is not a tau2 domain."""
+    """Return the share of tasks that an idle agent passes; None outside tau2."""
     domain = name.removeprefix(PREFIX)
     if domain == name or domain not in DOMAINS:
         return None
@@ -176,7 +176,7 @@ def floor_of(name: str) -> float | None:
 
 
 def domain_named(name: str) -> str | None:
-    """Return the domain of a store's name, None for our own stores; raise `BadInput` for an unknown domain."""
+    """Return the domain of a store's name, None for our stores; raise `BadInput` if unknown."""
     if not name.startswith(PREFIX):
         return None
     found = name.removeprefix(PREFIX)
@@ -212,7 +212,7 @@ def _differences(old: Any, new: Any) -> list[dict[str, Any]]:
 
 
 def _changed(table: str, before: Any, after: Any) -> Iterator[tuple[str, str, Any, Any]]:
-    """Yield key, path and both states of each changed row; a state is None if the row was absent."""
+    """Yield key, old and new state of each changed row; None if the row was absent."""
     if isinstance(after, Rows):
         for key in sorted(after.taken):
             old, new = dict.get(before, key), dict.get(after, key)
