@@ -56,7 +56,7 @@ class ScriptedCustomer(Consenting):
 
     def _next(self, talk: ConversationState) -> Reply:
         """Return the answer to the agent's latest message: answers and a yes first."""
-        now, said = self._round(talk), Draft()
+        now, draft = self._round(talk), Draft()
         self.stale = 0 if now.fresh else self.stale
         done = self.progress.served(talk) and not self.progress.untold(talk)
         asked = self._meant(now.heard, bool(now.calls) or done) if now.heard.question or not done else []
@@ -71,50 +71,50 @@ class ScriptedCustomer(Consenting):
         leaves = now.heard.closes and not done and self.progress.pushes >= PUSHED
         if leaves or (done and now.heard.checks):
             asked = []
-        if checked := self._says_whether_it_is_this(now.words, said):
+        if checked := self._says_whether_it_is_this(now.words, draft):
             asked = [slot for slot in asked if slot != self._subject]
         for slot in asked:
-            if self._waiting(slot, talk, said, now):
+            if self._waiting(slot, talk, draft, now):
                 continue
-            self._answer(slot, said)
+            self._answer(slot, draft)
             if now.heard.slots.get(slot, SURE) < DOUBT:
                 where = f"message {talk.turn}, {slot}"
                 talk.faults.append(Fault("customer", "answer_doubtful", f"{where}: {now.words[:200]}"))
-        changed_mind = self._bring_up("next", talk, said, now)
+        changed_mind = self._bring_up("next", talk, draft, now)
         if changed_mind:
-            self._answer_beside(now, talk, said)
+            self._answer_beside(now, talk, draft)
         elif leaves:
-            self._leave("unserved", said)
+            self._leave("unserved", draft)
         elif handed_on:
-            said.add(self._plain_yes(HANDOVER), Act("agreed", HANDOVER, arguments={}), first=True)
+            draft.add(self._plain_yes(HANDOVER), Act("agreed", HANDOVER, arguments={}), first=True)
         elif now.menu and not done:
-            if not said.moves:
-                said.add(self._customers("menu"), Act("refused", "menu"))
+            if not draft.moves:
+                draft.add(self._customers("menu"), Act("refused", "menu"))
         elif not done and (kind := self._objection(now)):
-            self._object(kind, now, said)
+            self._object(kind, now, draft)
         elif self._held_out(now) and not done:
-            self._choose(now, talk, said)
+            self._choose(now, talk, draft)
         elif now.heard.confirm and not (
             self._answers_the_check(now) or (done and now.heard.checks) or (checked and not now.heard.offer)
         ):
-            self._decide(now, talk, said)
+            self._decide(now, talk, draft)
         elif (
             self.case.several and not done and (len(now.heard.offered) > 1 or (asks_for_a_yes(now.words) and not asked))
         ):
-            self._agree_to_all(self.progress.open_wishes(talk), now, talk, said)
-        if not (said.left or done):
-            self._say_if_another_date(now, said)
-        if said.presses:
-            self._push(now, said)
-        elif not (said.left or said.moves):
-            self._go_on(now, talk, said)
-        elif done and all(act.kind == "gave" for act in said.acts) and self._is_not_content(talk):
-            self._push(now, said)
-        if self._is_too_late(now.words) and not {a.kind for a in said.acts} & {"followed_up", "left", "pushed"}:
-            said.add(self._of("reactions", "too_late"), first=True)
-        self._put_in_a_clause(said)
-        words = self._never_the_same(written(said.parts, last=self._capitals))
-        return Reply(words, said.acts, said.attachments)
+            self._agree_to_all(self.progress.open_wishes(talk), now, talk, draft)
+        if not (draft.left or done):
+            self._say_if_another_date(now, draft)
+        if draft.presses:
+            self._push(now, draft)
+        elif not (draft.left or draft.moves):
+            self._go_on(now, talk, draft)
+        elif done and all(act.kind == "gave" for act in draft.acts) and self._is_not_content(talk):
+            self._push(now, draft)
+        if self._is_too_late(now.words) and not {a.kind for a in draft.acts} & {"followed_up", "left", "pushed"}:
+            draft.add(self._of("reactions", "too_late"), first=True)
+        self._put_in_a_clause(draft)
+        words = self._never_the_same(written(draft.parts, last=self._capitals))
+        return Reply(words, draft.acts, draft.attachments)
 
     def _round(self, talk: ConversationState) -> Round:
         """Parse the agent's last turn; `fresh` is true for new facts, calls, questions or offers.
@@ -123,21 +123,21 @@ class ScriptedCustomer(Consenting):
         before the first push is.
         """
         words = self.words = (talk.last("agent") or talk.messages[-1]).text
-        heard = self.parser.parse(words)
+        parsed = self.parser.parse(words)
         calls = [c for c in talk.desk.calls if c.turn == talk.turn - 1 and c.write and not c.error]
-        menu = heard.confirm and is_menu(words, self.parser, self.case.several)
-        self.progress.claimed |= set() if heard.declined or menu else heard.surely_claimed
-        if heard.claimed and not menu:
+        menu = parsed.confirm and is_menu(words, self.parser, self.case.several)
+        self.progress.claimed |= set() if parsed.declined or menu else parsed.surely_claimed
+        if parsed.claimed and not menu:
             self.progress.claimed |= {c.name for c in calls}
         own = {*self.case.reasons, *self.case.against}
         reasons = own.intersection(self.parser.reasons_in([words]) if own else ())
-        told = {n for n, f in self.case.facts.items() if told_in(f, words)}
-        new = {("fact", n) for n in told} | {("call", c.index) for c in calls}
-        new |= {("asks", s) for s in heard.asked} | {("offers", t) for t in heard.proposed}
+        stated = {n for n, f in self.case.facts.items() if told_in(f, words)}
+        new = {("fact", n) for n in stated} | {("call", c.index) for c in calls}
+        new |= {("asks", s) for s in parsed.asked} | {("offers", t) for t in parsed.proposed}
         new |= set() if self.progress.pushes else {("reason", r) for r in reasons}
         fresh = bool(new - self.seen) or not (self.progress.pushes or self.progress.resolvable)
         self.seen |= new
-        return Round(words, heard, calls, fresh, menu)
+        return Round(words, parsed, calls, fresh, menu)
 
     def _meant(self, heard: ParsedMessage, content: bool) -> list[str]:
         """Return the requested slots that the customer can answer.
@@ -151,12 +151,12 @@ class ScriptedCustomer(Consenting):
         vague = self.kind.vague_slots if content or heard.confirm else ()
         for slot in (s for s in heard.asked if s not in vague):
             options = [slot, *self._stands_for(slot)]
-            mine = next((s for s in options if self._open(s)), slot)
-            held = mine in self.case.ledger or mine in self._proofs or mine in self.kind.slots_not_had
-            again = held and f"lack:{mine}" not in self.used
+            own_slot = next((s for s in options if self._open(s)), slot)
+            known_slot = own_slot in self.case.ledger or own_slot in self._proofs or own_slot in self.kind.slots_not_had
+            may_answer = known_slot and f"lack:{own_slot}" not in self.used
             surely = heard.slots.get(slot, 0.0) >= CERTAIN and slot not in heard.in_passing
-            if self._open(mine) or (again and surely):
-                meant.append(mine)
+            if self._open(own_slot) or (may_answer and surely):
+                meant.append(own_slot)
         meant = [s for s in meant if not {*self._stands_for(s)} & {*heard.asked} & {*meant}]
         if {*self.kind.attachments} & {*heard.asked}:
             meant = [s for s in meant if self._open(s) or s not in self.kind.slots_not_had or s in self._proofs]
@@ -174,9 +174,9 @@ class ScriptedCustomer(Consenting):
             either = [s for s in self.kind.proofs if s in choice and s in news]
             likely = [s for s in choice if self._open(s) and heard.slots.get(s, 0.0) >= SURE]
             others = [] if any(s in news for s in choice) else likely[:1]
-            told = [s for s in either if self._open(s)] or others or either
-            left = {*either} | ({*self.kind.of_proofs} & choice - heard.apart if told[:1] == [self._subject] else set())
-            news = [s for s in news if s not in left or s in told[:1]] + [s for s in told[:1] if s not in news]
+            best = [s for s in either if self._open(s)] or others or either
+            rest = {*either} | ({*self.kind.of_proofs} & choice - heard.apart if best[:1] == [self._subject] else set())
+            news = [s for s in news if s not in rest or s in best[:1]] + [s for s in best[:1] if s not in news]
             shown = [s for s in self.kind.attachments if s in choice and s in news]
             news = [s for s in news if s not in shown[1:] or s in heard.apart]
         evidence = iter([s for s in self.kind.attachments if s in news])
@@ -197,8 +197,8 @@ class ScriptedCustomer(Consenting):
     def _shows_what_was_named(self, now: Round, said: Draft) -> bool:
         """Send the picture that an unclear question names, or say that there is none."""
         # Return False if the question names no picture.
-        held = [s for s in self.kind.attachments if s in self.case.ledger and s not in self.given]
-        named = [s for s in held if f"lack:{s}" not in self.used and self.parser.names(s, now.words)]
+        pictures = [s for s in self.kind.attachments if s in self.case.ledger and s not in self.given]
+        named = [s for s in pictures if f"lack:{s}" not in self.used and self.parser.names(s, now.words)]
         if named:
             self._answer(named[0], said)
         return bool(named)
@@ -311,16 +311,16 @@ class ScriptedCustomer(Consenting):
     def _objection(self, now: Round) -> str:
         """Return the objection to an unrequested act: to its report, or to its neglected undoing."""
         # A report counts if the act was offered before, was done in this turn, or is unmistakable.
-        heard, done = now.heard, {call.name for call in now.calls}
-        plain = {tool for tool, chance in heard.reports.items() if tool in done or chance >= UNMISTAKABLE}
-        reported = plain | self.offered.intersection(heard.claimed)
-        self.offered |= {*heard.offered}
+        parsed, done = now.heard, {call.name for call in now.calls}
+        plain = {tool for tool, chance in parsed.reports.items() if tool in done or chance >= UNMISTAKABLE}
+        reported = plain | self.offered.intersection(parsed.claimed)
+        self.offered |= {*parsed.offered}
         wanted = self.case.agreeable | {HANDOVER, CLOSE, *self.kind.aside}
-        served = wanted.intersection([*heard.claimed, *done])
-        if reported - self.unasked and not (heard.declined or served):
+        served = wanted.intersection([*parsed.claimed, *done])
+        if reported - self.unasked and not (parsed.declined or served):
             self.unasked |= reported
             return "unasked"
-        about = {t for t, chance in heard.tools.items() if chance >= SURE} | {*heard.claimed, *heard.declined}
+        about = {t for t, chance in parsed.tools.items() if chance >= SURE} | {*parsed.claimed, *parsed.declined}
         if self.unasked and (about & self.unasked or self._holds("takes_back", now.words)):
             self._count("undone")
         waits = self.unasked and "undone" not in self.used and self.used.get("undo_first", 0) < PUSHED
@@ -358,8 +358,8 @@ class ScriptedCustomer(Consenting):
         """Return whether the agent names another way to a picture that the customer could not send."""
         # Repeated mentions count only in a question.
         lacked = any(f"lack:{slot}" in self.used for slot in self.kind.attachments)
-        again = "no_other_way" in self.used
-        words = " ".join(s.text for s in sentences(now.words) if "?" in s.text or not again)
+        repeated = "no_other_way" in self.used
+        words = " ".join(s.text for s in sentences(now.words) if "?" in s.text or not repeated)
         return lacked and self._holds("other_ways", words)
 
     def _no_other_way(self) -> str:

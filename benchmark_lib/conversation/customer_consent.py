@@ -72,16 +72,16 @@ class Consenting(FollowingUp):
         """
         if any(chance >= SURE for chance in acts.values()):
             return []
-        found = []
+        candidates = []
         asked = self.used.get("asked_back") and now.heard.offer and len({w.tool for w in wishes}) == 1
         least = 0.0 if asked and max(now.heard.tools.values(), default=0.0) < LIKELY else LIKELY
         for wish in wishes:
             chances = (now.heard.tools.get(tool, 0.0) for tool in {wish.tool, *self.kind.alike.get(wish.tool, ())})
             named, differing = self._read(wish, now, said)
-            beside = {*wish.arguments} - {self._subject}
-            if max(chances) >= least and named.intersection(beside or {self._subject}) and not differing:
-                found.append(wish)
-        return found
+            others = {*wish.arguments} - {self._subject}
+            if max(chances) >= least and named.intersection(others or {self._subject}) and not differing:
+                candidates.append(wish)
+        return candidates
 
     def _decline(self, offered: set[str], said: Draft) -> None:
         """Say no to an act that it did not ask for, with its own wish; give up at the third one."""
@@ -102,11 +102,11 @@ class Consenting(FollowingUp):
 
     def _acts_in(self, now: Round) -> dict[str, float]:
         """Return the acts that a message names; a bare "Shall I?" names none, whatever its reading."""
-        heard = now.heard
+        parsed = now.heard
         return {
             tool: chance
-            for tool, chance in heard.tools.items()
-            if tool in heard.offered or chance >= CERTAIN or (chance >= SURE and not self._is_bare(now.words))
+            for tool, chance in parsed.tools.items()
+            if tool in parsed.offered or chance >= CERTAIN or (chance >= SURE and not self._is_bare(now.words))
         }
 
     def _is_bare(self, words: str) -> bool:
@@ -127,8 +127,8 @@ class Consenting(FollowingUp):
         unless the message has already answered a question.
         """
         wishes = self.progress.open_wishes(talk)
-        beside = set(now.heard.proposed) - self._held_out(now)
-        wanted = [w for w in wishes if w.tool in beside]
+        outside = set(now.heard.proposed) - self._held_out(now)
+        wanted = [w for w in wishes if w.tool in outside]
         picked = [] if said.moves else self._picks(now, talk)
         unnamed = asks_for_one_yes_of_several(now.words) or (
             not self.case.family
@@ -161,8 +161,8 @@ class Consenting(FollowingUp):
 
     def _picks(self, now: Round, talk: ConversationState) -> list[Call]:
         """Return the wishes for the one wanted act among the choices; else nothing."""
-        mine = [w for w in self.progress.open_wishes(talk) if w.tool in self._held_out(now)]
-        return mine if len({w.tool for w in mine}) == 1 else []
+        wishes = [w for w in self.progress.open_wishes(talk) if w.tool in self._held_out(now)]
+        return wishes if len({w.tool for w in wishes}) == 1 else []
 
     def _is_to_be_handed_on(self, now: Round, talk: ConversationState) -> bool:
         """Return whether a colleague or no change is the choice, and the case needs a colleague."""
@@ -189,7 +189,7 @@ class Consenting(FollowingUp):
         """Answer an offer in the same message as a follow-up that asks for no call."""
         # Do so only for wishes that belong to every outcome of the case.
         brought = {int(a.what) for a in said.acts if a.kind == "followed_up"}
-        if not now.heard.confirm or any(calls_after(place, self.case) for place in brought):
+        if not now.heard.confirm or any(calls_after(index, self.case) for index in brought):
             return
         offered = [w for w in self.progress.open_wishes(talk) if now.heard.tools.get(w.tool, 0.0) >= SURE]
         wanted = [w for w in offered if all(w in o.calls for o in self.case.outcomes)]
@@ -199,29 +199,29 @@ class Consenting(FollowingUp):
     def _agree_to_all(self, wishes: list[Call], now: Round, talk: ConversationState, said: Draft) -> bool:
         """Say yes to all of several wishes at once; return False if none of them was offered."""
         # Correct an offer that replaces a wish. A handover replaces nothing if an outcome needs it.
-        found = offered_of(wishes, self.case, now.words, self.parser, self.store)
+        offers = offered_of(wishes, self.case, now.words, self.parser, self.store)
         others = set(now.heard.offered) - {w.tool for w in wishes}
         if any(o.handover for o in self.case.outcomes):
             others.discard(HANDOVER)
-        if not wishes or (others and not (found.named or found.wrong)):
+        if not wishes or (others and not (offers.named or offers.wrong)):
             return False
         if not (self._offered_so_far(talk) or names_some(wishes, now.words, self.store)):
             return False
-        wrong = [w for w, _ in found.wrong]
-        all_of_them = all_wanted(wishes, self.case, found, self.progress.followed_up)
-        yes = [w for w in (found.named if found.alone else all_of_them) if w not in wrong]
+        wrong = [w for w, _ in offers.wrong]
+        all_of_them = all_wanted(wishes, self.case, offers, self.progress.followed_up)
+        yes = [w for w in (offers.named if offers.alone else all_of_them) if w not in wrong]
         if len(yes) == 1 and not wrong:
             self._agree(yes, now, said)
             return True
         agreed = [Act("agreed", w.tool, arguments=dict(w.arguments)) for w in yes]
-        if found.wrong and yes:
+        if offers.wrong and yes:
             said.add(self._of("several", "rest"), *agreed, first=True)
         elif yes:
             own, others_say = self.case.agrees_to_all or self.case.agrees, self.phrases["customer"]["agree"]
             said.add(self._next_line("all", own, others_say), *agreed, first=True)
-        for wish, differing in reversed(found.wrong):
+        for wish, differing in reversed(offers.wrong):
             self._correct(wish, differing, said)
-        return bool(yes or found.wrong)
+        return bool(yes or offers.wrong)
 
     def _offered_so_far(self, talk: ConversationState) -> bool:
         return any(self.parser.parse(m.text).offer for m in talk.messages if m.side == "agent")
@@ -239,10 +239,10 @@ class Consenting(FollowingUp):
         """
         raised = {None, *self.progress.followed_up}
         due = [w for w in wanted if w.after in raised and any(w in o.calls for o in self.case.outcomes)]
-        found = [(w, *self._read(w, now, said, plan)) for w in due or wanted]
-        fitting = [(w, named) for w, named, differing in found if not differing]
+        readings = [(w, *self._read(w, now, said, plan)) for w in due or wanted]
+        fitting = [(w, named) for w, named, differing in readings if not differing]
         if not fitting:
-            wish, _, differing = max(found, key=lambda f: (f[0].after is not None, len(f[1])))
+            wish, _, differing = max(readings, key=lambda f: (f[0].after is not None, len(f[1])))
             return self._correct(wish, differing, said)
         wish, named = max(fitting, key=lambda f: len(f[1]))
         others = [(w, n) for w, n in fitting if w.tool == wish.tool and w.arguments != wish.arguments]
@@ -288,20 +288,20 @@ class Consenting(FollowingUp):
 
     def _own_words(self, wish: Call, arguments: set[str]) -> dict[str, str]:
         """Return the customer's sentence for each argument of a wish that it can name."""
-        gives = [self.case.followups[place].gives for place in sorted(self.progress.followed_up)]
+        gives = [self.case.followups[index].gives for index in sorted(self.progress.followed_up)]
         latest = {slot: value for given in gives for slot, value in given.items()}
-        found: dict[str, str] = {}
+        sentences: dict[str, str] = {}
         for argument in sorted(arguments):
             for slot in self.kind.own_slots.get(argument, ()):
                 known = self.case.ledger.get(slot)
                 value = latest.get(slot) or (known and known.value)
                 private = slot in (*self.kind.proofs, *self.kind.of_proofs) and slot not in self.given
-                if argument in found or known is None or known.when == "never" or private or not value:
+                if argument in sentences or known is None or known.when == "never" or private or not value:
                     continue
                 if not self.kind.named_in(value, wish.arguments, self.store)[1]:
                     own = "" if slot in latest or known.say in self.told else known.say
-                    found[argument] = own or filled(self._of("reactions", "own"), value)
-        return found
+                    sentences[argument] = own or filled(self._of("reactions", "own"), value)
+        return sentences
 
     def _mistake_mended(self, now: Round, said: Draft) -> str:
         """Return the phrase for a customer's mistake that the agent has corrected, if any."""
@@ -315,7 +315,7 @@ class Consenting(FollowingUp):
     def _names_its_wrong_name(self, words: str) -> bool:
         """Return whether a message names the email's product, which the orders do not contain."""
         # Compare by the first word of the title.
-        email, said = fold(self.case.email.text), fold(words)
+        email, message = fold(self.case.email.text), fold(words)
         orders = self.store.tables[self.kind.subject]
         own = as_text([orders.get(number) for number in (self.case.order, *self.case.others.values())])
         rows = [
@@ -324,8 +324,8 @@ class Consenting(FollowingUp):
             for key, row in self.store.tables[table].items()
         ]
         heads = {fold(title).partition(" ")[0] for key, title in rows if key not in own}
-        held = {fold(title).partition(" ")[0] for key, title in rows if key in own}
-        return any(head in email and head in said for head in heads - held if head)
+        owned = {fold(title).partition(" ")[0] for key, title in rows if key in own}
+        return any(head in email and head in message for head in heads - owned if head)
 
     def _correct(self, wish: Call, differing: set[str], said: Draft) -> None:
         refused = Act("refused", wish.tool, arguments={k: wish.arguments[k] for k in sorted(differing)})

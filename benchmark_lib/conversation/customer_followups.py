@@ -34,19 +34,19 @@ class FollowingUp(Voice):
 
     def _bring_up(self, when: str, talk: ConversationState, said: Draft, now: Round) -> bool:
         """Raise the next follow-up for this moment, one per message; return whether there was one."""
-        for place, followup in enumerate(self.case.followups):
-            if followup.when == when and place not in self.progress.followed_up:
+        for index, followup in enumerate(self.case.followups):
+            if followup.when == when and index not in self.progress.followed_up:
                 if self._followed_up_in(said):
                     return False
-                if self._follow_up(place, talk, said, now):
+                if self._follow_up(index, talk, said, now):
                     return True
         return False
 
     def _waiting(self, slot: str, talk: ConversationState, said: Draft, now: Round) -> bool:
         """Raise the follow-up that discloses a slot; return whether the message has one."""
-        for place, followup in enumerate(self.case.followups):
-            if slot in followup.gives and place not in self.progress.followed_up and slot not in self.given:
-                return self._followed_up_in(said) or self._follow_up(place, talk, said, now)
+        for index, followup in enumerate(self.case.followups):
+            if slot in followup.gives and index not in self.progress.followed_up and slot not in self.given:
+                return self._followed_up_in(said) or self._follow_up(index, talk, said, now)
         return False
 
     def _followed_up_in(self, said: Draft) -> bool:
@@ -82,8 +82,8 @@ class FollowingUp(Voice):
     def _first_asked_for(self, place: int) -> bool:
         """Return whether a change of mind wants one new act and no fact, so that a yes suffices."""
         case = self.case
-        told = any(fact.after == place for fact in case.facts.values())
-        return self._only_wish(place) and case.followups[place].when == "next" and not (told or case.family)
+        asks_a_fact = any(fact.after == place for fact in case.facts.values())
+        return self._only_wish(place) and case.followups[place].when == "next" and not (asks_a_fact or case.family)
 
     def _only_wish(self, place: int) -> bool:
         """Return whether this follow-up asks for one act, and the case has no other wish."""
@@ -93,10 +93,10 @@ class FollowingUp(Voice):
 
     def _offers(self, call: Call, words: str) -> bool:
         """Return whether a message offers a call, and not for another object."""
-        heard = self.parser.parse(words)
-        likely = [tool for tool, chance in heard.tools.items() if chance >= SURE]
-        alone = likely == [call.tool] and heard.asked and call.tool not in (*heard.declined, *heard.claimed)
-        offered = call.tool in heard.offered or alone or (heard.confirm and call.tool in likely)
+        parsed = self.parser.parse(words)
+        likely = [tool for tool, chance in parsed.tools.items() if chance >= SURE]
+        alone = likely == [call.tool] and parsed.asked and call.tool not in (*parsed.declined, *parsed.claimed)
+        offered = call.tool in parsed.offered or alone or (parsed.confirm and call.tool in likely)
         return offered and not self.kind.named_in(words, call.arguments, self.store)[1]
 
     def _stands_offered(self, call: Call, talk: ConversationState) -> bool:
@@ -104,14 +104,14 @@ class FollowingUp(Voice):
         plan = self._plan({call.tool}, [m.text for m in talk.messages if m.side == "agent"], LIKELY)
         return bool(plan) and not self.kind.named_in(plan, call.arguments, self.store)[1]
 
-    def _plan(self, tools: set[str], said: list[str], least: float = SURE) -> str:
+    def _plan(self, tools: set[str], texts: list[str], least: float = SURE) -> str:
         """Return the agent's latest message that may be about a tool, unless it was declined."""
-        for words in reversed(said):
-            heard = self.parser.parse(words)
-            menu = len(heard.offered) != 1 and is_menu(words, self.parser, self.case.several)
-            if menu or tools.intersection(heard.declined):
+        for words in reversed(texts):
+            parsed = self.parser.parse(words)
+            menu = len(parsed.offered) != 1 and is_menu(words, self.parser, self.case.several)
+            if menu or tools.intersection(parsed.declined):
                 return ""
-            if any(heard.tools.get(tool, 0.0) >= least and tool not in heard.claimed for tool in tools):
+            if any(parsed.tools.get(tool, 0.0) >= least and tool not in parsed.claimed for tool in tools):
                 return words
         return ""
 
@@ -160,8 +160,8 @@ def still_to_say(
     case = progress.case
     whole, calls = case.followups[place].say, calls_after(place, case)
     facts = [f for f in case.facts.values() if f.after == place]
-    said = [m.text for m in talk.messages if m.side == "agent"]
-    untold = [f for f in facts if not f.told(said, rivals_only=bool(case.family))]
+    texts = [m.text for m in talk.messages if m.side == "agent"]
+    untold = [f for f in facts if not f.told(texts, rivals_only=bool(case.family))]
     asks = [f.ask for f in untold if f.ask]
     worded = all(f.ask for f in facts)
     made = [progress.made(c, talk, exactly=True) for c in calls]

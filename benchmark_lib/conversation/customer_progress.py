@@ -48,12 +48,12 @@ class CustomerProgress:
         if not self.resolvable or not self.accepting or not self.pushes:
             wishes += self.case.requested
         wishes += [Call(tool=t) for t in self.case.accepts if t not in {w.tool for w in wishes}]
-        found: list[Call] = []
+        remaining: list[Call] = []
         for wish in wishes:
             given_up = any(wish.tool == c.tool and wish.arguments == c.arguments for c in self.dropped)
-            if wish not in found and not given_up and not self.made(wish, talk):
-                found.append(wish)
-        return found
+            if wish not in remaining and not given_up and not self.made(wish, talk):
+                remaining.append(wish)
+        return remaining
 
     def pending(self, talk: ConversationState) -> list[Call]:
         """Return the missing calls of the raised follow-ups, for the outcome that lacks the fewest."""
@@ -74,8 +74,8 @@ class CustomerProgress:
         if wish.tool != made.name or not isinstance(made.arguments, dict):
             return False
         subject = self.kind.look_up[1]
-        mine = wish.arguments.get(subject)
-        if mine is not None and str(made.arguments.get(subject, "")).casefold() != str(mine).casefold():
+        own_value = wish.arguments.get(subject)
+        if own_value is not None and str(made.arguments.get(subject, "")).casefold() != str(own_value).casefold():
             return False
         return all(
             agrees({name: wish.arguments[name]}, made.arguments)
@@ -86,8 +86,8 @@ class CustomerProgress:
     def _telling(self, wish: Call) -> list[str]:
         """Return the arguments that distinguish a wish from others of its tool in the same outcome."""
         together = [o.calls for o in self.case.outcomes if wish in o.calls]
-        beside = [c.arguments for calls in together for c in calls if c.tool == wish.tool]
-        return [name for name, value in wish.arguments.items() if any(b.get(name) != value for b in beside)]
+        siblings = [c.arguments for calls in together for c in calls if c.tool == wish.tool]
+        return [name for name, value in wish.arguments.items() if any(b.get(name) != value for b in siblings)]
 
     def served(self, talk: ConversationState) -> bool:
         """Return whether the wish is fulfilled, by successful calls or by the agent's claims.
@@ -134,8 +134,8 @@ class CustomerProgress:
         names = self.case.facts if outcome.facts is None else outcome.facts
         later = self.later()
         due = [(n, self.case.facts[n]) for n in names if self.case.facts[n].after not in later]
-        said = [m.text for m in talk.messages if m.side == "agent"]
-        return [(n, f) for n, f in due if not any(told_in(f, words) for words in said)]
+        texts = [m.text for m in talk.messages if m.side == "agent"]
+        return [(n, f) for n, f in due if not any(told_in(f, words) for words in texts)]
 
 
 def told_in(fact: Fact, words: str) -> bool:

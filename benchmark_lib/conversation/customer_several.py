@@ -103,18 +103,18 @@ def is_menu(words: str, parser: MessageParser, several: bool) -> bool:
 
     A list of acts is none for a customer with several wishes, nor is one after which the desk names its choice.
     """
-    said = sentences(words)
+    message = sentences(words)
     listed: set[str] = set()
-    menu, least, languages = False, MENU, tuple(parser.languages(said))
-    for sentence, heard, named in zip(said, parser.hear(said), parser.tools_named(said), strict=True):
-        tools = ({tool for tool, chance in heard.tools.items() if chance >= LIKELY} | named) - {HANDOVER}
-        if heard.acts["no"] >= max(SURE, heard.acts["offer"]):
+    menu, least, languages = False, MENU, tuple(parser.languages(message))
+    for sentence, parsed, named in zip(message, parser.hear(message), parser.tools_named(message), strict=True):
+        tools = ({tool for tool, chance in parsed.tools.items() if chance >= LIKELY} | named) - {HANDOVER}
+        if parsed.acts["no"] >= max(SURE, parsed.acts["offer"]):
             continue
         listed |= tools if sentence.item else set()
         either = len(tools) >= MENU or (len(tools) == MENU - 1 and alternatives_in(sentence.plain) >= MENU)
         least -= holds("lists", "menus", sentence.plain, languages) and least == MENU
-        menu |= (heard.either and either) or (len(listed) >= least and not several)
-        if heard.asks_for_a_yes and len(named) == 1 and not heard.either:
+        menu |= (parsed.either and either) or (len(listed) >= least and not several)
+        if parsed.asks_for_a_yes and len(named) == 1 and not parsed.either:
             menu = False  # "Of the three, I would send a new one. Shall I send it?"
     return menu
 
@@ -144,19 +144,19 @@ def passages_of(words: str, parser: MessageParser) -> list[tuple[str, dict[str, 
 def _passages(words: str, parser: MessageParser) -> tuple[list[tuple[str, dict[str, float]]], str]:
     """Return the sentences that offer something, with their tools, and the other sentences."""
     # A list item follows the sentence above the list. The other sentences exclude questions, reports and refusals.
-    found: list[tuple[str, dict[str, float]]] = []
-    beside: list[str] = []
-    heading, said = "", sentences(words)
-    for sentence, heard in zip(said, parser.hear(said), strict=True):
+    offering: list[tuple[str, dict[str, float]]] = []
+    others: list[str] = []
+    heading, message = "", sentences(words)
+    for sentence, parsed in zip(message, parser.hear(message), strict=True):
         if not sentence.item:
             heading = sentence.text
-        if max(heard.acts["ask"], heard.acts["no"]) < LIKELY and heard.acts["done"] < POSSIBLE:
-            beside.append(sentence.text)
-        tools = {tool: chance for tool, chance in heard.tools.items() if chance >= POSSIBLE}
-        asks = heard.acts["yes"] >= ASKS and max(tools.values(), default=0.0) >= PLAIN
-        if heard.acts["offer"] >= SURE or asks:
-            found.append((f"{heading} {sentence.text}" if sentence.item else sentence.text, tools))
-    return found, "\n".join(beside)
+        if max(parsed.acts["ask"], parsed.acts["no"]) < LIKELY and parsed.acts["done"] < POSSIBLE:
+            others.append(sentence.text)
+        tools = {tool: chance for tool, chance in parsed.tools.items() if chance >= POSSIBLE}
+        asks = parsed.acts["yes"] >= ASKS and max(tools.values(), default=0.0) >= PLAIN
+        if parsed.acts["offer"] >= SURE or asks:
+            offering.append((f"{heading} {sentence.text}" if sentence.item else sentence.text, tools))
+    return offering, "\n".join(others)
 
 
 Reading = tuple[Call, set[str], set[str]]

@@ -86,9 +86,9 @@ class Voice:
 
     def _holds(self, cue: str, words: str) -> bool:
         """Return whether a message contains a cue from ``heard_as`` in the language files."""
-        said = sentences(words)
-        languages = tuple(self.parser.languages(said))
-        return any(holds("heard_as", cue, s.plain, languages) for s in said)
+        message = sentences(words)
+        languages = tuple(self.parser.languages(message))
+        return any(holds("heard_as", cue, s.plain, languages) for s in message)
 
     def _leave(self, how: str, said: Draft) -> None:
         own, others = self.case.closing.content, "thanks"

@@ -58,6 +58,6 @@ def written(parts: list[str], last: bool = True) -> str:
 
     A part that begins with two line breaks begins a paragraph.
     """
-    said = [p.rstrip() for p in parts if p.strip()]
-    closed = [f"{p}." if p[-1].isalnum() and not re.search(r"[.!?] x+$", p) else p for p in said]
-    return " ".join(closed if last else [*closed[:-1], *said[-1:]]).replace(" \n", "\n").strip()
+    filled_parts = [p.rstrip() for p in parts if p.strip()]
+    closed = [f"{p}." if p[-1].isalnum() and not re.search(r"[.!?] x+$", p) else p for p in filled_parts]
+    return " ".join(closed if last else [*closed[:-1], *filled_parts[-1:]]).replace(" \n", "\n").strip()

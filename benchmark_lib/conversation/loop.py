@@ -84,9 +84,9 @@ async def converse(
     if own:
         shown = plain(shown)  # theirs to change
     talk = ConversationState(case, desk, trial=trial, seed=seed, prompt=prompt, tools=shown, limit=limit)
-    said: dict[str, Any] = {name: getattr(talk, name) for name in ("messages", "usage", "faults", "reasoning")}
+    shared: dict[str, Any] = {name: getattr(talk, name) for name in ("messages", "usage", "faults", "reasoning")}
     done: dict[str, Any] = {"tool_calls": desk.calls, "staged": desk.staged}
-    record = Conversation(case.id, trial, model, source, customer_name, **said, **done)
+    record = Conversation(case.id, trial, model, source, customer_name, **shared, **done)
     try:
         record.ended_by = await _loop(talk, case, agent, customer, own, reply_s)
     except Exception as error:
@@ -111,20 +111,20 @@ async def _loop(
     while turn < talk.limit + talk.asked_back:
         turn += 1
         talk.desk.turn = turn
-        said = await _said(customer, talk)
-        held = {k.attach: k.shows or "" for k in case.ledger.values() if k.attach and k.when != "never"}
-        attachments = [a for a in said.attachments if a in held]
-        acts = said.acts + [Act("attached", a) for a in attachments]
-        shows = {a: held[a] for a in attachments if held[a]}
+        reply = await _said(customer, talk)
+        attachable = {k.attach: k.shows or "" for k in case.ledger.values() if k.attach and k.when != "never"}
+        attachments = [a for a in reply.attachments if a in attachable]
+        acts = reply.acts + [Act("attached", a) for a in attachments]
+        shows = {a: attachable[a] for a in attachments if attachable[a]}
         for deed in (case.ledger[a.what].does for a in acts if a.kind == "gave" and a.what in case.ledger):
             if deed is not None:
                 talk.desk.call(deed.tool, {}, side="customer")
         since = [m for m in case.meanwhile if m.at == turn]
         acts += [Act("moved", key) for m in since for rows in m.rows.values() for key in rows]
         written = [f"{m.clock:%A, %B} {m.clock.day}, {m.clock:%H:%M}" for m in since if m.clock]
-        text = "\n\n".join([*written, said.text])
+        text = "\n\n".join([*written, reply.text])
         talk.say(Message(turn, "customer", text, acts, attachments, shows))
-        if ending := _left(said):
+        if ending := _left(reply):
             return ending
         if not own and isinstance(agent, Insider):
             agent.acts = [a for m in talk.messages for a in m.acts]
@@ -143,18 +143,18 @@ async def _last_words(talk: ConversationState, customer: Speaker) -> str:
     if not getattr(customer, "has_the_last_word", False):
         return "turn_limit"
     talk.desk.turn = talk.limit + 1
-    said = await _said(customer, talk)
-    ending = _left(said)
+    reply = await _said(customer, talk)
+    ending = _left(reply)
     if ending:
-        talk.say(Message(talk.turn, "customer", said.text, said.acts))
+        talk.say(Message(talk.turn, "customer", reply.text, reply.acts))
     return ending or "turn_limit"
 
 
-def _left(said: Reply) -> str:
-    left = next((a for a in said.acts if a.kind == "left"), None)
-    if left is None:
+def _left(reply: Reply) -> str:
+    exit_act = next((a for a in reply.acts if a.kind == "left"), None)
+    if exit_act is None:
         return ""
-    return "resolved_by_customer" if left.what == "content" else "customer_gave_up"
+    return "resolved_by_customer" if exit_act.what == "content" else "customer_gave_up"
 
 
 async def _said(customer: Speaker, talk: ConversationState) -> Reply:
@@ -167,8 +167,8 @@ async def _said(customer: Speaker, talk: ConversationState) -> Reply:
         if _of_this_package(error):
             raise
         at = traceback.extract_tb(error.__traceback__)[-1]
-        place = f"({Path(at.filename).name}:{at.lineno})"
-        raise CustomerFault(f"{type(error).__name__}: {scrub(plain_text(error))[:LONGEST_DETAIL]} {place}") from error
+        where = f"({Path(at.filename).name}:{at.lineno})"
+        raise CustomerFault(f"{type(error).__name__}: {scrub(plain_text(error))[:LONGEST_DETAIL]} {where}") from error
 
 
 async def _answer(agent: Speaker, talk: ConversationState, own: bool, reply_s: float) -> str:

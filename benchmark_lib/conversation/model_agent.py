@@ -46,8 +46,8 @@ class ModelAgent(BuiltIn):
                 self.history.append(answer.message())
                 return answer.text or ""
             self.history.append(answer.message())
-            for place, wanted in enumerate(answer.tool_calls):
-                call = await talk.call_aside(wanted.name, wanted.arguments, together=place > 0)
+            for index, wanted in enumerate(answer.tool_calls):
+                call = await talk.call_aside(wanted.name, wanted.arguments, together=index > 0)
                 bad = 0 if call.error in (None, TOOL_FAULT, CALL_LIMIT) else bad + 1
                 content = orjson.dumps(call.result).decode()
                 self.history.append({"role": "tool", "tool_call_id": wanted.id, "content": content})

@@ -151,19 +151,19 @@ class ModelCustomer:
     def _read(self, text: str, last: bool, talk: ConversationState) -> CustomerAnswer:
         """Parse one answer strictly; reject an early end once, then ignore it."""
         try:
-            said = CustomerAnswer.model_validate(read_object(text))
+            answer = CustomerAnswer.model_validate(read_object(text))
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
             raise Unreadable(f"{'.'.join(map(str, first['loc']))}: {first['msg'].lower()}") from None
-        early = self._too_early(said, talk) if said.end else None
+        early = self._too_early(answer, talk) if answer.end else None
         if early is None:
-            return said
+            return answer
         if talk.turn > talk.limit:
-            return said.model_copy(update={"end": False})
+            return answer.model_copy(update={"end": False})
         if not last:
             raise Unreadable(f"you cannot end the exchange yet: {early}")
         talk.faults.append(Fault("customer", "left_too_early", f"message {talk.turn}: {early}"))
-        return said.model_copy(update={"end": False})
+        return answer.model_copy(update={"end": False})
 
     def _too_early(self, said: CustomerAnswer, talk: ConversationState) -> str | None:
         """Return why the customer may not leave with this message; None if it may."""
@@ -207,9 +207,9 @@ class ModelCustomer:
     def _unanswered(self, talk: ConversationState, raised: set[int]) -> str | None:
         """Return a question that the agent has not answered, also of a raised follow-up; or None."""
         texts = [fold(cleaned(m.text)) for m in talk.messages if m.side == "agent"]
-        told = {f.ask for f in self.case.facts.values() if any(f.found_in(text) for text in texts)}
+        answered = {f.ask for f in self.case.facts.values() if any(f.found_in(text) for text in texts)}
         later = [f.ask for f in self.case.facts.values() if f.after in raised]
-        return next((ask for ask in [*questions(self.case), *later] if ask and ask not in told), None)
+        return next((ask for ask in [*questions(self.case), *later] if ask and ask not in answered), None)
 
 
 class _Acts:
@@ -266,8 +266,8 @@ class _Acts:
             self.acts.append(Act("lacked", slot))
 
     def _attached(self, kind: str, what: str) -> None:
-        held = {k.attach for k in self.case.ledger.values() if k.attach and k.when != "never"}
-        if what not in held:
+        attachable = {k.attach for k in self.case.ledger.values() if k.attach and k.when != "never"}
+        if what not in attachable:
             self._fault("attachment_not_held", f"says that it sent {what!r}")
         elif what not in self.attachments:
             self.attachments.append(what)
@@ -321,12 +321,12 @@ class _Acts:
             self.acts.append(Act("pushed", str(self.customer.pushes)))
 
     def _followed_up(self, kind: str, what: str) -> None:
-        place = int(what) if what.isdecimal() else -1
-        if not 0 <= place < len(self.case.followups) or place in self.customer.followed_up:
+        index = int(what) if what.isdecimal() else -1
+        if not 0 <= index < len(self.case.followups) or index in self.customer.followed_up:
             return
-        self.customer.followed_up.add(place)
-        self.acts.append(Act("followed_up", str(place)))
-        gives = self.case.followups[place].gives
+        self.customer.followed_up.add(index)
+        self.acts.append(Act("followed_up", str(index)))
+        gives = self.case.followups[index].gives
         self.acts += [Act("gave", slot, value) for slot, value in gives.items() if not self._did("gave", slot)]
 
     def _infer_facts(self) -> None:
@@ -343,16 +343,16 @@ class _Acts:
             return
         first = re.split(r"[.!?\n]", fold(kept(self.said.message)).strip(" ¡¿"), maxsplit=1)[0]
         reserved = "|".join(book["customer"]["reserved"] for book in books().values())
-        mine = books().get(self.case.language)
-        agrees = mine and re.match(rf"(?:{mine['customer']['agrees']})\b", first)
+        own_book = books().get(self.case.language)
+        agrees = own_book and re.match(rf"(?:{own_book['customer']['agrees']})\b", first)
         if agrees and not re.search(rf"\b(?:{reserved})\b", first):
             for name in parsed.proposed or [PROPOSAL]:
                 self._yes(name, inferred=True)
 
     def _left(self) -> None:
-        told = [a.what for a in self.said.acts if a.kind == "left" and a.what in ("content", "unserved")]
-        how = told[0] if told else "unserved" if self._did("pushed") or self._did("refused") else "content"
-        self.acts.append(Act("left", how, inferred=not told))
+        endings = [a.what for a in self.said.acts if a.kind == "left" and a.what in ("content", "unserved")]
+        how = endings[0] if endings else "unserved" if self._did("pushed") or self._did("refused") else "content"
+        self.acts.append(Act("left", how, inferred=not endings))
 
 
 def is_code(value: str | None) -> bool:
@@ -396,7 +396,7 @@ def customer_prompt(case: Case, store: Store, messages: int = 8) -> str:
     if store.foreign:
         return store.foreign.customer_prompt(case)
     path = prompt_path(store)
-    told, kept_back, lacking = (
+    volunteered, kept_back, lacking = (
         {slot: known for slot, known in case.ledger.items() if known.when == when}
         for when in ("volunteered", "asked", "never")
     )
@@ -410,7 +410,7 @@ def customer_prompt(case: Case, store: Store, messages: int = 8) -> str:
         store=store.info,
         language=language,
         questions=questions(case),
-        told=told,
+        told=volunteered,
         kept=kept_back,
         lacking=lacking,
         actions=actions,

@@ -172,6 +172,6 @@ def reason_in_words(store: Store, name: str, language: str) -> str:
     """Return the store's sentence for a reason, in the language or another; may be empty."""
     for book in store.phrases.values():
         if name in (book.get("reasons") or {}):
-            said = book["reasons"][name]["say"]
-            return said.get(language) or next(iter(said.values()))
+            sentence = book["reasons"][name]["say"]
+            return sentence.get(language) or next(iter(sentence.values()))
     return ""

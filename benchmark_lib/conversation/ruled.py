@@ -43,10 +43,10 @@ class RuleKeeper(Oracle):
             return super().reply(talk)
         if talk.turn == 1 <= self.keeps_until:
             return Reply(self._signed(ASKED.get(self.case.language, ASKED["en"])))
-        said = super().reply(talk)
-        broken = f"{BROKEN['de' if self.case.language == 'en' else 'en']}\n\n{said.text}"
-        text = self._signed(said.text) if talk.turn <= self.keeps_until else broken
-        return Reply(text, said.acts, said.attachments)
+        reply = super().reply(talk)
+        broken = f"{BROKEN['de' if self.case.language == 'en' else 'en']}\n\n{reply.text}"
+        text = self._signed(reply.text) if talk.turn <= self.keeps_until else broken
+        return Reply(text, reply.acts, reply.attachments)
 
     def _signed(self, text: str) -> str:
         words = text.split()

@@ -182,18 +182,18 @@ def parse_spec(spec: str) -> tuple[type, dict[str, float]]:
 
 def _sly() -> dict[str, type]:
     # Empty if the audit is not installed.
-    found: dict[str, type] = offer("agents", "sly") if "sly" in offered("agents") else {}
-    return found
+    agents: dict[str, type] = offer("agents", "sly") if "sly" in offered("agents") else {}
+    return agents
 
 
 def _values(results: Any) -> list[str]:
     if isinstance(results, dict):
-        found = []
+        leaves = []
         for key, value in results.items():
             if key.endswith("_cents") and isinstance(value, int):
-                found.append(f"${value / 100:,.2f}")
-            found += [f"{key} {v}" for v in _values(value)]
-        return found
+                leaves.append(f"${value / 100:,.2f}")
+            leaves += [f"{key} {v}" for v in _values(value)]
+        return leaves
     if isinstance(results, list):
         return [v for r in results for v in _values(r)]
     return [results if isinstance(results, str) else orjson.dumps(results).decode()]

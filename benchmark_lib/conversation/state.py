@@ -104,8 +104,8 @@ class ConversationState(HasMessages[Message]):
     def _call(self, name: Any, arguments: Any, together: bool) -> ToolCall:
         if self.ended:
             raise AgentFault("late_call", "a tool was called after the conversation had ended")
-        left = self._calls_per_turn - sum(c.turn == self.turn and c.side == "agent" for c in self.desk.calls)
-        if left <= 0:
+        calls_left = self._calls_per_turn - sum(c.turn == self.turn and c.side == "agent" for c in self.desk.calls)
+        if calls_left <= 0:
             return self._refused(name, arguments, together)
         call = self.desk.call(plain_text(name), plain(arguments))
         tool = self.desk.tools.get(call.name)
@@ -113,8 +113,8 @@ class ConversationState(HasMessages[Message]):
             call.result = without_keys(call.result)
         seen = shown_error(call) if str(call.index) in self.desk.staged else call.error
         result = plain(call.result)
-        if left - 1 == WARNED_AT[self._calls_per_turn] and isinstance(result, dict):
-            result["calls_left_in_this_turn"] = left - 1
+        if calls_left - 1 == WARNED_AT[self._calls_per_turn] and isinstance(result, dict):
+            result["calls_left_in_this_turn"] = calls_left - 1
         return replace(call, arguments=plain(call.arguments), result=result, error=seen)
 
     def _refused(self, name: Any, arguments: Any, together: bool) -> ToolCall:

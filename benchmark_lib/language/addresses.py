@@ -80,11 +80,11 @@ def street_words(text: str) -> frozenset[str]:
 
 def has_part(part: str, value: str, address: Mapping[str, Any]) -> bool:
     """Return whether a part of an address has this value, in any spelling and line split."""
-    mine = place_of(address)
+    place = place_of(address)
     wanted = place_of({"country": address.get("country"), part: value})
     if part in ("line1", "line2", "city"):
-        return wanted.street <= mine.street
-    return bool(getattr(wanted, part) == getattr(mine, part))
+        return wanted.street <= place.street
+    return bool(getattr(wanted, part) == getattr(place, part))
 
 
 def stands_in(part: str, value: str, text: str) -> bool:
@@ -92,9 +92,9 @@ def stands_in(part: str, value: str, text: str) -> bool:
     if part == "postcode":
         return re.search(spaced(value), _folded(text)) is not None
     wanted = street_words(value) if part in ("line1", "line2", "city") else name_words(value)
-    said = _street_words(text) if part in ("line1", "line2", "city") else _words(text)
+    seen = _street_words(text) if part in ("line1", "line2", "city") else _words(text)
     reach = 2 * len(wanted) + 2
-    return bool(wanted) and any(said[at] in wanted and wanted <= set(said[at : at + reach]) for at in range(len(said)))
+    return bool(wanted) and any(seen[at] in wanted and wanted <= set(seen[at : at + reach]) for at in range(len(seen)))
 
 
 def spaced(value: str) -> str:
@@ -120,12 +120,12 @@ def country_code(country: str) -> str:
 def _countries() -> dict[str, str]:
     from babel import Locale
 
-    found: dict[str, str] = {}
+    codes: dict[str, str] = {}
     for language in LANGUAGES:
         for code, name in Locale(language).territories.items():
             if len(code) == 2:
-                found.setdefault(" ".join(_words(name)), code)
-    return found
+                codes.setdefault(" ".join(_words(name)), code)
+    return codes
 
 
 def _region(region: str, country: str) -> str:

@@ -85,15 +85,15 @@ def mentions(
     Enumerations of days are marked as listed, unless the other values were `asked` for. Each mention is assigned to one
     of the `objects`, if it names one.
     """
-    found: list[Mention] = []
+    collected: list[Mention] = []
     owners = Owners(objects)
     for number, place in enumerate(sentences_of(text, right)):
         spans = _spans(place.folded, right, others)
-        mine = owners.of(place, spans)
-        read = _read(place.folded, spans, kind, number, mine) if spans else []
+        owned_by = owners.of(place, spans)
+        read = _read(place.folded, spans, kind, number, owned_by) if spans else []
         above, under = telling(" ".join(place.heads[-1:])), (*place.heads, place.number)
-        found += [m._replace(about=m.about or above, under=under) for m in read]
-    return _without_counting(found, asked) if kind == "date" else found
+        collected += [m._replace(about=m.about or above, under=under) for m in read]
+    return _without_counting(collected, asked) if kind == "date" else collected
 
 
 def stands(said: list[Mention], strict: Iterable[str] = ()) -> bool:
@@ -106,31 +106,31 @@ def stands(said: list[Mention], strict: Iterable[str] = ()) -> bool:
     if len({m.chain[0] for m in said if m.mends and m.how == "said"}) > MOST_CORRECTIONS:
         return False
     strict = set(strict)
-    mine: list[Mention] = []
+    statements: list[Mention] = []
     rivals: list[Mention] = []
     for mention in said:
         if mention.value and (mention.how == "said" or (mention.how == "step" and mention.value in strict)):
-            if mention.mends and (not mention.about or any(_same(mention, m) for m in mine)):
-                mine = []
+            if mention.mends and (not mention.about or any(_same(mention, m) for m in statements)):
+                statements = []
             rivals.append(mention)
         elif mention.how == "denied" and not mention.value:
-            mine = []
+            statements = []
         elif mention.how == "said":
-            mine.append(mention)
+            statements.append(mention)
             rivals = [] if mention.mends else rivals
     named = [r for r in rivals if r.value in strict]
-    for rival, m in product(named, mine):
+    for rival, m in product(named, statements):
         if (rival.about <= m.about or m.about <= rival.about) and rival.chain != m.chain and not _apart(rival, m):
             return False
-    own = {m.chain[:-1] for m in mine}
-    return any(not any(_same(r, m) for r in rivals if r.chain[:-1] not in own) for m in mine)
+    own = {m.chain[:-1] for m in statements}
+    return any(not any(_same(r, m) for r in rivals if r.chain[:-1] not in own) for m in statements)
 
 
 @lru_cache(maxsize=8192)
 def days_said(text: str, year: int) -> frozenset[str]:
     """Return the days that a cleaned message states, in ISO form, but not denied or listed."""
-    said = mentions(text, NOTHING, partial(days_in, year=year), "date")
-    return frozenset(m.value for m in said if m.how == "said")
+    stated = mentions(text, NOTHING, partial(days_in, year=year), "date")
+    return frozenset(m.value for m in stated if m.how == "said")
 
 
 @lru_cache(maxsize=4096)
@@ -157,15 +157,15 @@ def _apart(one: Mention, other: Mention) -> bool:
 
 def _spans(folded: str, right: re.Pattern[str], others: Spans) -> list[Span]:
     """Return the places of the value and of others, in order; the value's own wins an overlap."""
-    found = [(m.start(), m.end(), "") for m in right.finditer(folded)]
+    spans = [(m.start(), m.end(), "") for m in right.finditer(folded)]
     for span in others(folded):
-        if not any(span[0] < end and start < span[1] for start, end, _ in found):
-            found.append(span)
-    return sorted(found)
+        if not any(span[0] < end and start < span[1] for start, end, _ in spans):
+            spans.append(span)
+    return sorted(spans)
 
 
 def _read(folded: str, spans: list[Span], kind: str, sentence: int, owners: list[int | None]) -> list[Mention]:
-    found: list[Mention] = []
+    collected: list[Mention] = []
     given, dates = conditional(folded), kind == "date"
     mends = corrects(folded)
     worded = _cues()["meant"].sub(lambda m: " " * len(m.group()), folded) if mends else folded
@@ -180,17 +180,17 @@ def _read(folded: str, spans: list[Span], kind: str, sentence: int, owners: list
             owner = owners[spans.index(span)]
             counted, ends = _in_count(folded, span, spans) if dates else (False, False)
             at = (sentence, number)
-            found.append(Mention(span[2], how, about, mends, at, given, owner=owner, counted=counted, ends=ends))
+            collected.append(Mention(span[2], how, about, mends, at, given, owner=owner, counted=counted, ends=ends))
     if dates or not _cues()["worked"].search(folded):
-        return found
-    if any(not m.value for m in found):
-        return _without_steps(found)
-    return found[-1:] if "=" in folded else found
+        return collected
+    if any(not m.value for m in collected):
+        return _without_steps(collected)
+    return collected[-1:] if "=" in folded else collected
 
 
 def _without_steps(found: list[Mention]) -> list[Mention]:
     """Return the mentions of a calculation without its steps; the value gets their context."""
-    last = max((place for place, m in enumerate(found) if not m.value), default=0)
+    last = max((index for index, m in enumerate(found) if not m.value), default=0)
     about = frozenset[str]().union(*(m.about for m in found[: last + 1]))
     steps, ends = found[:last], found[last : last + 1]
     return [m for m in steps if not m.value] + [m._replace(about=about) for m in ends] + found[last + 1 :]
@@ -204,9 +204,9 @@ class _Chain(NamedTuple):
 def _chains(folded: str, spans: list[Span], dates: bool) -> list[_Chain]:
     """Group values that only joining words separate, and mark options and enumerations."""
     chains: list[_Chain] = []
-    for place, span in enumerate(spans):
-        between = folded[spans[place - 1][1] : span[0]] if place else ""
-        if place and (_SUM.fullmatch(between) or _cues()["joint"].fullmatch(between)):
+    for index, span in enumerate(spans):
+        between = folded[spans[index - 1][1] : span[0]] if index else ""
+        if index and (_SUM.fullmatch(between) or _cues()["joint"].fullmatch(between)):
             last = chains[-1]
             either = last.listed or bool(_cues()["either"].search(between))
             chains[-1] = _Chain([*last.spans, span], either)
@@ -277,11 +277,11 @@ def _without_counting(found: list[Mention], asked: frozenset[str]) -> list[Menti
         if m.how == "said" and m.value not in asked:
             families.setdefault(_family(m), []).append(m)
     listed = set[Mention]()
-    for family, mine in families.items():
-        goes_on = any(m.chain[0] == mine[-1].chain[0] for m in found[found.index(mine[-1]) + 1 :])
-        ends = [m for m in mine if m.ends] == mine[-1:] or (family == _COUNT and not goes_on)
-        if len({m.value for m in mine}) >= (2 if family == _COUNT else COUNTED):
-            listed.update(m for m in mine if not ends or m.value != mine[-1].value)
+    for family, members in families.items():
+        goes_on = any(m.chain[0] == members[-1].chain[0] for m in found[found.index(members[-1]) + 1 :])
+        ends = [m for m in members if m.ends] == members[-1:] or (family == _COUNT and not goes_on)
+        if len({m.value for m in members}) >= (2 if family == _COUNT else COUNTED):
+            listed.update(m for m in members if not ends or m.value != members[-1].value)
     return [m._replace(how="listed") if m in listed else m for m in found]
 
 

@@ -14,8 +14,8 @@ def holds(part: str, kind: str, plain: str, languages: tuple[str, ...]) -> bool:
 
 def dates_asked(plain: str, languages: tuple[str, ...]) -> frozenset[str]:
     """Return the kinds of dates that a sentence asks for: ``ahead``, ``behind`` or ``any``."""
-    told = frozenset(kind for kind in ("ahead", "behind") if holds("dates", kind, plain, languages))
-    return told or frozenset({"any"})
+    kinds = frozenset(kind for kind in ("ahead", "behind") if holds("dates", kind, plain, languages))
+    return kinds or frozenset({"any"})
 
 
 def mark_of(plain: str) -> str:

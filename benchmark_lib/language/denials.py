@@ -45,8 +45,8 @@ def unsaid(folded: str, start: int, end: int) -> bool:
     after = _cue("breaks").split(after, maxsplit=1)[0]
     if _cue("promises").search(after) or _cue("within").search(before):
         return False
-    for found in _cue("negates").finditer(before):
-        lead, rest = before[: found.start()], before[found.end() :]
+    for negation in _cue("negates").finditer(before):
+        lead, rest = before[: negation.start()], before[negation.end() :]
         if not (_cue("bounds").search(rest) or _cue("relative").search(lead)):
             return True
     first = _cue("negates_after").match(after) if len(before.split()) <= FEW_WORDS else None

@@ -80,7 +80,7 @@ def _languages_of(words: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _counts(words: tuple[str, ...], known: dict[str, frozenset[str]]) -> dict[str, int]:
-    return {language: sum(map(mine.__contains__, words)) for language, mine in known.items()}
+    return {language: sum(map(own.__contains__, words)) for language, own in known.items()}
 
 
 def _near(counts: dict[str, int]) -> tuple[str, ...]:

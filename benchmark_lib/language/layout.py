@@ -47,7 +47,7 @@ def placed(text: str) -> tuple[tuple[Placed, str], ...]:
     lines = list(_lines(text))
     heads: list[tuple[int, bool, str]] = []
     columns: tuple[str, ...] = ()
-    found = []
+    result = []
     for at, line in enumerate(lines):
         following = lines[at + 1] if at + 1 < len(lines) else None
         row = line.folded.startswith("|")
@@ -62,8 +62,8 @@ def placed(text: str) -> tuple[tuple[Placed, str], ...]:
         elif following and _RULE.fullmatch(following.folded):
             columns = tuple(cell.strip() for cell in line.folded.split("|")[1:])
         above = tuple(head for _, _, head in heads if head != line.folded)
-        found.append((Placed(line.folded, above, "", columns, line.block), line.text))
-    return tuple(found)
+        result.append((Placed(line.folded, above, "", columns, line.block), line.text))
+    return tuple(result)
 
 
 def sentences_of(text: str, right: re.Pattern[str]) -> Iterator[Placed]:
@@ -82,22 +82,22 @@ def listed_acts(said: list[Sentence], heard: list[ParsedSentence], languages: tu
 
     A list is a plan if it is no menu and its lead-in or the sentence after it asks for a bare yes.
     """
-    found: dict[int, str] = {}
+    acts: dict[int, str] = {}
     items: list[int] = []
-    lead, told, asked = "", False, False
-    for place, (sentence, one) in enumerate(zip(said, heard, strict=True)):
+    lead, reported, asked = "", False, False
+    for index, (sentence, one) in enumerate(zip(said, heard, strict=True)):
         bare = one.asks_for_a_yes and not (one.either or one.chooses or one.about("ask"))
         if not sentence.item:
-            found |= dict.fromkeys(items if bare else (), "offer")
+            acts |= dict.fromkeys(items if bare else (), "offer")
             items = [] if bare or mark_of(sentence.plain) == ":" else items
-            lead, told, asked = sentence.plain, holds("lists", "reported", sentence.plain, languages), bare
+            lead, reported, asked = sentence.plain, holds("lists", "reported", sentence.plain, languages), bare
         elif not (holds("lists", "menus", lead, languages) or holds("lists", "stated", sentence.plain, languages)):
-            if told:
-                found[place] = "done"
+            if reported:
+                acts[index] = "done"
             elif one.acts["no"] < SURE and mark_of(sentence.plain) != "?":
-                found |= {place: "offer"} if asked else {}
-                items.append(place)
-    return found
+                acts |= {index: "offer"} if asked else {}
+                items.append(index)
+    return acts
 
 
 def cell_heads(place: Placed, at: int) -> str:
@@ -124,8 +124,8 @@ def _is_head(line: _Line, following: _Line | None) -> bool:
     """Return whether an unmarked line is a heading: short, without stop or value, above lines."""
     if following is None or len(line.text) > LONGEST_HEADING or line.folded[-1:] in ".?!,;|":
         return False
-    beside = line.opens and following.block == line.block and following.rank == line.rank
-    if not beside and following.rank <= line.rank:
+    begins = line.opens and following.block == line.block and following.rank == line.rank
+    if not begins and following.rank <= line.rank:
         return False
     return all(value.kind == "id" for value in values_in(line.folded, ANY_YEAR))
 

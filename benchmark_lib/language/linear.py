@@ -41,14 +41,14 @@ def tokens(plain: str) -> list[str]:
 def features(plain: str, item: bool, before: str) -> list[str]:
     """Return a sentence's distinct words, beginnings, pairs and marks, and the mark before it."""
     words = tokens(plain)
-    found = [*words, *(f"p={w[:STEM]}" for w in words if len(w) > STEM)]
-    found += [f"{a} {b}" for a, b in zip(["^", *words], [*words, "$"])]
-    found.append(f"before={before}")
+    names = [*words, *(f"p={w[:STEM]}" for w in words if len(w) > STEM)]
+    names += [f"{a} {b}" for a, b in zip(["^", *words], [*words, "$"])]
+    names.append(f"before={before}")
     if plain.rstrip(" _)").endswith("?"):
-        found.append("asks=")
+        names.append("asks=")
     if item:
-        found.append(f"item={before}")
-    return list(dict.fromkeys(found))
+        names.append(f"item={before}")
+    return list(dict.fromkeys(names))
 
 
 def of_patterns(names: Iterable[str]) -> list[str]:
@@ -152,7 +152,7 @@ def add(known: list[str], new: list[str]) -> None:
 
 def choices(heard: list[ParsedSentence], least: float) -> list[set[str]]:
     """Return groups of slots of which one suffices: in a sentence, an alternative or a list."""
-    found: list[set[str]] = []
+    groups: list[set[str]] = []
     before: set[str] = set()
     listed = False
     for one in heard:
@@ -160,13 +160,13 @@ def choices(heard: list[ParsedSentence], least: float) -> list[set[str]]:
         if not one.item:
             listed = False
         if slots and listed:
-            found[-1] |= slots
+            groups[-1] |= slots
         elif slots and one.instead and before:
-            found.append(before | slots)
+            groups.append(before | slots)
         elif slots and one.either:
-            found.append(slots)
+            groups.append(slots)
         if one.one_of:
-            found.append(slots)
+            groups.append(slots)
             listed = True
         before = slots or before
-    return found
+    return groups

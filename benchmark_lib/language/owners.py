@@ -37,8 +37,8 @@ class Owners:
         early = list(dict.fromkeys(n for at, n in marks if spans and at < spans[0][0]))
         if len(early) > 1:
             self._order = early
-            again = self._marks(place.folded)
-            marks = [mark for mark in again if mark not in marks] or marks
+            second = self._marks(place.folded)
+            marks = [mark for mark in second if mark not in marks] or marks
         if not spans:
             if named := list(dict.fromkeys(number for _, number in marks)):
                 self._order = named if len(named) > 1 else self._order
@@ -56,8 +56,8 @@ class Owners:
     def _marks(self, folded: str) -> list[Mark]:
         named = {word: number for number, words in enumerate(self._objects) for word in words}
         nth = {word: number for number, words in zip(self._order, self._nth, strict=False) for word in words}
-        found = [(token.start(), (nth | named).get(letters(token.group()))) for token in _WORD.finditer(folded)]
-        return [(at, number) for at, number in found if number is not None]
+        numbers = [(token.start(), (nth | named).get(letters(token.group()))) for token in _WORD.finditer(folded)]
+        return [(at, number) for at, number in numbers if number is not None]
 
     def _only(self, folded: str) -> int | None:
         named = {number for _, number in self._marks(folded)}
@@ -72,34 +72,34 @@ def _in_sentence(folded: str, marks: list[Mark], spans: list[Span]) -> list[int 
         if len(spans) in (1, len(joined)) and all(mark[0] < first or mark[0] >= last for mark in marks):
             return [joined[n] if n < len(joined) else None for n in places] or [None]
     leads = any(at < first for at, _ in marks)
-    found: list[int | None] = []
-    for place, (start, end, _) in enumerate(spans):
-        left = spans[place - 1][1] if place else 0
-        right = spans[place + 1][0] if place + 1 < len(spans) else len(folded)
-        lead = [cut.end() for cut in _breaks().finditer(folded, left, start)]
+    owners: list[int | None] = []
+    for index, (start, end, _) in enumerate(spans):
+        lower = spans[index - 1][1] if index else 0
+        right = spans[index + 1][0] if index + 1 < len(spans) else len(folded)
+        lead = [cut.end() for cut in _breaks().finditer(folded, lower, start)]
         tail = _breaks().search(folded, end, right)
-        mine = [n for at, n in marks if (lead[-1] if lead else left) <= at < (tail.start() if tail else right)]
-        if len(set(mine)) == 1:
-            found.append(mine[0])
+        inside = [n for at, n in marks if (lead[-1] if lead else lower) <= at < (tail.start() if tail else right)]
+        if len(set(inside)) == 1:
+            owners.append(inside[0])
         elif leads:
-            found.append(next((n for at, n in reversed(marks) if at < start), None))
+            owners.append(next((n for at, n in reversed(marks) if at < start), None))
         else:
-            found.append(next((n for at, n in marks if end <= at < right), None))
-    return found
+            owners.append(next((n for at, n in marks if end <= at < right), None))
+    return owners
 
 
 def _joined(folded: str, marks: list[Mark]) -> list[int]:
     """Return the objects of marks if only "and" joins them, in order; else none."""
-    found = marks[:1]
+    joined = marks[:1]
     for mark in marks[1:]:
-        between = folded[found[-1][0] : mark[0]].split()[1:]
-        if mark[1] in (found[-1][1], *(number for _, number in found)):
-            found[-1] = (mark[0], mark[1]) if mark[1] == found[-1][1] else found[-1]
+        between = folded[joined[-1][0] : mark[0]].split()[1:]
+        if mark[1] in (joined[-1][1], *(number for _, number in joined)):
+            joined[-1] = (mark[0], mark[1]) if mark[1] == joined[-1][1] else joined[-1]
         elif len(between) <= MOST_BETWEEN and _breaks().search(f" {' '.join(between)} "):
-            found.append(mark)
+            joined.append(mark)
         else:
             return []
-    return [number for _, number in found] if len(found) > 1 else []
+    return [number for _, number in joined] if len(joined) > 1 else []
 
 
 def _within(folded: str, span: Span) -> list[int]:
@@ -124,11 +124,11 @@ def object_words(said: str, asked: str, common: Callable[[str, int], frozenset[s
     named = [
         {word for run in _runs(text, both) if any(name for _, name in run) for word, _ in run} for text in (said, asked)
     ]
-    found = named[0] & named[1]
+    shared = named[0] & named[1]
     for end in _ends():
         if all(end & {letters(word) for word in _WORD.findall(text.casefold())} for text in (said, asked)):
-            found |= end
-    return frozenset(found)
+            shared |= end
+    return frozenset(shared)
 
 
 def _runs(text: str, words: frozenset[str]) -> Iterator[list[tuple[str, bool]]]:

@@ -85,11 +85,11 @@ class MessageParser:
         return self._known(kept(text, LONGEST_SPOKEN))
 
     def _parse(self, text: str) -> ParsedMessage:
-        said = sentences(text)
-        heard = self.hear(said)
-        parsed = understood([each for s, one in zip(said, heard) for each in (*self._halves(s, one, said), one)])
+        message = sentences(text)
+        heard = self.hear(message)
+        parsed = understood([each for s, one in zip(message, heard) for each in (*self._halves(s, one, message), one)])
         unclear = not parsed.asked and max(parsed.tools.values(), default=0.0) < LIKELY
-        if parsed.confirm and unclear and (alone := self._named_alone(said)):
+        if parsed.confirm and unclear and (alone := self._named_alone(message)):
             parsed.proposed, parsed.offered, parsed.offer, parsed.tools = [alone], [alone], True, {alone: SURE}
         return parsed
 
@@ -145,11 +145,11 @@ class MessageParser:
         acts |= {"ask": 0.0, "offer": 0.0, "done": 0.0, listed: max(acts[listed], ASKS)} if listed else {}
         if untrained := {} if {"at_hand", "handling"}.intersection(cues) else self._untrained(books, plain):
             acts["ask"] = 1.0
-        found = self._topics_in(plain, books, acts, seen)
-        found["slot"] |= untrained
+        topics = self._topics_in(plain, books, acts, seen)
+        topics["slot"] |= untrained
         marked, either = mark_of(plain) == "?", either_or(plain)
         if needed and acts["ask"] < PLAIN and (slots := self._begins_with(plain, books)):
-            found["slot"] |= dict.fromkeys(slots, 1.0)
+            topics["slot"] |= dict.fromkeys(slots, 1.0)
             acts["ask"] = PLAIN
         points = either and between_points(plain, marked)
         instead, one_of, chooses, leaves = (
@@ -158,12 +158,12 @@ class MessageParser:
         )
         plainly = marked or not ("offers_help" in cues or acts["no"] >= LIKELY)
         form = marked, either, instead, one_of, chooses, leaves, points, marked and "invites" in cues, item, plainly
-        dates = dates_asked(plain, languages) if "date" in found["slot"] else frozenset[str]()
+        dates = dates_asked(plain, languages) if "date" in topics["slot"] else frozenset[str]()
         if dates == ANY_DATE and not (marked or needed):
-            del found["slot"]["date"]
+            del topics["slot"]["date"]
         checks, closes = (marked and cue in cues for cue in ("works", "closes"))
         return ParsedSentence(
-            acts, found["slot"], found["tool"], *form, dates, checks, closes, found["reported"] or found["tool"]
+            acts, topics["slot"], topics["tool"], *form, dates, checks, closes, topics["reported"] or topics["tool"]
         )
 
     def _topics_in(
@@ -171,18 +171,18 @@ class MessageParser:
     ) -> dict[str, dict[str, float]]:
         """Return a sentence's slots, tools and reported tools; for a plain yes, named slots only."""
         reader = cast(LinearReader, self.reader)
-        found: dict[str, dict[str, float]] = {}
+        topics_of: dict[str, dict[str, float]] = {}
         for kind, reasons in ABOUT.items():
-            found[kind] = {}
+            topics_of[kind] = {}
             if max(acts[act] for act in reasons) >= POSSIBLE:
                 patterns = kind.replace("reported", "tool")
                 topics = of_patterns(n for book in books for n in book.topics_in(plain, patterns))
                 chances = reader.probabilities(reader.seen(topics, KNOWN, seen))
-                found[kind] = _topics(chances, f"{kind}:")
+                topics_of[kind] = _topics(chances, f"{kind}:")
         if acts["yes"] >= max(ASKS, acts["ask"]):
             named = {n.partition(":")[2] for book in books for n in book.topics_in(plain, "slot")}
-            found["slot"] = {slot: chance for slot, chance in found["slot"].items() if slot in named}
-        return found
+            topics_of["slot"] = {slot: chance for slot, chance in topics_of["slot"].items() if slot in named}
+        return topics_of
 
     def _begins_with(self, plain: str, books: list[PhraseBook]) -> list[str]:
         head = plain[:HEAD]
@@ -200,9 +200,9 @@ class MessageParser:
 
     def names(self, slot: str, text: str) -> bool:
         """Return whether a message names the topic of a slot, in any statement."""
-        said = sentences(text)
-        patterns = [self._book(language).topics["slot"].get(f"slot:{slot}") for language in self.languages(said)]
-        return any(pattern.search(s.plain) for pattern in patterns if pattern for s in said)
+        message = sentences(text)
+        patterns = [self._book(language).topics["slot"].get(f"slot:{slot}") for language in self.languages(message)]
+        return any(pattern.search(s.plain) for pattern in patterns if pattern for s in message)
 
     def tools_named(self, said: list[Sentence]) -> list[set[str]]:
         """Return the tools that the words of each sentence name, by patterns alone."""
@@ -321,7 +321,7 @@ def understood(heard: list[ParsedSentence]) -> ParsedMessage:
 
 def _alternatives(heard: list[ParsedSentence]) -> set[str]:
     """Return the tools between which a message offers a choice, by "or" or "which of them"."""
-    found: set[str] = set()
+    choices: set[str] = set()
     held_out: list[str] = []
     every: set[str] = set()
     items = 0
@@ -329,31 +329,31 @@ def _alternatives(heard: list[ParsedSentence]) -> set[str]:
         tools = {tool for tool, chance in one.tools.items() if chance >= SURE}
         offers = one.about("offer")
         if one.marked and one.either and len(tools) > 1:
-            found |= tools
+            choices |= tools
         elif one.points and len(every) > 1:
-            found |= every
+            choices |= every
         elif one.marked and (one.points or (one.chooses and one.acts["yes"] < ASKS)):
-            found |= {*held_out, *tools} if items > 1 or len({*held_out, *tools}) > 1 else set()
+            choices |= {*held_out, *tools} if items > 1 or len({*held_out, *tools}) > 1 else set()
         items += one.item
         held_out = offers if offers and not one.item else held_out + offers
         every |= {*offers}
-    return found
+    return choices
 
 
 def _or_not(heard: list[ParsedSentence]) -> set[str]:
     """Return tools to use or leave: "or shall it stay?", or "which?" after "you can, or I"."""
-    found: set[str] = set()
+    tools: set[str] = set()
     held_out: set[str] = set()
     either = False
     for one in heard:
         if one.leaves:
-            found |= {tool for tool, chance in one.tools.items() if chance >= SURE} or held_out
+            tools |= {tool for tool, chance in one.tools.items() if chance >= SURE} or held_out
         elif one.chooses and either and one.acts["yes"] < ASKS and set(one.about("ask")) == {"goal"}:
-            found |= held_out
+            tools |= held_out
         if offers := set(one.about("offer")):
             held_out, either = offers, one.either
         either |= one.either
-    return found
+    return tools
 
 
 def _by_patterns(books: list[PhraseBook], plain: str, item: bool) -> ParsedSentence:
@@ -385,8 +385,8 @@ def _by_patterns(books: list[PhraseBook], plain: str, item: bool) -> ParsedSente
 
 
 def _topics(chances: dict[str, float], kind: str) -> dict[str, float]:
-    mine = {name.removeprefix(kind): chance for name, chance in chances.items() if name.startswith(kind)}
-    return {name: chance for name, chance in mine.items() if chance >= POSSIBLE}
+    topics = {name.removeprefix(kind): chance for name, chance in chances.items() if name.startswith(kind)}
+    return {name: chance for name, chance in topics.items() if chance >= POSSIBLE}
 
 
 def _sorted(chances: dict[str, float]) -> dict[str, float]:

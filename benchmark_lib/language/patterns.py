@@ -70,7 +70,7 @@ def union(patterns: list[str]) -> str:
 
 
 def _heads(pattern: str) -> list[tuple[str, str]] | None:
-    found: list[tuple[str, str]] = []
+    heads: list[tuple[str, str]] = []
     for alternative in alternatives(pattern):
         if alternative.startswith("(?:"):
             inside, after = _group(alternative)
@@ -80,31 +80,31 @@ def _heads(pattern: str) -> list[tuple[str, str]] | None:
             rests: dict[str, list[str]] = {}
             for letter, rest in inner:
                 rests.setdefault(letter, []).append(rest)
-            found += [(letter, f"(?:{'|'.join(r)}){after}") for letter, r in rests.items()]
+            heads += [(letter, f"(?:{'|'.join(r)}){after}") for letter, r in rests.items()]
         elif (alternative[:1].isalnum() or alternative[:1] == " ") and alternative[1:2] not in tuple("?*+{"):
-            found.append((alternative[0], alternative[1:]))
+            heads.append((alternative[0], alternative[1:]))
         else:
             return None
-    return found
+    return heads
 
 
 def alternatives(pattern: str) -> list[str]:
     """Split a pattern at the bars outside groups."""
-    found, depth = [""], 0
+    parts, depth = [""], 0
     for token in _TOKEN.findall(pattern):
         depth += (token == "(") - (token == ")")
         if token == "|" and not depth:
-            found.append("")
+            parts.append("")
         else:
-            found[-1] += token
-    return found
+            parts[-1] += token
+    return parts
 
 
 def _group(pattern: str) -> tuple[str, str]:
-    depth = place = 0
+    depth = position = 0
     for token in _TOKEN.findall(pattern):
         depth += (token == "(") - (token == ")")
-        place += len(token)
+        position += len(token)
         if not depth:
             break
-    return pattern[3 : place - 1], pattern[place:]
+    return pattern[3 : position - 1], pattern[position:]

@@ -34,8 +34,8 @@ class PhraseBook:
 
     def cues_in(self, plain: str) -> list[str]:
         """Return the cues in a sentence: of a question, a report, a denial."""
-        found = [name for name, pattern in self.cues.items() if pattern.search(plain)]
-        return [*found, "unasked"] if UNASKED.intersection(found) else found
+        cues = [name for name, pattern in self.cues.items() if pattern.search(plain)]
+        return [*cues, "unasked"] if UNASKED.intersection(cues) else cues
 
     def topics_in(self, plain: str, kind: str) -> list[str]:
         """Return the slots or the tools that a sentence names."""

@@ -73,11 +73,11 @@ def _beyond_sums(counts: Counter[str]) -> int:
 @lru_cache(maxsize=1024)
 def _poured(text: str) -> frozenset[tuple[str, str]]:
     """Return a cleaned message's distinct values with their kinds, without enumerated days."""
-    found = {(v.kind, v.value) for v in values_in(text, ANY_YEAR)}
-    if sum(kind == "date" for kind, _ in found) > 2:
+    values = {(v.kind, v.value) for v in values_in(text, ANY_YEAR)}
+    if sum(kind == "date" for kind, _ in values) > 2:
         days = {m.value for m in mentions(text, NOTHING, days_in, "date") if m.how != "listed"}
-        found = {(kind, value) for kind, value in found if kind != "date" or value in days}
-    return frozenset(found)
+        values = {(kind, value) for kind, value in values if kind != "date" or value in days}
+    return frozenset(values)
 
 
 _KEY = re.compile(r"(?<![\w./-])[a-z]{2,20}(?:_[a-z]{1,20}){1,4}(?![\w./@-])")

@@ -22,8 +22,8 @@ STEM = 4
 def seen_in(sentence: Sentence) -> list[str]:
     """Return the reader's features of a sentence: words, beginnings and pairs of words."""
     words = tokens(sentence.plain)
-    apart = dict.fromkeys(f"{a[:STEM]} .. {b[:STEM]}" for a, b in zip(words, words[2:], strict=False))
-    return [*features(sentence.plain, sentence.item, ""), *apart]
+    skipping = dict.fromkeys(f"{a[:STEM]} .. {b[:STEM]}" for a, b in zip(words, words[2:], strict=False))
+    return [*features(sentence.plain, sentence.item, ""), *skipping]
 
 
 @lru_cache(maxsize=1)

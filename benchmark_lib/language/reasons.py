@@ -51,18 +51,18 @@ class ReasonReader:
 
     def features(self, text: str) -> Iterator[set[str]]:
         """Yield the features of a short message, or of every few sentences of a longer one."""
-        said = sentences(kept(text))
-        near = nearest_languages(said)
+        message = sentences(kept(text))
+        near = nearest_languages(message)
         languages = tuple(language for language in self._signs if language in near) or tuple(self._signs)
-        found = [(self._found(s.plain, languages), s.plain.endswith("?")) for s in said]
-        last = max(len(found) - TOGETHER, 0) if len(found) > TOGETHER + 1 else 0
+        concepts = [(self._found(s.plain, languages), s.plain.endswith("?")) for s in message]
+        last = max(len(concepts) - TOGETHER, 0) if len(concepts) > TOGETHER + 1 else 0
         for start in range(last + 1):
-            yield set(_features(found[start : start + TOGETHER] if last else found))
+            yield set(_features(concepts[start : start + TOGETHER] if last else concepts))
 
     def _concepts(self, plain: str, languages: tuple[str, ...]) -> tuple[str, ...]:
         signs = (sign for language in languages for sign in self._signs[language].near(plain))
-        found = {(m.start(), name) for name, sign in signs for m in sign.finditer(plain)}
-        return tuple(name for _, name in sorted(found))
+        signs_found = {(m.start(), name) for name, sign in signs for m in sign.finditer(plain)}
+        return tuple(name for _, name in sorted(signs_found))
 
 
 def _features(found: list[tuple[tuple[str, ...], bool]]) -> Iterator[str]:
@@ -70,9 +70,9 @@ def _features(found: list[tuple[tuple[str, ...], bool]]) -> Iterator[str]:
     yield ALWAYS
     for concepts, asks in found:
         mark = "?" if asks else ""
-        for place, first in enumerate(concepts):
+        for index, first in enumerate(concepts):
             yield f"{first}{mark}"
-            near = concepts[place + 1 : place + 1 + NEAR]
+            near = concepts[index + 1 : index + 1 + NEAR]
             yield from (f"{first}>{second}{mark}" for second in near if second != first)
     if len(found) > 1:
         yield from (f"first {name}" for name in found[0][0])
@@ -84,8 +84,8 @@ def reasons_in(texts: Iterable[str], folder: Path, heard: Iterable[str] = ()) ->
     reader = _reader_of(folder)
     if reader is None:
         return []
-    theirs = {s.plain for text in heard for s in sentences(kept(text))}
-    own = ["\n".join(s.text for s in sentences(kept(t)) if s.plain not in theirs) if theirs else t for t in texts]
+    known = {s.plain for text in heard for s in sentences(kept(text))}
+    own = ["\n".join(s.text for s in sentences(kept(t)) if s.plain not in known) if known else t for t in texts]
     return sorted(set().union(*(reader.told(text) for text in own if not is_poured(text))))
 
 

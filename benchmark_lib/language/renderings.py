@@ -72,12 +72,12 @@ def _id(text: str) -> str:
     parts = [re.escape(part) for part in re.split(r"[\s-]+", text)]
     letters_then_figures = re.fullmatch(r"[a-z]+-\d{4,}", text)
     joint = r"\s?[-_.]?\s?" if re.search(r"\d", text) else r"[\s-]"
-    told = rf"(?<![^\W_])(?<!-){joint.join(parts)}(?![^\W_]|-)"
+    pattern = rf"(?<![^\W_])(?<!-){joint.join(parts)}(?![^\W_]|-)"
     if not letters_then_figures:
-        return told
+        return pattern
     numbers = of_values("number")
-    told += rf"|(?:#|\b(?:{'|'.join(numbers)}):?)\s?#?{parts[-1]}(?![^\W_]|-)"
-    return _sooner(told, text, *numbers)
+    pattern += rf"|(?:#|\b(?:{'|'.join(numbers)}):?)\s?#?{parts[-1]}(?![^\W_]|-)"
+    return _sooner(pattern, text, *numbers)
 
 
 def _money(cents: int) -> str:
@@ -147,28 +147,28 @@ def _measure(value: str, unit: str) -> str:
     low, dash, high = value.partition("-")
     if dash and low:
         return _range(low, high, unit)
-    told = [_single(value, unit)]
+    patterns = [_single(value, unit)]
     for other, factor in ALSO.get(unit, {}).items():
         number = round(float(value) * factor, 6)
         if other not in WHOLE_UNITS or number == int(number) > 0:
-            told.append(_single(f"{number:g}" if number < 1e6 else str(int(number)), other))
-    return "|".join(told)
+            patterns.append(_single(f"{number:g}" if number < 1e6 else str(int(number)), other))
+    return "|".join(patterns)
 
 
 def _range(low: str, high: str, unit: str) -> str:
     """Return the pattern of a range (``5 to 10 days``), its bounds, or neighbors (``1 or 2``)."""
     after, end = units()[unit], _end(unit)
-    beside = of_values("or") if float(high) == float(low) + 1 else ()
-    link = rf"\s?(?:-|{'|'.join([*of_values('to'), *of_values('and'), *beside])})\s?"
+    joints = of_values("or") if float(high) == float(low) + 1 else ()
+    link = rf"\s?(?:-|{'|'.join([*of_values('to'), *of_values('and'), *joints])})\s?"
     system = r"(?:[^\W\d]{2}\s)?" if unit == "count" else ""  # EU 44 to EU 47
     least, most, joined = ("|".join(of_values(key)) for key in ("at_least", "at_most", "and"))
     bounds = rf"(?:,?\s(?:(?:{joined})\s)?(?:{most})|\s(?:{least}),?(?:\s(?:{joined}))?(?:\s(?:{most}))?)\s"
     again = r"(?:\s?\([\w-]{1,15}\))?"  # five (5)
-    told = (
+    pattern = (
         rf"{_start(unit)}{_number(low)}{again}(?:{after})?(?:{link}|{bounds})"
         rf"{system}{_number(high)}{again}{after}{end}"
     )
-    return f"{_sooner(told, *_in_words(low))}|{labelled(unit, f'{_number(low)}{link}{_number(high)}')}"
+    return f"{_sooner(pattern, *_in_words(low))}|{labelled(unit, f'{_number(low)}{link}{_number(high)}')}"
 
 
 def _single(value: str, unit: str) -> str:
@@ -177,8 +177,8 @@ def _single(value: str, unit: str) -> str:
     side = r"(?:\s?\(?[^\W\d_]{1,9}\)?[.:]?)?"
     more = rf"(?:{side}\s?(?:{units()[unit]})?\s?(?:{by}){side}\s?\d+(?:[.,]\d+)?){{0,2}}{side}"
     sides = more if unit in ("cm", "in") else ""
-    told = _sooner(rf"{_start(unit)}{_number(value)}{again}{sides}{units()[unit]}{_end(unit)}", *_in_words(value))
-    return f"{told}|{labelled(unit, _number(value))}{_of_three(_number(value), by) if sides else ''}"
+    form = _sooner(rf"{_start(unit)}{_number(value)}{again}{sides}{units()[unit]}{_end(unit)}", *_in_words(value))
+    return f"{form}|{labelled(unit, _number(value))}{_of_three(_number(value), by) if sides else ''}"
 
 
 def _of_three(number: str, by: str) -> str:

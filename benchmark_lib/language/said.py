@@ -54,8 +54,8 @@ class Reading:
         for book in self.books:
             words = f" {book.label.sub('', words).strip()}"
             status, alone, act = book.status
-            told = status.search(words) or (words != whole and alone.match(words))
-            if told and not act.search(words):
+            reported = status.search(words) or (words != whole and alone.match(words))
+            if reported and not act.search(words):
                 return None
         if not words.strip(" .,:|-"):
             return None
@@ -66,11 +66,11 @@ class Reading:
 
         Cues that cancel a transfer exclude it as well.
         """
-        said, books = sentence.plain, self.books
-        if said.rstrip().endswith("?") or not any(book.person.search(said) for book in books):
+        words, books = sentence.plain, self.books
+        if words.rstrip().endswith("?") or not any(book.person.search(words) for book in books):
             return False
         undo = [t.undo for b in books if (t := b.topics.get("transfer")) is not None and t.undo is not None]
-        return not any(pattern.search(said) for pattern in [*(b.undone for b in books), *undo])
+        return not any(pattern.search(words) for pattern in [*(b.undone for b in books), *undo])
 
     def refunds(self) -> list[Sentence]:
         """Return the sentences that say that money was paid back."""
@@ -103,25 +103,25 @@ def read(text: str, languages: tuple[str, ...] = ()) -> Reading:
 
 @lru_cache(maxsize=4096)
 def _read(text: str, languages: tuple[str, ...]) -> Reading:
-    found = tuple(sentences(text))
-    spoken = [b for language in languages or languages_of(found) if (b := claim_patterns().get(language))]
-    said = [(topic, s) for s in found for topic in _topics(s, spoken)]
-    return Reading(found, tuple(b.language for b in spoken), tuple(said))
+    pieces = tuple(sentences(text))
+    spoken = [b for language in languages or languages_of(pieces) if (b := claim_patterns().get(language))]
+    topics = [(topic, s) for s in pieces for topic in _topics(s, spoken)]
+    return Reading(pieces, tuple(b.language for b in spoken), tuple(topics))
 
 
 def _topics(sentence: Sentence, spoken: list[ClaimPatterns]) -> list[str]:
     """Return the topics of a sentence by the patterns; the reader drops or adds promises."""
-    found = dict.fromkeys(topic for book in spoken for topic in book.topics_in(sentence.plain))
+    topics = dict.fromkeys(topic for book in spoken for topic in book.topics_in(sentence.plain))
     if is_row(sentence.plain):
-        found = dict.fromkeys(topic for topic in found if not topic.startswith("done:"))
-    promises = [topic for topic in found if topic.startswith("promise:")]
+        topics = dict.fromkeys(topic for topic in topics if not topic.startswith("done:"))
+    promises = [topic for topic in topics if topic.startswith("promise:")]
     for kind, chance in chances(sentence).items() if spoken else ():
         topic = f"promise:{kind}"
         if topic in promises and chance < POSSIBLE:
-            del found[topic]
+            del topics[topic]
         elif not promises and chance >= SURE and not any(book.denial.search(sentence.plain) for book in spoken):
-            found[topic] = None
-    return list(found)
+            topics[topic] = None
+    return list(topics)
 
 
 def says_done(text: str, store: Phrases) -> set[str]:
@@ -196,8 +196,8 @@ class ClaimPatterns:
     def denies(self, promise: str, sentence: str) -> bool:
         """Return whether a sentence denies a class of promise, wholly and without condition."""
         denied, partly = self._denials[promise]
-        found = denied.search(sentence)
-        return bool(found and not partly.search(sentence, max(self.clause(sentence, found.start()) - 1, 0)))
+        match = denied.search(sentence)
+        return bool(match and not partly.search(sentence, max(self.clause(sentence, match.start()) - 1, 0)))
 
     @cached_property
     def _denials(self) -> dict[str, tuple[re.Pattern[str], re.Pattern[str]]]:
@@ -250,15 +250,15 @@ class ClaimPatterns:
     @cached_property
     def asks(self) -> dict[str, re.Pattern[str]]:
         """Return the pattern that asks for each slot: its noun after asking words or first."""
-        again = self.book["again"]
+        repeats = self.book["again"]
         return {
             slot: self.compile(
                 [
-                    rf"(?:{'|'.join(again['ask'])})\b.{{0,70}}?\b(?:{'|'.join(nouns)})",
-                    rf"<start>(?:{'|'.join(again['lead'])})?(?:{'|'.join(nouns)}).{{0,40}}?(?:\?|\b(?:{'|'.join(again['please'])})\b)",
+                    rf"(?:{'|'.join(repeats['ask'])})\b.{{0,70}}?\b(?:{'|'.join(nouns)})",
+                    rf"<start>(?:{'|'.join(repeats['lead'])})?(?:{'|'.join(nouns)}).{{0,40}}?(?:\?|\b(?:{'|'.join(repeats['please'])})\b)",
                 ]
             )
-            for slot, nouns in again["slots"].items()
+            for slot, nouns in repeats["slots"].items()
         }
 
     @cached_property
@@ -333,10 +333,10 @@ class _Topic:
 
     def stands_in(self, text: str) -> bool:
         """Return whether a sentence says it."""
-        said = any(self._undenied(m) and not self.condition.search(text, 0, m.start()) for m in self.now.finditer(text))
-        if not said and self.will is not None:
-            said = any(self._undenied(m) and self._unconditional(m) for m in self.will.finditer(text))
-        return said and not (self.undo and self.undo.search(text))
+        says = any(self._undenied(m) and not self.condition.search(text, 0, m.start()) for m in self.now.finditer(text))
+        if not says and self.will is not None:
+            says = any(self._undenied(m) and self._unconditional(m) for m in self.will.finditer(text))
+        return says and not (self.undo and self.undo.search(text))
 
     def _undenied(self, m: re.Match[str]) -> bool:
         """Return whether no denial precedes it in its clause."""

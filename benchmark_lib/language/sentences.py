@@ -68,20 +68,20 @@ def sentences(text: str) -> list[Sentence]:
 
 @lru_cache(maxsize=4096)
 def _sentences(text: str) -> tuple[Sentence, ...]:
-    found: list[Sentence] = []
+    result: list[Sentence] = []
     colon = False
     for line in text.splitlines():
         bullet = BULLET.match(line)
         bare = line[bullet.end() :] if bullet else line
         windowed = (window for part in _end().split(bare) for window in windows(part.strip()))
-        said = [(window, words) for window in windowed if (words := plain(window)).strip()]
-        if not said:
+        pieces = [(window, words) for window in windowed if (words := plain(window)).strip()]
+        if not pieces:
             continue
-        end = said[-1][1].rstrip()[-1]
+        end = pieces[-1][1].rstrip()[-1]
         item = bool(bullet) or (colon and end not in ".?!:" and len(plain(bare).strip()) < LONGEST_ITEM)
-        found += [Sentence(window, words, item) for window, words in said]
+        result += [Sentence(window, words, item) for window, words in pieces]
         colon = item if colon and item else end == ":"
-    return tuple(found)
+    return tuple(result)
 
 
 def is_row(plain: str) -> bool:
@@ -159,13 +159,13 @@ def kept_together(texts: list[str]) -> list[str]:
 
 def windows(sentence: str, size: int = LONGEST_SENTENCE) -> list[str]:
     """Cut a sentence into windows of `size` characters, within words only if they are longer."""
-    found = []
+    result = []
     while len(sentence) > size:
-        place = _last_blank(sentence[: size + 1])
-        place = place if 0 < place <= size else size
-        found.append(sentence[:place])
-        sentence = sentence[place:].lstrip()
-    return [*found, sentence] if sentence else found
+        cut = _last_blank(sentence[: size + 1])
+        cut = cut if 0 < cut <= size else size
+        result.append(sentence[:cut])
+        sentence = sentence[cut:].lstrip()
+    return [*result, sentence] if sentence else result
 
 
 def pieces(text: str) -> list[str]:
@@ -182,18 +182,18 @@ def found_in(pattern: re.Pattern[str], text: str) -> bool:
 
 def limited(pattern: str) -> str:
     """Limit every repeat in a pattern, so that no text makes it try ever more ways to match."""
-    found: list[str] = []
+    tokens: list[str] = []
     for token in _TOKEN.findall(pattern):
         least = {"*": 0, "+": 1}.get(token, int(token[1:-2]) if token[0] == "{" and token[-2:] == ",}" else None)
-        if least is None or not found:
-            found.append(token)
+        if least is None or not tokens:
+            tokens.append(token)
             continue
-        most = REPEATS if found[-1] == ")" else LONGEST_SENTENCE if found[-1].startswith("[^") else LONGEST_RUN
-        found.append(f"{{{least},{most}}}")
-    return "".join(found)
+        most = REPEATS if tokens[-1] == ")" else LONGEST_SENTENCE if tokens[-1].startswith("[^") else LONGEST_RUN
+        tokens.append(f"{{{least},{most}}}")
+    return "".join(tokens)
 
 
 def _last_blank(text: str) -> int:
     # Without a blank, nothing is cut off.
-    place = max(text.rfind(" "), text.rfind("\n"))
-    return place if place > 0 else len(text)
+    blank = max(text.rfind(" "), text.rfind("\n"))
+    return blank if blank > 0 else len(text)

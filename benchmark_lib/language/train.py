@@ -42,8 +42,8 @@ PARTS = 5
 
 def lines(folder: Path, named: str) -> list[dict[str, Any]]:
     """Return the rows of a folder's files that have this field, such as ``sentences``."""
-    found = ((path.stem, orjson.loads(x)) for path in sorted(folder.glob("*.jsonl")) for x in path.open("rb"))
-    return [{"writer": writer, **row} for writer, row in found if named in row]
+    rows = ((path.stem, orjson.loads(x)) for path in sorted(folder.glob("*.jsonl")) for x in path.open("rb"))
+    return [{"writer": writer, **row} for writer, row in rows if named in row]
 
 
 def labelled(
@@ -51,17 +51,17 @@ def labelled(
 ) -> Iterator[tuple[tuple[dict[str, float], ...], set[str], float]]:
     """Yield for each sentence its features without and with topics, its labels, and its weight."""
     for row in rows:
-        said = [as_one(s["t"]) for s in row["sentences"]]
-        languages = tuple(parser.languages(said))
-        for sentence, before, given in zip(said, marks_before(said), row["sentences"]):
+        message = [as_one(s["t"]) for s in row["sentences"]]
+        languages = tuple(parser.languages(message))
+        for sentence, before, given in zip(message, marks_before(message), row["sentences"]):
             yield parser.features_of(sentence, before, languages), set(given["l"]), float(row.get("weight", 1))
 
 
 def as_one(text: str) -> Sentence:
     """Return a labelled sentence as the parser would cut it out of its message."""
-    found = sentences(text)
-    plain = " ".join(s.plain.strip() for s in found)
-    return Sentence(text, f" {plain}", bool(found) and found[0].item)
+    pieces = sentences(text)
+    plain = " ".join(s.plain.strip() for s in pieces)
+    return Sentence(text, f" {plain}", bool(pieces) and pieces[0].item)
 
 
 def train(parser: MessageParser, rows: list[dict[str, Any]], trained_on: str = "") -> LinearReader:
@@ -70,17 +70,17 @@ def train(parser: MessageParser, rows: list[dict[str, Any]], trained_on: str = "
     First fit acts over all sentences that teach them. Then fit slots over the sentences that ask, tools over those that
     offer, report or decline one, and reported tools, for detectors, over all reports.
     """
-    found = list(labelled(parser, rows))
+    examples = list(labelled(parser, rows))
     only = np.array([row.get("only", "") for row in rows for _ in row["sentences"]])
     counted, own = Counter[str](), Counter[str]()
-    for ((_, slots, tools), _, _), act in zip(found, only, strict=True):
+    for ((_, slots, tools), _, _), act in zip(examples, only, strict=True):
         counted.update(slots | tools)
         own.update(() if act else slots | tools)
     names = sorted(name for name, n in counted.items() if n >= RARE)
     usual = np.array([own[name] >= RARE for name in names])
-    plain, asked, acted = (matrix([of_length_one(seen[k]) for seen, _, _ in found], names) for k in range(3))
-    labels = [given for _, given, _ in found]
-    counts = np.array([count for _, _, count in found])
+    plain, asked, acted = (matrix([of_length_one(seen[k]) for seen, _, _ in examples], names) for k in range(3))
+    labels = [given for _, given, _ in examples]
+    counts = np.array([count for _, _, count in examples])
     columns: dict[str, tuple[np.ndarray, float]] = {}
     does = {act: np.array([any(la.split(":")[0] == act for la in one) for one in labels]) for act in ACTS}
     writers = np.array([row.get("writer", "") for row in rows for _ in row["sentences"]])
@@ -114,8 +114,8 @@ def train(parser: MessageParser, rows: list[dict[str, Any]], trained_on: str = "
     used = np.abs(weights).sum(axis=1) > 0
     kept = [name for name, keep in zip(names, used) if keep]
     reader = LinearReader(kept, list(columns), weights[used], np.array([b for _, b in columns.values()]), trained_on)
-    reader.cuts = {act: list(found) for act, found in cuts.items()}
-    reader.recall = {act: list(found.values()) for act, found in cuts.items()}
+    reader.cuts = {act: list(examples) for act, examples in cuts.items()}
+    reader.recall = {act: list(examples.values()) for act, examples in cuts.items()}
     return reader
 
 
@@ -152,8 +152,8 @@ def matrix(found: list[dict[str, float]], names: list[str]) -> csr_matrix:
     """Return the features as a sparse matrix, a row for each sentence, a column for each name."""
     from scipy.sparse import csr_matrix
 
-    place = {name: i for i, name in enumerate(names)}
-    rows = [{place[name]: value for name, value in one.items() if name in place} for one in found]
+    column = {name: i for i, name in enumerate(names)}
+    rows = [{column[name]: value for name, value in one.items() if name in column} for one in found]
     values, columns = (np.array([x for row in rows for x in part(row)]) for part in (dict.values, dict.keys))
     at = np.cumsum([0, *map(len, rows)])
     return csr_matrix((values, columns.astype(np.int32), at.astype(np.int32)), (len(rows), len(names)))

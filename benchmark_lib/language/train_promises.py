@@ -37,10 +37,10 @@ def train(rows: list[dict[str, Any]], trained_on: str = "") -> tuple[LinearReade
     """Fit the reader; return it with its quality for each kind in cross-validation."""
     from sklearn.model_selection import StratifiedKFold
 
-    found = [of_length_one(dict.fromkeys(seen_in(as_one(row["t"])), 1.0)) for row in rows]
-    counts = Counter(name for one in found for name in one)
+    rows_seen = [of_length_one(dict.fromkeys(seen_in(as_one(row["t"])), 1.0)) for row in rows]
+    counts = Counter(name for one in rows_seen for name in one)
     names = sorted(name for name, n in counts.items() if n >= RARE)
-    seen, kinds = matrix(found, names), np.array([row["kind"] for row in rows])
+    seen, kinds = matrix(rows_seen, names), np.array([row["kind"] for row in rows])
     played = np.array([row["lang"] == PLAYED for row in rows])
     tempting = ~played & (kinds == "none")
     folds = list(
@@ -51,8 +51,8 @@ def train(rows: list[dict[str, Any]], trained_on: str = "") -> tuple[LinearReade
     weights, bias, quality = [], [], {}
     for kind in KINDS:
         wanted, scores = kinds == kind, np.zeros(len(rows))
-        for rest, held in folds:
-            scores[held] = _fit(seen[rest], wanted[rest]).decision_function(seen[held])
+        for rest, test_rows in folds:
+            scores[test_rows] = _fit(seen[rest], wanted[rest]).decision_function(seen[test_rows])
         bound = max(float(np.quantile(scores[played], 1 - PASSING)), float(np.quantile(scores[tempting], 1 - TEMPTING)))
         quality[kind] = PromiseQuality(*(float((scores[of] > bound).mean()) for of in (wanted, tempting, played)))
         model = _fit(seen, wanted)
@@ -75,8 +75,8 @@ def write() -> str:
     """Train the promise reader, write its weights, and return its quality as text."""
     reader, quality = train(lines(FOLDER, "kind"), hash_of(FOLDER))
     reader.save(FOLDER / "weights.npz")
-    said = "; ".join(
+    text = "; ".join(
         f"{kind}: {q.found:.0%} found, {q.tempting:.1%} of the tempting and {q.played:.2%} of the played pass"
         for kind, q in quality.items()
     )
-    return f"{FOLDER / 'weights.npz'}: {reader.size} features; in cross-validation {said}"
+    return f"{FOLDER / 'weights.npz'}: {reader.size} features; in cross-validation {text}"

@@ -54,13 +54,13 @@ def examples(store: Phrases) -> list[Told]:
         for name, entry in (book.get("reasons") or {}).items():
             for say in entry["say"].values():
                 told[say].add(name)
-    found = [Told(t, frozenset(told[t]), frozenset(seeming[t]), OTHER) for t in dict.fromkeys([*told, *seeming])]
+    messages = [Told(t, frozenset(told[t]), frozenset(seeming[t]), OTHER) for t in dict.fromkeys([*told, *seeming])]
     for row in lines(store.path / "reader", "sentences"):
         labels = {label for sentence in row["sentences"] for label in sentence["l"]}
         if not labels & MAY_TELL and not any(label.startswith("no:") for label in labels):
             text = "\n".join(sentence["t"] for sentence in row["sentences"])
-            found.append(Told(text, frozenset(), frozenset(), UNRELATED))
-    return found
+            messages.append(Told(text, frozenset(), frozenset(), UNRELATED))
+    return messages
 
 
 class _Samples:
@@ -99,12 +99,12 @@ def train(store: Phrases, rows: list[Told], trained_on: str = "") -> tuple[Linea
     samples = _Samples(store, rows)
     every = samples.matrix()
     scores = np.zeros(len(samples.told))
-    for rest, held in GroupKFold(FOLDS).split(every, groups=samples.message):
-        scores[held] = every[held] @ _fit(every[rest], samples.told[rest], samples.weight[rest])
+    for rest, test_rows in GroupKFold(FOLDS).split(every, groups=samples.message):
+        scores[test_rows] = every[test_rows] @ _fit(every[rest], samples.told[rest], samples.weight[rest])
     told, seeming = _best(samples, scores, True), _best(samples, scores, False)
     bound = float(np.quantile(seeming, 1 - PASSING))
     shared, *own = np.split(_fit(every, samples.told, samples.weight), len(samples.reasons) + 1)
-    weights = np.stack([shared + OWN * mine for mine in own], axis=1)
+    weights = np.stack([shared + OWN * own_weights for own_weights in own], axis=1)
     weights[np.abs(weights) < SMALL] = 0
     weights[samples.names.index(ALWAYS)] -= bound
     used = np.abs(weights).sum(axis=1) > 0

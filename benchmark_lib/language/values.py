@@ -38,7 +38,7 @@ class Value(NamedTuple):
 @lru_cache(maxsize=4096)
 def values_in(text: str, year: int) -> tuple[Value, ...]:
     """Return every typed value of a text, in order; `year` completes dates without a year."""
-    found: dict[int, Value] = {}
+    by_place: dict[int, Value] = {}
     for value in _values(text):
         if value.kind == "date":
             try:
@@ -46,21 +46,21 @@ def values_in(text: str, year: int) -> tuple[Value, ...]:
             except ValueError:
                 continue
             value = value._replace(value=day.isoformat())
-        found.setdefault(value.at, value)
-    return tuple(sorted(found.values(), key=lambda v: v.at))
+        by_place.setdefault(value.at, value)
+    return tuple(sorted(by_place.values(), key=lambda v: v.at))
 
 
 @lru_cache(maxsize=4096)
 def _values(text: str) -> tuple[Value, ...]:
     """Return the values of a text, with dates as written: a date without a year as ``-07-06``."""
-    found = []
+    values = []
     if "://" in text:
         for m in _LINK.finditer(text):
             link = m.group().rstrip(".,;:!?)")
-            found.append(Value("link", link, m.start(), m.start() + len(link)))
+            values.append(Value("link", link, m.start(), m.start() + len(link)))
         text = _blanked(_LINK, text)
     if any(text[m.start() - 1].isalpha() or text[m.start() - 1] == "-" for m in _DIGITS.finditer(text)):
-        found += [Value("id", m.group().upper(), m.start(), m.end()) for m in _ID.finditer(text)]
+        values += [Value("id", m.group().upper(), m.start(), m.end()) for m in _ID.finditer(text)]
         text = _blanked(_ID, text)
     lines = _LINE.sub(";", text)
     folded = fold(lines) if len(fold(lines)) == len(text) else lines.lower()
@@ -68,16 +68,16 @@ def _values(text: str) -> tuple[Value, ...]:
     for m in _matches(_money(), folded, [at for figure in figures for at in _after(_CURRENCY, folded, figure)]):
         cents = _cents(m.group(1) or m.group(2))
         if cents is not None:
-            found.append(Value("money", str(cents), m.start(), m.end()))
+            values.append(Value("money", str(cents), m.start(), m.end()))
     for m in _matches(_date(), folded, [at for figure in figures for at in _after(_month(), folded, figure)]):
-        found.append(Value("date", _day(m), m.start(), m.end()))
+        values.append(Value("date", _day(m), m.start(), m.end()))
     words = [m.start() for m in _before_a_number_word().finditer(f" {folded}")]
     for m in _matches(_window(), folded, sorted([*figures, *words])):
         unit = next(u for u in WINDOWS if m.group(u))
-        found.append(
+        values.append(
             Value(unit, "-".join(_plain(n) for n in (m.group("low"), m.group("high")) if n), m.start(), m.end())
         )
-    return tuple(found)
+    return tuple(values)
 
 
 def with_units(text: str) -> str:
@@ -105,9 +105,9 @@ def _matches(pattern: re.Pattern[str], text: str, places: list[int]) -> Iterator
     """Yield the pattern's matches that begin at these places; a search everywhere is slower."""
     end = 0
     for place in places:
-        if place >= end and (found := pattern.match(text, place)):
-            yield found
-            end = found.end()
+        if place >= end and (match := pattern.match(text, place)):
+            yield match
+            end = match.end()
 
 
 def _after(before: re.Pattern[str], text: str, figure: int) -> Iterator[int]:
@@ -125,8 +125,8 @@ def numbers_of(figures: str) -> set[float]:
     if not 0 < len(digits) <= MOST_DIGITS:
         return set()
     grouped = [len(group) == THOUSAND for group in groups]
-    found = {float(digits)} if all(grouped) else set()
-    return found | ({float(f"{whole}{''.join(groups[:-1])}.{groups[-1]}")} if groups and all(grouped[:-1]) else set())
+    numbers = {float(digits)} if all(grouped) else set()
+    return numbers | ({float(f"{whole}{''.join(groups[:-1])}.{groups[-1]}")} if groups and all(grouped[:-1]) else set())
 
 
 def _cents(text: str) -> int | None:

@@ -30,8 +30,8 @@ def own_words() -> dict[str, frozenset[str]]:
     """Return the common words of each language that are common in no other."""
     known = common_words()
     return {
-        language: mine.difference(*(words for other, words in known.items() if other != language))
-        for language, mine in known.items()
+        language: own.difference(*(words for other, words in known.items() if other != language))
+        for language, own in known.items()
     }
 
 
@@ -73,14 +73,14 @@ def of_answers(key: str) -> list[str]:
 
 def of_part(part: str, key: str, languages: tuple[str, ...]) -> list[str]:
     """Return the patterns of one kind from a part of some languages, such as ``not_asked``."""
-    found = [books().get(language, {}).get(part, {}) for language in languages]
-    return [pattern for mine in found for pattern in mine.get(key, ())]
+    sections = [books().get(language, {}).get(part, {}) for language in languages]
+    return [pattern for section in sections for pattern in section.get(key, ())]
 
 
 def of_language(part: str, language: str, within: str | None = None) -> dict[str, list[str]]:
     """Return a part of a language's patterns by kind, or those of a kind `within` it by name."""
-    found = books().get(language, {}).get(part, {})
-    return found.get(within, {}) if within else {kind: said for kind, said in found.items() if isinstance(said, list)}
+    book = books().get(language, {}).get(part, {})
+    return book.get(within, {}) if within else {kind: each for kind, each in book.items() if isinstance(each, list)}
 
 
 def said_by_customers(language: str, part: str, key: str) -> list[str]:
@@ -146,13 +146,13 @@ def of_customers(*keys: str) -> str:
 
     Kinds are ``role``, ``goodbye``, ``human``, and ``threats`` with its kind.
     """
-    found = []
+    phrases = []
     for book in books().values():
         part = book["customer"]
         for key in keys:
             part = part[key]
-        found += part
-    return "|".join(found)
+        phrases += part
+    return "|".join(phrases)
 
 
 _UNITS: dict[str, tuple[str, tuple[str, ...]]] = {

@@ -13,10 +13,10 @@ def acts_of(text: str) -> tuple[list[dict[str, str]], str]:
     why_not : str
         The fault of the line; empty if it is valid.
     """
-    found = []
+    acts = []
     for part in filter(None, (part.strip() for part in text.split(";"))):
         kind, _, what = part.partition(" ")
         if not what.strip():
             return [], f"{part!r} lacks what it is about: write a kind and what it is about, such as `attached photo`."
-        found.append({"kind": kind, "what": what.strip()})
-    return found, ""
+        acts.append({"kind": kind, "what": what.strip()})
+    return acts, ""

@@ -117,8 +117,8 @@ class Chairs:
         if last is not None and last.side != self.side:
             view.items.append({"kind": "words", "text": _LAST_WORDS[self.side].format(last.text)})
         faults = [f.detail for f in record.faults if f.side == self.side]
-        mine = record.ended_by == f"{self.side}_fault" and faults
-        view.items.append({"kind": "over", "why": faults[-1] if mine else ""})
+        own_fault = record.ended_by == f"{self.side}_fault" and faults
+        view.items.append({"kind": "over", "why": faults[-1] if own_fault else ""})
         view.over = True
         self._tell()
 
@@ -142,9 +142,9 @@ class Chairs:
         chair, until = self._chairs[number], time.monotonic() + wait_s
         chair.used = True
         while True:
-            changed, found = self._changed, self._unseen(number, chair)
-            if found or self.my_turn(number) or time.monotonic() >= until:
-                return found
+            changed, items = self._changed, self._unseen(number, chair)
+            if items or self.my_turn(number) or time.monotonic() >= until:
+                return items
             try:
                 await asyncio.wait_for(changed.wait(), until - time.monotonic())
             except TimeoutError:
@@ -199,8 +199,8 @@ class Chairs:
         Raise `NotYourTurn` if no answer is due.
         """
         view = self._chairs[number].view
-        place = len(view.messages) if view else 0
-        asked = [RequestedCall(f"call_{place}_{n}", name, arguments) for n, (name, arguments) in enumerate(calls)]
+        length = len(view.messages) if view else 0
+        asked = [RequestedCall(f"call_{length}_{n}", name, arguments) for n, (name, arguments) in enumerate(calls)]
         self._answer(number, Completion("", asked, "tool_calls", Usage(calls=1, missing=1)))
 
     def _answer(self, number: int, completion: Completion) -> None:
@@ -211,20 +211,20 @@ class Chairs:
         view.answer.set_result(completion)
 
     def _unseen(self, number: int, chair: _Chair) -> list[Item]:
-        found: list[Item] = []
+        items: list[Item] = []
         if chair.view is None or (chair.view.over and chair.view.shown == len(chair.view.items)):
             chair.view = self._take(number)
             if chair.view is not None:
                 chair.views += 1
-                found = self._opening(chair, whole=chair.views == 1)
+                items = self._opening(chair, whole=chair.views == 1)
         if chair.view is not None:
             view, first = chair.view, chair.view.shown
-            found += [i for n, i in enumerate(view.items[first:], first) if i["kind"] != "own" or n < view.begun]
+            items += [i for n, i in enumerate(view.items[first:], first) if i["kind"] != "own" or n < view.begun]
             view.shown = len(view.items)
-        if self.closed is not None and not found:
+        if self.closed is not None and not items:
             chair.told_of_end = True
-            found = [{"kind": "finished", "why": self.closed}]
-        return found
+            items = [{"kind": "finished", "why": self.closed}]
+        return items
 
     def _take(self, number: int) -> _View | None:
         """Return the next conversation for a chair: first its own from an earlier session."""
@@ -266,14 +266,14 @@ def _items(before: list[Any], now: list[Any]) -> list[Item]:
     while same < min(len(before), len(now)) and before[same] == now[same]:
         same += 1
     names = {c["id"]: c["function"] for m in now for c in m.get("tool_calls") or []}
-    found: list[Item] = []
+    items: list[Item] = []
     for message in now[same:]:
         if message["role"] == "user":
-            found.append({"kind": "words", "text": message["content"]})
+            items.append({"kind": "words", "text": message["content"]})
         elif message["role"] == "tool":
             called = names[message["tool_call_id"]]
-            found.append({"kind": "result", "name": called["name"], "text": message["content"]})
+            items.append({"kind": "result", "name": called["name"], "text": message["content"]})
         elif message["role"] == "assistant":
             calls = [[c["function"]["name"], c["function"]["arguments"]] for c in message.get("tool_calls") or []]
-            found.append({"kind": "own", "text": message["content"] or "", "calls": calls})
-    return found
+            items.append({"kind": "own", "text": message["content"] or "", "calls": calls})
+    return items

@@ -67,14 +67,14 @@ _READERS: dict[str, Callable[[str], Any]] = {
 
 def fields_of(schema: dict[str, Any], path: tuple[str, ...] = (), needed: bool = True) -> list[Field]:
     """Return the fields of an object's schema, with inner objects expanded."""
-    found = []
+    fields = []
     for name, inner in schema.get("properties", {}).items():
         required = needed and name in schema.get("required", [])
         if inner.get("type") == "object" and inner.get("properties"):
-            found += fields_of(inner, (*path, name), required)
+            fields += fields_of(inner, (*path, name), required)
         else:
-            found.append(Field((*path, name), inner.get("type", "string"), required, _hint(inner, required)))
-    return found
+            fields.append(Field((*path, name), inner.get("type", "string"), required, _hint(inner, required)))
+    return fields
 
 
 _HOW = {

@@ -94,12 +94,12 @@ def _application(chairs: Chairs, token: str) -> web.Application:
     get, post = application.router.add_get, application.router.add_post
     get("/{token}", seats.help)
     get("/{token}/", seats.help)
-    for place in (r"/{token}/{chair:[0-9]{1,9}}", "/{token}"):
-        get(f"{place}/next", seats.next)
-        get(f"{place}/again", seats.again)
-        post(f"{place}/say", seats.say)
-        post(f"{place}/call", seats.call)
-        post(f"{place}/call/{{tool}}", seats.call)
+    for path in (r"/{token}/{chair:[0-9]{1,9}}", "/{token}"):
+        get(f"{path}/next", seats.next)
+        get(f"{path}/again", seats.again)
+        post(f"{path}/say", seats.say)
+        post(f"{path}/call", seats.call)
+        post(f"{path}/call/{{tool}}", seats.call)
     return application
 
 
@@ -175,14 +175,14 @@ class Seats:
 
     def _told(self, request: web.Request, items: list[Item]) -> web.Response:
         number = self._chair(request)
-        mine = self.chairs.my_turn(number)
+        your_turn = self.chairs.my_turn(number)
         idle = not items and self.chairs.only_others_play(number)
         if idle:
             self.chairs.dismiss(number)
         if "application/json" in request.headers.get("Accept", ""):
-            told = {"items": items, "your_turn": mine, "only_others_play": idle}
-            return web.json_response(told, dumps=lambda value: orjson.dumps(value).decode())
-        now = OTHERS_PLAY if idle else _what_now(items, mine)
+            reply = {"items": items, "your_turn": your_turn, "only_others_play": idle}
+            return web.json_response(reply, dumps=lambda value: orjson.dumps(value).decode())
+        now = OTHERS_PLAY if idle else _what_now(items, your_turn)
         return web.Response(text=f"{as_text(items, self.chairs.side)}\n{now}".lstrip())
 
 

@@ -197,20 +197,20 @@ class Terminal:
         self.chairs.call(CHAIR, [(name, arguments if isinstance(arguments, dict) else given)])
 
     async def _arguments(self, schema: dict[str, Any]) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+        arguments: dict[str, Any] = {}
         for field in fields_of(schema):
             while True:
-                told = await self._line(f"  {field.place} ({field.hint}): ")
+                typed = await self._line(f"  {field.place} ({field.hint}): ")
                 try:
-                    field.put(told, found)
+                    field.put(typed, arguments)
                     break
                 except ValueError as error:
                     _print(f"  {error}")
-        return found
+        return arguments
 
     async def _tools(self, name: str) -> None:
-        found = [tool for tool in self.chairs.tools if not name or tool["name"] == name]
-        _print("\n".join(map(tool_text, found)) or f"There is no tool {name!r}.")
+        tools = [tool for tool in self.chairs.tools if not name or tool["name"] == name]
+        _print("\n".join(map(tool_text, tools)) or f"There is no tool {name!r}.")
 
     async def _again(self, rest: str) -> None:
         self._show(self.chairs.again(CHAIR))

@@ -83,9 +83,9 @@ class _Wording:
         return f"RESULT OF {_on_one_line(item['name'])}\n{self._quoted(self._json(item['text']))}"
 
     def own(self, item: Item) -> str:
-        said = [f"YOU WROTE\n{self._quoted(item['text'])}"] if item["text"] else []
+        lines = [f"YOU WROTE\n{self._quoted(item['text'])}"] if item["text"] else []
         calls = [f"YOU CALLED {_on_one_line(name)}\n{self._quoted(self._json(given))}" for name, given in item["calls"]]
-        return "\n\n".join([*said, *calls])
+        return "\n\n".join([*lines, *calls])
 
     def over(self, item: Item) -> str:
         why = f" It was ended here: {_on_one_line(item['why'])}." if item["why"] else ""

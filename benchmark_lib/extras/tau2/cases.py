@@ -66,7 +66,7 @@ def _shortened(task_id: str) -> str:
 def _case(task: Any, store: TauStore) -> Case:
     """Return the case of a task; the task's content in it is hashed and never written."""
     content = task.model_dump(mode="json")
-    told = task.user_scenario.instructions
+    wish = task.user_scenario.instructions
     none: dict[str, Any] = dict.fromkeys(("claim", "tone", "hardness", "email"))
     empty: dict[str, Any] = dict.fromkeys(("order", "customer_id", "sender", "sender_name"), "")
     return Case.model_construct(
@@ -77,7 +77,7 @@ def _case(task: Any, store: TauStore) -> Case:
         **none,
         **empty,
         persona=task.user_scenario.persona or "",
-        goal=told if isinstance(told, str) else told.reason_for_call,
+        goal=wish if isinstance(wish, str) else wish.reason_for_call,
         pressure=[],
         outcomes=[],
         limit=MESSAGES,

@@ -140,15 +140,15 @@ def _models_of(kit: type) -> dict[str, Any]:
 
 def package_folder() -> Path:
     """Return the folder of the package without importing it."""
-    found = find_spec("tau2")
-    places = found.submodule_search_locations if found is not None else None
+    spec = find_spec("tau2")
+    places = spec.submodule_search_locations if spec is not None else None
     return Path(next(iter(places or ()), ""))
 
 
 @cache
 def _texts(path: str) -> dict[str, str]:
     """Return the texts assigned to names in a tau2 module, without its import (litellm)."""
-    found = {}
+    texts = {}
     for node in ast.parse((package_folder() / path).read_text(encoding="utf-8")).body:
         if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Name):
             continue
@@ -156,5 +156,5 @@ def _texts(path: str) -> dict[str, str]:
         if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr == "strip":
             value = value.func.value
         if isinstance(value, ast.Constant) and isinstance(value.value, str):
-            found[node.targets[0].id] = value.value.strip()
-    return found
+            texts[node.targets[0].id] = value.value.strip()
+    return texts

@@ -34,9 +34,9 @@ def quick(environment: Any) -> Any:
 def second(thing: Any, **methods: Any) -> Any:
     """Return a shallow copy of an object, with these methods in place of its own."""
     kind = type(thing)
-    found: Any = object.__new__(type(kind.__name__, (kind,), methods) if methods else kind)
-    vars(found).update(vars(thing))
-    return found
+    copied: Any = object.__new__(type(kind.__name__, (kind,), methods) if methods else kind)
+    vars(copied).update(vars(thing))
+    return copied
 
 
 def _kit(kit: Any) -> Any:

@@ -75,28 +75,28 @@ class Listed(list):
 
     def own(self) -> list[int]:
         """Return the indices of rows that the conversation has taken or added."""
-        return [place for place in range(len(self)) if place not in self._shared]
+        return [index for index in range(len(self)) if index not in self._shared]
 
     def written(self) -> Iterator[bytes]:
         """Yield the table as JSON in pieces."""
         shared = self._shared
-        return _joined(b"[]", (_written(row, place in shared) for place, row in enumerate(super().__iter__())))
+        return _joined(b"[]", (_written(row, index in shared) for index, row in enumerate(super().__iter__())))
 
     def _taking(self) -> Iterator[Any]:
-        for place, row in enumerate(super().__iter__()):
-            if place in self._shared:
-                self._shared.remove(place)
+        for index, row in enumerate(super().__iter__()):
+            if index in self._shared:
+                self._shared.remove(index)
                 row = own_copy(row)
-                super().__setitem__(place, row)
+                super().__setitem__(index, row)
             yield row
 
 
 def restored(database: Any) -> Any:
     """Return a copy of a database for one conversation."""
     fresh = database.model_copy()
-    held = vars(fresh)
-    for name, value in held.items():
-        held[name] = (
+    fields = vars(fresh)
+    for name, value in fields.items():
+        fields[name] = (
             Rows(value) if isinstance(value, dict) else Listed(value) if isinstance(value, list) else own_copy(value)
         )
     return fresh
@@ -113,14 +113,14 @@ def own_copy(row: Any) -> Any:
 def hashed(database: Any) -> str:
     """Return the package's hash of a database's JSON, without building the whole text."""
     tables = {name for name, value in vars(database).items() if isinstance(value, Rows | Listed)}
-    rest, found = database.model_dump(exclude=tables), hashlib.sha256()
-    for place, (name, value) in enumerate(sorted(vars(database).items())):
-        found.update(b", " if place else b"{")
-        found.update(_json(name) + b": ")
+    rest, digest = database.model_dump(exclude=tables), hashlib.sha256()
+    for index, (name, value) in enumerate(sorted(vars(database).items())):
+        digest.update(b", " if index else b"{")
+        digest.update(_json(name) + b": ")
         for piece in value.written() if name in tables else [_json(rest[name])]:
-            found.update(piece)
-    found.update(b"}")
-    return found.hexdigest()
+            digest.update(piece)
+    digest.update(b"}")
+    return digest.hexdigest()
 
 
 _SHARED: dict[int, Shared] = {}
@@ -128,16 +128,16 @@ _SHARED: dict[int, Shared] = {}
 
 def _known(row: Any) -> Shared:
     """Return the cached data of a row; the cache keeps the row, so no other object gets its id."""
-    found = _SHARED.get(id(row))
-    if found is None:
-        found = _SHARED[id(row)] = Shared(row)
-    return found
+    shared = _SHARED.get(id(row))
+    if shared is None:
+        shared = _SHARED[id(row)] = Shared(row)
+    return shared
 
 
 def _joined(ends: bytes, rows: Iterable[bytes]) -> Iterator[bytes]:
     yield ends[:1]
-    for place, row in enumerate(rows):
-        if place:
+    for index, row in enumerate(rows):
+        if index:
             yield b", "
         yield row
     yield ends[1:]
@@ -171,8 +171,8 @@ def _copier(value: Any) -> Callable[[], Any]:
 
     def copied() -> Any:
         fresh = value.copy()
-        for place, make in inner:
-            fresh[place] = make()
+        for key, make in inner:
+            fresh[key] = make()
         return fresh
 
     return copied if inner else value.copy

@@ -72,17 +72,17 @@ def their_messages(c: Conversation) -> list[Any]:
     """Return a record as tau2's messages: the greeting, then each message after its calls."""
     from tau2.data_model.message import AssistantMessage, UserMessage
 
-    found: list[Any] = [AssistantMessage(role="assistant", content=GREETING)]
+    messages: list[Any] = [AssistantMessage(role="assistant", content=GREETING)]
     made = [t for t in c.tool_calls if t.error != "bad_json" and isinstance(t.arguments, dict)]
     for message in c.messages:
         for call in (t for t in made if t.turn == message.turn and t.side == message.side):
-            found += _call(call)
+            messages += _call(call)
         kind = {"agent": AssistantMessage, "customer": UserMessage}[message.side]
-        found.append(kind(role="assistant" if message.side == "agent" else "user", content=message.text))
-    told = {(m.turn, m.side) for m in c.messages}
-    for call in (t for t in made if (t.turn, t.side) not in told):
-        found += _call(call)
-    return found
+        messages.append(kind(role="assistant" if message.side == "agent" else "user", content=message.text))
+    answered = {(m.turn, m.side) for m in c.messages}
+    for call in (t for t in made if (t.turn, t.side) not in answered):
+        messages += _call(call)
+    return messages
 
 
 def _call(call: ToolCall) -> list[Any]:

@@ -65,24 +65,24 @@ class TauScriptedCustomer:
 
     async def reply(self, talk: ConversationState) -> Reply:
         """Return the next message, and make the calls that the agent named."""
-        heard = talk.last("agent")
-        if heard is None:
+        message = talk.last("agent")
+        if message is None:
             return Reply(first_words(self._task))
-        named = [n for n in self._tools.findall(heard.text) if n]
+        named = [n for n in self._tools.findall(message.text) if n]
         if named:
             for name in named:
                 talk.desk.call(name, self._arguments(name), side="customer")
             return Reply(f"I did that: {', '.join(named)}.")
-        if "?" in heard.text and self._said_yes < YES_SAID:
+        if "?" in message.text and self._said_yes < YES_SAID:
             self._said_yes += 1
             return Reply("Yes, please go ahead.")
         return Reply("Thank you, that is all.", [Act("left", "content")])
 
     def _arguments(self, name: str) -> dict[str, Any]:
         """Return the expected arguments of this tool's next call; empty without such a call."""
-        for place, action in enumerate(self._expected):
+        for index, action in enumerate(self._expected):
             if action.name == name:
-                return dict(self._expected.pop(place).arguments)
+                return dict(self._expected.pop(index).arguments)
         return {}
 
 
@@ -95,9 +95,9 @@ class TauModelCustomer:
 
     async def reply(self, talk: ConversationState) -> Reply:
         """Return the next message, after the model's tool calls."""
-        heard = talk.last("agent")
-        if heard is not None:
-            self._history.append({"role": "user", "content": heard.text})
+        message = talk.last("agent")
+        if message is not None:
+            self._history.append({"role": "user", "content": message.text})
         for _ in range(CALLS_A_MESSAGE):
             answer = await self._complete(self._history, self._tools)
             talk.charge("customer", answer.usage)
@@ -143,8 +143,8 @@ def first_words(task: Any) -> str:
 
 
 def _instructions(task: Any) -> list[str]:
-    told = task.user_scenario.instructions
-    parts = [told] if isinstance(told, str) else [told.reason_for_call, told.known_info, told.task_instructions]
+    wish = task.user_scenario.instructions
+    parts = [wish] if isinstance(wish, str) else [wish.reason_for_call, wish.known_info, wish.task_instructions]
     return [part for part in parts if part]
 
 

@@ -69,12 +69,12 @@ class TauDesk:
     def changes(self) -> list[dict[str, Any]]:
         """Return the difference from the task's initial state, field by field."""
         before = self._domain.began(self._task)
-        found = []
+        changes = []
         for kit in KITS:
             old, new = (getattr(getattr(one, kit), "db", None) for one in (before, self.environment))
             if new is not None:
-                found += _differences(old, new)
-        return found
+                changes += _differences(old, new)
+        return changes
 
     def explained(self) -> bool:
         """Return True: agents see only copies, and the evaluator repeats every call."""
@@ -162,8 +162,8 @@ class TauStore:
 @cache
 def known_of(domain: str) -> dict[str, Any]:
     """Return known data of a domain's tasks, even without the package; see `TauStore.known`."""
-    found: dict[str, Any] = read_yaml(KNOWN)[domain]
-    return found
+    known: dict[str, Any] = read_yaml(KNOWN)[domain]
+    return known
 
 
 def floor_of(name: str) -> float | None:
@@ -179,10 +179,10 @@ def domain_named(name: str) -> str | None:
     """Return the domain of a store's name, None for our stores; raise `BadInput` if unknown."""
     if not name.startswith(PREFIX):
         return None
-    found = name.removeprefix(PREFIX)
-    if found not in DOMAINS:
+    domain = name.removeprefix(PREFIX)
+    if domain not in DOMAINS:
         raise BadInput(f"no store {name[:80]!r}: name one of {', '.join(PREFIX + one for one in DOMAINS)}")
-    return found
+    return domain
 
 
 def as_result(content: str | None) -> Any:
@@ -203,12 +203,12 @@ def _error(content: str) -> str:
 
 
 def _differences(old: Any, new: Any) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
+    differences: list[dict[str, Any]] = []
     for table in type(new).model_fields:
         for key, path, before, after in _changed(table, getattr(old, table), getattr(new, table)):
             a, b = (dict(flat(row, path)) if row is not None else {} for row in _unequal(before, after))
-            found += differing(table, key, a, b)
-    return found
+            differences += differing(table, key, a, b)
+    return differences
 
 
 def _changed(table: str, before: Any, after: Any) -> Iterator[tuple[str, str, Any, Any]]:
@@ -219,10 +219,10 @@ def _changed(table: str, before: Any, after: Any) -> Iterator[tuple[str, str, An
             if old != new:
                 yield key, "", old, new
     elif isinstance(after, Listed):
-        for place in after.own():
-            old, new = (list.__getitem__(rows, place) if place < len(rows) else None for rows in (before, after))
+        for index in after.own():
+            old, new = (list.__getitem__(rows, index) if index < len(rows) else None for rows in (before, after))
             if old is None or vars(old) != vars(new):
-                name = next((value for field, value in vars(new).items() if field.endswith("_id")), place)
+                name = next((value for field, value in vars(new).items() if field.endswith("_id")), index)
                 yield table, f"{table}.{name}", old, new
     elif before != after:
         yield table, table, before, after
