@@ -101,7 +101,7 @@ def all_wanted(wishes: list[Call], case: Case, found: Offered, raised: set[int])
 def is_menu(words: str, parser: MessageParser, several: bool) -> bool:
     """Return whether a message asks for a yes to three acts or more, as alternatives.
 
-    A list of acts is none for a customer with several wishes, nor is one after which the desk names its choice.
+    A list of acts does not count for a customer with several wishes, nor if the desk then names its own choice.
     """
     message = sentences(words)
     listed: set[str] = set()

@@ -109,7 +109,7 @@ class ModelCustomer:
     """
 
     has_the_last_word = True
-    """Whether it sees the agent's reply to its last message, and may leave with a closing line."""
+    """True if it sees the agent's reply to its last message, and may leave with a closing line."""
 
     def __init__(self, complete: Any, case: Case, store: Store):
         self.complete, self.case, self.store, self.parser = complete, case, store, parser_of(store)

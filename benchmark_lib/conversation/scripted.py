@@ -176,7 +176,7 @@ def parse_spec(spec: str) -> tuple[type, dict[str, float]]:
         except ValueError:
             raise BadInput(f"{spec!r}: {key} must be a number, not {value!r}") from None
         if name == "tunable" and key != "verbosity" and not 0 <= settings[key] <= 1:
-            raise BadInput(f"{spec!r}: {key} is a probability and must lie between 0 and 1")
+            raise BadInput(f"{spec!r}: {key} is a probability and must be between 0 and 1")
     return every[name], settings
 
 

@@ -258,7 +258,7 @@ def _between(folded: str, start: int, end: int, spans: list[Span]) -> tuple[str,
 
 
 def _beside(folded: str, spans: list[Span]) -> str:
-    # A value without words of its own has those of its sentence.
+    # A value without words of its own gets the words of its sentence.
     places = [0, *(edge for start, end, _ in spans for edge in (start, end)), len(folded)]
     return " ".join(folded[a:b] for a, b in zip(places[::2], places[1::2], strict=True))
 

@@ -117,8 +117,8 @@ def _within(folded: str, span: Span) -> list[int]:
 def object_words(said: str, asked: str, common: Callable[[str, int], frozenset[str]]) -> frozenset[str]:
     """Return the words for the object that both an answer and its question name.
 
-    They are names, that is words with a capital within a sentence or with figures, and the `common` words beside them;
-    and all words for the first or the last of a span if both texts have one of them.
+    They are names (words with a capital within a sentence, or with figures) and the `common` words next to them. All
+    words for the first or the last of a span belong to them if both texts have one of these words.
     """
     both = common(said, SHORT) & common(asked, SHORT)
     named = [

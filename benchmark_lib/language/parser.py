@@ -2,7 +2,7 @@
 
 The store's ``reader/weights.npz`` has the reader's weights; a store without it uses its patterns alone. The reader sees
 the words of a sentence and the matching patterns of ``phrases/<language>.yaml``. A message may be in another language
-than the customer's, so it is read with those of every language that it resembles.
+than the customer's, so the patterns of every language that it resembles apply.
 """
 
 import re
@@ -32,12 +32,12 @@ from .reasons import reasons_in
 from .sentences import LONGEST_SPOKEN, Sentence, is_row, kept, sentences
 
 ACTS = tuple(RATES)
-"""Acts of a sentence; ``report`` beside them is the plain probability of ``done``, for detectors."""
+"""Acts of a sentence; detectors also use ``report``, the plain probability of ``done``."""
 
 ABOUT = {"slot": ("ask", "yes"), "tool": ("offer", "yes", "done", "no"), "reported": ("report",)}
 """Topics of a sentence, with the acts for which each matters."""
 PATTERNS = ("slot", "tool")
-"""Topics with patterns; those of tools also serve reports."""
+"""Topics with patterns; the patterns of tools also serve reports."""
 
 ANY_DATE = frozenset({"any"})
 """Date without a telling verb; no statement asks for one in passing ("on whichever day suits you")."""
@@ -213,7 +213,7 @@ class MessageParser:
     def features_of(self, sentence: Sentence, before: str, languages: tuple[str, ...]) -> tuple[dict[str, float], ...]:
         """Return the reader's weighted features of a sentence, for training.
 
-        They are three sets: without topics, with those of slots, and with those of tools.
+        They are three sets: without topics, with slots as topics, and with tools as topics.
         """
         books = [self._book(language) for language in languages]
         seen = dict.fromkeys(features(sentence.plain, sentence.item, before), 1.0)

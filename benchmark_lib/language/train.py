@@ -67,8 +67,8 @@ def as_one(text: str) -> Sentence:
 def train(parser: MessageParser, rows: list[dict[str, Any]], trained_on: str = "") -> LinearReader:
     """Fit the reader.
 
-    First fit acts over all sentences that teach them. Then fit slots over the sentences that ask, tools over those that
-    offer, report or decline one, and reported tools, for detectors, over all reports.
+    First fit acts over all sentences that teach them. Then fit slots over requests, tools over offers, reports and
+    refusals, and reported tools, for detectors, over all reports.
     """
     examples = list(labelled(parser, rows))
     only = np.array([row.get("only", "") for row in rows for _ in row["sentences"]])

@@ -1,7 +1,7 @@
 """Train the promise reader, a part of ``make reader``.
 
 ``data/languages/promises/*.jsonl`` have one sentence of an agent a line: ``lang``, ``kind`` (``callback``, ``credit``
-or ``none``) and ``t``. Honest agents said those of ``played.jsonl``; the bound lets few of them pass.
+or ``none``) and ``t``. Honest agents wrote the sentences of ``played.jsonl``; the bound lets few of them pass.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Train the reader of a store's reasons, a part of ``make reader``.
 
-The store's ``reasons/*.jsonl`` have one message a line: ``lang``, ``reason``, ``t`` and whether the reason is ``told``.
-The scripted agents' sentences for each reason count as told. Messages in ``reader/*.jsonl`` that decline nothing count
-as telling none.
+The store's ``reasons/*.jsonl`` have one message a line: ``lang``, ``reason``, ``t``, and ``told``, which is true if the
+message gives the reason. The scripted agents' sentences give their reason. Messages in ``reader/*.jsonl`` that decline
+nothing give no reason.
 """
 
 from __future__ import annotations

@@ -71,7 +71,7 @@ async def serving(chairs: Chairs, port: int) -> AsyncIterator[str]:
     Raise `BadInput` if the port is unavailable.
     """
     token = secrets.token_urlsafe(12)
-    quiet = logging.Logger(__name__)  # what a broken request is answered is none of the player's business
+    quiet = logging.Logger(__name__)  # a player needs no log of broken requests
     quiet.addHandler(logging.NullHandler())
     runner = web.AppRunner(_application(chairs, token), access_log=None, logger=quiet)
     await runner.setup()

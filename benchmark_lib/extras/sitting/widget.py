@@ -148,7 +148,7 @@ class ChairWidget(w.VBox):
         """Play until the end, and show how it ended."""
         try:
             await play(self.chairs, self._experiment)
-        except Exception as error:  # nobody awaits this task: what is not shown here is never seen
+        except Exception as error:  # no code awaits this task, so this is the only place to show its error
             self._say_status(str(error))
         else:
             self._say_status(self.chairs.closed or "")

@@ -25,7 +25,7 @@ def as_text(items: list[Item], side: str, *, indent: bool = False, width: int | 
     Parameters
     ----------
     indent : bool
-        Whether to spread JSON over lines, for people.
+        True to spread JSON over lines, for people.
     width : int, optional
         Where to break longer lines.
     """
