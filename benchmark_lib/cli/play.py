@@ -1,4 +1,4 @@
-"""Experiments played one after another: the forecast before the first paid call, signals on the way, how each ended."""
+"""Play experiments one after another: forecast, confirmation, signals, and how each ended."""
 
 from __future__ import annotations
 
@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 
 ASK_VARIABLE = "DESKBENCH_ASK_ABOVE"
 ASK_ABOVE_USD, ASK_ABOVE_CALLS = 5.0, 2_000
-"""The likely cost above which a terminal asks where nobody chose another sum; the likely calls, where a price is
-unknown."""
+"""Ask above this likely cost unless the user sets another; above this number of calls if a price is unknown."""
 BEFORE = {
     "--dry-run": "print the forecast of calls, tokens, cost and minutes, and exit",
     "--ask-above USD": (
@@ -36,20 +35,19 @@ BEFORE = {
     ),
     "--yes": "begin without asking",
 }
-"""The options between the forecast and the first call."""
+"""Options between the forecast and the first call."""
 GRACE_S = {"SIGINT": 60.0, "SIGTERM": 8.0}
-"""Seconds to wait for calls in flight, which are paid for. Who sends SIGTERM often sends SIGKILL ten seconds later."""
+"""Seconds to wait for calls in flight, which are paid for. SIGKILL often follows SIGTERM after ten seconds."""
 AT_ONCE_S = 0.5
 """Seconds that an orderly end may take after the second signal; then the process ends."""
 GO_ON = "give the same command again to go on"
 
 
 def agreed(experiments: Iterable[Experiment], options: argparse.Namespace, greet: bool = False) -> int | None:
-    """Print the forecast of each run that calls models, and ask above the chosen sum, or above `ASK_ABOVE_CALLS`.
+    """Print the forecast of each run that calls models, and ask if it is above a limit.
 
-    Returns the exit code, or None where the run may begin. For `greet` see `Experiment.forecast`. `BadInput` if there
-    is
-    nobody to ask, the answer is no, or an endpoint cannot be reached and nothing is on file.
+    Returns the exit code, or None if the run may begin. For `greet` see `Experiment.forecast`. `BadInput` if nobody can
+    answer, the answer is no, or an endpoint is out of reach and nothing is on file.
     """
     from ..endpoint import EndpointError
 
@@ -74,7 +72,7 @@ def agreed(experiments: Iterable[Experiment], options: argparse.Namespace, greet
 
 
 def _ask_above(given: float | None) -> tuple[float, bool]:
-    # the sum, and whether somebody chose it
+    # the sum, and whether the user chose it
     text = os.environ.get(ASK_VARIABLE, "").strip() if given is None else str(given)
     try:
         limit = float(text or ASK_ABOVE_USD)
@@ -108,10 +106,9 @@ def _ask(forecast: Forecast, limit: float, chosen: bool) -> None:
 
 
 def play(experiments: Iterable[Experiment], *, brief: bool = False) -> int:
-    """Play experiments until one is ended by a signal; returns the highest exit code.
+    """Play experiments until a signal ends one; return the highest exit code.
 
-    A `brief` report has one line on a scripted agent, counts those that were finished before in one, and the page of
-    the
+    A `brief` report has one line per scripted agent and counts earlier finished runs in one line. The page of the
     leaderboard follows.
     """
     from .ending import say_what_next
@@ -167,7 +164,7 @@ def _tell(experiment: Experiment, run: RunFile, short: bool) -> None:
 
 
 def run_to_signal(work: Callable[[list[int]], Coroutine[Any, Any, int]]) -> int:
-    """Run ``work(seen)``, whose signals come into `seen`; returns its exit code, or that of what ended it."""
+    """Run ``work(seen)`` and return its exit code, or the signal's; `seen` receives the signals."""
     from ..experiment.writer import CannotSave
 
     seen: list[int] = []
@@ -185,11 +182,11 @@ def run_to_signal(work: Callable[[list[int]], Coroutine[Any, Any, int]]) -> int:
 
 @contextlib.contextmanager
 def stopped_by_signals(experiment: Experiment, seen: list[int], grace_s: Mapping[str, float]) -> Iterator[None]:
-    """End an experiment in order at Ctrl-C or SIGTERM, and the process within `AT_ONCE_S` after the second one.
+    """End an experiment in order at Ctrl-C or SIGTERM; after the second one, within `AT_ONCE_S`.
 
-    Calls in flight are waited for so long as `grace_s` has for the signal. The handlers are Python's own and not the
-    event loop's, so that they also run where an agent holds the loop and never gives it back. What was acknowledged is
-    on disk at any time, so ending the process costs at most the calls in flight.
+    Calls in flight get `grace_s` seconds, by signal. The handlers are Python's, not the event loop's, so that an agent
+    that blocks the loop cannot stop them. Acknowledged rows are on disk, so ending the process costs at most the calls
+    in flight.
     """
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
@@ -212,7 +209,7 @@ def stopped_by_signals(experiment: Experiment, seen: list[int], grace_s: Mapping
         loop.call_soon_threadsafe(experiment.stop, f"interrupted by {name}: {GO_ON}", wait_s)
 
     for number in before:
-        # does nothing but wake the loop: a signal may reach the process in another thread
+        # only wakes the loop: another thread may receive the signal
         loop.add_signal_handler(number, lambda: None)
         signal.signal(number, on_signal)
     try:

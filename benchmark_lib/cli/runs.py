@@ -31,7 +31,7 @@ ACTIONS = {
         "[RUN ...]: delete unfinished runs, after asking; runs that people played only if they are named",
     ),
 }
-"""Name to the least and the most runs an action takes, None for any number, and its help."""
+"""The least and the most runs of each action (None for any number), and its help."""
 ARGUMENTS = {
     "ACTION?": {"help": "see above", "default": "list", "choices": ACTIONS},
     "RUN*": "a run file, or the file name, run_id or model of one in data/runs",
@@ -53,7 +53,7 @@ KINDS = {
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Do what is asked of the runs that are named."""
+    """Carry out an action on the named runs."""
     from ..experiment import shelf
     from ..experiment.manifest import addresses
     from ..runfile import hide

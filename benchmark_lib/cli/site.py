@@ -22,7 +22,7 @@ ARGUMENTS: Options = {
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Build the site and say where it is."""
+    """Build the site and print where it is."""
     from ..analysis.frames import load_results
     from ..analysis.tables.answers import read_stakes
     from ..reports.site import build_site

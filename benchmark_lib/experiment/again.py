@@ -25,7 +25,7 @@ SHOWN = 3
 
 
 async def replay(plan: Plan) -> tuple[RunFile, int]:
-    """Play every finished conversation on file again, compare the records, and return the file and their number.
+    """Play every finished conversation on file again and compare; return the file and a count.
 
     Write nothing. Raise `BadInput` if a record differs or the file was made with other inputs.
     """
@@ -81,7 +81,7 @@ GROUP = 50
 def rescore(
     path: str | Path, store: str | Path | None = None, again: bool = False, tools: str | dict[str, Tool] | None = None
 ) -> tuple[int, int]:
-    """Add the scores of the present version for records that lack them or could not be scored before.
+    """Add the scores of this version for records that lack them or could not be scored.
 
     A record that cannot be scored does not block the others: the reason replaces its scores (see `score_faults`). By
     default use the store and the user's own tools that the file names. With `again` also score records that have scores

@@ -1,4 +1,4 @@
-"""From the options of an experiment to a plan: read and check everything before anything is written or spent."""
+"""Turn options into a plan: check everything before anything is written or spent."""
 
 import copy
 import inspect
@@ -136,13 +136,13 @@ class Plan:
 
     @property
     def scoring_version(self) -> str:
-        """Return the version of the scoring rules."""
+        """The version of the scoring rules."""
         from ..scoring import VERSION
 
         return str(VERSION)
 
     def blame(self, error: Exception, case_id: str, trial: int) -> Exception:
-        """Wrap an exception from the user's agent in a `BadInput` that names it; return other errors unchanged."""
+        """Wrap an exception from the user's agent in a `BadInput` that names it; return others."""
         if self.own_agent is None or isinstance(error, BadInput):
             return error
         frames = inspect.getinnerframes(error.__traceback__) if error.__traceback__ else []
@@ -226,7 +226,7 @@ def _check_scripted(model: str, store: Store) -> None:
 
 
 def _parts_on_demand(options: Options, rules: list[OperatorRule], open_why: str) -> dict[str, Any]:
-    """Return the inputs that most runs lack; leaving them out keeps existing manifests unchanged."""
+    """Return the inputs that most runs lack; leaving them out keeps manifests unchanged."""
     found = {"isolate": part(UNPROTECTED if open_why else True)} if options.isolate else {}
     if rules:
         declared = [rule.declared() for rule in rules]
@@ -237,7 +237,7 @@ def _parts_on_demand(options: Options, rules: list[OperatorRule], open_why: str)
 
 
 def _tools_part(given: Any, own: dict[str, Any], store: Store, schemas: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the manifest's part for the tools, with the origin of the user's own tools for later commands."""
+    """Return the manifest's part for the tools, with the origin of the user's own tools."""
     found = part(given if isinstance(given, str) else sorted(own), [schemas, source_hashes(own or None)])
     return found | {"declared": declared_tools(own, store.policy)} if own else found
 
@@ -251,7 +251,7 @@ def _source_of(model: str, own_agent: Any, players: Players | None) -> str:
 
 
 def run_path(options: Options, model: str) -> Path:
-    """Return the path of the run file: as given, or in ``data/runs`` of the project, named after the options."""
+    """Return the path of the run file: as given, or in ``data/runs``, named after the options."""
     if options.out is not None:
         path = Path(options.out)
         try:
@@ -278,7 +278,7 @@ def run_path(options: Options, model: str) -> Path:
     ]
     folder = project_folder() / "data" / "runs"
     path = folder / default_name(model, given)
-    given[0], given[3] = (url and f"{url}/" for url in urls)  # as files were named before by an address with a slash
+    given[0], given[3] = (url and f"{url}/" for url in urls)  # names of files used to include the slash of an address
     before = folder / default_name(model, given)
     return before if before.exists() and not path.exists() else path
 

@@ -11,7 +11,7 @@ WIDTH = 100
 
 
 class Progress:
-    """Progress of a run by tqdm: updated in place in a terminal or notebook, an occasional line in a log.
+    """Progress of a run by tqdm: updated in place, or an occasional line in a log.
 
     `total` counts all conversations and `done` those already on file; print nothing unless `shown`.
     """
