@@ -332,7 +332,7 @@ async def play_whole(
 async def play_one(
     plan: Plan, case: Case, trial: int, complete: dict[str, Recorder], as_trial: int | None = None
 ) -> Conversation:
-    """Play one conversation; `complete` has the sides' model calls, `as_trial` is of `played_as`."""
+    """Play a conversation; `complete` is each side's model call; for `as_trial` see `played_as`."""
     agent = await plan.agent(case, trial, complete.get("agent"))
     customer = plan.customer(case, trial, complete.get("customer"))
     conversation = await converse(

@@ -51,7 +51,7 @@ def bibtex(url: str | None = None) -> str:
 
 
 def _address() -> str:
-    # A paper's own folder may hold a file of that name, too.
+    # A paper's own folder may contain a file of that name, too.
     path = project_folder() / "CITATION.cff"
     told = read_yaml(path) if path.exists() else None
     if not isinstance(told, dict) or told.get("title") != TITLE:
@@ -62,8 +62,8 @@ def _address() -> str:
 def methods(results: Results, *, latex: bool = False) -> str:
     """Return the methods paragraph of a paper.
 
-    Every number in it comes from the manifests and records of `results`, the runs of the paper and no others. With
-    `latex` it is written for LaTeX, where a bare ``_`` or ``%`` breaks the paragraph.
+    Every number in it comes from the manifests and records of `results`, the runs of the paper only. With `latex` it is
+    escaped for LaTeX, where a bare ``_`` or ``%`` breaks the paragraph.
 
     Raises
     ------
@@ -157,7 +157,7 @@ def _inputs(manifests: dict[str, dict[str, Any]], name: str) -> list[str]:
 
 
 def _by_run(results: Results, words: dict[str, str]) -> list[tuple[str, str]]:
-    """Return texts with the runs they hold for, the commonest last; one for all without them."""
+    """Return texts with their runs, the commonest last; a text that all share has no runs."""
     runs_of: dict[str, list[str]] = defaultdict(list)
     for run, text in words.items():
         runs_of[text].append(results.entries[run])

@@ -1,4 +1,4 @@
-"""Figures and tables of a notebook panel by panel, and the reader's own weights."""
+"""Figures and tables of a notebook by panel, and the reader's own weights."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 SAID_ONCE = ("Bucket", "Cases", "Trials", "Conversations scored", "Shared cases", "Models")
-"""Columns that are taken out of a table if they have the same value in every row."""
+"""Columns to drop from a table if they have the same value in every row."""
 
 NOTHING = "*Nothing to show: there are no runs of this kind.*"
 
@@ -36,9 +36,9 @@ def by_panel(
     shape: Callable[..., pd.DataFrame] | None = None,
     by_bucket: bool = True,
 ) -> dict[str, Axes]:
-    """Draw a table once per panel under its heading, and once per bucket; list its reasons below.
+    """Draw a table once per panel under its heading and once per bucket, and list its reasons.
 
-    Panels of `NO_MODELS` are folded where there are others.
+    Panels of `NO_MODELS` are folded if there are others.
 
     Parameters
     ----------
@@ -51,12 +51,12 @@ def by_panel(
     shape : callable, optional
         Makes the table of numbers from the rows drawn.
     by_bucket : bool
-        Whether each bucket has a figure of its own; not where a figure sets one against the other.
+        Whether each bucket has its own figure; not if a figure compares buckets.
 
     Returns
     -------
     dict of str to Axes
-        By panel (and bucket), for `figures.save`; without those that show a reason instead.
+        By panel (and bucket), for `figures.save`; without empty figures, which show a reason.
     """
     from IPython.display import HTML, Markdown, display
 
@@ -95,7 +95,7 @@ def by_panel(
 
 
 def show_figure(ax: Axes) -> Axes:
-    """Show one figure with its caption, or why there is nothing to draw, and return it."""
+    """Show one figure with its caption, or why it is empty, and return it."""
     from IPython.display import HTML, display
 
     if _closed(ax).axison:
@@ -106,12 +106,12 @@ def show_figure(ax: Axes) -> Axes:
 
 
 def _why_empty(ax: Axes) -> str:
-    # As HTML and not as Markdown: the name of a model in it may be written by anybody.
+    # HTML, not Markdown: anybody may have written the name of a model.
     return f"<p><em>{escape(ax.texts[0].get_text())}</em></p>"
 
 
 def _closed(ax: Axes) -> Axes:
-    # The notebook would show an open figure once more by itself.
+    # The notebook would show an open figure a second time.
     import matplotlib.pyplot as plt
 
     plt.close(figure_of(ax))
@@ -137,7 +137,7 @@ def card(ax: Axes) -> tuple[str, str]:
 
 
 def caption_below(ax: Axes) -> Any:
-    """Return the caption below a figure, without the notes that the picture has."""
+    """Return the caption below a figure, without the notes in the picture."""
     from IPython.display import HTML
 
     look = "font-size:12px;color:var(--jp-content-font-color2,#666);max-width:50rem"
@@ -163,7 +163,7 @@ def _numbers(rows: pd.DataFrame, view: str, **words: Any) -> Any:
 def show_table(table: pd.DataFrame, view: str, *, empty: str = "*Nothing to show.*", **words: Any) -> Any:
     """Show a table of estimates in its readable form, with its notes below it.
 
-    `view` is a key of `VIEWS`; `empty` is shown, as Markdown, where there are no rows.
+    `view` is a key of `VIEWS`; `empty` is shown, as Markdown, if there are no rows.
     """
     from IPython.display import Markdown
 
@@ -233,9 +233,9 @@ def _parts(table: pd.DataFrame) -> dict[str, pd.DataFrame]:
 
 
 def weigh(board: pd.DataFrame) -> Any:
-    """Return sliders for the reader's own weights, which are stored nowhere.
+    """Return sliders for the reader's own weights, which are not stored.
 
-    Every metric is scaled to 0 to 1, with 1 the better end; a model that lacks a weighed metric comes last.
+    Every metric is scaled to 0 to 1, with 1 the better end. A model that lacks a weighed metric comes last.
     """
     import ipywidgets
 

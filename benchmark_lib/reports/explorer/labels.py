@@ -1,20 +1,20 @@
-"""A CSV file of labels that neither a crash nor a second window can spoil.
+"""A CSV file of labels that neither a crash nor a second window can damage.
 
-A label is ``True`` or ``False`` to a yes-or-no question, as in the record's own columns, or a score from 0 to 100, the
-judges' scale. It belongs to the conversation, the scorer and the labeller, whichever judge is compared with it.
-Earlier files, with 100 for yes and 0 for no, are read. The site exports the same columns, in this order:
+A label is ``True`` or ``False`` for a yes-or-no question, or a score from 0 to 100 on the judges' scale. It belongs
+to the conversation, the scorer and the labeller, whichever judge is compared with it. Earlier files, with 100 for yes
+and 0 for no, can be read. The site exports the same columns, in this order:
 
 run_id, model, case_id, trial
     The conversation; trials count from 1.
 scorer
-    What is labelled: ``success``, a metric (``resolved``), ``finding:`` and a detector, ``rule:`` and a process rule
-    (``True`` where it is broken), ``own:`` and the labeller's own question, or a judge's scorer (``tone``).
+    The question: ``success``, a metric (``resolved``), ``finding:`` and a detector, a judge's scorer (``tone``).
+    Also ``rule:`` and a process rule (``True`` if it is broken), or ``own:`` and the labeller's own question.
 label
-    Empty where the labeller cannot tell (the tag is then ``cannot tell``) or wrote a note only.
+    Empty if the labeller cannot tell (the tag is then ``cannot tell``) or only wrote a note.
 tag, note
     ``debatable`` with the scorer ``unsafe`` reclassifies an unsafe act, and needs a note and a labeller.
 at
-    When, in UTC, ISO 8601 to the second.
+    Time in UTC, ISO 8601 to the second.
 labeller
     Empty for a person without a name; earlier files lack this last column.
 """
@@ -40,7 +40,7 @@ from ..views import readable
 LABELS_FILE = "data/labels.csv"
 COLUMNS = ("run_id", "model", "case_id", "trial", "scorer", "label", "tag", "note", "at", "labeller")
 COLUMNS_WITHOUT_NAMES = COLUMNS[:-1]
-"""Those of a file from before labellers had names."""
+"""Columns of files from before labellers had names."""
 KEY = ("run_id", "case_id", "trial", "scorer", "labeller")
 """A later label replaces an earlier one with the same key."""
 LOW, HIGH = 0, 100
@@ -63,7 +63,7 @@ def save_label(
     note: str = "",
     labeller: str = "",
 ) -> None:
-    """Write one label to a CSV file, which is always the complete old or the complete new one.
+    """Write one label to a CSV file, which is always completely old or completely new.
 
     Raises `BadInput` if there is nothing to save, the label is off the scale, or the file is not a file of labels.
     """
@@ -87,9 +87,9 @@ def save_label(
 
 
 def import_labels(path: str | Path, source: str | Path) -> int:
-    """Add the labels of another file, the later of one key, and return how many are new.
+    """Add the labels of another file, the later of each key, and return how many are new.
 
-    Raises `BadInput` if either is not a file of labels, or one of its rows holds no sound label.
+    Raises `BadInput` if either is not a file of labels or has an invalid row.
     """
     source = Path(source)
     if not source.is_file():
@@ -109,9 +109,9 @@ def import_labels(path: str | Path, source: str | Path) -> int:
 
 
 def read_labels(path: str | Path) -> pd.DataFrame:
-    """Return the labels of a file, in order, a yes as 1 and a no as 0; an empty frame if there is no file.
+    """Return the labels of a file in order, yes as 1 and no as 0; empty without a file.
 
-    Raises `BadInput` if it is not a file of labels, or a row of it holds no sound label.
+    Raises `BadInput` if it is not a file of labels or has an invalid row.
     """
     rows = [{name: _unguarded(row[name]) for name in COLUMNS} for row in _rows(Path(path))]
     frame = pd.DataFrame(rows, columns=list(COLUMNS), dtype="str")
@@ -140,7 +140,7 @@ def _rows(path: Path) -> list[dict[str, Any]]:
 
 
 def _as_told(scorer: str, label: str) -> str:
-    """Return a label as the file has it: ``True`` or ``False`` to a yes-or-no question."""
+    """Return a label as in the file: ``True`` or ``False`` for a yes-or-no question."""
     if not is_yes_or_no(scorer):
         return label
     answer = yes_or_no(label)
@@ -177,13 +177,13 @@ def _alone(path: Path) -> Any:
 
 
 def _guarded(value: Any) -> str:
-    # An apostrophe stands before what a spreadsheet would read as a formula.
+    # An apostrophe keeps a spreadsheet from reading a text as a formula.
     text = _CONTROL.sub(" ", str(value).replace("\r\n", "\n")).encode("utf-8", "backslashreplace").decode()
     return f"'{text}" if text.startswith(_FORMULA) else text
 
 
 def as_read(value: str) -> str:
-    """Return a value as it comes back from a file of labels."""
+    """Return a value as a file of labels would return it."""
     return _unguarded(_guarded(value))
 
 
