@@ -228,7 +228,7 @@ def case_facts(case: Case, store: Store) -> dict[str, Any]:
 
 
 def _named(calls: Iterable[Call]) -> list[dict[str, Any]]:
-    """Calls as a judge reads them, each once; without arguments every call of the tool is meant."""
+    """Return the calls as a judge reads them, each once; without arguments every call of the tool."""
     found = [{"tool": c.tool, **c.arguments} for c in calls]
     return [call for n, call in enumerate(found) if call not in found[:n]]
 
