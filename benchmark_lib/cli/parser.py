@@ -162,10 +162,7 @@ def _noted(message: Warning | str, category: type[Warning], *place: Any) -> None
 
 
 class PlainStream:
-    """A stream that shows text of any origin and cannot be made to fail or to obey it.
-
-    Control characters and direction marks become ``?``; what the encoding lacks is written as an escape.
-    """
+    """A stream that shows any text safely: control characters and direction marks become ``?``."""
 
     def __init__(self, stream: TextIO):
         self._stream = stream

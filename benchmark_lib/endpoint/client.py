@@ -271,7 +271,6 @@ class Endpoint:
         return error
 
     def _client(self) -> Client:
-        """Return the client of the running event loop, opened on first use."""
         loop = asyncio.get_running_loop()
         client = self._clients.get(loop)
         if client is None:

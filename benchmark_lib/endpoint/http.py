@@ -210,7 +210,7 @@ class Client:
     async def answer(self, content: bytes) -> bytes:
         """Send a body and return the answer's; follow a redirect if the key may go there.
 
-        Raises `ErrorAnswer` for an error status and aiohttp's own exceptions for a broken connection. `UnusableAnswer`
+        Raise `ErrorAnswer` for an error status and aiohttp's own exceptions for a broken connection. `UnusableAnswer`
         means a body over the limit, or a redirect that leads nowhere, elsewhere or in a circle.
         """
         address = self._address
@@ -250,10 +250,7 @@ def package_headers(timeout_s: float, address: str, key: str, headers: dict[str,
 
 
 async def read_body(answer: aiohttp.ClientResponse, most_bytes: int) -> bytes:
-    """Return the body of an answer, decompressed in pieces; of an error's, the beginning.
-
-    `UnusableAnswer` if the body is longer than `most_bytes`.
-    """
+    """Return a body, decompressed up to `most_bytes` or `UnusableAnswer`; an error's beginning."""
     failed, pieces, length = answer.status >= 400, [], 0
     async for piece in answer.content.iter_any():
         pieces.append(piece)

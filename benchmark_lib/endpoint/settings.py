@@ -181,10 +181,7 @@ def check_body(body: dict[str, Any], where: str) -> None:
 
 
 def load_settings(given: str | Path | dict[str, Any] | None) -> dict[str, RoleSettings]:
-    """Read settings by role from a file or a mapping; missing roles and fields get defaults.
-
-    `BadInput` for a file that cannot be read or is no YAML mapping, and for an unknown role or setting.
-    """
+    """Read settings by role from a file or a mapping, with defaults; `BadInput` for wrong ones."""
     content, where = {} if given is None else given, "settings"
     if isinstance(given, str | Path):
         content, where = read_mapping(Path(given)), str(given)

@@ -42,10 +42,7 @@ def load_weights(path: Path, changed_ns: int = 0) -> list[StatedWeights]:
 
 
 def weights_of_run(manifest: dict[str, Any]) -> str:
-    """Return ``open``, ``closed``, ``unknown``, or ``no model`` for an agent without a model.
-
-    A value stated in the settings of the run wins over the file.
-    """
+    """Return ``open``, ``closed``, ``unknown`` or ``no model``; the run's own statement wins."""
     stated_in_run = [
         s.get("weights") for s in manifest.get("sessions") or () if isinstance(s, dict) and s.get("weights") in STATED
     ]

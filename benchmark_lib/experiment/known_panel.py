@@ -113,7 +113,6 @@ def panel_runs(folder: str | Path | None = "data/runs/panel") -> list[RunFile]:
 
 
 def _current(path: Path, plan: Plan) -> bool:
-    """Return whether a file contains the whole plan, finished and scored by the present rules."""
     if not path.is_file():
         return False
     run = RunFile(path)

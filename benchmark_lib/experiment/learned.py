@@ -30,10 +30,7 @@ QUANTITIES = ("calls", "prompt", "completion", "cost", "seconds")
 
 @dataclass
 class OnFile:
-    """Usage of one case's conversations on file: their number, and sums by side and quantity.
-
-    A sum is None if a call reported no tokens or has no known price.
-    """
+    """Usage of one case's conversations on file; a sum is None if a call's value is unknown."""
 
     conversations: int = 0
     took: dict[str, dict[str, float | None]] = field(default_factory=dict)
@@ -95,10 +92,7 @@ def _as_many(sizes: Sequence[float]) -> float:
 
 
 def on_file(plan: Plan) -> dict[str, OnFile]:
-    """Return the usage of finished conversations by case, from runs of the same setting.
-
-    Search the folder of the plan's run file.
-    """
+    """Return the usage by case on file, from runs of the same setting in the plan's folder."""
     found: dict[str, OnFile] = defaultdict(OnFile)
     for run, wanted in _alike(plan) if plan.models else ():
         try:

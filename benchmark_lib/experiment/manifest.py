@@ -121,10 +121,7 @@ def played_as(manifest: dict[str, Any], case_id: str, trial: int) -> int:
 
 
 def counted_on(first: dict[str, Any], second: dict[str, Any]) -> dict[str, list[list[int]]]:
-    """Return how a merged file numbers the trials of two files, for `played_as`.
-
-    By case, each pair is the number after which trials are renumbered, and the offset.
-    """
+    """Return by case, for `played_as`, where a merged file renumbers trials, and the offsets."""
     found: dict[str, list[list[int]]] = {case: [*parts] for case, parts in first.get("counted_on", {}).items()}
     for case in second["planned"]:
         on = first["planned"].get(case, 0)

@@ -218,7 +218,6 @@ def prepare(options: Options, keyless: bool = False) -> Plan:
 
 
 def _check_scripted(model: str, store: Store) -> None:
-    """Refuse our scripted agents on another package's cases, which they do not know."""
     known = store.foreign.scripted if store.foreign else ()
     if known and model.startswith(SCRIPTED) and model.removeprefix(SCRIPTED) not in known:
         named = ", ".join(SCRIPTED + name for name in known)

@@ -97,7 +97,6 @@ class PlayersLine:
 
 
 def _chairs_of(run: RunFile, side: str) -> dict[tuple[str, int], int | None]:
-    """Return the chair that last played each conversation, from its calls on file."""
     return {
         (call["case_id"], call["trial"]): orjson.loads(call["response"]).get("raw", {}).get("chair")
         for call in run.calls(responses=True)

@@ -72,7 +72,6 @@ def in_notebook() -> bool:
 
 
 def _notebook_line() -> Callable[[str], None]:
-    """Return a function that overwrites one text below the cell."""
     # JupyterLab, papermill and nbconvert all keep only its last text.
     from IPython.display import display
 

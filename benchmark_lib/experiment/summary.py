@@ -63,14 +63,12 @@ def _without_score(run: RunFile, scores: dict[str, dict[str, Any]]) -> list[str]
 
 
 def _abstained(scores: dict[str, dict[str, Any]]) -> list[str]:
-    """Return a line for each detector that failed on a record."""
     failed = Counter(pair for found in scores.values() for pair in (found.get("abstained") or {}).items())
     words = "{} abstained in {} of the conversations, which is a fault of Deskbench: {}"
     return [words.format(name, count, why) for (name, why), count in failed.most_common(KINDS_SHOWN)]
 
 
 def _faults(run: RunFile) -> list[str]:
-    """Count the conversations that ended by a fault, by kind, with the commonest reason."""
     endings = run.endings()
     lines = failed_calls(run.unscored_faults())
     if lasting := sorted(key for key, ending in endings.items() if ending == LASTING):
@@ -130,6 +128,5 @@ def _by_handover(scores: list[dict[str, Any]], bucket: str) -> str:
 
 
 def _share(scores: list[dict[str, Any]], bucket: str, name: str) -> str:
-    """Return k/n as text; empty if n is 0."""
     values = Counter(bool(s[name]) for s in scores if s.get("bucket") == bucket and s.get(name) is not None)
     return f"{values[True]}/{values.total()}" if values else ""

@@ -55,10 +55,7 @@ def end_lasting(plan: Plan, run: RunFile) -> None:
 
 @contextmanager
 def held(plan: Plan) -> Iterator[RunFile]:
-    """Yield the plan's run file, created or checked, and locked against a second process.
-
-    Delete a new file again if the run is refused before its first call.
-    """
+    """Yield the plan's run file, locked; delete a new one if the run is refused before a call."""
     path = plan.path
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -135,7 +135,7 @@ def run_for_each_model(
     Without models, it is executed for players, scripted agents and imported runs. executor, scheduler and workers are
     as in `Experiment`; workers on other machines need the same folder at the same place.
 
-    Raises `BadInput` if the notebook is not about one entry, or a page of a model cannot be made.
+    Raise `BadInput` if the notebook is not about one entry, or a page of a model cannot be made.
     """
     parameters = dict(parameters or {})
     path = _find(notebook)
@@ -310,7 +310,7 @@ def _check_secrets(value: Any, name: str = "") -> None:
 def parameter_names(path: Path) -> list[str]:
     """Return the names that the notebook's parameters cell sets.
 
-    Raises `BadInput` if the file is not a notebook, or its parameters cell is not Python.
+    Raise `BadInput` if the file is not a notebook, or its parameters cell is not Python.
     """
     import nbformat
 

@@ -190,7 +190,6 @@ def _bytes(value: Any) -> bytes:
 
 
 def _checksum(salt: bytes, table: str) -> blake2b:
-    """Return the empty checksum for the rows of one table of one run."""
     return blake2b(digest_size=SIZE, salt=salt, person=table.encode())
 
 

@@ -42,10 +42,7 @@ class Pipe:
 
 
 def talks(begin: dict[str, Any], pipe: Pipe, used: list[Usage]) -> Callable[..., AgentView]:
-    """Return a factory of the agent's view in the conversation described by the harness.
-
-    It takes the turn and the messages so far.
-    """
+    """Return a factory of the agent's view from the harness's description, turn and messages."""
 
     def call(name: Any, arguments: Any, together: bool) -> ToolCall:
         pipe.write(call={"name": plain_text(name), "arguments": plain(arguments), "together": together})

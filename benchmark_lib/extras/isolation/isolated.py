@@ -296,7 +296,6 @@ def walls_around(environment: dict[str, str], run: Path, hidden: Iterable[Path])
 
 
 def _places() -> list[str]:
-    """Return the folders that Python imports from."""
     return [*dict.fromkeys(os.path.abspath(place) for place in ["", *sys.path])]
 
 

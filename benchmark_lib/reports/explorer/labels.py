@@ -65,7 +65,7 @@ def save_label(
 ) -> None:
     """Write one label to a CSV file, which is always completely old or completely new.
 
-    Raises `BadInput` if there is nothing to save, the label is off the scale, or the file is not a file of labels.
+    Raise `BadInput` if there is nothing to save, the label is off the scale, or the file is not a file of labels.
     """
     if label is not None and not LOW <= label <= HIGH:
         raise BadInput(f"{label!r} is not a label: give a number from {LOW} to {HIGH}")
@@ -89,7 +89,7 @@ def save_label(
 def import_labels(path: str | Path, source: str | Path) -> int:
     """Add the labels of another file, the later of each key, and return how many are new.
 
-    Raises `BadInput` if either is not a file of labels or has an invalid row.
+    Raise `BadInput` if either is not a file of labels or has an invalid row.
     """
     source = Path(source)
     if not source.is_file():
@@ -109,10 +109,7 @@ def import_labels(path: str | Path, source: str | Path) -> int:
 
 
 def read_labels(path: str | Path) -> pd.DataFrame:
-    """Return the labels of a file in order, yes as 1 and no as 0; empty without a file.
-
-    Raises `BadInput` if it is not a file of labels or has an invalid row.
-    """
+    """Return the labels of a file in order, yes as 1 and no as 0; `BadInput` for a wrong row."""
     rows = [{name: _unguarded(row[name]) for name in COLUMNS} for row in _rows(Path(path))]
     frame = pd.DataFrame(rows, columns=list(COLUMNS), dtype="str")
     trial, label = pd.to_numeric(frame["trial"]), pd.to_numeric(frame["label"].replace({"True": "1", "False": "0"}))

@@ -238,7 +238,6 @@ class ConversationList(anywidget.AnyWidget):
         self.query = str(asked)
 
     def _answer(self, message: Any) -> dict[str, Any]:
-        """Answer a question of the list; return problems in words."""
         asked: dict[str, Any] = message if isinstance(message, dict) else {}
         answers: dict[str, Callable[[dict[str, Any]], Any]] = {
             "talk": lambda of: self.talks.markup(str(of["talk"])),

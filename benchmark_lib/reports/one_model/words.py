@@ -19,10 +19,7 @@ Trait = dict[str, Any]
 
 
 def grade(name: str, value: float, low: float, high: float) -> str:
-    """Return a metric's grade by `GRADES`, with the grades that its interval reaches.
-
-    ``good``, or ``good; the interval extends to middling``.
-    """
+    """Return a metric's grade: ``good``, or ``good; the interval extends to middling``."""
     if value != value:
         return "unknown"
     word, ends = _grade(name, value), [_grade(name, v) for v in (low, high) if v == v]

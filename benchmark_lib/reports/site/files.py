@@ -66,7 +66,7 @@ class Folder:
 def site_folder(out: Path) -> Iterator[Folder]:
     """Open a new folder next to `out` that replaces it once everything is written.
 
-    Raises `BadInput` if `out` is anything other than a site or cannot be written, or if the disk is full.
+    Raise `BadInput` if `out` is anything other than a site or cannot be written, or if the disk is full.
     """
     with writing(out):
         if out.exists() and not (out.is_dir() and ((out / MARK).is_file() or not any(out.iterdir()))):

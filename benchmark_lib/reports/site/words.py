@@ -44,10 +44,7 @@ def page_name(name: str) -> str:
 
 @lru_cache(maxsize=1)
 def environment() -> Any:
-    """Return the site's Jinja environment.
-
-    It escapes as everywhere, and makes hidden characters in all text output visible.
-    """
+    """Return the site's Jinja environment, whose output makes hidden characters visible."""
     made = templates().overlay(finalize=shown)
     made.filters, made.globals = {**made.filters}, {**made.globals}  # an overlay shares them with its base
     made.filters |= {"pct": percent, "num": rounded, "data": embedded, "mdash": dash, "counted": plural}
@@ -151,10 +148,7 @@ def interval(low: float | None, high: float | None, metric: Metric) -> str:
 
 
 def mean_with_interval(row: dict[str, Any], metric: Metric) -> str:
-    """Return the mean of a row of the board with its interval.
-
-    ``mean 8.5% (5.1 to 12.9%)``, or nothing without an interval.
-    """
+    """Return ``mean 8.5% (5.1 to 12.9%)`` for a row of the board, or nothing without interval."""
     mean, low, high = (row[f"{metric.name}{end}"] for end in ("_mean", "_low", "_high"))
     return f"mean {tight(metric.scale.with_interval(mean, low, high))}" if low == low else ""
 
