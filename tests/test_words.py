@@ -18,6 +18,7 @@ LONG = {
     "analysis": 269,
     "cases": 31,
     "conversation": 84,
+    "experiment": 1,
     "figures": 61,
     "files of their own": 32,
     "language": 117,

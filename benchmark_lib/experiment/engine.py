@@ -332,7 +332,7 @@ async def play_whole(
 async def play_one(
     plan: Plan, case: Case, trial: int, complete: dict[str, Recorder], as_trial: int | None = None
 ) -> Conversation:
-    """Play a conversation; `complete` is each side's model call; for `as_trial` see `played_as`."""
+    """Play one conversation of a plan; `complete` is the model call of each side, for `as_trial` see `played_as`."""
     agent = await plan.agent(case, trial, complete.get("agent"))
     customer = plan.customer(case, trial, complete.get("customer"))
     conversation = await converse(
