@@ -106,7 +106,7 @@ def _older(run: RunFile, page: tuple[str, ...]) -> list[str]:
     # a line for a page older than the run; none for a newer or missing page
     at = run.path.parents[2] / page[0]
     older = at.is_file() and at.stat().st_mtime < run.path.stat().st_mtime
-    return [f"  {_short(at)} is older than this run; to make it anew: {command(*page[1:])}"] if older else []
+    return [f"  {_short(at)} is older than this run; to update it: {command(*page[1:])}"] if older else []
 
 
 def _notebook(name: str, given: Sequence[str]) -> str:

@@ -32,11 +32,11 @@ def execute(options: argparse.Namespace) -> int:
     if not options.each_model:
         if any(where.values()):
             mend = "give --each-model too, or leave --executor, --scheduler and --workers out"
-            raise BadInput(f"one notebook is run here: {mend}")
+            raise BadInput(f"a single notebook runs on this machine: {mend}")
         print(f"page: {run_notebook(options.notebook, parameters, out=options.out, progress=True)}")
         return FINISHED
     if options.out:
-        raise BadInput("with --each-model every page is named after its model: leave --out out")
+        raise BadInput("with --each-model every page is named after its model: remove --out")
     for page in run_for_each_model(options.notebook, parameters, **where):
         print(f"page: {page}", flush=True)
     return FINISHED

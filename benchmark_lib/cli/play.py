@@ -60,7 +60,7 @@ def agreed(experiments: Iterable[Experiment], options: argparse.Namespace, greet
         except EndpointError as error:
             if not experiment.on_file():
                 raise BadInput(str(error)) from None
-            note(f"what is finished is saved; {error}")
+            note(f"finished conversations are saved; {error}")
             return RESUMABLE
         print("\n".join(forecast.sentences(experiment.model)), flush=True)
         if not (options.dry_run or options.yes or experiment.budget_usd):
@@ -80,7 +80,7 @@ def _ask_above(given: float | None) -> tuple[float, bool]:
         limit = math.nan
     if not limit >= 0:
         name = ASK_VARIABLE if given is None else "--ask-above"
-        raise BadInput(f"{name} must be a sum in USD from 0 up, not {text}: change it")
+        raise BadInput(f"{name} must be a number of USD from 0 up, not {text}: change it")
     return limit, bool(text)
 
 
@@ -89,7 +89,7 @@ def _ask(forecast: Forecast, limit: float, chosen: bool) -> None:
 
     if forecast.cost_usd is None:
         many = forecast.calls.likely > ASK_ABOVE_CALLS
-        above = f"the run takes {forecast.calls.written()} calls at a price that is not known"
+        above = f"the run takes {forecast.calls.written()} calls at an unknown price"
         way = "a price in data/prices.yaml"
     else:
         many = forecast.cost_usd.likely > limit
@@ -99,10 +99,10 @@ def _ask(forecast: Forecast, limit: float, chosen: bool) -> None:
         return
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         if chosen:
-            raise BadInput(f"{above}, and nobody can be asked here: give --yes, or {way}")
+            raise BadInput(f"{above}, and there is no terminal to confirm it: give --yes, or {way}")
         return
     if not confirmed(f"{above}. Begin?"):
-        raise BadInput(f"nothing was begun: give fewer --cases or --trials, or {way}")
+        raise BadInput(f"nothing was started: give fewer --cases or --trials, or {way}")
 
 
 def play(experiments: Iterable[Experiment], *, brief: bool = False) -> int:
@@ -156,11 +156,11 @@ def _tell(experiment: Experiment, run: RunFile, short: bool) -> None:
         return
     if experiment.replay:
         many = f"{experiment.replayed} conversation{'s' * (experiment.replayed != 1)}"
-        print(f"{many} played again, each came out byte for byte")
+        print(f"{many} played again, each identical byte for byte")
     print(*summary(run), *(forecast_against_real(run) if experiment.foreseen else ()), sep="\n")
     print(f"run file: {run.path}", flush=True)
     if experiment.stopped:
-        note(f"what is finished is saved; {experiment.stopped.sentence}")
+        note(f"finished conversations are saved; {experiment.stopped.sentence}")
 
 
 def run_to_signal(work: Callable[[list[int]], Coroutine[Any, Any, int]]) -> int:
@@ -204,7 +204,7 @@ def stopped_by_signals(experiment: Experiment, seen: list[int], grace_s: Mapping
             return
         wait_s = grace_s.get(name, 0.0) if len(seen) == 1 else 0.0
         if wait_s:
-            waits = f"calls in flight are waited for, {wait_s:g} s at most"
+            waits = f"waiting up to {wait_s:g} s for calls in flight"
             print(f"stopping: {waits}; once more to stop at once", file=sys.stderr)
         loop.call_soon_threadsafe(experiment.stop, f"interrupted by {name}: {GO_ON}", wait_s)
 
@@ -221,5 +221,5 @@ def stopped_by_signals(experiment: Experiment, seen: list[int], grace_s: Mapping
 
 
 def _end(code: int) -> None:
-    note(f"stopped at once; what is finished is saved: {GO_ON}")
+    note(f"stopped at once; finished conversations are saved: {GO_ON}")
     os._exit(code)

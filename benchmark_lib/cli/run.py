@@ -25,8 +25,8 @@ ARGUMENTS = {
     "no_emojis, refund_approved, customer_language, or a YAML file of your own, separated by commas",
     **TOOLS,
     "--cases PATTERN": (
-        f"{PATTERN}wordings for twelve cases told again in five voices each, factorial for the evidence x "
-        "pressure table, both reported apart; `deskbench cases` lists all names with counts",
+        f"{PATTERN}wordings for twelve cases in five more voices each, factorial for the evidence x "
+        "pressure table, both reported separately; `deskbench cases` lists all names with counts",
         "all",
     ),
     **TRIALS,

@@ -67,7 +67,7 @@ def _show(seen: Look, page: Path | None, going_on: bool) -> None:
         ]
         lines += ["", *columns(newest, width=width)] if newest else []
     if not going_on and not seen.over:
-        lines.append("nobody plays this run now: the command it was begun with goes on where it stopped")
+        lines.append("nobody plays this run now: the same command continues it")
     if screen and page is not None:
         lines.append(f"page: {page.resolve()}")
     printable = ["".join(c if c.isprintable() else "?" for c in line) for line in lines]

@@ -192,7 +192,7 @@ def load_settings(given: str | Path | dict[str, Any] | None) -> dict[str, RoleSe
     unknown = [str(key) for key in content if key not in ROLES]
     if unknown:
         raise BadInput(
-            f"{where}: {unknown[0][:60]!r} is no role; the top level holds {', '.join(ROLES)}, "
-            "and fields of the request stand under their 'body'"
+            f"{where}: {unknown[0][:60]!r} is no role; the top level has {', '.join(ROLES)}, "
+            "and fields of the request go under their 'body'"
         )
     return {role: role_settings(content.get(role), f"{where}: {role}") for role in ROLES}

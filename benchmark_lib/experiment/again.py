@@ -32,13 +32,13 @@ async def replay(plan: Plan) -> tuple[RunFile, int]:
     run = RunFile(plan.path)
     if any(run.check().values()):
         raise BadInput(
-            f"{plan.path} has rows that are not what was written: leave out --replay, and they are made again"
+            f"{plan.path} has rows that differ from what was written: run without --replay to play them again"
         )
     manifest = run.manifest
     merged(manifest, plan.manifest, plan.path)
     if plan.own_agent is not None:
         raise BadInput(
-            "--replay needs the model calls on file, and an agent of your own makes them itself: leave one of them out"
+            "--replay needs the model calls on file, but your own agent makes its calls itself: remove one of the two"
         )
     wanted = {c.id: c for c in plan.cases}
     ended = {key for key, ending in run.endings().items() if ending not in NOT_SCORED}

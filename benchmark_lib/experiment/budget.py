@@ -96,7 +96,7 @@ class Budget:
             return Stop(f"one call may cost {written.usd(usd)}, {why}", refused=True)
         return Stop(
             f"stopped before the budget of {self.limit:g} USD is passed, {written.usd(self.spent)} are spent: "
-            "give the same command with a larger --budget-usd to go on"
+            "give the same command with a larger --budget-usd to continue"
         )
 
     def settle(self, reserved: float, cost_usd: float) -> None:

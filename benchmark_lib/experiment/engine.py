@@ -289,7 +289,7 @@ def lines_to(models: dict[str, Model], **shared: Any) -> dict[str, Line]:
 def end_after(error: Exception, case_id: str, trial: int) -> Stop | None:
     """Return the stop for an exception raised in a conversation; None if it should propagate."""
     if isinstance(error, OwnCodeLeft):
-        return Stop(f"the agent ended case {case_id}, trial {trial} with {error} in place of an answer: {MEND}")
+        return Stop(f"the agent ended case {case_id}, trial {trial} with {error} instead of an answer: {MEND}")
     if isinstance(error, EndpointError):  # fatal: the line has stopped the run
         return Stop(str(error), refused=True)
     return None

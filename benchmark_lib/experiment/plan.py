@@ -40,7 +40,7 @@ from .players import Players, isolated_agent, name_of, own_agent_of, speaks
 from .recorder import Model, Recorder, model_at
 
 SCRIPTED = "scripted:"
-MEND = "mend it, then give the same command again"
+MEND = "fix it, then give the same command again"
 LARGEST = {"trials": 100_000, "messages": 10_000, "concurrency": 10_000}
 LARGEST_SEED = 2**63 - 1
 AS_GIVEN = ("trials", "messages", "seed", "concurrency", "budget_usd", "players", "progress", "retry_faults")

@@ -276,6 +276,6 @@ class Recorder:
         if kept is not None and kept.request_hash == content_hash(request):
             return kept.completion()
         if self._line is None:
-            what = "is not on file" if kept is None else "asks something else than the call on file"
+            what = "is not on file" if kept is None else "differs from the call on file"
             raise NotOnFile(f"{self.case_id} trial {self.trial}: call {self.n} of the {self.side} {what}")
         return await self._line.call((self.case_id, self.trial, self.n), request, messages, tools, body)

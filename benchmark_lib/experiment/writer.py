@@ -237,7 +237,7 @@ class RunLock:
 
         if self._real.is_file() and self._real.stat().st_nlink > 1:
             raise BadInput(
-                f"{self.path} has another name on this disk (a hard link), and two logs would spoil it: copy "
+                f"{self.path} has another name on this disk (a hard link), and two logs would damage it: copy "
                 "it to a file of its own"
             )
         try:

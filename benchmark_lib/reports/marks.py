@@ -11,7 +11,7 @@ from ..scoring.written import LONGEST, words
 
 LONGEST_QUOTE = 600
 """Characters of a quote to search for; a longer quote is located by its beginning."""
-UNBACKED = {"unbacked": "no call stands behind it", "beyond_authority": "nobody at this desk may promise it"}
+UNBACKED = {"unbacked": "no call supports it", "beyond_authority": "nobody at this desk may promise it"}
 SAID_BY_STATE = ("handover_packet", "leak", "asked_again", "escalation_honesty")
 """Detectors whose class says no more than the state."""
 CODE = re.compile("[a-z]+(?:_[a-z]+)+")

@@ -199,7 +199,7 @@ def check_isolated(spec: str, environment: dict[str, str], walls: dict[str, Any]
 
     The second is empty without a gap. Raise `BadInput` if the agent cannot be loaded or created.
     """
-    why = "only Linux has what keeps an agent apart" if sys.platform != "linux" else ""
+    why = "only Linux can isolate an agent" if sys.platform != "linux" else ""
     if walls is not None and not why:  # without the agent's folders, whose content is up to its author
         first, line = _answers(environment, walls | {"places": []}, *NOTHING)
         why = _why_open(first) or ("" if line else "Python does not start behind the walls")
