@@ -162,9 +162,9 @@ def _cases_lines(results: Results, a: str, b: str) -> list[str]:
     cases = differing_cases(results, a, b)
     if cases.empty:
         return _wrapped(SAID["alike"])
-    told = [f"{row.case_id} ({row.differ})" for row in cases.head(MOST_CASES).itertuples()]
-    told += [f"and {len(cases) - MOST_CASES} more"] if len(cases) > MOST_CASES else []
-    return _wrapped(f"Where they differ, {counted(len(cases), 'case')}: {'; '.join(told)}.")
+    names = [f"{row.case_id} ({row.differ})" for row in cases.head(MOST_CASES).itertuples()]
+    names += [f"and {len(cases) - MOST_CASES} more"] if len(cases) > MOST_CASES else []
+    return _wrapped(f"Where they differ, {counted(len(cases), 'case')}: {'; '.join(names)}.")
 
 
 def _wrapped(text: str, indent: str = "") -> list[str]:

@@ -41,12 +41,12 @@ def executor(what: str) -> Options:
 
 def add_options(parser: argparse.ArgumentParser, options: Options) -> None:
     """Add the options of a table to a parser."""
-    for words, told in options.items():
+    for words, spec in options.items():
         name, _, value = words.partition(" ")
-        text, given = told if isinstance(told, tuple) else (told, None)
+        text, given = spec if isinstance(spec, tuple) else (spec, None)
         how: dict[str, Any] = {"help": text, "default": given}
-        if isinstance(told, dict):
-            how = dict(told)
+        if isinstance(spec, dict):
+            how = dict(spec)
         elif isinstance(given, list):
             how["action"] = "append"
         elif isinstance(given, type):

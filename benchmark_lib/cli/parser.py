@@ -94,14 +94,14 @@ def build_parser(chosen: str | None) -> Parser:
     parser.add_argument("--version", action="version", version=f"deskbench {number}")
     subs = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=Parser)
     for name, text in commands().items():
-        told = f"{text[0].upper()}{text[1:]}."
-        sub = subs.add_parser(name, help=text, description=told, epilog=EXPLAINED, allow_abbrev=False)
+        opening = f"{text[0].upper()}{text[1:]}."
+        sub = subs.add_parser(name, help=text, description=opening, epilog=EXPLAINED, allow_abbrev=False)
         if name == chosen:
             extra, words = offered("commands").get(name, ("", {}))
             module = load(extra, words["module"]) if extra else import_module(f".{name}", __package__)
             add_options(sub, module.ARGUMENTS)
             if details := getattr(module, "DETAILS", ""):
-                sub.description, sub.formatter_class = f"{told}\n\n{details}", argparse.RawDescriptionHelpFormatter
+                sub.description, sub.formatter_class = f"{opening}\n\n{details}", argparse.RawDescriptionHelpFormatter
             sub.epilog = getattr(module, "EPILOG", EXPLAINED)
             sub.set_defaults(execute=module.execute)
     return parser

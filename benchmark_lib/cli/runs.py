@@ -106,8 +106,8 @@ def _list(found: list[Shelved]) -> None:
     if width is None or least <= width:
         print(*columns(rows, right=right, width=width, gives=1), sep="\n")
         return
-    told = columns([row[1:] for row in rows], right=[at - 1 for at in right], width=width, gives=0)
-    print(*(f"{line}\n  {row[0]}" for line, row in zip(told, rows, strict=True)), sep="\n")
+    lines = columns([row[1:] for row in rows], right=[at - 1 for at in right], width=width, gives=0)
+    print(*(f"{line}\n  {row[0]}" for line, row in zip(lines, rows, strict=True)), sep="\n")
 
 
 def _row(one: Shelved, names: dict[str, str]) -> list[str]:

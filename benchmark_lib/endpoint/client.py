@@ -180,8 +180,8 @@ class Endpoint:
         manner: Manner | None = None,
     ) -> bytes:
         """Return the JSON body: model, conversation, tools, settings and `extra`."""
-        told = cleaned(messages, manner or self._manner, names_of(tools))
-        fields = {"model": self.model, "messages": told, **self.settings.body, **(extra or {})}
+        cleaned_messages = cleaned(messages, manner or self._manner, names_of(tools))
+        fields = {"model": self.model, "messages": cleaned_messages, **self.settings.body, **(extra or {})}
         if tools:
             fields["tools"] = tools
         return encode_body({name: value for name, value in fields.items() if value is not None})

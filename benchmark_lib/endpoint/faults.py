@@ -118,8 +118,8 @@ def kind_inside(codes: list[str], message: str, text: str) -> str | None:
 def without_request(said: Any, levels: int = MOST_LEVELS) -> Any:
     """Return an error without quotes of the request, nulls and excessive nesting."""
     if isinstance(said, dict):
-        told = {n: value for n, value in said.items() if n not in book()["fields"]["repeat"] and value is not None}
-        return {name: without_request(value, levels - 1) for name, value in told.items() if levels}
+        kept = {n: value for n, value in said.items() if n not in book()["fields"]["repeat"] and value is not None}
+        return {name: without_request(value, levels - 1) for name, value in kept.items() if levels}
     return [without_request(part, levels - 1) for part in said if levels] if isinstance(said, list) else said
 
 

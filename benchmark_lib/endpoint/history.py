@@ -113,7 +113,7 @@ def needs_cleaning(arguments: Any) -> bool:
 
 def in_words(messages: Sequence[dict[str, Any]], tools: set[str]) -> list[dict[str, Any]]:
     """Return messages in which calls of unknown tools, and their results, are text."""
-    told: list[dict[str, Any]] = []
+    rewritten: list[dict[str, Any]] = []
     made_up: dict[str, str] = {}
     waiting: list[str] = []
     for message in messages:
@@ -121,7 +121,7 @@ def in_words(messages: Sequence[dict[str, Any]], tools: set[str]) -> list[dict[s
             waiting.append(f"[{made_up[message['tool_call_id']]}: {message['content']}]")
             continue
         if message.get("role") != "tool" and waiting:
-            told.append({"role": "user", "content": "\n".join(waiting)})
+            rewritten.append({"role": "user", "content": "\n".join(waiting)})
             waiting = []
         calls = message.get("tool_calls") or []
         wrong = [call for call in calls if call["function"].get("name") not in tools]
@@ -131,5 +131,5 @@ def in_words(messages: Sequence[dict[str, Any]], tools: set[str]) -> list[dict[s
             text = "\n".join(filter(None, [split_text({"content": message.get("content")})[0], *words]))
             message = message | {"content": text, "tool_calls": [call for call in calls if call not in wrong]}
             message = {name: value for name, value in message.items() if name != "tool_calls" or value}
-        told.append(message)
-    return told + ([{"role": "user", "content": "\n".join(waiting)}] if waiting else [])
+        rewritten.append(message)
+    return rewritten + ([{"role": "user", "content": "\n".join(waiting)}] if waiting else [])

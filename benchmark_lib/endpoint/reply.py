@@ -343,19 +343,19 @@ def read_usage(usage: Any) -> Usage:
     Hidden reasoning is billed as output. If the total shows that an endpoint counts it outside ``completion_tokens``
     (xAI, Gemini), it is added. Missing completion tokens follow from the total.
     """
-    told = usage if isinstance(usage, dict) else {}
-    prompt, output, total = (count(told.get(name)) for name in ("prompt_tokens", "completion_tokens", "total_tokens"))
-    if output is None and told.get("completion_tokens") is None and prompt is not None and total is not None:
+    counts = usage if isinstance(usage, dict) else {}
+    prompt, output, total = (count(counts.get(name)) for name in ("prompt_tokens", "completion_tokens", "total_tokens"))
+    if output is None and counts.get("completion_tokens") is None and prompt is not None and total is not None:
         output = max(0, total - prompt)
     if not prompt or output is None:
         return Usage(calls=1, missing=1)
-    details, sources = told.get("completion_tokens_details"), told.get("prompt_tokens_details")
+    details, sources = counts.get("completion_tokens_details"), counts.get("prompt_tokens_details")
     reasoning = (count(details.get("reasoning_tokens")) or 0) if isinstance(details, dict) else 0
     beside = (total or 0) - prompt - output
     if beside > 0:
         output, reasoning = output + beside, max(reasoning, beside)
     cached = count(sources.get("cached_tokens")) if isinstance(sources, dict) else 0
-    cached = cached or count(told.get("prompt_cache_hit_tokens")) or count(told.get("cache_read_input_tokens")) or 0
+    cached = cached or count(counts.get("prompt_cache_hit_tokens")) or count(counts.get("cache_read_input_tokens")) or 0
     return Usage(prompt, output, min(reasoning, output), min(cached, prompt), calls=1)
 
 

@@ -75,20 +75,20 @@ def asked_for(headers: Mapping[str, str], status: int = 429, now: datetime | Non
     A gateway passes a provider's header on with its own prefix. Every answer has the times of the next reset. They
     count only with status 429 and only for a limit that is used up.
     """
-    told = {name.lower(): (value or "").strip() for name, value in headers.items()}
+    by_name = {name.lower(): (value or "").strip() for name, value in headers.items()}
     now = now or datetime.now(UTC)
     for ending in ("retry-after-ms", "retry-after"):
-        for name, value in told.items():
+        for name, value in by_name.items():
             if name.endswith(ending) and (seconds := meant(until(value, now, name.endswith("-ms")))) is not None:
                 return seconds
     resets = []
-    for name, value in told.items() if status == 429 else ():
+    for name, value in by_name.items() if status == 429 else ():
         if "reset" not in name or "limit" not in name:
             continue
-        seconds, left = meant(until(value, now)), duration(told.get(name.replace("reset", "remaining"), ""))
+        seconds, left = meant(until(value, now)), duration(by_name.get(name.replace("reset", "remaining"), ""))
         if seconds is not None and (left == 0 or (left is None and seconds <= LONGEST_GUESS_S)):
             resets.append(seconds)
-    if status == 429 and (found := LIMIT.search(told.get("ratelimit", ""))):
+    if status == 429 and (found := LIMIT.search(by_name.get("ratelimit", ""))):
         resets.append(float(found[1]))
     return max((seconds for seconds in resets if meant(seconds) is not None), default=None)
 

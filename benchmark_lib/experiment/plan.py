@@ -148,9 +148,9 @@ class Plan:
         frames = inspect.getinnerframes(error.__traceback__) if error.__traceback__ else []
         place = f"{frames[-1].filename}:{frames[-1].lineno}" if frames else "unknown place"
         what = f"the agent failed in case {case_id}, trial {trial}: {type(error).__name__}: {error} ({place})"
-        told = BadInput(f"{what}: {MEND}")
-        told.__cause__ = error
-        return told
+        wrapped = BadInput(f"{what}: {MEND}")
+        wrapped.__cause__ = error
+        return wrapped
 
 
 def prepare(options: Options, keyless: bool = False) -> Plan:

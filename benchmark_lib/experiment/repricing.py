@@ -74,9 +74,9 @@ def price_again(path: str | Path, every: bool = False) -> Repriced:
             if any(at["price"] for at in one.get("endpoints", {}).values())
         ]
         for call in run.calls():
-            known, told = call["cost_usd"] is not None, call["prompt_tokens"] is not None
-            if not told or (known and not every):
-                untold, kept = untold + (not known), kept + (known and told)
+            known, reported = call["cost_usd"] is not None, call["prompt_tokens"] is not None
+            if not reported or (known and not every):
+                untold, kept = untold + (not known), kept + (known and reported)
                 continue
             who = call["side"], call["model"]
             if who not in prices:

@@ -54,9 +54,9 @@ def _fault(case: Case, error: Exception) -> dict[str, Any]:
     frames = traceback.extract_tb(error.__traceback__)
     place = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
     reason = f"{type(error).__name__}: {' '.join(str(error).split())[:SHOWN]}{place}"
-    told = "".join(traceback.format_exception(error)).replace(f"{PACKAGE}/", "")[-LONGEST_TRACEBACK:]
+    trace = "".join(traceback.format_exception(error)).replace(f"{PACKAGE}/", "")[-LONGEST_TRACEBACK:]
     found = {tag: getattr(case, tag) for tag in ("bucket", "intent", *TAGS)}
-    found |= {"scored": False, SCORE_FAULT: reason, "traceback": told}
+    found |= {"scored": False, SCORE_FAULT: reason, "traceback": trace}
     return {name: plain_text(value) if isinstance(value, str) else value for name, value in found.items()}
 
 

@@ -196,13 +196,13 @@ def sentence_of(found: Answer) -> str:
     if found.verdict == NOBODY:
         return SAID["nobody"].format(reason=visible(found.reason))
     rows = found.table.to_dict("records")
-    told = {"name": _name(rows[0]), "value": _measured(found.question, rows[0]), "who": _upper(_who(found))}
+    values = {"name": _name(rows[0]), "value": _measured(found.question, rows[0]), "who": _upper(_who(found))}
     if len(rows) > 1:
-        told |= {"next": _name(rows[1]), "its": _measured(found.question, rows[1]), "verdict": rows[1]["verdict"]}
-        told |= {"gap": _gap(found.question, rows[1]), "names": ", ".join(map(_name, rows[: len(found.models)]))}
+        values |= {"next": _name(rows[1]), "its": _measured(found.question, rows[1]), "verdict": rows[1]["verdict"]}
+        values |= {"gap": _gap(found.question, rows[1]), "names": ", ".join(map(_name, rows[: len(found.models)]))}
     alike = found.verdict == CLOSE and all(row["equal"] for row in rows[1:] if row["entry"] in found.models)
     name = {ALONE: "alone", CLEAR: "clear"}.get(found.verdict, "equal" if alike else "close")
-    said = SAID[name].format(**told) + (SAID["others worse"] if name == "clear" and len(rows) > 2 else "")
+    said = SAID[name].format(**values) + (SAID["others worse"] if name == "clear" and len(rows) > 2 else "")
     if not found.beats_nothing:
         return said
     but = "But " if found.beats_nothing.startswith("surely worse") else ""

@@ -261,12 +261,12 @@ def _calls(
     for t in c.tool_calls:
         mine = [m for m in marks if m.kind == "judge" or m.call == t.index]
         arguments, result = segments(as_json(t.arguments), mine), segments(as_json(t.result), mine)
-        told = {"call": t, "brief": brief(t), "arguments": arguments, "result": result}
-        told |= {"changes": _rows(changed.get(t.index, [])), "breaks": breaks.get(t.index, [])}
-        told |= {"forbidden": t.index in forbidden, "differs": differs.get(("call", t.index))}
-        told["findings"] = sorted({m.label for m in marks if m.call == t.index})
-        told["evidence"] = any("judge" in s["kinds"] for s in [*arguments, *result])
-        found.setdefault(t.turn, []).append(told)
+        entry = {"call": t, "brief": brief(t), "arguments": arguments, "result": result}
+        entry |= {"changes": _rows(changed.get(t.index, [])), "breaks": breaks.get(t.index, [])}
+        entry |= {"forbidden": t.index in forbidden, "differs": differs.get(("call", t.index))}
+        entry["findings"] = sorted({m.label for m in marks if m.call == t.index})
+        entry["evidence"] = any("judge" in s["kinds"] for s in [*arguments, *result])
+        found.setdefault(t.turn, []).append(entry)
     return found
 
 
@@ -323,8 +323,8 @@ def _case(c: Conversation, case: Case, score: dict[str, Any], count: Numbering, 
     for turn, act in c.acts():
         if act.kind in ("gave", "attached", "lacked"):
             gave.setdefault(act.what, count.of(turn, "customer"))
-    told = score.get("facts") or {}
-    why = why_untold(c, case, store, told) if store else {}
+    stated = score.get("facts") or {}
+    why = why_untold(c, case, store, stated) if store else {}
     return {
         "title": case.title,
         "goal": case.goal,
@@ -335,7 +335,7 @@ def _case(c: Conversation, case: Case, score: dict[str, Any], count: Numbering, 
         ],
         "pressure": [{"text": line, "message": said.get(str(n))} for n, line in enumerate(case.pressure, 1)],
         "facts": [
-            {"name": n, "value": f.in_words, "kind": f.kind, "told": told.get(n), "why": why.get(n, "")}
+            {"name": n, "value": f.in_words, "kind": f.kind, "told": stated.get(n), "why": why.get(n, "")}
             for n, f in case.facts.items()
         ],
         "outcomes": [

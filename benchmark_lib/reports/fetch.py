@@ -132,9 +132,9 @@ def show_conversations(results: Results, query: Query | str = "", /, *, most: in
 
 def _verdicts(judge: str, version: str, verdict: bytes) -> list[dict[str, Any]]:
     scores = orjson.loads(verdict).get("scores") or {}
-    told = ("score", "reason", "quote", "unscored")
+    fields = ("score", "reason", "quote", "unscored")
     return [
-        {"judge": judge, "version": version, "scorer": scorer} | {name: found.get(name) for name in told}
+        {"judge": judge, "version": version, "scorer": scorer} | {name: found.get(name) for name in fields}
         for scorer, found in scores.items()
     ]
 

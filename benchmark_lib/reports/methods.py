@@ -53,10 +53,10 @@ def bibtex(url: str | None = None) -> str:
 def _address() -> str:
     # A paper's own folder may contain a file of that name, too.
     path = project_folder() / "CITATION.cff"
-    told = read_yaml(path) if path.exists() else None
-    if not isinstance(told, dict) or told.get("title") != TITLE:
+    citation = read_yaml(path) if path.exists() else None
+    if not isinstance(citation, dict) or citation.get("title") != TITLE:
         return ""
-    return str(told.get("repository-code") or told.get("url") or "")
+    return str(citation.get("repository-code") or citation.get("url") or "")
 
 
 def methods(results: Results, *, latex: bool = False) -> str:
@@ -122,8 +122,8 @@ def days_played(manifests: Iterable[dict[str, Any]]) -> list[str]:
     """Return the sorted days on which sessions of some runs began or ended, or a run was made."""
     days: list[str] = []
     for manifest in manifests:
-        told = [str(session.get(end)) for session in manifest.get("sessions") or () for end in ("started", "ended")]
-        known = [day[:10] for day in told if DAY.match(day)]
+        stamps = [str(session.get(end)) for session in manifest.get("sessions") or () for end in ("started", "ended")]
+        known = [day[:10] for day in stamps if DAY.match(day)]
         days += known or [day[:10] for day in [str(manifest.get("created"))] if DAY.match(day)]
     return sorted(days)
 

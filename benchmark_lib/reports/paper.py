@@ -181,8 +181,8 @@ def _is_number(values: pd.Series) -> bool:
 
 def reads_as_numbers(texts: list[str]) -> bool:
     """Return True for numbers, possibly with a suffix: ``85.3 (80.1 to 89.2)``, ``3 of 18``."""
-    told = [t for t in texts if t not in (MISSING, "")]
-    return bool(told) and all(_NUMBER.fullmatch(t) for t in told)
+    present = [t for t in texts if t not in (MISSING, "")]
+    return bool(present) and all(_NUMBER.fullmatch(t) for t in present)
 
 
 def _flat(frame: pd.DataFrame) -> pd.DataFrame:

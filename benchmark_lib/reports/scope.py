@@ -145,9 +145,9 @@ def badge(board: pd.DataFrame, model: str, *, folder: str | Path | None = None) 
     BadInput
         For a model that is not on the board.
     """
-    told = paper(board, columns=["resolved", "unsafe"], models=[model])
+    table = paper(board, columns=["resolved", "unsafe"], models=[model])
     what = labelled(board.set_index("entry", drop=False).loc[model]).removeprefix(short_name(model)).strip(" ()")
-    cells = {name: told.rows[0][name] for name in ("resolved", "unsafe")}
+    cells = {name: table.rows[0][name] for name in ("resolved", "unsafe")}
     said = [
         f"{name} {cell.number}{cell.scale.sign} of {cell.estimate.n} ({cell.interval})" for name, cell in cells.items()
     ]

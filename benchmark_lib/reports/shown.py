@@ -153,10 +153,10 @@ def tables_by_panel(table: pd.DataFrame, view: str, **words: Any) -> None:
 
 
 def _numbers(rows: pd.DataFrame, view: str, **words: Any) -> Any:
-    frame, told = notes_below(readable(rows, view))
+    frame, row_notes = notes_below(readable(rows, view))
     same = [c for c in SAID_ONCE if c in frame and len(frame) > 1 and frame[c].nunique(dropna=False) == 1]
     every = [f"{c} {frame[c].iloc[0]}" for c in same if frame[c].iloc[0] not in ("", None)]
-    notes = [*words.pop("footnotes", ()), *told, *(["In every row: " + "; ".join(every) + "."] if every else [])]
+    notes = [*words.pop("footnotes", ()), *row_notes, *(["In every row: " + "; ".join(every) + "."] if every else [])]
     return paper.show(frame.drop(columns=same), footnotes=notes, **words)
 
 
@@ -179,19 +179,19 @@ def notes_below(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     for note, row in zip(frame["Note"], whose, strict=True):
         if note:
             named.setdefault(str(note), []).append(str(row))
-    told = [
+    notes = [
         f"{'Every row' if len(rows) == len(frame) > 1 else ', '.join(dict.fromkeys(rows))}: {note}"
         for note, rows in named.items()
     ]
-    return frame.drop(columns="Note"), told
+    return frame.drop(columns="Note"), notes
 
 
 def _reasons(rows: pd.DataFrame) -> str:
     if "entry" not in rows or not any(rows.get("reason", ())):
         return ""
-    told, models, lines = rows[rows["reason"].astype(bool)], rows["entry"].nunique(), []
+    with_reason, models, lines = rows[rows["reason"].astype(bool)], rows["entry"].nunique(), []
     many = rows.groupby("entry").size() if "trap" in rows else {}
-    for reason, mine in told.groupby("reason", sort=False):
+    for reason, mine in with_reason.groupby("reason", sort=False):
         of = {
             m: f" ({n} of {many[m]} traps)" if m in many and n < many[m] else ""
             for m, n in mine["entry"].value_counts(sort=False).items()

@@ -71,10 +71,10 @@ def save_label(
         raise BadInput(f"{label!r} is not a label: give a number from {LOW} to {HIGH}")
     if label is None and not (tag.strip() or note.strip()):
         raise BadInput("there is nothing to save: answer, or write a tag or a note")
-    told = "" if label is None else _as_told(scorer, f"{label + 0:g}")  # never -0
+    stored = "" if label is None else _as_stored(scorer, f"{label + 0:g}")  # never -0
     at = datetime.now(UTC).isoformat(timespec="seconds")
     said = (tag.strip(), note.strip(), at, labeller.strip())
-    row = (run_id, model[:200], case_id, int(trial), scorer, told, *said)
+    row = (run_id, model[:200], case_id, int(trial), scorer, stored, *said)
     new = {name: _guarded(value) for name, value in zip(COLUMNS, row, strict=True)}
     if too_long := _too_long(new):
         raise BadInput(f"the {too_long} of this label has {len(new[too_long]):,} characters: use at most {LONGEST:,}")
@@ -131,19 +131,19 @@ def _rows(path: Path) -> list[dict[str, Any]]:
         if None in row or None in row.values():
             raise BadInput(f"{path}, row {number} does not have {len(reader.fieldnames or ())} fields: correct it")
         label = row["label"].replace(",", ".") if separator == ";" else row["label"]  # a decimal comma
-        row |= {"labeller": row.get("labeller", ""), "label": _as_told(row["scorer"], label)}
+        row |= {"labeller": row.get("labeller", ""), "label": _as_stored(row["scorer"], label)}
         _check_row(row, f"{path}, row {number}")
     return rows
 
 
-def _as_told(scorer: str, label: str) -> str:
+def _as_stored(scorer: str, label: str) -> str:
     """Return a label as in the file: ``True`` or ``False`` for a yes-or-no question."""
     if not is_yes_or_no(scorer):
         return label
     answer = yes_or_no(label)
-    told = label if answer is None else str(answer)
-    number = float(told) if NUMBER.fullmatch(told) else HIGH + 1
-    return str(number >= (LOW + HIGH) / 2) if number <= HIGH else told
+    plain = label if answer is None else str(answer)
+    number = float(plain) if NUMBER.fullmatch(plain) else HIGH + 1
+    return str(number >= (LOW + HIGH) / 2) if number <= HIGH else plain
 
 
 def _key(row: dict[str, Any]) -> tuple[str, ...]:

@@ -257,9 +257,9 @@ class ConversationList(anywidget.AnyWidget):
 
     def _label(self, asked: dict[str, Any]) -> None:
         row = {name: str(value) for name, value in asked["row"].items()}
-        told = {name: row[name] for name in ("run_id", "model", "case_id", "scorer", "tag", "note", "labeller")}
+        fields = {name: row[name] for name in ("run_id", "model", "case_id", "scorer", "tag", "note", "labeller")}
         label = {"True": 1.0, "False": 0.0, "": None}.get(row["label"], row["label"])
-        save_label(self._file, **told, trial=int(row["trial"]), label=None if label is None else float(label))
+        save_label(self._file, **fields, trial=int(row["trial"]), label=None if label is None else float(label))
         self._read_labels()
 
     def _import(self, asked: dict[str, Any]) -> str:

@@ -131,20 +131,20 @@ def _written(found: Comparison) -> list[Any]:
     difference itself. Last are the place of the better one, if known, and the verdict.
     """
     metric = found.metric
-    told = {
+    numbers = {
         name: "" if value != value else MINUS.sub("\u2212", signed(metric, value, points=False))
         for name, value in found.numbers.items()
     }
     means = [tight(mean_in_words(metric, mean, found.cases)) for mean in found.means.values()]
     if not found.tested:
-        return [told["difference"], *means]
+        return [numbers["difference"], *means]
     like, these = (tight(level_in_words(1 - alpha)) for alpha in (found.alpha, found.these_alpha))
     return [
-        told["difference"],
+        numbers["difference"],
         *means,
-        [told["low"], told["high"]],
+        [numbers["low"], numbers["high"]],
         like,
-        [told["these_low"], told["these_high"], why_it_ends_there(found), these],
+        [numbers["these_low"], numbers["these_high"], why_it_ends_there(found), these],
         found.ahead if found.word in (SURE, ONLY_THESE) else None,
         tight(found.verdict),
     ]

@@ -222,8 +222,8 @@ class Content:
     def about(self) -> dict[str, Any]:
         """Facts on every page: canary, version, stores, and whether there are traps."""
         canaries = sorted({str(s.info.get("canary", "")) for s in self.stores.values()} - {""})
-        told = {"canary": " | ".join(canaries), "version": code_version()["version"], "traps": bool(self.traps)}
-        return told | {"stores": stores_of_entries(self.conversations)}
+        facts = {"canary": " | ".join(canaries), "version": code_version()["version"], "traps": bool(self.traps)}
+        return facts | {"stores": stores_of_entries(self.conversations)}
 
 
 def stores_of_entries(conversations: Any) -> list[str]:

@@ -93,8 +93,8 @@ def read_conversations(
             entry, view = content.entry_of_run[(run.run_id, source_of(manifest, raw["source"]))], content.cases[case_id]
             case = content.case_played(run.run_id, case_id)
             talk = page_of(run.run_id, entry, view, trial, raw["ended_by"], score, case)
-            told = (talk.state != "good" and view.bucket == "must_escalate") or view.bucket == "adversarial"
-            read = Conversation.from_json(record) if told else None
+            deciding = (talk.state != "good" and view.bucket == "must_escalate") or view.bucket == "adversarial"
+            read = Conversation.from_json(record) if deciding else None
             moment = deciding_moment(read, score, case) if read else None
             talk.quote = quoted(moment, read) if moment and read else None
             yield talk, raw

@@ -90,8 +90,8 @@ def site_folder(out: Path) -> Iterator[Folder]:
 def write_downloads(content: Content, folder: Folder) -> list[dict[str, Any]]:
     """Write every file under ``downloads/`` and return one row per file for the page."""
     board = pd.DataFrame([{"block": e.block} | e.row for e in content.entries])
-    told = ("case_id", "title", "bucket", "intent", "kind", "language")
-    cases = pd.DataFrame([{name: getattr(v, name) for name in told} for v in content.cases.values()])
+    columns = ("case_id", "title", "bucket", "intent", "kind", "language")
+    cases = pd.DataFrame([{name: getattr(v, name) for name in columns} for v in content.cases.values()])
     unsafe = pd.DataFrame(list(content.unsafe.values()))
     frames = {"board": board, "unsafe": unsafe, "cases": cases, "conversations": content.conversations}
     frames |= {"messages": content.results.messages, "tool_calls": content.results.tool_calls}

@@ -201,7 +201,7 @@ def model_page(
 def in_words(report: ModelReport) -> Markup:
     """Return the verdict on one model, its traits and their thresholds, with names escaped."""
     metrics, row = _graded(report), report.row
-    told = {
+    view = {
         "name": short_name(report.entry),
         "panel": report.panel,
         "kind": words.TEXTS["kinds"].get(report.panel, ""),
@@ -218,7 +218,7 @@ def in_words(report: ModelReport) -> Markup:
         "thresholds": words.TEXTS,
         "enough": RESOLVES_ENOUGH,
     }
-    return Markup(environment().get_template("site/_words.html.j2").render(w=told))
+    return Markup(environment().get_template("site/_words.html.j2").render(w=view))
 
 
 def _graded(report: ModelReport) -> dict[str, Row]:
