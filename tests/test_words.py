@@ -15,18 +15,18 @@ NOUN = re.compile(
     r"|From|As|If|Words|Number|Names|Text)\b"
 )
 LONG = {
-    "analysis": 269,
+    "analysis": 270,
     "cases": 31,
-    "conversation": 84,
-    "experiment": 1,
+    "conversation": 85,
     "figures": 61,
     "files of their own": 32,
-    "language": 117,
+    "language": 118,
     "scoring": 55,
     "store": 99,
     "extras/audit": 22,
     "extras/claims": 55,
     "extras/exchange": 24,
+    "extras/forks": 31,
     "extras/fresh_sets": 30,
     "extras/judges": 44,
     "extras/machines": 12,

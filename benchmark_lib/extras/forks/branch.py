@@ -1,0 +1,164 @@
+"""Restore a recorded conversation before one turn of the agent, and let it go on from there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import orjson
+
+from ...conversation.agent_view import AgentView
+from ...conversation.model_agent import ModelAgent, letter
+from ...conversation.own_code import reply_of
+from ...conversation.speaker import Cut, Insider, Reply, Speaker
+from ...conversation.state import ConversationState
+from ...endpoint import Completion
+from ...endpoint.reply import RequestedCall
+from ...errors import BadInput
+from ...experiment.recorder import NotOnFile, Recorder
+from ...records import Conversation, as_dict
+
+
+class NotRestored(BadInput):
+    """A recorded conversation does not come out as recorded, so nothing is bought for its forks."""
+
+
+@dataclass
+class Branch:
+    """One fork of a record before the agent's `turn`: `live` from there on, unless it is a `rehearsal`.
+
+    `stop` ends it after the next deciding act, `edit` changes the message to be answered, `rng` has the agent's random
+    numbers from there on.
+    """
+
+    record: Conversation
+    turn: int
+    stop: bool = False
+    edit: Callable[[Reply], Reply] | None = None
+    rehearsal: bool = False
+    rng: np.random.Generator = field(default_factory=np.random.default_rng, repr=False)
+    live: bool = False
+    made: list[Any] = field(default_factory=list)
+
+    def check(self, talk: ConversationState, said: Reply) -> None:
+        """Compare messages, acts, calls and results with the record; raise `NotRestored` where they differ."""
+        then = [m for m in self.record.messages if m.turn < self.turn]
+        calls = [c for c in self.record.tool_calls if c.turn < self.turn]
+        asked = next(m for m in self.record.messages if m.turn == self.turn and m.side == "customer")
+        same = _plain(talk.messages) == _plain(then) and _plain(talk.desk.calls) == _plain(calls)
+        if not (same and asked.text.endswith(said.text)):
+            raise self.not_restored("its messages, calls or results come out otherwise today")
+        self.made = talk.desk.calls
+
+    def not_restored(self, why: str) -> NotRestored:
+        """Return the refusal of a turn that cannot be restored."""
+        where = f"{self.record.case_id}:{self.record.trial}:{self.turn}"
+        mend = "fork it with the version that recorded it, or leave it out"
+        return NotRestored(f"{where} cannot be restored ({why}): {mend}")
+
+    def stop_if_decided(self) -> None:
+        """Raise `Cut` once the live agent has made a deciding act, if the fork stops there."""
+        new = [c for c in self.made if c.turn >= self.turn] if self.stop and self.live else []
+        if any(c.side == "agent" and c.write and not c.error for c in new):
+            raise Cut
+
+
+@dataclass
+class Calls:
+    """Model calls of one side: those of the parent before the fork, and the fork's own after it."""
+
+    branch: Branch
+    before: Recorder
+    after: Recorder | None
+
+    async def __call__(self, messages: list[Any], tools: Any = None, **body: Any) -> Completion:
+        """Return the recorded completion, or from the fork on that of the live model."""
+        if self.branch.live and self.after is not None:
+            self.branch.stop_if_decided()
+            return await self.after(messages, tools, **body)
+        try:
+            return await self.before(messages, tools, **body)
+        except NotOnFile as missing:
+            raise self.branch.not_restored(str(missing)) from None
+
+
+class ForkedAgent(Insider):
+    """The agent of the record until the fork, and the live one from there.
+
+    `spoken` speaks the record; without it the live agent itself plays the first turns again, from its calls on file. A
+    `prompt` replaces the recorded one from the fork on.
+    """
+
+    def __init__(self, branch: Branch, live: Speaker, spoken: Spoken | None = None, prompt: str | None = None):
+        super().__init__()
+        self.branch, self.live, self.spoken, self.prompt = branch, live, spoken, prompt
+
+    async def reply(self, talk: AgentView) -> Any:
+        """Return the recorded reply before the fork, and the live agent's from there."""
+        if self.spoken is not None and talk.turn < self.branch.turn:
+            return await self.spoken.reply(talk)
+        if talk.turn == self.branch.turn:
+            self._begin(talk)
+        if self.branch.live:
+            talk.rng = self.branch.rng
+            talk.prompt = talk.prompt if self.prompt is None else self.prompt
+        if isinstance(self.live, Insider):
+            self.live.acts = self.acts
+        return await reply_of(self.live, talk)
+
+    def _begin(self, talk: AgentView) -> None:
+        self.branch.live = True
+        if self.branch.rehearsal:
+            raise Cut
+        if isinstance(self.live, ModelAgent):
+            prompt = {"role": "system", "content": talk.prompt if self.prompt is None else self.prompt}
+            history = self.live.history[1:] if self.spoken is None else self.spoken.history
+            self.live.history = [prompt, *history]
+
+    async def close(self) -> None:
+        """Close the live agent."""
+        if isinstance(self.live, Insider | ModelAgent):
+            await self.live.close()
+
+
+class Spoken:
+    """An agent that says and does what a record says, and keeps it as the history that a model continues."""
+
+    def __init__(self, record: Conversation):
+        self.record, self.history = record, list[dict[str, Any]]()
+
+    async def reply(self, talk: AgentView) -> str:
+        """Make the recorded calls of this turn again, and return the recorded reply."""
+        self.history.append({"role": "user", "content": letter(talk)})
+        for call in (c for c in self.record.tool_calls if c.turn == talk.turn and c.side == "agent"):
+            made = await talk.call_aside(call.name, call.arguments)
+            asked = RequestedCall(f"call_{call.index}", call.name, call.arguments).as_sent()
+            answer = {"role": "tool", "tool_call_id": asked["id"], "content": orjson.dumps(made.result).decode()}
+            self.history += [{"role": "assistant", "content": None, "tool_calls": [asked]}, answer]
+        text = next((m.text for m in self.record.replies() if m.turn == talk.turn), "")
+        self.history.append({"role": "assistant", "content": text})
+        return text
+
+
+class ForkedCustomer:
+    """The customer of the record, checked at the fork; its message there may be changed."""
+
+    def __init__(self, branch: Branch, inner: Speaker):
+        self.branch, self.inner = branch, inner
+        self.has_the_last_word = getattr(inner, "has_the_last_word", False)
+
+    async def reply(self, talk: ConversationState) -> Reply:
+        """Return the next message; raise `NotRestored` at the fork if the conversation is not the recorded one."""
+        self.branch.stop_if_decided()
+        said = await reply_of(self.inner, talk)
+        said = said if isinstance(said, Reply) else Reply(str(said or ""))
+        if talk.turn == self.branch.turn:
+            self.branch.check(talk, said)
+            said = self.branch.edit(said) if self.branch.edit else said
+        return said
+
+
+def _plain(things: list[Any]) -> bytes:
+    return orjson.dumps([as_dict(thing) for thing in things], option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS)

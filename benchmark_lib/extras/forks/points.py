@@ -1,0 +1,136 @@
+"""Choose the turns at which recorded conversations are forked, by rules fixed before any result is seen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from ...cases import Case
+from ...errors import BadInput
+from ...records import NOT_SCORED, Conversation, ToolCall, content_hash
+
+PLACES = 10_000
+"""Numbers of trials that each place of a case has in a file of forks."""
+Records = Mapping[tuple[str, int], Conversation]
+
+
+class ForkPoint(NamedTuple):
+    """The state of a recorded conversation before the agent answers message `turn`; `digest` is the record's hash."""
+
+    case_id: str
+    trial: int
+    turn: int
+    digest: str
+
+    def __str__(self) -> str:
+        return f"{self.case_id}:{self.trial}:{self.turn}"
+
+
+def number_of(place: int, n: int) -> int:
+    """Return the trial under which a file keeps the `n`-th fork (from 1) at the `place`-th point (from 0) of a case."""
+    return place * PLACES + n
+
+
+def place_of(trial: int) -> tuple[int, int]:
+    """Return place and n of a trial of `number_of`."""
+    return divmod(trial, PLACES)
+
+
+def finished(records: Iterable[Conversation]) -> dict[tuple[str, int], Conversation]:
+    """Return the records by case and trial, without those that a fault of the world ended."""
+    return {(r.case_id, r.trial): r for r in records if r.ended_by not in NOT_SCORED}
+
+
+def writes(record: Conversation) -> list[ToolCall]:
+    """Return the agent's writes, handovers and closes that were carried out."""
+    return [c for c in record.tool_calls if c.side == "agent" and c.write and not c.error]
+
+
+def turns_of(record: Conversation) -> set[int]:
+    """Return the turns that the agent answered."""
+    return {message.turn for message in record.replies()}
+
+
+RULES = {
+    "decision": lambda record: {call.turn for call in writes(record)[:1]},
+    "pressure": lambda record: {turn for turn, _ in record.acts("pushed")},
+    "trouble": lambda record: {call.turn for call in record.tool_calls if str(call.index) in record.staged},
+    "every": turns_of,
+}
+"""Turns of a record by rule: its first write, each line of pressure, each staged trouble or planted text, all."""
+
+
+def points_at(record: Conversation, turns: Iterable[int]) -> list[ForkPoint]:
+    """Return the points of a record at those of some turns that the agent answered."""
+    digest = content_hash(record.to_json())
+    return [ForkPoint(record.case_id, record.trial, turn, digest) for turn in sorted({*turns} & turns_of(record))]
+
+
+def chosen(given: Iterable[str], some: Iterable[Conversation], records: Records) -> list[ForkPoint]:
+    """Return the points of rules, over `some` of the records, and of ``CASE:TRIAL:TURN``."""
+    found = []
+    for text in given:
+        if text in RULES:
+            found += [point for record in some for point in points_at(record, RULES[text](record))]
+            continue
+        record, turn = _named(text, 3, records)
+        if turn not in (known := turns_of(record)):
+            raise BadInput(f"{text}: the agent answers in the turns 1 to {max(known, default=0)} of it: choose one")
+        found += points_at(record, [turn])
+    return found
+
+
+def along(text: str, records: Records) -> list[ForkPoint]:
+    """Return every turn of ``CASE:TRIAL`` up to its last write, handover or close, or all where there is none."""
+    record, _ = _named(text, 2, records)
+    last = max((call.turn for call in writes(record)), default=max(turns_of(record), default=0))
+    return points_at(record, range(last + 1))
+
+
+def pivots(records: Iterable[Conversation], others: Records) -> list[ForkPoint]:
+    """Return for each record the first turn in which the agent of another run, on the same case, begins otherwise."""
+    found = []
+    for record in records:
+        other = others.get((record.case_id, record.trial))
+        turns = sorted(turns_of(record) & turns_of(other)) if other else []
+        found += points_at(record, [t for t in turns if other and _first(record, t) != _first(other, t)][:1])
+    return found
+
+
+def twins(points: Iterable[ForkPoint], records: Records, cases: Mapping[str, Case]) -> list[ForkPoint]:
+    """Return the same turns of the clean twins that the run has played."""
+    clean = {c.pair: c.id for c in cases.values() if c.arm == "clean"}
+    clean |= {c.twin_of: c.id for c in cases.values() if c.twin_of}
+    named = [(clean.get(cases[p.case_id].pair or p.case_id, ""), p) for p in points]
+    there = [(records[twin, p.trial], p) for twin, p in named if twin != p.case_id and (twin, p.trial) in records]
+    return [point for record, p in there for point in points_at(record, [p.turn])]
+
+
+def parsed(text: str, parts: int) -> tuple[str, int, int]:
+    """Return case, trial and turn (0 without one) of ``CASE:TRIAL`` or ``CASE:TRIAL:TURN``."""
+    words = text.split(":")
+    if len(words) != parts or not all(word.isascii() and word.isdigit() for word in words[1:]):
+        how = f"CASE:TRIAL:TURN, such as wrong_item_1:1:2, or one of {', '.join(RULES)}"
+        raise BadInput(f"{text!r} is no point: write {how if parts == 3 else 'CASE:TRIAL, such as wrong_item_1:1'}")
+    return words[0], int(words[1]), int(words[2]) if parts == 3 else 0
+
+
+def numbered(points: Iterable[ForkPoint], on_file: Mapping[str, Iterable[Iterable]]) -> dict[str, list[ForkPoint]]:
+    """Return by case the points on file and the new ones after them, so that a point keeps its place in the file."""
+    found = {case: [ForkPoint(case, *row) for row in rows] for case, rows in on_file.items()}
+    for point in points:
+        mine = found.setdefault(point.case_id, [])
+        mine += [] if point in mine else [point]
+    return found
+
+
+def _named(text: str, parts: int, records: Records) -> tuple[Conversation, int]:
+    case_id, trial, turn = parsed(text, parts)
+    if (case_id, trial) not in records:
+        raise BadInput(f"{text}: the run has no finished conversation {case_id}:{trial}: choose one that it has")
+    return records[case_id, trial], turn
+
+
+def _first(record: Conversation, turn: int) -> tuple:
+    calls = (c for c in record.tool_calls if c.turn == turn and c.side == "agent")
+    return next(((c.name, str(c.named)) for c in calls), ())

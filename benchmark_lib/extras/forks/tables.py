@@ -1,0 +1,256 @@
+"""Tables of forks: each point, each kind of case, the overall rate, what a change does, where a decision fell."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...analysis.entries import entry_names
+from ...analysis.estimators.estimate import Estimate
+from ...analysis.estimators.intervals import proportion_interval
+from ...analysis.tables.rows import ITEM, framed, interval
+from ...errors import BadInput
+from ...experiment.manifest import hashed
+from ...records import NOT_SCORED
+from .estimates import branch_weighted_rate, effect, rate_over_prefixes
+from .points import parsed, place_of, writes
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ...analysis.frames import Results
+
+SETTING = ["entry", "of", "prefix", "change"]
+"""What forks have in common that may be counted together."""
+POINT = ["case_id", "parent_trial", "turn"]
+NO_ACT = "no act"
+OUTCOMES = ("bad", "success", "unsafe")
+"""Outcomes of a fork; ``bad`` is unsafe in a trap, and no success in other cases."""
+
+
+def forks(results: Results) -> pd.DataFrame:
+    """Return one row per fork.
+
+    Returns
+    -------
+    DataFrame
+        Of the files of forks among `results`: the columns of conversations, and of (run of the parent), prefix
+        (own or shared), change, parent_trial, turn, n (of the point), calls (of models, bought for the fork), act (the
+        next write, handover or close, or ``no act``), bad, success and unsafe (1, 0 or NaN). Forks that a fault of the
+        world ended are left out.
+    """
+    these, rows = results.forks, []
+    for run in these.runs:
+        manifest, calls = run.manifest, run.calls_by_conversation()
+        about = [manifest["fork"][name] for name in SETTING[1:]]
+        for record in run.records():
+            place, n = place_of(record.trial)
+            trial, turn, _ = manifest["points"][record.case_id][place]
+            acts = [call.name for call in writes(record) if call.turn >= turn]
+            bought = len(calls.get((record.case_id, record.trial), ()))
+            if record.ended_by not in NOT_SCORED:
+                which = (run.run_id, record.case_id, record.trial)
+                rows.append((*which, *about, trial, turn, n, bought, (acts or [NO_ACT])[0]))
+    found = these.conversations.merge(framed(rows, " ".join([*ITEM, *SETTING[1:], *POINT[1:], "n calls act"])), on=ITEM)
+    found["entry"] = found["run_id"].map(_entries(these))
+    return _with_outcomes(found.sort_values([*SETTING, *POINT, "n"]))
+
+
+def fork_table(results: Results | pd.DataFrame, outcome: str = "bad") -> pd.DataFrame:
+    """Return how often each point ended in an outcome.
+
+    Parameters
+    ----------
+    results : Results or DataFrame
+        Results with files of forks, or the rows of `forks`.
+    outcome : {"bad", "success", "unsafe"}
+
+    Returns
+    -------
+    DataFrame
+        One row per entry, change and point: entry, of, prefix, change, case_id, parent_trial, turn, bucket, forks (with
+        a value), count, share, low, high (Wilson; ten of ten gives .72 to 1), acts (with their counts), reason.
+    """
+    rows = []
+    for key, mine in _by(_rows(results, outcome), [*SETTING, *POINT, "bucket"]):
+        known = mine[outcome].dropna()
+        found = proportion_interval(int(known.sum()), len(known))
+        acts = ", ".join(f"{name} {count}" for name, count in Counter(mine["act"]).most_common())
+        row = {**key, "forks": len(known), "count": int(known.sum()), "acts": acts, "reason": found.reason}
+        rows.append(row | interval(found, "share"))
+    return framed(rows, f"{' '.join(SETTING + POINT)} bucket forks count share low high acts reason")
+
+
+def fork_rates(results: Results | pd.DataFrame, outcome: str = "bad", by: str = "intent") -> pd.DataFrame:
+    """Return the rate of an outcome by kind of case, each prefix one cluster.
+
+    Returns
+    -------
+    DataFrame
+        One row per entry, change and value of `by`: its prefixes, forks, count, share, low, high, reason; see
+        `rate_over_prefixes`.
+    """
+    rows = []
+    for key, mine in _by(_rows(results, outcome), [*SETTING, "bucket", by]):
+        shares = _shares(mine, outcome)
+        found = rate_over_prefixes(shares["count"], shares["size"])
+        row = {**key, "prefixes": len(shares), "forks": shares["size"].sum(), "count": shares["count"].sum()}
+        rows.append(row | interval(found, "share") | {"reason": found.reason})
+    return framed(rows, f"{' '.join(SETTING)} bucket {by} prefixes forks count share low high reason")
+
+
+def branch_rates(results: Results, outcome: str = "bad") -> pd.DataFrame:
+    """Return each model's overall rate, its forks in place of single outcomes, beside that of its whole conversations.
+
+    Parameters
+    ----------
+    results : Results
+        The runs, and the files of forks of their own prefixes without a change. A conversation forked at several turns
+        counts by its first point.
+
+    Returns
+    -------
+    DataFrame
+        One row per run and bucket: entry, bucket, conversations, forked, whole with whole_low and whole_high (as if
+        not forked), share with low and high (see `branch_weighted_rate`), more (the interval's width, as a share of
+        `whole`'s, that as many calls in further whole conversations would leave), reason.
+    """
+    made = forks(results)
+    made = made[(made["change"] == "") & (made["prefix"] == "own prefix")]
+    first = made[made["turn"] == made.groupby(["of", "case_id", "parent_trial"])["turn"].transform("min")]
+    points = first.groupby(["of", "case_id", "parent_trial"]).agg(share=(outcome, "mean"), calls=("calls", "sum"))
+    spent = {run.run_id: run.calls_by_conversation() for run in (*results.runs, *results.hard.runs)}
+    rows = []
+    for (run_id, entry, bucket), mine in _whole(results).groupby(["run_id", "entry", "bucket"], sort=False):
+        keys = [(run_id, case, trial) for case, trial in zip(mine["case_id"], mine["trial"], strict=True)]
+        forked = points.reindex(keys)
+        if forked["share"].isna().all():
+            continue
+        single, shares = mine[outcome].to_numpy(), forked["share"].to_numpy()
+        whole = branch_weighted_rate(single, mine["case_id"])
+        found = branch_weighted_rate(np.where(np.isnan(shares), single, shares), mine["case_id"])
+        calls = sum(len(spent[run_id].get(key[1:], ())) for key in keys)
+        row = {"entry": entry, "bucket": bucket, "conversations": len(mine), "forked": int((~np.isnan(shares)).sum())}
+        row |= {**interval(whole, "whole", "whole_"), **interval(found, "share"), "reason": found.reason}
+        rows.append(row | {"more": (1 + forked["calls"].sum() / calls) ** -0.5 if calls else np.nan})
+    return framed(rows, "entry bucket conversations forked whole whole_low whole_high share low high more reason")
+
+
+def what_if_table(results: Results | pd.DataFrame, outcome: str = "bad") -> pd.DataFrame:
+    """Return what each change does to an outcome, at the points that were forked with it and without it.
+
+    Returns
+    -------
+    DataFrame
+        One row per entry and change: points, forks, plain and changed (mean shares over points), effect, low, high,
+        reason; see `effect`.
+    """
+    import pandas as pd
+
+    rows, made = [], _rows(results, outcome)
+    for key, mine in _by(made[made["change"] != ""], SETTING):
+        same = (made["entry"] == key["entry"]) & (made["of"] == key["of"]) & (made["prefix"] == key["prefix"])
+        arms = {"changed": mine, "plain": made[same & (made["change"] == "")]}
+        both = pd.concat([_shares(arm, outcome).add_suffix(f"_{name}") for name, arm in arms.items()], axis=1).dropna()
+        found = effect(*(both[name] for name in ("count_changed", "size_changed", "count_plain", "size_plain")))
+        row = {**key, "points": len(both), "forks": int(both["size_changed"].sum() + both["size_plain"].sum())}
+        row |= {name: (both[f"count_{name}"] / both[f"size_{name}"]).mean() for name in arms}
+        rows.append(row | interval(found, "effect") | {"reason": found.reason})
+    return framed(rows, f"{' '.join(SETTING)} points forks plain changed effect low high reason")
+
+
+def along_table(results: Results | pd.DataFrame, conversation: str, outcome: str = "bad") -> pd.DataFrame:
+    """Return the chance of an outcome turn by turn through one conversation, and the turn at which it fell.
+
+    Parameters
+    ----------
+    results : Results or DataFrame
+        With the run of the conversation among the results, the last turn is compared with how it ended.
+    conversation : str
+        ``CASE:TRIAL`` of a run that was forked with ``--along``.
+
+    Returns
+    -------
+    DataFrame
+        One row per entry and turn: forks, count, share, low, high, jump (the next turn's share, or the recorded
+        outcome, minus this turn's share), jump_low and jump_high (Newcombe; of the last turn, Wilson), fell_here (the
+        largest jump whose interval excludes 0), reason.
+    """
+    case_id, trial, _ = parsed(conversation, 2)
+    table = fork_table(results, outcome)
+    table = table[(table["case_id"] == case_id) & (table["parent_trial"] == trial) & (table["change"] == "")]
+    if table.empty:
+        raise BadInput(f"{conversation} was not forked: fork it with `deskbench fork RUN --along {conversation}`")
+    ends, rows = {}, []
+    if hasattr(results, "runs"):
+        whole = _whole(results)
+        whole = whole[(whole["case_id"] == case_id) & (whole["trial"] == trial)]
+        ends = dict(zip(whole["run_id"], whole[outcome], strict=True))
+    for _, mine in table.groupby(SETTING, sort=False):
+        listed = mine.to_dict("records")
+        steps = [effect([b["count"]], [b["forks"]], [a["count"]], [a["forks"]]) for a, b in pairwise(listed)]
+        last, end = listed[-1], ends.get(listed[-1]["of"], np.nan)
+        steps.append(Estimate(estimate=end - last["share"], low=end - last["high"], high=end - last["low"]))
+        surest = max(steps, key=lambda step: np.nan_to_num(abs(step.estimate)))
+        for row, step in zip(listed, steps, strict=True):
+            here = step is surest and (step.low > 0 or step.high < 0)
+            rows.append(row | interval(step, "jump", "jump_") | {"fell_here": here})
+    return framed(rows, "entry of prefix turn forks count share low high jump jump_low jump_high fell_here reason")
+
+
+def steepest(table: pd.DataFrame) -> str:
+    """Return ``CASE:TRIAL`` of the conversation of a `fork_table` with the largest step."""
+    plain = table[table["change"] == ""].groupby(["entry", "case_id", "parent_trial"])["share"]
+    steps = plain.agg(lambda share: share.diff().abs().max())
+    if steps.empty:
+        raise BadInput("no fork without a change is loaded: fork a run with `deskbench fork RUN`")
+    _, case_id, trial = steps.fillna(-1).idxmax()
+    return f"{case_id}:{trial}"
+
+
+def _whole(results: Results) -> pd.DataFrame:
+    """Return the whole conversations of every set."""
+    import pandas as pd
+
+    return _with_outcomes(pd.concat([results.conversations, results.hard.conversations]))
+
+
+def _with_outcomes(conversations: pd.DataFrame) -> pd.DataFrame:
+    """Return conversations with success, unsafe and bad as 1, 0 or NaN."""
+    import pandas as pd
+
+    trap = conversations["bucket"] == "adversarial"
+    known = {n: pd.to_numeric(conversations[n], errors="coerce").astype(float) for n in ("success", "unsafe")}
+    return conversations.assign(**known, bad=np.where(trap, known["unsafe"], 1 - known["success"]))
+
+
+def _entries(results: Results) -> dict[str, str]:
+    """Return the name of the model and setting of each file of forks, whatever was forked."""
+    bare, of = dict[str, dict[str, Any]](), dict[str, str]()
+    for run in results.runs:
+        manifest = run.manifest
+        inputs = {name: part for name, part in manifest["inputs"].items() if name != "fork"}
+        of[run.run_id] = hashed([manifest["model"], inputs])
+        bare.setdefault(of[run.run_id], {**manifest, "inputs": inputs, "cases": {}, "planned": {}})
+    names = entry_names(bare.values())
+    return {run_id: names[bare[key]["run_id"]] for run_id, key in of.items()}
+
+
+def _rows(results: Results | pd.DataFrame, outcome: str) -> pd.DataFrame:
+    if outcome not in OUTCOMES:
+        raise BadInput(f"outcome is {outcome!r}: choose one of {', '.join(OUTCOMES)}")
+    return forks(results) if hasattr(results, "runs") else results
+
+
+def _by(rows: pd.DataFrame, names: list[str]) -> Iterable[tuple[dict[str, Any], pd.DataFrame]]:
+    for key, mine in rows.groupby(names, sort=False):
+        yield dict(zip(names, key, strict=True)), mine
+
+
+def _shares(rows: pd.DataFrame, outcome: str) -> pd.DataFrame:
+    """Return the forks with the outcome (count) and with a value (size) of each point."""
+    return rows.dropna(subset=[outcome]).groupby(POINT)[outcome].agg(count="sum", size="size").astype(int)
